@@ -6,14 +6,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use futures::FutureExt as _;
-use futures::future::BoxFuture;
 use kube::Client as Cluster;
 
+use super::azure_tokens::AzureTokens;
 use super::clock::WallClock;
-use super::keys::{KeyPlace, Keys};
+use super::forge_credential::Credential;
+use super::keys::KeyPlace;
 use super::secured::Secured;
-use crate::adapters::azure::{EntraTokens, Identity};
 use crate::adapters::checks::azure_devops::{self, AzureDevOps};
 use crate::adapters::checks::forge::{
     Bitbucket, Client, Dialect, Edition, Forge, ForgeSink, GitLab, Gitea, Place, Provider,
@@ -21,13 +20,14 @@ use crate::adapters::checks::forge::{
 };
 use crate::adapters::checks::github::{self, AppKeys, CheckRuns, Statuses};
 use crate::api::fleet;
-use crate::model::{AdapterError, CheckSink, Clock, ErrorClass, Token, TokenSource};
+use crate::model::{AdapterError, CheckSink, Clock, ErrorClass, TokenSource};
 use crate::settings::{ForgeConfig, SyncConfig};
 
 /// The sink of the forge that `config` names; `None` for git notes. Secrets are in the cluster of `cluster`.
 ///
 /// # Errors
-/// If no repository of that forge is named, or the credential does not say what it is or is for another server.
+/// If no repository of that forge is named, the credential is for another server, or the key of a GitHub App cannot be
+/// used.
 pub async fn forge_sink(
     config: &SyncConfig,
     cluster: &Cluster,
@@ -43,13 +43,10 @@ pub async fn forge_sink(
         lend(config, forge, &repository.place.host)?;
     }
     let place = |credential| KeyPlace::new(credential, cluster, &config.namespace);
-    let credential = Arc::new(Credential {
-        provider: forge.provider,
-        own: forge.credential.as_ref().map(place),
-        source: config.credential.as_ref().map(place),
-    });
-    let places = credential.own.iter().chain(&credential.source);
-    let places = places.cloned().collect();
+    let [own, source] = [&forge.credential, &config.credential];
+    let [own, source] = [own, source].map(|credential| credential.as_ref().map(place));
+    let places = own.iter().chain(&source).cloned().collect();
+    let credential = Arc::new(Credential::new(forge.provider, own.or(source)));
     let link = Link {
         transport: Arc::new(Secured::new(places, config.proxy.clone())),
         tokens: Arc::clone(&credential) as _,
@@ -59,7 +56,7 @@ pub async fn forge_sink(
     Ok(Some(match forge.provider {
         fleet::Provider::GitNotes => return Ok(None),
         fleet::Provider::GitHub => link.github(repository, &credential).await?,
-        fleet::Provider::AzureDevOps => link.azure_devops(repository, &credential).await?,
+        fleet::Provider::AzureDevOps => link.azure_devops(repository, credential),
         fleet::Provider::Gitea => {
             link.sink(Gitea::new(repository), Scheme::Bearer, Gitea::dialect())
         }
@@ -103,24 +100,15 @@ impl Link {
     }
 
     /// With tokens of Entra ID, or a personal one.
-    async fn azure_devops(
+    fn azure_devops(
         mut self,
         repository: Repository,
-        credential: &Credential,
-    ) -> Result<Arc<dyn CheckSink>, AdapterError> {
-        let place = credential.place()?;
-        let named = place.to_string();
-        let identity = Identity::read(&named, &place.keys().await?)?;
-        let scheme = match identity {
-            None => Scheme::Basic(String::new()),
-            Some(identity) => {
-                let host = &repository.place.host;
-                self.tokens = Arc::new(EntraTokens::azure_devops(&named, identity, host)?);
-                Scheme::Bearer
-            }
-        };
+        credential: Arc<Credential>,
+    ) -> Arc<dyn CheckSink> {
+        let host = repository.place.host.clone();
+        self.tokens = Arc::new(AzureTokens::new(credential, host));
         let forge = AzureDevOps::new(repository);
-        Ok(self.sink(forge, scheme, azure_devops::dialect()))
+        self.sink(forge, Scheme::Pair, azure_devops::dialect())
     }
 
     fn bitbucket(self, repository: Repository) -> Arc<dyn CheckSink> {
@@ -220,61 +208,6 @@ fn server(address: &str) -> Result<String, String> {
         ("http", None) => format!("http://{host}"),
         _ => format!("https://{host}"),
     })
-}
-
-/// The credential of the forge, or that of the source.
-struct Credential {
-    provider: fleet::Provider,
-    own: Option<KeyPlace>,
-    source: Option<KeyPlace>,
-}
-
-impl Credential {
-    fn place(&self) -> Result<&KeyPlace, AdapterError> {
-        let place = self.own.as_ref().or(self.source.as_ref());
-        place.ok_or_else(|| {
-            let message = "there is no credential: set spec.checks.secretRef";
-            AdapterError::new(ErrorClass::Denied, message)
-        })
-    }
-
-    /// The token. Of a source it is the bearer token or the password: forges take a token for both.
-    async fn read(&self) -> Result<Token, AdapterError> {
-        let place = self.place()?;
-        let keys = place.keys().await?;
-        let secret = ["token", "bearerToken", "password"]
-            .iter()
-            .find_map(|key| text(&keys, key));
-        let Some(secret) = secret else {
-            let found: Vec<&str> = keys.keys().map(String::as_str).collect();
-            let message = format!(
-                "{place} has no key `token` (its keys: {}); the checks need one",
-                found.join(", ")
-            );
-            return Err(AdapterError::new(ErrorClass::Denied, message));
-        };
-        let user = text(&keys, "username").filter(|user| user != "x-token-auth");
-        Ok(match (self.provider, user) {
-            (fleet::Provider::Bitbucket, Some(user)) if !keys.contains_key("token") => {
-                Token::new(format!("{user}:{secret}"), None)
-            }
-            _ => Token::new(secret, None),
-        })
-    }
-}
-
-fn text(keys: &Keys, key: &str) -> Option<String> {
-    let value = std::str::from_utf8(keys.get(key)?).ok()?.trim();
-    (!value.is_empty()).then(|| value.to_owned())
-}
-
-impl TokenSource for Credential {
-    fn token(&self) -> BoxFuture<'_, Result<Token, AdapterError>> {
-        self.read().boxed()
-    }
-
-    // It is read again each time.
-    fn refused(&self, _: &Token) {}
 }
 
 #[cfg(test)]
@@ -437,37 +370,5 @@ mod tests {
             settings.forge.as_mut().unwrap().credential = of();
             assert!(forge_sink(&settings, &cluster).await.is_ok(), "{source}");
         }
-    }
-
-    fn credential(provider: fleet::Provider, dirs: [Option<&std::path::Path>; 2]) -> Credential {
-        let [own, source] = dirs.map(|dir| dir.map(|dir| KeyPlace::Directory(dir.to_owned())));
-        Credential {
-            provider,
-            own,
-            source,
-        }
-    }
-
-    #[test]
-    fn the_token_is_its_own_or_that_of_the_source() {
-        use fleet::Provider::{Bitbucket, Gitea};
-        let (own, source) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let read = |credential: &Credential| {
-            let token = credential.token().now_or_never().unwrap();
-            token.map(|token| token.secret().to_owned())
-        };
-        let message = read(&credential(Gitea, [None, None])).unwrap_err();
-        assert!(message.to_string().contains("spec.checks.secretRef"));
-        for (key, value) in [("username", "me\n"), ("password", "p")] {
-            std::fs::write(source.path().join(key), value).unwrap();
-        }
-        let of_source = |provider| credential(provider, [None, Some(source.path())]);
-        assert_eq!(read(&of_source(Gitea)).unwrap(), "p");
-        assert_eq!(read(&of_source(Bitbucket)).unwrap(), "me:p");
-        let both = credential(Gitea, [Some(own.path()), Some(source.path())]);
-        let message = read(&both).unwrap_err().to_string();
-        assert!(message.contains("has no key `token`"), "{message}");
-        std::fs::write(own.path().join("token"), "t\n").unwrap();
-        assert_eq!(read(&both).unwrap(), "t");
     }
 }

@@ -13,6 +13,7 @@
 
 mod applied;
 mod approvals;
+mod azure_tokens;
 mod candidates;
 mod check_queue;
 mod clock;
@@ -20,6 +21,7 @@ mod endpoint;
 mod failure;
 mod findings_log;
 mod forge;
+mod forge_credential;
 mod git_notes;
 mod hinted;
 mod job;
