@@ -1,12 +1,14 @@
 //! Checks on Azure DevOps (forges.md §2).
 //!
-//! In: checks. Out: a status on the commit and, on a pull request, a status on the iteration that the commit
+//! In: checks. Out: a status on the commit and, on an open pull request, a status on the iteration that the commit
 //! is the head of, a comment with the summary, and a thread on each line that has findings. The threads are
-//! updated and closed; none is opened twice.
+//! updated and closed; none is opened twice. Without the permission to write on pull requests there is one warning,
+//! and the statuses of commits are written all the same.
 
 mod pull_request;
 mod threads;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use http::Method;
@@ -14,7 +16,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::forge::{
-    Call, Client, Dialect, Fault, Forge, Found, Outcome, Repository, digest, outcome,
+    Answer, Call, Client, Dialect, Fault, Forge, Found, Outcome, Repository, Verdict, digest,
+    digest_of, message, outcome,
 };
 use super::text::{Limit, line};
 use crate::model::{Check, CheckState};
@@ -39,14 +42,28 @@ pub fn dialect() -> Dialect {
             ("x-tfs-fedauthredirect", "Suppress"),
         ],
         spacing: Duration::ZERO,
-        verdict: |_, _| None,
+        verdict: own,
     }
+}
+
+/// Whoever may write statuses of commits need not have the permission to contribute to pull requests, nor a token the
+/// scope of threads: commit statuses go on without (forges.md §2d).
+fn own(call: &Call, answer: &Answer) -> Option<Verdict> {
+    let path = call.url.path();
+    let is_missing = match answer.status {
+        403 => path.contains("/pullRequests/"),
+        401 => path.contains("/threads"),
+        _ => false,
+    };
+    is_missing.then(|| Verdict::Fault(Fault::Refused(message(answer))))
 }
 
 /// The statuses and threads of a repository.
 #[derive(Debug)]
 pub struct AzureDevOps {
     repository: Repository,
+    /// It was logged that nothing can be written on pull requests.
+    is_refused: AtomicBool,
 }
 
 /// What was written of a check.
@@ -62,7 +79,7 @@ pub struct Posted {
     author: Option<String>,
     /// All threads of this check on the pull request, by their marks; `None` before they were listed.
     threads: Option<std::collections::BTreeMap<String, Thread>>,
-    /// The digest of the check that the pull request shows.
+    /// The digest of the pull request's number and the check that it shows.
     told: String,
 }
 
@@ -94,7 +111,16 @@ impl AzureDevOps {
     /// Those of `repository`.
     #[must_use]
     pub const fn new(repository: Repository) -> Self {
-        Self { repository }
+        Self {
+            repository,
+            is_refused: AtomicBool::new(false),
+        }
+    }
+
+    fn refused(&self, number: u64, said: &str) {
+        if !self.is_refused.swap(true, Ordering::Relaxed) {
+            tracing::warn!(repository = %self.repository, number, said, "cannot write on pull requests; commit statuses are written");
+        }
     }
 
     fn get(&self, parts: &[&str], query: &str) -> Call {
@@ -118,11 +144,16 @@ impl AzureDevOps {
 }
 
 /// The list in an answer.
-fn list<T: serde::de::DeserializeOwned>(answer: &super::forge::Answer) -> Result<Vec<T>, Fault> {
+fn list<T: serde::de::DeserializeOwned>(answer: &Answer) -> Result<Vec<T>, Fault> {
     let list: Result<List<T>, _> = answer.read();
     let list =
         list.map_err(|cause| Fault::Busy(format!("cannot read its answer as a list: {cause}")))?;
     Ok(list.value)
+}
+
+/// What people see of a check on its pull request, as a short text.
+fn told(check: &Check) -> String {
+    digest_of(&(check.pull_request, digest(check)))
 }
 
 /// A status, as it is sent.
@@ -177,7 +208,9 @@ impl Forge for AzureDevOps {
     }
 
     fn shows(&self, check: &Check, posted: &Posted) -> bool {
-        let is_told = check.pull_request.is_none() || posted.told == digest(check);
+        let is_told = check.pull_request.is_none()
+            || self.is_refused.load(Ordering::Relaxed)
+            || posted.told == told(check);
         posted.commit == status(check) && is_told
     }
 
@@ -195,11 +228,21 @@ impl Forge for AzureDevOps {
             posted.author = author.as_str().map(str::to_owned);
             posted.commit = status;
         }
-        if let Some(number) = check.pull_request {
-            self.tell(client, check, number, posted).await?;
-            posted.told = digest(check);
+        let Some(number) = check.pull_request else {
+            return Ok(());
+        };
+        match self.tell(client, check, number, posted).await {
+            Err(Fault::Refused(said) | Fault::Absent(said)) => {
+                self.refused(number, &said);
+                Ok(())
+            }
+            written => {
+                written?;
+                posted.told = told(check);
+                self.is_refused.store(false, Ordering::Relaxed);
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     async fn find(

@@ -17,6 +17,14 @@ const PAGE: usize = 2_000;
 /// How many pages are read of a pull request.
 const PAGES: usize = 50;
 
+/// A pull request that is open; others are completed or abandoned.
+const OPEN: &str = "active";
+
+#[derive(Deserialize)]
+struct PullRequest {
+    status: String,
+}
+
 #[derive(Deserialize)]
 struct Iteration {
     id: u64,
@@ -64,7 +72,7 @@ struct CreatedComment {
 }
 
 impl AzureDevOps {
-    /// Shows the check on the pull request, unless its head has moved on.
+    /// Shows the check on the pull request, unless that is closed or its head has moved on.
     pub(super) async fn tell(
         &self,
         client: &Client,
@@ -72,19 +80,14 @@ impl AzureDevOps {
         number: u64,
         posted: &mut Posted,
     ) -> Result<(), Fault> {
-        let at = match posted.iteration {
-            Some(at) if at.0 == number => at,
-            _ => match self.iteration(client, number, &check.revision).await? {
-                Some(iteration) => (number, iteration),
-                None => return Ok(()),
-            },
-        };
-        posted.iteration = Some(at);
         let outcome = outcome(check.state, check.detail);
         // `notApplicable` would take the requirement off the pull request.
-        if outcome == Outcome::Superseded {
+        if outcome == Outcome::Superseded || !self.is_open(client, number).await? {
             return Ok(());
         }
+        let Some(at) = self.place(client, check, number, posted).await? else {
+            return Ok(());
+        };
         let mut status = status(check);
         status["iterationId"] = at.1.into();
         if posted.pull_request != status {
@@ -97,6 +100,35 @@ impl AzureDevOps {
             true => self.threads(client, check, at, posted).await,
             false => Ok(()),
         }
+    }
+
+    /// Whether the pull request is open. A ref may outlive it.
+    async fn is_open(&self, client: &Client, number: u64) -> Result<bool, Fault> {
+        let call = self.get(&["pullRequests", &number.to_string()], "");
+        let answer = match client.call(&call).await {
+            Err(Fault::Absent(_)) => return Ok(false),
+            answer => answer?,
+        };
+        let found: PullRequest = answer.read().map_err(unreadable)?;
+        Ok(found.status == OPEN)
+    }
+
+    /// The pull request and the iteration that the check belongs to; `None` if its head has moved on.
+    async fn place(
+        &self,
+        client: &Client,
+        check: &Check,
+        number: u64,
+        posted: &mut Posted,
+    ) -> Result<Option<(u64, u64)>, Fault> {
+        if let Some(at) = posted.iteration.filter(|at| at.0 == number) {
+            return Ok(Some(at));
+        }
+        let iteration = self.iteration(client, number, &check.revision).await?;
+        posted.iteration = iteration.map(|iteration| (number, iteration));
+        // Another pull request has none of these.
+        (posted.pull_request, posted.threads) = (Value::Null, None);
+        Ok(posted.iteration)
     }
 
     /// The iteration whose head is `revision`. None after a push that came meanwhile.

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use serde_json::{Value, json as value};
 
 use super::{AzureDevOps, dialect};
-use crate::adapters::checks::forge::tests::{Fake, HEAD, Mishap, check, client, json, with};
+use crate::adapters::checks::forge::tests::{Fake, Mishap, check, client, json, with};
 use crate::adapters::checks::forge::{ForgeSink, Provider, Repository, Scheme};
 use crate::model::{Annotation, Check, CheckDetail, CheckSink as _, CheckState, ErrorClass};
-use server::{Azure, NEWER};
+use server::{Azure, NEWER, Pull};
 
 const PLAN: &str = "capstan/prod/plan";
 
@@ -53,13 +53,13 @@ fn plan(state: CheckState, title: &str, lines: &[u32]) -> Check {
 
 /// The statuses of our threads and the first lines of their texts.
 fn threads(fake: &Arc<Fake<Azure>>) -> Vec<(String, String)> {
-    let server = fake.server.lock().unwrap();
+    let mut server = fake.server.lock().unwrap();
     let shown = |thread: &Value| {
         let text = thread["comments"][0]["content"].as_str().unwrap();
         let first = text.lines().next().unwrap_or_default().to_owned();
         (thread["status"].as_str().unwrap().to_owned(), first)
     };
-    server.threads.iter().map(shown).collect()
+    server.pull().threads.iter().map(shown).collect()
 }
 
 fn states(rows: &[Value]) -> Vec<&str> {
@@ -72,16 +72,16 @@ fn states(rows: &[Value]) -> Vec<&str> {
 #[tokio::test(start_paused = true)]
 async fn a_pull_request_gets_a_status_on_the_iteration_of_the_head() {
     let dir = tempfile::tempdir().unwrap();
-    let fake = Fake::new(Azure::new());
+    let fake = Fake::new(Azure::services());
     let sink = sink(&fake, Some(&record(&dir)));
     publish(&sink, &[plan(CheckState::Pending, "plans", &[])]).await;
     publish(&sink, &[plan(CheckState::Success, "1 to create", &[])]).await;
     publish(&sink, &[plan(CheckState::Success, "1 to create", &[])]).await;
     {
-        let server = fake.server.lock().unwrap();
+        let mut server = fake.server.lock().unwrap();
         assert_eq!(states(&server.statuses), ["pending", "succeeded"]);
-        assert_eq!(states(&server.pull_request), ["pending", "succeeded"]);
-        assert_eq!(server.pull_request[0]["iterationId"], 2);
+        assert_eq!(states(&server.pull().statuses), ["pending", "succeeded"]);
+        assert_eq!(server.pull().statuses[0]["iterationId"], 2);
         let context = value!({"name": "prod/plan", "genre": "capstan"});
         assert_eq!(server.statuses[0]["context"], context);
     }
@@ -97,29 +97,106 @@ async fn a_pull_request_gets_a_status_on_the_iteration_of_the_head() {
 
 #[tokio::test(start_paused = true)]
 async fn a_head_that_moved_on_gets_its_commit_status_alone() {
-    let fake = Fake::new(Azure::new());
-    fake.server.lock().unwrap().heads = vec![HEAD.to_owned()];
-    let mut old = plan(CheckState::Failure, "errors", &[4]);
-    old.pull_request = Some(42);
-    fake.server.lock().unwrap().heads = vec![HEAD.to_owned(), NEWER.to_owned()];
-    let moved = json(
-        200,
-        &value!({"value": [{"id": 1, "sourceRefCommit": {"commitId": NEWER}}]}),
-    );
+    let fake = Fake::new(Azure::services());
+    fake.server.lock().unwrap().pull().heads = vec![NEWER.to_owned()];
     let dir = tempfile::tempdir().unwrap();
     let sink = sink(&fake, Some(&record(&dir)));
-    fake.next([None, Some(Mishap::Instead(moved))]);
-    publish(&sink, &[old]).await;
-    let server = fake.server.lock().unwrap();
+    publish(&sink, &[plan(CheckState::Failure, "errors", &[4])]).await;
+    let mut server = fake.server.lock().unwrap();
     assert_eq!(states(&server.statuses), ["failed"]);
-    assert!(server.pull_request.is_empty() && server.threads.is_empty());
+    let pull = server.pull();
+    assert!(pull.statuses.is_empty() && pull.threads.is_empty());
+}
+
+/// A ref may outlive its pull request; the fake refuses to write on one that is closed.
+#[tokio::test(start_paused = true)]
+async fn a_closed_pull_request_gets_nothing_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let fake = Fake::new(Azure::services());
+    let sink = sink(&fake, Some(&record(&dir)));
+    publish(&sink, &[plan(CheckState::Failure, "1 error", &[4])]).await;
+    fake.server.lock().unwrap().pull().is_closed = true;
+    publish(&sink, &[plan(CheckState::Success, "no fleet change", &[])]).await;
+    let mut server = fake.server.lock().unwrap();
+    assert_eq!(states(&server.statuses), ["failed", "succeeded"]);
+    assert_eq!(states(&server.pull().statuses), ["failed"]);
+    // It is gone altogether.
+    server.pulls.clear();
+    drop(server);
+    publish(&sink, &[plan(CheckState::Failure, "2 errors", &[4])]).await;
+    assert_eq!(fake.server.lock().unwrap().statuses.len(), 3);
+}
+
+/// Somebody closes a pull request and opens another of the same head.
+#[tokio::test(start_paused = true)]
+async fn another_pull_request_of_the_same_head_gets_all_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let fake = Fake::new(Azure::services());
+    let sink = sink(&fake, Some(&record(&dir)));
+    let mut failed = plan(CheckState::Failure, "1 error", &[4]);
+    publish(&sink, &[failed.clone()]).await;
+    {
+        let mut server = fake.server.lock().unwrap();
+        server.pull().is_closed = true;
+        let heads = server.pull().heads.clone();
+        let other = Pull {
+            heads,
+            ..Pull::default()
+        };
+        server.pulls.insert(43, other);
+    }
+    failed.pull_request = Some(43);
+    publish(&sink, &[failed]).await;
+    let server = fake.server.lock().unwrap();
+    let counts = server
+        .pulls
+        .values()
+        .map(|pull| (pull.statuses.len(), pull.threads.len()));
+    assert_eq!(counts.collect::<Vec<_>>(), [(1, 2), (1, 2)]);
+    assert_eq!(server.statuses.len(), 1, "the commit shows it already");
+}
+
+/// Permissions on pull requests and scopes for threads are apart from those for statuses of commits.
+#[tokio::test(start_paused = true)]
+async fn statuses_of_commits_are_written_without_the_permission_for_pull_requests() {
+    let needs = "TF401027: You need the Git 'PullRequestContribute' permission";
+    let denied = value!({"message": needs});
+    let unauthorized = value!({"message": "TF400813: not authorized"});
+    // The requests: the commit's status, the pull request, its iterations, its status, its threads.
+    for (before, answer, shown) in [(3, json(403, &denied), 0), (4, json(401, &unauthorized), 1)] {
+        let dir = tempfile::tempdir().unwrap();
+        let fake = Fake::new(Azure::services());
+        let sink = sink(&fake, Some(&record(&dir)));
+        fake.next(
+            (0..before)
+                .map(|_| None)
+                .chain([Some(Mishap::Instead(answer))]),
+        );
+        let failed = plan(CheckState::Failure, "1 error", &[]);
+        publish(&sink, &[failed.clone()]).await;
+        let sync = check("capstan/prod/sync", CheckState::Success, "ready");
+        publish(&sink, &[sync]).await;
+        assert_eq!(fake.server.lock().unwrap().pull().statuses.len(), shown);
+        fake.lines();
+        publish(&sink, &[failed]).await;
+        assert_eq!(fake.lines(), [""; 0], "it is not asked again and again");
+        // Somebody granted it.
+        publish(&sink, &[plan(CheckState::Success, "fine", &[])]).await;
+        let mut server = fake.server.lock().unwrap();
+        assert_eq!(
+            states(&server.statuses),
+            ["failed", "succeeded", "succeeded"]
+        );
+        assert_eq!(server.pull().statuses.len(), shown + 1);
+        assert_eq!(server.pull().threads.len(), 1);
+    }
 }
 
 /// Oracle row 36; a thread per line, updated and closed, and never a second one.
 #[tokio::test(start_paused = true)]
 async fn findings_get_threads_that_are_updated_and_closed() {
     let dir = tempfile::tempdir().unwrap();
-    let (fake, path) = (Fake::new(Azure::new()), record(&dir));
+    let (fake, path) = (Fake::new(Azure::services()), record(&dir));
     let first = sink(&fake, Some(&path));
     let mut failed = plan(CheckState::Failure, "2 errors", &[4, 9]);
     failed.annotations[1].path = "elsewhere.yaml".to_owned();
@@ -131,7 +208,7 @@ async fn findings_get_threads_that_are_updated_and_closed() {
         !two[1].1.contains("@team") && !two[1].1.contains(" <img>"),
         "{two:?}"
     );
-    let place = fake.server.lock().unwrap().threads[1]["threadContext"].clone();
+    let place = fake.server.lock().unwrap().pull().threads[1]["threadContext"].clone();
     assert_eq!(place["filePath"], "/clusters/a.yaml");
     assert_eq!(place["rightFileStart"]["line"], 4);
     // The next head: a new process without a record, and the finding is on another line.
@@ -160,10 +237,10 @@ async fn findings_get_threads_that_are_updated_and_closed() {
 #[tokio::test(start_paused = true)]
 async fn a_thread_that_somebody_deleted_is_opened_anew_or_left_alone() {
     let dir = tempfile::tempdir().unwrap();
-    let fake = Fake::new(Azure::new());
+    let fake = Fake::new(Azure::services());
     let sink = sink(&fake, Some(&record(&dir)));
     publish(&sink, &[plan(CheckState::Failure, "2 errors", &[4, 9])]).await;
-    for thread in &mut fake.server.lock().unwrap().threads {
+    for thread in &mut fake.server.lock().unwrap().pull().threads {
         thread["isDeleted"] = true.into();
     }
     // The summary changes, and the second finding is gone.
@@ -179,7 +256,7 @@ async fn a_thread_that_somebody_deleted_is_opened_anew_or_left_alone() {
 #[tokio::test(start_paused = true)]
 async fn at_most_20_threads_on_changed_lines_are_open() {
     let dir = tempfile::tempdir().unwrap();
-    let fake = Fake::new(Azure::new());
+    let fake = Fake::new(Azure::services());
     let sink = sink(&fake, Some(&record(&dir)));
     let lines: Vec<u32> = (1..=60).collect();
     let mut failed = plan(CheckState::Failure, "60 errors", &lines);
@@ -207,27 +284,32 @@ async fn at_most_20_threads_on_changed_lines_are_open() {
 #[tokio::test(start_paused = true)]
 async fn a_mark_in_the_comment_of_somebody_else_counts_for_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let fake = Fake::new(Azure::new());
+    let fake = Fake::new(Azure::services());
     let planted = value!({"id": 1, "status": "active", "comments": [
         {"id": 1, "content": "x\n\n<!-- capstan: capstan/prod/plan#summary -->", "author": {"id": "0"}},
     ]});
-    fake.server.lock().unwrap().threads.push(planted.clone());
+    fake.server
+        .lock()
+        .unwrap()
+        .pull()
+        .threads
+        .push(planted.clone());
     publish(
         &sink(&fake, Some(&record(&dir))),
         &[plan(CheckState::Failure, "1 error", &[])],
     )
     .await;
-    let server = fake.server.lock().unwrap();
-    assert_eq!(server.threads[0], planted);
-    assert_eq!(server.threads.len(), 2);
+    let mut server = fake.server.lock().unwrap();
+    assert_eq!(server.pull().threads[0], planted);
+    assert_eq!(server.pull().threads.len(), 2);
 }
 
 /// Oracle row 28, for threads.
 #[tokio::test(start_paused = true)]
 async fn a_thread_whose_answer_was_lost_is_found_again() {
-    for lost in 0..9 {
+    for lost in 0..10 {
         let dir = tempfile::tempdir().unwrap();
-        let fake = Fake::new(Azure::new());
+        let fake = Fake::new(Azure::services());
         let sink = sink(&fake, Some(&record(&dir)));
         let failed = [plan(CheckState::Failure, "2 errors", &[4, 9])];
         fake.next((0..lost).map(|_| None).chain([Some(Mishap::Lost)]));
@@ -255,7 +337,7 @@ async fn every_outcome_has_a_state_and_every_text_fits() {
         (Failure, Some(Approval), "pending"),
         (Error, None, "error"),
     ] {
-        let fake = Fake::new(Azure::new());
+        let fake = Fake::new(Azure::services());
         let mut one = plan(state, &"é".repeat(3_000), &[1]);
         (one.detail, one.summary) = (detail, "é\n".repeat(100_000));
         one.annotations[0].message = "é".repeat(200_000);
@@ -282,7 +364,7 @@ async fn a_missing_credential_or_permission_is_named_and_no_page_is_quoted() {
         (json(403, &value!({"message": needs})), needs),
     ] {
         let dir = tempfile::tempdir().unwrap();
-        let fake = Fake::new(Azure::new());
+        let fake = Fake::new(Azure::services());
         let sink = sink(&fake, Some(&record(&dir)));
         fake.next([Some(Mishap::Instead(answer))]);
         let checks = [plan(CheckState::Pending, "plans", &[])];
@@ -304,7 +386,7 @@ async fn a_missing_credential_or_permission_is_named_and_no_page_is_quoted() {
 #[tokio::test(start_paused = true)]
 async fn a_commit_that_is_gone_is_passed_over() {
     let dir = tempfile::tempdir().unwrap();
-    let fake = Fake::new(Azure::new());
+    let fake = Fake::new(Azure::services());
     let sink = sink(&fake, Some(&record(&dir)));
     let mut gone = plan(CheckState::Success, "ready", &[]);
     gone.revision = "5".repeat(40);
