@@ -5,6 +5,7 @@
 // Each of the two uses its part.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
+pub(crate) mod azure_devops;
 pub(crate) mod github;
 
 use http::{HeaderMap, Method, Response, Uri};

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use http::Response;
 use serde_json::{Value, json as value};
 
-use crate::adapters::checks::forge::tests::{HEAD, Seen, Server, json};
+use super::{HEAD, Seen, Server, json};
 
 /// Another commit that unit tests write about.
 pub(crate) const NEWER: &str = "d2d4f6cd5db6d749b463ac7522897c0fc2fc85ca";

@@ -2,17 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod server;
-
 use std::sync::Arc;
 
 use serde_json::{Value, json as value};
 
 use super::{AzureDevOps, dialect};
+use crate::adapters::checks::fake::azure_devops::{Azure, NEWER, Pull};
 use crate::adapters::checks::forge::tests::{Fake, Mishap, check, client, json, with};
 use crate::adapters::checks::forge::{ForgeSink, Provider, Repository, Scheme};
 use crate::model::{Annotation, Check, CheckDetail, CheckSink as _, CheckState, ErrorClass};
-use server::{Azure, NEWER, Pull};
 
 const PLAN: &str = "capstan/prod/plan";
 
