@@ -160,12 +160,20 @@ impl Candidates {
     pub(super) fn again(&mut self, commit: &str) -> bool {
         let entries = self.entries.values_mut();
         let mut any = false;
-        for entry in entries.filter(|entry| entry.is_open && entry.commit == commit) {
-            (entry.waits, entry.seen, any) = (true, None, true);
-            entry.announced = true;
+        // Also an old one that is not planned by itself.
+        for entry in entries.filter(|entry| entry.commit == commit) {
+            (entry.is_open, entry.waits, entry.announced) = (true, true, true);
+            (entry.seen, any) = (None, true);
         }
         self.left = self.left.max(usize::from(any));
         any
+    }
+
+    /// The commits among the candidates that `is` says yes to, of each with the number of its pull request.
+    pub(super) fn matching(&self, is: impl Fn(&str, Option<u64>) -> bool) -> BTreeSet<String> {
+        let entries = self.entries.iter();
+        let found = entries.filter(|(name, entry)| is(&entry.commit, number(name)));
+        found.map(|(_, entry)| entry.commit.clone()).collect()
     }
 
     /// The commits that wait for a plan, and whose checks are to say so.

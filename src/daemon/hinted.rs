@@ -1,5 +1,6 @@
 //! What webhooks ask of the daemon: to look at the repository now, and to write checks again.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,15 +46,21 @@ impl Daemon {
             return;
         }
         let wanted = |context: &str| rerun.context.as_deref().is_none_or(|name| name == context);
-        let (commit, fleet) = (rerun.commit.as_str(), self.config.fleet.as_str());
+        let fleet = self.config.fleet.as_str();
         let (plan, sync) = (report::plan_context(fleet), report::sync_context(fleet));
-        if wanted(&plan) && self.candidates.again(commit) {
-            self.renew(commit, &plan);
+        if wanted(&plan) {
+            let is = |commit: &str, number| rerun.head.is(commit, number);
+            for commit in self.candidates.matching(is) {
+                self.candidates.again(&commit);
+                self.renew(&commit, &plan);
+            }
             self.show_waiting();
             self.plan_next();
         }
-        let is_newest = self.head.as_deref() == Some(commit);
-        if wanted(&sync) && (is_newest || self.accepted().as_deref() == Some(commit)) {
+        let followed = [self.head.clone(), self.accepted()];
+        let followed: BTreeSet<String> = followed.into_iter().flatten().collect();
+        let wanted = followed.iter().filter(|_| wanted(&sync));
+        for commit in wanted.filter(|commit| rerun.head.is(commit, None)) {
             self.renew(commit, &sync);
             self.reexamine(commit);
             self.retry_failed();

@@ -6,8 +6,9 @@
 use http::HeaderMap;
 
 use super::forge::Forge;
-use super::payload::{Payload, Repository};
+use super::payload::{Attributes, Payload, PullRequestOfCloud, Repository};
 use super::repository::Spelling;
+use super::rerun::{Head, Rerun, is_command};
 
 /// What a delivery says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,17 +31,6 @@ pub(super) enum Kind {
     Other,
 }
 
-/// Somebody wants a check of a commit again.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Rerun {
-    /// The commit.
-    pub commit: String,
-    /// The check's context; all of the commit if `None`.
-    pub context: Option<String>,
-    /// The GitHub App that wrote it.
-    pub app: Option<u64>,
-}
-
 /// Reads a payload, which is JSON. Nothing is read of a generic one.
 pub(super) fn read(
     forge: Forge,
@@ -57,7 +47,7 @@ pub(super) fn read(
     let kind = match forge {
         Forge::AzureDevOps => azure_devops(&payload),
         Forge::GitLab => gitlab(&payload),
-        Forge::Bitbucket => bitbucket(&name(headers, &["x-event-key"])),
+        Forge::Bitbucket => bitbucket(&name(headers, &["x-event-key"]), &payload),
         Forge::Gitea => github(&name(headers, &["x-gitea-event"]), &payload),
         Forge::Forgejo => github(
             &name(headers, &["x-forgejo-event", "x-gitea-event"]),
@@ -84,22 +74,46 @@ fn github(event: &str, payload: &Payload) -> Kind {
     let action = payload.action.as_deref().unwrap_or_default();
     match (event, action) {
         ("push" | "create" | "delete", _) => pushed(payload.reference.as_deref().into_iter()),
+        ("pull_request", "reopened") => reopened(payload.number),
         (
             "pull_request",
-            "opened" | "synchronize" | "synchronized" | "reopened" | "closed" | "edited"
-            | "ready_for_review",
+            "opened" | "synchronize" | "synchronized" | "closed" | "edited" | "ready_for_review",
         ) => Kind::PullRequest,
-        ("check_run" | "check_suite", "rerequested") => rerun(payload),
+        ("check_run" | "check_suite", "rerequested") => button(payload),
+        ("issue_comment", "created") => {
+            let comment = payload.comment.as_ref();
+            let issue = payload.issue.as_ref();
+            let issue = issue.filter(|issue| issue.pull_request.is_some());
+            let number = issue.and_then(|issue| issue.number);
+            commented(
+                comment.and_then(|comment| comment.body.as_deref()),
+                number.map(Head::PullRequest),
+            )
+        }
         _ => Kind::Other,
     }
 }
 
-fn rerun(payload: &Payload) -> Kind {
+/// A pull request is open again: its head may be the old one, and its check out of date.
+fn reopened(number: Option<u64>) -> Kind {
+    number.map_or(Kind::PullRequest, |number| {
+        Kind::Rerun(Rerun::all(Head::PullRequest(number)))
+    })
+}
+
+/// A comment on the pull request with this head.
+fn commented(text: Option<&str>, head: Option<Head>) -> Kind {
+    let head = head.filter(|_| text.is_some_and(is_command));
+    head.map_or(Kind::Other, |head| Kind::Rerun(Rerun::all(head)))
+}
+
+/// The button of a check run or of a check suite.
+fn button(payload: &Payload) -> Kind {
     let run = payload.check_run.as_ref().or(payload.check_suite.as_ref());
     let commit = run.and_then(|run| run.head_sha.clone());
     match (run, commit) {
         (Some(run), Some(commit)) => Kind::Rerun(Rerun {
-            commit,
+            head: Head::Commit(commit),
             context: run.name.clone(),
             app: run.app.as_ref().and_then(|app| app.id),
         }),
@@ -123,6 +137,15 @@ fn azure_devops(payload: &Payload) -> Kind {
         "git.pullrequest.created" | "git.pullrequest.updated" | "git.pullrequest.merged" => {
             Kind::PullRequest
         }
+        "ms.vss-code.git-pullrequest-comment-event" => {
+            let resource = payload.resource.as_ref();
+            let comment = resource.and_then(|resource| resource.comment.as_ref());
+            let pull = resource.and_then(|resource| resource.pull_request.as_ref());
+            commented(
+                comment.and_then(|comment| comment.content.as_deref()),
+                pull.and_then(|pull| pull.id).map(Head::PullRequest),
+            )
+        }
         _ => Kind::Other,
     }
 }
@@ -131,14 +154,47 @@ fn gitlab(payload: &Payload) -> Kind {
     let event = payload.object_kind.as_deref().unwrap_or_default();
     match event.to_ascii_lowercase().as_str() {
         "push" | "tag_push" => pushed(payload.reference.as_deref().into_iter()),
-        "merge_request" => Kind::PullRequest,
+        "merge_request" => {
+            let attributes = payload.object_attributes.as_ref();
+            let reopening =
+                |attributes: &&Attributes| attributes.action.as_deref() == Some("reopen");
+            reopened(attributes.filter(reopening).and_then(|one| one.iid))
+        }
+        "note" => {
+            let note = payload.object_attributes.as_ref();
+            // Older versions name no action, and deliver new notes only.
+            let is_new =
+                |note: &&Attributes| note.action.as_deref().is_none_or(|it| it == "create");
+            let pull = payload.merge_request.as_ref();
+            commented(
+                note.filter(is_new).and_then(|note| note.note.as_deref()),
+                pull.and_then(|pull| pull.iid).map(Head::PullRequest),
+            )
+        }
         _ => Kind::Other,
     }
 }
 
 /// Cloud, and Data Center.
-fn bitbucket(event: &str) -> Kind {
+fn bitbucket(event: &str, payload: &Payload) -> Kind {
+    let comment = payload.comment.as_ref();
     match event {
+        "pullrequest:comment_created" => {
+            let content = comment.and_then(|comment| comment.content.as_ref());
+            // Cloud has no refs of pull requests.
+            let pull = payload.cloud_pull_request.as_ref();
+            commented(
+                content.and_then(|content| content.raw.as_deref()),
+                pull.and_then(PullRequestOfCloud::head).map(Head::Commit),
+            )
+        }
+        "pr:comment:added" => {
+            let pull = payload.pull_request.as_ref();
+            commented(
+                comment.and_then(|comment| comment.text.as_deref()),
+                pull.and_then(|pull| pull.id).map(Head::PullRequest),
+            )
+        }
         "repo:push" | "repo:refs_changed" => Kind::Push,
         "pullrequest:created"
         | "pullrequest:updated"
@@ -218,7 +274,7 @@ mod tests {
                 "head": {"ref": "refs/pull/7/head", "sha": "a", "repo": null}, "base": {"sha": "b"}}})
         };
         let of = |forge, name, action| kind(forge, (name, "pull_request"), &payload(action));
-        for action in ["opened", "synchronize", "reopened", "closed", "edited"] {
+        for action in ["opened", "synchronize", "closed", "edited"] {
             assert_eq!(
                 of(Forge::GitHub, "X-GitHub-Event", action),
                 Kind::PullRequest
@@ -238,7 +294,7 @@ mod tests {
             "id": 4, "name": "capstan/prod/plan", "head_sha": "c0", "external_id": "x", "app": {"id": 77}}});
         let expected = |context: Option<&str>| {
             Kind::Rerun(Rerun {
-                commit: "c0".to_owned(),
+                head: Head::Commit("c0".to_owned()),
                 context: context.map(str::to_owned),
                 app: Some(77),
             })
@@ -257,6 +313,93 @@ mod tests {
         assert_eq!(kind(Forge::GitHub, name, &created), Kind::Other);
         let broken = json!({"action": "rerequested"});
         assert_eq!(kind(Forge::GitHub, name, &broken), Kind::Other);
+    }
+
+    fn rerun_of(number: u64) -> Kind {
+        Kind::Rerun(Rerun::all(Head::PullRequest(number)))
+    }
+
+    /// In the form of each forge (GitHub and Gitea, GitLab, Bitbucket Cloud and Data Center, Azure DevOps).
+    #[test]
+    fn a_comment_on_a_pull_request_asks_for_a_rerun() {
+        let cases = |text: &str| {
+            let issue = |pull: Json| {
+                json!({"action": "created", "issue": {"number": 7, "pull_request": pull},
+                       "comment": {"id": 1, "body": text}})
+            };
+            let note = |action: Json| {
+                json!({"object_kind": "note", "merge_request": {"id": 70, "iid": 7, "last_commit": {"id": "c0"}},
+                       "object_attributes": {"note": text, "noteable_type": "MergeRequest", "action": action}})
+            };
+            let cloud = json!({"comment": {"content": {"raw": text}}, "pullrequest": {
+                "id": 7, "source": {"commit": {"hash": "69b590634703"}}}});
+            let center = json!({"eventKey": "pr:comment:added", "comment": {"text": text}, "pullRequest": {
+                "id": 7, "fromRef": {"latestCommit": "c0"}}});
+            let azure = json!({"eventType": "ms.vss-code.git-pullrequest-comment-event", "resource": {
+                "comment": {"content": text}, "pullRequest": {"pullRequestId": 7}}});
+            let edited = json!({"action": "edited", "issue": {"number": 7, "pull_request": {}},
+                                "comment": {"body": text}});
+            [
+                kind(
+                    Forge::Gitea,
+                    ("X-Gitea-Event", "issue_comment"),
+                    &issue(json!({"merged": false})),
+                ),
+                kind(
+                    Forge::GitHub,
+                    ("X-GitHub-Event", "issue_comment"),
+                    &issue(json!({"url": "u"})),
+                ),
+                kind(Forge::GitLab, ("X-None", ""), &note(Json::Null)),
+                kind(Forge::GitLab, ("X-None", ""), &note(json!("create"))),
+                kind(
+                    Forge::Bitbucket,
+                    ("X-Event-Key", "pr:comment:added"),
+                    &center,
+                ),
+                kind(Forge::AzureDevOps, ("X-None", ""), &azure),
+                kind(
+                    Forge::Bitbucket,
+                    ("X-Event-Key", "pullrequest:comment_created"),
+                    &cloud,
+                ),
+                // An issue, and comments that were changed.
+                kind(
+                    Forge::Gitea,
+                    ("X-Gitea-Event", "issue_comment"),
+                    &issue(Json::Null),
+                ),
+                kind(Forge::Gitea, ("X-Gitea-Event", "issue_comment"), &edited),
+                kind(Forge::GitLab, ("X-None", ""), &note(json!("update"))),
+            ]
+        };
+        let of_commit = Rerun::all(Head::Commit("69b590634703".to_owned()));
+        let asked = [vec![rerun_of(7); 6], vec![Kind::Rerun(of_commit)]].concat();
+        let found = cases("The quota was raised.\r\n/capstan rerun");
+        assert_eq!(found[..7], asked);
+        assert_eq!(found[7..], [Kind::Other, Kind::Other, Kind::Other]);
+        for other in [
+            "looks good",
+            "<!-- capstan: capstan/prod/plan -->\n/capstan rerun\n",
+        ] {
+            assert!(
+                cases(other).iter().all(|kind| *kind == Kind::Other),
+                "{other}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_pull_request_that_is_opened_again_is_planned_again() {
+        let payload = json!({"action": "reopened", "number": 7, "pull_request": {}});
+        let name = ("X-Gitea-Event", "pull_request");
+        assert_eq!(kind(Forge::Gitea, name, &payload), rerun_of(7));
+        let request = |action: &str| {
+            let payload = json!({"object_kind": "merge_request", "object_attributes": {"iid": 7, "action": action}});
+            kind(Forge::GitLab, ("X-None", ""), &payload)
+        };
+        assert_eq!(request("reopen"), rerun_of(7));
+        assert_eq!(request("update"), Kind::PullRequest);
     }
 
     /// Oracle row 10.

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
-use super::event::Rerun;
+use super::rerun::Rerun;
 
 /// How many re-runs are remembered at most. Who asks for more gets the rest with the next push.
 const MOST_RERUNS: usize = 100;
@@ -55,17 +55,14 @@ impl Hints {
 mod tests {
     use futures::FutureExt as _;
 
+    use super::super::rerun::Head;
     use super::*;
 
     #[test]
     fn a_thousand_hints_are_one_with_all_reruns() {
         let hints = Hints::default();
         assert_eq!(hints.next().now_or_never(), None);
-        let rerun = |at: usize| Rerun {
-            commit: format!("{at:040x}"),
-            context: None,
-            app: None,
-        };
+        let rerun = |at: usize| Rerun::all(Head::Commit(format!("{at:040x}")));
         for at in 0..1000 {
             hints.leave((at % 2 == 0).then(|| rerun(at / 100)));
         }

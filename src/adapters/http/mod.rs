@@ -12,6 +12,7 @@ mod hints;
 mod metrics;
 mod payload;
 mod repository;
+mod rerun;
 #[cfg(test)]
 mod router_tests;
 mod secrets;
@@ -20,10 +21,10 @@ mod signature;
 mod standard_webhook;
 mod webhook;
 
-pub use event::Rerun;
 pub use forge::Forge;
 pub use hints::{Hint, Hints};
 pub use metrics::{Delivered, Metrics};
+pub use rerun::{Head, Rerun};
 pub use secrets::{SecretSource, Secrets};
 pub use server::{Error, Server, router};
 pub use webhook::Webhooks;

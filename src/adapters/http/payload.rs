@@ -12,6 +12,14 @@ pub(super) struct Payload {
     pub(super) action: Option<String>,
     #[serde(default, deserialize_with = "lenient", rename = "ref")]
     pub(super) reference: Option<String>,
+    /// Of a pull request, at GitHub and Gitea.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) number: Option<u64>,
+    /// Of GitHub and Gitea, also for a pull request.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) issue: Option<Issue>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) comment: Option<Comment>,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) check_run: Option<Run>,
     #[serde(default, deserialize_with = "lenient")]
@@ -19,6 +27,10 @@ pub(super) struct Payload {
     /// Of GitLab.
     #[serde(default, deserialize_with = "lenient")]
     pub(super) object_kind: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) object_attributes: Option<Attributes>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) merge_request: Option<MergeRequest>,
     /// Of Azure DevOps.
     #[serde(default, deserialize_with = "lenient", rename = "eventType")]
     pub(super) event_type: Option<String>,
@@ -31,7 +43,86 @@ pub(super) struct Payload {
     project: Option<Repository>,
     /// Of Bitbucket Data Center.
     #[serde(default, deserialize_with = "lenient", rename = "pullRequest")]
-    pull_request: Option<PullRequest>,
+    pub(super) pull_request: Option<PullRequest>,
+    /// Of Bitbucket Cloud.
+    #[serde(default, deserialize_with = "lenient", rename = "pullrequest")]
+    pub(super) cloud_pull_request: Option<PullRequestOfCloud>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Issue {
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) number: Option<u64>,
+    /// What makes it a pull request.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) pull_request: Option<Present>,
+}
+
+/// Any object.
+#[derive(Deserialize)]
+pub(super) struct Present {}
+
+/// A comment: its text is in a field of another name at each forge.
+#[derive(Deserialize)]
+pub(super) struct Comment {
+    /// GitHub, Gitea, Forgejo.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) body: Option<String>,
+    /// Bitbucket Data Center.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) text: Option<String>,
+    /// Bitbucket Cloud.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) content: Option<Content>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Content {
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) raw: Option<String>,
+}
+
+/// What a GitLab event is about: a note, or a merge request.
+#[derive(Deserialize)]
+pub(super) struct Attributes {
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) action: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) note: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) iid: Option<u64>,
+}
+
+/// What a note of GitLab is on.
+#[derive(Deserialize)]
+pub(super) struct MergeRequest {
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) iid: Option<u64>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct PullRequestOfCloud {
+    #[serde(default, deserialize_with = "lenient")]
+    source: Option<Source>,
+}
+
+#[derive(Deserialize)]
+struct Source {
+    #[serde(default, deserialize_with = "lenient")]
+    commit: Option<Commit>,
+}
+
+#[derive(Deserialize)]
+struct Commit {
+    #[serde(default, deserialize_with = "lenient")]
+    hash: Option<String>,
+}
+
+impl PullRequestOfCloud {
+    /// The beginning of the id of its head.
+    pub(super) fn head(&self) -> Option<String> {
+        self.source.as_ref()?.commit.as_ref()?.hash.clone()
+    }
 }
 
 /// A check run or a check suite.
@@ -57,6 +148,25 @@ pub(super) struct Resource {
     pub(super) ref_updates: Option<Vec<RefUpdate>>,
     #[serde(default, deserialize_with = "lenient")]
     repository: Option<Repository>,
+    /// What was written, and on what.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) comment: Option<CommentOfAzure>,
+    #[serde(default, deserialize_with = "lenient", rename = "pullRequest")]
+    pub(super) pull_request: Option<PullRequestOfAzure>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct CommentOfAzure {
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) content: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct PullRequestOfAzure {
+    #[serde(default, deserialize_with = "lenient", rename = "pullRequestId")]
+    pub(super) id: Option<u64>,
+    #[serde(default, deserialize_with = "lenient")]
+    repository: Option<Repository>,
 }
 
 #[derive(Deserialize)]
@@ -65,8 +175,11 @@ pub(super) struct RefUpdate {
     pub(super) name: Option<String>,
 }
 
+/// Of Bitbucket Data Center.
 #[derive(Deserialize)]
-struct PullRequest {
+pub(super) struct PullRequest {
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) id: Option<u64>,
     #[serde(default, deserialize_with = "lenient", rename = "toRef")]
     to: Option<To>,
 }
@@ -128,7 +241,11 @@ struct Link {
 impl Payload {
     /// The repository that the event is about; of a pull request, the one that it is to.
     pub(super) fn repository(&self) -> Option<&Repository> {
-        let of_resource = || self.resource.as_ref()?.repository.as_ref();
+        let of_resource = || {
+            let resource = self.resource.as_ref()?;
+            let commented = || resource.pull_request.as_ref()?.repository.as_ref();
+            resource.repository.as_ref().or_else(commented)
+        };
         let of_request = || self.pull_request.as_ref()?.to.as_ref()?.repository.as_ref();
         let direct = self.project.as_ref().or(self.repository.as_ref());
         direct.or_else(of_resource).or_else(of_request)

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use futures::FutureExt as _;
 
 use super::*;
-use crate::adapters::http::Rerun;
+use crate::adapters::http::{Head, Rerun};
 
 /// The sink of the GitHub App 77, which notes what is wanted again.
 #[derive(Default)]
@@ -46,7 +46,7 @@ async fn a_check_that_somebody_wants_again_is_written_although_nothing_changed()
     let sync = report::sync_context(&case.daemon.config.fleet);
     let mut ask = |commit: &str, context: Option<&str>, app| {
         let rerun = Rerun {
-            commit: commit.to_owned(),
+            head: Head::Commit(commit.to_owned()),
             context: context.map(str::to_owned),
             app,
         };

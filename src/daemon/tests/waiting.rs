@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use futures::FutureExt as _;
 
 use super::*;
-use crate::adapters::http::Rerun;
+use crate::adapters::http::{Head, Rerun};
 use crate::model::CheckDetail::{Queued, Superseded};
 
 const PLAN: &str = "capstan/config/plan";
@@ -169,11 +169,7 @@ async fn who_asks_for_a_plan_again_sees_it_wait_and_end() {
     case.come_to_rest().await;
     let first = written(&forge);
     assert_ne!(first.last().unwrap().1, CheckState::Pending, "{first:?}");
-    let rerun = Rerun {
-        commit: "a".to_owned(),
-        context: None,
-        app: None,
-    };
+    let rerun = Rerun::all(Head::Commit("a".to_owned()));
     case.daemon.examining = true;
     for _ in 0..2 {
         let reruns = [rerun.clone()].into();
