@@ -11,6 +11,7 @@ pub(crate) mod fake;
 pub mod forge;
 mod git_notes;
 pub mod github;
+mod lines;
 pub mod text;
 mod throttle;
 

@@ -8,10 +8,9 @@ use serde_json::{Value, json};
 use super::threads::{Listed, Place, Thread, Wanted, adopted, is_summary, wanted};
 use super::{AzureDevOps, Posted, list, status};
 use crate::adapters::checks::forge::{Client, Fault, Outcome, outcome};
+use crate::adapters::checks::lines;
 use crate::model::Check;
 
-/// How many threads on lines one check has open.
-const MOST_THREADS: usize = 20;
 /// Azure DevOps returns at most this many changed files at once (forges.md §2b).
 const PAGE: usize = 2_000;
 /// How many pages are read of a pull request.
@@ -195,7 +194,7 @@ impl AzureDevOps {
     ) -> Result<(), Fault> {
         let on_lines = known.iter().filter(|(mark, _)| !is_summary(mark));
         let opened = on_lines.filter(|(_, thread)| thread.open).count();
-        let (mut changes, mut left) = (None, MOST_THREADS.saturating_sub(opened));
+        let (mut changes, mut left) = (None, lines::MOST.saturating_sub(opened));
         for one in new {
             let mut body = one.body();
             if let Some(place) = &one.place {

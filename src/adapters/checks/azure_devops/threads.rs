@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::adapters::checks::forge::{Outcome, digest_of, outcome};
+use crate::adapters::checks::lines::lines;
 use crate::adapters::checks::text::{Limit, markdown};
+use crate::model::Check;
 use crate::model::markdown::markdown as escaped;
-use crate::model::{Annotation, Check};
 
 /// In characters, of a comment.
 const CONTENT: usize = 150_000;
@@ -124,32 +125,27 @@ pub(super) fn wanted(check: &Check) -> Vec<Wanted> {
         None,
         is_open,
     )];
-    let mut lines: BTreeMap<Place, Vec<&Annotation>> = BTreeMap::new();
-    for annotation in &check.annotations {
-        let path = format!("/{}", annotation.path.trim_start_matches('/'));
-        let line = annotation.line.max(1);
-        lines
-            .entry(Place { path, line })
-            .or_default()
-            .push(annotation);
-    }
-    for (place, found) in lines {
-        let texts: Vec<String> = found.into_iter().map(text).collect();
-        let mut mark = format!("{context}#{}", digest_of(&(&place.path, &texts)));
+    for found in lines(check) {
+        let place = Place {
+            path: format!("/{}", found.path),
+            line: found.line,
+        };
+        let mut mark = format!("{context}#{}", digest_of(&(&place.path, &found.texts)));
         if all.iter().any(|other| other.mark == mark) {
             mark = format!("{mark}.{}", place.line);
         }
-        all.push(Wanted::new(mark, &texts.join("\n\n"), Some(place), true));
+        all.push(Wanted::new(
+            mark,
+            &found.texts.join("\n\n"),
+            Some(place),
+            true,
+        ));
     }
     all
 }
 
 pub(super) fn is_summary(mark: &str) -> bool {
     mark.ends_with(SUMMARY)
-}
-
-fn text(annotation: &Annotation) -> String {
-    format!("{}: {}", annotation.level, escaped(&annotation.message))
 }
 
 /// The threads of a pull request that are ours, by their marks.
