@@ -167,6 +167,9 @@ impl Client {
         let sent = self.transport.send(request).await;
         sent.map(Answer::from).map_err(|error| match error {
             TransportError::Unclear(cause) if call.is_change() => Fault::Unclear(cause),
+            TransportError::TooLarge(_) if call.is_change() => Fault::Unclear(error.to_string()),
+            // It would be as large next time.
+            TransportError::TooLarge(_) => Fault::Refused(error.to_string()),
             TransportError::Unclear(cause) | TransportError::Unsent(cause) => Fault::Busy(cause),
         })
     }

@@ -58,8 +58,7 @@ impl HttpTransport {
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| fault(&error))? {
             if body.len() + chunk.len() > self.largest {
-                let cause = format!("its answer is larger than {} bytes", self.largest);
-                return Err(TransportError::Unclear(cause));
+                return Err(TransportError::TooLarge(self.largest));
             }
             body.extend_from_slice(&chunk);
         }
@@ -153,15 +152,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_large_answer_and_one_that_breaks_off_are_unclear() {
+    async fn a_large_answer_is_not_read_and_one_that_breaks_off_is_unclear() {
         let body = "a".repeat(101);
-        for answer in [
-            format!("HTTP/1.1 200 OK\r\ncontent-length: 101\r\n\r\n{body}"),
-            "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nab".to_owned(),
-        ] {
-            let error = exchange(Some(answer)).await.unwrap_err();
-            assert!(matches!(error, TransportError::Unclear(_)), "{error:?}");
-        }
+        let large = format!("HTTP/1.1 200 OK\r\ncontent-length: 101\r\n\r\n{body}");
+        let error = exchange(Some(large)).await.unwrap_err();
+        assert_eq!(error, TransportError::TooLarge(100));
+        let cut = "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nab".to_owned();
+        let error = exchange(Some(cut)).await.unwrap_err();
+        assert!(matches!(error, TransportError::Unclear(_)), "{error:?}");
     }
 
     #[tokio::test]

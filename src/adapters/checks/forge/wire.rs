@@ -113,6 +113,9 @@ pub enum TransportError {
     /// Nobody knows whether the server carried it out.
     #[error("{0}")]
     Unclear(String),
+    /// The server answered more than is read.
+    #[error("its answer is larger than {0} bytes")]
+    TooLarge(usize),
 }
 
 /// Carries a request to a server. It follows no redirect, sends nothing of its own that is secret, and
