@@ -10,5 +10,6 @@ mod front;
 mod gitea;
 mod life;
 mod program;
+mod reviews;
 mod server_tests;
 mod world;

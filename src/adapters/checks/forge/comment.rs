@@ -15,10 +15,13 @@ pub(super) fn pull_request(check: &Check) -> Option<u64> {
         .filter(|_| is_final && !check.summary.is_empty())
 }
 
+/// How every mark begins.
+pub(super) const MARK: &str = "<!-- capstan: ";
+
 /// How the comment of this context begins. Markdown shows it as nothing.
 pub(super) fn mark(context: &str) -> String {
     // Within a comment of HTML, `--` may end it.
-    format!("<!-- capstan: {} -->", context.replace("--", "-\u{200b}-"))
+    format!("{MARK}{} -->", context.replace("--", "-\u{200b}-"))
 }
 
 /// The text of the comment, cut to `limit` characters.

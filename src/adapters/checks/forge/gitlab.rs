@@ -273,6 +273,12 @@ impl Forge for GitLab {
         }
     }
 
+    fn overtaken(&self, remote: &mut GitLabRemote) {
+        if let Some((_, text)) = &mut remote.note {
+            text.clear();
+        }
+    }
+
     async fn find(
         &self,
         client: &Client,

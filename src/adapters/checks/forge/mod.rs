@@ -19,6 +19,7 @@
 mod bitbucket;
 mod client;
 mod comment;
+mod diff;
 mod fault;
 mod gitea;
 mod gitlab;

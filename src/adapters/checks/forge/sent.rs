@@ -106,6 +106,23 @@ impl<R: Clone + Default + Serialize + DeserializeOwned> Sent<R> {
         self.entries.get(key)
     }
 
+    /// What is kept of a check that has a pull request, if it showed a check of another revision since, as after a
+    /// forced push and another one back.
+    pub(super) fn overtaken(&mut self, check: &Check) -> Option<&mut R> {
+        let pull = check.pull_request?;
+        let (context, revision) = key(check);
+        let number = self.get(&(context.clone(), revision.clone()))?.number;
+        let is_later = |other: &Entry<R>| {
+            let of = other.check.as_ref().and_then(|check| check.pull_request);
+            other.number > number && other.context == context && of == Some(pull)
+        };
+        let is_overtaken = self.entries.values().any(is_later);
+        let entry = self.entries.get_mut(&(context, revision));
+        entry
+            .filter(|_| is_overtaken)
+            .map(|entry| &mut entry.remote)
+    }
+
     /// Whether there may be checks of an earlier process that are not in the file.
     pub(super) const fn is_lost(&self) -> bool {
         self.is_lost

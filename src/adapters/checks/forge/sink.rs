@@ -65,6 +65,12 @@ pub trait Forge: Send + Sync + 'static {
         let _ = remote;
     }
 
+    /// The pull request has shown a check of another commit since: what `remote` says of the pull request no longer
+    /// holds. Ids of what is changed in place do.
+    fn overtaken(&self, remote: &mut Self::Remote) {
+        let _ = remote;
+    }
+
     /// The id of the GitHub App that writes, if one does.
     fn app(&self) -> Option<u64> {
         None
@@ -123,6 +129,11 @@ impl<F: Forge> ForgeSink<F> {
         let mut sent = self.sent.lock().await;
         let newest: BTreeMap<Key, &Check> =
             checks.iter().map(|check| (key(check), check)).collect();
+        for check in newest.values() {
+            if let Some(remote) = sent.overtaken(check) {
+                self.forge.overtaken(remote);
+            }
+        }
         let (due, shown): (Vec<_>, Vec<_>) = newest.into_iter().partition(|(key, check)| {
             self.is_due(&sent, key, check) || self.renewed().contains_key(key)
         });

@@ -3,12 +3,13 @@
 
 use serde_json::json as value;
 
+use super::gitea_reviews::Reviews;
 use super::*;
 use crate::adapters::checks::forge::{ForgeSink, Gitea, Provider, Repository};
 use crate::model::{CheckDetail, CheckSink as _, ErrorClass};
 
-const OWN: u64 = 7;
-const PLAN: &str = "capstan/prod/plan";
+pub(super) const OWN: u64 = 7;
+pub(super) const PLAN: &str = "capstan/prod/plan";
 
 struct Comment {
     id: u64,
@@ -18,12 +19,13 @@ struct Comment {
 }
 
 /// One repository.
-struct Strict {
+pub(super) struct Strict {
     name: &'static str,
     /// (sha, the row as it is shown).
     rows: Vec<(String, Value)>,
     comments: Vec<Comment>,
-    scopes: Vec<&'static str>,
+    pub(super) reviews: Reviews,
+    pub(super) scopes: Vec<&'static str>,
     /// Ids of the rows of comments and statuses.
     next: u64,
 }
@@ -34,6 +36,7 @@ impl Default for Strict {
             name: "r",
             rows: Vec::new(),
             comments: Vec::new(),
+            reviews: Reviews::default(),
             scopes: vec!["write:repository", "write:issue"],
             next: 0,
         }
@@ -175,30 +178,35 @@ impl Server for Strict {
             ("POST", ["statuses", sha]) => self.post_status(sha, &seen.body),
             ("GET", ["commits", sha, "statuses"]) => self.statuses(sha, query),
             (_, ["issues", parts @ ..]) => self.comment(method, parts, &seen.body),
+            ("GET", ["pulls", parts @ ..]) => self.reviews.answer(method, parts, query, &seen.body),
+            (_, ["pulls", parts @ ..]) => match self.lacks("write:repository") {
+                Some(denied) => denied,
+                None => self.reviews.answer(method, parts, query, &seen.body),
+            },
             _ => panic!("{}", seen.line),
         }
     }
 }
 
-fn gitea(strict: Strict) -> (Arc<Fake<Strict>>, ForgeSink<Gitea>) {
+pub(super) fn gitea(strict: Strict) -> (Arc<Fake<Strict>>, ForgeSink<Gitea>) {
     let fake = Fake::new(strict);
     let sink = sink(&fake, None);
     (fake, sink)
 }
 
-fn sink(fake: &Arc<Fake<Strict>>, record: Option<&std::path::Path>) -> ForgeSink<Gitea> {
+pub(super) fn sink(fake: &Arc<Fake<Strict>>, record: Option<&std::path::Path>) -> ForgeSink<Gitea> {
     let repository = Repository::of(Provider::Gitea, "https://git.example/o/r").unwrap();
     let client = client(fake, Scheme::Bearer, Gitea::dialect());
     ForgeSink::new(Gitea::new(repository), client, record)
 }
 
-async fn publish(sink: &ForgeSink<Gitea>, check: &Check) -> Result<(), AdapterError> {
+pub(super) async fn publish(sink: &ForgeSink<Gitea>, check: &Check) -> Result<(), AdapterError> {
     sink.publish(std::slice::from_ref(check), Timestamp::UNIX_EPOCH)
         .await
 }
 
 /// The plan check of a pull request.
-fn plan(title: &str) -> Check {
+pub(super) fn plan(title: &str) -> Check {
     Check {
         pull_request: Some(3),
         ..check(PLAN, CheckState::Success, title)
@@ -336,11 +344,15 @@ async fn a_pull_request_has_one_comment_of_ours() {
     next.revision = "b".repeat(40);
     publish(&sink, &next).await.unwrap();
     assert_eq!(ours().len(), 1);
-    assert!(
-        ours()[0].starts_with(&format!("{mark}## third")),
-        "{:?}",
-        ours()
-    );
+    let is_shown = |text: &str| ours()[0].starts_with(&format!("{mark}## {text}"));
+    assert!(is_shown("third"), "{:?}", ours());
+    // A forced push back to the first head.
+    publish(&sink, &plan("second")).await.unwrap();
+    assert!(is_shown("second"), "{:?}", ours());
+    fake.lines();
+    publish(&sink, &plan("second")).await.unwrap();
+    assert_eq!(fake.lines(), [""; 0]);
+    publish(&sink, &next).await.unwrap();
     let planted = format!("{mark}planted");
     let intact = |one: &Comment| one.user == OWN || one.body == planted;
     assert!(fake.server.lock().unwrap().comments.iter().all(intact));

@@ -6,6 +6,7 @@
 
 mod bitbucket;
 mod gitea;
+mod gitea_reviews;
 mod gitlab;
 mod sender;
 mod sending;

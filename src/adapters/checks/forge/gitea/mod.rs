@@ -1,8 +1,10 @@
-//! Gitea and Forgejo: commit statuses, and one comment on a pull request (forges.md §3).
+//! Gitea and Forgejo: commit statuses; on a pull request, one comment, and findings on their lines (forges.md §3).
 //!
 //! A status is a new row each time; of a context, the row with the largest id counts. The API stores any state, so the
 //! words of [`word`] are all that is ever sent. A comment needs a permission of its own (`write:issue`): without it
 //! there is one warning, and statuses are written all the same.
+
+mod reviews;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -11,16 +13,17 @@ use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::client::{Client, Dialect};
-use super::comment;
-use super::fault::Fault;
-use super::outcome::{Outcome, outcome};
-use super::repository::Repository;
-use super::sink::{Forge, Found};
-use super::verdict::{Verdict, message};
-use super::wire::{Answer, Call};
+use crate::adapters::checks::forge::client::{Client, Dialect};
+use crate::adapters::checks::forge::comment;
+use crate::adapters::checks::forge::fault::Fault;
+use crate::adapters::checks::forge::outcome::{Outcome, outcome};
+use crate::adapters::checks::forge::repository::Repository;
+use crate::adapters::checks::forge::sink::{Forge, Found};
+use crate::adapters::checks::forge::verdict::{Verdict, message};
+use crate::adapters::checks::forge::wire::{Answer, Call};
 use crate::adapters::checks::text::{Limit, line};
 use crate::model::{Check, CheckState};
+use reviews::{Person, Reviews};
 
 /// Gitea stores any length; its pages show about this much.
 const DESCRIPTION: Limit = Limit::Chars(255);
@@ -33,14 +36,23 @@ const PAGES: usize = 20;
 /// Where Gitea's answers mean something else than those of other forges.
 fn own(call: &Call, answer: &Answer) -> Option<Verdict> {
     let said = message(answer);
-    let is_comment = call.url.path().contains("/issues/");
+    let is_aside = matches!(subject(call), Some("issues" | "pulls"));
+    let refused = || Some(Verdict::Fault(Fault::Refused(said.clone())));
     match answer.status {
+        // Statuses go on without comments and reviews.
+        403 if is_aside => refused(),
+        // A review that the server cannot write would fail again each time.
+        500 if subject(call) == Some("pulls") && call.is_change() => refused(),
         // A commit that does not exist is answered like a fault of the server.
         500 if said.contains("object does not exist") => Some(Verdict::Fault(Fault::Gone(said))),
-        // Statuses go on without comments.
-        403 if is_comment => Some(Verdict::Fault(Fault::Refused(said))),
         _ => None,
     }
+}
+
+/// What of the repository a request is about, such as `statuses`.
+fn subject(call: &Call) -> Option<&str> {
+    let (_, of) = call.url.path().split_once("/api/v1/repos/")?;
+    of.split('/').nth(2)
 }
 
 /// The state of a status. `warning` passes.
@@ -69,6 +81,8 @@ pub struct Gitea {
     repository: Repository,
     /// It was logged that comments are refused.
     comments_refused: AtomicBool,
+    /// The same of reviews.
+    reviews_refused: AtomicBool,
 }
 
 /// What Gitea has of a check.
@@ -80,6 +94,8 @@ pub struct GiteaRemote {
     own: Option<u64>,
     /// The comment's id and text.
     comment: Option<(u64, String)>,
+    /// What the lines of the pull request show, by its digest.
+    lines: Option<String>,
 }
 
 /// What a status shows.
@@ -107,11 +123,6 @@ struct Row {
 }
 
 #[derive(Deserialize)]
-struct Person {
-    id: u64,
-}
-
-#[derive(Deserialize)]
 struct Comment {
     id: u64,
     #[serde(default)]
@@ -126,6 +137,7 @@ impl Gitea {
         Self {
             repository,
             comments_refused: AtomicBool::new(false),
+            reviews_refused: AtomicBool::new(false),
         }
     }
 
@@ -220,11 +232,60 @@ impl Gitea {
         Ok(found.map(|comment| comment.id))
     }
 
-    fn refused(&self, said: &str) {
-        if !self.comments_refused.swap(true, Ordering::Relaxed) {
-            tracing::warn!(repository = %self.repository, said, "cannot comment on pull requests; commit statuses are written");
+    /// Shows the findings on their lines, once: a review that was refused is not tried again with the same ones.
+    async fn write_review(
+        &self,
+        client: &Client,
+        check: &Check,
+        pull: u64,
+        remote: &mut GiteaRemote,
+    ) -> Result<(), Fault> {
+        let digest = reviews::digest(check);
+        if digest.is_none() || digest == remote.lines {
+            return Ok(());
+        }
+        let reviews = Reviews {
+            repository: &self.repository,
+            client,
+            pull,
+            own: remote.own,
+        };
+        let written = match reviews.show(check).await {
+            // The repository may have no pull requests any more.
+            Err(Fault::Absent(said) | Fault::Gone(said)) => Err(Fault::Refused(said)),
+            written => written,
+        };
+        self.aside(&self.reviews_refused, "review pull requests", written)?;
+        remote.lines = digest;
+        Ok(())
+    }
+
+    /// What was to be written beside the status: when it is refused, there is one warning until it is not.
+    fn aside(
+        &self,
+        refused: &AtomicBool,
+        what: &str,
+        written: Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        match written {
+            Err(Fault::Refused(said)) => {
+                if !refused.swap(true, Ordering::Relaxed) {
+                    tracing::warn!(repository = %self.repository, said, "cannot {what}; commit statuses are written");
+                }
+                Ok(())
+            }
+            written => {
+                refused.fetch_and(written.is_err(), Ordering::Relaxed);
+                written
+            }
         }
     }
+}
+
+/// Whether the pull request shows this text.
+fn is_commented(check: &Check, remote: &GiteaRemote) -> bool {
+    let shown = remote.comment.as_ref().map(|(_, text)| text);
+    shown.is_some_and(|shown| *shown == comment::text(check, COMMENT))
 }
 
 fn status(check: &Check) -> Status {
@@ -253,11 +314,10 @@ impl Forge for Gitea {
     fn shows(&self, check: &Check, remote: &GiteaRemote) -> bool {
         let is_commented = comment::pull_request(check).is_none()
             || self.comments_refused.load(Ordering::Relaxed)
-            || remote
-                .comment
-                .as_ref()
-                .is_some_and(|(_, text)| *text == comment::text(check, COMMENT));
-        remote.status == Some(status(check)) && is_commented
+            || is_commented(check, remote);
+        let lines = reviews::digest(check);
+        let is_reviewed = lines.is_none() || lines == remote.lines;
+        remote.status == Some(status(check)) && is_commented && is_reviewed
     }
 
     async fn write(
@@ -272,17 +332,18 @@ impl Forge for Gitea {
         let Some(pull) = comment::pull_request(check) else {
             return Ok(());
         };
-        match self.write_comment(client, check, pull, remote).await {
-            Err(Fault::Refused(said)) => {
-                self.refused(&said);
-                Ok(())
-            }
-            written => {
-                self.comments_refused
-                    .fetch_and(written.is_err(), Ordering::Relaxed);
-                written
-            }
+        if !is_commented(check, remote) {
+            let written = self.write_comment(client, check, pull, remote).await;
+            self.aside(&self.comments_refused, "comment on pull requests", written)?;
         }
+        self.write_review(client, check, pull, remote).await
+    }
+
+    fn overtaken(&self, remote: &mut GiteaRemote) {
+        if let Some((_, text)) = &mut remote.comment {
+            text.clear();
+        }
+        remote.lines = None;
     }
 
     async fn find(
