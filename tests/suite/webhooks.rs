@@ -29,7 +29,7 @@ use crate::daemon::{DEFINITION, SYNC, World};
 use crate::patience::{PATIENCE, until};
 
 /// One request on a connection of its own: the status and the body.
-fn ask(address: SocketAddr, head: &str, body: &str) -> (u16, String) {
+pub(crate) fn ask(address: SocketAddr, head: &str, body: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).expect("it listens");
     let (line, headers) = head.split_once('\n').unwrap_or((head, ""));
     let headers: String = headers.lines().map(|line| format!("{line}\r\n")).collect();
@@ -48,16 +48,18 @@ fn ask(address: SocketAddr, head: &str, body: &str) -> (u16, String) {
     (status.expect("a status"), body.to_owned())
 }
 
+/// The HMAC-SHA256 of a body in hexadecimal digits.
+pub(crate) fn signature(secret: &str, body: &str) -> String {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
+    let tag = hmac::sign(&key, body.as_bytes());
+    let bytes = tag.as_ref().iter();
+    bytes.map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// A push, as Gitea delivers it.
 fn deliver(address: SocketAddr, secret: &str, url: &str) -> u16 {
     let body = json!({"ref": "refs/heads/main", "repository": {"clone_url": url}}).to_string();
-    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
-    let tag = hmac::sign(&key, body.as_bytes());
-    let signature: String = tag
-        .as_ref()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let signature = signature(secret, &body);
     let head = format!(
         "POST /webhook/gitea\nContent-Type: application/json\nX-Gitea-Event: push\nX-Gitea-Signature: {signature}"
     );
@@ -66,7 +68,7 @@ fn deliver(address: SocketAddr, secret: &str, url: &str) -> u16 {
     status
 }
 
-fn metric(address: SocketAddr, name: &str) -> u64 {
+pub(crate) fn metric(address: SocketAddr, name: &str) -> u64 {
     let (status, text) = ask(address, "GET /metrics", "");
     assert_eq!(status, 200);
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(name));
@@ -74,7 +76,7 @@ fn metric(address: SocketAddr, name: &str) -> u64 {
     value.unwrap_or_default()
 }
 
-const FETCHES: &str = "capstan_fetches_total{result=\"ok\"}";
+pub(crate) const FETCHES: &str = "capstan_fetches_total{result=\"ok\"}";
 
 /// A daemon; it is killed when this is dropped.
 struct Served {

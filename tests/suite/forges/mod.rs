@@ -4,6 +4,8 @@
 //! `CAPSTAN_REQUIRE=gitea` turns a missing program into a failure. The others are [strict fakes](fake) behind a
 //! [front](front).
 
+mod azure_devops;
+mod azure_world;
 mod fake;
 mod faults;
 mod front;
@@ -11,5 +13,6 @@ mod gitea;
 mod life;
 mod program;
 mod reviews;
+mod served;
 mod server_tests;
 mod world;

@@ -19,27 +19,29 @@ use crate::tls::Port;
 
 /// What a test makes the server do.
 #[derive(Default)]
-pub(super) struct Behaviour {
+pub(crate) struct Behaviour {
     /// The accepted value of the header Authorization; any without.
-    pub(super) authorization: Option<String>,
+    pub(crate) authorization: Option<String>,
+    /// The same by what accepts a value.
+    pub(crate) accepts: Option<Box<dyn Fn(&str) -> bool + Send>>,
     /// Paths that begin with the first are redirected to the second, by this status.
-    pub(super) redirect: Option<(String, String, u16)>,
+    pub(crate) redirect: Option<(String, String, u16)>,
     /// Requests whose URL contains this are answered with this status and HTML.
-    pub(super) page: Option<(String, u16)>,
+    pub(crate) page: Option<(String, u16)>,
     /// Answers to POST end after so many bytes.
-    pub(super) cut: Option<usize>,
+    pub(crate) cut: Option<usize>,
     /// Answers never come.
-    pub(super) silent: bool,
+    pub(crate) silent: bool,
     /// Done before the next POST is served.
-    pub(super) before_post: Option<Box<dyn FnOnce() + Send>>,
+    pub(crate) before_post: Option<Box<dyn FnOnce() + Send>>,
 }
 
 /// A request, as it arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
-    pub(super) method: String,
-    pub(super) uri: String,
-    pub(super) authorization: Option<String>,
+pub(crate) struct Seen {
+    pub(crate) method: String,
+    pub(crate) uri: String,
+    pub(crate) authorization: Option<String>,
 }
 
 struct State {
@@ -49,22 +51,22 @@ struct State {
 }
 
 /// A running server, which ends when it is dropped.
-pub(super) struct Server {
-    pub(super) address: SocketAddr,
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
     /// The certificate that it is recognised by, in PEM.
-    pub(super) authority: Vec<u8>,
+    pub(crate) authority: Vec<u8>,
     state: Arc<State>,
     _runtime: tokio::runtime::Runtime,
 }
 
 impl Server {
     /// Serves the repositories in `root`.
-    pub(super) fn start(root: &Path) -> Self {
+    pub(crate) fn start(root: &Path) -> Self {
         Self::with(root, None)
     }
 
     /// The same for clients with a certificate of `clients`, in DER.
-    pub(super) fn with(root: &Path, clients: Option<&rustls::RootCertStore>) -> Self {
+    pub(crate) fn with(root: &Path, clients: Option<&rustls::RootCertStore>) -> Self {
         let state = Arc::new(State {
             root: root.to_owned(),
             behaviour: Mutex::default(),
@@ -81,16 +83,16 @@ impl Server {
         }
     }
 
-    pub(super) fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("https://localhost:{}{path}", self.address.port())
     }
 
-    pub(super) fn behave(&self, change: impl FnOnce(&mut Behaviour)) {
+    pub(crate) fn behave(&self, change: impl FnOnce(&mut Behaviour)) {
         change(&mut self.state.behaviour.lock().expect("no panic"));
     }
 
     /// The requests since the last call.
-    pub(super) fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn seen(&self) -> Vec<Seen> {
         std::mem::take(&mut *self.state.seen.lock().expect("no panic"))
     }
 }
@@ -121,7 +123,14 @@ async fn answer(state: Arc<State>, request: Request) -> Response {
             let answer = plain(*status).header(LOCATION, format!("{to}{rest}"));
             return answer.body(Body::empty()).expect("a response");
         }
-        if behaviour.authorization.is_some() && behaviour.authorization != authorization {
+        let sent = authorization.as_deref().unwrap_or_default();
+        let is_refused = behaviour
+            .accepts
+            .as_ref()
+            .is_some_and(|accepts| !accepts(sent));
+        if is_refused
+            || behaviour.authorization.is_some() && behaviour.authorization != authorization
+        {
             let answer = plain(401).header("WWW-Authenticate", "Basic realm=\"git\"");
             return answer.body(Body::empty()).expect("a response");
         }

@@ -2,13 +2,13 @@
 //! `CAPSTAN_REQUIRE=git` turns a missing program into a failure.
 
 mod daemon;
-mod https;
+pub(crate) mod https;
 mod https_faults;
 mod https_notes;
 mod https_world;
 mod over_https;
 mod over_ssh;
-mod repository;
+pub(crate) mod repository;
 mod signatures;
 mod signed_daemon;
 mod signers;

@@ -15,56 +15,72 @@ use tempfile::TempDir;
 use crate::kubernetes;
 
 /// The repository `fleet.git` in a directory that a server serves.
-pub(super) struct Repository {
+pub(crate) struct Repository {
     dir: TempDir,
     author: Author,
 }
 
 impl Repository {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
+        Self::at("fleet.git")
+    }
+
+    /// At this path below the directory that is served.
+    pub(crate) fn at(path: &str) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
-        let author = Author::init(&dir.path().join("fleet.git")).expect("a bare repository");
+        let path = dir.path().join(path);
+        std::fs::create_dir_all(&path).expect("made");
+        let author = Author::init(&path).expect("a bare repository");
         Self { dir, author }
     }
 
     /// The directory that is served.
-    pub(super) fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         self.dir.path()
     }
 
     /// The repository.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.author.dir()
     }
 
     /// A commit on top of `branch` with one file of this content.
-    pub(super) fn push(&self, branch: &str, text: &str) -> String {
+    pub(crate) fn push(&self, branch: &str, text: &str) -> String {
         let parent = self.git(&["rev-parse", "--verify", "--quiet", branch]).ok();
-        let files: Files = [("one.yaml".to_owned(), text.to_owned())].into();
-        let pushed = self.author.push(
-            branch,
-            parent.as_deref(),
-            &files,
-            "change it",
-            Timestamp::UNIX_EPOCH,
-        );
+        self.push_onto(branch, parent.as_deref(), &[("one.yaml", text)])
+    }
+
+    /// A commit with these files and no others, on top of `parent`, to which `branch` leads then.
+    pub(crate) fn push_onto(
+        &self,
+        branch: &str,
+        parent: Option<&str>,
+        files: &[(&str, &str)],
+    ) -> String {
+        let files = files.iter();
+        let files: Files = files
+            .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
+            .collect();
+        let pushed = self
+            .author
+            .push(branch, parent, &files, "change it", Timestamp::UNIX_EPOCH);
         pushed.expect("pushed")
     }
 
-    pub(super) fn note(&self, commit: &str) -> Option<String> {
+    pub(crate) fn note(&self, commit: &str) -> Option<String> {
         self.author.note(NOTES, commit).expect("readable")
     }
 
     /// What git prints, or its complaint.
-    pub(super) fn git(&self, arguments: &[&str]) -> Result<String, String> {
+    pub(crate) fn git(&self, arguments: &[&str]) -> Result<String, String> {
         git(self.path(), arguments)
     }
 }
 
-pub(super) const NOTES: &str = capstan::adapters::checks::NOTES_REF;
+pub(crate) const NOTES: &str = capstan::adapters::checks::NOTES_REF;
 
 /// Runs git in a repository.
-pub(super) fn git(dir: &Path, arguments: &[&str]) -> Result<String, String> {
+pub(crate) fn git(dir: &Path, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new("git")
         .arg("-C")
         .arg(dir)
@@ -79,7 +95,7 @@ pub(super) fn git(dir: &Path, arguments: &[&str]) -> Result<String, String> {
 }
 
 /// Whether this program is here. Without it the test is skipped, or fails where it is required.
-pub(super) fn has(program: &str, package: &str) -> bool {
+pub(crate) fn has(program: &str, package: &str) -> bool {
     let sbin = Path::new("/usr/sbin").join(program);
     let found = Command::new(program).arg("-V").output().is_ok() || sbin.exists();
     if !found {
@@ -93,16 +109,16 @@ pub(super) fn has(program: &str, package: &str) -> bool {
 }
 
 /// A credential whose keys a test replaces.
-pub(super) struct Keys(Mutex<BTreeMap<String, Vec<u8>>>);
+pub(crate) struct Keys(Mutex<BTreeMap<String, Vec<u8>>>);
 
 impl Keys {
-    pub(super) fn new(keys: &[(&str, &[u8])]) -> Arc<Self> {
+    pub(crate) fn new(keys: &[(&str, &[u8])]) -> Arc<Self> {
         let new = Self(Mutex::new(BTreeMap::new()));
         new.set(keys);
         Arc::new(new)
     }
 
-    pub(super) fn set(&self, keys: &[(&str, &[u8])]) {
+    pub(crate) fn set(&self, keys: &[(&str, &[u8])]) {
         let mut held = self.0.lock().expect("no panic");
         held.extend(
             keys.iter()
@@ -119,13 +135,13 @@ impl CredentialSource for Keys {
 }
 
 /// A mirror in a directory of its own.
-pub(super) struct Copied {
+pub(crate) struct Copied {
     dir: TempDir,
     mirror: Mirror,
 }
 
 impl Copied {
-    pub(super) fn new(url: &str, access: &Access) -> Self {
+    pub(crate) fn new(url: &str, access: &Access) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let patterns = ["refs/pull/*/head".to_owned()];
         let mirror = Mirror::open_with(dir.path(), url, &patterns, access).expect("opened");
@@ -133,7 +149,7 @@ impl Copied {
     }
 
     /// How many objects it has.
-    pub(super) fn objects(&self) -> usize {
+    pub(crate) fn objects(&self) -> usize {
         let dir: PathBuf = self.dir.path().join("repository.git");
         let all = git(&dir, &["cat-file", "--batch-all-objects", "--batch-check"]);
         all.expect("readable").lines().count()

@@ -66,7 +66,7 @@ impl Azure {
         Self {
             pulls: BTreeMap::new(),
             host: host.to_owned(),
-            path: "/tfs/Collection/My%20Proj/_apis/git/repositories/repo",
+            path: "/tfs/Collection/Platform/_apis/git/repositories/repo",
             has: Box::new(has),
             ..Self::services()
         }
