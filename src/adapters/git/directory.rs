@@ -46,6 +46,14 @@ pub fn read_beside(path: &Path, fleet: Option<&Path>) -> Result<Tree, Error> {
     }
 }
 
+/// Reads the files in the directory `at`, whose paths count from `root`; both are real paths.
+pub(super) fn read_below(root: &Path, at: &Path) -> Result<Tree, Error> {
+    let directory = Directory {
+        root: at.to_owned(),
+    };
+    collect(&directory, &directory.root, &below(root, at), "")
+}
+
 /// A file or directory that is there.
 struct Place {
     /// Its real path; of a file, the name that was given in the real path of its directory.
@@ -110,12 +118,12 @@ fn absent(path: &Path, cause: &std::io::Error) -> Error {
 
 /// The nearest directory at or above `path` that holds a repository. Git's own discovery would
 /// refuse repositories of other users, but only the path is needed here.
-fn enclosing_repository(path: &Path) -> Option<&Path> {
+pub(super) fn enclosing_repository(path: &Path) -> Option<&Path> {
     path.ancestors().find(|above| above.join(".git").exists())
 }
 
 /// `path` seen from `root`, with `/` between its parts.
-fn below(root: &Path, path: &Path) -> String {
+pub(super) fn below(root: &Path, path: &Path) -> String {
     let inner = path.strip_prefix(root).unwrap_or(path);
     let parts: Vec<_> = inner.iter().map(|part| part.to_string_lossy()).collect();
     parts.join("/")

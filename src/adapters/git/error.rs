@@ -36,6 +36,14 @@ pub enum Error {
         /// The message of git.
         cause: String,
     },
+    /// A directory that another program keeps up to date cannot be used now.
+    #[error("cannot read the directory {path}: {cause}; retrying")]
+    Directory {
+        /// Its path.
+        path: PathBuf,
+        /// What is wrong with it.
+        cause: String,
+    },
     /// Nothing is at the address, or no repository. It may come (back), as after a mount.
     #[error("no repository at {url}: {cause}; create it or correct the address; retrying")]
     NoRepository {
@@ -286,6 +294,7 @@ impl Error {
     pub fn class(&self) -> ErrorClass {
         match self {
             Self::Unreachable { .. }
+            | Self::Directory { .. }
             | Self::NoRepository { .. }
             | Self::Download { .. }
             | Self::Push { .. }

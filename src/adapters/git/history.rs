@@ -87,15 +87,7 @@ impl Mirror {
         self.reading(|repository| {
             let mut values = Vec::new();
             for commit in &commits {
-                let commit = self.find(repository, &commit.id)?;
-                let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
-                // A message without trailers is not an error.
-                let trailers = git2::message_trailers_strs(message.as_str()).ok();
-                for (name, value) in trailers.iter().flat_map(git2::MessageTrailersStrs::iter) {
-                    if name.eq_ignore_ascii_case(key) {
-                        values.push(value.to_owned());
-                    }
-                }
+                values.extend(trailers(&self.find(repository, &commit.id)?, key));
             }
             Ok(values)
         })
@@ -156,6 +148,16 @@ impl Mirror {
     }
 }
 
+/// The values of the trailer `key` in the message of a commit.
+pub(super) fn trailers(commit: &git2::Commit<'_>, key: &str) -> Vec<String> {
+    let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
+    // A message without trailers is not an error.
+    let trailers = git2::message_trailers_strs(message.as_str()).ok();
+    let trailers = trailers.iter().flat_map(git2::MessageTrailersStrs::iter);
+    let wanted = trailers.filter(|(name, _)| name.eq_ignore_ascii_case(key));
+    wanted.map(|(_, value)| value.to_owned()).collect()
+}
+
 pub(super) fn no_such_path(commit: &str, path: &str) -> Error {
     Error::NoSuchPath {
         commit: commit.to_owned(),
@@ -163,7 +165,7 @@ pub(super) fn no_such_path(commit: &str, path: &str) -> Error {
     }
 }
 
-fn walk(
+pub(super) fn walk(
     repository: &Repository,
     from: Option<Oid>,
     to: Oid,
@@ -180,7 +182,7 @@ fn walk(
         .collect()
 }
 
-fn described(commit: &git2::Commit<'_>) -> Commit {
+pub(super) fn described(commit: &git2::Commit<'_>) -> Commit {
     let author = commit.author();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Commit {

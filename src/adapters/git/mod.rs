@@ -15,6 +15,7 @@ pub mod directory;
 mod error;
 #[cfg(test)]
 mod fixture;
+mod followed;
 mod history;
 mod hooks;
 mod ignored;
@@ -40,6 +41,7 @@ pub use author::{Author, Files};
 pub use checkout::read_at;
 pub use credential::{Authorization, Credential, CredentialSource};
 pub use error::Error;
+pub use followed::FollowedDirectory;
 pub use history::Commit;
 pub use merge::Merged;
 pub use mirror::{Mirror, Ref, Refs};

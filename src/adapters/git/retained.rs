@@ -18,7 +18,7 @@ pub enum RetainedRef {
 }
 
 impl RetainedRef {
-    const ALL: [Self; 3] = [Self::Applied, Self::Ready, Self::Begun];
+    pub(super) const ALL: [Self; 3] = [Self::Applied, Self::Ready, Self::Begun];
 
     /// Beside `refs/origin/`, which is all that a fetch touches.
     pub(super) const fn reference(self) -> &'static str {

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::adapters::git::Error;
 
 /// Takes the directory for this process alone, until it ends or lets go.
-pub(super) fn lock(dir: &Path) -> Result<File, Error> {
+pub(in crate::adapters::git) fn lock(dir: &Path) -> Result<File, Error> {
     let path = dir.join("lock");
     let file = File::options()
         .create(true)

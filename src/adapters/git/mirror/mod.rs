@@ -22,7 +22,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 use git2::Repository;
 
 use self::compact::Clutter;
-use self::home::{lock, remove, rename, sweep};
+pub(super) use self::home::lock;
+use self::home::{remove, rename, sweep};
 pub use self::kept::Refs;
 use self::kept::{commits, is_pattern, keep, kept_refs, leads_elsewhere, matches};
 pub(super) use self::kept::{fetched_tags, is_kept, is_missing, kept};

@@ -1,0 +1,372 @@
+//! A directory that another program keeps up to date: git-sync, a mounted ConfigMap, a clone.
+//!
+//! In: its path. Out: a revision, and the files of the fleet at one moment, never half of one moment and half
+//! of another. It does not know: when to look, what a revision is for.
+//!
+//! Such programs write a new directory and exchange a link to it: git-sync the directory's own
+//! (`<link> -> .worktrees/<commit>`), Kubernetes `..data` inside. The link is resolved once, everything is read
+//! below its target, and read again if the link has changed meanwhile; the old target may be deleted at any
+//! moment. Where files are written one by one, what counts is what stays, or what is exactly a commit.
+
+mod head;
+mod noticing;
+mod place;
+mod snapshot;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::mirror::lock;
+use super::{Error, RetainedRef, directory};
+use crate::model::Tree;
+use head::Head;
+use noticing::Noticing;
+use place::{Place, Update};
+use snapshot::{Snapshot, Store, digest};
+
+/// How long files that are written one by one must stay the same before they count.
+const SETTLE: Duration = Duration::from_secs(2);
+/// How often a directory that changes while it is read is read again before the next look.
+const ATTEMPTS: usize = 5;
+/// How many moments are remembered: one may be examined while newer ones come.
+const REMEMBERED: usize = 4;
+
+/// A directory that another program keeps up to date.
+#[derive(Debug)]
+pub struct FollowedDirectory {
+    path: PathBuf,
+    /// The directories in it that are read: that of the fleet, and those of overlays.
+    parts: Vec<String>,
+    settle: Duration,
+    /// The newest comes last.
+    seen: Mutex<VecDeque<Snapshot>>,
+    store: Store,
+    noticing: Mutex<Option<Noticing>>,
+    /// Why it is not watched.
+    unwatched: Mutex<Option<String>>,
+    _lock: File,
+}
+
+impl FollowedDirectory {
+    /// The directory at `path`; of it, `parts` are read, the first of which is the fleet. What was read is kept in
+    /// `store`.
+    ///
+    /// # Errors
+    /// When `store` cannot be used.
+    pub fn open(path: &Path, parts: &[String], store: &Path) -> Result<Self, Error> {
+        Self::settling(path, parts, store, SETTLE)
+    }
+
+    fn settling(
+        path: &Path,
+        parts: &[String],
+        store: &Path,
+        settle: Duration,
+    ) -> Result<Self, Error> {
+        std::fs::create_dir_all(store).map_err(|cause| Error::disk(store, &cause))?;
+        let absolute = std::path::absolute(path).map_err(|cause| Error::disk(path, &cause))?;
+        Ok(Self {
+            // Without a `/` at the end, which would follow a link.
+            path: absolute.components().collect(),
+            parts: parts.to_vec(),
+            settle,
+            seen: Mutex::default(),
+            store: Store::new(store),
+            noticing: Mutex::default(),
+            unwatched: Mutex::default(),
+            _lock: lock(store)?,
+        })
+    }
+
+    /// Looks at the directory; the revision that it has now: the commit, if it is one, else a digest of the files.
+    ///
+    /// # Errors
+    /// When it is not there, lacks a part, has no files, or changes all the time.
+    pub fn look(&self) -> Result<String, Error> {
+        self.follow();
+        let place = Place::of(&self.path).map_err(|cause| self.away(&cause))?;
+        let is_same = |newest: &Snapshot| newest.place.as_ref() == Some(&place);
+        let newest = self.newest().filter(is_same);
+        if let Some(newest) = newest.filter(|_| place.is_exchanged()) {
+            return Ok(newest.revision);
+        }
+        let read = self.read()?;
+        let revision = read.revision.clone();
+        self.store.save(&read)?;
+        let mut seen = self.seen();
+        seen.retain(|snapshot| snapshot.revision != revision);
+        seen.push_back(read);
+        let surplus = seen.len().saturating_sub(REMEMBERED);
+        seen.drain(..surplus);
+        Ok(revision)
+    }
+
+    /// The files of a part at a revision that was seen lately or is retained.
+    ///
+    /// # Errors
+    /// When the revision is gone.
+    pub fn tree(&self, revision: &str, part: &str) -> Result<Tree, Error> {
+        let at = self.parts.iter().position(|known| known == part);
+        let snapshot = self.snapshot(revision);
+        let tree = snapshot.zip(at).and_then(|(snapshot, at)| {
+            let mut trees = snapshot.trees.into_iter();
+            trees.nth(at)
+        });
+        tree.ok_or_else(|| self.unusable(format!("it has changed since revision {revision}")))
+    }
+
+    /// The path of the directory in its checkout, from which the paths of files count.
+    #[must_use]
+    pub fn root(&self, revision: &str) -> Option<String> {
+        Some(self.snapshot(revision)?.root)
+    }
+
+    /// What is said of a revision in a line.
+    #[must_use]
+    pub fn title(&self, revision: &str) -> Option<String> {
+        Some(self.snapshot(revision)?.title)
+    }
+
+    /// Keeps a revision, in place of the one that was kept as the same.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn retain(&self, retained: RetainedRef, revision: &str) -> Result<(), Error> {
+        self.store.retain(retained, revision)
+    }
+
+    /// The revision that is kept as this, if there is one.
+    #[must_use]
+    pub fn retained(&self, retained: RetainedRef) -> Option<String> {
+        self.store.retained(retained)
+    }
+
+    /// The values of the trailer `key` in the messages of the commits that lead to `to` and not to `from`. Where the
+    /// directory is no clone or has no history, there are fewer or none.
+    ///
+    /// # Errors
+    /// When the clone is damaged.
+    pub fn trailers(
+        &self,
+        from: Option<&str>,
+        to: &str,
+        limit: usize,
+        key: &str,
+    ) -> Result<Vec<String>, Error> {
+        match Place::of(&self.path) {
+            Ok(place) if place.update == Update::InPlace => {
+                head::approving(&place.root, from, to, limit, key)
+            }
+            Ok(_) | Err(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// What is answered to who needs more than files of it.
+    #[must_use]
+    pub fn is_no_repository(&self) -> Error {
+        self.unusable(
+            "it is a directory; follow the repository with source.git for this".to_owned(),
+        )
+    }
+
+    /// Calls `changed` after every change from the next look on; more often than needed, if in doubt.
+    pub fn watch(&self, changed: impl Fn() + Send + 'static) {
+        let made = Noticing::new(changed);
+        let fault = made.as_ref().err().map(ToString::to_string);
+        self.note_unwatched(fault);
+        *self.noticing() = made.ok();
+        self.follow();
+    }
+
+    /// Whether changes are noticed, so that looking is only for what the system fails to report.
+    #[must_use]
+    pub fn is_watched(&self) -> bool {
+        self.unwatched().is_none() && self.noticing().is_some()
+    }
+
+    /// Watches what the path leads to now.
+    fn follow(&self) {
+        let followed = match &mut *self.noticing() {
+            Some(noticing) => noticing.follow(&self.path, &self.parts),
+            None => return,
+        };
+        self.note_unwatched(followed.err().map(|fault| fault.to_string()));
+    }
+
+    /// Warns once.
+    fn note_unwatched(&self, fault: Option<String>) {
+        let mut unwatched = self.unwatched();
+        let path = self.path.display();
+        match (&fault, unwatched.is_some()) {
+            (Some(fault), false) => {
+                tracing::warn!(%path, fault, "cannot watch the directory; looking every few seconds");
+            }
+            (None, true) => tracing::info!(%path, "the directory is watched"),
+            _ => {}
+        }
+        *unwatched = fault;
+    }
+
+    /// Reads until what was read is of one moment.
+    fn read(&self) -> Result<Snapshot, Error> {
+        let mut last: Option<(Place, String)> = None;
+        let mut fault = "it changes all the time".to_owned();
+        for attempt in 0..ATTEMPTS {
+            let place = Place::of(&self.path).map_err(|cause| self.away(&cause))?;
+            let is_locked = !place.is_exchanged() && head::is_locked(&place.root);
+            let read = self.below(&place);
+            // What is wrong with a directory that is gone is not of interest.
+            if Place::of(&self.path).ok().as_ref() != Some(&place) {
+                continue;
+            }
+            let (snapshot, is_whole) = read?;
+            let content = (place, digest(&snapshot.trees));
+            if is_whole
+                || !is_locked
+                    && (last.as_ref() == Some(&content) || self.is_newest(&snapshot, &content))
+            {
+                return Ok(snapshot);
+            }
+            if is_locked {
+                let lock = content.0.root.join(head::LOCK);
+                fault = format!("git is at work in it; if not, delete {}", lock.display());
+            }
+            let is_last = attempt + 1 == ATTEMPTS;
+            if !is_last && !content.0.is_exchanged() {
+                std::thread::sleep(self.settle);
+            }
+            last = Some(content).filter(|_| !is_locked);
+        }
+        Err(self.unusable(fault))
+    }
+
+    /// Whether this is what was read before.
+    fn is_newest(&self, snapshot: &Snapshot, content: &(Place, String)) -> bool {
+        let newest = self.newest();
+        newest.is_some_and(|newest| {
+            newest.revision == snapshot.revision
+                && newest.place.as_ref() == Some(&content.0)
+                && digest(&newest.trees) == content.1
+        })
+    }
+
+    /// What is at a place, and whether that is certainly a whole commit.
+    fn below(&self, place: &Place) -> Result<(Snapshot, bool), Error> {
+        let parts = self.parts.iter().map(|part| self.part(place, part));
+        let parts: Vec<PathBuf> = parts.collect::<Result<_, _>>()?;
+        let trees = parts
+            .iter()
+            .map(|part| directory::read_below(&place.root, part));
+        let trees: Vec<Tree> = trees.collect::<Result<_, _>>()?;
+        self.refuse_empty(place, &trees)?;
+        let names: Vec<String> = parts
+            .iter()
+            .map(|part| directory::below(&place.root, part))
+            .collect();
+        let head = match place.update {
+            Update::InPlace => Head::of(&place.root, &names, &trees),
+            Update::Commit(_) | Update::Data => None,
+        };
+        let is_whole = head.as_ref().is_some_and(|head| head.is_clean);
+        let (revision, title) = name(place, head, &trees);
+        let with_revision = |tree: Tree| Tree {
+            revision: revision.clone(),
+            ..tree
+        };
+        let snapshot = Snapshot {
+            trees: trees.into_iter().map(with_revision).collect(),
+            root: names.into_iter().next().unwrap_or_default(),
+            place: Some(place.clone()),
+            title,
+            revision,
+        };
+        Ok((snapshot, is_whole))
+    }
+
+    fn part(&self, place: &Place, part: &str) -> Result<PathBuf, Error> {
+        let found = place.part(part);
+        let found = found.map_err(|cause| self.unusable(format!("{part}: {cause}")))?;
+        let (top, is_top) = (place.root.display(), part.is_empty());
+        found.ok_or_else(|| match is_top {
+            true => self.unusable(format!("it leads out of {top}")),
+            false => self.unusable(format!("{part} is not a directory in {top}")),
+        })
+    }
+
+    /// A directory without files is one that is not filled yet, or was deleted.
+    fn refuse_empty(&self, place: &Place, trees: &[Tree]) -> Result<(), Error> {
+        let is_empty = |tree: &Tree| tree.files.is_empty() && tree.problems.is_empty();
+        if !trees.first().is_none_or(is_empty) {
+            return Ok(());
+        }
+        let mut cause = "it has no YAML or JSON files, so nothing is applied or removed".to_owned();
+        if let Some(link) = place::link_in(&place.at) {
+            cause += &format!("; if git-sync keeps it, name its link: {}", link.display());
+        }
+        Err(self.unusable(cause))
+    }
+
+    fn snapshot(&self, revision: &str) -> Option<Snapshot> {
+        let seen = self.seen();
+        let found = seen
+            .iter()
+            .find(|known| known.revision == revision)
+            .cloned();
+        drop(seen);
+        found.or_else(|| self.store.load(revision))
+    }
+
+    fn newest(&self) -> Option<Snapshot> {
+        self.seen().back().cloned()
+    }
+
+    fn seen(&self) -> MutexGuard<'_, VecDeque<Snapshot>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn noticing(&self) -> MutexGuard<'_, Option<Noticing>> {
+        self.noticing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn unwatched(&self) -> MutexGuard<'_, Option<String>> {
+        self.unwatched
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn away(&self, cause: &io::Error) -> Error {
+        self.unusable(match cause.kind() {
+            io::ErrorKind::NotFound => {
+                "there is no such directory; correct the path, or start what creates it".to_owned()
+            }
+            io::ErrorKind::NotADirectory => "it is not a directory".to_owned(),
+            _ => cause.to_string(),
+        })
+    }
+
+    fn unusable(&self, cause: String) -> Error {
+        Error::Directory {
+            path: self.path.clone(),
+            cause,
+        }
+    }
+}
+
+/// The revision of the files at a place, and what is said of it in a line.
+fn name(place: &Place, head: Option<Head>, trees: &[Tree]) -> (String, String) {
+    if let Update::Commit(commit) = &place.update {
+        return (commit.clone(), String::new());
+    }
+    let content = || format!("files-{}", &digest(trees)[..16]);
+    match head {
+        Some(head) if head.is_clean => (head.id, head.title),
+        Some(head) => (content(), format!("not as commit {} has them", head.id)),
+        None => (content(), String::new()),
+    }
+}

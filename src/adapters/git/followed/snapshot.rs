@@ -1,0 +1,170 @@
+//! The files of a followed directory at one moment, in memory and on the disk.
+//!
+//! What is on the disk outlives a restart, in which the directory may be broken or away: the last good revision
+//! is applied again, and a new one is compared with it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::place::Place;
+use crate::adapters::git::{Error, RetainedRef};
+use crate::model::Tree;
+
+/// The files at one moment.
+#[derive(Clone, Debug)]
+pub(super) struct Snapshot {
+    pub(super) revision: String,
+    /// What is said of it in a line; of a commit, the first of its message.
+    pub(super) title: String,
+    /// The path of the directory in its checkout.
+    pub(super) root: String,
+    /// The files of each part.
+    pub(super) trees: Vec<Tree>,
+    /// Where they were read; `None` for one of the disk.
+    pub(super) place: Option<Place>,
+}
+
+/// A snapshot on the disk.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    title: String,
+    root: String,
+    parts: Vec<BTreeMap<String, String>>,
+}
+
+impl Snapshot {
+    /// What is written; `None` if some file has no text: such a revision is never good.
+    fn saved(&self) -> Option<Saved> {
+        let text = |(path, bytes): (&Arc<str>, &Arc<[u8]>)| {
+            let text = std::str::from_utf8(bytes).ok()?;
+            Some((path.to_string(), text.to_owned()))
+        };
+        let part = |tree: &Tree| -> Option<BTreeMap<String, String>> {
+            let files = tree.files.iter().map(text).collect();
+            tree.problems.is_empty().then_some(files)?
+        };
+        Some(Saved {
+            title: self.title.clone(),
+            root: self.root.clone(),
+            parts: self.trees.iter().map(part).collect::<Option<_>>()?,
+        })
+    }
+}
+
+impl Saved {
+    fn snapshot(self, revision: &str) -> Snapshot {
+        let file = |(path, text): (String, String)| (path.into(), text.into_bytes().into());
+        let tree = |files: BTreeMap<String, String>| Tree {
+            revision: revision.to_owned(),
+            files: files.into_iter().map(file).collect(),
+            ..Tree::default()
+        };
+        Snapshot {
+            revision: revision.to_owned(),
+            title: self.title,
+            root: self.root,
+            trees: self.parts.into_iter().map(tree).collect(),
+            place: None,
+        }
+    }
+}
+
+/// A digest of the files, the same for the same files.
+pub(super) fn digest(trees: &[Tree]) -> String {
+    let mut digest = Sha256::new();
+    let mut add = |part: &[u8]| {
+        digest.update(part.len().to_le_bytes());
+        digest.update(part);
+    };
+    for tree in trees {
+        add(b"tree");
+        for (path, text) in &tree.files {
+            add(path.as_bytes());
+            add(text);
+        }
+        for (path, problem) in &tree.problems {
+            add(path.as_bytes());
+            add(format!("{problem:?}").as_bytes());
+        }
+    }
+    let digest = digest.finalize();
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Snapshots on the disk: the newest, and those that are retained.
+#[derive(Debug)]
+pub(super) struct Store {
+    directory: PathBuf,
+}
+
+impl Store {
+    pub(super) fn new(directory: &Path) -> Self {
+        Self {
+            directory: directory.to_owned(),
+        }
+    }
+
+    fn file(&self, revision: &str) -> PathBuf {
+        self.directory.join(format!("{revision}.json"))
+    }
+
+    fn pointer(&self, retained: RetainedRef) -> PathBuf {
+        self.directory.join(format!("{retained:?}").to_lowercase())
+    }
+
+    pub(super) fn load(&self, revision: &str) -> Option<Snapshot> {
+        let text = fs::read(self.file(revision)).ok()?;
+        let saved: Saved = serde_json::from_slice(&text).ok()?;
+        Some(saved.snapshot(revision))
+    }
+
+    /// Keeps a snapshot, and forgets others that are not retained.
+    pub(super) fn save(&self, snapshot: &Snapshot) -> Result<(), Error> {
+        let file = self.file(&snapshot.revision);
+        if let (Some(saved), false) = (snapshot.saved(), file.exists()) {
+            let text = serde_json::to_vec(&saved).map_err(io::Error::from);
+            let written = text.and_then(|text| replace(&file, &text));
+            written.map_err(|cause| Error::disk(&file, &cause))?;
+        }
+        self.sweep(&file);
+        Ok(())
+    }
+
+    fn sweep(&self, newest: &Path) {
+        let kept = RetainedRef::ALL.map(|retained| self.retained(retained));
+        let mut kept: Vec<PathBuf> = kept.iter().flatten().map(|kept| self.file(kept)).collect();
+        kept.push(newest.to_owned());
+        let entries = fs::read_dir(&self.directory)
+            .into_iter()
+            .flatten()
+            .flatten();
+        let files = entries.map(|entry| entry.path());
+        let files = files.filter(|file| file.extension().is_some_and(|ending| ending == "json"));
+        for file in files.filter(|file| !kept.contains(file)) {
+            drop(fs::remove_file(file));
+        }
+    }
+
+    pub(super) fn retain(&self, retained: RetainedRef, revision: &str) -> Result<(), Error> {
+        let pointer = self.pointer(retained);
+        let written = replace(&pointer, revision.as_bytes());
+        written.map_err(|cause| Error::disk(&pointer, &cause))
+    }
+
+    pub(super) fn retained(&self, retained: RetainedRef) -> Option<String> {
+        fs::read_to_string(self.pointer(retained)).ok()
+    }
+}
+
+/// Writes a file as a whole: who reads it finds the old text or the new.
+fn replace(file: &Path, text: &[u8]) -> io::Result<()> {
+    let new = file.with_extension("new");
+    fs::write(&new, text)?;
+    fs::rename(&new, file)
+}
