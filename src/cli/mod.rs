@@ -94,7 +94,7 @@ enum Command {
     /// read or no fleet has such an object, otherwise with 0.
     Why(why::WhyArgs),
     /// Keep a cluster in sync with a git repository (the daemon)
-    Run(run::RunArgs),
+    Run(Box<run::RunArgs>),
     /// Make the daemon of a fleet look for commits now, and retry what failed
     ///
     /// Annotates the parent ConfigMap of the fleet, which the daemon watches. Chooses the cluster as `capstan status`

@@ -26,7 +26,7 @@ use crate::model::{CheckSink, TagRange};
 use crate::settings::{Environment, SourceCredential, SyncConfig};
 
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("from").required(true).args(["config", "source"]))]
+#[command(group = ArgGroup::new("from").required(true).args(["config", "source", "directory"]))]
 pub(super) struct RunArgs {
     /// A Fleet document
     #[arg(long, value_name = "FILE")]
@@ -34,39 +34,44 @@ pub(super) struct RunArgs {
     /// A git repository: https://host/path, ssh://user@host/path, user@host:path, file:///path or a path
     #[arg(long, value_name = "URL")]
     pub(super) source: Option<String>,
+    /// A directory that another program keeps up to date, such as git-sync: a link to a checkout, a mounted
+    /// ConfigMap, a clone or a plain directory
+    #[arg(long, value_name = "DIR")]
+    pub(super) directory: Option<PathBuf>,
     /// The branch to follow, with --source [default: the repository's own]
-    #[arg(long, conflicts_with = "config", group = "ref")]
+    #[arg(long, conflicts_with_all = ["config", "directory"], group = "ref")]
     pub(super) branch: Option<String>,
     /// The tag to follow, with --source
-    #[arg(long, conflicts_with = "config", group = "ref")]
+    #[arg(long, conflicts_with_all = ["config", "directory"], group = "ref")]
     pub(super) tag: Option<String>,
     /// Follow the tag with the highest version in this range, with --source, such as `1.x` or `>=1.2 <2`
-    #[arg(long, value_name = "RANGE", conflicts_with = "config", group = "ref", value_parser = range)]
+    #[arg(long, value_name = "RANGE", conflicts_with_all = ["config", "directory"], group = "ref", value_parser = range)]
     pub(super) semver: Option<String>,
     /// The commit to apply, with --source
-    #[arg(long, value_name = "ID", conflicts_with = "config", group = "ref")]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["config", "directory"], group = "ref")]
     pub(super) commit: Option<String>,
     /// A directory with the credential for the repository, in files named as the keys of a Secret: username and
     /// password, bearerToken, identity and known_hosts, ca.crt, tls.crt and tls.key [default: that of
     /// CAPSTAN_SOURCE_CREDENTIAL]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with = "directory")]
     pub(super) source_credential: Option<PathBuf>,
     /// A directory with the credential of the forge that spec.checks names, in files named as the keys of a Secret:
     /// token and ca.crt [default: that of CAPSTAN_CHECKS_CREDENTIAL]
     #[arg(long, value_name = "DIR", requires = "config")]
     pub(super) checks_credential: Option<PathBuf>,
-    /// The fleet's path in the repository, with --source
+    /// The fleet's path in the repository or directory, with --source or --directory
     #[arg(long, default_value = "", conflicts_with = "config")]
     pub(super) path: String,
     /// A directory of Overlay documents on this machine; may be repeated. Directories in the repository are
     /// named in the Fleet document
     #[arg(long, value_name = "DIR")]
     pub(super) overlays: Vec<PathBuf>,
-    /// How often to look for new commits, with --source [default: 1s for a repository on this machine, else 1m]
+    /// How often to look for changes, with --source or --directory [default: 1s for a repository on this machine,
+    /// 30s for a directory, which is watched as well, else 1m]
     #[arg(long, value_parser = interval, conflicts_with = "config")]
     pub(super) interval: Option<Duration>,
     /// Refs whose commits get a plan check, with --source; may be repeated
-    #[arg(long, value_name = "GLOB", default_values = PULL_REQUESTS, conflicts_with = "config")]
+    #[arg(long, value_name = "GLOB", default_values = PULL_REQUESTS, conflicts_with_all = ["config", "directory"])]
     pub(super) candidates: Vec<String>,
     /// Serve /healthz, /readyz and /metrics there, and webhooks if they have a secret: HOST:PORT, or :PORT
     /// for all addresses [default: spec.serve.address, if the Fleet document has spec.serve]
@@ -76,6 +81,10 @@ pub(super) struct RunArgs {
     /// [default: the Secret of spec.checks.webhookSecretRef]
     #[arg(long, value_name = "DIR")]
     pub(super) webhook_secret: Option<PathBuf>,
+    /// The file with the checks of a directory, outside of it [default: a file in CAPSTAN_CACHE, which is named
+    /// at the start]
+    #[arg(long, value_name = "FILE", conflicts_with = "source")]
+    pub(super) status_file: Option<PathBuf>,
     #[command(flatten)]
     pub(super) cluster: ClusterArgs,
 }
@@ -120,18 +129,20 @@ fn range(text: &str) -> Result<String, String> {
 fn sync_config(args: &RunArgs, environment: &Environment) -> anyhow::Result<SyncConfig> {
     let mut config = match &args.config {
         Some(file) => SyncConfig::file(file, environment)?,
-        None => {
-            let url = args.source.as_deref().unwrap_or_default();
-            let source = SyncConfig::source(url, reference(args), environment);
-            SyncConfig {
-                path: args.path.clone(),
-                interval: args.interval.unwrap_or(source.interval),
-                candidates: args.candidates.clone(),
-                ..source
-            }
-        }
+        None => by_flags(args, environment),
     };
-    git::check_address(&config.url)?;
+    match &config.directory {
+        Some(directory) => {
+            let file = args.status_file.as_deref();
+            file.map_or(Ok(()), |file| outside(file, directory))?;
+        }
+        None => git::check_address(&config.url)?,
+    }
+    anyhow::ensure!(
+        config.directory.is_some() || args.status_file.is_none(),
+        "--status-file: the source is a repository, whose checks go to its commits"
+    );
+    config.status_file.clone_from(&args.status_file);
     for dir in &args.overlays {
         anyhow::ensure!(
             dir.is_dir(),
@@ -157,6 +168,42 @@ fn sync_config(args: &RunArgs, environment: &Environment) -> anyhow::Result<Sync
         forge.credential = Some(SourceCredential::Directory(directory.clone()));
     }
     Ok(config)
+}
+
+/// What flags name, without a Fleet document.
+fn by_flags(args: &RunArgs, environment: &Environment) -> SyncConfig {
+    let config = match &args.directory {
+        Some(directory) => SyncConfig::directory(directory, environment),
+        None => {
+            let url = args.source.as_deref().unwrap_or_default();
+            SyncConfig {
+                candidates: args.candidates.clone(),
+                ..SyncConfig::source(url, reference(args), environment)
+            }
+        }
+    };
+    SyncConfig {
+        path: args.path.clone(),
+        interval: args.interval.unwrap_or(config.interval),
+        ..config
+    }
+}
+
+/// The file of checks must not be part of what is followed.
+fn outside(file: &Path, directory: &Path) -> anyhow::Result<()> {
+    let parent = file.parent().filter(|parent| *parent != Path::new(""));
+    let parent = parent.unwrap_or(Path::new("."));
+    let real = |path: &Path| std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
+    // The whole checkout, if the directory is a part of one.
+    let outer = git::directory::root(directory).or_else(|_| real(directory))?;
+    let inner = real(parent)?;
+    anyhow::ensure!(
+        !inner.starts_with(&outer) && !std::path::absolute(file)?.starts_with(directory),
+        "--status-file {}: it is in the directory that is followed; choose a file outside of {}",
+        file.display(),
+        outer.display()
+    );
+    Ok(())
 }
 
 /// What is to be followed, if it is not the default branch.
@@ -212,6 +259,14 @@ async fn follow(
         config.fleet,
         git::shown(&config.url)
     ));
+    if config.directory.is_some() {
+        let file = daemon::status_file(&config);
+        let which = match &config.forge {
+            Some(_) => "checks of revisions that are no commits",
+            None => "checks",
+        };
+        ui.message(&format!("{which} are written to {}", file.display()));
+    }
     if let Some(endpoint) = &endpoint {
         ui.message(&endpoint.shown());
     }

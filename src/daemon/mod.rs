@@ -17,6 +17,7 @@ mod azure_tokens;
 mod candidates;
 mod check_queue;
 mod clock;
+mod directory;
 mod endpoint;
 mod failure;
 mod findings_log;
@@ -34,7 +35,9 @@ mod report;
 mod revision;
 mod running;
 mod secured;
+mod sinks;
 mod source_access;
+mod status_file;
 mod steering;
 mod sync;
 #[cfg(test)]
@@ -58,7 +61,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::adapters::git::{self, Mirror};
+use crate::adapters::git;
 use crate::adapters::http::{Hint, Hints, Metrics};
 use crate::adapters::kubernetes::{self, Steering, Target};
 use crate::apply::{Newest, Report};
@@ -75,10 +78,11 @@ pub use endpoint::Endpoint;
 use failure::Failure;
 pub use forge::forge_sink;
 use git_notes::GitNotes;
-use job::{Examined, Planned, RemoteRefs, Source};
+use job::{Examined, Origin, Planned, RemoteRefs, Source};
 use newest_record::NewestRecord;
 use polling::Polling;
 use revision::{Runner, Sync};
+pub use sinks::status_file;
 pub use source_access::source_access;
 pub use view::View;
 
@@ -173,17 +177,18 @@ pub async fn run_with(
     view: watch::Sender<View>,
     stop: CancellationToken,
 ) -> Result<(), git::Error> {
-    let mirror = Mirror::open_with(&config.mirror, &config.url, &config.candidates, access)?;
-    let (mut daemon, mut events) = Daemon::new(config, engine, mirror, view);
+    let origin = Origin::open(&config, access)?;
+    let (mut daemon, mut events) = Daemon::new(config, engine, origin, view);
     if let Some(forge) = forge {
-        (daemon.sink, daemon.unprobed) = (forge, None);
+        daemon.report_to(forge);
     }
     daemon.jobs.spawn(async { Event::Poll });
     let _steering = daemon.follow_steering();
     let _hints = daemon.follow_hints();
+    let _changes = daemon.follow_directory();
     let _serving = endpoint.map(|endpoint| {
         let (hints, metrics) = (Arc::clone(&daemon.hints), Arc::clone(&daemon.metrics));
-        endpoint.serve(&daemon.config.url, hints, metrics)
+        endpoint.serve(daemon.announced(), hints, metrics)
     });
     loop {
         let event = tokio::select! {
@@ -251,14 +256,13 @@ impl Daemon {
     fn new(
         config: SyncConfig,
         engine: Engine,
-        mirror: Mirror,
+        origin: Origin,
         view: watch::Sender<View>,
     ) -> (Self, UnboundedReceiver<Event>) {
-        let mirror = Arc::new(mirror);
         let (events, received) = unbounded_channel();
-        let notes = Arc::new(GitNotes::new(Arc::clone(&mirror)));
+        let (sink, unprobed) = sinks::sink(&origin, &config);
         let daemon = Self {
-            source: Arc::new(Source::new(Arc::clone(&mirror), &config)),
+            source: Arc::new(Source::new(origin, &config)),
             set: ApplySet::new(config.fleet.as_str(), config.namespace.as_str()),
             candidates: Candidates::new(&config.candidates),
             newest: NewestRecord::default(),
@@ -281,8 +285,8 @@ impl Daemon {
             runner: None,
             syncs: 0,
             checks: CheckQueue::default(),
-            sink: Arc::clone(&notes) as Arc<dyn CheckSink>,
-            unprobed: Some(notes),
+            sink,
+            unprobed,
             view,
         };
         (daemon, received)
@@ -361,7 +365,7 @@ impl Daemon {
             Ok(remote) => self.refs_moved(&remote),
             Err(error) => self.unreachable(&error),
         }
-        let wait = self.polling.wait();
+        let wait = self.next_look();
         let look_now = Arc::clone(&self.look_now);
         self.jobs.spawn(async move {
             tokio::select! {
@@ -391,7 +395,7 @@ impl Daemon {
         if self.polling.worked() {
             tracing::info!(
                 url = git::shown(&self.config.url),
-                "the repository is reachable again"
+                "the source is reachable again"
             );
         }
         if let Some(notes) = self.unprobed.take() {

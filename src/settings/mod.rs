@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::api::fleet::{self, Fleet, FleetPolicy, GitReference, Provider, Verify, VerifyMode};
+use crate::api::period::Period;
 use crate::api::timeline;
 use crate::model::{Finding, Node, Path, PublicKey, Severity, Value};
 use crate::yaml;
@@ -67,8 +68,12 @@ pub struct SyncConfig {
     pub fleet: String,
     /// The namespace of the ApplySet's parent.
     pub namespace: String,
-    /// The repository.
+    /// The repository; of a directory, its path.
     pub url: String,
+    /// The directory to follow in place of a repository.
+    pub directory: Option<PathBuf>,
+    /// Where the checks of a directory go; `None` for a file beside its mirror.
+    pub status_file: Option<PathBuf>,
     /// Where its credential is, if it needs one.
     pub credential: Option<SourceCredential>,
     /// The proxy to it.
@@ -147,6 +152,8 @@ impl SyncConfig {
             fleet,
             namespace: environment.namespace.clone(),
             url: url.to_owned(),
+            directory: None,
+            status_file: None,
             credential: in_directory(environment),
             proxy: environment.proxy.clone(),
             reference,
@@ -172,6 +179,22 @@ impl SyncConfig {
         }
     }
 
+    /// Follows a directory that another program keeps up to date; the fleet is named after it.
+    #[must_use]
+    pub fn directory(directory: &std::path::Path, environment: &Environment) -> Self {
+        // `.` has no name.
+        let whole = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+        let source = Self::source(&whole.display().to_string(), None, environment);
+        Self {
+            mirror: source.mirror.with_extension("directory"),
+            directory: Some(whole),
+            credential: None,
+            interval: DIRECTORY_INTERVAL,
+            candidates: Vec::new(),
+            ..source
+        }
+    }
+
     /// Follows what the Fleet document in `file` names.
     ///
     /// # Errors
@@ -187,34 +210,51 @@ impl SyncConfig {
         if let Some(spec) = document.get("spec") {
             refuse(spec, &Path::default())?;
         }
-        let missing = || Error::Mistaken(format!("{path}: spec.source.git is missing"));
-        let git = fleet.spec.source.git.ok_or_else(missing)?;
+        let missing = || Error::Mistaken(format!("{path}: spec.source is empty"));
+        let directory = fleet.spec.source.directory;
+        let at = directory
+            .as_ref()
+            .map(|directory| PathBuf::from(&directory.path));
+        let git = fleet.spec.source.git.or_else(|| directory.map(as_git));
+        let git = git.ok_or_else(missing)?;
         let name = fleet.metadata.name.unwrap_or_default();
         let forge = forge(&fleet.spec.checks, environment);
         let pulls = fleet.spec.checks.pull_requests;
         let webhook_secret = fleet.spec.checks.webhook_secret_ref;
         let serves = is_set(&document, "serve");
         let cluster = fleet.spec.cluster;
+        let mirror = environment.cache.join(mirror_name(&name, &git.url));
+        let candidates = match at {
+            Some(_) => Vec::new(),
+            None => candidates(pulls, fleet.spec.checks.provider),
+        };
         Ok(Self {
-            mirror: environment.cache.join(mirror_name(&name, &git.url)),
+            mirror: match &at {
+                Some(_) => mirror.with_extension("directory"),
+                None => mirror,
+            },
             fleet: name,
             namespace: fleet
                 .metadata
                 .namespace
                 .unwrap_or_else(|| environment.namespace.clone()),
             url: git.url,
-            credential: in_directory(environment).or_else(|| {
-                let secret = git.secret_ref.map(|secret| secret.name);
-                secret.map(SourceCredential::Secret)
-            }),
+            status_file: None,
+            credential: in_directory(environment)
+                .filter(|_| at.is_none())
+                .or_else(|| {
+                    let secret = git.secret_ref.map(|secret| secret.name);
+                    secret.map(SourceCredential::Secret)
+                }),
             proxy: environment.proxy.clone(),
+            directory: at,
             reference: Some(git.reference),
             verify: git.verify.map(Verification::from),
             path: git.path,
             overlays: git.overlays,
             local_overlays: Vec::new(),
             interval: git.interval.0.max(Duration::from_secs(1)),
-            candidates: candidates(pulls, fleet.spec.checks.provider),
+            candidates,
             concurrency: usize::try_from(fleet.spec.apply.concurrency).unwrap_or(1),
             settle: fleet.spec.apply.settle.0,
             suspend: fleet.spec.apply.suspend,
@@ -234,6 +274,22 @@ impl SyncConfig {
 fn is_set(document: &Node, field: &str) -> bool {
     let value = document.get("spec").and_then(|spec| spec.get(field));
     value.is_some_and(|value| value.value != Value::Null)
+}
+
+/// How often a directory is looked at although it is watched: some file systems report nothing.
+const DIRECTORY_INTERVAL: Duration = Duration::from_secs(30);
+
+/// A directory in the words of a repository.
+fn as_git(directory: fleet::Directory) -> fleet::Git {
+    fleet::Git {
+        url: directory.path,
+        reference: GitReference::default(),
+        path: String::new(),
+        interval: Period(DIRECTORY_INTERVAL),
+        overlays: directory.overlays,
+        secret_ref: None,
+        verify: None,
+    }
 }
 
 /// The flag and the environment come before the document.
@@ -331,7 +387,7 @@ fn errors(mut findings: Vec<Finding>) -> Vec<String> {
 }
 
 /// The settings that this version supports.
-const CARRIED_OUT: [&str; 23] = [
+const CARRIED_OUT: [&str; 24] = [
     "source.git.url",
     "source.git.ref",
     "source.git.path",
@@ -339,6 +395,7 @@ const CARRIED_OUT: [&str; 23] = [
     "source.git.overlays",
     "source.git.secretRef",
     "source.git.verify",
+    "source.directory",
     "cluster.kubeconfigSecretRef",
     "checks.provider",
     "checks.repository",

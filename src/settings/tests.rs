@@ -178,8 +178,16 @@ fn mistakes_and_what_is_not_supported_yet_are_reported() {
             "does not support spec.serve.serviceProvider",
         ),
         (
-            "{source: {directory: {path: /x}}}",
-            "does not support spec.source.directory",
+            "{source: {directory: {path: /x}, git: {url: /x}}}",
+            "fleet.yaml:4:16: S04 `spec.source`: too many",
+        ),
+        (
+            "{source: {directory: {path: /x, verify: {keys: [k]}}}}",
+            "fleet.yaml:4:",
+        ),
+        (
+            "{source: {directory: {path: /x}}, checks: {pullRequests: {}}}",
+            "fleet.yaml:4:64: S04 a directory has no pull requests",
         ),
     ];
     for (spec, expected) in cases {
@@ -187,6 +195,32 @@ fn mistakes_and_what_is_not_supported_yet_are_reported() {
         assert!(message.contains(expected), "{spec}: {message}");
     }
     assert!(SyncConfig::document("f", b"a: [", &environment()).is_err());
+}
+
+#[test]
+fn a_directory_takes_the_place_of_a_repository() {
+    let config = document("{source: {directory: {path: /git/current, overlays: [o]}}}");
+    let config = config.expect("it is sound");
+    let at = PathBuf::from("/git/current");
+    assert_eq!(config.directory.as_ref(), Some(&at));
+    assert_eq!(
+        (config.url.as_str(), config.path.as_str()),
+        ("/git/current", "")
+    );
+    assert_eq!((config.overlays.len(), config.candidates.len()), (1, 0));
+    assert_eq!(config.interval, Duration::from_secs(30));
+    let flag = SyncConfig::directory(&at, &environment());
+    assert_eq!(
+        (flag.fleet.as_str(), flag.interval),
+        ("current", config.interval)
+    );
+    assert_eq!(flag.mirror.extension(), Some("directory".as_ref()));
+    let here = SyncConfig::directory(".".as_ref(), &environment());
+    assert_ne!(here.fleet, "fleet", "it has the name of the directory");
+    let none = "{source: {directory: {path: /x}}, checks: {pullRequests: {enabled: false}}}";
+    assert!(document(none).is_ok());
+    let git = document("{source: {git: {url: /x}}}").expect("it is sound");
+    assert_eq!(git.directory, None);
 }
 
 #[test]

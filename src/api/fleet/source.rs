@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SecretName;
 use crate::api::period::Period;
-use crate::model::{Finding, Message, Node, Path, PublicKey, TagRange};
+use crate::model::{Finding, Message, Node, Path, PublicKey, TagRange, Value};
 
 /// The source of the definitions: a git repository or a directory.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -83,7 +83,7 @@ impl Default for GitReference {
 /// The findings (S04) that the schema has no words for.
 pub(super) fn findings(document: &Node) -> Vec<Finding> {
     let Some(git) = document.at(&["spec", "source", "git"]) else {
-        return Vec::new();
+        return pull_requests(document).into_iter().collect();
     };
     let (range, mode) = (range(git), mode(git));
     range.into_iter().chain(mode).chain(keys(git)).collect()
@@ -92,6 +92,20 @@ pub(super) fn findings(document: &Node) -> Vec<Finding> {
 fn finding(node: &Node, field: &Path, message: impl Into<Message>, help: &str) -> Finding {
     let finding = Finding::error("S04", message).at(node.span());
     finding.field(field).help(help)
+}
+
+/// Pull requests are to be checked, but there is no repository that has some.
+fn pull_requests(document: &Node) -> Option<Finding> {
+    document.at(&["spec", "source", "directory"])?;
+    let node = document.at(&["spec", "checks", "pullRequests"])?;
+    let enabled = node.get("enabled").map(|enabled| &enabled.value);
+    if matches!(enabled, Some(Value::Bool(false))) || node.value == Value::Null {
+        return None;
+    }
+    let message = "a directory has no pull requests that could be checked";
+    let help = "remove pullRequests, or follow the repository with source.git";
+    let field = Path::dotted("spec.checks.pullRequests");
+    Some(finding(node, &field, message, help))
 }
 
 /// The path of a field of the repository.

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use kube::Client;
 
-use crate::adapters::git::{Mirror, RetainedRef};
+use super::origin::Origin;
+use crate::adapters::git::RetainedRef;
 use crate::adapters::kubernetes;
 use crate::daemon::applied::AppliedRevision;
 use crate::plan::{ApplySet, Plan};
@@ -44,14 +45,14 @@ impl Before {
         }
     }
 
-    /// The plans to compare `revision` with, made by `plan_of`. What the mirror retains was fully applied.
+    /// The plans to compare `revision` with, made by `plan_of`. What the origin retains was fully applied.
     pub(super) fn plans(
         self,
-        mirror: &Mirror,
+        origin: &Origin,
         revision: &str,
         plan_of: impl Fn(&str) -> Option<Arc<Plan>>,
     ) -> Vec<Arc<Plan>> {
-        let applied = || mirror.retained(RetainedRef::Applied).into_iter();
+        let applied = || origin.retained(RetainedRef::Applied).into_iter();
         let (known, others) = match self {
             Self::Done(known) => (Some(known), BTreeSet::new()),
             Self::Partly(known) => (known, applied().collect()),

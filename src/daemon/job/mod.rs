@@ -1,6 +1,7 @@
 //! What takes time: reading revisions, compiling and planning them. Runs on a thread of its own.
 
 mod before;
+mod origin;
 mod planning;
 mod trust;
 
@@ -16,7 +17,7 @@ use super::applied::AppliedRevision;
 use super::approvals;
 use super::failure::Failure;
 use super::report::{self, Base};
-use crate::adapters::git::{Error, Mirror, Ref, Refs, RetainedRef, directory};
+use crate::adapters::git::{Error, Ref, Refs, RetainedRef, directory};
 use crate::api::fleet::FleetPolicy;
 use crate::api::labels;
 use crate::compile::{Compiled, compile_by};
@@ -25,6 +26,7 @@ use crate::model::{AdapterError, Check, CheckSink, CheckState, Finding, ObjectId
 use crate::plan::{self, ApplySet, Plan};
 use crate::settings::{SyncConfig, Verification};
 pub(super) use before::Before;
+pub(super) use origin::Origin;
 pub(super) use planning::{Planned, left_waiting, open_refs};
 
 /// How far back a good revision is looked for when the newest is broken.
@@ -70,7 +72,7 @@ impl Prepared {
 
 impl Judged {
     /// Whether it has no errors, and something to apply.
-    fn is_good(&self) -> bool {
+    pub(super) fn is_good(&self) -> bool {
         matches!(self, Self::Sound(prepared) if !prepared.is_empty())
     }
 
@@ -110,9 +112,9 @@ impl Judged {
     }
 }
 
-/// The followed repository.
+/// What is followed.
 pub(super) struct Source {
-    pub(super) mirror: Arc<Mirror>,
+    pub(super) origin: Origin,
     reference: Ref,
     verification: Option<Verification>,
     pub(super) fleet: String,
@@ -232,9 +234,9 @@ async fn written(sink: &dyn CheckSink, revisions: &[String], context: &str) -> V
 }
 
 impl Source {
-    pub(super) fn new(mirror: Arc<Mirror>, config: &SyncConfig) -> Self {
+    pub(super) fn new(origin: Origin, config: &SyncConfig) -> Self {
         Self {
-            mirror,
+            origin,
             reference: reference(config),
             verification: config.verify.clone(),
             fleet: config.fleet.clone(),
@@ -256,12 +258,11 @@ impl Source {
     /// Brings what is new. The repository may have let go of what is kept: it is pinned before.
     pub(super) fn fetch(&self) -> Result<RemoteRefs, Error> {
         for (retained, revision) in std::mem::take(&mut *self.unretained()) {
-            if let Err(error) = self.mirror.retain(retained, &revision) {
+            if let Err(error) = self.origin.retain(retained, &revision) {
                 tracing::warn!(%error, ?retained, revision, "cannot retain this commit: a forced push may remove it");
             }
         }
-        let refs = self.mirror.fetch()?;
-        let head = self.head()?;
+        let (refs, head) = self.origin.fetch(&self.reference)?;
         let signed_anew = self.is_signed_anew(&head);
         Ok(RemoteRefs {
             refs,
@@ -270,8 +271,14 @@ impl Source {
         })
     }
 
-    /// Keeps what later revisions are compared with, from the next look on. Nothing is waited for.
+    /// Keeps what later revisions are compared with, in a repository from the next look on: nothing is waited for.
     pub(super) fn retain(&self, retained: RetainedRef, revision: &str) {
+        if let Some(directory) = self.origin.directory() {
+            if let Err(error) = directory.retain(retained, revision) {
+                tracing::warn!(%error, ?retained, revision, "cannot retain this revision");
+            }
+            return;
+        }
         self.unretained().insert(retained, revision.to_owned());
     }
 
@@ -281,24 +288,11 @@ impl Source {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The commit that is followed now. A bare repository whose default branch was never pushed to is
-    /// common (its HEAD says `master`): then it is `main`.
-    fn head(&self) -> Result<String, Error> {
-        let head = self.mirror.resolve(&self.reference);
-        head.or_else(|error| match self.reference {
-            Ref::Head => self
-                .mirror
-                .resolve(&Ref::Branch("main".to_owned()))
-                .map_err(|_| error),
-            _ => Err(error),
-        })
-    }
-
     /// Reads and compiles `revision`. The `first` time also looks back, when `revision` is broken or
     /// empty, for the newest good one before it.
     fn examine(&self, revision: String, before: Before, first: bool) -> Examined {
         let _compiling = self.compiling();
-        let applied = before.plans(&self.mirror, &revision, |other| self.plan_of(other));
+        let applied = before.plans(&self.origin, &revision, |other| self.plan_of(other));
         let outcome = self.judge_trusted(&revision, &applied);
         self.remember_unverified(&revision, outcome.as_ref().err());
         *self.base() = outcome.as_ref().ok().map(|judged| Base {
@@ -312,11 +306,7 @@ impl Source {
         } else {
             None
         };
-        let title = self
-            .mirror
-            .commit(&revision)
-            .map(|commit| commit.title)
-            .unwrap_or_default();
+        let title = self.origin.title(&revision);
         let outcome = outcome.map_err(Failure::Git);
         Examined {
             revision,
@@ -328,9 +318,9 @@ impl Source {
         }
     }
 
-    /// What the mirror retains as applied, the `first` time, if nothing will be applied.
+    /// What the origin retains as applied, the `first` time, if nothing will be applied.
     fn left_applied(&self, first: bool) -> Option<AppliedRevision> {
-        let revision = self.mirror.retained(RetainedRef::Applied);
+        let revision = self.origin.retained(RetainedRef::Applied);
         let revision = revision.filter(|_| first && self.suspend)?;
         let plan = self.plan_of(&revision);
         Some((revision, plan))
@@ -351,7 +341,7 @@ impl Source {
 
     /// The commits that lead to `revision`, the newest first, without it.
     fn earlier(&self, revision: &str) -> Vec<String> {
-        let log = self.mirror.log(None, revision, LOOK_BACK);
+        let log = self.origin.log(None, revision, LOOK_BACK);
         let ids = log.unwrap_or_default().into_iter().map(|commit| commit.id);
         ids.filter(|id| id != revision).collect()
     }
@@ -359,7 +349,7 @@ impl Source {
     /// The same, and what an earlier process took up last: after a forced push, it does not lead to `revision`.
     fn earlier_or_begun(&self, revision: &str) -> Vec<String> {
         let mut earlier = self.earlier(revision);
-        let begun = self.mirror.retained(RetainedRef::Begun);
+        let begun = self.origin.retained(RetainedRef::Begun);
         let begun = begun.filter(|begun| begun != revision && !earlier.contains(begun));
         earlier.extend(begun);
         earlier
@@ -375,7 +365,7 @@ impl Source {
             applied if !applied.chars().all(|digit| digit.is_ascii_hexdigit()) => (None, 1),
             applied => (Some(applied), MOST_APPROVING),
         };
-        let trailers = self.mirror.trailers(from, revision, most, labels::APPROVE);
+        let trailers = self.origin.trailers(from, revision, most, labels::APPROVE);
         if let (Ok(_), Some(applied)) = (&trailers, from) {
             // An earlier daemon may have had no time for it.
             self.retain(RetainedRef::Applied, applied);
@@ -412,16 +402,23 @@ impl Source {
     }
 
     fn compile(&self, revision: &str) -> Result<Compiled, Error> {
-        let tree = self.mirror.tree(revision, &self.path)?;
+        let tree = self.origin.tree(revision, &self.path)?;
         let overlays = self.overlay_trees(revision)?;
-        Ok(compile_by(&self.policy, &tree, &overlays))
+        let Some(directory) = self.origin.directory() else {
+            return Ok(compile_by(&self.policy, &tree, &overlays));
+        };
+        let policy = FleetPolicy {
+            root: directory.root(revision).unwrap_or_default(),
+            ..self.policy.clone()
+        };
+        Ok(compile_by(&policy, &tree, &overlays))
     }
 
     fn overlay_trees(&self, revision: &str) -> Result<Vec<Tree>, Error> {
         let inside = self
             .overlays
             .iter()
-            .map(|path| self.mirror.tree(revision, path));
+            .map(|path| self.origin.tree(revision, path));
         inside.chain(self.local_trees()).collect()
     }
 
@@ -435,9 +432,9 @@ impl Source {
     /// last comes before what both histories have. If the signature of what was applied last is not accepted,
     /// nothing older is applied in its place.
     fn last_good(&self, revision: &str, plans: &[Arc<Plan>]) -> Option<(String, Prepared)> {
-        let applied = self.mirror.retained(RetainedRef::Applied);
+        let applied = self.origin.retained(RetainedRef::Applied);
         let since = applied.as_deref().and_then(|applied| {
-            let log = self.mirror.log(Some(applied), revision, LOOK_BACK);
+            let log = self.origin.log(Some(applied), revision, LOOK_BACK);
             log.ok()
         });
         let since = since.into_iter().flatten().map(|commit| commit.id);

@@ -87,8 +87,11 @@ enum View<'a> {
 impl Source {
     /// The newest of `candidates` that are not merged into `base`.
     fn newest(&self, candidates: Vec<Candidate>, base: &str) -> Vec<OpenRef> {
+        let Ok(repository) = self.origin.repository() else {
+            return Vec::new();
+        };
         let at = |candidate: Candidate| {
-            let at = self.mirror.commit(&candidate.commit).ok()?.at;
+            let at = repository.commit(&candidate.commit).ok()?.at;
             Some(OpenRef {
                 candidate,
                 at,
@@ -98,7 +101,7 @@ impl Source {
         let mut open: Vec<OpenRef> = candidates.into_iter().filter_map(at).collect();
         open.sort_by_key(|open| std::cmp::Reverse(open.at));
         let is_open = |open: &OpenRef| {
-            let merged = self.mirror.is_ancestor(&open.candidate.commit, base);
+            let merged = repository.is_ancestor(&open.candidate.commit, base);
             !merged.unwrap_or_default()
         };
         let looked_at = open.into_iter().take(MOST_LOOKED_AT);
@@ -143,7 +146,10 @@ impl Source {
     /// decided by the repository.
     fn is_fork(&self, candidate: &Candidate) -> bool {
         let is_branch = candidate.name.starts_with("refs/heads/");
-        let is_on_branch = || self.mirror.is_on_branch(&candidate.commit);
+        let is_on_branch = || {
+            let repository = self.origin.repository()?;
+            repository.is_on_branch(&candidate.commit)
+        };
         !is_branch && !is_on_branch().unwrap_or_default()
     }
 
@@ -191,12 +197,13 @@ impl Source {
     fn candidate_approvals(&self, base: &str, commit: &str, applied: Option<&str>) -> Approvals {
         let trailers = |from: &str, to: &str| {
             let trailers = self
-                .mirror
+                .origin
                 .trailers(Some(from), to, MOST_APPROVING, labels::APPROVE);
             approvals::approved(&trailers.unwrap_or_default())
         };
         let own = trailers(base, commit);
-        let messages = self.mirror.messages(Some(base), commit, MOST_APPROVING);
+        let repository = self.origin.repository();
+        let messages = repository.and_then(|it| it.messages(Some(base), commit, MOST_APPROVING));
         let earlier = applied.map(|applied| trailers(applied, base));
         Approvals {
             approved: own
@@ -220,7 +227,7 @@ impl Source {
     ) -> Result<Result<(String, Vec<Tree>), Vec<String>>, Error> {
         let (mut ids, mut trees) = (Vec::new(), Vec::new());
         for path in std::iter::once(&self.path).chain(&self.overlays) {
-            match self.mirror.merged(base, commit, path)? {
+            match self.origin.repository()?.merged(base, commit, path)? {
                 Merged::Clean { tree, id } => {
                     ids.push(id);
                     trees.push(tree);

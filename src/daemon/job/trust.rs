@@ -36,8 +36,9 @@ impl Source {
             keys: &verification.keys,
             now: wall_time(),
         };
-        let of_tag = || self.mirror.verify_tag(&self.reference, revision, trust);
-        let of_commit = || self.mirror.verify_commit(revision, trust);
+        let repository = self.origin.repository()?;
+        let of_tag = || repository.verify_tag(&self.reference, revision, trust);
+        let of_commit = || repository.verify_commit(revision, trust);
         match verification.mode {
             VerifyMode::Head => of_commit(),
             VerifyMode::Tag => of_tag(),

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod checks;
+mod directory;
 mod hinted;
 mod newest;
 mod progress;
@@ -24,7 +25,7 @@ use tokio::time::Instant;
 
 use super::job::Judged;
 use super::*;
-use crate::adapters::git::{Author, Files, Refs, RetainedRef};
+use crate::adapters::git::{Author, Files, Mirror, Refs, RetainedRef};
 use crate::apply::{Progress, PruneStatus, Report, State, Suspension};
 use crate::compile::{Compiled, compile};
 use crate::model::{Check, CheckState, Clock, ObjectId, Tree};
@@ -66,6 +67,7 @@ impl Case {
         let config = SyncConfig::source(&url, None, &Environment::default());
         let mirror = Mirror::open(&dir.path().join("mirror"), &url, &[]).unwrap();
         mirror.fetch().unwrap();
+        let origin = Origin::Repository(Arc::new(mirror));
         // A cluster that never answers.
         let client = tower::service_fn(|_: Request<Body>| {
             std::future::pending::<Result<Response<Body>, Infallible>>()
@@ -76,7 +78,7 @@ impl Case {
         };
         let prepare: Prepare = Arc::new(|_| Box::pin(async {}));
         let view = watch::channel(View::default()).0;
-        let (daemon, events) = Daemon::new(config, Engine { target, prepare }, mirror, view);
+        let (daemon, events) = Daemon::new(config, Engine { target, prepare }, origin, view);
         Self {
             daemon,
             commit: commit.unwrap(),

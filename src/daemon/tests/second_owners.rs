@@ -20,7 +20,7 @@ impl Case {
         let author = Author::init(self.daemon.config.url.as_ref()).unwrap();
         let files: Files = [("a.yaml".to_owned(), text.to_owned())].into();
         let commit = author.push("main", onto, &files, "it", Timestamp::UNIX_EPOCH);
-        self.daemon.source.mirror.fetch().unwrap();
+        self.daemon.source.fetch().unwrap();
         commit.unwrap()
     }
 
@@ -131,7 +131,7 @@ async fn after_a_restart_the_cluster_says_what_is_applied() {
 #[tokio::test(start_paused = true)]
 async fn a_cluster_that_does_not_say_what_is_applied_holds_a_commit_up_for_10_seconds() {
     let (mut case, [first, _, third]) = restarted();
-    let mirror = &case.daemon.source.mirror;
+    let mirror = case.daemon.source.origin.repository().unwrap();
     mirror.retain(RetainedRef::Applied, &first).unwrap();
     let start = Instant::now();
     let check = case.follow(&third).await;

@@ -56,8 +56,8 @@ async fn a_commit_that_was_refused_is_examined_again_once_its_tags_change() {
         mode: VerifyMode::Tag,
         keys: Vec::new(),
     });
-    let mirror = Arc::clone(&case.daemon.source.mirror);
-    case.daemon.source = Arc::new(Source::new(mirror, &case.daemon.config));
+    let origin = case.daemon.source.origin.clone();
+    case.daemon.source = Arc::new(Source::new(origin, &case.daemon.config));
     tag("v1.0.0");
     assert!(looks(&mut case).await, "it is refused: no tag is signed");
     assert!(!looks(&mut case).await, "nothing changed");

@@ -187,7 +187,7 @@ async fn who_asks_for_a_plan_again_sees_it_wait_and_end() {
 #[tokio::test(start_paused = true)]
 async fn git_notes_do_not_say_what_waits() {
     let (mut case, _) = case(&[]);
-    let mirror = Arc::clone(&case.daemon.source.mirror);
+    let mirror = Arc::clone(case.daemon.source.origin.repository().unwrap());
     case.daemon.sink = Arc::new(GitNotes::new(mirror));
     case.look(&[]);
     case.look(&["a"]);

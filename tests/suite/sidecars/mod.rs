@@ -3,6 +3,7 @@
 
 mod argocd;
 mod ci;
+mod git_sync;
 mod health;
 mod objects;
 mod plugin;

@@ -1,0 +1,31 @@
+//! Where checks go without a forge: into git notes, or into a file for a directory.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::git_notes::GitNotes;
+use super::job::Origin;
+use super::status_file::StatusFile;
+use crate::model::CheckSink;
+use crate::settings::SyncConfig;
+
+/// Where checks go without a forge, and what is to be asked whether they can be written.
+pub(super) fn sink(
+    origin: &Origin,
+    config: &SyncConfig,
+) -> (Arc<dyn CheckSink>, Option<Arc<GitNotes>>) {
+    match origin {
+        Origin::Repository(mirror) => {
+            let notes = Arc::new(GitNotes::new(Arc::clone(mirror)));
+            (Arc::clone(&notes) as Arc<dyn CheckSink>, Some(notes))
+        }
+        Origin::Directory(_) => (Arc::new(StatusFile::new(status_file(config))), None),
+    }
+}
+
+/// The file with the checks of a directory.
+#[must_use]
+pub fn status_file(config: &SyncConfig) -> PathBuf {
+    let default = || config.mirror.with_extension("status.json");
+    config.status_file.clone().unwrap_or_else(default)
+}

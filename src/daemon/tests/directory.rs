@@ -1,0 +1,131 @@
+//! A directory in place of a repository.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use tokio::sync::Notify;
+
+use super::*;
+use crate::daemon::directory::pass_on;
+use crate::daemon::job::Before;
+
+const ONE: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: default}}\n";
+
+/// Exchanges the link `current` in `top` for one to a worktree with this text; the commit of that.
+fn publish(top: &Path, digit: &str, text: &str) -> String {
+    let commit = digit.repeat(40);
+    fs::create_dir(top.join(&commit)).unwrap();
+    fs::write(top.join(&commit).join("a.yaml"), text).unwrap();
+    symlink(&commit, top.join("new")).unwrap();
+    fs::rename(top.join("new"), top.join("current")).unwrap();
+    commit
+}
+
+/// What follows the link, as a new process.
+fn source(top: &Path) -> Arc<Source> {
+    let mut config = SyncConfig::directory(&top.join("current"), &Environment::default());
+    config.mirror = top.join("cache/current.directory");
+    let origin = Origin::open(&config, &git::Access::default()).unwrap();
+    Arc::new(Source::new(origin, &config))
+}
+
+/// Looks, and examines what is there as the first revision of a process.
+async fn first(case: &Case, source: &Arc<Source>) -> Examined {
+    let head = source.fetch().unwrap().head;
+    let (source, sink) = (Arc::clone(source), &*case.daemon.sink);
+    job::examine(source, sink, head, Before::Partly(None), true).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_directory_that_is_not_watched_is_looked_at_every_5_seconds() {
+    let mut case = Case::new();
+    let top = tempfile::tempdir().unwrap();
+    case.daemon.polling = Polling::new(Duration::from_secs(30));
+    assert_eq!(case.daemon.next_look().as_secs(), 30);
+    case.daemon.source = source(top.path());
+    assert_eq!(case.daemon.next_look().as_secs(), 5);
+    let directory = Arc::clone(case.daemon.source.origin.directory().unwrap());
+    directory.watch(|| {});
+    assert_eq!(case.daemon.next_look().as_secs(), 30);
+}
+
+#[tokio::test(start_paused = true)]
+async fn changes_within_half_a_second_are_one_look() {
+    let (changed, look_now) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let passing = tokio::spawn(pass_on(Arc::clone(&changed), Arc::clone(&look_now)));
+    let start = Instant::now();
+    let (mut looks, end) = (Vec::new(), Duration::from_millis(1400));
+    let changing = async {
+        for _ in 0..100 {
+            changed.notify_one();
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let looking = async {
+        while tokio::time::timeout(end, look_now.notified()).await.is_ok() {
+            looks.push(start.elapsed().as_millis());
+        }
+    };
+    tokio::join!(changing, looking);
+    // Tokio's clock counts in milliseconds.
+    let near = |(at, expected): (&u128, u128)| at.abs_diff(expected) <= 2;
+    assert!(looks.iter().zip([0, 500, 1000]).all(near), "{looks:?}");
+    assert_eq!(looks.len(), 3);
+    passing.abort();
+}
+
+#[tokio::test]
+async fn a_broken_revision_after_a_restart_leaves_the_one_before_applied() {
+    let (case, top) = (Case::new(), tempfile::tempdir().unwrap());
+    let good = publish(top.path(), "a", ONE);
+    let one = source(top.path());
+    let examined = first(&case, &one).await;
+    assert!(examined.outcome.is_ok_and(|judged| judged.is_good()));
+    one.retain(RetainedRef::Applied, &good);
+    drop(one);
+    for (digit, text) in [("b", "{kind: "), ("c", "# no objects\n")] {
+        let bad = publish(top.path(), digit, text);
+        fs::remove_dir_all(top.path().join(&good)).unwrap_or_default();
+        let examined = first(&case, &source(top.path())).await;
+        assert_eq!(examined.revision, bad);
+        assert!(!examined.outcome.unwrap().is_good());
+        let (fallback, prepared) = examined.fallback.unwrap();
+        assert_eq!((fallback, prepared.plan.steps.len()), (good.clone(), 1));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_directory_that_is_away_or_empty_changes_nothing() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    let top = tempfile::tempdir().unwrap();
+    let source = source(top.path());
+    let applied = case.daemon.applied();
+    for expected in ["no such directory", "no YAML or JSON files"] {
+        let answer = source.fetch().map_err(Failure::Git);
+        assert!(answer.is_err());
+        case.daemon.fetched(answer);
+        let shown = case.daemon.view.borrow().source_error.clone().unwrap();
+        assert!(shown.contains(expected), "{shown}");
+        assert!(shown.contains("stays applied"), "{shown}");
+        assert_eq!(case.daemon.applied(), applied);
+        fs::create_dir_all(top.path().join("current")).unwrap();
+    }
+}
+
+/// No repository, so nothing to verify: what asks for it is not applied.
+#[tokio::test]
+async fn signatures_of_a_directory_are_never_accepted() {
+    let (case, top) = (Case::new(), tempfile::tempdir().unwrap());
+    publish(top.path(), "a", ONE);
+    let mut config = SyncConfig::directory(&top.path().join("current"), &Environment::default());
+    config.mirror = top.path().join("cache");
+    config.verify = Some(crate::settings::Verification {
+        mode: crate::api::fleet::VerifyMode::Head,
+        keys: Vec::new(),
+    });
+    let origin = Origin::open(&config, &git::Access::default()).unwrap();
+    let examined = first(&case, &Arc::new(Source::new(origin, &config))).await;
+    let message = examined.outcome.err().unwrap().to_string();
+    assert!(message.contains("follow the repository"), "{message}");
+}
