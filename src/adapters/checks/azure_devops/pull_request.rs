@@ -112,7 +112,8 @@ impl AzureDevOps {
         Ok(found.status == OPEN)
     }
 
-    /// The pull request and the iteration that the check belongs to; `None` if its head has moved on.
+    /// The pull request and the iteration that the check belongs to; `None` if its head has moved on. A plan that
+    /// begins may be for another iteration than the last one: a forced push can bring a head back.
     async fn place(
         &self,
         client: &Client,
@@ -120,13 +121,16 @@ impl AzureDevOps {
         number: u64,
         posted: &mut Posted,
     ) -> Result<Option<(u64, u64)>, Fault> {
-        if let Some(at) = posted.iteration.filter(|at| at.0 == number) {
-            return Ok(Some(at));
+        let known = posted.iteration.filter(|at| at.0 == number);
+        if known.is_some() && outcome(check.state, check.detail).is_final() {
+            return Ok(known);
         }
         let iteration = self.iteration(client, number, &check.revision).await?;
         posted.iteration = iteration.map(|iteration| (number, iteration));
-        // Another pull request has none of these.
-        (posted.pull_request, posted.threads) = (Value::Null, None);
+        if known.is_none() {
+            // Another pull request has none of these.
+            (posted.pull_request, posted.threads) = (Value::Null, None);
+        }
         Ok(posted.iteration)
     }
 

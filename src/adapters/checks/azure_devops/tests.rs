@@ -8,7 +8,7 @@ use serde_json::{Value, json as value};
 
 use super::{AzureDevOps, dialect};
 use crate::adapters::checks::fake::azure_devops::{Azure, NEWER, Pull};
-use crate::adapters::checks::forge::tests::{Fake, Mishap, check, client, json, with};
+use crate::adapters::checks::forge::tests::{Fake, HEAD, Mishap, check, client, json, with};
 use crate::adapters::checks::forge::{ForgeSink, Provider, Repository, Scheme};
 use crate::model::{Annotation, Check, CheckDetail, CheckSink as _, CheckState, ErrorClass};
 
@@ -104,6 +104,27 @@ async fn a_head_that_moved_on_gets_its_commit_status_alone() {
     assert_eq!(states(&server.statuses), ["failed"]);
     let pull = server.pull();
     assert!(pull.statuses.is_empty() && pull.threads.is_empty());
+}
+
+/// A policy that resets statuses counts those of the newest iteration alone.
+#[tokio::test(start_paused = true)]
+async fn a_head_that_a_forced_push_brings_back_gets_its_status_on_the_new_iteration() {
+    let dir = tempfile::tempdir().unwrap();
+    let fake = Fake::new(Azure::services());
+    let sink = sink(&fake, Some(&record(&dir)));
+    let begun = plan(CheckState::Pending, "being planned", &[]);
+    let failed = plan(CheckState::Failure, "1 error", &[4]);
+    for heads in [&[HEAD][..], &[HEAD, NEWER, HEAD]] {
+        let heads = heads.iter().map(|head| (*head).to_owned()).collect();
+        fake.server.lock().unwrap().pull().heads = heads;
+        publish(&sink, &[begun.clone()]).await;
+        publish(&sink, &[failed.clone()]).await;
+    }
+    let mut server = fake.server.lock().unwrap();
+    let pull = server.pull();
+    let iterations = pull.statuses.iter().map(|row| &row["iterationId"]);
+    assert_eq!(iterations.collect::<Vec<_>>(), [1, 1, 3, 3]);
+    assert_eq!(pull.threads.len(), 2);
 }
 
 /// A ref may outlive its pull request; the fake refuses to write on one that is closed.
