@@ -20,6 +20,8 @@ pub(in crate::rules) struct World<'a> {
     pub(in crate::rules) regions: Vec<String>,
     resources: Vec<Resource<'a>>,
     by_id: HashMap<ObjectId, usize>,
+    /// By group and kind, in order.
+    by_kind: HashMap<String, HashMap<String, Vec<usize>>>,
     /// By namespace and name of a cluster: the subscription that its control plane names.
     subscriptions: HashMap<(String, String), String>,
     /// By the same key: its cluster in Azure.
@@ -52,6 +54,7 @@ impl<'a> World<'a> {
             experimental: false,
             regions: Vec::new(),
             by_id,
+            by_kind: by_kind(&resources),
             subscriptions: subscriptions.collect(),
             clusters: HashMap::new(),
             parts: HashMap::new(),
@@ -118,14 +121,14 @@ impl<'a> World<'a> {
     }
 
     /// The resources of a kind, in order.
-    pub(in crate::rules) fn of_kind<'b>(
-        &'b self,
-        group: &'b str,
-        kind: &'b str,
-    ) -> impl Iterator<Item = &'b Resource<'a>> {
-        self.resources
-            .iter()
-            .filter(move |resource| resource.id.is(group, kind))
+    pub(in crate::rules) fn of_kind(
+        &self,
+        group: &str,
+        kind: &str,
+    ) -> impl Iterator<Item = &Resource<'a>> + use<'_, 'a> {
+        let kinds = self.by_kind.get(group);
+        let of_kind = kinds.and_then(|kinds| kinds.get(kind));
+        of_kind.into_iter().flatten().map(|at| &self.resources[*at])
     }
 
     /// All of them, in order.
@@ -246,6 +249,15 @@ impl<'a> World<'a> {
         let subscription = self.subscriptions.get(&key(resource.carrier));
         subscription.map_or("", String::as_str)
     }
+}
+
+fn by_kind(resources: &[Resource<'_>]) -> HashMap<String, HashMap<String, Vec<usize>>> {
+    let mut by_kind: HashMap<String, HashMap<String, Vec<usize>>> = HashMap::new();
+    for (at, resource) in resources.iter().enumerate() {
+        let kinds = by_kind.entry(resource.id.group.clone()).or_default();
+        kinds.entry(resource.id.kind.clone()).or_default().push(at);
+    }
+    by_kind
 }
 
 fn defines_a_kind(object: &&Object) -> bool {

@@ -1,5 +1,7 @@
 //! The clusters of a fleet, each with its vault.
 
+use std::collections::HashMap;
+
 use crate::api::embedded;
 use crate::api::kinds::{KEYVAULT, RED_HAT_OPENSHIFT};
 use crate::rules::arm::{Field, Resource, World};
@@ -26,16 +28,11 @@ impl Kept<'_> {
 /// The clusters that name a vault.
 pub(super) fn kept<'a>(world: &'a World<'a>) -> impl Iterator<Item = Kept<'a>> {
     let clusters = world.of_kind(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster");
-    clusters.filter_map(|cluster| {
+    let vaults = by_name(world);
+    clusters.filter_map(move |cluster| {
         let kms = cluster.field(&embedded::KMS.join("."));
         let vault_name = vault_name(&kms)?;
-        let mut vaults = world.of_kind(KEYVAULT, "Vault");
-        let is_its = |vault: &&Resource<'_>| {
-            let name = vault.azure_name();
-            let name = name.text().unwrap_or_default();
-            name.eq_ignore_ascii_case(&vault_name) && !vault.is_read_only()
-        };
-        let vault = vaults.find(is_its);
+        let vault = vaults.get(&vault_name).copied();
         Some(Kept {
             cluster,
             kms,
@@ -43,4 +40,16 @@ pub(super) fn kept<'a>(world: &'a World<'a>) -> impl Iterator<Item = Kept<'a>> {
             vault,
         })
     })
+}
+
+/// The first vault of each name, in lower case, that the fleet makes.
+fn by_name<'a>(world: &'a World<'a>) -> HashMap<String, &'a Resource<'a>> {
+    let mut by_name = HashMap::new();
+    let made = world.of_kind(KEYVAULT, "Vault");
+    for vault in made.filter(|vault| !vault.is_read_only()) {
+        let name = vault.azure_name();
+        let name = name.text().unwrap_or_default().to_lowercase();
+        by_name.entry(name).or_insert(vault);
+    }
+    by_name
 }
