@@ -1,5 +1,5 @@
 //! The memory of the daemon when, ten times, a pull request is planned and a push replaces a revision that is
-//! still being applied. The clusters never become ready, since no controllers run, and every push changes
+//! still being applied, and how soon each pull request has its check. The clusters never become ready, since no controllers run, and every push changes
 //! every cluster.
 //!
 //! The CRDs are read from `CAPSTAN_CRDS` or `../shared/crds`; without either they are the permissive ones that
@@ -28,6 +28,8 @@ const DEFINITIONS: usize = 500;
 const ROUNDS: usize = 10;
 /// How long a revision is applied before the next one replaces it.
 const UNDER_WAY: Duration = Duration::from_secs(3);
+/// How often the daemon looks at the repository: the time to a check includes up to this much.
+const INTERVAL: &str = "100ms";
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_secs(900);
 /// The directories with the CRDs of the fleet's kinds.
@@ -48,22 +50,22 @@ impl Fixture<'_> {
         }
         commit(fleet);
 
-        println!("\n| {count} definitions | resident | peak |\n|---|---|---|");
-        let daemon = self.daemon(&["--branch", "main", "--interval", "1s"]);
+        println!("\n| {count} definitions | resident | peak | check |\n|---|---|---|---|");
+        let daemon = self.daemon(&["--branch", "main", "--interval", INTERVAL]);
         self.until("applied", &head(fleet));
-        let _ = row(&daemon, "applied");
+        let _ = row(&daemon, "applied", None);
         let mut peaks = Vec::new();
         for round in 1..=ROUNDS {
-            plan(fleet, round);
-            let _ = row(&daemon, &format!("plan {round}"));
+            let check = plan(fleet, round);
+            let _ = row(&daemon, &format!("plan {round}"), Some(check));
             std::fs::write(fleet.join(BASE), base(&round.to_string())).unwrap();
             git(fleet, &["commit", "-qam", "push"]);
             self.until("applying", &head(fleet));
             sleep(UNDER_WAY);
-            peaks.push(row(&daemon, &format!("push {round}")));
+            peaks.push(row(&daemon, &format!("push {round}"), None));
         }
         self.until("applied", &head(fleet));
-        let last = row(&daemon, "all applied");
+        let last = row(&daemon, "all applied", None);
         println!(
             "\nthe peak is {:.2} times that of the first round",
             last / peaks[0]
@@ -122,27 +124,30 @@ fn from_files() -> Option<Vec<Json>> {
 }
 
 /// Prints one row, and returns the peak in MiB.
-fn row(daemon: &Daemon, after: &str) -> f64 {
+fn row(daemon: &Daemon, after: &str, check: Option<Duration>) -> f64 {
     let (resident, peak) = memory(&daemon.0).unwrap();
     let (resident, peak) = (resident >> 20, peak >> 20);
-    println!("| {after} | {resident} MiB | {peak} MiB |");
+    let check = check.map(|check| format!("{:.2} s", check.as_secs_f64()));
+    let check = check.unwrap_or_default();
+    println!("| {after} | {resident} MiB | {peak} MiB | {check} |");
     f64::from(u32::try_from(peak).unwrap())
 }
 
-/// Makes a pull request that changes one cluster, and waits for its plan.
-fn plan(fleet: &Path, round: usize) {
+/// Makes a pull request that changes one cluster; returns how long its plan check took.
+fn plan(fleet: &Path, round: usize) -> Duration {
     let branch = format!("pr/{round}");
     git(fleet, &["checkout", "-qb", &branch]);
     let changed = definition(round).replace("max: 10", "max: 11");
     std::fs::write(fleet.join(format!("c{round}.yaml")), changed).unwrap();
     git(fleet, &["commit", "-qam", &branch]);
+    let start = Instant::now();
     let commit = head(fleet);
     git(fleet, &["checkout", "-q", "main"]);
-    let start = Instant::now();
     while !is_planned(fleet, &commit) {
         assert!(start.elapsed() < PATIENCE, "{branch} is not planned");
-        sleep(Duration::from_millis(200));
+        sleep(Duration::from_millis(10));
     }
+    start.elapsed()
 }
 
 fn is_planned(fleet: &Path, commit: &str) -> bool {
