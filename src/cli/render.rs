@@ -113,6 +113,10 @@ fn objects(args: &RenderArgs, fleet: &Fleet) -> Vec<Json> {
 fn nothing(args: &RenderArgs, ui: &Ui) -> anyhow::Result<Exit> {
     let path = args.fleet.path.display();
     if let Some(name) = &args.cluster {
+        anyhow::ensure!(
+            args.selector.selector.is_none(),
+            "no definition named `{name}` in {path} has labels that match the selector"
+        );
         anyhow::bail!("no definition named `{name}` in {path}");
     }
     ui.error(&format!(

@@ -90,6 +90,12 @@ fn a_selection_reports_what_concerns_it() {
     let list: Json = serde_json::from_str(&json).expect("JSON");
     assert_eq!((code, list["items"].as_array().map(Vec::len)), (0, Some(5)));
     assert!(error.contains(expected), "{error}");
+    let (code, _, error) = ran(
+        at,
+        &["render", "fleet", "-l", "env=prod", "--cluster", "two"],
+    );
+    let expected = "no definition named `two` in fleet has labels that match the selector";
+    assert!(code == 2 && error.contains(expected), "{error}");
     for command in ["plan", "graph", "rehearse"] {
         let (code, text, _) = ran(at, &[command, "fleet", "-l", "env=prod"]);
         assert_eq!(code, 0, "{command}");
