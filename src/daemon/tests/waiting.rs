@@ -4,7 +4,11 @@ use std::sync::Mutex;
 
 use futures::FutureExt as _;
 
+use serde_json::json;
+
 use super::*;
+use crate::adapters::checks::forge::tests::{Fake, Seen, Server, client, json as answer};
+use crate::adapters::checks::forge::{ForgeSink, Gitea, Provider, Repository, Scheme};
 use crate::adapters::http::{Head, Rerun};
 use crate::model::CheckDetail::{Queued, Superseded};
 
@@ -81,9 +85,9 @@ impl Case {
     /// Handles what happens until nothing does any more.
     async fn come_to_rest(&mut self) {
         self.daemon.publish();
-        let second = Duration::from_secs(1);
-        while let Ok(Some(event)) = tokio::time::timeout(second, self.daemon.jobs.join_next()).await
-        {
+        // Longer than a forge has to learn of a commit.
+        let long = Duration::from_secs(20);
+        while let Ok(Some(event)) = tokio::time::timeout(long, self.daemon.jobs.join_next()).await {
             self.daemon.handle(event.unwrap());
         }
     }
@@ -192,4 +196,62 @@ async fn git_notes_do_not_say_what_waits() {
     case.look(&[]);
     case.look(&["a"]);
     assert!(case.daemon.view.borrow().checks.is_empty());
+}
+
+/// A Gitea that has one commit, and the states of its statuses.
+#[derive(Default)]
+struct Shown {
+    commit: String,
+    states: Vec<String>,
+}
+
+impl Server for Shown {
+    fn answer(&mut self, seen: &Seen) -> Response<Vec<u8>> {
+        let has = seen.line.contains(&self.commit);
+        let is_list = seen.line.contains("/statuses?");
+        let missing = json!({"message": "object does not exist"});
+        match seen.line.split_once(' ').unwrap().0 {
+            "GET" if is_list && has => answer(200, &json!([])),
+            "GET" if has || seen.line.ends_with("/o/r") => answer(200, &json!({})),
+            "GET" => answer(404, &json!({"message": "Not Found"})),
+            _ if has => {
+                let state = seen.body["state"].as_str().unwrap();
+                self.states.push(state.to_owned());
+                answer(201, &json!({"id": 1, "status": state}))
+            }
+            _ => answer(500, &missing),
+        }
+    }
+}
+
+/// Oracle row 51: the forge has let go of the old head when its check is written.
+#[tokio::test(start_paused = true)]
+async fn the_check_of_a_head_that_vanished_holds_up_no_other() {
+    let (mut case, _) = case(&[]);
+    let (old, new) = ("a".repeat(40), "b".repeat(40));
+    let fake = Fake::new(Shown {
+        commit: new.clone(),
+        ..Shown::default()
+    });
+    let repository = Repository::of(Provider::Gitea, "https://git.example/o/r").unwrap();
+    let gitea = Gitea::new(repository);
+    let client = client(&fake, Scheme::Bearer, Gitea::dialect());
+    case.daemon.sink = Arc::new(ForgeSink::new(gitea, client, None));
+    case.look(&[]);
+    case.look(&[&old]);
+    case.come_to_rest().await;
+    case.look(&[&new]);
+    case.come_to_rest().await;
+    let states = || fake.server.lock().unwrap().states.clone();
+    assert_eq!(states(), ["pending"]);
+    assert!(!case.daemon.checks.is_failing(), "it is passed over");
+    case.daemon.examining = false;
+    case.daemon.plan_next();
+    case.come_to_rest().await;
+    assert_ne!(*states().last().unwrap(), "pending");
+    // Nothing is sent of the old one any more.
+    fake.lines();
+    case.daemon.checks.renew(&old, PLAN);
+    case.come_to_rest().await;
+    assert_eq!(fake.lines(), [""; 0]);
 }

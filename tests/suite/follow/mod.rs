@@ -81,11 +81,22 @@ impl World {
     }
 
     fn start_with(&self, fleet: &str, path: &str, prepare: Prepare) -> Daemon {
+        self.start_looking(Duration::from_millis(50), fleet, path, prepare)
+    }
+
+    /// One that looks at the repository every `interval`.
+    fn start_looking(
+        &self,
+        interval: Duration,
+        fleet: &str,
+        path: &str,
+        prepare: Prepare,
+    ) -> Daemon {
         let url = self.author.dir().display().to_string();
         let config = SyncConfig {
             fleet: fleet.to_owned(),
             path: path.to_owned(),
-            interval: Duration::from_millis(50),
+            interval,
             namespace: "default".to_owned(),
             mirror: self.dir.path().join(fleet),
             ..SyncConfig::source(&url, None, &Environment::default())

@@ -13,7 +13,7 @@ use kube_sim::SimClock;
 use serde_json::json;
 
 use super::https::Server;
-use super::repository::{Repository, has};
+use super::repository::{Repository, git, has};
 use crate::patience::until;
 use crate::running::Running;
 use crate::servers::{anonymous, serve};
@@ -93,6 +93,49 @@ fn a_push_to_a_server_is_applied_and_noted_there() {
     let words = daemon.words();
     assert!(words.contains(&format!("following {url}")), "{words}");
     assert!(!words.contains("s3cret"), "{words}");
+}
+
+/// Oracle row 51: the server names a head, and does not have it any more when it is asked for it.
+#[test]
+fn a_head_that_is_replaced_during_a_fetch_gets_no_check_and_the_new_one_does() {
+    let Some(world) = World::new() else { return };
+    let dir = tempfile::tempdir().expect("a directory");
+    let keys = dir.path().join("keys");
+    std::fs::create_dir(&keys).expect("made");
+    std::fs::write(keys.join("ca.crt"), &world.server.authority).expect("written");
+    world.server.behave(|it| it.authorization = None);
+    let (repository, branch) = (&world.repository, "refs/heads/pr/1");
+    let first = repository.push("main", FLEET);
+    let change = |name: &str| {
+        let start = ["update-ref", branch, &first];
+        repository.git(&start).expect("at the first");
+        repository.push("pr/1", &FLEET.replace("name: it", name))
+    };
+    let (old, new) = (change("name: old"), change("name: new"));
+    let lead = ["update-ref", "-d", branch];
+    repository.git(&lead).expect("deleted");
+    let (url, keys) = (world.server.url("/fleet.git"), keys.display().to_string());
+    let source = ["--source", &url, "--source-credential", &keys];
+    let speed = ["--interval", "1s", "--embedded", "--speed", "1000"];
+    let daemon = world.daemon(dir.path(), &[&source[..], &speed].concat());
+    world.wait("fleet", &first);
+    let (path, head) = (repository.path().to_owned(), new.clone());
+    world.server.behave(|it| {
+        it.before_post = Some(Box::new(move || {
+            git(&path, &["update-ref", branch, &head]).expect("replaced");
+        }));
+    });
+    let lead = ["update-ref", branch, &old];
+    repository.git(&lead).expect("written");
+    let planned = || {
+        let mut all = checks::read(&repository.note(&new)?).into_iter();
+        all.find(|check| check.state == CheckState::Success)
+    };
+    let check = until(planned, || format!("{:?}", repository.note(&new)));
+    assert_eq!(check.context, "capstan/fleet/plan");
+    assert_eq!(repository.note(&old), None);
+    let words = daemon.words();
+    assert!(words.contains("not our ref"), "{words}");
 }
 
 #[test]

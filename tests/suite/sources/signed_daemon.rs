@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use capstan::adapters::checks;
 use capstan::model::{Check, CheckState};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::repository::{Repository, has};
 use super::signers::{Key, Signers};
@@ -47,9 +47,68 @@ fn wait(repository: &Repository, commit: &str, state: CheckState) -> Check {
     until(found, || format!("{:?}", repository.note(commit)))
 }
 
+/// The Fleet document of a repository from which only what is signed by `key` is applied.
+fn fleet(repository: &Repository, reference: &Json, mode: &str, key: &str) -> Json {
+    let url = format!("file://{}", repository.path().display());
+    let verify = json!({"mode": mode, "keys": [key]});
+    json!({
+        "apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet",
+        "metadata": {"name": "prod", "namespace": "default"},
+        "spec": {"source": {"git": {"url": url, "ref": reference, "interval": "1s", "verify": verify}}},
+    })
+}
+
+fn is_complete() -> bool {
+    has("git", "git") && has("ssh-keygen", "openssh-client")
+}
+
+/// A release is a tag. With `TagAndHead` its commit is signed, too.
+#[test]
+fn a_release_is_applied_once_its_tag_is_signed_and_its_commit_if_that_is_asked_for() {
+    if !is_complete() {
+        return;
+    }
+    for mode in ["Tag", "TagAndHead"] {
+        let (repository, signers) = (Repository::new(), Signers::new());
+        let (key, public) = signers.ssh("ada", "ed25519");
+        let commit = |parents: &[&str], name: &str, key: Option<&Key>| {
+            signers.commit(&repository, "main", parents, &text(name), key)
+        };
+        let tag = |arguments: &[&str], key: Option<&Key>| {
+            let arguments = [&["tag", "-f", "-m", "release it"], arguments].concat();
+            signers.git(&repository, key, &arguments);
+        };
+        let dir = tempfile::tempdir().expect("a directory");
+        let config = dir.path().join("fleet.yaml");
+        let fleet = fleet(&repository, &json!({"semver": "1.x"}), mode, &public);
+        std::fs::write(&config, fleet.to_string()).expect("written");
+        let first = commit(&[], "first", Some(&key));
+        tag(&["-a", "v1.0.0", &first], None);
+        let _running = Running::start(dir.path(), &config);
+        let refused = wait(&repository, &first, CheckState::Failure);
+        let why = "v1.0.0";
+        assert!(refused.summary.contains(why), "{mode}: {refused:?}");
+        // The same commit, signed now.
+        tag(&["-s", "v1.0.0", &first], Some(&key));
+        wait(&repository, &first, CheckState::Success);
+        // A signed tag of a commit that is not signed.
+        let second = commit(&[&first], "second", None);
+        tag(&["-s", "v1.1.0", &second], Some(&key));
+        if mode == "Tag" {
+            wait(&repository, &second, CheckState::Success);
+            continue;
+        }
+        let refused = wait(&repository, &second, CheckState::Failure);
+        let stays = format!("The last good revision {first} stays applied.");
+        for words in ["is not signed; sign it", &stays] {
+            assert!(refused.summary.contains(words), "{refused:?}");
+        }
+    }
+}
+
 #[test]
 fn an_unsigned_commit_is_refused_and_the_last_signed_one_stays() {
-    if !has("git", "git") || !has("ssh-keygen", "openssh-client") {
+    if !is_complete() {
         return;
     }
     let (repository, signers) = (Repository::new(), Signers::new());
@@ -58,12 +117,7 @@ fn an_unsigned_commit_is_refused_and_the_last_signed_one_stays() {
         signers.commit(&repository, "main", parents, &text(name), key)
     };
     let dir = tempfile::tempdir().expect("a directory");
-    let url = format!("file://{}", repository.path().display());
-    let fleet = json!({
-        "apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet",
-        "metadata": {"name": "prod", "namespace": "default"},
-        "spec": {"source": {"git": {"url": url, "interval": "1s", "verify": {"keys": [public]}}}},
-    });
+    let fleet = fleet(&repository, &json!({"branch": "main"}), "Head", &public);
     let config = dir.path().join("fleet.yaml");
     std::fs::write(&config, fleet.to_string()).expect("written");
 
