@@ -2,24 +2,8 @@
 
 use serde_json::json;
 
-use super::gitea::{Status, Working};
-use super::world::{PLAN, SYNC, World, config_map};
+use super::world::{PLAN, SYNC, World, assert_no_repeats, states};
 use crate::patience::until;
-
-fn states(statuses: &[Status]) -> Vec<&str> {
-    statuses
-        .iter()
-        .map(|status| status.state.as_str())
-        .collect()
-}
-
-/// No status is repeated: rule 2 of forges.md §0.
-fn assert_no_repeats(statuses: &[Status]) {
-    let same = |pair: &[Status]| {
-        (&pair[0].state, &pair[0].description) == (&pair[1].state, &pair[1].description)
-    };
-    assert!(!statuses.windows(2).any(same), "{statuses:#?}");
-}
 
 #[test]
 fn a_push_and_pull_requests_get_their_checks_also_across_a_restart() {
@@ -48,18 +32,7 @@ fn a_push_and_pull_requests_get_their_checks_also_across_a_restart() {
     world.wait(&bad, PLAN, "failure");
 
     // One of a fork.
-    let stranger = gitea.user("stranger");
-    let fork = stranger.fork(gitea, repository);
-    let theirs = Working::new(gitea, &stranger, &fork);
-    theirs.git(&[
-        "pull",
-        "-q",
-        &format!("{}/{fork}.git", gitea.server.url()),
-        "main",
-    ]);
-    let head = theirs.commit("change", &[("one.yaml", &config_map("theirs"))]);
-    theirs.push("change");
-    stranger.pull_request(gitea, repository, &format!("{}:change", stranger.name));
+    let (_, _, head) = world.fork();
     world.wait(&head, PLAN, "success");
 
     // A restart sends nothing that is there already.

@@ -15,4 +15,5 @@ mod program;
 mod reviews;
 mod served;
 mod server_tests;
+mod states;
 mod world;

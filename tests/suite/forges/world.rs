@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use http::Method;
 use serde_json::json;
 
 use super::gitea::{Gitea, Status, User, Working};
@@ -10,11 +11,32 @@ use crate::running::Running;
 
 pub(super) const SYNC: &str = "capstan/prod/sync";
 pub(super) const PLAN: &str = "capstan/prod/plan";
+/// Of the webhook.
+const SECRET: &str = "s3cret-of-the-webhook";
 
 /// A ConfigMap of this name, as the only object of the fleet.
 pub(super) fn config_map(name: &str) -> String {
     let metadata = format!("{{name: {name}, namespace: default}}");
     format!("{{apiVersion: v1, kind: ConfigMap, metadata: {metadata}}}\n")
+}
+
+/// The states of these statuses.
+pub(super) fn states(statuses: &[Status]) -> Vec<&str> {
+    let states = statuses.iter().map(|status| status.state.as_str());
+    states.collect()
+}
+
+/// No status is repeated: rule 2 of forges.md §0.
+pub(super) fn assert_no_repeats(statuses: &[Status]) {
+    let same = |pair: &[Status]| {
+        (&pair[0].state, &pair[0].description) == (&pair[1].state, &pair[1].description)
+    };
+    assert!(!statuses.windows(2).any(same), "{statuses:#?}");
+}
+
+/// Where Gitea delivers to.
+pub(super) struct Hook {
+    address: String,
 }
 
 /// A repository with an owner, and the files of the daemon.
@@ -72,14 +94,64 @@ impl World {
 
     /// The daemon, with the credential of the source for the checks.
     pub(super) fn daemon(&self) -> Running {
-        self.daemon_with(&[])
+        self.daemon_with("1s", "1000", &[])
+    }
+
+    /// The daemon, which looks at the repository at its start and then once an hour: all else it learns by `hook`. The
+    /// time of its cluster passes `speed` times faster than outside.
+    pub(super) fn hooked(&self, hook: &Hook, speed: &str) -> Running {
+        let secret = self.dir.path().join("hook").display().to_string();
+        let serve = ["--serve", &hook.address, "--webhook-secret", &secret];
+        let daemon = self.daemon_with("1h", speed, &serve);
+        daemon.wait("webhooks on http://");
+        daemon
+    }
+
+    /// A webhook of the repository, as people set it up.
+    pub(super) fn hook(&self) -> Hook {
+        std::fs::create_dir(self.dir.path().join("hook")).expect("made");
+        self.write("hook/token", SECRET);
+        // A daemon that starts again listens where the one before did.
+        let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = free.local_addr().expect("bound").to_string();
+        let config = json!({"url": format!("http://{address}/webhook/gitea"), "content_type": "json",
+                            "secret": SECRET});
+        let hook = json!({"type": "gitea", "active": true, "config": config,
+                          "events": ["push", "create", "delete", "pull_request", "pull_request_comment"]});
+        let path = format!("/repos/{}/hooks", self.repository);
+        let token = &self.owner.token;
+        self.gitea.call(token, &Method::POST, &path, hook);
+        Hook { address }
+    }
+
+    /// A pull request of a fork: its number and its head.
+    pub(super) fn fork(&self) -> (User, u64, String) {
+        let stranger = self.gitea.user("stranger");
+        let fork = stranger.fork(self.gitea, &self.repository);
+        let theirs = Working::new(self.gitea, &stranger, &fork);
+        let url = format!("{}/{fork}.git", self.gitea.server.url());
+        theirs.git(&["pull", "-q", &url, "main"]);
+        let head = theirs.commit("change", &[("one.yaml", &config_map("theirs"))]);
+        theirs.push("change");
+        let branch = format!("{}:change", stranger.name);
+        let number = stranger.pull_request(self.gitea, &self.repository, &branch);
+        (stranger, number, head)
+    }
+
+    /// Waits until the repository's own ref of a pull request leads to `head`: Gitea moves it a little after a push.
+    pub(super) fn wait_for_head(&self, number: u64, head: &str) {
+        let url = format!("{}/{}.git", self.gitea.server.url(), self.repository);
+        let name = format!("refs/pull/{number}/head");
+        let listed = || self.working.git(&["ls-remote", &url, &name]);
+        let found = || listed().starts_with(head).then_some(());
+        until(found, listed);
     }
 
     /// The daemon, with this token for the checks.
     pub(super) fn daemon_as(&self, token: &str) -> Running {
         self.replace_token(token);
         let directory = self.dir.path().join("checks").display().to_string();
-        self.daemon_with(&["--checks-credential", &directory])
+        self.daemon_with("1s", "1000", &["--checks-credential", &directory])
     }
 
     /// Replaces the token of a running daemon.
@@ -87,12 +159,12 @@ impl World {
         self.write("checks/token", token);
     }
 
-    fn daemon_with(&self, more: &[&str]) -> Running {
+    fn daemon_with(&self, interval: &str, speed: &str, more: &[&str]) -> Running {
         let url = format!("{}/{}.git", self.gitea.server.url(), self.repository);
         let fleet = json!({
             "apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet",
             "metadata": {"name": "prod", "namespace": "fleets"},
-            "spec": {"source": {"git": {"url": url, "interval": "1s"}}, "checks": {"provider": "Gitea"}},
+            "spec": {"source": {"git": {"url": url, "interval": interval}}, "checks": {"provider": "Gitea"}},
         });
         let file = self.write("fleet.yaml", &fleet.to_string());
         let shown = |path: &Path| path.display().to_string();
@@ -104,7 +176,7 @@ impl World {
             &source,
             "--embedded",
             "--speed",
-            "1000",
+            speed,
         ];
         Running::start(self.dir.path(), &[&own[..], more].concat())
     }
@@ -119,10 +191,22 @@ impl World {
     /// Waits until the newest status of a commit in this context is in this state; returns all of the context.
     #[track_caller]
     pub(super) fn wait(&self, commit: &str, context: &str, state: &str) -> Vec<Status> {
+        self.wait_after(0, commit, context, state)
+    }
+
+    /// The same, once there are more than `before`.
+    #[track_caller]
+    pub(super) fn wait_after(
+        &self,
+        before: usize,
+        commit: &str,
+        context: &str,
+        state: &str,
+    ) -> Vec<Status> {
         let found = || {
             let all = self.statuses(commit, context);
             let is_there = all.last().is_some_and(|last| last.state == state);
-            is_there.then_some(all)
+            (is_there && all.len() > before).then_some(all)
         };
         until(found, || {
             format!(
