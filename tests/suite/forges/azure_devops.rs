@@ -194,3 +194,17 @@ fn a_token_that_comes_later_is_used_without_a_restart() {
     let words = served.daemon.words();
     assert_eq!(words.matches("has no key `token`").count(), 1, "{words}");
 }
+
+/// The same for the Secret of the cluster.
+#[test]
+fn a_secret_that_comes_later_is_used_without_a_restart() {
+    let Some(world) = World::new() else { return };
+    let first = world.push("main", &config_map("one"));
+    let served = world.daemon_with_secret("azure");
+    served.daemon.wait("Secret/fleets/azure");
+    world.create_secret("azure");
+    world.wait(&first, SYNC, "succeeded");
+    let words = served.daemon.words();
+    assert_eq!(words.matches("Secret/fleets/azure").count(), 1, "{words}");
+    assert!(!words.contains(TOKEN), "{words}");
+}

@@ -2,6 +2,9 @@
 //! As there, a pull request has no ref but its test merge. The cluster outlives the daemon.
 
 use base64::Engine as _;
+use capstan::adapters::kubernetes;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{Api, PostParams};
 use serde_json::{Value, json};
 
 use super::fake::azure_devops::{Azure, Pull};
@@ -28,7 +31,7 @@ pub(super) struct World {
     pub(super) azure: Front<Azure>,
     server: Server,
     dir: tempfile::TempDir,
-    _cluster: tokio::runtime::Runtime,
+    cluster: tokio::runtime::Runtime,
 }
 
 impl World {
@@ -48,7 +51,7 @@ impl World {
             dir: tempfile::tempdir().expect("a directory"),
             repository,
             server,
-            _cluster: cluster,
+            cluster,
         };
         world.write("kubeconfig", &anonymous(&address));
         let of_git = std::str::from_utf8(&world.server.authority).expect("PEM");
@@ -135,35 +138,69 @@ impl World {
 
     /// The daemon with what `checks` has of its credential, which looks at the repository so often; `more` is of its spec.
     pub(super) fn daemon_with(&self, interval: &str, more: &Value) -> Served {
+        self.fleet(interval, &json!({}), more);
+        let credential = ["--checks-credential", &self.path("checks")];
+        self.start(&credential)
+    }
+
+    /// The daemon, whose credential of the checks is this Secret of the cluster.
+    pub(super) fn daemon_with_secret(&self, name: &str) -> Served {
+        let named = json!({"secretRef": {"name": name}});
+        self.fleet("1s", &named, &json!({}));
+        self.start(&[])
+    }
+
+    /// Creates a Secret with the credential of the checks.
+    pub(super) fn create_secret(&self, name: &str) {
+        let access = kubernetes::Access {
+            kubeconfig: Some(self.path("kubeconfig").into()),
+            context: None,
+        };
+        let keys = json!({"token": TOKEN, "ca.crt": self.azure.authority});
+        let secret = json!({"metadata": {"name": name}, "stringData": keys});
+        let secret: Secret = serde_json::from_value(secret).expect("a Secret");
+        self.cluster.block_on(async {
+            let client = kubernetes::connect(&access).await.expect("connected");
+            let secrets: Api<Secret> = Api::namespaced(client, "fleets");
+            let created = secrets.create(&PostParams::default(), &secret).await;
+            created.expect("it is new");
+        });
+    }
+
+    /// Writes the Fleet document; `checks` and `more` are further settings.
+    fn fleet(&self, interval: &str, checks: &Value, more: &Value) {
         let git = format!("https://127.0.0.1:{}/{PATH}", self.server.address.port());
         let repository = format!("{}/{PATH}", self.azure.url());
         let mut spec = json!({
             "source": {"git": {"url": git, "interval": interval}},
             "checks": {"provider": "AzureDevOps", "repository": repository},
         });
-        for (field, value) in more.as_object().expect("an object") {
-            spec[field] = value.clone();
-        }
+        let add = |to: &mut Value, from: &Value| {
+            for (field, value) in from.as_object().expect("an object") {
+                to[field] = value.clone();
+            }
+        };
+        add(&mut spec["checks"], checks);
+        add(&mut spec, more);
         let fleet = json!({
             "apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet",
             "metadata": {"name": "prod", "namespace": "fleets"}, "spec": spec,
         });
         self.write("fleet.yaml", &fleet.to_string());
-        let path = |name: &str| self.dir.path().join(name).display().to_string();
-        let credentials = [
-            "--source-credential",
-            &path("source"),
-            "--checks-credential",
-            &path("checks"),
-        ];
-        let serve = ["--serve", "127.0.0.1:0", "--webhook-secret", &path("hook")];
-        let own = [
-            "--config",
-            &path("fleet.yaml"),
-            "--kubeconfig",
-            &path("kubeconfig"),
-        ];
-        Served::start(self.dir.path(), &[&own[..], &credentials, &serve].concat())
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.dir.path().join(name).display().to_string()
+    }
+
+    fn start(&self, more: &[&str]) -> Served {
+        let [file, kubeconfig, source, hook] =
+            ["fleet.yaml", "kubeconfig", "source", "hook"].map(|name| self.path(name));
+        let own = ["--config", &file, "--kubeconfig", &kubeconfig];
+        let serve = ["--serve", "127.0.0.1:0", "--webhook-secret", &hook];
+        let source = ["--source-credential", &source];
+        let arguments = [&own[..], &serve, &source, more].concat();
+        Served::start(self.dir.path(), &arguments)
     }
 
     /// The statuses of this name on a commit, the oldest first.
