@@ -35,8 +35,16 @@ pub async fn forge_sink(
     let Some(forge) = &config.forge else {
         return Ok(None);
     };
-    let repository = repository(forge, &config.url).map_err(|fault| {
-        let message = format!("spec.checks: {fault}; set spec.checks.repository");
+    let repository = match (&config.directory, &forge.repository) {
+        (Some(_), None) => Err("a directory does not name its repository".to_owned()),
+        _ => repository(forge, &config.url),
+    };
+    let repository = repository.map_err(|fault| {
+        let url = match config.directory {
+            Some(_) => " to the URL of the repository",
+            None => "",
+        };
+        let message = format!("spec.checks: {fault}; set spec.checks.repository{url}");
         AdapterError::new(ErrorClass::Invalid, message)
     })?;
     if forge.credential.is_none() && config.credential.is_some() {
@@ -369,6 +377,44 @@ mod tests {
             assert_eq!(found.err(), expected, "{source}");
             settings.forge.as_mut().unwrap().credential = of();
             assert!(forge_sink(&settings, &cluster).await.is_ok(), "{source}");
+        }
+    }
+
+    /// A path on this machine must never be taken for the name of a repository.
+    #[tokio::test]
+    async fn the_repository_of_a_directory_must_be_named() {
+        use fleet::Provider::Gitea;
+        let cluster = kube::Config::new("http://localhost:1".parse().unwrap());
+        let cluster = Cluster::try_from(cluster).unwrap();
+        let place = crate::settings::SourceCredential::Directory("/nowhere".into());
+        for (repository, address, expected) in [
+            (None, None, "a directory does not name its repository; set"),
+            (
+                None,
+                Some("https://h"),
+                "a directory does not name its repository; set",
+            ),
+            (Some("o/r"), None, "\"/git/current\" names no server; set"),
+            (Some("o/r"), Some("https://h"), ""),
+            (Some("https://h/o/r"), None, ""),
+        ] {
+            let environment = crate::settings::Environment::default();
+            let mut settings = SyncConfig::directory("/git/current".as_ref(), &environment);
+            let forge = config(Gitea, repository, address);
+            settings.forge = Some(ForgeConfig {
+                credential: Some(place.clone()),
+                ..forge
+            });
+            let sink = forge_sink(&settings, &cluster).await;
+            let message = sink
+                .err()
+                .map(|error| error.to_string())
+                .unwrap_or_default();
+            assert_eq!(message.is_empty(), expected.is_empty(), "{message}");
+            let help = "set spec.checks.repository to the URL of the repository";
+            let is_right =
+                message.contains(expected) && (message.is_empty() || message.ends_with(help));
+            assert!(is_right, "{message}");
         }
     }
 }

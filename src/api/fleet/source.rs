@@ -178,10 +178,10 @@ pub enum VerifyMode {
 /// A directory that another program updates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Directory {
-    /// Its path; symbolic links are resolved at each read.
+    /// Its path; symbolic links are resolved at each read. It may be a part of a checkout.
     #[schemars(length(min = 1))]
     pub path: String,
-    /// Directories with more overlays.
+    /// Directories in the same checkout with more overlays; relative paths count from `path`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overlays: Vec<String>,
 }

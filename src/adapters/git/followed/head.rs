@@ -73,6 +73,11 @@ pub(super) fn approving(
     Ok(values)
 }
 
+/// Whether there is a clone at `root` that can be read.
+pub(super) fn is_clone(root: &Path) -> bool {
+    open(root).is_some()
+}
+
 /// The clone at `root`. A worktree, whose `.git` is a file, belongs to a repository elsewhere.
 fn open(root: &Path) -> Option<Repository> {
     let is_clone = root.join(".git").is_dir();

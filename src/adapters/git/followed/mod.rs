@@ -159,12 +159,22 @@ impl FollowedDirectory {
         limit: usize,
         key: &str,
     ) -> Result<Vec<String>, Error> {
-        match Place::of(&self.path) {
-            Ok(place) if place.update == Update::InPlace => {
-                head::approving(&place.root, from, to, limit, key)
-            }
-            Ok(_) | Err(_) => Ok(Vec::new()),
+        match self.clone_root() {
+            Some(root) => head::approving(&root, from, to, limit, key),
+            None => Ok(Vec::new()),
         }
+    }
+
+    /// Whether it is a clone, whose commits have messages.
+    #[must_use]
+    pub fn has_commits(&self) -> bool {
+        self.clone_root().is_some_and(|root| head::is_clone(&root))
+    }
+
+    /// The top of the checkout, if that may be a clone.
+    fn clone_root(&self) -> Option<PathBuf> {
+        let place = Place::of(&self.path).ok()?;
+        (place.update == Update::InPlace).then_some(place.root)
     }
 
     /// What is answered to who needs more than files of it.
@@ -196,7 +206,7 @@ impl FollowedDirectory {
             Some(noticing) => noticing.follow(&self.path, &self.parts),
             None => return,
         };
-        self.note_unwatched(followed.err().map(|fault| fault.to_string()));
+        self.note_unwatched(followed.err());
     }
 
     /// Warns once.

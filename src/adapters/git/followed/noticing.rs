@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use notify::{Config, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::place::{Place, Update, links};
 
@@ -20,6 +20,8 @@ type Watched = (PathBuf, (u64, u64), bool);
 pub(super) struct Noticing {
     watcher: RecommendedWatcher,
     watched: BTreeSet<Watched>,
+    /// What the system refused to watch: it is not asked again for the same, which takes long for many directories.
+    refused: Option<(BTreeSet<Watched>, String)>,
 }
 
 impl Noticing {
@@ -31,19 +33,29 @@ impl Noticing {
                 changed();
             }
         };
+        // A link in the directory may lead to all of the file system.
+        let config = Config::default().with_follow_symlinks(false);
         Ok(Self {
-            watcher: notify::recommended_watcher(on_event)?,
+            watcher: RecommendedWatcher::new(on_event, config)?,
             watched: BTreeSet::new(),
+            refused: None,
         })
     }
 
     /// Watches what decides on the content of `path` and its `parts` now.
-    pub(super) fn follow(&mut self, path: &Path, parts: &[String]) -> notify::Result<()> {
+    ///
+    /// # Errors
+    /// When the system refuses, with its message.
+    pub(super) fn follow(&mut self, path: &Path, parts: &[String]) -> Result<(), String> {
         // What appears between the look at a directory and its watch is seen by the next round.
         for _ in 0..3 {
             let wanted = wanted(path, parts);
             if wanted == self.watched {
                 return Ok(());
+            }
+            match &self.refused {
+                Some((refused, cause)) if *refused == wanted => return Err(cause.clone()),
+                _ => self.refused = None,
             }
             let gone: Vec<Watched> = self.watched.difference(&wanted).cloned().collect();
             for watched in gone {
@@ -51,15 +63,17 @@ impl Noticing {
                 drop(self.watcher.unwatch(&watched.0));
                 self.watched.remove(&watched);
             }
-            for watched in wanted {
-                self.add(watched)?;
+            let added = wanted.iter().try_for_each(|watched| self.add(watched));
+            if let Err(cause) = added.map_err(|cause| cause.to_string()) {
+                self.refused = Some((wanted, cause.clone()));
+                return Err(cause);
             }
         }
         Ok(())
     }
 
-    fn add(&mut self, watched: Watched) -> notify::Result<()> {
-        if self.watched.contains(&watched) {
+    fn add(&mut self, watched: &Watched) -> notify::Result<()> {
+        if self.watched.contains(watched) {
             return Ok(());
         }
         let mode = match watched.2 {
@@ -67,7 +81,7 @@ impl Noticing {
             false => RecursiveMode::NonRecursive,
         };
         self.watcher.watch(&watched.0, mode)?;
-        self.watched.insert(watched);
+        self.watched.insert(watched.clone());
         Ok(())
     }
 }

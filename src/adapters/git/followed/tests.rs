@@ -88,6 +88,7 @@ fn a_worktree_is_read_under_the_commit_that_it_is_named_after() {
     assert_eq!((tree.files.len(), &tree.revision), (20, &first));
     assert_eq!(paths(&tree)[0], "fleet/0.yaml");
     assert_eq!(followed.root(&first).as_deref(), Some("fleet"));
+    assert!(!followed.has_commits());
     assert!(followed.tree(&commit(2), "fleet").is_err());
     assert!(followed.tree(&first, "other").is_err());
 }
@@ -281,6 +282,7 @@ fn a_clone_knows_the_trailers_of_its_commits() {
     }
     let followed = volume.followed(&dir, &[""]);
     assert_eq!(followed.look().unwrap(), commits[2]);
+    assert!(followed.has_commits());
     let trailers = |from: Option<&str>, to: &str| {
         let mut found = followed.trailers(from, to, 9, "approve").unwrap();
         found.sort();
@@ -414,4 +416,25 @@ fn a_write_in_a_plain_directory_is_noticed_also_in_one_that_replaced_it() {
     followed.look().unwrap();
     std::thread::sleep(Duration::from_millis(50));
     assert_eq!(count.load(Ordering::SeqCst), quiet, "reading is no change");
+}
+
+#[test]
+fn links_in_a_directory_are_not_watched() {
+    let volume = Volume::new();
+    let (dir, outside) = (volume.path("plain"), volume.path("outside/inner"));
+    fs::create_dir_all(&outside).unwrap();
+    fs::create_dir(&dir).unwrap();
+    fs::write(dir.join("a.yaml"), "a: 1").unwrap();
+    symlink(&outside, dir.join("link")).unwrap();
+    symlink("/", dir.join("everything")).unwrap();
+    let followed = volume.followed(&dir, &[""]);
+    let count = watched(&followed);
+    drop(followed.look());
+    let before = count.load(Ordering::SeqCst);
+    fs::write(outside.join("b.yaml"), "b: 1").unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(count.load(Ordering::SeqCst), before);
+    notices(&count, &followed, || {
+        fs::write(dir.join("a.yaml"), "a: 2").unwrap()
+    });
 }
