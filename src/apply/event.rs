@@ -41,6 +41,8 @@ pub(crate) struct Assignment {
     pub(crate) prune: bool,
     /// How many clusters may be deleted without approval.
     pub(crate) max_clusters: usize,
+    /// Whether nobody can approve in the message of a commit.
+    pub(crate) without_commits: bool,
     /// Whether nothing is done while the parent says that the fleet is suspended.
     pub(crate) heeds_suspension: bool,
     /// Since when the fleet is suspended, as far as is known: it stays so when it has no parent.

@@ -42,12 +42,14 @@ impl Daemon {
     pub(super) fn assignment(&self, sync: &Sync) -> Assignment {
         let (source, revision) = (Arc::clone(&self.source), sync.revision.clone());
         let (plan, embedded) = (&sync.prepared.plan, &sync.prepared.embedded);
+        let directory = self.source.origin.directory();
         Assignment {
             number: sync.number,
             revision: sync.revision.clone(),
             source: self.shown_source(),
             prune: self.config.prune,
             max_clusters: self.config.max_clusters,
+            without_commits: directory.is_some_and(|directory| !directory.has_commits()),
             heeds_suspension: true,
             suspended: sync.suspended.clone(),
             approvals: Arc::new(move |applied| source.approvals(applied, &revision)),

@@ -111,6 +111,7 @@ impl Work {
             guard: DeletionGuard {
                 prune: assignment.prune,
                 max_clusters: assignment.max_clusters,
+                without_commits: assignment.without_commits,
                 ..DeletionGuard::default()
             },
             assignment,

@@ -75,6 +75,8 @@ pub struct DeletionGuard {
     pub approved: BTreeSet<String>,
     /// How many clusters may be deleted without that.
     pub max_clusters: usize,
+    /// Whether the fleet comes without the messages of commits, in which people approve.
+    pub without_commits: bool,
 }
 
 /// The input of the decisions.
@@ -254,10 +256,13 @@ impl PruneInput<'_> {
         if self.guard.approved.contains(&name) || so_far < self.guard.max_clusters {
             return self.delete();
         }
-        PruneDecision::Held(format!(
-            "deleting a cluster needs approval: push a commit whose message ends in \"{}: delete {name}\"",
-            labels::APPROVE
-        ))
+        PruneDecision::Held(match self.guard.without_commits {
+            true => "deleting a cluster needs approval, and this source has no commit messages: allow it with spec.apply.deletionGuard.maxClusters".to_owned(),
+            false => format!(
+                "deleting a cluster needs approval: push a commit whose message ends in \"{}: delete {name}\"",
+                labels::APPROVE
+            ),
+        })
     }
 
     /// A part of a cluster follows its root; a node pool may be deleted alone.

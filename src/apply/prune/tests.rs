@@ -290,6 +290,12 @@ fn a_cluster_is_deleted_only_with_approval_and_through_its_root() {
             .iter()
             .all(|part| fixture.held(part).contains(approval))
     );
+    fixture.guard.without_commits = true;
+    let held = fixture.held(&cluster("c"));
+    assert!(
+        held.contains("maxClusters") && !held.contains(approval),
+        "{held}"
+    );
     fixture.guard.approved.insert("ns/c".to_owned());
     assert_eq!(fixture.decision(&cluster("c")), PruneDecision::Delete);
     assert!(

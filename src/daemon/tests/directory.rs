@@ -129,3 +129,19 @@ async fn signatures_of_a_directory_are_never_accepted() {
     let message = examined.outcome.err().unwrap().to_string();
     assert!(message.contains("follow the repository"), "{message}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn nobody_is_asked_to_approve_in_a_commit_that_cannot_be_read() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    let asks = |case: &Case| {
+        !case
+            .daemon
+            .assignment(case.daemon.sync.as_ref().unwrap())
+            .without_commits
+    };
+    assert!(asks(&case));
+    let top = tempfile::tempdir().unwrap();
+    publish(top.path(), "a", ONE);
+    case.daemon.source = source(top.path());
+    assert!(!asks(&case));
+}

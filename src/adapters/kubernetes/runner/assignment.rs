@@ -50,6 +50,8 @@ pub struct Assignment {
     pub prune: bool,
     /// How many clusters may be deleted without approval.
     pub max_clusters: usize,
+    /// Whether nobody can approve in the message of a commit.
+    pub without_commits: bool,
     /// Which may.
     pub approvals: Approvals,
     /// Whether nothing is done while the fleet is suspended.
@@ -71,6 +73,7 @@ impl Assignment {
             source: String::new(),
             prune: false,
             max_clusters: 0,
+            without_commits: false,
             approvals: Arc::new(|_| BTreeSet::new()),
             heeds_suspension: false,
             suspended: None,
@@ -88,6 +91,7 @@ impl Assignment {
             source: self.source,
             prune: self.prune,
             max_clusters: self.max_clusters,
+            without_commits: self.without_commits,
             heeds_suspension: self.heeds_suspension,
             suspended: self.suspended,
         }
