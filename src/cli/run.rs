@@ -132,10 +132,7 @@ fn sync_config(args: &RunArgs, environment: &Environment) -> anyhow::Result<Sync
         None => by_flags(args, environment),
     };
     match &config.directory {
-        Some(directory) => {
-            let file = args.status_file.as_deref();
-            file.map_or(Ok(()), |file| outside(file, directory))?;
-        }
+        Some(directory) => outside(args, &environment.cache, directory)?,
         None => git::check_address(&config.url)?,
     }
     anyhow::ensure!(
@@ -189,21 +186,37 @@ fn by_flags(args: &RunArgs, environment: &Environment) -> SyncConfig {
     }
 }
 
-/// The file of checks must not be part of what is followed.
-fn outside(file: &Path, directory: &Path) -> anyhow::Result<()> {
-    let parent = file.parent().filter(|parent| *parent != Path::new(""));
-    let parent = parent.unwrap_or(Path::new("."));
-    let real = |path: &Path| std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
+/// What Capstan writes must not be part of what it follows: it would follow itself.
+fn outside(args: &RunArgs, cache: &Path, directory: &Path) -> anyhow::Result<()> {
+    let directory = real(directory)?;
     // The whole checkout, if the directory is a part of one.
-    let outer = git::directory::root(directory).or_else(|_| real(directory))?;
-    let inner = real(parent)?;
+    let checkout = git::directory::root(&directory).unwrap_or_else(|_| directory.clone());
+    let help = "which is in the directory that is followed; choose one outside of";
+    if let Some(file) = &args.status_file {
+        anyhow::ensure!(
+            !real(file)?.starts_with(&checkout),
+            "--status-file: the file is {}, {help} {}",
+            file.display(),
+            checkout.display()
+        );
+    }
     anyhow::ensure!(
-        !inner.starts_with(&outer) && !std::path::absolute(file)?.starts_with(directory),
-        "--status-file {}: it is in the directory that is followed; choose a file outside of {}",
-        file.display(),
-        outer.display()
+        !real(cache)?.starts_with(&directory),
+        "CAPSTAN_CACHE is {}, {help} {}",
+        cache.display(),
+        directory.display()
     );
     Ok(())
+}
+
+/// The path without links, as far as it exists.
+fn real(path: &Path) -> std::io::Result<PathBuf> {
+    let whole = std::path::absolute(path)?;
+    let found = whole.ancestors().find_map(|above| {
+        let there = std::fs::canonicalize(above).ok()?;
+        Some(there.join(whole.strip_prefix(above).ok()?))
+    });
+    Ok(found.unwrap_or(whole))
 }
 
 /// What is to be followed, if it is not the default branch.

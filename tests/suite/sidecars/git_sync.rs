@@ -217,10 +217,11 @@ fn a_local_edit_of_a_clone_is_a_revision_of_its_own() {
 }
 
 /// The exit code and what is said.
-fn refused(arguments: &[&str]) -> (Option<i32>, String) {
+fn refused(cache: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
         .arg("run")
         .args(arguments)
+        .env("CAPSTAN_CACHE", cache)
         .output()
         .expect("it runs");
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -241,11 +242,17 @@ fn flags_that_make_no_sense_for_a_directory_are_refused() {
         (["--source", "/x"], "cannot be used with"),
         (
             ["--status-file", &inside],
-            "it is in the directory that is followed",
+            "which is in the directory that is followed",
         ),
     ] {
-        let (code, text) = refused(&[&directory[..], &more].concat());
+        let cache = dir.path().join("cache");
+        let (code, text) = refused(&cache, &[&directory[..], &more].concat());
         assert!(text.contains(expected), "{text}");
         assert_eq!(code, Some(2), "{text}");
     }
+    // It would follow what it writes.
+    let cache = dir.path().join("fleet/new/cache");
+    let (code, text) = refused(&cache, &directory);
+    assert!(text.contains("CAPSTAN_CACHE is "), "{text}");
+    assert_eq!((code, cache.exists()), (Some(2), false), "{text}");
 }
