@@ -17,13 +17,16 @@ use http_body_util::BodyExt as _;
 
 use crate::tls::Port;
 
+/// Whether it takes a value of the header Authorization.
+pub(crate) type Accepts = Box<dyn Fn(&str) -> bool + Send>;
+
 /// What a test makes the server do.
 #[derive(Default)]
 pub(crate) struct Behaviour {
     /// The accepted value of the header Authorization; any without.
     pub(crate) authorization: Option<String>,
     /// The same by what accepts a value.
-    pub(crate) accepts: Option<Box<dyn Fn(&str) -> bool + Send>>,
+    pub(crate) accepts: Option<Accepts>,
     /// Paths that begin with the first are redirected to the second, by this status.
     pub(crate) redirect: Option<(String, String, u16)>,
     /// Requests whose URL contains this are answered with this status and HTML.

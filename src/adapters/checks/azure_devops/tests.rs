@@ -117,8 +117,8 @@ async fn a_head_that_a_forced_push_brings_back_gets_its_status_on_the_new_iterat
     for heads in [&[HEAD][..], &[HEAD, NEWER, HEAD]] {
         let heads = heads.iter().map(|head| (*head).to_owned()).collect();
         fake.server.lock().unwrap().pull().heads = heads;
-        publish(&sink, &[begun.clone()]).await;
-        publish(&sink, &[failed.clone()]).await;
+        publish(&sink, std::slice::from_ref(&begun)).await;
+        publish(&sink, std::slice::from_ref(&failed)).await;
     }
     let mut server = fake.server.lock().unwrap();
     let pull = server.pull();
@@ -136,12 +136,13 @@ async fn a_closed_pull_request_gets_nothing_more() {
     publish(&sink, &[plan(CheckState::Failure, "1 error", &[4])]).await;
     fake.server.lock().unwrap().pull().is_closed = true;
     publish(&sink, &[plan(CheckState::Success, "no fleet change", &[])]).await;
-    let mut server = fake.server.lock().unwrap();
-    assert_eq!(states(&server.statuses), ["failed", "succeeded"]);
-    assert_eq!(states(&server.pull().statuses), ["failed"]);
-    // It is gone altogether.
-    server.pulls.clear();
-    drop(server);
+    {
+        let mut server = fake.server.lock().unwrap();
+        assert_eq!(states(&server.statuses), ["failed", "succeeded"]);
+        assert_eq!(states(&server.pull().statuses), ["failed"]);
+        // It is gone altogether.
+        server.pulls.clear();
+    }
     publish(&sink, &[plan(CheckState::Failure, "2 errors", &[4])]).await;
     assert_eq!(fake.server.lock().unwrap().statuses.len(), 3);
 }
@@ -192,7 +193,7 @@ async fn statuses_of_commits_are_written_without_the_permission_for_pull_request
                 .chain([Some(Mishap::Instead(answer))]),
         );
         let failed = plan(CheckState::Failure, "1 error", &[]);
-        publish(&sink, &[failed.clone()]).await;
+        publish(&sink, std::slice::from_ref(&failed)).await;
         let sync = check("capstan/prod/sync", CheckState::Success, "ready");
         publish(&sink, &[sync]).await;
         assert_eq!(fake.server.lock().unwrap().pull().statuses.len(), shown);
