@@ -3,6 +3,8 @@
 //! In: the candidates as they are now. Out: the checks that say what waits, and those that end what no plan will end:
 //! its branch moved on or is gone. It does not know when a candidate is planned.
 
+use std::collections::BTreeSet;
+
 use super::candidates::{Candidate, OpenRef};
 use super::{Daemon, report};
 use crate::model::Check;
@@ -25,8 +27,10 @@ impl Daemon {
     pub(super) fn show_waiting(&mut self) {
         let candidates = &self.candidates;
         let open = candidates.open_commits();
-        let gone = |commit: &String| !open.contains(commit);
-        let gone: Vec<String> = self.waiting.extract_if(.., gone).collect();
+        let waiting = std::mem::take(&mut self.waiting).into_iter();
+        let (kept, gone): (BTreeSet<String>, BTreeSet<String>) =
+            waiting.partition(|commit| open.contains(commit));
+        self.waiting = kept;
         let is_new = |commit: &&String| !self.waiting.contains(*commit);
         let new = candidates.announced().filter(is_new).cloned();
         let new: Vec<String> = new.filter(|_| self.sink.shows_queued()).collect();
