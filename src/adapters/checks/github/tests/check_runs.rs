@@ -239,6 +239,32 @@ async fn a_run_of_an_earlier_process_is_not_taken_for_the_new_one() {
     assert_eq!(runs(&fake).len(), 2);
 }
 
+/// A process that ends before it can note the answer leaves a run that the next one must know of, to end it.
+#[tokio::test(start_paused = true)]
+async fn a_run_whose_answer_was_never_noted_is_found_after_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let fake = Fake::new(GitHub::cloud(Ticking::EPOCH));
+    let pending = [check(PLAN, CheckState::Pending, "0/1 ready")];
+    fake.next([Some(Mishap::Lost)]);
+    let first = sink(&fake, Some(&record(&dir)));
+    let lost = first.publish(&pending, jiff::Timestamp::UNIX_EPOCH).await;
+    assert_eq!(lost.unwrap_err().class(), ErrorClass::Transient);
+    drop(first);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let later = sink(&fake, Some(&dir.path().join("sent.json")));
+    let read = later.read(&[HEAD.to_owned()], PLAN).await.unwrap();
+    assert_eq!(
+        (read[0].state, read[0].title.as_str()),
+        (CheckState::Pending, "0/1 ready")
+    );
+    publish(&later, &[check(PLAN, CheckState::Error, "superseded")]).await;
+    let runs = runs(&fake);
+    assert_eq!(
+        (runs.len(), &runs[0]["conclusion"]),
+        (1, &value!("failure"))
+    );
+}
+
 /// Oracle rows 22, 24 and 50: the fake refuses what is over a limit, and every unknown word.
 #[tokio::test(start_paused = true)]
 async fn every_outcome_has_a_conclusion_and_every_text_fits() {
