@@ -11,7 +11,8 @@ use kube::Client as Cluster;
 use super::azure_tokens::AzureTokens;
 use super::clock::WallClock;
 use super::forge_credential::Credential;
-use super::keys::KeyPlace;
+use super::keyed_sink::KeyedSink;
+use super::keys::{KeyPlace, Keys};
 use super::secured::Secured;
 use crate::adapters::checks::azure_devops::{self, AzureDevOps};
 use crate::adapters::checks::forge::{
@@ -26,8 +27,7 @@ use crate::settings::{ForgeConfig, SyncConfig};
 /// The sink of the forge that `config` names; `None` for git notes. Secrets are in the cluster of `cluster`.
 ///
 /// # Errors
-/// If no repository of that forge is named, the credential is for another server, or the key of a GitHub App cannot be
-/// used.
+/// If no repository of that forge is named, or the credential of the source is for another server.
 pub async fn forge_sink(
     config: &SyncConfig,
     cluster: &Cluster,
@@ -63,7 +63,7 @@ pub async fn forge_sink(
     };
     Ok(Some(match forge.provider {
         fleet::Provider::GitNotes => return Ok(None),
-        fleet::Provider::GitHub => link.github(repository, &credential).await?,
+        fleet::Provider::GitHub => link.github(repository, &credential)?,
         fleet::Provider::AzureDevOps => link.azure_devops(repository, credential),
         fleet::Provider::Gitea => {
             link.sink(Gitea::new(repository), Scheme::Bearer, Gitea::dialect())
@@ -76,6 +76,7 @@ pub async fn forge_sink(
 }
 
 /// What every forge is reached by.
+#[derive(Clone)]
 struct Link {
     transport: Arc<dyn Transport>,
     tokens: Arc<dyn TokenSource>,
@@ -89,14 +90,29 @@ impl Link {
         Arc::new(ForgeSink::new(forge, client, Some(&self.record)))
     }
 
-    /// Check runs with the key of an app, else commit statuses.
-    async fn github(
-        mut self,
+    /// Check runs with the keys of an app, else commit statuses.
+    fn github(
+        self,
         repository: Repository,
         credential: &Credential,
     ) -> Result<Arc<dyn CheckSink>, AdapterError> {
-        let place = credential.place()?;
-        let Some(keys) = AppKeys::read(&place.to_string(), &place.keys().await?)? else {
+        let place = credential.place()?.clone();
+        let named = place.to_string();
+        let make = move |keys: &Keys| self.clone().github_of(&named, keys, repository.clone());
+        Ok(Arc::new(KeyedSink::new(
+            place,
+            AppKeys::PREFIX,
+            Box::new(make),
+        )))
+    }
+
+    fn github_of(
+        mut self,
+        place: &str,
+        keys: &Keys,
+        repository: Repository,
+    ) -> Result<Arc<dyn CheckSink>, AdapterError> {
+        let Some(keys) = AppKeys::read(place, keys)? else {
             let forge = Statuses::new(repository);
             return Ok(self.sink(forge, Scheme::Bearer, github::dialect()));
         };
@@ -222,7 +238,13 @@ fn server(address: &str) -> Result<String, String> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use std::time::Duration;
+
     use super::*;
+    use crate::adapters::checks::fake::HEAD;
+    use crate::adapters::checks::fake::github::{APP, GitHub, KEY};
+    use crate::adapters::checks::forge::tests::{Fake, Ticking, check};
+    use crate::model::CheckState;
 
     fn config(
         provider: fleet::Provider,
@@ -416,5 +438,63 @@ mod tests {
                 message.contains(expected) && (message.is_empty() || message.ends_with(help));
             assert!(is_right, "{message}");
         }
+    }
+
+    /// Whoever cannot read the credential at the start reads it later, and again when it changes.
+    #[tokio::test(start_paused = true)]
+    async fn github_writes_with_the_keys_that_are_there() {
+        let (keys, files) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let place = keys.path().join("mounted");
+        let own = Some(KeyPlace::Directory(place.clone()));
+        let credential = Arc::new(Credential::new(fleet::Provider::GitHub, own));
+        let fake = Fake::new(GitHub::cloud(Ticking::EPOCH));
+        let link = Link {
+            transport: Arc::clone(&fake) as _,
+            tokens: Arc::clone(&credential) as _,
+            clock: Ticking::start(),
+            record: files.path().join("checks.json"),
+        };
+        let repository = Repository::of(Provider::GitHub, "https://github.com/o/r").unwrap();
+        let sink = link.github(repository, &credential).unwrap();
+        let mut states = [CheckState::Pending, CheckState::Success]
+            .into_iter()
+            .cycle();
+        let mut publish = async || {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let checks = [check("capstan/prod/sync", states.next().unwrap(), "it")];
+            let published = sink.publish(&checks, jiff::Timestamp::UNIX_EPOCH).await;
+            published
+                .map(|()| fake.lines())
+                .map_err(|error| error.to_string())
+        };
+        let write = |key: &str, value: &str| std::fs::write(place.join(key), value).unwrap();
+
+        let message = publish().await.unwrap_err();
+        assert!(message.starts_with("cannot read "), "{message}");
+        assert!(sink.read(&[HEAD.to_owned()], "x").await.unwrap().is_empty());
+        std::fs::create_dir(&place).unwrap();
+        let message = publish().await.unwrap_err();
+        assert!(message.contains("has no key `token`"), "{message}");
+        write("token", "s3cret");
+        let written = publish().await.unwrap();
+        assert!(written.contains(&format!("POST /repos/o/r/statuses/{HEAD}")));
+
+        write("githubAppID", &APP.to_string());
+        let message = publish().await.unwrap_err();
+        assert!(message.contains("but not githubAppPrivateKey"), "{message}");
+        write("githubAppPrivateKey", KEY);
+        let written = publish().await.unwrap();
+        assert_eq!(written.last().unwrap(), "POST /repos/o/r/check-runs");
+        assert_eq!(sink.app(), Some(APP));
+        // A token lasts for an hour, unless it is another app's.
+        let written = publish().await.unwrap();
+        assert_eq!(written.len(), 1, "{written:?}");
+        write("githubAppInstallationID", "7");
+        let written = publish().await.unwrap();
+        assert_eq!(written[0], "POST /app/installations/7/access_tokens");
+        write("githubAppPrivateKey", "hunter2");
+        let message = publish().await.unwrap_err();
+        assert!(message.contains("key githubAppPrivateKey: "), "{message}");
+        assert!(!message.contains("hunter2"), "{message}");
     }
 }

@@ -26,6 +26,7 @@ mod forge_credential;
 mod git_notes;
 mod hinted;
 mod job;
+mod keyed_sink;
 mod keys;
 mod newest;
 mod newest_record;

@@ -33,6 +33,9 @@ pub struct AppKeys {
 }
 
 impl AppKeys {
+    /// What all keys of an app begin with.
+    pub const PREFIX: &str = "githubApp";
+
     /// Reads the keys of `place`; `None` if none of them is of an app.
     ///
     /// # Errors
