@@ -26,7 +26,7 @@ pub(super) struct Front<S> {
 }
 
 struct State<S> {
-    server: Mutex<S>,
+    server: Arc<Mutex<S>>,
     lines: Mutex<Vec<String>>,
     /// Why requests were refused.
     refused: Mutex<Vec<String>>,
@@ -37,7 +37,7 @@ impl<S: Server> Front<S> {
     pub(super) fn start(make: impl FnOnce(&str) -> S) -> Self {
         let port = Port::open(None);
         let state = Arc::new(State {
-            server: Mutex::new(make(&port.address.to_string())),
+            server: Arc::new(Mutex::new(make(&port.address.to_string()))),
             lines: Mutex::default(),
             refused: Mutex::default(),
         });
@@ -56,6 +56,11 @@ impl<S: Server> Front<S> {
     /// `https://127.0.0.1:8443`
     pub(super) fn url(&self) -> String {
         format!("https://{}", self.address)
+    }
+
+    /// The fake, for who outlives this.
+    pub(super) fn server(&self) -> Arc<Mutex<S>> {
+        Arc::clone(&self.state.server)
     }
 
     /// Looks at the fake, or changes it.
@@ -97,10 +102,16 @@ impl<S: Server> State<S> {
             }
         }
     }
+}
+
+impl<S> State<S> {
+    fn refused(&self) -> Vec<String> {
+        self.refused.lock().expect("no panic").clone()
+    }
 
     #[track_caller]
     fn assert_none_refused(&self) {
-        let refused = self.refused.lock().expect("no panic");
+        let refused = self.refused();
         assert!(
             refused.is_empty(),
             "the forge refuses:\n{}",
@@ -111,13 +122,9 @@ impl<S: Server> State<S> {
 
 impl<S> Drop for Front<S> {
     fn drop(&mut self) {
-        let refused = self.state.refused.lock().expect("no panic");
-        let is_first = !std::thread::panicking();
-        assert!(
-            !is_first || refused.is_empty(),
-            "the forge refuses:\n{}",
-            refused.join("\n")
-        );
+        if !std::thread::panicking() {
+            self.state.assert_none_refused();
+        }
     }
 }
 

@@ -10,6 +10,8 @@ mod fake;
 mod faults;
 mod front;
 mod gitea;
+mod github;
+mod github_world;
 mod life;
 mod program;
 mod reviews;

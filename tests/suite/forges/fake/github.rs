@@ -23,6 +23,8 @@ pub(crate) const KEY: &str =
 
 pub(crate) struct GitHub {
     pub(crate) runs: Vec<Value>,
+    /// What runs were given, in order, each with the commit and the name of its run.
+    pub(crate) written: Vec<Value>,
     /// Per commit, oldest first.
     pub(crate) statuses: BTreeMap<String, Vec<Value>>,
     /// Where it is asked, and what all paths begin with there.
@@ -46,6 +48,7 @@ impl GitHub {
     pub(crate) fn cloud(epoch: i64) -> Self {
         Self {
             runs: Vec::new(),
+            written: Vec::new(),
             statuses: BTreeMap::new(),
             api: ("api.github.com".to_owned(), ""),
             has: Box::new(|commit| [HEAD, OTHER].contains(&commit)),
@@ -64,23 +67,28 @@ impl GitHub {
             api: (host.to_owned(), "/api/v3"),
             has: Box::new(has),
             personal: None,
-            // The second between two changes is kept where they are sent; on the way, one may gain on the other.
-            spacing: Duration::from_millis(900),
+            // Unit tests see that the sender keeps the second between two changes. It does not know when a process before
+            // it sent its last one, and on the way one may gain on the other.
+            spacing: Duration::ZERO,
             ..Self::cloud(Timestamp::now().as_second())
         }
     }
 
-    fn now(&self, seen: &Seen) -> i64 {
-        self.epoch + i64::try_from((seen.at - self.start).as_secs()).unwrap()
+    fn now(&self, at: Instant) -> i64 {
+        self.epoch + i64::try_from((at - self.start).as_secs()).unwrap()
+    }
+
+    /// Whether the token of an installation is valid now.
+    pub(crate) fn is_valid(&self, token: &str) -> bool {
+        let end = self.issued.get(token);
+        end.is_some_and(|end| self.now(Instant::now()) < *end)
     }
 
     /// forges.md §1d: a request without a valid token is refused.
     fn refusal(&self, seen: &Seen) -> Option<Response<Vec<u8>>> {
         let token = seen.header("authorization").strip_prefix("Bearer ");
-        let now = self.now(seen);
-        let is_known = token.is_some_and(|token| {
-            self.personal == Some(token) || self.issued.get(token).is_some_and(|end| now < *end)
-        });
+        let is_known =
+            token.is_some_and(|token| self.personal == Some(token) || self.is_valid(token));
         (!is_known).then(|| json(401, &value!({"message": "Bad credentials"})))
     }
 
@@ -104,6 +112,7 @@ impl GitHub {
         }
         let mut run = value!({"id": self.runs.len() + 1, "app": {"id": APP}, "annotations": []});
         merge(&mut run, body);
+        self.written.push(body.clone());
         self.runs.push(run.clone());
         json(201, &run)
     }
@@ -122,6 +131,9 @@ impl GitHub {
         let reopens = run["status"] == "completed" && seen.body["status"] != "completed";
         assert!(!reopens, "a completed run is not reopened");
         merge(run, &seen.body);
+        let mut written = seen.body.clone();
+        written["head_sha"] = run["head_sha"].clone();
+        self.written.push(written);
         json(200, run)
     }
 
@@ -185,7 +197,7 @@ impl GitHub {
     fn issue(&mut self, seen: &Seen) -> Response<Vec<u8>> {
         self.by_app(seen);
         assert_eq!(seen.body, value!({"repositories": ["r"]}));
-        let end = self.now(seen) + 3600;
+        let end = self.now(seen.at) + 3600;
         let token = format!("ghs_{}", self.issued.len() + 1);
         self.issued.insert(token.clone(), end);
         let end = Timestamp::from_second(end).unwrap();
@@ -212,7 +224,7 @@ impl GitHub {
         key.verify(signed.as_bytes(), &signature).unwrap();
         let claims = URL_SAFE_NO_PAD.decode(claims).unwrap();
         let claims: Value = serde_json::from_slice(&claims).unwrap();
-        let now = self.now(seen);
+        let now = self.now(seen.at);
         let (begin, end) = (
             claims["iat"].as_i64().unwrap(),
             claims["exp"].as_i64().unwrap(),

@@ -1,0 +1,171 @@
+//! The life of check runs on GitHub: pushes, pull requests, forks, re-runs, restarts. Git is real, the API a strict
+//! fake.
+
+use serde_json::Value;
+
+use super::github_world::{PLAN, SYNC, World, deliver, post};
+use super::served::config_map;
+use crate::patience::until;
+
+/// Rule 2 of forges.md §0: nothing is sent twice.
+#[track_caller]
+fn assert_no_repeats(written: &[Value]) {
+    for pair in written.windows(2) {
+        let is_batch = pair[1]["output"]["annotations"].is_array();
+        assert!(pair[0] != pair[1] || is_batch, "{:#}", pair[0]);
+    }
+}
+
+#[test]
+fn a_push_and_pull_requests_get_their_check_runs() {
+    let Some(world) = World::new() else { return };
+    let repository = &world.repository;
+    let first = repository.push("main", &config_map("one"));
+    let served = world.daemon();
+    world.wait(&first, SYNC, "success");
+    let written = world.written(&first, SYNC);
+    assert_ne!(written[0]["status"], "completed", "{written:#?}");
+    assert_no_repeats(&written);
+
+    // A pull request of a branch, and one with errors.
+    let good = repository.push_onto("good", Some(&first), &[("one.yaml", &config_map("two"))]);
+    world.pull_request(1, &good);
+    world.wait(&good, PLAN, "success");
+    let broken = "{apiVersion: v1, kind: ConfigMap, metadata: [\n";
+    let bad = repository.push_onto("bad", Some(&first), &[("one.yaml", broken)]);
+    world.pull_request(2, &bad);
+    let failed = world.wait(&bad, PLAN, "failure");
+    assert_eq!(failed["annotations"][0]["path"], "one.yaml", "{failed:#}");
+
+    // One of a fork: no branch has it.
+    let theirs = repository.push_onto(
+        "theirs",
+        Some(&first),
+        &[("one.yaml", &config_map("theirs"))],
+    );
+    repository
+        .git(&["update-ref", "-d", "refs/heads/theirs"])
+        .expect("deleted");
+    world.pull_request(3, &theirs);
+    let checked = world.wait(&theirs, PLAN, "success");
+    let title = checked["output"]["title"].as_str().expect("a title");
+    assert!(title.contains("from a fork"), "{title}");
+
+    // A re-run is a new run of the same name; one of another app, or with another signature, is none.
+    let run = world.runs(&good, PLAN).pop().expect("one");
+    assert_eq!(post(&served, "{}", &"0".repeat(64)), 401);
+    let mut of_others = run.clone();
+    of_others["app"]["id"] = 99.into();
+    assert_eq!(deliver(&served, "rerequested", &of_others), 200);
+    assert_eq!(deliver(&served, "rerequested", &run), 200);
+    let again = || Some(world.runs(&good, PLAN)).filter(|runs| runs.len() > 1);
+    until(again, || served.daemon.said());
+    world.wait(&good, PLAN, "success");
+    assert_eq!(world.runs(&good, PLAN).len(), 2);
+    for (commit, count) in [(&bad, 1), (&theirs, 1)] {
+        assert_eq!(world.runs(commit, PLAN).len(), count);
+    }
+    let words = served.daemon.words();
+    assert!(!words.contains("cannot write checks"), "{words}");
+    assert!(!words.contains("ghs_"), "{words}");
+}
+
+#[test]
+fn a_restart_in_the_middle_ends_what_it_left_and_sends_nothing_twice() {
+    let Some(world) = World::new() else { return };
+    let repository = &world.repository;
+    let first = repository.push("main", &config_map("one"));
+    let (one, two) = (config_map("one"), config_map("two"));
+    let files = [("one.yaml", one.as_str()), ("two.yaml", two.as_str())];
+    let good = repository.push_onto("good", Some(&first), &files);
+    world.pull_request(1, &good);
+    let served = world.daemon();
+    world.wait(&first, SYNC, "success");
+    world.wait(&good, PLAN, "success");
+
+    // It is killed while a check is pending, and the branch moves on.
+    let second = repository.push("main", &config_map("second"));
+    world.wait(&second, SYNC, "in_progress");
+    drop(served);
+    let left = world.runs(&second, SYNC).pop().expect("one");
+    let third = repository.push("main", &config_map("third"));
+    let served = world.daemon();
+    world.wait(&third, SYNC, "success");
+    if left["status"] == "in_progress" {
+        world.wait(&second, SYNC, "cancelled");
+    }
+    // The base has moved: the plan of the open pull request is made again.
+    world.wait(&good, PLAN, "success");
+    for (commit, name) in [
+        (&first, SYNC),
+        (&second, SYNC),
+        (&third, SYNC),
+        (&good, PLAN),
+    ] {
+        assert_eq!(world.runs(commit, name).len(), 1, "one run per check");
+        assert_no_repeats(&world.written(commit, name));
+    }
+
+    // Another restart has nothing to say but of what is new.
+    drop(served);
+    let before = world.github.with(|github| github.written.len());
+    let _served = world.daemon();
+    let fourth = repository.push("main", &config_map("fourth"));
+    world.wait(&fourth, SYNC, "success");
+    let all: Vec<Value> = world
+        .github
+        .with(|github| github.written[before..].to_vec());
+    for earlier in [&first, &second, &third] {
+        assert!(
+            all.iter().all(|one| one["head_sha"] != **earlier),
+            "{all:#?}"
+        );
+    }
+    for (commit, name) in [(&fourth, SYNC), (&good, PLAN)] {
+        assert_no_repeats(&world.written(commit, name));
+    }
+}
+
+/// The daemon starts without its private key, says so once, and begins when it is there.
+#[test]
+fn a_key_that_comes_later_is_used_without_a_restart() {
+    let Some(world) = World::new() else { return };
+    let first = world.repository.push("main", &config_map("one"));
+    let served = world.daemon_without_key();
+    served.daemon.wait("but not githubAppPrivateKey");
+    world.give_key();
+    world.wait(&first, SYNC, "success");
+    let words = served.daemon.words();
+    assert_eq!(
+        words.matches("but not githubAppPrivateKey").count(),
+        1,
+        "{words}"
+    );
+}
+
+/// A cluster that is deleted with its file.
+const CLUSTER: &str = "{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, namespace: default, annotations: {capstan.dev/deletion-policy: Delete}}, spec: {paused: true}}";
+
+#[test]
+fn a_deletion_asks_for_an_approval_and_a_warning_lets_a_required_check_pass() {
+    let Some(world) = World::new() else { return };
+    let repository = &world.repository;
+    let map = config_map("one");
+    let files = [("one.yaml", map.as_str()), ("c.yaml", CLUSTER)];
+    let first = repository.push_onto("main", None, &files);
+    let _served = world.daemon_with_clusters();
+    world.wait(&first, SYNC, "in_progress");
+    let deleting = repository.push_onto("deleting", Some(&first), &files[..1]);
+    world.pull_request(1, &deleting);
+    let run = world.wait(&deleting, PLAN, "action_required");
+    let summary = run["output"]["summary"].as_str().expect("text");
+    let trailer = "Capstan-Approve: delete default/c";
+    assert!(summary.contains(trailer), "{summary}");
+
+    let approved = world.say(&deleting, &format!("go\n\n{trailer}\n"));
+    world.pull_request(2, &approved);
+    world.wait(&approved, PLAN, "success");
+    let nothing = world.say(&first, "go\n\nCapstan-Approve: delete default/other\n");
+    world.pull_request(3, &nothing);
+    world.wait(&nothing, PLAN, "neutral");
+}
