@@ -135,6 +135,11 @@ impl CheckQueue {
         Some(wait.min(MOST_RETRY))
     }
 
+    /// It is known that writes fail, before one did.
+    pub(super) fn will_fail(&mut self) {
+        self.failures = self.failures.max(1);
+    }
+
     /// Whether the last write failed.
     pub(super) fn is_failing(&self) -> bool {
         self.failures > 0

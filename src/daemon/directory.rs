@@ -18,7 +18,6 @@ const UNWATCHED: Duration = Duration::from_secs(5);
 impl Daemon {
     /// Checks go to this forge; those of a directory only where its revision is a commit.
     pub(super) fn report_to(&mut self, forge: Arc<dyn CheckSink>) {
-        self.unprobed = None;
         let file = Arc::clone(&self.sink);
         self.sink = match self.source.origin.directory() {
             Some(_) => Arc::new(OfCommits { forge, file }),

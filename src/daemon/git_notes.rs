@@ -25,20 +25,6 @@ impl GitNotes {
         Self { mirror }
     }
 
-    /// Warns, once, if notes cannot be written. It is asked at the start: who reads checks learns of a missing
-    /// right before the first one is missing.
-    pub(super) fn probe(&self) {
-        let probed = self.blocking(|mirror| mirror.probe_notes(NOTES_REF));
-        tokio::spawn(async move {
-            match probed.await {
-                Err(error) if error.class() == ErrorClass::Denied => {
-                    tracing::warn!("cannot write checks: no right to push {NOTES_REF}: {error}");
-                }
-                Ok(()) | Err(_) => {}
-            }
-        });
-    }
-
     /// Runs what blocks on a thread of its own.
     fn blocking<T: Send + 'static>(
         &self,
@@ -55,6 +41,18 @@ impl GitNotes {
 }
 
 impl CheckSink for GitNotes {
+    fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
+        let probed = self.blocking(|mirror| mirror.probe_notes(NOTES_REF));
+        let named = |error: AdapterError| match error.class() {
+            ErrorClass::Denied => {
+                let message = format!("no right to push {NOTES_REF}: {error}");
+                AdapterError::new(ErrorClass::Denied, message)
+            }
+            _ => error,
+        };
+        probed.map(move |done| done.map_err(named)).boxed()
+    }
+
     fn publish<'a>(
         &'a self,
         checks: &'a [Check],

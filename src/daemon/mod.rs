@@ -78,7 +78,6 @@ pub use clock::{WallClock, wall_time};
 pub use endpoint::Endpoint;
 use failure::Failure;
 pub use forge::forge_sink;
-use git_notes::GitNotes;
 use job::{Examined, Origin, Planned, RemoteRefs, Source};
 use newest_record::NewestRecord;
 use polling::Polling;
@@ -123,6 +122,8 @@ enum Event {
     Ended,
     /// The sync with this number may be prepared again.
     Restart(u64),
+    /// It is known whether checks can be written.
+    Probed(Result<(), AdapterError>),
     /// Checks were written, or could not be.
     Published(Result<(), AdapterError>),
     /// Checks that could not be written may be tried again.
@@ -248,8 +249,8 @@ struct Daemon {
     checks: CheckQueue,
     /// Where checks go.
     sink: Arc<dyn CheckSink>,
-    /// The notes of the repository, until it is known whether they can be written.
-    unprobed: Option<Arc<GitNotes>>,
+    /// It was asked whether checks can be written.
+    probed: bool,
     view: watch::Sender<View>,
 }
 
@@ -261,7 +262,7 @@ impl Daemon {
         view: watch::Sender<View>,
     ) -> (Self, UnboundedReceiver<Event>) {
         let (events, received) = unbounded_channel();
-        let (sink, unprobed) = sinks::sink(&origin, &config);
+        let sink = sinks::sink(&origin, &config);
         let daemon = Self {
             source: Arc::new(Source::new(origin, &config)),
             set: ApplySet::new(config.fleet.as_str(), config.namespace.as_str()),
@@ -287,7 +288,7 @@ impl Daemon {
             syncs: 0,
             checks: CheckQueue::default(),
             sink,
-            unprobed,
+            probed: false,
             view,
         };
         (daemon, received)
@@ -305,6 +306,7 @@ impl Daemon {
             Event::Report(sync, report) => self.reported(sync, report),
             Event::Ended => self.ended(),
             Event::Restart(sync) => self.restart(sync),
+            Event::Probed(answer) => self.probed(&answer),
             Event::Published(answer) => self.published(&answer),
             Event::Retry => self.checks.retry(),
             Event::Tick => self.report_progress(),
@@ -399,9 +401,7 @@ impl Daemon {
                 "the source is reachable again"
             );
         }
-        if let Some(notes) = self.unprobed.take() {
-            notes.probe();
-        }
+        self.probe();
         self.view
             .send_if_modified(|view| view.source_error.take().is_some());
     }

@@ -10,7 +10,7 @@ use futures::FutureExt as _;
 use super::check_queue::Next;
 use super::failure::Failure;
 use super::{Daemon, Event, report};
-use crate::model::{AdapterError, Check, CheckState};
+use crate::model::{AdapterError, Check, CheckState, ErrorClass};
 
 impl Daemon {
     /// Sets a check and shows it in the view.
@@ -73,10 +73,33 @@ impl Daemon {
         });
     }
 
+    /// Asks, once, whether checks can be written. Nothing waits for it.
+    pub(super) fn probe(&mut self) {
+        if !std::mem::replace(&mut self.probed, true) {
+            let sink = Arc::clone(&self.sink);
+            self.jobs
+                .spawn(async move { Event::Probed(sink.probe().await) });
+        }
+    }
+
+    /// What keeps checks from being written is logged once, here or when the first one is not written.
+    pub(super) fn probed(&mut self, answer: &Result<(), AdapterError>) {
+        self.metrics.forge_allows(self.sink.rate_remaining());
+        match answer {
+            Err(error) if error.class() == ErrorClass::Denied && !self.checks.is_failing() => {
+                tracing::warn!(%error, "cannot write checks; applying continues");
+                self.checks.will_fail();
+            }
+            Err(error) => tracing::debug!(%error, "cannot ask whether checks can be written"),
+            Ok(()) => {}
+        }
+    }
+
     /// Checks were written, or could not be, which is logged once.
     pub(super) fn published(&mut self, answer: &Result<(), AdapterError>) {
         self.metrics
             .published(self.checks.under_way(), answer.is_ok());
+        self.metrics.forge_allows(self.sink.rate_remaining());
         let first = !self.checks.is_failing();
         match answer {
             Err(error) if first => {

@@ -9,17 +9,11 @@ use super::status_file::StatusFile;
 use crate::model::CheckSink;
 use crate::settings::SyncConfig;
 
-/// Where checks go without a forge, and what is to be asked whether they can be written.
-pub(super) fn sink(
-    origin: &Origin,
-    config: &SyncConfig,
-) -> (Arc<dyn CheckSink>, Option<Arc<GitNotes>>) {
+/// Where checks go without a forge.
+pub(super) fn sink(origin: &Origin, config: &SyncConfig) -> Arc<dyn CheckSink> {
     match origin {
-        Origin::Repository(mirror) => {
-            let notes = Arc::new(GitNotes::new(Arc::clone(mirror)));
-            (Arc::clone(&notes) as Arc<dyn CheckSink>, Some(notes))
-        }
-        Origin::Directory(_) => (Arc::new(StatusFile::new(status_file(config))), None),
+        Origin::Repository(mirror) => Arc::new(GitNotes::new(Arc::clone(mirror))),
+        Origin::Directory(_) => Arc::new(StatusFile::new(status_file(config))),
     }
 }
 

@@ -156,6 +156,14 @@ impl CheckSink for OfCommits {
         self.forge.app()
     }
 
+    fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
+        self.forge.probe()
+    }
+
+    fn rate_remaining(&self) -> Option<u64> {
+        self.forge.rate_remaining()
+    }
+
     fn renew(&self, revision: &str, context: &str) {
         self.forge.renew(revision, context);
     }

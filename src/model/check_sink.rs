@@ -45,6 +45,17 @@ pub trait CheckSink: Send + Sync {
         Box::pin(std::future::ready(Vec::new()))
     }
 
+    /// Asks whether checks can be written, once after a start: who reads checks learns of a wrong address or a missing
+    /// right before the first one is missing. `Denied` says what to change.
+    fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    /// How many requests the forge still takes before its limit is renewed, as far as it has said so.
+    fn rate_remaining(&self) -> Option<u64> {
+        None
+    }
+
     /// The id of the GitHub App that writes, if one does: what people ask of other apps is not for this.
     fn app(&self) -> Option<u64> {
         None

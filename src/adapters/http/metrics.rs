@@ -61,6 +61,8 @@ struct Counts {
     fetches: [u64; 2],
     checks: [u64; 2],
     applied: Option<(String, String)>,
+    /// What the limit of the forge leaves.
+    rate_remaining: Option<u64>,
 }
 
 impl Metrics {
@@ -93,6 +95,11 @@ impl Metrics {
         if !is_known {
             counts.applied = Some((fleet.to_owned(), revision.to_owned()));
         }
+    }
+
+    /// So many requests are left of the limit of the forge, if it has said so.
+    pub fn forge_allows(&self, remaining: Option<u64>) {
+        self.counts().rate_remaining = remaining;
     }
 
     /// Whether the repository was asked once.
@@ -160,6 +167,12 @@ impl Metrics {
                 "{name}{{fleet=\"{fleet}\",revision=\"{revision}\"}} 1"
             );
         }
+        if let Some(remaining) = counts.rate_remaining {
+            let name = "capstan_forge_rate_remaining";
+            let help = "Requests that the forge still takes before its limit is renewed.";
+            head(&mut text, name, "gauge", help);
+            let _ = writeln!(text, "{name} {remaining}");
+        }
         text
     }
 }
@@ -181,6 +194,8 @@ mod tests {
         metrics.fetched(false);
         metrics.published(3, true);
         metrics.applies("prod", "a\"b");
+        assert!(!metrics.text().contains("rate_remaining"));
+        metrics.forge_allows(Some(4_999));
         metrics.delivered(Forge::GitHub, Delivered::Accepted);
         assert_eq!(metrics.delivered(Forge::GitHub, Delivered::Accepted), 2);
         metrics.delivered(Forge::Gitea, Delivered::Unsigned);
@@ -196,13 +211,14 @@ mod tests {
                 "capstan_checks_total{result=\"written\"} 3",
                 "capstan_checks_total{result=\"failed\"} 0",
                 "capstan_revision_info{fleet=\"prod\",revision=\"a\\\"b\"} 1",
+                "capstan_forge_rate_remaining 4999",
             ]
         );
         assert_eq!(
             text.lines()
                 .filter(|line| line.starts_with("# TYPE"))
                 .count(),
-            4
+            5
         );
         assert!(metrics.is_ready());
     }

@@ -1,6 +1,7 @@
 //! When checks are written.
 
 use super::*;
+use crate::model::{AdapterError, ErrorClass};
 
 #[tokio::test(start_paused = true)]
 async fn progress_is_written_a_minute_after_the_last_word() {
@@ -44,4 +45,26 @@ async fn the_last_words_are_waited_for_but_not_for_longer_than_5_seconds() {
         case.daemon.close().await;
         assert_eq!(start.elapsed(), Duration::from_secs(expected));
     }
+}
+
+/// The last row of forges.md §11: one question, and one warning.
+#[tokio::test(start_paused = true)]
+async fn it_is_asked_once_whether_checks_can_be_written() {
+    let mut case = Case::new();
+    case.daemon.probed = false;
+    for _ in 0..2 {
+        case.daemon.reachable();
+    }
+    assert_eq!(case.handle_next().await, (0, "Probed"));
+    assert_eq!(case.jobs().await, []);
+    // What may pass is no reason to warn.
+    case.daemon.probed(&Err(away().into()));
+    assert!(!case.daemon.checks.is_failing());
+    let denied = AdapterError::new(ErrorClass::Denied, "no right");
+    case.daemon.probed(&Err(denied.clone()));
+    assert!(case.daemon.checks.is_failing(), "it was said");
+    case.daemon.published(&Ok(()));
+    assert!(!case.daemon.checks.is_failing());
+    case.daemon.published(&Err(denied));
+    assert_eq!(case.jobs().await, [(15_000, "Retry")]);
 }

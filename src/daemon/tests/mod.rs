@@ -78,7 +78,9 @@ impl Case {
         };
         let prepare: Prepare = Arc::new(|_| Box::pin(async {}));
         let view = watch::channel(View::default()).0;
-        let (daemon, events) = Daemon::new(config, Engine { target, prepare }, origin, view);
+        let (mut daemon, events) = Daemon::new(config, Engine { target, prepare }, origin, view);
+        // Few of the tests are about it.
+        daemon.probed = true;
         Self {
             daemon,
             commit: commit.unwrap(),
@@ -164,6 +166,7 @@ fn name(event: &Event) -> &'static str {
         Event::Reexamine(_) => "Again",
         Event::Prepared(_) => "Prepared",
         Event::Restart(_) => "Restart",
+        Event::Probed(_) => "Probed",
         Event::Published(_) => "Published",
         Event::Retry => "Retry",
         Event::Tick => "Tick",

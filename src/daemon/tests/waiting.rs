@@ -10,6 +10,7 @@ use super::*;
 use crate::adapters::checks::forge::tests::{Fake, Seen, Server, client, json as answer};
 use crate::adapters::checks::forge::{ForgeSink, Gitea, Provider, Repository, Scheme};
 use crate::adapters::http::{Head, Rerun};
+use crate::daemon::git_notes::GitNotes;
 use crate::model::CheckDetail::{Queued, Superseded};
 
 const PLAN: &str = "capstan/config/plan";
@@ -59,7 +60,6 @@ fn case(left: &[&str]) -> (Case, Arc<Forge>) {
         ..Forge::default()
     });
     case.daemon.sink = Arc::<Forge>::clone(&forge);
-    case.daemon.unprobed = None;
     case.daemon.candidates = Candidates::new(&["refs/heads/pr/*".to_owned()]);
     case.daemon.examined = Some(case.commit.clone());
     case.daemon.examining = true;

@@ -59,4 +59,6 @@ fn a_reader_is_told_what_is_missing() {
     // Rule 7 of forges.md §0: it is asked again with another token at once.
     world.replace_token(&world.gitea.token(&reader.name, &["write:repository"]));
     world.wait(&world.first, SYNC, "success");
+    let words = daemon.words();
+    assert_eq!(words.matches("cannot write checks").count(), 1, "{words}");
 }

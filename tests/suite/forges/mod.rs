@@ -13,6 +13,7 @@ mod gitea;
 mod github;
 mod github_world;
 mod life;
+mod probe;
 mod program;
 mod reviews;
 mod served;

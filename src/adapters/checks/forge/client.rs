@@ -4,7 +4,7 @@
 //! wants, repeats a request once with a new token, follows redirects on the same server, and sends nothing
 //! while the forge limits it or a permission is missing.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -15,7 +15,7 @@ use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 use super::fault::Fault;
-use super::verdict::{Verdict, pause, verdict};
+use super::verdict::{Verdict, pause, remaining, verdict};
 use super::wire::{Answer, Call, Transport, TransportError};
 use crate::model::{Clock, ErrorClass, Token, TokenSource};
 
@@ -64,6 +64,8 @@ pub struct Client {
     dialect: Dialect,
     clock: Arc<dyn Clock>,
     gate: Mutex<Gate>,
+    /// How many requests the limit of the forge leaves, as the last answer that says so has it.
+    remaining: std::sync::Mutex<Option<u64>>,
 }
 
 /// What holds requests up.
@@ -94,7 +96,19 @@ impl Client {
             dialect,
             clock,
             gate: Mutex::default(),
+            remaining: std::sync::Mutex::default(),
         }
+    }
+
+    /// How many requests the limit of the forge leaves, if it has said so.
+    pub(super) fn remaining(&self) -> Option<u64> {
+        *self.last_remaining()
+    }
+
+    fn last_remaining(&self) -> std::sync::MutexGuard<'_, Option<u64>> {
+        self.remaining
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sends `call` and returns the answer, which is a success.
@@ -221,6 +235,9 @@ impl Client {
     /// What the answer means; and how long to wait after it.
     fn judge(&self, gate: &mut Gate, call: &Call, answer: &Answer) -> Verdict {
         let now = self.clock.now();
+        if let Some(remaining) = remaining(answer) {
+            *self.last_remaining() = Some(remaining);
+        }
         let own = (self.dialect.verdict)(call, answer);
         let verdict = own.unwrap_or_else(|| verdict(call, answer, now));
         if verdict == Verdict::Done {

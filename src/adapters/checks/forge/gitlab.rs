@@ -25,6 +25,8 @@ use crate::model::{Check, CheckState};
 const DESCRIPTION: Limit = Limit::Chars(255);
 /// GitLab takes 1,000,000 characters; people do not.
 const NOTE: usize = 65_536;
+/// The level of the role Developer; below it no status is taken (forges.md §4).
+const DEVELOPER: u64 = 30;
 /// How many rows a page of the API has, and how many pages are read.
 const PAGE: usize = 100;
 const PAGES: usize = 20;
@@ -242,6 +244,16 @@ impl Forge for GitLab {
         Call::get(match revision {
             Some(revision) => self.repository.url(&["repository", "commits", revision]),
             None => self.repository.url(&[]),
+        })
+    }
+
+    /// The role of the user, if it has one of the project or of its group: an administrator needs none.
+    fn lacks(&self, project: &Answer) -> Option<String> {
+        let permissions = &project.json()["permissions"];
+        let level = |of: &str| permissions[of]["access_level"].as_u64();
+        let level = level("project_access").max(level("group_access"))?;
+        (level < DEVELOPER).then(|| {
+            "the user of the token has a role below Developer in this project; the token needs the scope api and the role Developer".to_owned()
         })
     }
 

@@ -20,7 +20,7 @@ use tokio::sync::Mutex;
 use super::client::Client;
 use super::fault::Fault;
 use super::sent::{Ended, Key, Sent, digest, key, trimmed};
-use super::wire::Call;
+use super::wire::{Answer, Call};
 use crate::model::{AdapterError, Check, CheckSink, CheckState};
 
 /// How long a new commit has to appear: a forge announces a push before all of it knows the commit.
@@ -38,6 +38,12 @@ pub trait Forge: Send + Sync + 'static {
 
     /// Asks for a commit, or for the repository: when something is absent, this tells what.
     fn probe(&self, revision: Option<&str>) -> Call;
+
+    /// What the token may not do here, as far as the answer to [`Self::probe`] of the repository says.
+    fn lacks(&self, repository: &Answer) -> Option<String> {
+        let _ = repository;
+        None
+    }
 
     /// Whether the forge shows `check` already.
     fn shows(&self, check: &Check, remote: &Self::Remote) -> bool;
@@ -259,6 +265,18 @@ impl<F: Forge> ForgeSink<F> {
         self.forge.write(&self.client, check, remote).await
     }
 
+    /// Asks for the repository.
+    async fn examine(&self) -> Result<(), Fault> {
+        let answer = match self.client.call(&self.forge.probe(None)).await {
+            Err(Fault::Absent(said)) => return Err(self.client.block(unreadable(&said)).await),
+            answer => answer?,
+        };
+        // The forge may judge otherwise: its next request is still sent.
+        self.forge
+            .lacks(&answer)
+            .map_or(Ok(()), |lacks| Err(Fault::Denied(lacks)))
+    }
+
     /// What is absent: the commit, the repository, or the right to see or write it.
     async fn absence(&self, revision: &str, said: String) -> Fault {
         let exists = async |what| match self.client.call(&self.forge.probe(what)).await {
@@ -268,16 +286,16 @@ impl<F: Forge> ForgeSink<F> {
         };
         let why = match exists(Some(revision)).await {
             Err(fault) => return fault,
-            Ok(true) => format!("{said}; the token can read this repository, but not write checks"),
+            Ok(true) => Fault::Denied(format!(
+                "{said}; the token can read this repository, but not write checks"
+            )),
             Ok(false) => match exists(None).await {
                 Err(fault) => return fault,
                 Ok(true) => return Fault::Gone(said),
-                Ok(false) => format!(
-                    "{said}; the repository was deleted or renamed, or the token cannot read it"
-                ),
+                Ok(false) => unreadable(&said),
             },
         };
-        self.client.block(Fault::Denied(why)).await
+        self.client.block(why).await
     }
 
     /// The checks of an earlier process: from the record, or from the forge if that was lost.
@@ -346,6 +364,12 @@ impl<F: Forge> ForgeSink<F> {
     }
 }
 
+fn unreadable(said: &str) -> Fault {
+    Fault::Denied(format!(
+        "{said}; the repository was deleted or renamed, or the token cannot read it"
+    ))
+}
+
 /// What can be known of a check that an earlier process wrote.
 fn remembered(revision: &str, context: &str, found: Found) -> Check {
     Check {
@@ -392,6 +416,17 @@ impl<F: Forge> CheckSink for ForgeSink<F> {
 
     fn shows_queued(&self) -> bool {
         true
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
+        let examined = self.examine();
+        examined
+            .map(|done| done.map_err(|fault| self.error(fault)))
+            .boxed()
+    }
+
+    fn rate_remaining(&self) -> Option<u64> {
+        self.client.remaining()
     }
 
     fn unfinished<'a>(&'a self, context: &'a str) -> BoxFuture<'a, Vec<Check>> {

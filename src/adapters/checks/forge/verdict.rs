@@ -70,14 +70,21 @@ fn retry_after(after: &str, now: Timestamp) -> Option<Duration> {
     seconds().or_else(date)
 }
 
+/// How many requests are left of a limit, where the answer says so (GitHub and Azure DevOps; GitLab without `x-`).
+pub(super) fn remaining(answer: &Answer) -> Option<u64> {
+    limit(answer, "remaining")?.parse().ok()
+}
+
+fn limit<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
+    let own = answer.header(&format!("x-ratelimit-{name}"));
+    let value = own.or_else(|| answer.header(&format!("ratelimit-{name}")));
+    value.map(str::trim)
+}
+
 /// When nothing is left of a limit that says when it is renewed (GitHub, GitLab).
 fn until_reset(answer: &Answer, now: Timestamp) -> Option<Duration> {
-    let header = |name: &str| {
-        let own = answer.header(&format!("x-ratelimit-{name}"));
-        own.or_else(|| answer.header(&format!("ratelimit-{name}")))
-    };
-    let reset: i64 = header("reset")?.trim().parse().ok()?;
-    let is_used_up = header("remaining")?.trim() == "0";
+    let reset: i64 = limit(answer, "reset")?.parse().ok()?;
+    let is_used_up = limit(answer, "remaining")? == "0";
     let reset = Timestamp::from_second(reset).ok()?;
     is_used_up.then(|| left(reset, now))
 }

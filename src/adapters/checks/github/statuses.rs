@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::adapters::checks::forge::{
-    Call, Client, Fault, Forge, Found, Outcome, Repository, outcome,
+    Answer, Call, Client, Fault, Forge, Found, Outcome, Repository, outcome,
 };
 use crate::adapters::checks::text::{Limit, line};
 use crate::model::{Check, CheckState};
@@ -81,6 +81,28 @@ impl Forge for Statuses {
         Call::get(match revision {
             Some(revision) => self.repository.url(&["commits", revision]),
             None => self.repository.url(&[]),
+        })
+    }
+
+    /// What a classic token lacks: an answer to other tokens says nothing about them.
+    fn lacks(&self, repository: &Answer) -> Option<String> {
+        let scopes = repository.header("x-oauth-scopes");
+        let mut scopes = scopes
+            .filter(|all| !all.is_empty())?
+            .split(',')
+            .map(str::trim);
+        let json = repository.json();
+        let suffices = |scope| {
+            matches!(scope, "repo" | "repo:status")
+                || scope == "public_repo" && json["private"] == false
+        };
+        if !scopes.any(suffices) {
+            return Some("the token needs the scope repo:status".to_owned());
+        }
+        let is_reader = json["permissions"]["push"] == false;
+        is_reader.then(|| {
+            "the user of the token may not push to this repository: grant it write access"
+                .to_owned()
         })
     }
 

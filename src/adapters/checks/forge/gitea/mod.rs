@@ -311,6 +311,14 @@ impl Forge for Gitea {
         })
     }
 
+    /// The rights of the user; what scopes the token has is not in it.
+    fn lacks(&self, repository: &Answer) -> Option<String> {
+        let is_reader = repository.json()["permissions"]["push"] == false;
+        is_reader.then(|| {
+            "the user of the token has no permission to write to this repository: make it a collaborator with write access".to_owned()
+        })
+    }
+
     fn shows(&self, check: &Check, remote: &GiteaRemote) -> bool {
         let is_commented = comment::pull_request(check).is_none()
             || self.comments_refused.load(Ordering::Relaxed)

@@ -26,6 +26,8 @@ pub(super) struct Strict {
     comments: Vec<Comment>,
     pub(super) reviews: Reviews,
     pub(super) scopes: Vec<&'static str>,
+    /// Whether the user of the token may write.
+    is_writer: bool,
     /// Ids of the rows of comments and statuses.
     next: u64,
 }
@@ -38,6 +40,7 @@ impl Default for Strict {
             comments: Vec::new(),
             reviews: Reviews::default(),
             scopes: vec!["write:repository", "write:issue"],
+            is_writer: true,
             next: 0,
         }
     }
@@ -174,7 +177,7 @@ impl Server for Strict {
         }
         let parts: Vec<&str> = rest.split('/').collect();
         match (method, &parts[..]) {
-            ("GET", [""]) => json(200, &value!({"permissions": {"push": true}})),
+            ("GET", [""]) => json(200, &value!({"permissions": {"push": self.is_writer}})),
             ("POST", ["statuses", sha]) => self.post_status(sha, &seen.body),
             ("GET", ["commits", sha, "statuses"]) => self.statuses(sha, query),
             (_, ["issues", parts @ ..]) => self.comment(method, parts, &seen.body),
@@ -398,4 +401,21 @@ async fn a_scope_that_is_missing_is_named() {
         error.to_string().contains("required=[write:repository]"),
         "{error}"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_is_told_before_the_first_check() {
+    gitea(Strict::default()).1.probe().await.unwrap();
+    let (fake, sink) = gitea(Strict {
+        is_writer: false,
+        ..Strict::default()
+    });
+    let error = sink.probe().await.unwrap_err();
+    assert_eq!(error.class(), ErrorClass::Denied);
+    assert!(error.to_string().contains("collaborator"), "{error}");
+    // Gitea has the last word.
+    publish(&sink, &check(PLAN, CheckState::Success, "A"))
+        .await
+        .unwrap();
+    assert_eq!(states(&fake), ["success"]);
 }

@@ -23,6 +23,7 @@ struct Strict {
     notes: Vec<Note>,
     /// The role is lower than Developer.
     is_guest: bool,
+    permissions: Value,
     /// How many more jobs a pipeline takes.
     room: Option<usize>,
 }
@@ -156,7 +157,7 @@ impl Server for Strict {
             .unwrap();
         let parts: Vec<&str> = rest.split('/').skip(1).collect();
         match (method, &parts[..]) {
-            ("GET", []) => json(200, &value!({})),
+            ("GET", []) => json(200, &value!({"permissions": self.permissions})),
             ("GET", ["repository", "commits", sha]) if *sha != HEAD => {
                 json(404, &value!({"message": "404 Commit Not Found"}))
             }
@@ -359,4 +360,42 @@ async fn a_merge_request_has_one_note_of_ours() {
         .retain(|one| one.author != OWN);
     publish(&first, &plan(HEAD, "four")).await.unwrap();
     assert_eq!(ours(), ["## four"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_role_below_developer_is_told_before_the_first_check() {
+    let dir = tempfile::tempdir().unwrap();
+    let role = |level: u64| value!({"access_level": level, "notification_level": 3});
+    for (permissions, is_told) in [
+        (
+            value!({"project_access": role(30), "group_access": null}),
+            false,
+        ),
+        (
+            value!({"project_access": role(20), "group_access": role(40)}),
+            false,
+        ),
+        (
+            value!({"project_access": role(20), "group_access": null}),
+            true,
+        ),
+        // An administrator is no member.
+        (
+            value!({"project_access": null, "group_access": null}),
+            false,
+        ),
+        (Value::Null, false),
+    ] {
+        let strict = Strict {
+            permissions: permissions.clone(),
+            ..Strict::default()
+        };
+        let (_, sink) = gitlab(strict, dir.path());
+        let told = sink.probe().await.map_err(|error| error.to_string());
+        assert_eq!(told.is_err(), is_told, "{permissions}");
+        assert!(
+            told.err()
+                .is_none_or(|told| told.contains("the role Developer"))
+        );
+    }
 }

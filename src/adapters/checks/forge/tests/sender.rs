@@ -330,6 +330,39 @@ async fn a_404_is_a_missing_right_unless_the_commit_alone_is_absent() {
     }
 }
 
+/// The last row of forges.md §11.
+#[tokio::test(start_paused = true)]
+async fn a_wrong_address_or_token_is_told_by_one_request() {
+    let fake = rows();
+    sink(&fake, None).probe().await.unwrap();
+    assert_eq!(fake.lines(), ["GET /repo"]);
+    fake.server.lock().unwrap().rights = (false, false);
+    let absent = sink(&fake, None);
+    let error = absent.probe().await.unwrap_err();
+    assert_eq!(error.class(), ErrorClass::Denied);
+    let text = error.to_string();
+    let expected = "git.example/o/r: it answered 404: Not Found; the repository was deleted or renamed, or the token cannot read it";
+    assert_eq!(text, expected);
+    assert_eq!(fake.lines(), ["GET /repo"]);
+    // Checks meet the same, and nothing is sent for them.
+    let again = absent.publish(&[plan("A")], Timestamp::UNIX_EPOCH).await;
+    assert_eq!(again.unwrap_err().to_string(), text);
+    assert_eq!(fake.lines(), [""; 0]);
+    let refused = || {
+        Some(Mishap::Instead(json(
+            401,
+            &value!({"message": "Bad credentials"}),
+        )))
+    };
+    fake.next([refused(), refused()]);
+    let error = sink(&fake, None).probe().await.unwrap_err();
+    assert_eq!(error.class(), ErrorClass::Denied);
+    assert!(
+        error.to_string().contains("it may be expired or revoked"),
+        "{error}"
+    );
+}
+
 /// The second part of oracle row 29.
 #[tokio::test(start_paused = true)]
 async fn what_somebody_wants_again_is_sent_once_more_although_it_is_the_same() {

@@ -75,6 +75,26 @@ async fn nothing_is_sent_while_the_forge_limits_requests() {
     client.call(&post()).await.unwrap();
 }
 
+#[tokio::test(start_paused = true)]
+async fn what_the_limit_leaves_is_known_from_the_last_answer_that_says_so() {
+    let left = |header, value| with(200, &[(header, value)], "{}");
+    let fake = script(vec![
+        json(200, &value!({})),
+        left("X-RateLimit-Remaining", "4999"),
+        left("RateLimit-Remaining", "1999"),
+        left("x-ratelimit-remaining", "many"),
+        json(200, &value!({})),
+    ]);
+    let client = of(&fake, &["s3cret"]);
+    let mut known = Vec::new();
+    for _ in 0..5 {
+        client.call(&Call::get(url())).await.unwrap();
+        known.push(client.remaining());
+    }
+    let last = Some(1999);
+    assert_eq!(known, [None, Some(4999), last, last, last]);
+}
+
 /// Oracle row 31.
 #[tokio::test(start_paused = true)]
 async fn a_forge_that_names_no_time_is_left_alone_for_longer_each_time() {

@@ -1,6 +1,9 @@
 //! Commit statuses.
 
+use serde_json::{Value, json as value};
+
 use super::*;
+use crate::adapters::checks::fake::with;
 
 fn sink(fake: &Arc<Fake<GitHub>>, record: Option<&std::path::Path>) -> ForgeSink<Statuses> {
     let client = client(fake, Scheme::Bearer, dialect());
@@ -91,4 +94,37 @@ async fn a_commit_that_is_gone_is_passed_over() {
     gone.revision = "5".repeat(40);
     publish(&sink(&fake, None), &[gone]).await;
     assert_eq!(rows(&fake), 0);
+}
+
+/// The last row of forges.md §11, by the headers of §1d.
+#[test]
+fn a_classic_token_is_told_what_it_lacks() {
+    let lacks = |scopes: Option<&str>, body: Value| {
+        let headers: Vec<_> = scopes
+            .map(|scopes| ("x-oauth-scopes", scopes))
+            .into_iter()
+            .collect();
+        Statuses::new(repository()).lacks(&with(200, &headers, &body.to_string()).into())
+    };
+    let (public, private) = (value!({"private": false}), value!({"private": true}));
+    for (scopes, body) in [
+        // Of a token of an App, or one with permissions of its own, nothing is known.
+        (None, private.clone()),
+        (Some(""), private.clone()),
+        (Some("gist, repo"), private.clone()),
+        (Some("repo:status"), private.clone()),
+        (Some("public_repo"), public),
+    ] {
+        assert_eq!(lacks(scopes, body), None, "{scopes:?}");
+    }
+    for scopes in ["gist", "read:org, public_repo"] {
+        let told = lacks(Some(scopes), private.clone()).unwrap();
+        assert!(told.contains("repo:status"), "{told}");
+    }
+    let reader = value!({"private": true, "permissions": {"push": false, "pull": true}});
+    assert!(
+        lacks(Some("repo"), reader)
+            .unwrap()
+            .contains("write access")
+    );
 }
