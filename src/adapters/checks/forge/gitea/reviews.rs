@@ -7,6 +7,9 @@
 //!
 //! The server takes a comment on any line, but shows no code with one outside the diff, so none is sent.
 
+use std::slice::from_ref;
+use std::time::Duration;
+
 use http::Method;
 use serde::Deserialize;
 use serde_json::json;
@@ -28,6 +31,14 @@ const COMMENT: Limit = Limit::Chars(65_536);
 /// How many reviews a page of the API has at most, and how many pages are read.
 const PAGE: usize = 50;
 const PAGES: usize = 20;
+/// How long the ref of a pull request has to follow its head.
+const FOLLOWS: [Duration; 5] = [
+    Duration::from_millis(300),
+    Duration::from_secs(1),
+    Duration::from_secs(3),
+    Duration::from_secs(10),
+    Duration::ZERO,
+];
 /// How many of our reviews are read, the newest.
 const MOST_REVIEWS: usize = 20;
 
@@ -195,10 +206,26 @@ impl Reviews<'_> {
         self.client.call(&call).await.map(drop)
     }
 
-    /// Whether the pull request still leads to this commit.
+    /// Whether the pull request still leads to this commit, and its diff is that of it: after a push, the server knows
+    /// the new head at once, and moves the ref that its diff is made of a little later.
     async fn is_head(&self, revision: &str) -> Result<bool, Fault> {
         let answer = self.client.call(&Call::get(self.url("", &[]))).await?;
-        Ok(answer.json()["head"]["sha"] == *revision)
+        if answer.json()["head"]["sha"] != *revision {
+            return Ok(false);
+        }
+        let number = self.pull.to_string();
+        let url = self
+            .repository
+            .url(&["git", "refs", "pull", &number, "head"]);
+        for wait in FOLLOWS {
+            let answer = self.client.call(&Call::get(url.clone())).await?.json();
+            let refs = answer.as_array().map_or(from_ref(&answer), Vec::as_slice);
+            if refs.iter().any(|one| one["object"]["sha"] == *revision) {
+                return Ok(true);
+            }
+            tokio::time::sleep(wait).await;
+        }
+        Ok(false)
     }
 
     /// Our comments of this context, on all heads.

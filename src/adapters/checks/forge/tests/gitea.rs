@@ -181,6 +181,7 @@ impl Server for Strict {
             ("POST", ["statuses", sha]) => self.post_status(sha, &seen.body),
             ("GET", ["commits", sha, "statuses"]) => self.statuses(sha, query),
             (_, ["issues", parts @ ..]) => self.comment(method, parts, &seen.body),
+            ("GET", ["git", "refs", "pull", "3", "head"]) => self.reviews.reference(),
             ("GET", ["pulls", parts @ ..]) => self.reviews.answer(method, parts, query, &seen.body),
             (_, ["pulls", parts @ ..]) => match self.lacks("write:repository") {
                 Some(denied) => denied,

@@ -35,6 +35,8 @@ pub(super) struct Reviews {
     pub(super) reviews: BTreeMap<u64, Review>,
     /// The server has no call to resolve a comment: Forgejo, and Gitea before 1.26.
     is_old: bool,
+    /// How often the ref is asked for before it follows the head (LIVE).
+    behind: u32,
     next: u64,
 }
 
@@ -62,6 +64,7 @@ impl Default for Reviews {
             diff: DIFF.to_owned(),
             reviews: BTreeMap::new(),
             is_old: false,
+            behind: 0,
             next: 0,
         }
     }
@@ -93,6 +96,17 @@ impl Reviews {
         self.reviews.insert(id, review);
     }
 
+    pub(super) fn reference(&mut self) -> Response<Vec<u8>> {
+        let sha = match self.behind {
+            0 => self.head.clone(),
+            _ => "0".repeat(40),
+        };
+        self.behind = self.behind.saturating_sub(1);
+        let reference =
+            value!({"ref": "refs/pull/3/head", "object": {"type": "commit", "sha": sha}});
+        json(200, &value!([reference]))
+    }
+
     pub(super) fn answer(
         &mut self,
         method: &str,
@@ -103,6 +117,7 @@ impl Reviews {
         match (method, parts) {
             ("GET", ["3"]) => json(200, &value!({"head": {"sha": self.head}})),
             ("GET", ["3.diff"]) => {
+                assert_eq!(self.behind, 0, "it is the diff of another head");
                 let kind = [("content-type", "text/plain; charset=utf-8")];
                 with(200, &kind, &self.diff)
             }
@@ -418,6 +433,24 @@ async fn what_says_nothing_about_lines_leaves_them_alone() {
     assert_eq!((reviews(&fake), said(&fake).len()), (0, 1));
 }
 
+/// Else its findings would be judged by the diff of the last head.
+#[tokio::test(start_paused = true)]
+async fn a_review_waits_until_the_diff_is_that_of_the_head() {
+    for (behind, expected) in [(1, 1), (4, 1), (5, 0)] {
+        let (fake, sink) = gitea(Strict::default());
+        fake.server.lock().unwrap().reviews.behind = behind;
+        let start = Instant::now();
+        publish(&sink, &bad(HEAD, &[on("a.yaml", 2, "error", "x")]))
+            .await
+            .unwrap();
+        assert_eq!(reviews(&fake), expected, "{behind}");
+        assert!(
+            start.elapsed() >= Duration::from_millis(300)
+                && start.elapsed() < Duration::from_secs(15)
+        );
+    }
+}
+
 /// A mark counts with its author, and an answer of other people is theirs.
 #[tokio::test(start_paused = true)]
 async fn reviews_of_others_are_theirs() {
@@ -464,10 +497,10 @@ async fn reviews_of_others_are_theirs() {
     assert_eq!(resolved(), 1);
 }
 
-/// What comes before a review goes well: statuses, the status, comments, the comment, reviews, the pull request, the
-/// diff.
+/// What comes before a review goes well: statuses, the status, comments, the comment, reviews, the pull request, its
+/// ref, the diff.
 fn before_review() -> impl Iterator<Item = Option<Mishap>> {
-    std::iter::repeat_with(|| None).take(7)
+    std::iter::repeat_with(|| None).take(8)
 }
 
 #[tokio::test(start_paused = true)]
