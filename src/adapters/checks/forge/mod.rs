@@ -16,6 +16,7 @@
 //!
 //! It does not know where tokens come from, or who calls.
 
+mod aside;
 mod bitbucket;
 mod client;
 mod comment;

@@ -6,13 +6,13 @@
 
 mod reviews;
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::adapters::checks::forge::aside::Aside;
 use crate::adapters::checks::forge::client::{Client, Dialect};
 use crate::adapters::checks::forge::comment;
 use crate::adapters::checks::forge::fault::Fault;
@@ -79,10 +79,8 @@ fn state(word: &str) -> CheckState {
 /// A repository on Gitea or Forgejo.
 pub struct Gitea {
     repository: Repository,
-    /// It was logged that comments are refused.
-    comments_refused: AtomicBool,
-    /// The same of reviews.
-    reviews_refused: AtomicBool,
+    comments: Aside,
+    reviews: Aside,
 }
 
 /// What Gitea has of a check.
@@ -136,8 +134,8 @@ impl Gitea {
     pub const fn new(repository: Repository) -> Self {
         Self {
             repository,
-            comments_refused: AtomicBool::new(false),
-            reviews_refused: AtomicBool::new(false),
+            comments: Aside::new("comment on pull requests"),
+            reviews: Aside::new("review pull requests"),
         }
     }
 
@@ -255,30 +253,9 @@ impl Gitea {
             Err(Fault::Absent(said) | Fault::Gone(said)) => Err(Fault::Refused(said)),
             written => written,
         };
-        self.aside(&self.reviews_refused, "review pull requests", written)?;
+        self.reviews.done(written, &self.repository)?;
         remote.lines = digest;
         Ok(())
-    }
-
-    /// What was to be written beside the status: when it is refused, there is one warning until it is not.
-    fn aside(
-        &self,
-        refused: &AtomicBool,
-        what: &str,
-        written: Result<(), Fault>,
-    ) -> Result<(), Fault> {
-        match written {
-            Err(Fault::Refused(said)) => {
-                if !refused.swap(true, Ordering::Relaxed) {
-                    tracing::warn!(repository = %self.repository, said, "cannot {what}; commit statuses are written");
-                }
-                Ok(())
-            }
-            written => {
-                refused.fetch_and(written.is_err(), Ordering::Relaxed);
-                written
-            }
-        }
     }
 }
 
@@ -321,7 +298,7 @@ impl Forge for Gitea {
 
     fn shows(&self, check: &Check, remote: &GiteaRemote) -> bool {
         let is_commented = comment::pull_request(check).is_none()
-            || self.comments_refused.load(Ordering::Relaxed)
+            || self.comments.is_refused()
             || is_commented(check, remote);
         let lines = reviews::digest(check);
         let is_reviewed = lines.is_none() || lines == remote.lines;
@@ -342,7 +319,7 @@ impl Forge for Gitea {
         };
         if !is_commented(check, remote) {
             let written = self.write_comment(client, check, pull, remote).await;
-            self.aside(&self.comments_refused, "comment on pull requests", written)?;
+            self.comments.done(written, &self.repository)?;
         }
         self.write_review(client, check, pull, remote).await
     }

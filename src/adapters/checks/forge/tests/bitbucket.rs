@@ -1,21 +1,32 @@
-//! A strict Bitbucket of both editions: one repository, and a build status per commit and key (forges.md §4).
+//! A strict Bitbucket of both editions: one repository, and per commit and key a build status (forges.md §4) and a
+//! report.
 
 use std::collections::BTreeMap;
 
 use serde_json::json as value;
 
+use super::bitbucket_insights::Reports;
 use super::*;
 use crate::adapters::checks::forge::{Bitbucket, Edition, Fault, ForgeSink, Provider, Repository};
 use crate::model::{CheckDetail, CheckSink as _};
 
-const PLAN: &str = "capstan/prod/plan";
+pub(super) const PLAN: &str = "capstan/prod/plan";
 
-struct Strict {
+pub(super) struct Strict {
     edition: Edition,
     statuses: BTreeMap<String, Value>,
+    pub(super) reports: Reports,
 }
 
 impl Strict {
+    pub(super) fn new(edition: Edition) -> Self {
+        Self {
+            edition,
+            statuses: BTreeMap::new(),
+            reports: Reports::new(edition),
+        }
+    }
+
     fn post(&mut self, seen: &Seen) -> Response<Vec<u8>> {
         let text = |key: &str| seen.body[key].as_str().unwrap_or_default();
         let states = match self.edition {
@@ -58,6 +69,9 @@ impl Server for Strict {
             }
         };
         let (method, path) = seen.line.split_once(' ').unwrap();
+        if let Some(answer) = self.reports.answer(method, path, seen) {
+            return answer;
+        }
         let rest = path
             .strip_prefix(root.as_str())
             .unwrap_or_else(|| panic!("{path}"));
@@ -73,7 +87,7 @@ impl Server for Strict {
     }
 }
 
-fn sink(fake: &Arc<Fake<Strict>>, edition: Edition) -> ForgeSink<Bitbucket> {
+pub(super) fn sink(fake: &Arc<Fake<Strict>>, edition: Edition) -> ForgeSink<Bitbucket> {
     let (provider, address) = match edition {
         Edition::Cloud => (Provider::BitbucketCloud, "https://bitbucket.org/ws/fleet"),
         Edition::DataCenter => (
@@ -91,10 +105,7 @@ async fn a_commit_has_one_status_per_check() {
     use CheckDetail::{Approval, Superseded, Warnings};
     use CheckState::{Error, Failure, Pending, Success};
     for edition in [Edition::Cloud, Edition::DataCenter] {
-        let fake = Fake::new(Strict {
-            edition,
-            statuses: BTreeMap::new(),
-        });
+        let fake = Fake::new(Strict::new(edition));
         let first = sink(&fake, edition);
         let ended = match edition {
             Edition::Cloud => "STOPPED",
@@ -131,7 +142,7 @@ async fn a_commit_has_one_status_per_check() {
         let posts = fake
             .lines()
             .into_iter()
-            .filter(|line| line.starts_with("POST"));
+            .filter(|line| line.starts_with("POST") && !line.contains("/reports/"));
         assert_eq!(posts.count(), 7);
         let again = sink(&fake, edition);
         let read = again.read(&[HEAD.to_owned()], PLAN).await.unwrap();
@@ -144,29 +155,6 @@ async fn a_commit_has_one_status_per_check() {
             []
         );
     }
-}
-
-#[test]
-fn a_status_without_a_url_leads_to_the_commit() {
-    let page = |provider, address, edition| {
-        let repository = Repository::of(provider, address).unwrap();
-        Bitbucket::new(repository, edition).page(HEAD)
-    };
-    let cloud = page(
-        Provider::BitbucketCloud,
-        "git@bitbucket.org:ws/fleet.git",
-        Edition::Cloud,
-    );
-    assert_eq!(
-        cloud,
-        format!("https://bitbucket.org/ws/fleet/commits/{HEAD}")
-    );
-    let address = "https://h:7990/ctx/scm/~me/fleet.git";
-    let own = page(Provider::BitbucketServer, address, Edition::DataCenter);
-    assert_eq!(
-        own,
-        format!("https://h:7990/ctx/projects/~me/repos/fleet/commits/{HEAD}")
-    );
 }
 
 /// Row 42 of forges.md §9; a token without a colon is one of a repository or workspace.

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod bitbucket;
+mod bitbucket_insights;
 mod gitea;
 mod gitea_reviews;
 mod gitlab;
