@@ -211,11 +211,12 @@ impl Candidates {
         is_change
     }
 
-    /// The pull request whose head this commit is, if a ref says so; the newest of several.
-    pub(super) fn pull_request(&self, commit: &str) -> Option<u64> {
+    /// The pull requests whose head this commit is, as far as refs say so, the newest first.
+    pub(super) fn pull_requests(&self, commit: &str) -> impl Iterator<Item = u64> + use<> {
         let entries = self.entries.iter();
         let same = entries.filter(|(_, entry)| entry.commit == commit);
-        same.filter_map(|(name, _)| number(name)).max()
+        let numbers: BTreeSet<u64> = same.filter_map(|(name, _)| number(name)).collect();
+        numbers.into_iter().rev()
     }
 }
 
@@ -375,8 +376,18 @@ mod tests {
         let second = candidates.next().expect("the other ref");
         assert_eq!(second.seen.as_deref(), Some("m1"), "its plan is known");
         assert!(!done(&mut candidates, &second));
-        assert_eq!(candidates.pull_request("1"), Some(7));
-        assert_eq!(candidates.pull_request("2"), None);
+        assert!(candidates.pull_requests("1").eq([7]));
+        assert_eq!(candidates.pull_requests("2").count(), 0);
+    }
+
+    #[test]
+    fn a_head_has_all_of_its_pull_requests_and_each_once() {
+        let globs = ["refs/pull/*/*"].map(str::to_owned);
+        let mut candidates = Candidates::new(&globs);
+        let names = ["9/merge", "10/head", "10/merge", "11/merge"];
+        let names = names.map(|name| format!("refs/pull/{name}"));
+        candidates.update(&names.map(|name| (name, "1".to_owned())).into(), "base");
+        assert!(candidates.pull_requests("1").eq([11, 10, 9]));
     }
 
     #[test]

@@ -187,6 +187,7 @@ mod tests {
             detail: None,
             target_url: None,
             pull_request: None,
+            older_pull_requests: Vec::new(),
             input: None,
         }
     }

@@ -53,9 +53,10 @@ impl Daemon {
 
     /// Sets the plan check of a candidate.
     pub(super) fn set_plan_check(&mut self, check: Check) {
-        let pull_request = self.candidates.pull_request(&check.revision);
+        let mut pull_requests = self.candidates.pull_requests(&check.revision);
         self.set_check(Check {
-            pull_request,
+            pull_request: pull_requests.next(),
+            older_pull_requests: pull_requests.collect(),
             ..check
         });
     }

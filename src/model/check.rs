@@ -66,9 +66,12 @@ pub struct Check {
     /// A link to details.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_url: Option<String>,
-    /// The number of the pull request whose head this revision is, where its ref says so.
+    /// The number of the newest pull request whose head this revision is, where its ref says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull_request: Option<u64>,
+    /// Those of its older pull requests, the newest first. Their refs may outlive them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub older_pull_requests: Vec<u64>,
     /// What was checked, as ids of git: by it, a later process sees whether the check still holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,

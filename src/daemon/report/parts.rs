@@ -39,6 +39,7 @@ pub(super) fn check(
         detail: None,
         target_url: None,
         pull_request: None,
+        older_pull_requests: Vec::new(),
         input: None,
     }
 }

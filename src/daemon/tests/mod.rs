@@ -155,6 +155,7 @@ impl Case {
             detail: None,
             target_url: None,
             pull_request: None,
+            older_pull_requests: Vec::new(),
             input: None,
         }
     }

@@ -210,6 +210,7 @@ pub fn digest(check: &Check) -> String {
     let shown = Check {
         revision: String::new(),
         pull_request: None,
+        older_pull_requests: Vec::new(),
         input: None,
         ..check.clone()
     };

@@ -382,6 +382,7 @@ fn remembered(revision: &str, context: &str, found: Found) -> Check {
         annotations: Vec::new(),
         target_url: None,
         pull_request: None,
+        older_pull_requests: Vec::new(),
         input: None,
     }
 }

@@ -160,6 +160,7 @@ pub(crate) fn check(context: &str, state: CheckState, title: &str) -> Check {
         annotations: Vec::new(),
         target_url: Some("https://capstan.example/prod".to_owned()),
         pull_request: None,
+        older_pull_requests: Vec::new(),
         input: Some("input".to_owned()),
     }
 }
