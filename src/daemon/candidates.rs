@@ -49,6 +49,8 @@ struct Entry {
     waits: bool,
     /// Whether its check is to say that it waits.
     announced: bool,
+    /// Somebody wants another plan, and none has begun since: the one under way may be of what was there before.
+    wanted: bool,
     /// The id of the merged files that were last planned.
     seen: Option<String>,
 }
@@ -107,6 +109,7 @@ impl Candidates {
                     is_open: !first,
                     waits: !first,
                     announced: !has_plan,
+                    wanted: false,
                     seen: None,
                 };
                 self.entries.insert(name.clone(), entry);
@@ -152,7 +155,12 @@ impl Candidates {
             .max_by_key(|(_, entry)| entry.moved)?;
         entry.waits = false;
         self.busy = true;
-        Some(entry.candidate(name))
+        let candidate = entry.candidate(name);
+        // One plan is for all refs that lead to its commit.
+        for entry in self.entries.values_mut() {
+            entry.wanted &= entry.commit != candidate.commit;
+        }
+        Some(candidate)
     }
 
     /// The candidates that lead to `commit` are planned again, also if the merged files are the same;
@@ -163,7 +171,7 @@ impl Candidates {
         // Also an old one that is not planned by itself.
         for entry in entries.filter(|entry| entry.commit == commit) {
             (entry.is_open, entry.waits, entry.announced) = (true, true, true);
-            (entry.seen, any) = (None, true);
+            (entry.seen, entry.wanted, any) = (None, true, true);
         }
         self.left = self.left.max(usize::from(any));
         any
@@ -200,8 +208,9 @@ impl Candidates {
         self.busy = false;
         let is_new = merged.is_none() || candidate.seen.as_ref() != merged;
         self.left = self.left.saturating_sub(usize::from(is_new));
-        // A branch and the ref of its pull request lead to one commit, which has one check.
-        let same = |entry: &&mut Entry| entry.commit == candidate.commit;
+        // A branch and the ref of its pull request lead to one commit, which has one check. Who wants it again waits
+        // for the next plan.
+        let same = |entry: &&mut Entry| entry.commit == candidate.commit && !entry.wanted;
         let mut is_change = false;
         for entry in self.entries.values_mut().filter(same) {
             is_change |= merged.is_none() || entry.seen.as_ref() != merged;
@@ -492,5 +501,29 @@ mod tests {
         let again = candidates.next().expect("again");
         assert_eq!(again.seen, None);
         assert!(done(&mut candidates, &again), "it is written again");
+    }
+
+    #[test]
+    fn who_asks_for_a_plan_while_one_is_made_gets_the_next() {
+        let globs = ["refs/heads/pr/*", "refs/pull/*/head"].map(str::to_owned);
+        let mut candidates = Candidates::new(&globs);
+        candidates.update(&refs(&[]), "base");
+        let both = refs(&[("refs/heads/pr/a", "1"), ("refs/pull/7/head", "1")]);
+        candidates.update(&both, "base");
+        while let Some(candidate) = candidates.next() {
+            done(&mut candidates, &candidate);
+        }
+        candidates.update(&both, "base2");
+        let under_way = candidates.next().expect("the base moved");
+        assert!(candidates.again("1"));
+        assert!(!done(&mut candidates, &under_way));
+        let waiting: Vec<&String> = candidates.announced().collect();
+        assert_eq!(waiting, ["1", "1"]);
+        let again = candidates.next().expect("again");
+        assert_eq!(again.seen, None);
+        assert!(done(&mut candidates, &again), "it is written again");
+        let other = candidates.next().expect("the other ref");
+        assert!(!done(&mut candidates, &other), "once");
+        assert_eq!(candidates.next(), None);
     }
 }

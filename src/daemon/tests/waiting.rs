@@ -187,6 +187,42 @@ async fn who_asks_for_a_plan_again_sees_it_wait_and_end() {
     assert_eq!(written(&forge), first[first.len() - 1..]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn who_asks_for_a_plan_while_one_is_made_sees_it_end() {
+    let (mut case, _) = case(&[]);
+    let head = case.commit.clone();
+    let look = |case: &mut Case, base: &str| {
+        case.daemon.refs_moved(&RemoteRefs {
+            refs: [("refs/heads/pr/1".to_owned(), head.clone())].into(),
+            head: base.to_owned(),
+            signed_anew: false,
+        });
+    };
+    case.look(&[]);
+    look(&mut case, "base");
+    case.daemon.waiting.insert(head.clone());
+    let candidate = case.daemon.candidates.next().unwrap();
+    let planned = |merged: &str, check| Planned {
+        candidate: candidate.clone(),
+        merged: Some(merged.to_owned()),
+        check,
+    };
+    let check = report::merged("config", &head);
+    case.daemon.planned(planned("m", Some(check.clone())));
+    assert_eq!(case.daemon.waiting.len(), 0);
+    // The base moves, and the plan that follows finds nothing new.
+    look(&mut case, "base2");
+    case.daemon.candidates.next().unwrap();
+    let reruns = [Rerun::all(Head::Commit(head.clone()))].into();
+    case.daemon.hinted(&Hint { reruns });
+    assert!(case.daemon.waiting.contains(&head));
+    case.daemon.planned(planned("m", None));
+    let again = case.daemon.candidates.next().unwrap();
+    assert_eq!(again.seen, None);
+    case.daemon.planned(planned("m", Some(check)));
+    assert_eq!(case.daemon.waiting.len(), 0);
+}
+
 /// Each note is a push.
 #[tokio::test(start_paused = true)]
 async fn git_notes_do_not_say_what_waits() {
