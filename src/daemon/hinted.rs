@@ -11,7 +11,6 @@ use crate::adapters::http::{Hint, Rerun};
 
 /// How long after one hint the next is heard: all that come in between are one.
 const PAUSE: Duration = Duration::from_secs(2);
-
 impl Daemon {
     /// Follows the hints, until this is dropped.
     pub(super) fn follow_hints(&self) -> AbortOnDropHandle<()> {
@@ -51,8 +50,9 @@ impl Daemon {
         if wanted(&plan) {
             let is = |commit: &str, number| rerun.head.is(commit, number);
             for commit in self.candidates.matching(is) {
-                self.candidates.again(&commit);
-                self.renew(&commit, &plan);
+                if self.renew(&commit, &plan) {
+                    self.candidates.again(&commit);
+                }
             }
             self.show_waiting();
             self.plan_next();
@@ -61,15 +61,27 @@ impl Daemon {
         let followed: BTreeSet<String> = followed.into_iter().flatten().collect();
         let wanted = followed.iter().filter(|_| wanted(&sync));
         for commit in wanted.filter(|commit| rerun.head.is(commit, None)) {
-            self.renew(commit, &sync);
-            self.reexamine(commit);
-            self.retry_failed();
+            if self.renew(commit, &sync) {
+                self.reexamine(commit);
+                self.retry_failed();
+            }
         }
     }
 
-    fn renew(&mut self, commit: &str, context: &str) {
+    /// Makes the next write of a check a new one; `false` if it was made again a moment ago.
+    fn renew(&mut self, commit: &str, context: &str) -> bool {
+        let now = self.engine.target.clock.now();
+        if !self.reruns.admit(context, commit, now) {
+            tracing::debug!(
+                commit,
+                context,
+                "this check was made again within the last minute"
+            );
+            return false;
+        }
         tracing::info!(commit, context, "somebody wants this check again");
         self.sink.renew(commit, context);
         self.checks.renew(commit, context);
+        true
     }
 }

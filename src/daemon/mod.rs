@@ -33,6 +33,7 @@ mod newest_record;
 mod polling;
 mod publish;
 mod report;
+mod reruns;
 mod revision;
 mod running;
 mod secured;
@@ -81,6 +82,7 @@ pub use forge::forge_sink;
 use job::{Examined, Origin, Planned, RemoteRefs, Source};
 use newest_record::NewestRecord;
 use polling::Polling;
+use reruns::Reruns;
 use revision::{Runner, Sync};
 pub use sinks::status_file;
 pub use source_access::source_access;
@@ -226,6 +228,7 @@ struct Daemon {
     polling: Polling,
     /// What webhooks announced.
     hints: Arc<Hints>,
+    reruns: Reruns,
     metrics: Arc<Metrics>,
     candidates: Candidates,
     newest: NewestRecord,
@@ -270,6 +273,7 @@ impl Daemon {
             newest: NewestRecord::default(),
             polling: Polling::new(config.interval),
             hints: Arc::default(),
+            reruns: Reruns::default(),
             metrics: Arc::default(),
             config,
             engine,
@@ -511,9 +515,15 @@ impl Daemon {
             let (candidate, merged) = (&planned.candidate, planned.merged.as_ref());
             self.candidates.planned(candidate, merged)
         };
-        if let Some(check) = planned.check.filter(|_| is_change) {
-            self.waiting.remove(&check.revision);
-            self.set_plan_check(check);
+        let commit = planned.candidate.commit;
+        match planned.check.filter(|_| is_change) {
+            Some(check) => {
+                self.waiting.remove(&commit);
+                self.set_plan_check(check);
+            }
+            // Its check says that it waits, or is being planned: another plan ends that.
+            None if self.waiting.contains(&commit) => drop(self.candidates.again(&commit)),
+            None => {}
         }
         self.plan_next();
     }

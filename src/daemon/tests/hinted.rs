@@ -67,6 +67,25 @@ async fn a_check_that_somebody_wants_again_is_written_although_nothing_changed()
     assert!(case.daemon.examining);
 }
 
+/// Anybody who may comment can ask for it.
+#[tokio::test(start_paused = true)]
+async fn a_check_is_made_again_once_a_minute() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    let (app, commit) = (Arc::new(App::default()), case.commit.clone());
+    case.daemon.sink = Arc::<App>::clone(&app);
+    let mut ask = || {
+        let reruns = [Rerun::all(Head::Commit(commit.clone()))].into();
+        case.daemon.hinted(&Hint { reruns });
+        app.0.lock().unwrap().len()
+    };
+    assert_eq!((ask(), ask()), (1, 1));
+    let minute = Duration::from_secs(60) / SPEED;
+    tokio::time::sleep(minute - Duration::from_millis(1)).await;
+    assert_eq!(ask(), 1);
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    assert_eq!((ask(), ask()), (2, 2));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_thousand_hints_in_a_second_are_heard_twice() {
     let mut case = Case::new();
