@@ -1,6 +1,7 @@
 //! Events of carrying out a plan.
 
 use super::Progress;
+use super::prune::UNAPPROVED;
 use crate::model::ObjectId;
 
 /// An event.
@@ -84,6 +85,12 @@ impl PruneStatus {
     #[must_use]
     pub const fn is_final(&self) -> bool {
         matches!(self, Self::Gone | Self::Released | Self::Held(_))
+    }
+
+    /// Whether it is a cluster, or a part of one, that stays until somebody approves its deletion.
+    #[must_use]
+    pub fn awaits_approval(&self) -> bool {
+        matches!(self, Self::Held(why) if why.starts_with(UNAPPROVED))
     }
 }
 

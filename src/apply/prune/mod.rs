@@ -63,6 +63,9 @@ pub fn references(live: &[Json]) -> BTreeMap<ObjectId, Vec<ObjectId>> {
         .collect()
 }
 
+/// What the reason begins with where a cluster is kept until somebody approves its deletion.
+pub(super) const UNAPPROVED: &str = "deleting a cluster needs approval";
+
 /// What holds deletions back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeletionGuard {
@@ -71,7 +74,7 @@ pub struct DeletionGuard {
     /// Whether the revision was fully applied before: then a deletion comes from another binary or
     /// other definitions, and no commit asked for it.
     pub unchanged: bool,
-    /// Clusters that may be deleted, `namespace/name`.
+    /// Clusters that may be deleted, `namespace/name`. Of an unchanged revision, somebody approved these since.
     pub approved: BTreeSet<String>,
     /// How many clusters may be deleted without that.
     pub max_clusters: usize,
@@ -189,7 +192,7 @@ impl PruneInput<'_> {
         };
         match policy {
             "Delete" if id.is(CAPI, "Cluster") => self.cluster(id, known),
-            "Delete" => self.delete(),
+            "Delete" => self.delete(self.goes_with_approved(id)),
             _ => PruneDecision::Orphan,
         }
     }
@@ -253,13 +256,18 @@ impl PruneInput<'_> {
                 && !self.guard.approved.contains(&name)
         };
         let so_far = known.iter().filter(unapproved).count();
-        if self.guard.approved.contains(&name) || so_far < self.guard.max_clusters {
-            return self.delete();
+        if self.guard.approved.contains(&name) {
+            return PruneDecision::Delete;
+        }
+        if so_far < self.guard.max_clusters {
+            return self.delete(false);
         }
         PruneDecision::Held(match self.guard.without_commits {
-            true => "deleting a cluster needs approval, and this source has no commit messages: allow it with spec.apply.deletionGuard.maxClusters".to_owned(),
+            true => format!(
+                "{UNAPPROVED}, and this source has no commit messages: allow it with spec.apply.deletionGuard.maxClusters"
+            ),
             false => format!(
-                "deleting a cluster needs approval: push a commit whose message ends in \"{}: delete {name}\"",
+                "{UNAPPROVED}: push a commit whose message ends in \"{}: delete {name}\"",
                 labels::APPROVE
             ),
         })
@@ -296,11 +304,11 @@ impl PruneInput<'_> {
             found => found.map(|(_, decision)| decision.clone()),
         };
         match id.kind.as_str() {
-            "MachinePool" if self.has_another_pool(id, member) => self.delete(),
+            "MachinePool" if self.has_another_pool(id, member) => self.delete(false),
             "MachinePool" => {
                 PruneDecision::Held("no other node pool of its cluster is ready".to_owned())
             }
-            "AROMachinePool" => of("MachinePool").unwrap_or_else(|| self.delete()),
+            "AROMachinePool" => of("MachinePool").unwrap_or_else(|| self.delete(false)),
             _ => PruneDecision::Held(format!("it carries {root}, which is kept")),
         }
     }
@@ -313,11 +321,19 @@ impl PruneInput<'_> {
         })
     }
 
-    fn delete(&self) -> PruneDecision {
-        match self.guard.unchanged {
+    fn delete(&self, is_approved: bool) -> PruneDecision {
+        match self.guard.unchanged && !is_approved {
             false => PruneDecision::Delete,
             true => PruneDecision::Held("the revision is unchanged, so nobody asked for its deletion; push a commit to continue".to_owned()),
         }
+    }
+
+    /// Whether it is beside a cluster that somebody approved to delete after this revision was applied: it leaves with
+    /// that cluster.
+    fn goes_with_approved(&self, id: &ObjectId) -> bool {
+        let mut approved = self.guard.approved.iter();
+        let is_beside = |name: &String| name.split_once('/').is_some_and(|it| it.0 == id.namespace);
+        approved.any(is_beside)
     }
 
     /// Makes deletions wait for what depends on the object, and releases for what the object depends

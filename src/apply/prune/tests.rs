@@ -394,6 +394,35 @@ fn another_binary_deletes_nothing() {
     assert_eq!(fixture.decision(&map("b")), PruneDecision::Orphan);
 }
 
+/// Somebody pressed the button of the revision's check after it was applied.
+#[test]
+fn what_was_approved_after_the_revision_was_applied_goes_with_what_is_beside_it() {
+    let mut fixture = Fixture::new();
+    let parts = fixture.cluster_leaves("c", "Delete");
+    let other = ObjectId::new("", "Secret", "other", "s");
+    for id in [&map("a"), &other, &cluster("d")] {
+        fixture.leaves(id).policy = "Delete".to_owned();
+    }
+    fixture.has(&cluster("e"));
+    let pools = [fixture.pool("e-mp1", false), fixture.pool("e-mp2", true)];
+    for pool in &pools {
+        fixture.member(pool).cluster = "e".to_owned();
+    }
+    fixture.guard.unchanged = true;
+    for id in [&cluster("c"), &parts[0], &map("a")] {
+        assert!(matches!(fixture.decision(id), PruneDecision::Held(_)));
+    }
+    fixture.guard.approved.insert("ns/c".to_owned());
+    assert_eq!(fixture.decision(&cluster("c")), PruneDecision::Delete);
+    let after = PruneDecision::After(cluster("c"));
+    assert_eq!(fixture.decision(&parts[0]), after);
+    assert_eq!(fixture.decision(&map("a")), after, "it leaves after it");
+    assert!(fixture.held(&cluster("d")).starts_with(UNAPPROVED));
+    for id in [&other, &pools[1]] {
+        assert!(fixture.held(id).contains("the revision is unchanged"));
+    }
+}
+
 #[test]
 fn a_fleet_that_does_not_prune_removes_nothing() {
     let mut fixture = Fixture::new();
