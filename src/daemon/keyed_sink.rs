@@ -112,4 +112,8 @@ impl CheckSink for KeyedSink {
     fn app(&self) -> Option<u64> {
         self.last()?.app()
     }
+
+    fn may_approve<'a>(&'a self, login: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
+        async move { self.sink().await?.may_approve(login).await }.boxed()
+    }
 }

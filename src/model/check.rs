@@ -1,6 +1,7 @@
 //! What is reported for a commit.
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 /// The state of a check, in the words all forges share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,4 +76,65 @@ pub struct Check {
     /// What was checked, as ids of git: by it, a later process sees whether the check still holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
+    /// What a person may approve by a button, on a forge that has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub button: Option<Button>,
+}
+
+/// A button that approves the deletion of clusters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Button {
+    /// Tells it from the buttons of other checks, and of the same check about other clusters.
+    pub id: String,
+    /// The clusters, `namespace/name`.
+    pub clusters: Vec<String>,
+}
+
+impl Button {
+    /// GitHub takes an id of 20 characters at most (forges.md §1a).
+    const DIGITS: usize = 20;
+
+    /// The button for these clusters on the check `context` of `revision`.
+    #[must_use]
+    pub fn new(revision: &str, context: &str, clusters: impl IntoIterator<Item = String>) -> Self {
+        let mut clusters: Vec<String> = clusters.into_iter().collect();
+        clusters.sort();
+        clusters.dedup();
+        let mut digest = Sha256::new();
+        let parts = [revision, context].into_iter();
+        for part in parts.chain(clusters.iter().map(String::as_str)) {
+            digest.update(part.len().to_le_bytes());
+            digest.update(part);
+        }
+        let digits = digest.finalize();
+        let digits = digits.iter().map(|byte| format!("{byte:02x}"));
+        let id = digits.take(Self::DIGITS / 2).collect();
+        Self { id, clusters }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_button_is_for_one_check_and_its_clusters() {
+        let of = |revision: &str, context: &str, clusters: &[&str]| {
+            let clusters = clusters.iter().map(|name| (*name).to_owned());
+            Button::new(revision, context, clusters)
+        };
+        let one = of("a", "capstan/f/plan", &["c/one", "c/two"]);
+        assert_eq!(one.id.len(), 20);
+        assert!(one.id.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let again = of("a", "capstan/f/plan", &["c/two", "c/one", "c/two"]);
+        assert_eq!(again, one, "in any order");
+        for other in [
+            of("b", "capstan/f/plan", &["c/one", "c/two"]),
+            of("a", "capstan/f/sync", &["c/one", "c/two"]),
+            of("a", "capstan/f/plan", &["c/one"]),
+            of("a", "capstan/f/plan", &["c/one", "c/tw", "o"]),
+        ] {
+            assert_ne!(other.id, one.id, "{other:?}");
+        }
+    }
 }

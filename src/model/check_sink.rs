@@ -3,7 +3,7 @@
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 
-use super::{AdapterError, Check};
+use super::{AdapterError, Check, ErrorClass};
 
 /// Writes checks where people see them. It limits text to what its side takes, and never writes the same
 /// check twice side by side: a revision has one check per context.
@@ -59,5 +59,14 @@ pub trait CheckSink: Send + Sync {
     /// The id of the GitHub App that writes, if one does: what people ask of other apps is not for this.
     fn app(&self) -> Option<u64> {
         None
+    }
+
+    /// Asks whether this user may approve a deletion: who may write to the repository may. An error says why not, or that
+    /// nobody can tell now.
+    fn may_approve<'a>(&'a self, login: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
+        let _ = login;
+        let no = "nobody can approve by a button here";
+        let no = AdapterError::new(ErrorClass::Denied, no);
+        Box::pin(std::future::ready(Err(no)))
     }
 }

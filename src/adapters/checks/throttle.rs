@@ -99,6 +99,7 @@ mod tests {
             pull_request: None,
             older_pull_requests: Vec::new(),
             input: None,
+            button: None,
         }
     }
 

@@ -41,6 +41,7 @@ pub(super) fn check(
         pull_request: None,
         older_pull_requests: Vec::new(),
         input: None,
+        button: None,
     }
 }
 

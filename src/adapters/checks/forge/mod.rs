@@ -40,7 +40,7 @@ pub use gitlab::GitLab;
 pub use outcome::{Outcome, outcome};
 pub use repository::{Place, Provider, Repository};
 pub use reqwest_transport::HttpTransport;
-pub use sent::{digest, digest_of};
+pub use sent::{digest, digest_of, replace_file};
 pub use sink::{Forge, ForgeSink, Found};
 pub use verdict::{Verdict, message};
 pub use wire::{Answer, Call, Transport, TransportError};

@@ -176,7 +176,7 @@ impl<R: Clone + Default + Serialize + DeserializeOwned> Sent<R> {
             sent: sent.collect(),
         };
         let written = match serde_json::to_vec(&file) {
-            Ok(text) => tokio::task::spawn_blocking(move || replace(&path, &text)).await,
+            Ok(text) => tokio::task::spawn_blocking(move || replace_file(&path, &text)).await,
             Err(error) => Ok(Err(error.into())),
         };
         if let Err(error) = written.unwrap_or_else(|error| Err(io::Error::other(error))) {
@@ -194,7 +194,10 @@ fn read<R: DeserializeOwned>(path: &Path) -> io::Result<Option<File<R>>> {
 }
 
 /// Writes a file as a whole or not at all.
-fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
+///
+/// # Errors
+/// When the file system does not take it; then the file is as before.
+pub fn replace_file(path: &Path, text: &[u8]) -> io::Result<()> {
     let dir = path.parent().unwrap_or_else(|| Path::new("."));
     std::fs::create_dir_all(dir)?;
     let mut file = tempfile::NamedTempFile::new_in(dir)?;

@@ -81,6 +81,17 @@ pub trait Forge: Send + Sync + 'static {
     fn app(&self) -> Option<u64> {
         None
     }
+
+    /// Asks whether this user may approve a deletion.
+    fn may_approve(
+        &self,
+        client: &Client,
+        login: &str,
+    ) -> impl Future<Output = Result<(), Fault>> + Send {
+        let _ = (client, login);
+        let no = "checks of this forge have no button to approve by".to_owned();
+        std::future::ready(Err(Fault::Refused(no)))
+    }
 }
 
 /// A check as a forge shows it.
@@ -384,6 +395,7 @@ fn remembered(revision: &str, context: &str, found: Found) -> Check {
         pull_request: None,
         older_pull_requests: Vec::new(),
         input: None,
+        button: None,
     }
 }
 
@@ -436,5 +448,12 @@ impl<F: Forge> CheckSink for ForgeSink<F> {
 
     fn app(&self) -> Option<u64> {
         self.forge.app()
+    }
+
+    fn may_approve<'a>(&'a self, login: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
+        let asked = self.forge.may_approve(&self.client, login);
+        asked
+            .map(|done| done.map_err(|fault| self.error(fault)))
+            .boxed()
     }
 }

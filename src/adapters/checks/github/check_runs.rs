@@ -13,7 +13,7 @@ use crate::adapters::checks::forge::{
     Call, Client, Fault, Forge, Found, Outcome, Repository, digest, digest_of, outcome,
 };
 use crate::adapters::checks::text::{Limit, line, markdown};
-use crate::model::{Annotation, Check, CheckState};
+use crate::model::{Annotation, Button, Check, CheckState};
 
 /// In bytes, although GitHub's documentation says characters.
 const SUMMARY: usize = 65_535;
@@ -41,9 +41,19 @@ pub struct Run {
     completed: bool,
     /// How many of these annotations it has.
     annotations: usize,
+    /// The id of the button that it shows.
+    #[serde(default)]
+    button: Option<String>,
     /// Runs up to this id do not count any more: a newer one took their place.
     #[serde(default)]
     past: u64,
+}
+
+/// What a user may do in a repository. A role of the organization's own has the permission that it is based on.
+#[derive(Deserialize)]
+struct Collaborator {
+    permission: Option<String>,
+    role_name: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -105,6 +115,18 @@ impl CheckRuns {
         url
     }
 
+    /// Whether a run shows a button that nobody is to press any more.
+    fn takes_button_back(&self, check: &Check, run: &Run) -> bool {
+        let now = self.button(check).map(|button| &button.id);
+        run.button.is_some() && run.button.as_ref() != now
+    }
+
+    /// The button of a check that ended. Without the number of the app nobody could tell whose button was pressed.
+    fn button<'a>(&self, check: &'a Check) -> Option<&'a Button> {
+        let is_offered = self.app.is_some() && outcome(check.state, check.detail).is_final();
+        check.button.as_ref().filter(|_| is_offered)
+    }
+
     async fn send(
         &self,
         client: &Client,
@@ -113,7 +135,7 @@ impl CheckRuns {
         batch: &[Annotation],
         is_last: bool,
     ) -> Result<(), Fault> {
-        let mut body = body(check, batch, is_last);
+        let mut body = body(check, batch, is_last, self.button(check));
         let call = match run.id {
             Some(id) => {
                 let url = self.repository.url(&["check-runs", &id.to_string()]);
@@ -133,6 +155,7 @@ impl CheckRuns {
         run.mark = mark(check);
         run.annotations += batch.len();
         run.completed = is_last && outcome(check.state, check.detail).is_final();
+        run.button = self.button(check).map(|button| button.id.clone());
         Ok(())
     }
 
@@ -179,7 +202,7 @@ fn is_new(check: &Check, run: &Run) -> bool {
     run.id.is_none() || run.completed && goes_on || others
 }
 
-fn body(check: &Check, batch: &[Annotation], is_last: bool) -> Value {
+fn body(check: &Check, batch: &[Annotation], is_last: bool, button: Option<&Button>) -> Value {
     let mut output = json!({"title": title(check), "summary": summary(check)});
     if !batch.is_empty() {
         output["annotations"] = batch.iter().map(annotation).collect();
@@ -192,6 +215,7 @@ fn body(check: &Check, batch: &[Annotation], is_last: bool) -> Value {
     let (status, conclusion) = match outcome(check.state, check.detail) {
         Outcome::Queued => ("queued", None),
         Outcome::Running => ("in_progress", None),
+        _ if button.is_some() => ("completed", Some("action_required")),
         Outcome::Good => ("completed", Some("success")),
         Outcome::Warned => ("completed", Some("neutral")),
         Outcome::Bad | Outcome::Fault => ("completed", Some("failure")),
@@ -202,6 +226,9 @@ fn body(check: &Check, batch: &[Annotation], is_last: bool) -> Value {
         Some(conclusion) => {
             body["status"] = status.into();
             body["conclusion"] = conclusion.into();
+            if let Some(button) = button {
+                body["actions"] = json!([action(button)]);
+            }
         }
         None if conclusion.is_some() => body["status"] = "in_progress".into(),
         None => body["status"] = status.into(),
@@ -210,6 +237,15 @@ fn body(check: &Check, batch: &[Annotation], is_last: bool) -> Value {
         body["details_url"] = url.clone().into();
     }
     body
+}
+
+/// A button, with texts of at most 20, 40 and 20 characters (forges.md §1a).
+fn action(button: &Button) -> Value {
+    let description = match button.clusters.len() {
+        1 => "Approve the deletion of 1 cluster".to_owned(),
+        count => format!("Approve the deletion of {count} clusters"),
+    };
+    json!({"label": "Approve", "description": description, "identifier": button.id})
 }
 
 /// GitHub refuses an empty title.
@@ -270,7 +306,7 @@ impl Forge for CheckRuns {
     }
 
     async fn write(&self, client: &Client, check: &Check, run: &mut Run) -> Result<(), Fault> {
-        if is_new(check, run) {
+        if is_new(check, run) || self.takes_button_back(check, run) {
             *run = run.next();
         }
         let is_update = run.id.is_some();
@@ -312,6 +348,7 @@ impl Forge for CheckRuns {
             mark,
             completed: row.status == "completed",
             annotations: row.output.annotations_count,
+            button: None,
             past,
         };
         Ok(Some(found(&row)))
@@ -323,6 +360,29 @@ impl Forge for CheckRuns {
 
     fn app(&self) -> Option<u64> {
         self.app
+    }
+
+    async fn may_approve(&self, client: &Client, login: &str) -> Result<(), Fault> {
+        let url = self.repository.url(&["collaborators", login, "permission"]);
+        let answer = match client.call(&Call::get(url)).await {
+            Err(Fault::Absent(_)) => {
+                let stranger = format!("{login} is no collaborator of the repository");
+                return Err(Fault::Refused(stranger));
+            }
+            answer => answer?,
+        };
+        let found: Collaborator = answer
+            .read()
+            .map_err(|cause| Fault::Refused(format!("cannot read its answer: {cause}")))?;
+        let of = [found.permission.as_deref(), found.role_name.as_deref()];
+        let may_write = |one: &&str| ["admin", "maintain", "write"].contains(one);
+        match of.iter().flatten().any(may_write) {
+            true => Ok(()),
+            false => Err(Fault::Refused(format!(
+                "{login} may not write to the repository: the permission is {}",
+                of.into_iter().flatten().next().unwrap_or("none")
+            ))),
+        }
     }
 }
 

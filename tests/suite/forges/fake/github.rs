@@ -31,6 +31,8 @@ pub(crate) struct GitHub {
     api: (String, &'static str),
     /// Whether the repository has a commit.
     has: Box<dyn Fn(&str) -> bool + Send>,
+    /// What each user may do: `permission` and `role_name`.
+    pub(crate) collaborators: BTreeMap<String, (&'static str, &'static str)>,
     /// The tokens of installations, with the second in which each ends.
     issued: BTreeMap<String, i64>,
     /// A token of a person.
@@ -52,6 +54,7 @@ impl GitHub {
             statuses: BTreeMap::new(),
             api: ("api.github.com".to_owned(), ""),
             has: Box::new(|commit| [HEAD, OTHER].contains(&commit)),
+            collaborators: BTreeMap::new(),
             issued: BTreeMap::new(),
             personal: Some("s3cret"),
             start: Instant::now(),
@@ -135,6 +138,17 @@ impl GitHub {
         written["head_sha"] = run["head_sha"].clone();
         self.written.push(written);
         json(200, run)
+    }
+
+    /// forges.md §1e: what a user may do here.
+    fn permission(&self, login: &str) -> Response<Vec<u8>> {
+        match self.collaborators.get(login) {
+            Some((permission, role)) => json(
+                200,
+                &value!({"permission": permission, "role_name": role, "user": {"login": login}}),
+            ),
+            None => json(404, &value!({"message": "Not Found"})),
+        }
     }
 
     fn list(&self, sha: &str, query: &str) -> Response<Vec<u8>> {
@@ -266,6 +280,9 @@ impl Server for GitHub {
             ("POST", ["repos", "o", "r", "check-runs"]) => self.create(seen),
             ("PATCH", ["repos", "o", "r", "check-runs", id]) => self.update(id, seen),
             ("GET", ["repos", "o", "r", "commits", sha, "check-runs"]) => self.list(sha, query),
+            ("GET", ["repos", "o", "r", "collaborators", login, "permission"]) => {
+                self.permission(login)
+            }
             ("POST", ["repos", "o", "r", "statuses", sha]) => self.status(sha, seen),
             ("GET", ["repos", "o", "r", "commits", sha, "statuses"]) => self.statuses(sha, query),
             _ => panic!("no such request: {}", seen.line),
@@ -307,6 +324,7 @@ fn check_run(body: &Value) {
         "status",
         "conclusion",
         "output",
+        "actions",
     ];
     for field in body.as_object().unwrap().keys() {
         assert!(known.contains(&field.as_str()), "unknown field {field}");
@@ -325,6 +343,8 @@ fn check_run(body: &Value) {
         "timed_out",
     ];
     assert!(conclusion.is_none_or(|conclusion| conclusions.contains(&conclusion)));
+    let actions = body["actions"].as_array().map(Vec::as_slice);
+    actions_of(actions.unwrap_or_default(), status);
     let output = &body["output"];
     assert!(!text(output, "title").is_empty());
     let summary = text(output, "summary").len();
@@ -337,6 +357,19 @@ fn check_run(body: &Value) {
     let annotations = annotations.map(Vec::as_slice).unwrap_or_default();
     assert!(annotations.len() <= 50, "{} annotations", annotations.len());
     annotations.iter().for_each(annotation);
+}
+
+/// Buttons: three at most, on a completed run alone, with short texts (forges.md §1a).
+fn actions_of(actions: &[Value], status: &str) {
+    assert!(actions.len() <= 3, "{} actions", actions.len());
+    assert!(actions.is_empty() || status == "completed", "{status}");
+    for action in actions {
+        for (field, most) in [("label", 20), ("description", 40), ("identifier", 20)] {
+            let length = text(action, field).chars().count();
+            assert!((1..=most).contains(&length), "{field} of {length}");
+        }
+        assert_eq!(action.as_object().unwrap().len(), 3, "{action}");
+    }
 }
 
 fn annotation(annotation: &Value) {

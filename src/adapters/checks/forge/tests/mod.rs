@@ -162,5 +162,6 @@ pub(crate) fn check(context: &str, state: CheckState, title: &str) -> Check {
         pull_request: None,
         older_pull_requests: Vec::new(),
         input: Some("input".to_owned()),
+        button: None,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::adapters::checks::forge::tests::json;
-use crate::model::{Annotation, ErrorClass};
+use crate::model::{Annotation, Button, ErrorClass};
 use serde_json::{Value, json as value};
 
 fn sink(fake: &Arc<Fake<GitHub>>, record: Option<&std::path::Path>) -> ForgeSink<CheckRuns> {
@@ -319,4 +319,145 @@ async fn the_missing_permission_is_named() {
     let expected = "github.com/o/r: it answered 403: Resource not accessible by integration; the token needs checks=write";
     assert_eq!(error.to_string(), expected);
     assert_eq!(error.class(), ErrorClass::Denied);
+}
+
+fn waiting(clusters: &[&str]) -> Check {
+    let clusters = clusters.iter().map(|name| (*name).to_owned());
+    Check {
+        detail: Some(CheckDetail::Approval),
+        button: Some(Button::new(HEAD, PLAN, clusters)),
+        ..check(PLAN, CheckState::Failure, "1 deletion needs approval")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_waits_for_an_approval_has_a_button_and_a_new_one_takes_its_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let fake = github();
+    let sink = sink(&fake, Some(&record(&dir)));
+    let annotations = annotated(51).annotations;
+    let asked = waiting(&["c/one"]);
+    let asked = Check {
+        annotations,
+        ..asked
+    };
+    let id = asked.button.as_ref().unwrap().id.clone();
+    publish(
+        &sink,
+        &[Check {
+            state: CheckState::Pending,
+            ..asked.clone()
+        }],
+    )
+    .await;
+    publish(&sink, &[asked.clone()]).await;
+    let first = runs(&fake).pop().unwrap();
+    assert_eq!(first["conclusion"], "action_required");
+    let description = "Approve the deletion of 1 cluster";
+    let action = value!({"label": "Approve", "description": description, "identifier": id});
+    assert_eq!(first["actions"], value!([action]));
+    assert_eq!(runs(&fake).len(), 1);
+
+    // Other clusters are another button; of the old one nothing is left on the newest run.
+    let more = Check {
+        annotations: asked.annotations.clone(),
+        ..waiting(&["c/one", "c/two"])
+    };
+    publish(&sink, &[more.clone()]).await;
+    assert_eq!(runs(&fake).len(), 2);
+    publish(&sink, &[more]).await;
+    assert_eq!(runs(&fake).len(), 2, "it is shown");
+    let done = check(PLAN, CheckState::Success, "1 to delete");
+    publish(&sink, &[done]).await;
+    let last = runs(&fake).pop().unwrap();
+    assert_eq!(
+        (&last["conclusion"], &last["actions"]),
+        (&value!("success"), &Value::Null)
+    );
+    assert_eq!(runs(&fake).len(), 3);
+}
+
+/// A sync check is a success as long as what it waits for can wait.
+#[tokio::test(start_paused = true)]
+async fn a_success_with_a_button_asks_for_it() {
+    let fake = github();
+    let sink = sink(&fake, None);
+    let state = CheckState::Success;
+    publish(
+        &sink,
+        &[Check {
+            state,
+            detail: None,
+            ..waiting(&["c/one", "c/two"])
+        }],
+    )
+    .await;
+    let run = runs(&fake).pop().unwrap();
+    assert_eq!(run["conclusion"], "action_required");
+    let description = &run["actions"][0]["description"];
+    assert_eq!(description, "Approve the deletion of 2 clusters");
+}
+
+/// Nobody could tell whose button was pressed.
+#[tokio::test(start_paused = true)]
+async fn an_app_without_a_number_offers_no_button() {
+    let fake = github();
+    let client = client(&fake, Scheme::Bearer, dialect());
+    let sink = ForgeSink::new(CheckRuns::new(repository(), "Iv1.abc"), client, None);
+    publish(&sink, &[waiting(&["c/one"])]).await;
+    let run = runs(&fake).pop().unwrap();
+    assert_eq!(run["conclusion"], "action_required");
+    assert_eq!(run["actions"], Value::Null);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_may_write_to_the_repository_may_approve() {
+    let fake = github();
+    let sink = sink(&fake, None);
+    for (permission, role, may) in [
+        ("admin", "admin", true),
+        ("write", "maintain", true),
+        ("write", "write", true),
+        ("write", "a role of ours", true),
+        ("read", "triage", false),
+        ("read", "read", false),
+        ("none", "", false),
+    ] {
+        let set = |github: &mut GitHub| {
+            github
+                .collaborators
+                .insert("octocat".to_owned(), (permission, role))
+        };
+        set(&mut fake.server.lock().unwrap());
+        let answer = sink.may_approve("octocat").await;
+        assert_eq!(answer.is_ok(), may, "{permission} {role}: {answer:?}");
+        let message = answer.err().map(|error| error.to_string());
+        assert!(message.is_none_or(|it| it.contains("octocat may not write to the repository")));
+    }
+    let stranger = sink.may_approve("stranger").await.unwrap_err();
+    assert_eq!(stranger.class(), ErrorClass::Invalid);
+    assert!(
+        stranger.to_string().contains("stranger is no collaborator"),
+        "{stranger}"
+    );
+    for odd in [
+        json(200, &value!([])),
+        json(500, &value!({})),
+        json(200, &value!({})),
+    ] {
+        fake.next([Some(Mishap::Instead(odd))]);
+        assert!(sink.may_approve("octocat").await.is_err());
+    }
+    // Checks are still written.
+    publish(&sink, &[check(PLAN, CheckState::Success, "fine")]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_approves_with_a_token() {
+    let fake = github();
+    let client = client(&fake, Scheme::Bearer, dialect());
+    let sink = ForgeSink::new(Statuses::new(repository()), client, None);
+    let error = sink.may_approve("octocat").await.unwrap_err();
+    assert!(error.to_string().contains("have no button"), "{error}");
+    assert_eq!(fake.lines(), [""; 0]);
 }
