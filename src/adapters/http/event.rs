@@ -7,6 +7,7 @@ use http::HeaderMap;
 
 use super::forge::Forge;
 use super::payload::{Attributes, Payload, PullRequestOfCloud, Repository};
+use super::press::{self, Press};
 use super::repository::Spelling;
 use super::rerun::{Head, Rerun, is_command};
 
@@ -27,6 +28,8 @@ pub(super) enum Kind {
     PullRequest,
     /// Somebody wants checks again.
     Rerun(Rerun),
+    /// Somebody pressed the button of a check.
+    Press(Press),
     /// Nothing that a fetch could find.
     Other,
 }
@@ -53,7 +56,10 @@ pub(super) fn read(
             &name(headers, &["x-forgejo-event", "x-gitea-event"]),
             &payload,
         ),
-        Forge::GitHub | Forge::Generic => github(&name(headers, &["x-github-event"]), &payload),
+        Forge::GitHub | Forge::Generic => {
+            let event = name(headers, &["x-github-event"]);
+            pressed(&event, &payload).unwrap_or_else(|| github(&event, &payload))
+        }
     };
     let repository = payload.repository().map(Repository::spellings);
     Ok(Event {
@@ -107,7 +113,13 @@ fn commented(text: Option<&str>, head: Option<Head>) -> Kind {
     head.map_or(Kind::Other, |head| Kind::Rerun(Rerun::all(head)))
 }
 
-/// The button of a check run or of a check suite.
+/// The button of a check run that GitHub alone has.
+fn pressed(event: &str, payload: &Payload) -> Option<Kind> {
+    let is_press = event == "check_run" && payload.action.as_deref() == Some("requested_action");
+    is_press.then(|| press::read(payload).map_or(Kind::Other, Kind::Press))
+}
+
+/// "Re-run" on a check run or a check suite.
 fn button(payload: &Payload) -> Kind {
     let run = payload.check_run.as_ref().or(payload.check_suite.as_ref());
     let commit = run.and_then(|run| run.head_sha.clone());
@@ -238,6 +250,28 @@ mod tests {
 
     fn kind(forge: Forge, name: (&str, &str), payload: &Json) -> Kind {
         event(forge, name, payload).kind
+    }
+
+    #[test]
+    fn github_alone_has_a_button_to_approve() {
+        let payload = json!({
+            "action": "requested_action",
+            "check_run": {"name": "capstan/prod/plan", "head_sha": "abc", "app": {"id": 1}},
+            "requested_action": {"identifier": "b"},
+            "sender": {"login": "octocat", "type": "User"},
+        });
+        let press = kind(Forge::GitHub, ("X-GitHub-Event", "check_run"), &payload);
+        assert!(matches!(&press, Kind::Press(press) if press.login == "octocat"));
+        for (forge, name) in [
+            (Forge::GitHub, ("X-GitHub-Event", "check_suite")),
+            (Forge::Gitea, ("X-Gitea-Event", "check_run")),
+            (Forge::Forgejo, ("X-Forgejo-Event", "check_run")),
+        ] {
+            assert_eq!(kind(forge, name, &payload), Kind::Other, "{name:?}");
+        }
+        let bot = json!({"action": "requested_action", "sender": {"login": "b", "type": "Bot"}});
+        let name = ("X-GitHub-Event", "check_run");
+        assert_eq!(kind(Forge::GitHub, name, &bot), Kind::Other);
     }
 
     /// Oracle rows 6 and 9.

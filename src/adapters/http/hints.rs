@@ -5,16 +5,21 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
+use super::press::Press;
 use super::rerun::Rerun;
 
 /// How many re-runs are remembered at most. Who asks for more gets the rest with the next push.
 const MOST_RERUNS: usize = 100;
+/// How many presses of buttons are remembered at most. Who pressed more has to press again.
+const MOST_PRESSES: usize = 100;
 
 /// A reason to fetch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hint {
     /// The checks that somebody wants again.
     pub reruns: BTreeSet<Rerun>,
+    /// The buttons that somebody pressed.
+    pub presses: BTreeSet<Press>,
 }
 
 /// The reasons between two fetches.
@@ -31,6 +36,16 @@ impl Hints {
         let hint = pending.get_or_insert_default();
         if hint.reruns.len() < MOST_RERUNS {
             hint.reruns.extend(rerun);
+        }
+        self.arrived.notify_one();
+    }
+
+    /// Adds a press of a button.
+    pub fn leave_press(&self, press: Press) {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let hint = pending.get_or_insert_default();
+        if hint.presses.len() < MOST_PRESSES {
+            hint.presses.insert(press);
         }
         self.arrived.notify_one();
     }
@@ -74,5 +89,28 @@ mod tests {
         }
         let hint = hints.next().now_or_never().expect("one");
         assert_eq!(hint.reruns.len(), MOST_RERUNS);
+    }
+
+    #[test]
+    fn a_thousand_presses_of_one_button_are_one() {
+        let hints = Hints::default();
+        let press = |at: usize| Press {
+            commit: at.to_string(),
+            context: "capstan/prod/plan".to_owned(),
+            app: 1,
+            button: "b".to_owned(),
+            login: "octocat".to_owned(),
+        };
+        for _ in 0..1000 {
+            hints.leave_press(press(0));
+        }
+        hints.leave(None);
+        let hint = hints.next().now_or_never().expect("one");
+        assert_eq!(hint.presses, [press(0)].into());
+        for at in 0..=MOST_PRESSES {
+            hints.leave_press(press(at));
+        }
+        let hint = hints.next().now_or_never().expect("one");
+        assert_eq!(hint.presses.len(), MOST_PRESSES);
     }
 }

@@ -11,6 +11,7 @@ mod form;
 mod hints;
 mod metrics;
 mod payload;
+mod press;
 mod repository;
 mod rerun;
 #[cfg(test)]
@@ -24,6 +25,7 @@ mod webhook;
 pub use forge::Forge;
 pub use hints::{Hint, Hints};
 pub use metrics::{Delivered, Metrics};
+pub use press::Press;
 pub use rerun::{Head, Rerun};
 pub use secrets::{SecretSource, Secrets};
 pub use server::{Error, Server, router};

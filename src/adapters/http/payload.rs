@@ -24,6 +24,11 @@ pub(super) struct Payload {
     pub(super) check_run: Option<Run>,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) check_suite: Option<Run>,
+    /// Of GitHub: a button of a check run.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) requested_action: Option<RequestedAction>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) sender: Option<Sender>,
     /// Of GitLab.
     #[serde(default, deserialize_with = "lenient")]
     pub(super) object_kind: Option<String>,
@@ -134,6 +139,20 @@ pub(super) struct Run {
     pub(super) head_sha: Option<String>,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) app: Option<App>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct RequestedAction {
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) identifier: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Sender {
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) login: Option<String>,
+    #[serde(default, deserialize_with = "lenient", rename = "type")]
+    pub(super) kind: Option<String>,
 }
 
 #[derive(Deserialize)]

@@ -138,10 +138,11 @@ impl Webhooks {
         if delivery.forge != Forge::Generic && !self.is_ours(&event) {
             return Delivered::OtherRepository;
         }
-        self.hints.leave(match event.kind {
-            Kind::Rerun(rerun) => Some(rerun),
-            _ => None,
-        });
+        match event.kind {
+            Kind::Rerun(rerun) => self.hints.leave(Some(rerun)),
+            Kind::Press(press) => self.hints.leave_press(press),
+            _ => self.hints.leave(None),
+        }
         Delivered::Accepted
     }
 
