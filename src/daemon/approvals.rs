@@ -1,11 +1,29 @@
-//! Approvals of deletions, as commit messages give them. Pure.
+//! Approvals of deletions, as commit messages give them, and people with the button of a check. Pure.
 //!
 //! In: the trailers `Capstan-Approve` of commits, and their messages. Out: the clusters that may be deleted, and the
 //! lines that look like an approval and are none.
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
 use crate::api::labels;
+
+/// Somebody approved the deletion of clusters with the button of a check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Pressed {
+    /// The commit of the check.
+    pub(super) commit: String,
+    /// The clusters, `namespace/name`.
+    pub(super) clusters: BTreeSet<String>,
+    /// Who pressed.
+    pub(super) login: String,
+    pub(super) at: Timestamp,
+    /// Whether the commit was applied already, and none since.
+    #[serde(default)]
+    pub(super) is_applied: bool,
+}
 
 /// What commits approve.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,6 +34,8 @@ pub(super) struct Approvals {
     pub(super) own: BTreeSet<String>,
     /// Lines of the candidate's own commits that look like an approval and are none.
     pub(super) unclear: Vec<String>,
+    /// Those that people gave with a button; their clusters are among the approved.
+    pub(super) pressed: Vec<Pressed>,
 }
 
 /// The clusters that these trailers approve of deleting.

@@ -77,6 +77,11 @@ impl Endpoint {
         }
     }
 
+    /// Whether webhooks tell of the buttons that people press.
+    pub(super) const fn hears_presses(&self) -> bool {
+        self.secrets.is_some()
+    }
+
     /// Answers from now on.
     pub(super) fn serve(self, url: &str, hints: Arc<Hints>, metrics: Arc<Metrics>) -> Serving {
         let webhooks = self.secrets.map(|secrets| {

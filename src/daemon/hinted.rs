@@ -36,6 +36,9 @@ impl Daemon {
         for rerun in &hint.reruns {
             self.rerun(rerun);
         }
+        for press in &hint.presses {
+            self.pressed(press);
+        }
     }
 
     /// Somebody wants checks of a commit again. They are made anew where the fleet still reports on it.

@@ -31,6 +31,9 @@ mod keys;
 mod newest;
 mod newest_record;
 mod polling;
+mod press_answer;
+mod press_record;
+mod pressed;
 mod publish;
 mod report;
 mod reruns;
@@ -64,7 +67,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::adapters::git;
-use crate::adapters::http::{Hint, Hints, Metrics};
+use crate::adapters::http::{Hint, Hints, Metrics, Press};
 use crate::adapters::kubernetes::{self, Steering, Target};
 use crate::apply::{Newest, Report};
 use crate::graph::Graph;
@@ -136,6 +139,8 @@ enum Event {
     Steered(Steering),
     /// A webhook announced something.
     Hinted(Hint),
+    /// It is known who pressed the button of a check.
+    Pressed(Box<(Press, press_answer::Answer)>),
     /// What an earlier process applied of the fleet that the sync with this number is of.
     Recalled(u64, AppliedRevision),
     /// What became of the newest commit was recorded, or could not be.
@@ -185,6 +190,9 @@ pub async fn run_with(
     let (mut daemon, mut events) = Daemon::new(config, engine, origin, view);
     if let Some(forge) = forge {
         daemon.report_to(forge);
+    }
+    if endpoint.as_ref().is_some_and(Endpoint::hears_presses) && daemon.is_on_github() {
+        daemon.source.offer_buttons();
     }
     daemon.jobs.spawn(async { Event::Poll });
     let _steering = daemon.follow_steering();
@@ -316,6 +324,7 @@ impl Daemon {
             Event::Tick => self.report_progress(),
             Event::Steered(steering) => self.steered(steering),
             Event::Hinted(hint) => self.hinted(&hint),
+            Event::Pressed(pressed) => self.answered(&pressed.0, pressed.1),
             Event::Recalled(sync, applied) => self.recalled(sync, applied),
             Event::Recorded(recorded) => self.newest_recorded(recorded.0, recorded.1),
             Event::RecordAgain => self.record_again(),

@@ -38,17 +38,26 @@ impl Daemon {
             return;
         }
         if is_change || asked && sync.has_failed(now) {
-            self.syncs += 1;
-            (sync.number, sync.stuck) = (self.syncs, None);
-            // What was reported before may have changed meanwhile. Of a suspended fleet nothing is reported.
-            if sync.suspended.is_none() {
-                sync.settled = false;
-                sync.leaving.clear();
-                let tracker = Tracker::new(&sync.prepared.graph, self.config.settle, now);
-                sync.tracker = tracker.carrying(&sync.tracker);
-            }
-            self.assign();
-            self.report_progress();
+            self.apply_again();
         }
+    }
+
+    /// Applies once more what is applied.
+    pub(super) fn apply_again(&mut self) {
+        let now = self.engine.target.clock.now();
+        let Some(sync) = self.sync.as_mut() else {
+            return;
+        };
+        self.syncs += 1;
+        (sync.number, sync.stuck) = (self.syncs, None);
+        // What was reported before may have changed meanwhile. Of a suspended fleet nothing is reported.
+        if sync.suspended.is_none() {
+            sync.settled = false;
+            sync.leaving.clear();
+            let tracker = Tracker::new(&sync.prepared.graph, self.config.settle, now);
+            sync.tracker = tracker.carrying(&sync.tracker);
+        }
+        self.assign();
+        self.report_progress();
     }
 }

@@ -192,7 +192,7 @@ impl Daemon {
             }
             tracker = tracker.carrying(&before.tracker);
         }
-        self.source.retain(RetainedRef::Begun, &revision);
+        self.source.take_up(&revision);
         self.syncs += 1;
         let sync = Sync {
             number: self.syncs,
@@ -222,7 +222,9 @@ impl Daemon {
             None if sync.is_emptied() => report::emptied(fleet, revision, None),
             None => {
                 let (shown, graph) = ((&summary, &*clusters), &sync.prepared.graph);
-                report::progress(fleet, revision, state, shown, &sync.leaving, graph)
+                let check = report::progress(fleet, revision, state, shown, &sync.leaving, graph);
+                let pressed = self.source.granted(revision);
+                report::asked(check, &sync.leaving, &pressed, self.source.has_buttons())
             }
         };
         let check = report::noted(check, &sync.prepared.notes);

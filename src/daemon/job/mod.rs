@@ -3,19 +3,22 @@
 mod before;
 mod origin;
 mod planning;
+mod presses;
 mod trust;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt as _;
 
 use super::applied::AppliedRevision;
-use super::approvals;
+use super::approvals::{self, Pressed};
 use super::failure::Failure;
+use super::press_record::PressRecord;
 use super::report::{self, Base};
 use crate::adapters::git::{Error, Ref, Refs, RetainedRef, directory};
 use crate::api::fleet::FleetPolicy;
@@ -138,6 +141,12 @@ pub(super) struct Source {
     base: Mutex<Option<Base>>,
     /// The same, and why, if it was refused for its signature.
     unverified: Mutex<Option<(String, Error)>>,
+    /// What people approved with the buttons of checks.
+    presses: PressRecord,
+    /// Whether checks have such buttons.
+    buttons: AtomicBool,
+    /// Which of those approvals counted for the revision that is applied.
+    granted: Mutex<(String, Vec<Pressed>)>,
 }
 
 /// A commit of the followed ref, judged.
@@ -252,7 +261,21 @@ impl Source {
             settle: config.settle,
             base: Mutex::default(),
             unverified: Mutex::default(),
+            presses: PressRecord::open(config.mirror.with_extension("approvals.json")),
+            buttons: AtomicBool::new(false),
+            granted: Mutex::default(),
         }
+    }
+
+    /// Somebody approved a deletion with the button of a check.
+    pub(super) fn approve(&self, press: Pressed) {
+        self.presses.add(press);
+    }
+
+    /// `revision` is going to be applied.
+    pub(super) fn take_up(&self, revision: &str) {
+        self.retain(RetainedRef::Begun, revision);
+        self.presses.takes_up(revision);
     }
 
     /// Brings what is new. The repository may have let go of what is kept: it is pinned before.
@@ -357,7 +380,8 @@ impl Source {
 
     /// The clusters that may be deleted: what the trailers `Capstan-Approve: delete <namespace>/<name>`
     /// say of the commits that lead to `revision` and not to `applied`, forced pushes or not; of
-    /// `revision` alone when nothing was applied before.
+    /// `revision` alone when nothing was applied before. A button that was pressed on the check of one of
+    /// these commits says the same.
     pub(super) fn approvals(&self, applied: &str, revision: &str) -> BTreeSet<String> {
         let (from, most) = match applied {
             "" => (None, 1),
@@ -374,7 +398,15 @@ impl Source {
             tracing::warn!(%error, "cannot read approvals");
             Vec::new()
         });
-        approvals::approved(&trailers)
+        let mut approved = approvals::approved(&trailers);
+        let pressed = self.pressed(from, revision);
+        approved.extend(pressed.iter().flat_map(|press| press.clusters.clone()));
+        *self.granted_to() = (revision.to_owned(), pressed);
+        approved
+    }
+
+    fn granted_to(&self) -> MutexGuard<'_, (String, Vec<Pressed>)> {
+        self.granted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The commit that was examined last.

@@ -172,6 +172,7 @@ impl Source {
             prune: self.prune.0,
             max_clusters: self.prune.1,
             settle: self.settle,
+            has_buttons: self.has_buttons(),
         })
     }
 
@@ -205,12 +206,21 @@ impl Source {
         let repository = self.origin.repository();
         let messages = repository.and_then(|it| it.messages(Some(base), commit, MOST_APPROVING));
         let earlier = applied.map(|applied| trailers(applied, base));
+        let mut pressed = self.pressed(Some(base), commit);
+        pressed.extend(
+            applied
+                .into_iter()
+                .flat_map(|applied| self.pressed(Some(applied), base)),
+        );
+        let by_button = pressed.iter().flat_map(|press| press.clusters.clone());
         Approvals {
             approved: own
                 .iter()
                 .cloned()
                 .chain(earlier.unwrap_or_default())
+                .chain(by_button)
                 .collect(),
+            pressed,
             unclear: approvals::unclear(&messages.unwrap_or_default(), &own),
             own,
         }
@@ -240,14 +250,14 @@ impl Source {
             View::Files => Vec::new(),
             View::All(_) => local.collect::<Result<_, _>>()?,
         };
-        ids.push(self.conditions(&local, view));
+        ids.push(self.conditions(commit, &local, view));
         trees.extend(local);
         Ok(Ok((ids.join(" "), trees)))
     }
 
     /// A digest of what a plan check is made of beside files of the repository: the settings, overlays on this
-    /// machine, what is applied, and this version of Capstan.
-    fn conditions(&self, local: &[Tree], view: &View<'_>) -> String {
+    /// machine, what is applied, what people approved with a button, and this version of Capstan.
+    fn conditions(&self, commit: &str, local: &[Tree], view: &View<'_>) -> String {
         let mut digest = Sha256::new();
         let mut add = |part: &[u8]| {
             digest.update(part.len().to_le_bytes());
@@ -272,6 +282,12 @@ impl Source {
             let Action::Apply { payload, .. } = &step.action;
             add(step.object.to_string().as_bytes());
             add(payload.hash().as_bytes());
+        }
+        if matches!(view, View::All(_)) && self.has_buttons() {
+            add(b"with buttons");
+            let pressed = self.pressed(None, commit);
+            let clusters = pressed.iter().flat_map(|press| &press.clusters);
+            clusters.for_each(|cluster| add(cluster.as_bytes()));
         }
         let digest = digest.finalize();
         digest[..8]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::asking::{button, pressed};
 use super::base::Base;
 use super::differences::{Differences, differences};
 use super::parts::{
@@ -33,6 +34,8 @@ pub(in crate::daemon) struct Merge<'a> {
     pub(in crate::daemon) max_clusters: usize,
     /// How long role assignments need to come into force.
     pub(in crate::daemon) settle: Duration,
+    /// Whether people can approve with a button of the check.
+    pub(in crate::daemon) has_buttons: bool,
 }
 
 /// The plan check of a candidate: the findings that it introduces, and what it changes against what is applied, which
@@ -78,8 +81,16 @@ fn sound(merge: &Merge<'_>, mut found: Found<'_>, differences: &Differences) -> 
         () => (CheckState::Success, None),
     };
     let title = differences.title(severity_count(&found.own, Severity::Warning));
+    let context = plan_context(merge.set.fleet());
+    let unapproved = &differences.leaving.unapproved;
+    let is_asked = merge.has_buttons && detail == Some(CheckDetail::Approval);
+    let button = match is_asked {
+        true => button(merge.revision, &context, unapproved),
+        false => None,
+    };
     let text = [
-        approve(&differences.leaving.unapproved),
+        approve(unapproved, button.is_some()),
+        pressed(&merge.approvals.pressed, &differences.leaving.clusters),
         unclear,
         found.introduced(),
         compared(merge.applied),
@@ -91,13 +102,8 @@ fn sound(merge: &Merge<'_>, mut found: Found<'_>, differences: &Differences) -> 
     Check {
         detail,
         annotations: annotations(&found.own),
-        ..check(
-            plan_context(merge.set.fleet()),
-            merge.revision,
-            state,
-            &title,
-            text.concat(),
-        )
+        button,
+        ..check(context, merge.revision, state, &title, text.concat())
     }
 }
 
@@ -118,14 +124,20 @@ fn compared(applied: Option<(&str, Option<&Plan>)>) -> String {
 }
 
 /// What to do before these clusters may be deleted; empty when there are none.
-fn approve(unapproved: &[String]) -> String {
+fn approve(unapproved: &[String], has_button: bool) -> String {
     if unapproved.is_empty() {
         return String::new();
     }
     let trailers = unapproved.iter();
     let trailers = trailers.map(|name| format!("`{}: delete {name}`", labels::APPROVE));
+    let press = match has_button {
+        true => {
+            "press the button Approve of this check, if you may write to the repository. After a squash or a rebase, the check of the merged commit asks again. Or "
+        }
+        false => "",
+    };
     format!(
-        "A deletion of a cluster needs approval. To approve, push a commit whose message ends in this line, and keep the line if you squash the commits:\n\n{}\n",
+        "A deletion of a cluster needs approval. To approve, {press}push a commit whose message ends in this line, and keep the line if you squash the commits:\n\n{}\n",
         list(trailers)
     )
 }

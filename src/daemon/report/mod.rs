@@ -1,5 +1,6 @@
 //! Checks from findings and progress. Pure.
 
+mod asking;
 mod base;
 mod candidate;
 mod changes;
@@ -14,6 +15,7 @@ mod tests;
 mod unread;
 mod waiting;
 
+pub(super) use asking::asked;
 pub(super) use base::Base;
 pub(super) use candidate::{Merge, broken_plan, conflicts, fork, plan};
 pub(super) use followed::{emptied, paused, refused, stuck, superseded, suspended, unreadable};

@@ -51,7 +51,8 @@ async fn a_check_that_somebody_wants_again_is_written_although_nothing_changed()
             app,
         };
         let reruns = [rerun].into();
-        case.daemon.hinted(&Hint { reruns });
+        let presses = [].into();
+        case.daemon.hinted(&Hint { reruns, presses });
         case.daemon.publish();
         case.daemon.checks.is_busy()
     };

@@ -7,6 +7,7 @@ mod checks;
 mod directory;
 mod hinted;
 mod newest;
+mod pressed;
 mod progress;
 mod second_owners;
 mod source;
@@ -64,8 +65,11 @@ impl Case {
         let files: Files = [("a.yaml".to_owned(), String::new())].into();
         let commit = author.push("main", None, &files, "it", Timestamp::UNIX_EPOCH);
         let url = author.dir().display().to_string();
-        let config = SyncConfig::source(&url, None, &Environment::default());
-        let mirror = Mirror::open(&dir.path().join("mirror"), &url, &[]).unwrap();
+        let config = SyncConfig {
+            mirror: dir.path().join("mirror"),
+            ..SyncConfig::source(&url, None, &Environment::default())
+        };
+        let mirror = Mirror::open(&config.mirror, &url, &[]).unwrap();
         mirror.fetch().unwrap();
         let origin = Origin::Repository(Arc::new(mirror));
         // A cluster that never answers.
@@ -157,6 +161,7 @@ impl Case {
             pull_request: None,
             older_pull_requests: Vec::new(),
             input: None,
+            button: None,
         }
     }
 }

@@ -177,7 +177,8 @@ async fn who_asks_for_a_plan_again_sees_it_wait_and_end() {
     case.daemon.examining = true;
     for _ in 0..2 {
         let reruns = [rerun.clone()].into();
-        case.daemon.hinted(&Hint { reruns });
+        let presses = [].into();
+        case.daemon.hinted(&Hint { reruns, presses });
     }
     case.come_to_rest().await;
     assert_eq!(written(&forge), [waits("a")]);

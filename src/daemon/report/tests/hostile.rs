@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::adapters::checks;
+use crate::daemon::approvals::Pressed;
 use crate::model::ObjectId;
 
 const HOSTILE: &str =
@@ -91,10 +92,22 @@ fn hostile(data: &str) -> Compiled {
     compile(&tree(&[(FILE, &text)]), &[])
 }
 
+/// Whatever a forge names.
+fn presses() -> Vec<Pressed> {
+    vec![Pressed {
+        commit: HOSTILE.to_owned(),
+        clusters: [HOSTILE.to_owned(), format!("ns/{HOSTILE}")].into(),
+        login: HOSTILE.to_owned(),
+        at: jiff::Timestamp::UNIX_EPOCH,
+        is_applied: false,
+    }]
+}
+
 fn hostile_approvals() -> Approvals {
     Approvals {
         own: [HOSTILE.to_owned()].into(),
         unclear: vec![HOSTILE.to_owned()],
+        pressed: presses(),
         ..Approvals::default()
     }
 }
@@ -108,6 +121,9 @@ fn all() -> Vec<Check> {
         &[],
     );
     assert!(broken.has_errors());
+    let other = ObjectId::new("cluster.x-k8s.io", "Cluster", "ns", HOSTILE);
+    let why = format!("deleting a cluster needs approval: {HOSTILE}");
+    let held = BTreeMap::from([(other, PruneStatus::Held(why))]);
     let failure = Failure::Panic(HOSTILE.to_owned());
     let cluster = ClusterSummary {
         id: id.clone(),
@@ -181,6 +197,7 @@ fn all() -> Vec<Check> {
         ),
         progress("f", "r", state, (&failed, &[cluster]), &leaving, &graph),
         noted(done(), &notes),
+        asked(done(), &held, &presses(), true),
     ]
 }
 

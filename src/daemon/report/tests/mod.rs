@@ -1,5 +1,6 @@
 //! What checks say of commits, word for word.
 
+mod asking;
 mod base;
 mod hostile;
 mod unread;
@@ -56,6 +57,7 @@ fn merged(
         prune: true,
         max_clusters: 0,
         settle: Duration::from_secs(120),
+        has_buttons: false,
     })
 }
 
@@ -428,7 +430,7 @@ fn a_deletion_without_approval_fails_and_says_what_to_write() {
     let approved = Approvals {
         approved: two.clone(),
         own: two.clone(),
-        unclear: Vec::new(),
+        ..Approvals::default()
     };
     let check = of(&approved);
     assert_eq!((check.state, check.detail), (CheckState::Success, None));

@@ -1,0 +1,51 @@
+//! Which approvals by button count for a revision.
+//!
+//! In: the record, and the history of the repository. Out: those that count. A press on the check of a commit counts as
+//! the trailer `Capstan-Approve` in its message would.
+
+use super::{Origin, Source};
+use crate::daemon::approvals::Pressed;
+
+impl Source {
+    /// From now on, checks that wait for an approval have a button. A directory has no history to find their commits in.
+    pub(in crate::daemon) fn offer_buttons(&self) {
+        let is_repository = self.origin.repository().is_ok();
+        self.buttons
+            .store(is_repository, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    /// Whether checks that wait for an approval have a button.
+    pub(in crate::daemon) fn has_buttons(&self) -> bool {
+        self.buttons.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// Those that count for `to` after `from` was applied, as trailers do: of the commits that lead to `to` and not to
+    /// `from`; without `from` of `to` alone. If `to` is applied already, what was pressed on its check since counts.
+    pub(super) fn pressed(&self, from: Option<&str>, to: &str) -> Vec<Pressed> {
+        let presses = self.presses.all().into_iter();
+        let counts = |press: &Pressed| match from {
+            None => press.commit == to,
+            Some(from) if from == to => press.is_applied && press.commit == to,
+            Some(from) => leads(&self.origin, press, from, to),
+        };
+        presses.filter(counts).collect()
+    }
+
+    /// The approvals by button that count for `revision`, as far as they were asked for.
+    pub(in crate::daemon) fn granted(&self, revision: &str) -> Vec<Pressed> {
+        let granted = self.granted_to().clone();
+        match granted.0 == revision {
+            true => granted.1,
+            false => Vec::new(),
+        }
+    }
+}
+
+/// Whether the commit of a press leads to `to` and not to `from`. What cannot be told approves nothing.
+fn leads(origin: &Origin, press: &Pressed, from: &str, to: &str) -> bool {
+    let Ok(repository) = origin.repository() else {
+        return false;
+    };
+    let is_in = |revision| repository.is_ancestor(&press.commit, revision);
+    is_in(to).unwrap_or(false) && !is_in(from).unwrap_or(true)
+}

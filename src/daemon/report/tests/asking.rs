@@ -1,0 +1,122 @@
+//! Buttons, and who pressed them.
+
+use super::*;
+use crate::daemon::approvals::Pressed;
+use crate::daemon::report::asking::{asked, button};
+use crate::model::Button;
+
+fn press(cluster: &str, login: &str) -> Pressed {
+    Pressed {
+        commit: "0123456789abcdef".to_owned(),
+        clusters: [cluster.to_owned()].into(),
+        login: login.to_owned(),
+        at: jiff::Timestamp::UNIX_EPOCH,
+        is_applied: false,
+    }
+}
+
+fn clusters(names: &[&str], status: &str) -> BTreeMap<ObjectId, PruneStatus> {
+    let of = |name: &&str| {
+        let id = ObjectId::new("cluster.x-k8s.io", "Cluster", "c", *name);
+        (id, PruneStatus::Held(status.to_owned()))
+    };
+    names.iter().map(of).collect()
+}
+
+const HELD: &str = "deleting a cluster needs approval: push a commit";
+
+#[test]
+fn a_plan_that_waits_for_an_approval_has_a_button_and_one_that_got_it_says_from_whom() {
+    let cluster = "---\n{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: two, namespace: c, annotations: {capstan.dev/deletion-policy: Delete}}}\n";
+    let set = ApplySet::new("f", "default");
+    let old = compiled(&(config_map("a", "x") + cluster));
+    let before = plan::against_none(&old.objects, &old.graph, &set);
+    let of = |text: &str, approvals: &Approvals| {
+        crate::daemon::report::plan(&Merge {
+            set: &set,
+            revision: "r",
+            compiled: &compiled(text),
+            applied: Some(("o", Some(&before))),
+            base: None,
+            approvals,
+            prune: true,
+            max_clusters: 0,
+            settle: Duration::ZERO,
+            has_buttons: true,
+        })
+    };
+    let check = of(&config_map("a", "x"), &Approvals::default());
+    assert_eq!(check.detail, Some(CheckDetail::Approval));
+    let expected = Button::new("r", "capstan/f/plan", ["c/two".to_owned()]);
+    assert_eq!(check.button, Some(expected));
+    let text = "A deletion of a cluster needs approval. To approve, press the button Approve of this check, if you may write to the repository. After a squash or a rebase, the check of the merged commit asks again. Or push a commit whose message ends in this line, and keep the line if you squash the commits:\n\n- `Capstan-Approve: delete c/two`\n\n";
+    assert!(check.summary.starts_with(text), "{}", check.summary);
+    let approved = Approvals {
+        approved: ["c/two".to_owned()].into(),
+        pressed: vec![press("c/two", "octo_cat_"), press("c/other", "x")],
+        ..Approvals::default()
+    };
+    let check = of(&config_map("a", "x"), &approved);
+    assert_eq!((check.state, check.detail), (CheckState::Success, None));
+    assert_eq!(check.button, None);
+    let line =
+        "- the deletion of c/two was approved by octo_cat\\_ with the button on 0123456789\n\n";
+    assert!(check.summary.starts_with(line), "{}", check.summary);
+    // What has errors is not approved.
+    let broken = of("kind: [\n", &Approvals::default());
+    assert_eq!(broken.button, None);
+}
+
+#[test]
+fn a_sync_check_asks_when_it_is_done_for_the_clusters_alone() {
+    let done = |state| {
+        parts::check(
+            "capstan/f/sync".to_owned(),
+            "r",
+            state,
+            "1/1",
+            "text".into(),
+        )
+    };
+    let mut leaving = clusters(&["two", "one"], HELD);
+    let part = ObjectId::new("cluster.x-k8s.io", "MachinePool", "c", "one-mp1");
+    leaving.insert(part, PruneStatus::Held(HELD.to_owned()));
+    let check = asked(done(CheckState::Success), &leaving, &[], true);
+    let names = ["c/one", "c/two"].map(str::to_owned);
+    assert_eq!(
+        check.button,
+        Some(Button::new("r", "capstan/f/sync", names))
+    );
+    let text = "To approve the deletion of these clusters, press the button Approve of this check. Who may write to the repository may do that:\n\n- c/one\n- c/two\n\ntext";
+    assert_eq!(check.summary, text);
+    for (state, leaving, has_buttons) in [
+        (CheckState::Success, &leaving, false),
+        (CheckState::Pending, &leaving, true),
+        (CheckState::Failure, &leaving, true),
+        (
+            CheckState::Success,
+            &clusters(&["one"], "it is needed"),
+            true,
+        ),
+        (CheckState::Success, &BTreeMap::new(), true),
+    ] {
+        let check = asked(done(state), leaving, &[press("c/three", "x")], has_buttons);
+        assert_eq!((check.button, &*check.summary), (None, "text"));
+    }
+    let check = asked(
+        done(CheckState::Success),
+        &clusters(&["one"], "x"),
+        &[press("c/one", "x")],
+        true,
+    );
+    let line = "- the deletion of c/one was approved by x with the button on 0123456789\n\ntext";
+    assert_eq!(check.summary, line);
+}
+
+#[test]
+fn nobody_approves_what_the_check_does_not_list() {
+    let names = |count: usize| (0..count).map(|at| format!("c/{at}")).collect::<Vec<_>>();
+    assert!(button("r", "c", &names(MOST_LINES)).is_some());
+    assert_eq!(button("r", "c", &names(MOST_LINES + 1)), None);
+    assert_eq!(button("r", "c", &[]), None);
+}

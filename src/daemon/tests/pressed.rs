@@ -1,0 +1,257 @@
+//! The approve button: which presses approve something, and for which revisions they count.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+use futures::FutureExt as _;
+
+use super::*;
+use crate::adapters::http::Press;
+use crate::daemon::approvals::Pressed;
+use crate::model::{Button, ErrorClass};
+
+const SYNC: &str = "capstan/config/sync";
+const PLAN: &str = "capstan/config/plan";
+
+/// The sink of the GitHub App 77 in a repository that `writer` may write to. It has written one check.
+#[derive(Default)]
+struct GitHub {
+    asked: Mutex<Vec<String>>,
+    written: Mutex<Vec<Check>>,
+}
+
+impl CheckSink for GitHub {
+    fn publish<'a>(
+        &'a self,
+        _: &'a [Check],
+        _: Timestamp,
+    ) -> BoxFuture<'a, Result<(), AdapterError>> {
+        std::future::ready(Ok(())).boxed()
+    }
+
+    fn read<'a>(
+        &'a self,
+        revisions: &'a [String],
+        context: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
+        let mut written = self.written.lock().unwrap().clone();
+        written.retain(|one| one.context == context && revisions.contains(&one.revision));
+        std::future::ready(Ok(written)).boxed()
+    }
+
+    fn app(&self) -> Option<u64> {
+        Some(77)
+    }
+
+    fn may_approve<'a>(&'a self, login: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
+        self.asked.lock().unwrap().push(login.to_owned());
+        let no = || AdapterError::new(ErrorClass::Invalid, "reader may not write");
+        let answer = (login == "writer").then_some(()).ok_or_else(no);
+        std::future::ready(answer).boxed()
+    }
+}
+
+fn asking(revision: &str, context: &str, cluster: &str) -> Check {
+    Check {
+        revision: revision.to_owned(),
+        context: context.to_owned(),
+        button: Some(Button::new(revision, context, [cluster.to_owned()])),
+        ..Case::new().check(CheckState::Success, "1/1 ready")
+    }
+}
+
+fn press(check: &Check, login: &str) -> Press {
+    Press {
+        commit: check.revision.clone(),
+        context: check.context.clone(),
+        app: 77,
+        button: check.button.as_ref().unwrap().id.clone(),
+        login: login.to_owned(),
+    }
+}
+
+/// A fleet on GitHub whose applied revision waits for the approval of `c/one`.
+async fn waiting() -> (Case, Arc<GitHub>, Check) {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    let github = Arc::new(GitHub::default());
+    case.daemon.sink = Arc::<GitHub>::clone(&github);
+    case.daemon.source.offer_buttons();
+    let check = asking(&case.commit, SYNC, "c/one");
+    case.daemon.set_check(check.clone());
+    (case, github, check)
+}
+
+impl Case {
+    /// Presses, and handles what that leads to.
+    async fn press(&mut self, press: Press) {
+        let (presses, reruns) = ([press].into(), [].into());
+        self.daemon.hinted(&Hint { reruns, presses });
+        while let Some(event) = self.daemon.jobs.join_next().now_or_never().flatten() {
+            self.daemon.handle(event.unwrap());
+        }
+        tokio::task::yield_now().await;
+        while let Some(event) = self.daemon.jobs.join_next().now_or_never().flatten() {
+            self.daemon.handle(event.unwrap());
+        }
+    }
+
+    /// What may be deleted of `revision` after `applied`.
+    fn approved(&self, applied: &str, revision: &str) -> Vec<String> {
+        let approved = self.daemon.source.approvals(applied, revision);
+        approved.into_iter().collect()
+    }
+
+    fn commit_on(&self, branch: &str, onto: Option<&str>, message: &str) -> String {
+        let author = Author::init(&self._dir.path().join("config.git")).unwrap();
+        let files: Files = [("a.yaml".to_owned(), message.to_owned())].into();
+        let time = Timestamp::UNIX_EPOCH;
+        author.push(branch, onto, &files, message, time).unwrap()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_press_of_who_may_write_approves_what_the_check_shows() {
+    let (mut case, github, check) = waiting().await;
+    let (commit, number) = (case.commit.clone(), case.daemon.syncs);
+    case.press(press(&check, "writer")).await;
+    assert_eq!(case.approved(&commit, &commit), ["c/one"]);
+    assert_eq!(case.daemon.syncs, number + 1, "it is applied once more");
+    assert_eq!(case.state(), CheckState::Pending);
+    assert_eq!(case.daemon.source.granted(&commit)[0].login, "writer");
+    // The check has no button any more.
+    case.press(press(&check, "writer")).await;
+    assert_eq!(*github.asked.lock().unwrap(), ["writer"], "two presses");
+    assert_eq!(case.daemon.syncs, number + 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn any_other_press_approves_nothing() {
+    let (mut case, github, check) = waiting().await;
+    let (commit, number) = (case.commit.clone(), case.daemon.syncs);
+    let good = press(&check, "writer");
+    let other = asking(&commit, SYNC, "c/two").button.unwrap().id;
+    let elsewhere = asking("another", SYNC, "c/one");
+    case.daemon.set_check(elsewhere.clone());
+    for wrong in [
+        Press {
+            app: 78,
+            ..good.clone()
+        },
+        Press {
+            button: other,
+            ..good.clone()
+        },
+        Press {
+            context: PLAN.to_owned(),
+            ..good.clone()
+        },
+        Press {
+            context: "capstan/other/sync".to_owned(),
+            ..good.clone()
+        },
+        press(&elsewhere, "writer"),
+    ] {
+        case.press(wrong.clone()).await;
+        assert!(case.approved(&commit, &commit).is_empty(), "{wrong:?}");
+    }
+    assert!(github.asked.lock().unwrap().is_empty(), "nobody is asked");
+    case.press(press(&check, "reader")).await;
+    assert_eq!(*github.asked.lock().unwrap(), ["reader"]);
+    assert!(case.approved(&commit, &commit).is_empty());
+    assert_eq!(case.daemon.syncs, number, "nothing is applied again");
+    // What the check shows changed while the forge was asked.
+    let button = check.button.clone().unwrap();
+    case.daemon.set_check(asking(&commit, SYNC, "c/two"));
+    let answer = press_answer::Answer::Approved(button);
+    case.daemon.answered(&good, answer);
+    assert!(case.approved(&commit, &commit).is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_button_from_before_a_restart_can_be_pressed() {
+    let (mut case, github, _) = waiting().await;
+    let head = case.commit_on("pr/1", None, "delete");
+    case.daemon.candidates = Candidates::new(&["refs/heads/pr/*".to_owned()]);
+    let refs: Refs = [("refs/heads/pr/1".to_owned(), head.clone())].into();
+    let base = case.commit.clone();
+    case.daemon.candidates.update(&refs, &base);
+    let check = asking(&head, PLAN, "c/one");
+    let unknown = press(&check, "writer");
+    case.press(unknown.clone()).await;
+    assert!(
+        github.asked.lock().unwrap().is_empty(),
+        "it wrote no such check"
+    );
+    github.written.lock().unwrap().push(check.clone());
+    case.daemon.examining = true;
+    case.press(unknown).await;
+    assert_eq!(case.approved("", &head), ["c/one"]);
+    let waits: Vec<&String> = case.daemon.candidates.announced().collect();
+    assert_eq!(waits, [&head], "it is planned again");
+}
+
+/// As a trailer in the message of the commit would.
+#[tokio::test]
+async fn a_press_counts_for_what_contains_its_commit_and_is_not_applied() {
+    let case = Case::new();
+    let first = case.commit.clone();
+    let asked = case.commit_on("main", Some(&first), "delete");
+    let next = case.commit_on("main", Some(&asked), "next");
+    let aside = case.commit_on("aside", Some(&first), "squashed");
+    case.daemon
+        .source
+        .origin
+        .repository()
+        .unwrap()
+        .fetch()
+        .unwrap();
+    let one: BTreeSet<String> = ["c/one".to_owned()].into();
+    let pressed = |commit: &str, is_applied| Pressed {
+        commit: commit.to_owned(),
+        clusters: one.clone(),
+        login: "writer".to_owned(),
+        at: Timestamp::UNIX_EPOCH,
+        is_applied,
+    };
+    case.daemon.source.approve(pressed(&asked, false));
+    case.daemon.source.approve(pressed("gone", false));
+    let missing = "1".repeat(40);
+    for (applied, revision, counts) in [
+        (&*first, &*asked, true),
+        (&first, &next, true),
+        // Another commit, as after a squash.
+        (&first, &aside, false),
+        (&asked, &aside, false),
+        // A forced push that takes it back, and one that brings it in.
+        (&next, &first, false),
+        (&aside, &next, true),
+        // It was applied.
+        (&asked, &next, false),
+        (&asked, &asked, false),
+        (&next, &asked, false),
+        // Nothing was applied, or nobody knows what.
+        ("", &asked, true),
+        ("", &next, false),
+        ("a directory", &asked, true),
+        (&missing, &next, false),
+    ] {
+        let approved = case.approved(applied, revision);
+        assert_eq!(
+            approved.contains(&"c/one".to_owned()),
+            counts,
+            "{applied} {revision}"
+        );
+    }
+    // Pressed on the check of what is applied, until another revision is.
+    case.daemon.source.approve(pressed(&asked, true));
+    assert_eq!(case.approved(&asked, &asked), ["c/one"]);
+    case.daemon.source.take_up(&asked);
+    assert_eq!(case.approved(&asked, &asked), ["c/one"]);
+    case.daemon.source.take_up(&next);
+    case.daemon.source.take_up(&asked);
+    assert!(case.approved(&asked, &asked).is_empty());
+    // After a restart.
+    let origin = case.daemon.source.origin.clone();
+    let again = Source::new(origin, &case.daemon.config);
+    assert_eq!(again.approvals(&first, &next), one);
+}
