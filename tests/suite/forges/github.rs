@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::github_world::{PLAN, SYNC, World, deliver, post};
+use super::github_world::{PLAN, SYNC, World, deliver, post, press};
 use super::served::config_map;
 use crate::patience::until;
 
@@ -168,4 +168,66 @@ fn a_deletion_asks_for_an_approval_and_a_warning_lets_a_required_check_pass() {
     let nothing = world.say(&first, "go\n\nCapstan-Approve: delete default/other\n");
     world.pull_request(3, &nothing);
     world.wait(&nothing, PLAN, "neutral");
+}
+
+#[track_caller]
+fn assert_says(run: &Value, words: &str) {
+    let summary = run["output"]["summary"].as_str().expect("text");
+    assert!(summary.contains(words), "{summary}");
+}
+
+/// A press on the check of a commit counts as a trailer in its message: a merge commit carries it, a squash does not.
+#[test]
+fn a_deletion_is_approved_with_the_button_of_its_check() {
+    let Some(world) = World::new() else { return };
+    world.github.with(|github| {
+        for (login, role) in [("reader", "read"), ("writer", "write")] {
+            github.collaborators.insert(login.to_owned(), (role, role));
+        }
+    });
+    let repository = &world.repository;
+    let (map, other) = (config_map("one"), CLUSTER.replace("name: c,", "name: d,"));
+    let files = [
+        ("one.yaml", map.as_str()),
+        ("d.yaml", &other),
+        ("c.yaml", CLUSTER),
+    ];
+    let first = repository.push_onto("main", None, &files);
+    let served = world.daemon();
+    world.wait_applied(&first);
+
+    let deleting = repository.push_onto("deleting", Some(&first), &files[..2]);
+    world.pull_request(1, &deleting);
+    let run = world.wait(&deleting, PLAN, "action_required");
+    assert_eq!(press(&served, &run, "reader"), 200);
+    served.daemon.wait("reader may not write to the repository");
+    assert_eq!(world.runs(&deleting, PLAN).len(), 1);
+    assert_eq!(press(&served, &run, "writer"), 200);
+    let passed = world.wait(&deleting, PLAN, "success");
+    assert_says(&passed, "c was approved by writer with the button on");
+    assert_eq!(world.runs(&deleting, PLAN).len(), 2, "a new run");
+    drop(served);
+
+    let merged = world.merge("merge it", &[&first, &deleting], &deleting);
+    let served = world.daemon();
+    world.wait_applied(&merged);
+    assert!(
+        served
+            .daemon
+            .said()
+            .contains("no longer in the fleet: deleted")
+    );
+
+    let second = repository.push_onto("second", Some(&merged), &files[..1]);
+    world.pull_request(2, &second);
+    let run = world.wait(&second, PLAN, "action_required");
+    assert_eq!(press(&served, &run, "writer"), 200);
+    world.wait(&second, PLAN, "success");
+    let squashed = world.merge("squash it", &[&merged], &second);
+    let run = world.wait(&squashed, SYNC, "action_required");
+    assert_says(&run, "Cluster/default/d: kept");
+    assert_eq!(press(&served, &run, "writer"), 200);
+    let done = world.wait(&squashed, SYNC, "success");
+    assert_says(&done, "Cluster/default/d: deleted");
+    assert_says(&done, "d was approved by writer with the button on");
 }

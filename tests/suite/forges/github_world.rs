@@ -98,6 +98,27 @@ impl World {
         commit
     }
 
+    /// Makes `main` a commit on top of `parents` with the files of the commit `files`.
+    pub(super) fn merge(&self, message: &str, parents: &[&str], files: &str) -> String {
+        let git = |arguments: &[&str]| self.repository.git(arguments).expect("done");
+        let who = ["-c", "user.name=one", "-c", "user.email=one@example.com"];
+        let tree = format!("{files}^{{tree}}");
+        let mut commit = [&who[..], &["commit-tree", &tree, "-m", message]].concat();
+        parents
+            .iter()
+            .for_each(|parent| commit.extend(["-p", parent]));
+        let commit = git(&commit);
+        git(&["update-ref", "refs/heads/main", &commit]);
+        commit
+    }
+
+    /// Waits until a revision was applied to its end.
+    #[track_caller]
+    pub(super) fn wait_applied(&self, revision: &str) {
+        let found = || has_ref(self.dir.path(), revision).then_some(());
+        until(found, || format!("{revision} is not applied"));
+    }
+
     /// Opens a pull request of a commit, or moves its head.
     pub(super) fn pull_request(&self, number: u32, commit: &str) {
         let name = format!("refs/pull/{number}/head");
@@ -183,6 +204,31 @@ pub(super) fn deliver(served: &Served, action: &str, run: &Value) -> u16 {
     });
     let body = event.to_string();
     post(served, &body, &signature(SECRET, &body))
+}
+
+/// Somebody presses the first button of a check run, as GitHub tells it to the webhook of the app; returns the answer.
+pub(super) fn press(served: &Served, run: &Value, login: &str) -> u16 {
+    let event = json!({
+        "action": "requested_action",
+        "check_run": run,
+        "requested_action": {"identifier": run["actions"][0]["identifier"]},
+        "repository": {"id": 1, "full_name": "o/r", "clone_url": "https://ghe.example/o/r.git"},
+        "installation": {"id": 7},
+        "sender": {"login": login, "type": "User"},
+    });
+    let body = event.to_string();
+    post(served, &body, &signature(SECRET, &body))
+}
+
+/// Whether a mirror below `dir` retains this revision as applied.
+fn has_ref(dir: &std::path::Path, revision: &str) -> bool {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut paths = entries.map(|entry| entry.path());
+    paths.any(|path| {
+        let applied = std::fs::read_to_string(path.join("refs/capstan/applied"));
+        applied.is_ok_and(|text| text.trim() == revision)
+            || path.is_dir() && has_ref(&path, revision)
+    })
 }
 
 /// A delivery with this signature.

@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
+use capstan::adapters::azure_sim::crds::foreign;
 use capstan::daemon::wall_time;
 use k8s_openapi::api::core::v1::Namespace;
-use kube::api::{Api, PostParams};
+use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, PostParams};
 use kube_sim::SimClock;
 use serde_json::json;
 
@@ -39,7 +40,7 @@ pub(super) fn config_map(name: &str) -> String {
     format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: default}}}}\n")
 }
 
-/// A cluster with the namespace of the fleet, and its address.
+/// A cluster with the namespace of the fleet and the kinds of Cluster API, and its address.
 pub(super) fn cluster() -> (tokio::runtime::Runtime, String) {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let simulator = kube_sim::Server::new(Arc::new(SimClock::new(wall_time(), 1)));
@@ -49,7 +50,19 @@ pub(super) fn cluster() -> (tokio::runtime::Runtime, String) {
         let namespace = serde_json::from_value(namespace).expect("a Namespace");
         let created = all.create(&PostParams::default(), &namespace).await;
         created.expect("it is new");
+        for definition in foreign() {
+            install(&simulator, &definition).await;
+        }
         serve(simulator).await
     });
     (runtime, address)
+}
+
+async fn install(simulator: &kube_sim::Server, definition: &serde_json::Value) {
+    let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+    let client = simulator.client("default");
+    let api: Api<DynamicObject> = Api::all_with(client, &ApiResource::from_gvk(&kind));
+    let definition = serde_json::from_value(definition.clone()).expect("a definition");
+    let created = api.create(&PostParams::default(), &definition).await;
+    created.expect("it is new");
 }
