@@ -76,7 +76,10 @@ async fn a_check_is_made_again_once_a_minute() {
     case.daemon.sink = Arc::<App>::clone(&app);
     let mut ask = || {
         let reruns = [Rerun::all(Head::Commit(commit.clone()))].into();
-        case.daemon.hinted(&Hint { reruns });
+        case.daemon.hinted(&Hint {
+            reruns,
+            ..Hint::default()
+        });
         app.0.lock().unwrap().len()
     };
     assert_eq!((ask(), ask()), (1, 1));

@@ -215,7 +215,10 @@ async fn who_asks_for_a_plan_while_one_is_made_sees_it_end() {
     look(&mut case, "base2");
     case.daemon.candidates.next().unwrap();
     let reruns = [Rerun::all(Head::Commit(head.clone()))].into();
-    case.daemon.hinted(&Hint { reruns });
+    case.daemon.hinted(&Hint {
+        reruns,
+        ..Hint::default()
+    });
     assert!(case.daemon.waiting.contains(&head));
     case.daemon.planned(planned("m", None));
     let again = case.daemon.candidates.next().unwrap();
