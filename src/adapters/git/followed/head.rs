@@ -1,6 +1,7 @@
-//! The commit that a directory has checked out, if it is a clone that git itself updates.
+//! The commit that a directory has checked out, if it is a clone that git itself updates, and whether git is done.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use git2::{Oid, Repository};
 
@@ -8,9 +9,6 @@ use crate::adapters::git::Error;
 use crate::adapters::git::history::{described, trailers, walk};
 use crate::adapters::git::objects::Objects;
 use crate::model::Tree;
-
-/// What git holds while it writes files.
-pub(super) const LOCK: &str = ".git/index.lock";
 
 /// The commit that is checked out, and the first line of its message.
 pub(super) struct Head {
@@ -40,9 +38,33 @@ impl Head {
     }
 }
 
-/// Whether git is writing the files of the clone at `root`.
-pub(super) fn is_locked(root: &Path) -> bool {
-    root.join(LOCK).exists()
+/// Why the files of the checkout at `root` do not count yet: git is writing them, or stopped before their end. `None`
+/// also where there is no repository to see.
+pub(super) fn at_work(root: &Path) -> Option<String> {
+    let (at, is_worktree) = repository(root)?;
+    let (lock, index) = (at.join("index.lock"), at.join("index"));
+    if lock.exists() {
+        let lock = lock.display();
+        return Some(format!("git is at work in it; if not, delete {lock}"));
+    }
+    // Git writes it after the files. A clone may have been made without one, a worktree of git-sync never is.
+    let is_missing = is_worktree && !index.exists();
+    is_missing.then(|| {
+        let index = index.display();
+        format!("git has not checked out all files yet: there is no {index}")
+    })
+}
+
+/// What git knows of the checkout at `root`, and whether that is a worktree: it leads there by a file, which no commit
+/// can contain.
+fn repository(root: &Path) -> Option<(PathBuf, bool)> {
+    let at = root.join(".git");
+    if at.is_dir() {
+        return Some((at, false));
+    }
+    let text = fs::read_to_string(at).ok()?;
+    let named = root.join(text.strip_prefix("gitdir: ")?.trim_end());
+    named.is_dir().then_some((named, true))
 }
 
 /// The values of the trailer `key` in the commits that lead to `to` and not to `from`, as far as the clone at `root`

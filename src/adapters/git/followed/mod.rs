@@ -7,6 +7,9 @@
 //! (`<link> -> .worktrees/<commit>`), Kubernetes `..data` inside. The link is resolved once, everything is read
 //! below its target, and read again if the link has changed meanwhile; the old target may be deleted at any
 //! moment. Where files are written one by one, what counts is what stays, or what is exactly a commit.
+//!
+//! Git-sync repairs a worktree in place, with the link leading to it, and may be stopped in the middle. So what git
+//! has not finished does not count, and a commit must have the files that were read under its ID before.
 
 mod head;
 mod noticing;
@@ -97,6 +100,7 @@ impl FollowedDirectory {
             return Ok(newest.revision);
         }
         let read = self.read()?;
+        self.refuse_incomplete(&read)?;
         let revision = read.revision.clone();
         self.store.save(&read)?;
         let mut seen = self.seen();
@@ -112,12 +116,8 @@ impl FollowedDirectory {
     /// # Errors
     /// When the revision is gone.
     pub fn tree(&self, revision: &str, part: &str) -> Result<Tree, Error> {
-        let at = self.parts.iter().position(|known| known == part);
         let snapshot = self.snapshot(revision);
-        let tree = snapshot.zip(at).and_then(|(snapshot, at)| {
-            let mut trees = snapshot.trees.into_iter();
-            trees.nth(at)
-        });
+        let tree = snapshot.and_then(|snapshot| snapshot.tree(part).cloned());
         tree.ok_or_else(|| self.unusable(format!("it has changed since revision {revision}")))
     }
 
@@ -229,7 +229,7 @@ impl FollowedDirectory {
         let mut fault = "it changes all the time".to_owned();
         for attempt in 0..ATTEMPTS {
             let place = Place::of(&self.path).map_err(|cause| self.away(&cause))?;
-            let is_locked = !place.is_exchanged() && head::is_locked(&place.root);
+            let at_work = head::at_work(&place.root);
             let read = self.below(&place);
             // What is wrong with a directory that is gone is not of interest.
             if Place::of(&self.path).ok().as_ref() != Some(&place) {
@@ -237,23 +237,47 @@ impl FollowedDirectory {
             }
             let (snapshot, is_whole) = read?;
             let content = (place, digest(&snapshot.trees));
-            if is_whole
-                || !is_locked
-                    && (last.as_ref() == Some(&content) || self.is_newest(&snapshot, &content))
-            {
+            let is_same = || last.as_ref() == Some(&content) || self.is_newest(&snapshot, &content);
+            if is_whole || at_work.is_none() && is_same() {
                 return Ok(snapshot);
             }
-            if is_locked {
-                let lock = content.0.root.join(head::LOCK);
-                fault = format!("git is at work in it; if not, delete {}", lock.display());
-            }
             let is_last = attempt + 1 == ATTEMPTS;
-            if !is_last && !content.0.is_exchanged() {
+            if !is_last && (at_work.is_some() || self.may_be_filled(&content.0)) {
                 std::thread::sleep(self.settle);
             }
-            last = Some(content).filter(|_| !is_locked);
+            last = Some(content).filter(|_| at_work.is_none());
+            fault = at_work.unwrap_or(fault);
         }
         Err(self.unusable(fault))
+    }
+
+    /// Whether somebody may be writing files there. A link is exchanged once all files are written; but git-sync
+    /// repairs a worktree while the link leads to it, and with the same name.
+    fn may_be_filled(&self, place: &Place) -> bool {
+        match &place.update {
+            Update::InPlace => true,
+            Update::Data => false,
+            Update::Commit(commit) => self.newest().is_none() || self.snapshot(commit).is_some(),
+        }
+    }
+
+    /// The files of a commit never change. Where some that it had are missing, its worktree was made again, and is not
+    /// complete: git-sync may have been stopped in the middle.
+    fn refuse_incomplete(&self, read: &Snapshot) -> Result<(), Error> {
+        let is_worktree = |place: &Place| matches!(place.update, Update::Commit(_));
+        if !read.place.as_ref().is_some_and(is_worktree) {
+            return Ok(());
+        }
+        let known = self.snapshot(&read.revision);
+        let Some(path) = known.and_then(|known| known.missing_in(read)) else {
+            return Ok(());
+        };
+        let (commit, kept) = (&read.revision, self.store.file(&read.revision));
+        Err(self.unusable(format!(
+            "the checkout of commit {commit} is not complete: {path} is missing, or not as it was read before; \
+             if nothing is missing, delete {} and restart capstan",
+            kept.display()
+        )))
     }
 
     /// Whether this is what was read before.
@@ -290,6 +314,7 @@ impl FollowedDirectory {
             ..tree
         };
         let snapshot = Snapshot {
+            parts: self.parts.clone(),
             trees: trees.into_iter().map(with_revision).collect(),
             root: names.into_iter().next().unwrap_or_default(),
             place: Some(place.clone()),

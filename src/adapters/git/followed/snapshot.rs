@@ -24,7 +24,9 @@ pub(super) struct Snapshot {
     pub(super) title: String,
     /// The path of the directory in its checkout.
     pub(super) root: String,
-    /// The files of each part.
+    /// The directories in it that were read, as the settings name them.
+    pub(super) parts: Vec<String>,
+    /// The files of each.
     pub(super) trees: Vec<Tree>,
     /// Where they were read; `None` for one of the disk.
     pub(super) place: Option<Place>,
@@ -35,10 +37,32 @@ pub(super) struct Snapshot {
 struct Saved {
     title: String,
     root: String,
-    parts: Vec<BTreeMap<String, String>>,
+    parts: Vec<String>,
+    files: Vec<BTreeMap<String, String>>,
 }
 
 impl Snapshot {
+    /// The files of a part.
+    pub(super) fn tree(&self, part: &str) -> Option<&Tree> {
+        let at = self.parts.iter().position(|known| known == part)?;
+        self.trees.get(at)
+    }
+
+    /// A file of this that `other`, of the same revision, does not have, or has with other content. Parts that only
+    /// one of them has do not count.
+    pub(super) fn missing_in(&self, other: &Self) -> Option<String> {
+        if self.root != other.root {
+            return None;
+        }
+        let lost = |(part, tree): (&String, &Tree)| {
+            let there = other.tree(part)?;
+            let mut files = tree.files.iter();
+            let lost = files.find(|(path, text)| there.files.get(*path) != Some(text));
+            lost.map(|(path, _)| path.to_string())
+        };
+        self.parts.iter().zip(&self.trees).find_map(lost)
+    }
+
     /// What is written; `None` if some file has no text: such a revision is never good.
     fn saved(&self) -> Option<Saved> {
         let text = |(path, bytes): (&Arc<str>, &Arc<[u8]>)| {
@@ -52,7 +76,8 @@ impl Snapshot {
         Some(Saved {
             title: self.title.clone(),
             root: self.root.clone(),
-            parts: self.trees.iter().map(part).collect::<Option<_>>()?,
+            parts: self.parts.clone(),
+            files: self.trees.iter().map(part).collect::<Option<_>>()?,
         })
     }
 }
@@ -69,7 +94,8 @@ impl Saved {
             revision: revision.to_owned(),
             title: self.title,
             root: self.root,
-            trees: self.parts.into_iter().map(tree).collect(),
+            parts: self.parts,
+            trees: self.files.into_iter().map(tree).collect(),
             place: None,
         }
     }
@@ -110,7 +136,8 @@ impl Store {
         }
     }
 
-    fn file(&self, revision: &str) -> PathBuf {
+    /// The file that a revision is kept in.
+    pub(super) fn file(&self, revision: &str) -> PathBuf {
         self.directory.join(format!("{revision}.json"))
     }
 

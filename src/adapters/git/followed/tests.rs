@@ -99,6 +99,8 @@ fn an_exchange_while_it_is_read_gives_one_commit_and_the_last_wins() {
     let volume = Volume::new();
     volume.publish(0);
     let followed = volume.followed(&volume.link(), &["fleet"]);
+    // The first look takes its time.
+    followed.look().unwrap();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| {
@@ -128,6 +130,97 @@ fn an_exchange_while_it_is_read_gives_one_commit_and_the_last_wins() {
         let last = writer.join().unwrap().unwrap();
         assert_eq!(followed.look().unwrap(), commit(last));
     });
+}
+
+/// Git-sync was stopped while it made a worktree again (`reset --hard`), which it cannot finish without its server.
+#[test]
+fn half_a_worktree_is_not_the_commit_that_it_is_named_after() {
+    let volume = Volume::new();
+    let first = volume.publish(1);
+    let mut followed = volume.followed(&volume.link(), &["fleet"]);
+    followed.look().unwrap();
+    let worktree = volume.path("git/.worktrees").join(&first);
+    for (file, text) in [("3.yaml", None), ("4.yaml", Some("te"))] {
+        // A new process, or one that saw the worktree disappear.
+        for restarts in [true, false] {
+            fs::rename(&worktree, volume.path("away")).unwrap();
+            followed.look().unwrap_err();
+            volume.write(&first, "text: 1");
+            match text {
+                Some(text) => fs::write(worktree.join("fleet").join(file), text).unwrap(),
+                None => fs::remove_file(worktree.join("fleet").join(file)).unwrap(),
+            }
+            if restarts {
+                drop(followed);
+                followed = volume.followed(&volume.link(), &["fleet"]);
+            }
+            let message = fault(&followed);
+            let expected = format!("checkout of commit {first} is not complete: fleet/{file} is");
+            assert!(message.contains(&expected), "{message}");
+            assert!(
+                message.contains(&format!("store/{first}.json")),
+                "{message}"
+            );
+            volume.write(&first, "text: 1");
+            assert_eq!(followed.look().unwrap(), first, "it is whole again");
+            fs::remove_dir_all(volume.path("away")).unwrap();
+        }
+    }
+    drop(followed);
+    fs::write(worktree.join("fleet/4.yaml"), "wanted").unwrap();
+    fs::remove_file(volume.path("store").join(format!("{first}.json"))).unwrap();
+    let followed = volume.followed(&volume.link(), &["fleet"]);
+    followed.look().unwrap();
+    let tree = followed.tree(&first, "fleet").unwrap();
+    assert_eq!(&*tree.files["fleet/4.yaml"], b"wanted");
+}
+
+#[test]
+fn a_worktree_that_is_filled_at_the_first_look_is_read_once_it_stays() {
+    let volume = Volume::new();
+    let first = volume.publish(1);
+    let fleet = volume.path("git/.worktrees").join(&first).join("fleet");
+    fs::remove_dir_all(&fleet).unwrap();
+    fs::create_dir(&fleet).unwrap();
+    fs::write(fleet.join("0.yaml"), "a: 1").unwrap();
+    let followed = volume.followed(&volume.link(), &["fleet"]);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for file in 1..8 {
+                std::thread::sleep(Duration::from_millis(20));
+                fs::write(fleet.join(format!("{file}.yaml")), "a: 1").unwrap();
+            }
+        });
+        followed.look().unwrap();
+    });
+    assert_eq!(followed.tree(&first, "fleet").unwrap().files.len(), 8);
+}
+
+/// `git worktree add --no-checkout` and `git reset --hard` of git 2.43: the index is written last.
+#[test]
+fn a_worktree_that_git_has_not_finished_is_no_revision() {
+    let volume = Volume::new();
+    let first = volume.publish(1);
+    let known = volume.path("git/.git/worktrees").join(&first);
+    fs::create_dir_all(&known).unwrap();
+    let worktree = volume.path("git/.worktrees").join(&first);
+    let text = format!("gitdir: ../../.git/worktrees/{first}\n");
+    fs::write(worktree.join(".git"), text).unwrap();
+    let followed = volume.followed(&volume.link(), &["fleet"]);
+    let message = fault(&followed);
+    assert!(
+        message.contains("git has not checked out all files yet"),
+        "{message}"
+    );
+    fs::write(known.join("index"), "").unwrap();
+    fs::write(known.join("index.lock"), "").unwrap();
+    let message = fault(&followed);
+    assert!(
+        message.contains("git is at work in it; if not, delete "),
+        "{message}"
+    );
+    fs::remove_file(known.join("index.lock")).unwrap();
+    assert_eq!(followed.look().unwrap(), first);
 }
 
 /// Oracle row 46 of the forges' fact page.
