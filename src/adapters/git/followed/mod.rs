@@ -17,6 +17,7 @@ mod place;
 mod snapshot;
 #[cfg(test)]
 mod tests;
+mod way;
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -326,12 +327,7 @@ impl FollowedDirectory {
 
     fn part(&self, place: &Place, part: &str) -> Result<PathBuf, Error> {
         let found = place.part(part);
-        let found = found.map_err(|cause| self.unusable(format!("{part}: {cause}")))?;
-        let (top, is_top) = (place.root.display(), part.is_empty());
-        found.ok_or_else(|| match is_top {
-            true => self.unusable(format!("it leads out of {top}")),
-            false => self.unusable(format!("{part} is not a directory in {top}")),
-        })
+        found.map_err(|cause| self.unusable(format!("{part}: {cause}")))
     }
 
     /// A directory without files is one that is not filled yet, or was deleted.

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 use notify::{Config, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use super::place::{Place, Update, links};
+use super::place::{Place, Update};
+use super::way::is_link;
 
 /// A directory that is watched, with what makes it the same: its path, its inode, and whether all below it is.
 type Watched = (PathBuf, (u64, u64), bool);
@@ -89,22 +90,26 @@ impl Noticing {
 /// The directories to watch. One that must be watched with all below it is named once.
 fn wanted(path: &Path, parts: &[String]) -> BTreeSet<Watched> {
     let mut whole: BTreeSet<PathBuf> = BTreeSet::new();
-    let mut alone: BTreeSet<PathBuf> = links(path)
-        .filter_map(Path::parent)
-        .map(Path::to_owned)
-        .collect();
+    let mut alone: BTreeSet<PathBuf> = BTreeSet::new();
+    let around = |link: &PathBuf| link.parent().map(Path::to_owned);
     match Place::of(path) {
-        Ok(place) => match place.update {
-            Update::Commit(_) => {}
-            Update::Data => drop(alone.insert(path.to_owned())),
-            Update::InPlace => {
-                alone.extend(place.at.parent().map(Path::to_owned));
-                alone.insert(place.root.join(".git"));
-                let parts = parts.iter().map(|part| place.part(part));
-                whole.extend(parts.filter_map(Result::ok).flatten());
+        Ok(place) => {
+            alone.extend(place.links.iter().filter_map(around));
+            match place.update {
+                Update::Commit(_) => {}
+                Update::Data => drop(alone.insert(path.to_owned())),
+                Update::InPlace => {
+                    alone.extend(place.at.parent().map(Path::to_owned));
+                    alone.insert(place.root.join(".git"));
+                    whole.extend(parts.iter().filter_map(|part| place.part(part).ok()));
+                }
             }
-        },
-        Err(_) => alone.extend(nearest(path).map(Path::to_owned)),
+        }
+        Err(_) => {
+            let links = path.ancestors().filter(|path| is_link(path));
+            alone.extend(links.filter_map(Path::parent).map(Path::to_owned));
+            alone.extend(nearest(path).map(Path::to_owned));
+        }
     }
     let all = alone.into_iter().map(|path| (path, false));
     let all = all.filter(|(path, _)| !whole.iter().any(|whole| path.starts_with(whole)));

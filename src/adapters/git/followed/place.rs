@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::adapters::git::directory::enclosing_repository;
+use super::way::{Checkout, Way, commit, is_link};
 
 /// The link that Kubernetes exchanges in a mounted ConfigMap.
 const DATA: &str = "..data";
@@ -32,6 +32,8 @@ pub(super) struct Place {
     /// The directory itself, inside of that.
     pub(super) at: PathBuf,
     pub(super) update: Update,
+    /// The links on the way.
+    pub(super) links: Vec<PathBuf>,
     /// A directory that was deleted and made again is another one.
     inodes: [(u64, u64); 2],
 }
@@ -39,21 +41,25 @@ pub(super) struct Place {
 impl Place {
     /// What `path` leads to.
     pub(super) fn of(path: &Path) -> io::Result<Self> {
-        let data = path.join(DATA);
-        let at = match is_link(&data) {
-            true => fs::canonicalize(&data)?,
-            false => fs::canonicalize(path)?,
+        let way = Way::of(path)?;
+        let data = way.at.join(DATA);
+        // A commit may contain a link of that name.
+        let is_mount = way.checkout.is_none() && is_link(&data);
+        let at = match is_mount {
+            true => inner(&way.at, &data)?,
+            false => way.at,
         };
         if !fs::metadata(&at)?.is_dir() {
             return Err(io::Error::from(io::ErrorKind::NotADirectory));
         }
-        let (root, update) = match worktree(path, &at) {
-            _ if is_link(&data) => (at.clone(), Update::Data),
-            Some((root, commit)) => (root, Update::Commit(commit)),
-            None => {
-                let root = enclosing_repository(&at).unwrap_or(&at).to_owned();
-                (root, Update::InPlace)
-            }
+        let (root, update) = match way.checkout {
+            Some(Checkout {
+                root,
+                commit: Some(commit),
+            }) => (root, Update::Commit(commit)),
+            Some(checkout) => (checkout.root, Update::InPlace),
+            None if is_mount => (at.clone(), Update::Data),
+            None => (at.clone(), Update::InPlace),
         };
         let inode = |path: &Path| fs::metadata(path).map(|found| (found.dev(), found.ino()));
         Ok(Self {
@@ -61,6 +67,7 @@ impl Place {
             root,
             at,
             update,
+            links: way.links,
         })
     }
 
@@ -69,39 +76,29 @@ impl Place {
         self.update != Update::InPlace
     }
 
-    /// Where `part` of it is, if that is a directory in the same checkout.
-    pub(super) fn part(&self, part: &str) -> io::Result<Option<PathBuf>> {
+    /// Where `part` of it is, a directory in the same checkout.
+    pub(super) fn part(&self, part: &str) -> io::Result<PathBuf> {
         let real = fs::canonicalize(self.at.join(part))?;
-        Ok(Some(real).filter(|real| real.starts_with(&self.root) && real.is_dir()))
+        match real.starts_with(&self.root) {
+            true if real.is_dir() => Ok(real),
+            true => Err(io::Error::from(io::ErrorKind::NotADirectory)),
+            false => Err(leaving(&real, &self.root)),
+        }
     }
 }
 
-/// The worktree around `at` that a link on the way of `path` leads to, and the commit that it is named after.
-fn worktree(path: &Path, at: &Path) -> Option<(PathBuf, String)> {
-    let targets: Vec<PathBuf> = links(path)
-        .filter_map(|link| fs::canonicalize(link).ok())
-        .collect();
-    let mut above = at.ancestors();
-    let root =
-        above.find(|above| commit(above).is_some() && targets.iter().any(|to| to == above))?;
-    Some((root.to_owned(), commit(root)?))
+/// Where a link in `directory` leads: to a directory beside it, as Kubernetes makes it.
+fn inner(directory: &Path, link: &Path) -> io::Result<PathBuf> {
+    let at = fs::canonicalize(link)?;
+    match at.parent() == Some(directory) {
+        true => Ok(at),
+        false => Err(leaving(&at, directory)),
+    }
 }
 
-/// The links on the way of `path`, the last first.
-pub(super) fn links(path: &Path) -> impl Iterator<Item = &Path> {
-    path.ancestors().filter(|path| is_link(path))
-}
-
-fn is_link(path: &Path) -> bool {
-    path.symlink_metadata()
-        .is_ok_and(|found| found.is_symlink())
-}
-
-/// The commit that a directory is named after, as the worktrees of git-sync are.
-fn commit(path: &Path) -> Option<String> {
-    let name = path.file_name()?.to_str()?;
-    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-    (matches!(name.len(), 40 | 64) && name.bytes().all(is_digit)).then(|| name.to_owned())
+fn leaving(at: &Path, root: &Path) -> io::Error {
+    let (at, root) = (at.display(), root.display());
+    io::Error::other(format!("it leads to {at}, out of {root}"))
 }
 
 /// The link to a worktree that git-sync keeps in `directory`, if that is its root.

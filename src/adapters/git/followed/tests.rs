@@ -302,6 +302,70 @@ fn the_fleet_may_be_below_the_link_and_overlays_beside_it() {
     }
 }
 
+/// Who may push to a checkout decides on what is in it, and on nothing else of the machine.
+#[test]
+fn a_commit_cannot_lead_out_of_its_checkout() {
+    let volume = Volume::new();
+    let first = volume.publish(1);
+    let worktree = volume.path("git/.worktrees").join(&first);
+    let other = volume.path("other");
+    fs::create_dir_all(other.join("..data/fleet")).unwrap();
+    fs::write(other.join("secret.yaml"), "secret").unwrap();
+    let clone = volume.path("clone");
+    git2::Repository::init(&clone).unwrap();
+    symlink(&other, clone.join("link")).unwrap();
+    symlink(&other, worktree.join("link")).unwrap();
+    // Git-sync has its repository beside the worktrees.
+    git2::Repository::init(volume.path("git")).unwrap();
+    symlink(volume.path("git/.git"), worktree.join("repository")).unwrap();
+    for link in [
+        clone.join("link"),
+        volume.link().join("link"),
+        volume.link().join("repository"),
+    ] {
+        let to = fs::canonicalize(&link).unwrap();
+        let followed = volume.followed(&link, &[""]);
+        let (message, name) = (fault(&followed), link.file_name().unwrap().display());
+        let expected = format!("/{name} leads to {}, out of the checkout ", to.display());
+        assert!(message.contains(&expected), "{message}");
+    }
+    // Nor by a link that looks as if Kubernetes had made it.
+    fs::create_dir(worktree.join("mount")).unwrap();
+    fs::write(worktree.join("mount/a.yaml"), "a: 1").unwrap();
+    symlink(&other, worktree.join("mount/..data")).unwrap();
+    let followed = volume.followed(&volume.link().join("mount"), &[""]);
+    assert_eq!(followed.look().unwrap(), first);
+    assert_eq!(paths(&followed.tree(&first, "").unwrap()), ["mount/a.yaml"]);
+    drop(followed);
+    fs::create_dir(volume.path("plain")).unwrap();
+    symlink(&other, volume.path("plain/..data")).unwrap();
+    let followed = volume.followed(&volume.path("plain"), &[""]);
+    let message = fault(&followed);
+    assert!(message.contains("/other, out of /"), "{message}");
+    drop(followed);
+    // Nor does a directory of a clone become a commit by its name.
+    let forged = clone.join(commit(7));
+    fs::create_dir(&forged).unwrap();
+    fs::write(forged.join("a.yaml"), "a: 1").unwrap();
+    symlink(commit(7), clone.join("forged")).unwrap();
+    let followed = volume.followed(&clone.join("forged"), &[""]);
+    let revision = followed.look().unwrap();
+    assert!(revision.starts_with("files-"), "{revision}");
+}
+
+#[test]
+fn links_of_the_machine_may_lead_to_the_link_of_git_sync() {
+    let volume = Volume::new();
+    volume.publish(1);
+    symlink(volume.link().join("fleet"), volume.path("mine")).unwrap();
+    let followed = volume.followed(&volume.path("mine"), &["", "../fleet"]);
+    assert_eq!(followed.look().unwrap(), commit(1));
+    assert_eq!(followed.root(&commit(1)).as_deref(), Some("fleet"));
+    let count = watched(&followed);
+    notices(&count, &followed, || drop(volume.publish(2)));
+    assert_eq!(followed.look().unwrap(), commit(2));
+}
+
 #[test]
 fn a_part_must_be_inside_and_files_may_not_lead_out() {
     let volume = Volume::new();
