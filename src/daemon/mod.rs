@@ -279,7 +279,10 @@ impl Daemon {
             set: ApplySet::new(config.fleet.as_str(), config.namespace.as_str()),
             candidates: Candidates::new(&config.candidates),
             newest: NewestRecord::default(),
-            polling: Polling::new(config.interval),
+            polling: match config.directory {
+                Some(_) => Polling::of_directory(config.interval),
+                None => Polling::new(config.interval),
+            },
             hints: Arc::default(),
             reruns: Reruns::default(),
             metrics: Arc::default(),

@@ -17,6 +17,8 @@ pub(super) struct Polling {
     interval: Duration,
     /// How often the repository did not answer, in a row.
     failures: u32,
+    /// Webhooks are not heard of what happens to it.
+    unannounced: bool,
     /// Webhooks announce what happens.
     announced: bool,
     /// A webhook announced something that no look has found yet.
@@ -29,13 +31,25 @@ impl Polling {
         Self {
             interval,
             failures: 0,
+            unannounced: false,
             announced: false,
             hinted: false,
         }
     }
 
+    /// The same for a directory: a webhook announces a push, and not when the directory has it.
+    pub(super) const fn of_directory(interval: Duration) -> Self {
+        Self {
+            unannounced: true,
+            ..Self::new(interval)
+        }
+    }
+
     /// A webhook announced something; `true` if webhooks were not believed before.
     pub(super) const fn hint(&mut self) -> bool {
+        if self.unannounced {
+            return false;
+        }
         self.hinted = true;
         !std::mem::replace(&mut self.announced, true)
     }
@@ -84,6 +98,15 @@ mod tests {
             assert!(polling.hint() && !polling.hint());
             assert_eq!(polling.wait().as_secs(), expected);
         }
+    }
+
+    #[test]
+    fn a_directory_is_looked_at_as_often_with_webhooks() {
+        let mut polling = Polling::of_directory(Duration::from_secs(30));
+        assert!(!polling.hint());
+        assert_eq!(polling.wait().as_secs(), 30);
+        assert!(!polling.looked(true));
+        assert!(!polling.looked(true), "nobody expects a webhook");
     }
 
     #[test]
