@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Daemon;
-use super::status_file::OfCommits;
+use super::status_file::FileAndForge;
 use crate::model::CheckSink;
 
 /// How long after one change the next is heard: all that come in between are one.
@@ -16,11 +16,11 @@ const PAUSE: Duration = Duration::from_millis(500);
 const UNWATCHED: Duration = Duration::from_secs(5);
 
 impl Daemon {
-    /// Checks go to this forge; those of a directory only where its revision is a commit.
+    /// Checks go to this forge; those of a directory to its file, too.
     pub(super) fn report_to(&mut self, forge: Arc<dyn CheckSink>) {
         let file = Arc::clone(&self.sink);
         self.sink = match self.source.origin.directory() {
-            Some(_) => Arc::new(OfCommits { forge, file }),
+            Some(_) => Arc::new(FileAndForge { forge, file }),
             None => forge,
         };
     }
@@ -47,8 +47,13 @@ impl Daemon {
         let directory = self.source.origin.directory()?;
         let (changed, look_now) = (Arc::new(Notify::new()), Arc::clone(&self.look_now));
         let notice = Arc::clone(&changed);
-        directory.watch(move || notice.notify_one());
-        let task = tokio::spawn(pass_on(changed, look_now));
+        let directory = Arc::clone(directory);
+        let task = tokio::spawn(async move {
+            // It reads all that is to be watched.
+            let watching = move || directory.watch(move || notice.notify_one());
+            drop(tokio::task::spawn_blocking(watching).await);
+            pass_on(changed, look_now).await;
+        });
         Some(AbortOnDropHandle::new(task))
     }
 }

@@ -13,7 +13,8 @@ use futures::future::BoxFuture;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{AdapterError, Check, CheckSink, ErrorClass};
+use super::failure::Failure;
+use crate::model::{AdapterError, Check, CheckSink, CheckState, ErrorClass};
 
 /// How many checks are kept.
 const MOST: usize = 100;
@@ -21,6 +22,7 @@ const API_VERSION: &str = "capstan.dev/v1alpha1";
 const KIND: &str = "CheckList";
 
 /// The checks in one file.
+#[derive(Clone)]
 pub(super) struct StatusFile {
     path: PathBuf,
 }
@@ -80,14 +82,27 @@ impl StatusFile {
     }
 }
 
+impl StatusFile {
+    /// Runs `work` on a thread of its own: the disk may take its time.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> io::Result<T> + Send + 'static,
+    ) -> Result<T, AdapterError> {
+        let file = self.clone();
+        let work = move || work(&file).map_err(|cause| file.error(&cause));
+        let done = tokio::task::spawn_blocking(work).await;
+        done.unwrap_or_else(|error| Err(Failure::ended(error).into()))
+    }
+}
+
 impl CheckSink for StatusFile {
     fn publish<'a>(
         &'a self,
         checks: &'a [Check],
         _: Timestamp,
     ) -> BoxFuture<'a, Result<(), AdapterError>> {
-        let written = self.write(checks).map_err(|cause| self.error(&cause));
-        std::future::ready(written).boxed()
+        let checks = checks.to_vec();
+        self.blocking(move |file| file.write(&checks)).boxed()
     }
 
     fn read<'a>(
@@ -95,19 +110,32 @@ impl CheckSink for StatusFile {
         revisions: &'a [String],
         context: &'a str,
     ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
-        let checks = self.checks().map_err(|cause| self.error(&cause));
-        let wanted = checks.map(|mut checks| {
-            checks.retain(|check| check.context == context && revisions.contains(&check.revision));
+        let is_wanted =
+            move |check: &Check| check.context == context && revisions.contains(&check.revision);
+        async move {
+            let mut checks = self.blocking(Self::checks).await?;
+            checks.retain(is_wanted);
+            Ok(checks)
+        }
+        .boxed()
+    }
+
+    fn unfinished<'a>(&'a self, context: &'a str) -> BoxFuture<'a, Vec<Check>> {
+        let is_left =
+            move |check: &Check| check.context == context && check.state == CheckState::Pending;
+        async move {
+            let mut checks = self.blocking(Self::checks).await.unwrap_or_default();
+            checks.retain(is_left);
             checks
-        });
-        std::future::ready(wanted).boxed()
+        }
+        .boxed()
     }
 }
 
-/// A forge for the revisions that are commits, a file for the others.
-pub(super) struct OfCommits {
-    pub(super) forge: Arc<dyn CheckSink>,
+/// A file for all checks, and a forge besides for those of commits: whether it has a commit, only it knows.
+pub(super) struct FileAndForge {
     pub(super) file: Arc<dyn CheckSink>,
+    pub(super) forge: Arc<dyn CheckSink>,
 }
 
 /// Whether a revision is the ID of a commit.
@@ -115,39 +143,46 @@ fn is_commit(revision: &str) -> bool {
     matches!(revision.len(), 40 | 64) && revision.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-impl CheckSink for OfCommits {
+impl CheckSink for FileAndForge {
+    /// One that fails does not keep the other from its checks.
     fn publish<'a>(
         &'a self,
         checks: &'a [Check],
         now: Timestamp,
     ) -> BoxFuture<'a, Result<(), AdapterError>> {
-        let is_of_commit = |check: &Check| is_commit(&check.revision);
-        let (commits, others): (Vec<Check>, Vec<Check>) =
-            checks.iter().cloned().partition(is_of_commit);
+        let commits = checks.iter().filter(|check| is_commit(&check.revision));
+        let commits: Vec<Check> = commits.cloned().collect();
         async move {
-            if !others.is_empty() {
-                self.file.publish(&others, now).await?;
-            }
+            let noted = self.file.publish(checks, now).await;
             if !commits.is_empty() {
                 self.forge.publish(&commits, now).await?;
             }
-            Ok(())
+            noted
         }
         .boxed()
     }
 
+    /// What either has: one of them may not have got the newest.
     fn read<'a>(
         &'a self,
         revisions: &'a [String],
         context: &'a str,
     ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
-        let is_of_commit = |revision: &String| is_commit(revision);
-        let (commits, others): (Vec<String>, Vec<String>) =
-            revisions.iter().cloned().partition(is_of_commit);
+        let commits = revisions.iter().filter(|revision| is_commit(revision));
+        let commits: Vec<String> = commits.cloned().collect();
         async move {
-            let mut checks = self.file.read(&others, context).await?;
-            checks.extend(self.forge.read(&commits, context).await?);
+            let mut checks = self.forge.read(&commits, context).await?;
+            checks.extend(self.file.read(revisions, context).await?);
             Ok(checks)
+        }
+        .boxed()
+    }
+
+    fn unfinished<'a>(&'a self, context: &'a str) -> BoxFuture<'a, Vec<Check>> {
+        async move {
+            let mut checks = self.forge.unfinished(context).await;
+            checks.extend(self.file.unfinished(context).await);
+            checks
         }
         .boxed()
     }
@@ -193,32 +228,30 @@ mod tests {
         }
     }
 
-    fn publish(sink: &dyn CheckSink, checks: &[Check]) -> Result<(), AdapterError> {
-        let published = sink.publish(checks, Timestamp::UNIX_EPOCH);
-        published.now_or_never().unwrap()
+    async fn publish(sink: &dyn CheckSink, checks: &[Check]) -> Result<(), AdapterError> {
+        sink.publish(checks, Timestamp::UNIX_EPOCH).await
     }
 
-    #[test]
-    fn the_newest_checks_are_kept_each_once() {
+    #[tokio::test]
+    async fn the_newest_checks_are_kept_each_once() {
         let dir = tempfile::tempdir().unwrap();
         let file = StatusFile::new(dir.path().join("cache/a.status.json"));
         for number in 0..MOST + 5 {
-            publish(&file, &[check(&number.to_string(), CheckState::Pending)]).unwrap();
+            let pending = check(&number.to_string(), CheckState::Pending);
+            publish(&file, &[pending]).await.unwrap();
         }
         let done = check("50", CheckState::Success);
-        publish(&file, std::slice::from_ref(&done)).unwrap();
+        publish(&file, std::slice::from_ref(&done)).await.unwrap();
         let checks = file.checks().unwrap();
         assert_eq!((checks.len(), checks[0].revision.as_str()), (MOST, "5"));
         assert_eq!(checks.last(), Some(&done));
-        let read = |context| {
-            let revisions = ["50".to_owned(), "0".to_owned()];
-            file.read(&revisions, context)
-                .now_or_never()
-                .unwrap()
-                .unwrap()
-        };
-        assert_eq!(read("capstan/a/sync"), [done]);
-        assert_eq!(read("capstan/b/sync"), []);
+        let revisions = ["50".to_owned(), "0".to_owned()];
+        let read = async |context| file.read(&revisions, context).await.unwrap();
+        assert_eq!(read("capstan/a/sync").await, [done]);
+        assert_eq!(read("capstan/b/sync").await, []);
+        let left = file.unfinished("capstan/a/sync").await;
+        assert_eq!(left.len(), MOST - 1, "one is done");
+        assert_eq!(file.unfinished("capstan/b/sync").await, []);
         let text: serde_json::Value =
             serde_json::from_slice(&fs::read(&file.path).unwrap()).unwrap();
         assert_eq!(
@@ -226,35 +259,78 @@ mod tests {
             (&API_VERSION.into(), &KIND.into())
         );
         fs::write(&file.path, "garbage").unwrap();
-        publish(&file, &[check("1", CheckState::Success)]).unwrap();
+        let one = check("1", CheckState::Success);
+        publish(&file, &[one]).await.unwrap();
         assert_eq!(file.checks().unwrap().len(), 1);
     }
 
-    #[test]
-    fn a_file_that_cannot_be_written_is_named() {
+    #[tokio::test]
+    async fn a_file_that_cannot_be_written_is_named() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("file"), "").unwrap();
         let file = StatusFile::new(dir.path().join("file/a.json"));
-        let error = publish(&file, &[check("1", CheckState::Success)]).unwrap_err();
+        let one = check("1", CheckState::Success);
+        let error = publish(&file, &[one]).await.unwrap_err();
         assert!(error.to_string().contains("file/a.json: "), "{error}");
     }
 
-    #[test]
-    fn a_forge_gets_the_checks_of_commits_alone() {
-        let dir = tempfile::tempdir().unwrap();
-        let [forge, file] =
-            ["forge", "file"].map(|name| Arc::new(StatusFile::new(dir.path().join(name))));
-        let both = OfCommits {
+    /// Both sinks, in files with these paths.
+    fn both(forge: PathBuf, file: PathBuf) -> (FileAndForge, [Arc<StatusFile>; 2]) {
+        let [forge, file] = [forge, file].map(|path| Arc::new(StatusFile::new(path)));
+        let both = FileAndForge {
             forge: Arc::clone(&forge) as _,
             file: Arc::clone(&file) as _,
         };
-        let checks = ["a".repeat(40), "files-0123456789abcdef".to_owned()];
-        let checks = checks.map(|revision| check(&revision, CheckState::Success));
-        publish(&both, &checks).unwrap();
+        (both, [forge, file])
+    }
+
+    fn of_commit_and_files(state: CheckState) -> [Check; 2] {
+        let revisions = ["a".repeat(40), "files-0123456789abcdef".to_owned()];
+        revisions.map(|revision| check(&revision, state))
+    }
+
+    #[tokio::test]
+    async fn a_forge_gets_the_checks_of_commits_and_the_file_all() {
+        let dir = tempfile::tempdir().unwrap();
+        let (both, [forge, file]) = both(dir.path().join("forge"), dir.path().join("file"));
+        let checks = of_commit_and_files(CheckState::Success);
+        publish(&both, &checks).await.unwrap();
         assert_eq!(forge.checks().unwrap(), checks[..1]);
-        assert_eq!(file.checks().unwrap(), checks[1..]);
+        assert_eq!(file.checks().unwrap(), checks);
+    }
+
+    #[tokio::test]
+    async fn what_either_of_both_left_pending_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let (both, [forge, file]) = both(dir.path().join("forge"), dir.path().join("file"));
+        let checks = of_commit_and_files(CheckState::Pending);
+        publish(&both, &checks).await.unwrap();
+        let context = "capstan/a/sync";
         let revisions = checks.each_ref().map(|check| check.revision.clone());
-        let read = both.read(&revisions, "capstan/a/sync").now_or_never();
-        assert_eq!(read.unwrap().unwrap().len(), 2);
+        // The forge did not get the newest.
+        let done = of_commit_and_files(CheckState::Success);
+        publish(&*file, &done).await.unwrap();
+        assert_eq!(both.unfinished(context).await, checks[..1]);
+        let read = both.read(&revisions, context).await.unwrap();
+        assert!(read.contains(&checks[0]), "{read:?}");
+        publish(&*forge, &done[..1]).await.unwrap();
+        assert_eq!(both.unfinished(context).await, []);
+        publish(&*file, &checks).await.unwrap();
+        assert_eq!(both.unfinished(context).await, checks);
+    }
+
+    #[tokio::test]
+    async fn one_sink_that_cannot_be_written_does_not_stop_the_other() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("full"), "").unwrap();
+        let (bad, good) = (dir.path().join("full/x"), dir.path().join("good"));
+        let checks = of_commit_and_files(CheckState::Success);
+        let (no_file, [forge, _]) = both(good.clone(), bad.clone());
+        let error = publish(&no_file, &checks).await.unwrap_err();
+        assert!(error.to_string().contains("full/x: "), "{error}");
+        assert_eq!(forge.checks().unwrap(), checks[..1]);
+        let (no_forge, [_, file]) = both(bad, good);
+        publish(&no_forge, &checks).await.unwrap_err();
+        assert_eq!(file.checks().unwrap(), checks);
     }
 }
