@@ -127,6 +127,8 @@ pub(super) struct Source {
     policy: FleetPolicy,
     /// Revisions that must not be lost, and are not pinned yet.
     unretained: Mutex<BTreeMap<RetainedRef, String>>,
+    /// Held while they are pinned.
+    pinning: Mutex<()>,
     /// Held during a compile, so that only one runs at a time: it takes much memory for a large fleet, and
     /// uses all cores anyway.
     compiling: Mutex<()>,
@@ -254,6 +256,7 @@ impl Source {
             local_overlays: config.local_overlays.clone(),
             policy: config.policy.clone(),
             unretained: Mutex::default(),
+            pinning: Mutex::default(),
             compiling: Mutex::default(),
             set: ApplySet::new(config.fleet.as_str(), config.namespace.as_str()),
             suspend: config.suspend,
@@ -273,18 +276,14 @@ impl Source {
     }
 
     /// `revision` is going to be applied.
-    pub(super) fn take_up(&self, revision: &str) {
+    pub(super) fn take_up(self: &Arc<Self>, revision: &str) {
         self.retain(RetainedRef::Begun, revision);
         self.presses.takes_up(revision);
     }
 
-    /// Brings what is new. The repository may have let go of what is kept: it is pinned before.
+    /// Brings what is new. What is kept may be let go of by that: it is pinned before.
     pub(super) fn fetch(&self) -> Result<RemoteRefs, Error> {
-        for (retained, revision) in std::mem::take(&mut *self.unretained()) {
-            if let Err(error) = self.origin.retain(retained, &revision) {
-                tracing::warn!(%error, ?retained, revision, "cannot retain this commit: a forced push may remove it");
-            }
-        }
+        self.pin();
         let (refs, head) = self.origin.fetch(&self.reference)?;
         let signed_anew = self.is_signed_anew(&head);
         Ok(RemoteRefs {
@@ -294,15 +293,26 @@ impl Source {
         })
     }
 
-    /// Keeps what later revisions are compared with, in a repository from the next look on: nothing is waited for.
-    pub(super) fn retain(&self, retained: RetainedRef, revision: &str) {
-        if let Some(directory) = self.origin.directory() {
-            if let Err(error) = directory.retain(retained, revision) {
-                tracing::warn!(%error, ?retained, revision, "cannot retain this revision");
-            }
-            return;
-        }
+    /// Keeps what later revisions are compared with: in a repository from the next look on, in a directory, which is
+    /// written by somebody else, at once. Nothing is waited for.
+    pub(super) fn retain(self: &Arc<Self>, retained: RetainedRef, revision: &str) {
         self.unretained().insert(retained, revision.to_owned());
+        if self.origin.directory().is_some() {
+            let source = Arc::clone(self);
+            drop(tokio::task::spawn_blocking(move || source.pin()));
+        }
+    }
+
+    /// Pins what must not be lost.
+    fn pin(&self) {
+        // The newest comes last.
+        let _pinning = self.pinning.lock().unwrap_or_else(PoisonError::into_inner);
+        let unretained = std::mem::take(&mut *self.unretained());
+        for (retained, revision) in unretained {
+            if let Err(error) = self.origin.retain(retained, &revision) {
+                tracing::warn!(%error, ?retained, revision, "cannot retain this revision: it may be lost");
+            }
+        }
     }
 
     fn unretained(&self) -> MutexGuard<'_, BTreeMap<RetainedRef, String>> {
@@ -392,7 +402,8 @@ impl Source {
         let trailers = self.origin.trailers(from, revision, most, labels::APPROVE);
         if let (Ok(_), Some(applied)) = (&trailers, from) {
             // An earlier daemon may have had no time for it.
-            self.retain(RetainedRef::Applied, applied);
+            self.unretained()
+                .insert(RetainedRef::Applied, applied.to_owned());
         }
         let trailers = trailers.unwrap_or_else(|error| {
             tracing::warn!(%error, "cannot read approvals");

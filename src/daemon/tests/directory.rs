@@ -82,7 +82,8 @@ async fn a_broken_revision_after_a_restart_leaves_the_one_before_applied() {
     let one = source(top.path());
     let examined = first(&case, &one).await;
     assert!(examined.outcome.is_ok_and(|judged| judged.is_good()));
-    one.retain(RetainedRef::Applied, &good);
+    let directory = one.origin.directory().unwrap();
+    directory.retain(RetainedRef::Applied, &good).unwrap();
     drop(one);
     for (digit, text) in [("b", "{kind: "), ("c", "# no objects\n")] {
         let bad = publish(top.path(), digit, text);
@@ -92,6 +93,25 @@ async fn a_broken_revision_after_a_restart_leaves_the_one_before_applied() {
         assert!(!examined.outcome.unwrap().is_good());
         let (fallback, prepared) = examined.fallback.unwrap();
         assert_eq!((fallback, prepared.plan.steps.len()), (good.clone(), 1));
+    }
+}
+
+#[tokio::test]
+async fn the_newest_is_retained_without_a_look() {
+    let top = tempfile::tempdir().unwrap();
+    let source = source(top.path());
+    let retained = || {
+        source
+            .origin
+            .directory()
+            .unwrap()
+            .retained(RetainedRef::Begun)
+    };
+    for revision in ["a", "b", "c"] {
+        source.retain(RetainedRef::Begun, revision);
+    }
+    while retained().as_deref() != Some("c") {
+        tokio::task::yield_now().await;
     }
 }
 
