@@ -38,17 +38,17 @@ impl Head {
     }
 }
 
-/// Why the files of the checkout at `root` do not count yet: git is writing them, or stopped before their end. `None`
-/// also where there is no repository to see.
-pub(super) fn at_work(root: &Path) -> Option<String> {
+/// Why the files of the checkout at `root` do not count yet: git is writing them, or stopped before their end, as is seen
+/// of one that `is_exchanged`. `None` also where there is no repository to see.
+pub(super) fn at_work(root: &Path, is_exchanged: bool) -> Option<String> {
     let (at, is_worktree) = repository(root)?;
     let (lock, index) = (at.join("index.lock"), at.join("index"));
     if lock.exists() {
         let lock = lock.display();
         return Some(format!("git is at work in it; if not, delete {lock}"));
     }
-    // Git writes it after the files. A clone may have been made without one, a worktree of git-sync never is.
-    let is_missing = is_worktree && !index.exists();
+    // Git writes it after the files. Others may make a checkout without one, git-sync does not.
+    let is_missing = is_worktree && is_exchanged && !index.exists();
     is_missing.then(|| {
         let index = index.display();
         format!("git has not checked out all files yet: there is no {index}")

@@ -23,7 +23,8 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::mirror::lock;
@@ -49,12 +50,39 @@ pub struct FollowedDirectory {
     parts: Vec<String>,
     settle: Duration,
     /// The newest comes last.
-    seen: Mutex<VecDeque<Snapshot>>,
+    seen: Mutex<VecDeque<Seen>>,
+    has_commits: AtomicBool,
     store: Store,
     noticing: Mutex<Option<Noticing>>,
+    is_watched: AtomicBool,
     /// Why it is not watched.
     unwatched: Mutex<Option<String>>,
     _lock: File,
+}
+
+/// What was seen.
+#[derive(Debug)]
+enum Seen {
+    /// The newest; also what cannot be kept on the disk.
+    InMemory(Arc<Snapshot>),
+    /// The revision of what is on the disk: fleets are large.
+    OnDisk(String),
+}
+
+impl Seen {
+    fn revision(&self) -> &str {
+        match self {
+            Self::InMemory(snapshot) => &snapshot.revision,
+            Self::OnDisk(revision) => revision,
+        }
+    }
+
+    fn in_memory(&self) -> Option<&Arc<Snapshot>> {
+        match self {
+            Self::InMemory(snapshot) => Some(snapshot),
+            Self::OnDisk(_) => None,
+        }
+    }
 }
 
 impl FollowedDirectory {
@@ -81,8 +109,10 @@ impl FollowedDirectory {
             parts: parts.to_vec(),
             settle,
             seen: Mutex::default(),
+            has_commits: AtomicBool::default(),
             store: Store::new(store),
             noticing: Mutex::default(),
+            is_watched: AtomicBool::default(),
             unwatched: Mutex::default(),
             _lock: lock(store)?,
         })
@@ -95,21 +125,39 @@ impl FollowedDirectory {
     pub fn look(&self) -> Result<String, Error> {
         self.follow();
         let place = Place::of(&self.path).map_err(|cause| self.away(&cause))?;
-        let is_same = |newest: &Snapshot| newest.place.as_ref() == Some(&place);
-        let newest = self.newest().filter(is_same);
-        if let Some(newest) = newest.filter(|_| place.is_exchanged()) {
-            return Ok(newest.revision);
+        let is_clone = place.update == Update::InPlace && head::is_clone(&place.root);
+        self.has_commits.store(is_clone, Ordering::Relaxed);
+        let newest = self.newest();
+        let newest = newest.filter(|newest| newest.place.as_ref() == Some(&place));
+        if let Some(newest) = newest.as_ref().filter(|_| place.is_exchanged()) {
+            return Ok(newest.revision.clone());
         }
         let read = self.read()?;
-        self.refuse_incomplete(&read)?;
         let revision = read.revision.clone();
+        if newest.is_some_and(|newest| newest.is_same(&read)) {
+            return Ok(revision);
+        }
+        self.refuse_incomplete(&read)?;
         self.store.save(&read)?;
+        self.remember(read);
+        Ok(revision)
+    }
+
+    /// Remembers what was read; of what came before, the revision.
+    fn remember(&self, read: Snapshot) {
         let mut seen = self.seen();
-        seen.retain(|snapshot| snapshot.revision != revision);
-        seen.push_back(read);
+        seen.retain(|seen| seen.revision() != read.revision);
+        for before in seen.iter_mut() {
+            if self.store.file(before.revision()).exists() {
+                *before = Seen::OnDisk(before.revision().to_owned());
+            }
+        }
+        seen.push_back(Seen::InMemory(Arc::new(read)));
         let surplus = seen.len().saturating_sub(REMEMBERED);
         seen.drain(..surplus);
-        Ok(revision)
+        let lately: Vec<String> = seen.iter().map(|seen| seen.revision().to_owned()).collect();
+        drop(seen);
+        self.store.sweep(&lately);
     }
 
     /// The files of a part at a revision that was seen lately or is retained.
@@ -125,13 +173,13 @@ impl FollowedDirectory {
     /// The path of the directory in its checkout, from which the paths of files count.
     #[must_use]
     pub fn root(&self, revision: &str) -> Option<String> {
-        Some(self.snapshot(revision)?.root)
+        Some(self.snapshot(revision)?.root.clone())
     }
 
     /// What is said of a revision in a line.
     #[must_use]
     pub fn title(&self, revision: &str) -> Option<String> {
-        Some(self.snapshot(revision)?.title)
+        Some(self.snapshot(revision)?.title.clone())
     }
 
     /// Keeps a revision, in place of the one that was kept as the same.
@@ -166,10 +214,10 @@ impl FollowedDirectory {
         }
     }
 
-    /// Whether it is a clone, whose commits have messages.
+    /// Whether it was a clone at the last look: its commits have messages.
     #[must_use]
     pub fn has_commits(&self) -> bool {
-        self.clone_root().is_some_and(|root| head::is_clone(&root))
+        self.has_commits.load(Ordering::Relaxed)
     }
 
     /// The top of the checkout, if that may be a clone.
@@ -198,7 +246,7 @@ impl FollowedDirectory {
     /// Whether changes are noticed, so that looking is only for what the system fails to report.
     #[must_use]
     pub fn is_watched(&self) -> bool {
-        self.unwatched().is_none() && self.noticing().is_some()
+        self.is_watched.load(Ordering::Relaxed)
     }
 
     /// Watches what the path leads to now.
@@ -212,6 +260,7 @@ impl FollowedDirectory {
 
     /// Warns once.
     fn note_unwatched(&self, fault: Option<String>) {
+        self.is_watched.store(fault.is_none(), Ordering::Relaxed);
         let mut unwatched = self.unwatched();
         let path = self.path.display();
         match (&fault, unwatched.is_some()) {
@@ -230,15 +279,15 @@ impl FollowedDirectory {
         let mut fault = "it changes all the time".to_owned();
         for attempt in 0..ATTEMPTS {
             let place = Place::of(&self.path).map_err(|cause| self.away(&cause))?;
-            let at_work = head::at_work(&place.root);
+            let at_work = head::at_work(&place.root, place.is_exchanged());
             let read = self.below(&place);
             // What is wrong with a directory that is gone is not of interest.
             if Place::of(&self.path).ok().as_ref() != Some(&place) {
                 continue;
             }
             let (snapshot, is_whole) = read?;
-            let content = (place, digest(&snapshot.trees));
-            let is_same = || last.as_ref() == Some(&content) || self.is_newest(&snapshot, &content);
+            let content = (place, snapshot.digest.clone());
+            let is_same = || last.as_ref() == Some(&content) || self.is_newest(&snapshot);
             if is_whole || at_work.is_none() && is_same() {
                 return Ok(snapshot);
             }
@@ -282,13 +331,9 @@ impl FollowedDirectory {
     }
 
     /// Whether this is what was read before.
-    fn is_newest(&self, snapshot: &Snapshot, content: &(Place, String)) -> bool {
+    fn is_newest(&self, snapshot: &Snapshot) -> bool {
         let newest = self.newest();
-        newest.is_some_and(|newest| {
-            newest.revision == snapshot.revision
-                && newest.place.as_ref() == Some(&content.0)
-                && digest(&newest.trees) == content.1
-        })
+        newest.is_some_and(|newest| newest.is_same(snapshot) && newest.place == snapshot.place)
     }
 
     /// What is at a place, and whether that is certainly a whole commit.
@@ -309,7 +354,8 @@ impl FollowedDirectory {
             Update::Commit(_) | Update::Data => None,
         };
         let is_whole = head.as_ref().is_some_and(|head| head.is_clean);
-        let (revision, title) = name(place, head, &trees);
+        let digest = digest(&trees);
+        let (revision, title) = name(place, head, &digest);
         let with_revision = |tree: Tree| Tree {
             revision: revision.clone(),
             ..tree
@@ -319,6 +365,7 @@ impl FollowedDirectory {
             trees: trees.into_iter().map(with_revision).collect(),
             root: names.into_iter().next().unwrap_or_default(),
             place: Some(place.clone()),
+            digest,
             title,
             revision,
         };
@@ -343,21 +390,19 @@ impl FollowedDirectory {
         Err(self.unusable(cause))
     }
 
-    fn snapshot(&self, revision: &str) -> Option<Snapshot> {
+    fn snapshot(&self, revision: &str) -> Option<Arc<Snapshot>> {
         let seen = self.seen();
-        let found = seen
-            .iter()
-            .find(|known| known.revision == revision)
-            .cloned();
+        let mut known = seen.iter().filter_map(Seen::in_memory);
+        let found = known.find(|known| known.revision == revision).cloned();
         drop(seen);
-        found.or_else(|| self.store.load(revision))
+        found.or_else(|| self.store.load(revision).map(Arc::new))
     }
 
-    fn newest(&self) -> Option<Snapshot> {
-        self.seen().back().cloned()
+    fn newest(&self) -> Option<Arc<Snapshot>> {
+        self.seen().back().and_then(Seen::in_memory).cloned()
     }
 
-    fn seen(&self) -> MutexGuard<'_, VecDeque<Snapshot>> {
+    fn seen(&self) -> MutexGuard<'_, VecDeque<Seen>> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -390,11 +435,11 @@ impl FollowedDirectory {
 }
 
 /// The revision of the files at a place, and what is said of it in a line.
-fn name(place: &Place, head: Option<Head>, trees: &[Tree]) -> (String, String) {
+fn name(place: &Place, head: Option<Head>, digest: &str) -> (String, String) {
     if let Update::Commit(commit) = &place.update {
         return (commit.clone(), String::new());
     }
-    let content = || format!("files-{}", &digest(trees)[..16]);
+    let content = || format!("files-{}", &digest[..16]);
     match head {
         Some(head) if head.is_clean => (head.id, head.title),
         Some(head) => (content(), format!("not as commit {} has them", head.id)),

@@ -1,11 +1,11 @@
 //! The files of a followed directory at one moment, in memory and on the disk.
 //!
-//! What is on the disk outlives a restart, in which the directory may be broken or away: the last good revision
-//! is applied again, and a new one is compared with it.
+//! What is on the disk outlives a restart. Where the directory has a broken revision then, the last good one is
+//! applied again; a new one is compared with it. While the directory is away, nothing is applied.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,6 +28,8 @@ pub(super) struct Snapshot {
     pub(super) parts: Vec<String>,
     /// The files of each.
     pub(super) trees: Vec<Tree>,
+    /// Of these files; see [`digest`].
+    pub(super) digest: String,
     /// Where they were read; `None` for one of the disk.
     pub(super) place: Option<Place>,
 }
@@ -42,6 +44,13 @@ struct Saved {
 }
 
 impl Snapshot {
+    /// Whether `other` has the same files under the same name.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        (&self.revision, &self.parts, &self.digest)
+            == (&other.revision, &other.parts, &other.digest)
+            && (&self.title, &self.root) == (&other.title, &other.root)
+    }
+
     /// The files of a part.
     pub(super) fn tree(&self, part: &str) -> Option<&Tree> {
         let at = self.parts.iter().position(|known| known == part)?;
@@ -90,12 +99,14 @@ impl Saved {
             files: files.into_iter().map(file).collect(),
             ..Tree::default()
         };
+        let trees: Vec<Tree> = self.files.into_iter().map(tree).collect();
         Snapshot {
             revision: revision.to_owned(),
             title: self.title,
             root: self.root,
             parts: self.parts,
-            trees: self.files.into_iter().map(tree).collect(),
+            digest: digest(&trees),
+            trees,
             place: None,
         }
     }
@@ -151,22 +162,26 @@ impl Store {
         Some(saved.snapshot(revision))
     }
 
-    /// Keeps a snapshot, and forgets others that are not retained.
+    /// Keeps a snapshot, in place of another one of its revision: that may have other parts.
     pub(super) fn save(&self, snapshot: &Snapshot) -> Result<(), Error> {
-        let file = self.file(&snapshot.revision);
-        if let (Some(saved), false) = (snapshot.saved(), file.exists()) {
-            let text = serde_json::to_vec(&saved).map_err(io::Error::from);
-            let written = text.and_then(|text| replace(&file, &text));
-            written.map_err(|cause| Error::disk(&file, &cause))?;
+        let kept = self.load(&snapshot.revision);
+        if kept.is_some_and(|kept| kept.is_same(snapshot)) {
+            return Ok(());
         }
-        self.sweep(&file);
-        Ok(())
+        let Some(saved) = snapshot.saved() else {
+            return Ok(());
+        };
+        let file = self.file(&snapshot.revision);
+        let text = serde_json::to_vec(&saved).map_err(io::Error::from);
+        let written = text.and_then(|text| replace(&file, &text));
+        written.map_err(|cause| Error::disk(&file, &cause))
     }
 
-    fn sweep(&self, newest: &Path) {
+    /// Forgets all but what was seen `lately`, and what is retained.
+    pub(super) fn sweep(&self, lately: &[String]) {
         let kept = RetainedRef::ALL.map(|retained| self.retained(retained));
-        let mut kept: Vec<PathBuf> = kept.iter().flatten().map(|kept| self.file(kept)).collect();
-        kept.push(newest.to_owned());
+        let kept = kept.iter().flatten().chain(lately);
+        let kept: Vec<PathBuf> = kept.map(|revision| self.file(revision)).collect();
         let entries = fs::read_dir(&self.directory)
             .into_iter()
             .flatten()
@@ -189,9 +204,11 @@ impl Store {
     }
 }
 
-/// Writes a file as a whole: who reads it finds the old text or the new.
-fn replace(file: &Path, text: &[u8]) -> io::Result<()> {
-    let new = file.with_extension("new");
-    fs::write(&new, text)?;
-    fs::rename(&new, file)
+/// Writes a file as a whole: who reads it finds the old text or the new, also after a loss of power.
+fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
+    let new = path.with_extension("new");
+    let mut file = fs::File::create(&new)?;
+    file.write_all(text)?;
+    file.sync_all()?;
+    fs::rename(&new, path)
 }
