@@ -100,10 +100,9 @@ impl Way {
     }
 
     fn refuse_leaving(&self) -> io::Result<()> {
-        let leaving = self
-            .inner
-            .iter()
-            .find(|(root, _)| !self.at.starts_with(root));
+        // The last one: those before it led here as well, through it.
+        let mut inner = self.inner.iter().rev();
+        let leaving = inner.find(|(root, _)| !self.at.starts_with(root));
         let Some((root, link)) = leaving else {
             return Ok(());
         };
