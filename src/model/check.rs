@@ -31,6 +31,9 @@ pub enum CheckDetail {
     Approval,
 }
 
+/// How the hidden marks in what Capstan writes beside a check begin. A comment that has one was written by Capstan.
+pub const COMMENT_MARK: &str = "<!-- capstan: ";
+
 /// A message on one line of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Annotation {
@@ -136,5 +139,13 @@ mod tests {
         ] {
             assert_ne!(other.id, one.id, "{other:?}");
         }
+    }
+}
+
+impl Check {
+    /// The numbers of all pull requests whose head this revision is, the newest first.
+    pub fn pull_requests(&self) -> impl Iterator<Item = u64> {
+        let older = self.older_pull_requests.iter().copied();
+        self.pull_request.into_iter().chain(older)
     }
 }

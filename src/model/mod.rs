@@ -24,7 +24,7 @@ mod tag_range;
 mod token_source;
 mod tree;
 
-pub use check::{Annotation, Button, Check, CheckDetail, CheckState};
+pub use check::{Annotation, Button, COMMENT_MARK, Check, CheckDetail, CheckState};
 pub use check_sink::CheckSink;
 pub use clock::Clock;
 pub use error::{AdapterError, ErrorClass};

@@ -1,12 +1,12 @@
-//! Wishes for a new check, and how people write one in a comment.
+//! Requests to run a check again, and the command for that in a comment.
 //!
 //! In: the text of a comment. Out: whether it is the command. It does not know who may write one: all that a re-run
 //! does is to plan a head again.
 
+use crate::model::COMMENT_MARK;
+
 /// The line of a comment that asks for a new plan.
 const COMMAND: &str = "/capstan rerun";
-/// What the daemon's own comments have. They quote files, and must never ask for anything.
-const OWN: &str = "<!-- capstan: ";
 
 /// Somebody wants a check of a commit again.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,7 +54,8 @@ impl Head {
 /// Whether a comment asks for a re-run: a line of it is the command, and nothing else.
 pub(super) fn is_command(comment: &str) -> bool {
     let mut lines = comment.lines();
-    !comment.contains(OWN) && lines.any(|line| line.trim() == COMMAND)
+    // The daemon's own comments quote files, and must never ask for anything.
+    !comment.contains(COMMENT_MARK) && lines.any(|line| line.trim() == COMMAND)
 }
 
 #[cfg(test)]

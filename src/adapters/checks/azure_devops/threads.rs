@@ -11,13 +11,12 @@ use serde_json::{Value, json};
 use crate::adapters::checks::forge::{Outcome, digest_of, outcome};
 use crate::adapters::checks::lines::lines;
 use crate::adapters::checks::text::{Limit, markdown};
-use crate::model::Check;
 use crate::model::markdown::markdown as escaped;
+use crate::model::{COMMENT_MARK, Check};
 
 /// In characters, of a comment.
 const CONTENT: usize = 150_000;
-/// What a mark stands between, which nobody sees.
-const MARK: &str = "<!-- capstan: ";
+/// How a mark ends.
 const MARK_END: &str = " -->";
 /// How the mark of the summary ends.
 const SUMMARY: &str = "#summary";
@@ -77,7 +76,7 @@ pub(super) struct Author {
 
 impl Wanted {
     fn new(mark: String, text: &str, place: Option<Place>, open: bool) -> Self {
-        let end = format!("\n\n{MARK}{mark}{MARK_END}");
+        let end = format!("\n\n{COMMENT_MARK}{mark}{MARK_END}");
         let room = Limit::Chars(CONTENT - end.chars().count());
         let content = markdown(text.trim_end(), room) + &end;
         Self {
@@ -163,7 +162,7 @@ pub(super) fn adopted(
         let is_own = author.is_some() && comment.author.as_ref().map(|by| by.id.as_str()) == author;
         let content = comment.content.as_deref().unwrap_or_default();
         let mark = content
-            .rsplit_once(MARK)
+            .rsplit_once(COMMENT_MARK)
             .and_then(|(_, mark)| mark.strip_suffix(MARK_END))
             .filter(|mark| is_own && mark.starts_with(&prefix));
         if let Some(mark) = mark {

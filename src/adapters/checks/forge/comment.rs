@@ -16,7 +16,7 @@ pub(super) fn pull_request(check: &Check) -> Option<u64> {
 }
 
 /// How every mark begins.
-pub(super) const MARK: &str = "<!-- capstan: ";
+pub(super) use crate::model::COMMENT_MARK as MARK;
 
 /// How the comment of this context begins. Markdown shows it as nothing.
 pub(super) fn mark(context: &str) -> String {
