@@ -1,14 +1,14 @@
 //! Checks on Azure DevOps (forges.md §2).
 //!
-//! In: checks. Out: a status on the commit and, on an open pull request, a status on the iteration that the commit
-//! is the head of, a comment with the summary, and a thread on each line that has findings. The threads are
+//! In: checks. Out: a status on the commit and, on each open pull request of it, a status on the iteration that the
+//! commit is the head of, a comment with the summary, and a thread on each line that has findings. The threads are
 //! updated and closed; none is opened twice. Without the permission to write on pull requests there is one warning,
 //! and the statuses of commits are written all the same.
 
 mod pull_request;
 mod threads;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use http::Method;
@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::forge::{
-    Answer, Call, Client, Dialect, Fault, Forge, Found, Outcome, Repository, Verdict, digest,
-    digest_of, message, outcome,
+    Answer, Aside, Call, Client, Dialect, Fault, Forge, Found, Outcome, Repository, Verdict,
+    digest, message, outcome,
 };
 use super::text::{Limit, line};
 use crate::model::{Check, CheckState};
@@ -62,25 +62,61 @@ fn own(call: &Call, answer: &Answer) -> Option<Verdict> {
 #[derive(Debug)]
 pub struct AzureDevOps {
     repository: Repository,
-    /// It was logged that nothing can be written on pull requests.
-    is_refused: AtomicBool,
+    /// All that is written on pull requests, and threads alone, for which a token needs a scope of their own.
+    pull_requests: Aside,
+    threads: Aside,
 }
 
 /// What was written of a check.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Posted {
     /// The status on the commit.
     commit: Value,
-    /// The pull request and the iteration that the commit is the head of.
-    iteration: Option<(u64, u64)>,
-    /// The status there.
-    pull_request: Value,
     /// Who we are, as Azure DevOps calls us.
     author: Option<String>,
-    /// All threads of this check on the pull request, by their marks; `None` before they were listed.
-    threads: Option<std::collections::BTreeMap<String, Thread>>,
-    /// The digest of the pull request's number and the check that it shows.
-    told: String,
+    /// By the numbers of the pull requests.
+    pull_requests: BTreeMap<u64, OnPullRequest>,
+}
+
+/// What was written of a check on one pull request.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct OnPullRequest {
+    /// The iteration that the commit is the head of.
+    iteration: Option<u64>,
+    /// The status there.
+    status: Value,
+    /// All threads of this check, by their marks; `None` before they were listed.
+    threads: Option<BTreeMap<String, Thread>>,
+    /// The digest of the check that was written, as far as the pull request took it.
+    reported: String,
+}
+
+impl OnPullRequest {
+    /// Whether the status is pending, or nobody knows.
+    fn may_be_pending(&self) -> bool {
+        self.status.is_null() || self.status["state"] == "pending"
+    }
+}
+
+impl Posted {
+    /// The pull requests that still wait for the end of this check, which is not about them any more: their heads moved
+    /// on.
+    fn left(&self, check: &Check) -> Vec<u64> {
+        let is_final = outcome(check.state, check.detail).is_final();
+        let is_left = |(number, on): &(&u64, &OnPullRequest)| {
+            on.may_be_pending() && !check.pull_requests().any(|own| own == **number)
+        };
+        let left = self.pull_requests.iter().filter(|_| is_final);
+        left.filter(is_left).map(|(number, _)| *number).collect()
+    }
+
+    /// Whether this pull request shows the check.
+    fn is_reported(&self, number: u64, check: &Check) -> bool {
+        let on = self.pull_requests.get(&number);
+        on.is_some_and(|on| on.reported == digest(check))
+    }
 }
 
 /// A status in a list.
@@ -113,13 +149,8 @@ impl AzureDevOps {
     pub const fn new(repository: Repository) -> Self {
         Self {
             repository,
-            is_refused: AtomicBool::new(false),
-        }
-    }
-
-    fn refused(&self, number: u64, said: &str) {
-        if !self.is_refused.swap(true, Ordering::Relaxed) {
-            tracing::warn!(repository = %self.repository, number, said, "cannot write on pull requests; commit statuses are written");
+            pull_requests: Aside::new("write on pull requests"),
+            threads: Aside::new("comment on pull requests"),
         }
     }
 
@@ -149,11 +180,6 @@ fn list<T: serde::de::DeserializeOwned>(answer: &Answer) -> Result<Vec<T>, Fault
     let list =
         list.map_err(|cause| Fault::Busy(format!("cannot read its answer as a list: {cause}")))?;
     Ok(list.value)
-}
-
-/// What people see of a check on its pull request, as a short text.
-fn told(check: &Check) -> String {
-    digest_of(&(check.pull_request, digest(check)))
 }
 
 /// A status, as it is sent.
@@ -193,6 +219,13 @@ fn name(context: &str) -> String {
     line(name.unwrap_or(context), NAME)
 }
 
+/// Keeps the numbers alone: nobody knows what the pull requests show.
+fn forget(pull_requests: &mut BTreeMap<u64, OnPullRequest>) {
+    for on in pull_requests.values_mut() {
+        *on = OnPullRequest::default();
+    }
+}
+
 impl Forge for AzureDevOps {
     type Remote = Posted;
 
@@ -208,10 +241,10 @@ impl Forge for AzureDevOps {
     }
 
     fn shows(&self, check: &Check, posted: &Posted) -> bool {
-        let is_told = check.pull_request.is_none()
-            || self.is_refused.load(Ordering::Relaxed)
-            || posted.told == told(check);
-        posted.commit == status(check) && is_told
+        let mut own = check.pull_requests();
+        posted.commit == status(check)
+            && own.all(|number| posted.is_reported(number, check))
+            && posted.left(check).is_empty()
     }
 
     async fn write(
@@ -228,21 +261,20 @@ impl Forge for AzureDevOps {
             posted.author = author.as_str().map(str::to_owned);
             posted.commit = status;
         }
-        let Some(number) = check.pull_request else {
-            return Ok(());
-        };
-        match self.tell(client, check, number, posted).await {
-            Err(Fault::Refused(said) | Fault::Absent(said)) => {
-                self.refused(number, &said);
-                Ok(())
-            }
-            written => {
-                written?;
-                posted.told = told(check);
-                self.is_refused.store(false, Ordering::Relaxed);
-                Ok(())
+        for number in check.pull_requests() {
+            if !posted.is_reported(number, check) {
+                self.report(client, check, number, posted).await?;
             }
         }
+        for number in posted.left(check) {
+            self.report(client, check, number, posted).await?;
+            posted.pull_requests.remove(&number);
+        }
+        Ok(())
+    }
+
+    fn overtaken(&self, posted: &mut Posted) {
+        forget(&mut posted.pull_requests);
     }
 
     async fn find(
@@ -258,17 +290,14 @@ impl Forge for AzureDevOps {
         let own = name(context);
         let is_own =
             |row: &Row| row.context.genre.as_deref() == Some(GENRE) && row.context.name == own;
-        // The pull request is asked again, too.
-        let author = posted.author.take();
-        let row = rows.into_iter().find(is_own);
-        let by = row.as_ref().and_then(|row| row.author.as_ref());
-        *posted = Posted {
-            author: author.or_else(|| by.map(|by| by.id.clone())),
-            ..Posted::default()
-        };
-        let Some(row) = row else {
+        // The pull requests are asked again, too.
+        forget(&mut posted.pull_requests);
+        let Some(row) = rows.into_iter().find(is_own) else {
+            posted.commit = Value::Null;
             return Ok(None);
         };
+        let author = posted.author.take();
+        posted.author = author.or_else(|| row.author.map(|author| author.id));
         let title = row.description.unwrap_or_default();
         posted.commit = status_as(&row.state, &title, row.url.as_deref(), context);
         let state = match row.state.as_str() {

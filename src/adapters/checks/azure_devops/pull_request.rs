@@ -1,4 +1,5 @@
-//! A check on a pull request: the status of its iteration, and its threads.
+//! A check on a pull request: the status of its iteration, and its threads. One that is gone or closed, or that never had
+//! this commit as its head, gets nothing.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +7,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::threads::{Listed, Place, Thread, Wanted, adopted, is_summary, wanted};
-use super::{AzureDevOps, Posted, list, status};
-use crate::adapters::checks::forge::{Client, Fault, Outcome, outcome};
+use super::{AzureDevOps, OnPullRequest, Posted, list, status};
+use crate::adapters::checks::forge::{Client, Fault, Outcome, digest, outcome};
 use crate::adapters::checks::lines;
 use crate::model::Check;
 
@@ -71,34 +72,62 @@ struct CreatedComment {
 }
 
 impl AzureDevOps {
-    /// Shows the check on the pull request, unless that is closed or its head has moved on.
-    pub(super) async fn tell(
+    /// Shows the check on a pull request. What is refused there counts as reported.
+    pub(super) async fn report(
         &self,
         client: &Client,
         check: &Check,
         number: u64,
         posted: &mut Posted,
     ) -> Result<(), Fault> {
-        let outcome = outcome(check.state, check.detail);
-        // `notApplicable` would take the requirement off the pull request.
-        if outcome == Outcome::Superseded || !self.is_open(client, number).await? {
-            return Ok(());
+        let Posted {
+            author,
+            pull_requests,
+            ..
+        } = posted;
+        let on = pull_requests.entry(number).or_default();
+        let written = self.write_on(client, check, number, author.as_deref(), on);
+        match written.await {
+            // It, or a thread, was deleted meanwhile.
+            Err(Fault::Absent(said)) => {
+                tracing::debug!(repository = %self.repository, number, said, "the pull request is gone");
+            }
+            written => written?,
         }
-        let Some(at) = self.place(client, check, number, posted).await? else {
-            return Ok(());
+        on.reported = digest(check);
+        Ok(())
+    }
+
+    async fn write_on(
+        &self,
+        client: &Client,
+        check: &Check,
+        number: u64,
+        author: Option<&str>,
+        on: &mut OnPullRequest,
+    ) -> Result<(), Fault> {
+        let at = match self.place(client, check, number, on).await {
+            Ok(None) => return Ok(()),
+            Ok(Some(at)) => at,
+            Err(fault) => return self.pull_requests.done(Err(fault), &self.repository),
         };
-        let mut status = status(check);
-        status["iterationId"] = at.1.into();
-        if posted.pull_request != status {
-            let number = number.to_string();
-            let call = self.post(&["pullRequests", &number, "statuses"], status.clone());
-            client.call(&call).await?;
-            posted.pull_request = status;
+        let status = status_on(check, at.1);
+        if on.status != status {
+            let parts = ["pullRequests", &number.to_string(), "statuses"];
+            let written = client.call(&self.post(&parts, status.clone())).await;
+            let is_refused = matches!(written, Err(Fault::Refused(_)));
+            let written = written.map(drop);
+            self.pull_requests.done(written, &self.repository)?;
+            if is_refused {
+                return Ok(());
+            }
+            on.status = status;
         }
-        match outcome.is_final() {
-            true => self.threads(client, check, at, posted).await,
-            false => Ok(()),
+        if has_threads(check, number) {
+            let written = self.write_threads(client, check, at, author, on).await;
+            self.threads.done(written, &self.repository)?;
         }
+        Ok(())
     }
 
     /// Whether the pull request is open. A ref may outlive it.
@@ -112,26 +141,22 @@ impl AzureDevOps {
         Ok(found.status == OPEN)
     }
 
-    /// The pull request and the iteration that the check belongs to; `None` if its head has moved on. A plan that
-    /// begins may be for another iteration than the last one: a forced push can bring a head back.
+    /// The pull request and the iteration that the check belongs to, if it is open and has that. A plan that begins may
+    /// be for another iteration than the last one: a forced push can bring a head back.
     async fn place(
         &self,
         client: &Client,
         check: &Check,
         number: u64,
-        posted: &mut Posted,
+        on: &mut OnPullRequest,
     ) -> Result<Option<(u64, u64)>, Fault> {
-        let known = posted.iteration.filter(|at| at.0 == number);
-        if known.is_some() && outcome(check.state, check.detail).is_final() {
-            return Ok(known);
+        if !self.is_open(client, number).await? {
+            return Ok(None);
         }
-        let iteration = self.iteration(client, number, &check.revision).await?;
-        posted.iteration = iteration.map(|iteration| (number, iteration));
-        if known.is_none() {
-            // Another pull request has none of these.
-            (posted.pull_request, posted.threads) = (Value::Null, None);
+        if on.iteration.is_none() || !outcome(check.state, check.detail).is_final() {
+            on.iteration = self.iteration(client, number, &check.revision).await?;
         }
-        Ok(posted.iteration)
+        Ok(on.iteration.map(|iteration| (number, iteration)))
     }
 
     /// The iteration whose head is `revision`. None after a push that came meanwhile.
@@ -153,20 +178,20 @@ impl AzureDevOps {
     }
 
     /// Opens, updates and closes the threads of the check.
-    async fn threads(
+    async fn write_threads(
         &self,
         client: &Client,
         check: &Check,
         at: (u64, u64),
-        posted: &mut Posted,
+        author: Option<&str>,
+        on: &mut OnPullRequest,
     ) -> Result<(), Fault> {
-        if posted.threads.is_none() {
+        if on.threads.is_none() {
             let call = self.get(&["pullRequests", &at.0.to_string(), "threads"], "");
             let threads: Vec<Listed> = list(&client.call(&call).await?)?;
-            let author = posted.author.as_deref();
-            posted.threads = Some(adopted(threads, &check.context, author));
+            on.threads = Some(adopted(threads, &check.context, author));
         }
-        let known = posted.threads.get_or_insert_default();
+        let known = on.threads.get_or_insert_default();
         let (mut new, mut kept) = (Vec::new(), Vec::new());
         for one in wanted(check) {
             kept.push(one.mark.clone());
@@ -295,6 +320,24 @@ impl AzureDevOps {
         thread.open = open;
         Ok(())
     }
+}
+
+/// The status on an iteration.
+fn status_on(check: &Check, iteration: u64) -> Value {
+    let mut status = status(check);
+    if outcome(check.state, check.detail) == Outcome::Superseded {
+        // `notApplicable` would take the requirement off the pull request.
+        status["state"] = "error".into();
+    }
+    status["iterationId"] = iteration.into();
+    status
+}
+
+/// Whether the check is the newest about this pull request, and says how its plan ended.
+fn has_threads(check: &Check, number: u64) -> bool {
+    let outcome = outcome(check.state, check.detail);
+    let mut own = check.pull_requests();
+    outcome.is_final() && outcome != Outcome::Superseded && own.any(|own| own == number)
 }
 
 /// Whether what was to change was there: somebody may have deleted the thread or its comment.

@@ -6,19 +6,22 @@ use std::sync::Arc;
 
 use serde_json::{Value, json as value};
 
-use super::{AzureDevOps, dialect};
+use super::{AzureDevOps, Posted, dialect};
 use crate::adapters::checks::fake::azure_devops::{Azure, NEWER, Pull};
 use crate::adapters::checks::forge::tests::{Fake, HEAD, Mishap, check, client, json, with};
-use crate::adapters::checks::forge::{ForgeSink, Provider, Repository, Scheme};
+use crate::adapters::checks::forge::{Forge as _, ForgeSink, Provider, Repository, Scheme};
 use crate::model::{Annotation, Check, CheckDetail, CheckSink as _, CheckState, ErrorClass};
 
 const PLAN: &str = "capstan/prod/plan";
 
 fn sink(fake: &Arc<Fake<Azure>>, record: Option<&std::path::Path>) -> ForgeSink<AzureDevOps> {
-    let address = "https://dev.azure.com/org/My%20Proj/_git/repo";
-    let repository = Repository::of(Provider::AzureDevOps, address).unwrap();
     let client = client(fake, Scheme::Basic(String::new()), dialect());
-    ForgeSink::new(AzureDevOps::new(repository), client, record)
+    ForgeSink::new(AzureDevOps::new(repository()), client, record)
+}
+
+fn repository() -> Repository {
+    let address = "https://dev.azure.com/org/My%20Proj/_git/repo";
+    Repository::of(Provider::AzureDevOps, address).unwrap()
 }
 
 async fn publish(sink: &ForgeSink<AzureDevOps>, checks: &[Check]) {
@@ -174,6 +177,150 @@ async fn another_pull_request_of_the_same_head_gets_all_anew() {
         .map(|pull| (pull.statuses.len(), pull.threads.len()));
     assert_eq!(counts.collect::<Vec<_>>(), [(1, 2), (1, 2)]);
     assert_eq!(server.statuses.len(), 1, "the commit shows it already");
+}
+
+/// One branch may have pull requests onto several others; a ref outlives its pull request.
+#[tokio::test(start_paused = true)]
+async fn of_several_pull_requests_each_that_is_open_shows_the_check() {
+    for is_closed in [true, false] {
+        let dir = tempfile::tempdir().unwrap();
+        let fake = Fake::new(Azure::services());
+        let sink = sink(&fake, Some(&record(&dir)));
+        {
+            let mut server = fake.server.lock().unwrap();
+            let heads = server.pull().heads.clone();
+            let newest = Pull {
+                heads,
+                is_closed,
+                ..Pull::default()
+            };
+            server.pulls.insert(43, newest);
+        }
+        let mut failed = plan(CheckState::Failure, "1 error", &[4]);
+        (failed.pull_request, failed.older_pull_requests) = (Some(43), vec![42]);
+        publish(&sink, &[failed.clone()]).await;
+        let server = fake.server.lock().unwrap();
+        let counts = server
+            .pulls
+            .values()
+            .map(|pull| (pull.statuses.len(), pull.threads.len()));
+        let newest = if is_closed { (0, 0) } else { (1, 2) };
+        assert_eq!(counts.collect::<Vec<_>>(), [(1, 2), newest]);
+        drop(server);
+        fake.lines();
+        publish(&sink, &[failed]).await;
+        assert_eq!(fake.lines(), [""; 0]);
+    }
+}
+
+/// A head waits for its plan; then a push takes its place, and the check ends without a number.
+#[tokio::test(start_paused = true)]
+async fn what_waits_on_a_pull_request_ends_there_although_its_head_moved_on() {
+    for restarts in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let (fake, path) = (Fake::new(Azure::services()), record(&dir));
+        let first = sink(&fake, Some(&path));
+        publish(&first, &[plan(CheckState::Pending, "waiting", &[])]).await;
+        let mut ended = plan(CheckState::Error, "not planned", &[]);
+        (ended.pull_request, ended.detail) = (None, Some(CheckDetail::Superseded));
+        let last = match restarts {
+            true => sink(&fake, Some(&path)),
+            false => first,
+        };
+        publish(&last, &[ended.clone()]).await;
+        {
+            let mut server = fake.server.lock().unwrap();
+            assert_eq!(states(&server.statuses), ["pending", "notApplicable"]);
+            let pull = server.pull();
+            assert_eq!(states(&pull.statuses), ["pending", "error"]);
+            assert_eq!(pull.statuses[1]["iterationId"], 2);
+            assert!(pull.threads.is_empty(), "the newer head has those");
+        }
+        fake.lines();
+        publish(&last, &[ended]).await;
+        assert_eq!(fake.lines(), [""; 0]);
+    }
+}
+
+/// The threads of a pull request show the newest head, whose check changed those of the head before.
+#[tokio::test(start_paused = true)]
+async fn the_threads_of_a_head_that_a_forced_push_brings_back_are_its_own_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let fake = Fake::new(Azure::services());
+    let sink = sink(&fake, Some(&record(&dir)));
+    let failed = plan(CheckState::Failure, "1 error", &[4]);
+    publish(&sink, std::slice::from_ref(&failed)).await;
+    let first = threads(&fake);
+    let mut solved = plan(CheckState::Success, "fine", &[]);
+    solved.revision = NEWER.to_owned();
+    publish(&sink, &[solved]).await;
+    assert_ne!(threads(&fake), first);
+    let heads = [HEAD, NEWER, HEAD].map(str::to_owned).to_vec();
+    fake.server.lock().unwrap().pull().heads = heads;
+    publish(&sink, &[plan(CheckState::Pending, "being planned", &[])]).await;
+    publish(&sink, &[failed]).await;
+    assert_eq!(threads(&fake), first);
+}
+
+/// What is refused on one pull request says nothing of what another one shows.
+#[tokio::test(start_paused = true)]
+async fn a_status_that_did_not_arrive_is_sent_again_although_threads_are_refused() {
+    let unauthorized = value!({"message": "TF400813: not authorized"});
+    let busy = value!({"message": "busy"});
+    // The requests: the commit's status, the pull request, its iterations, its status.
+    for before in [1, 2, 3] {
+        let dir = tempfile::tempdir().unwrap();
+        let fake = Fake::new(Azure::services());
+        let sink = sink(&fake, Some(&record(&dir)));
+        let refused = Some(Mishap::Instead(json(401, &unauthorized)));
+        fake.next([None, None, None, None, refused]);
+        publish(&sink, &[plan(CheckState::Failure, "1 error", &[])]).await;
+        let other = Check {
+            context: "capstan/other/plan".to_owned(),
+            ..plan(CheckState::Success, "fine", &[])
+        };
+        let fails = Some(Mishap::Instead(json(503, &busy)));
+        fake.next((0..before).map(|_| None).chain([fails]));
+        let sent = sink.publish(std::slice::from_ref(&other), jiff::Timestamp::UNIX_EPOCH);
+        sent.await.unwrap_err();
+        tokio::time::sleep(std::time::Duration::from_secs(600)).await;
+        publish(&sink, &[other]).await;
+        let mut server = fake.server.lock().unwrap();
+        assert_eq!(states(&server.pull().statuses), ["failed", "succeeded"]);
+        assert_eq!(states(&server.statuses), ["failed", "succeeded"]);
+    }
+}
+
+/// There is one warning, until threads are taken again.
+#[tokio::test(start_paused = true)]
+async fn only_a_refusal_counts_as_one_and_only_what_was_refused_ends_it() {
+    let fake = Fake::new(Azure::services());
+    let client = client(&fake, Scheme::Basic(String::new()), dialect());
+    let azure = AzureDevOps::new(repository());
+    let mut posted = Posted::default();
+    let instead = |status, said: &str| {
+        let message = value!({ "message": said });
+        [
+            None,
+            None,
+            None,
+            None,
+            Some(Mishap::Instead(json(status, &message))),
+        ]
+    };
+    let failed = plan(CheckState::Failure, "1 error", &[]);
+    fake.next(instead(404, "the thread is gone"));
+    azure.write(&client, &failed, &mut posted).await.unwrap();
+    assert!(!azure.threads.is_refused() && !azure.pull_requests.is_refused());
+    posted = Posted::default();
+    fake.next(instead(401, "TF400813: not authorized"));
+    azure.write(&client, &failed, &mut posted).await.unwrap();
+    assert!(azure.threads.is_refused() && !azure.pull_requests.is_refused());
+    let pending = plan(CheckState::Pending, "being planned", &[]);
+    azure.write(&client, &pending, &mut posted).await.unwrap();
+    assert!(azure.threads.is_refused(), "it has no threads");
+    azure.write(&client, &failed, &mut posted).await.unwrap();
+    assert!(!azure.threads.is_refused());
 }
 
 /// Permissions on pull requests and scopes for threads are apart from those for statuses of commits.

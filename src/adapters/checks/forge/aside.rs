@@ -7,7 +7,7 @@ use super::fault::Fault;
 
 /// One kind of such things.
 #[derive(Debug)]
-pub(super) struct Aside {
+pub(in crate::adapters::checks) struct Aside {
     /// As in "cannot ...".
     what: &'static str,
     /// It was refused, and that was logged.
@@ -15,7 +15,7 @@ pub(super) struct Aside {
 }
 
 impl Aside {
-    pub(super) const fn new(what: &'static str) -> Self {
+    pub(in crate::adapters::checks) const fn new(what: &'static str) -> Self {
         Self {
             what,
             refused: AtomicBool::new(false),
@@ -23,12 +23,12 @@ impl Aside {
     }
 
     /// Whether it was refused the last time.
-    pub(super) fn is_refused(&self) -> bool {
+    pub(in crate::adapters::checks) fn is_refused(&self) -> bool {
         self.refused.load(Ordering::Relaxed)
     }
 
     /// Takes a refusal for done, with one warning until it is not refused any more.
-    pub(super) fn done(
+    pub(in crate::adapters::checks) fn done(
         &self,
         written: Result<(), Fault>,
         place: &dyn Display,

@@ -32,6 +32,7 @@ mod sink;
 mod verdict;
 mod wire;
 
+pub(super) use aside::Aside;
 pub use bitbucket::{Bitbucket, Edition};
 pub use client::{Client, Dialect, Scheme};
 pub use fault::Fault;

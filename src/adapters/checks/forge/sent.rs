@@ -44,6 +44,12 @@ pub(super) struct Entry<R> {
 }
 
 impl<R> Entry<R> {
+    /// Whether the check that was sent last is about one of these pull requests.
+    fn is_about(&self, pull_requests: &[u64]) -> bool {
+        let mut own = self.check.iter().flat_map(Check::pull_requests);
+        own.any(|number| pull_requests.contains(&number))
+    }
+
     fn may_be_pending(&self) -> bool {
         let state = self.check.as_ref().map(|check| check.state);
         self.ended != Some(Ended::ForGood) && (self.unclear || state == Some(CheckState::Pending))
@@ -109,12 +115,11 @@ impl<R: Clone + Default + Serialize + DeserializeOwned> Sent<R> {
     /// What is kept of a check that has a pull request, if it showed a check of another revision since, as after a
     /// forced push and another one back.
     pub(super) fn overtaken(&mut self, check: &Check) -> Option<&mut R> {
-        let pull = check.pull_request?;
+        let own: Vec<u64> = check.pull_requests().collect();
         let (context, revision) = key(check);
         let number = self.get(&(context.clone(), revision.clone()))?.number;
         let is_later = |other: &Entry<R>| {
-            let of = other.check.as_ref().and_then(|check| check.pull_request);
-            other.number > number && other.context == context && of == Some(pull)
+            other.number > number && other.context == context && other.is_about(&own)
         };
         let is_overtaken = self.entries.values().any(is_later);
         let entry = self.entries.get_mut(&(context, revision));
