@@ -84,6 +84,14 @@ pub struct Check {
     pub button: Option<Button>,
 }
 
+impl Check {
+    /// The numbers of all pull requests whose head this revision is, the newest first.
+    pub fn pull_requests(&self) -> impl Iterator<Item = u64> {
+        let older = self.older_pull_requests.iter().copied();
+        self.pull_request.into_iter().chain(older)
+    }
+}
+
 /// A button that approves the deletion of clusters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Button {
@@ -139,13 +147,5 @@ mod tests {
         ] {
             assert_ne!(other.id, one.id, "{other:?}");
         }
-    }
-}
-
-impl Check {
-    /// The numbers of all pull requests whose head this revision is, the newest first.
-    pub fn pull_requests(&self) -> impl Iterator<Item = u64> {
-        let older = self.older_pull_requests.iter().copied();
-        self.pull_request.into_iter().chain(older)
     }
 }
