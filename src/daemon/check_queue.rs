@@ -8,12 +8,14 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::adapters::checks::{Due, Throttle};
-use crate::model::{Check, CheckDetail};
+use crate::model::{Check, CheckDetail, Later};
 
 /// How long checks that could not be written wait before they are tried again, at first; each time
 /// twice as long, up to [`MOST_RETRY`].
 const RETRY: Duration = Duration::from_secs(15);
 const MOST_RETRY: Duration = Duration::from_secs(300);
+/// A check that waits for less than this is worth the wait before its revision is applied.
+const SOON: Duration = Duration::from_secs(5);
 /// How many checks are kept for a repository that takes none.
 const MOST_UNWRITTEN: usize = 500;
 
@@ -43,6 +45,8 @@ pub(super) struct CheckQueue {
     tried: BTreeSet<(String, String)>,
     /// What somebody wants again since that write began, by context and revision.
     renewed: BTreeSet<(String, String)>,
+    /// What waits until the other side can take it, and for how long, by context and revision.
+    later: BTreeMap<(String, String), Duration>,
     /// The last write failed, and it is too early to try again.
     held: bool,
     /// How many writes failed in a row.
@@ -79,7 +83,9 @@ impl CheckQueue {
         }
         let (mut checks, mut next) = (Vec::new(), None::<Timestamp>);
         let mut room = MOST_QUEUED;
-        for check in self.newest.values() {
+        let newest = self.newest.iter();
+        let called = newest.filter(|(key, _)| !self.later.contains_key(*key));
+        for (_, check) in called {
             match self.throttle.due(check, now) {
                 Due::Now if check.detail == Some(CheckDetail::Queued) => {
                     checks.extend((room > 0).then(|| check.clone()));
@@ -117,6 +123,20 @@ impl CheckQueue {
         !self.sent.is_empty()
     }
 
+    /// Some of the write under way must wait: it is written when it is [called](Self::call).
+    pub(super) fn put_off(&mut self, later: &[Later]) {
+        for one in later {
+            let key = (one.context.clone(), one.revision.clone());
+            self.sent.retain(|check| self::key(check) != key);
+            self.later.insert(key, one.wait);
+        }
+    }
+
+    /// What was put off may be tried again.
+    pub(super) fn call(&mut self, key: &(String, String)) {
+        self.later.remove(key);
+    }
+
     /// The write under way has ended at `now`. Returns when to try again if it failed.
     pub(super) fn ended(&mut self, arrived: bool, now: Timestamp) -> Option<Duration> {
         let sent = std::mem::take(&mut self.sent);
@@ -148,6 +168,8 @@ impl CheckQueue {
     /// The next check of this context and revision is written, even if it equals the last.
     pub(super) fn renew(&mut self, revision: &str, context: &str) {
         self.throttle.renew(revision, context);
+        self.later
+            .remove(&(context.to_owned(), revision.to_owned()));
         if self.is_busy() {
             let key = (context.to_owned(), revision.to_owned());
             self.renewed.insert(key);
@@ -164,10 +186,11 @@ impl CheckQueue {
         self.held = false;
     }
 
-    /// Whether a check of `revision` is under way, or can be written now.
+    /// Whether a check of `revision` is under way, or can be written now or in a moment.
     pub(super) fn has_due(&self, revision: &str, now: Timestamp) -> bool {
         let under_way = self.sent.iter().any(|check| check.revision == revision);
-        let due = |check: &Check| self.throttle.due(check, now) == Due::Now;
+        let is_soon = |check: &Check| self.later.get(&key(check)).is_none_or(|wait| *wait < SOON);
+        let due = |check: &Check| is_soon(check) && self.throttle.due(check, now) == Due::Now;
         let mut newest = self.newest.values();
         under_way || !self.held && newest.any(|check| check.revision == revision && due(check))
     }
@@ -178,9 +201,13 @@ impl CheckQueue {
         let throttle = &self.throttle;
         let unwritten = |check: &Check| throttle.due(check, Timestamp::MAX) != Due::Never;
         let room = self.newest.len() <= MOST_UNWRITTEN;
-        self.newest.retain(|(_, revision), check| {
-            keep(revision) || unwritten(check) && (room || throttle.is_pending(check))
-        });
+        let later = &self.later;
+        // Of what the other side could not take yet, nothing is left pending there.
+        let owed = |key: &(String, String), check: &Check| {
+            !later.contains_key(key) && unwritten(check) && (room || throttle.is_pending(check))
+        };
+        self.newest
+            .retain(|key, check| keep(&key.1) || owed(key, check));
         let mut kept: Vec<&str> = self
             .newest
             .keys()
@@ -190,6 +217,7 @@ impl CheckQueue {
         let is_kept = |revision: &str| keep(revision) || kept.binary_search(&revision).is_ok();
         self.throttle.retain(is_kept);
         self.tried.retain(|(_, revision)| is_kept(revision));
+        self.later.retain(|(_, revision), _| is_kept(revision));
     }
 
     /// Whether there is a check of this context and revision.
@@ -295,6 +323,33 @@ mod tests {
         assert!(!queue.withdraw("a", &one.context));
         queue.assume_written("b", &one.context);
         assert!(!queue.withdraw("b", &one.context));
+    }
+
+    #[test]
+    fn what_must_wait_is_written_when_it_is_called_and_not_once_nobody_needs_it() {
+        let pending = check("a", CheckState::Pending);
+        let later = |seconds: u64| Later {
+            context: pending.context.clone(),
+            revision: "a".to_owned(),
+            wait: Duration::from_secs(seconds),
+        };
+        let mut queue = sending(pending.clone());
+        queue.put_off(&[later(1)]);
+        queue.ended(true, at(0));
+        assert_eq!(queue.due(at(9)), (Vec::new(), None));
+        assert!(queue.has_due("a", at(9)), "in a moment");
+        queue.call(&key(&pending));
+        queue.sent = queue.due(at(9)).0;
+        assert_eq!(queue.sent.len(), 1, "it was not written yet");
+        queue.put_off(&[later(60)]);
+        queue.ended(true, at(9));
+        assert!(!queue.has_due("a", at(9)), "nothing waits for it so long");
+        queue.offer(check("b", CheckState::Success));
+        assert_eq!(queue.due(at(9)).0.len(), 1, "others do not wait");
+        queue.forget(|revision| revision == "a");
+        assert!(queue.contains(&key(&pending)));
+        queue.forget(|_| false);
+        assert!(!queue.contains(&key(&pending)) && queue.later.is_empty());
     }
 
     #[test]

@@ -13,7 +13,7 @@ use tokio::task::spawn_blocking;
 use super::failure::Failure;
 use crate::adapters::checks::{self, NOTES_REF};
 use crate::adapters::git::{Error, Mirror, NoteEdit};
-use crate::model::{AdapterError, Check, CheckSink, ErrorClass};
+use crate::model::{AdapterError, Check, CheckSink, ErrorClass, Later, no_approvals};
 
 /// The notes of one repository.
 pub(super) struct GitNotes {
@@ -57,9 +57,9 @@ impl CheckSink for GitNotes {
         &'a self,
         checks: &'a [Check],
         now: Timestamp,
-    ) -> BoxFuture<'a, Result<(), AdapterError>> {
+    ) -> BoxFuture<'a, Result<Vec<Later>, AdapterError>> {
         let checks = checks.to_vec();
-        self.blocking(move |mirror| write(mirror, &checks, now))
+        self.blocking(move |mirror| write(mirror, &checks, now).map(|()| Vec::new()))
     }
 
     fn read<'a>(
@@ -69,6 +69,29 @@ impl CheckSink for GitNotes {
     ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
         let (revisions, context) = (revisions.to_vec(), context.to_owned());
         self.blocking(move |mirror| Ok(read(mirror, &revisions, &context)))
+    }
+
+    fn renew(&self, _: &str, _: &str) {}
+
+    /// Each note is a push.
+    fn shows_queued(&self) -> bool {
+        false
+    }
+
+    fn unfinished<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
+        std::future::ready(Ok(Vec::new())).boxed()
+    }
+
+    fn rate_remaining(&self) -> Option<u64> {
+        None
+    }
+
+    fn app(&self) -> Option<u64> {
+        None
+    }
+
+    fn may_approve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
+        no_approvals()
     }
 }
 

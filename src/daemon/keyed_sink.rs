@@ -11,7 +11,7 @@ use futures::future::BoxFuture;
 use jiff::Timestamp;
 
 use super::keys::{KeyPlace, Keys};
-use crate::model::{AdapterError, Check, CheckSink};
+use crate::model::{AdapterError, Check, CheckSink, Later};
 
 /// Makes a sink of keys.
 pub(super) type Make = Box<dyn Fn(&Keys) -> Result<Arc<dyn CheckSink>, AdapterError> + Send + Sync>;
@@ -67,7 +67,7 @@ impl CheckSink for KeyedSink {
         &'a self,
         checks: &'a [Check],
         now: Timestamp,
-    ) -> BoxFuture<'a, Result<(), AdapterError>> {
+    ) -> BoxFuture<'a, Result<Vec<Later>, AdapterError>> {
         async move { self.sink().await?.publish(checks, now).await }.boxed()
     }
 
@@ -76,27 +76,22 @@ impl CheckSink for KeyedSink {
         revisions: &'a [String],
         context: &'a str,
     ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
-        let read = async move {
-            match self.sink().await {
-                Ok(sink) => sink.read(revisions, context).await,
-                // The first write reports it.
-                Err(error) => {
-                    tracing::debug!(%error, "cannot look for checks of an earlier process");
-                    Ok(Vec::new())
-                }
-            }
-        };
-        read.boxed()
+        async move { self.sink().await?.read(revisions, context).await }.boxed()
     }
 
-    fn unfinished<'a>(&'a self, context: &'a str) -> BoxFuture<'a, Vec<Check>> {
-        let left = async move {
-            match self.sink().await {
-                Ok(sink) => sink.unfinished(context).await,
-                Err(_) => Vec::new(),
-            }
-        };
-        left.boxed()
+    fn unfinished<'a>(
+        &'a self,
+        context: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
+        async move { self.sink().await?.unfinished(context).await }.boxed()
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
+        async move { self.sink().await?.probe().await }.boxed()
+    }
+
+    fn rate_remaining(&self) -> Option<u64> {
+        self.last()?.rate_remaining()
     }
 
     fn shows_queued(&self) -> bool {
@@ -115,5 +110,50 @@ impl CheckSink for KeyedSink {
 
     fn may_approve<'a>(&'a self, login: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
         async move { self.sink().await?.may_approve(login).await }.boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use http::Response;
+
+    use super::*;
+    use crate::adapters::checks::forge::tests::{Fake, Seen, Server, client, with};
+    use crate::adapters::checks::forge::{ForgeSink, Gitea, Provider, Repository, Scheme};
+
+    /// A forge that still takes 42 requests.
+    struct Limited;
+
+    impl Server for Limited {
+        fn answer(&mut self, _: &Seen) -> Response<Vec<u8>> {
+            with(200, &[("x-ratelimit-remaining", "42")], "{}")
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_asked_of_the_forge_is_not_known_without_keys_and_asked_with_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = KeyPlace::Directory(dir.path().join("keys"));
+        let fake = Fake::new(Limited);
+        let server = Arc::clone(&fake);
+        let make = move |_: &Keys| {
+            let client = client(&server, Scheme::Bearer, Gitea::dialect());
+            let repository = Repository::of(Provider::Gitea, "https://git.example/o/r").unwrap();
+            let sink = ForgeSink::new(Gitea::new(repository), client, None);
+            Ok(Arc::new(sink) as Arc<dyn CheckSink>)
+        };
+        let sink = KeyedSink::new(place, "app", Box::new(make));
+        sink.probe().await.unwrap_err();
+        sink.unfinished("capstan/prod/plan").await.unwrap_err();
+        sink.read(&[], "capstan/prod/plan").await.unwrap_err();
+        assert_eq!(sink.rate_remaining(), None);
+        std::fs::create_dir(dir.path().join("keys")).unwrap();
+        sink.probe().await.unwrap();
+        assert_eq!(fake.lines(), ["GET /api/v1/repos/o/r"]);
+        assert_eq!(sink.rate_remaining(), Some(42));
+        let left = sink.unfinished("capstan/prod/plan").await;
+        assert_eq!(left.unwrap(), []);
     }
 }

@@ -71,7 +71,7 @@ use crate::adapters::http::{Hint, Hints, Metrics, Press};
 use crate::adapters::kubernetes::{self, Steering, Target};
 use crate::apply::{Newest, Report};
 use crate::graph::Graph;
-use crate::model::{AdapterError, CheckSink};
+use crate::model::{AdapterError, CheckSink, Later};
 use crate::plan::ApplySet;
 use crate::settings::SyncConfig;
 
@@ -82,7 +82,7 @@ pub use clock::{WallClock, wall_time};
 pub use endpoint::Endpoint;
 use failure::Failure;
 pub use forge::forge_sink;
-use job::{Examined, Origin, Planned, RemoteRefs, Source};
+use job::{Examined, Left, Origin, Planned, RemoteRefs, Source};
 use newest_record::NewestRecord;
 use polling::Polling;
 use reruns::Reruns;
@@ -116,7 +116,7 @@ enum Event {
     Reexamine(String),
     /// It is known of the refs that were there at the start how old they are, and what was planned; and which commits an
     /// earlier process left waiting for a plan.
-    Opened(Vec<OpenRef>, Vec<String>),
+    Opened(Vec<OpenRef>, Option<Vec<String>>),
     /// A candidate was merged onto the followed ref and compiled.
     Planned(Box<Planned>),
     /// The cluster has what the sync with this number expects of it.
@@ -130,9 +130,13 @@ enum Event {
     /// It is known whether checks can be written.
     Probed(Result<(), AdapterError>),
     /// Checks were written, or could not be.
-    Published(Result<(), AdapterError>),
+    Published(Result<Vec<Later>, AdapterError>),
     /// Checks that could not be written may be tried again.
     Retry,
+    /// The check of this context and revision, which the forge could not take yet, may be tried again.
+    Call((String, String)),
+    /// What an earlier process left pending was asked once more.
+    Left(Option<Left>),
     /// A requested time has come.
     Tick,
     /// Somebody asks something of the fleet.
@@ -262,6 +266,8 @@ struct Daemon {
     sink: Arc<dyn CheckSink>,
     /// It was asked whether checks can be written.
     probed: bool,
+    /// What an earlier process left pending could not be asked yet.
+    left_unknown: bool,
     view: watch::Sender<View>,
 }
 
@@ -304,6 +310,7 @@ impl Daemon {
             checks: CheckQueue::default(),
             sink,
             probed: false,
+            left_unknown: false,
             view,
         };
         (daemon, received)
@@ -324,6 +331,8 @@ impl Daemon {
             Event::Probed(answer) => self.probed(&answer),
             Event::Published(answer) => self.published(&answer),
             Event::Retry => self.checks.retry(),
+            Event::Call(key) => self.checks.call(&key),
+            Event::Left(left) => self.left(left),
             Event::Tick => self.report_progress(),
             Event::Steered(steering) => self.steered(steering),
             Event::Hinted(hint) => self.hinted(&hint),
@@ -455,7 +464,7 @@ impl Daemon {
     fn open_refs(&mut self, there: Vec<Candidate>, base: String) {
         let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.sink));
         self.jobs.spawn(async move {
-            let left = job::left_waiting(&source, &*sink).await;
+            let left = job::left_waiting(&source.fleet, &*sink).await;
             let open = job::open_refs(source, &*sink, there, base).await;
             Event::Opened(open, left)
         });

@@ -10,7 +10,7 @@ use futures::FutureExt as _;
 use super::check_queue::Next;
 use super::failure::Failure;
 use super::{Daemon, Event, report};
-use crate::model::{AdapterError, Check, CheckState, ErrorClass};
+use crate::model::{AdapterError, Check, CheckState, ErrorClass, Later};
 
 impl Daemon {
     /// Sets a check and shows it in the view.
@@ -96,7 +96,11 @@ impl Daemon {
     }
 
     /// Checks were written, or could not be, which is logged once.
-    pub(super) fn published(&mut self, answer: &Result<(), AdapterError>) {
+    pub(super) fn published(&mut self, answer: &Result<Vec<Later>, AdapterError>) {
+        if let Ok(later) = answer {
+            self.put_off(later);
+            self.ask_left();
+        }
         self.metrics
             .published(self.checks.under_way(), answer.is_ok());
         self.metrics.forge_allows(self.sink.rate_remaining());
@@ -106,12 +110,21 @@ impl Daemon {
                 tracing::warn!(%error, "cannot write checks; applying continues");
             }
             Err(error) => tracing::debug!(%error, "still cannot write checks"),
-            Ok(()) if !first => tracing::info!("checks can be written again"),
-            Ok(()) => {}
+            Ok(_) if !first => tracing::info!("checks can be written again"),
+            Ok(_) => {}
         }
         let now = self.engine.target.clock.now();
         if let Some(wait) = self.checks.ended(answer.is_ok(), now) {
             self.after(wait, Event::Retry);
+        }
+    }
+
+    /// What the forge cannot take yet is written after a while.
+    fn put_off(&mut self, later: &[Later]) {
+        self.checks.put_off(later);
+        for one in later {
+            let key = (one.context.clone(), one.revision.clone());
+            self.after(one.wait, Event::Call(key));
         }
     }
 

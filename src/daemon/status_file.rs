@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::failure::Failure;
-use crate::model::{AdapterError, Check, CheckSink, CheckState, ErrorClass};
+use crate::model::{AdapterError, Check, CheckSink, CheckState, ErrorClass, Later, no_approvals};
 
 /// How many checks are kept.
 const MOST: usize = 100;
@@ -100,9 +100,10 @@ impl CheckSink for StatusFile {
         &'a self,
         checks: &'a [Check],
         _: Timestamp,
-    ) -> BoxFuture<'a, Result<(), AdapterError>> {
+    ) -> BoxFuture<'a, Result<Vec<Later>, AdapterError>> {
         let checks = checks.to_vec();
-        self.blocking(move |file| file.write(&checks)).boxed()
+        let written = self.blocking(move |file| file.write(&checks));
+        written.map(|done| done.map(|()| Vec::new())).boxed()
     }
 
     fn read<'a>(
@@ -120,15 +121,40 @@ impl CheckSink for StatusFile {
         .boxed()
     }
 
-    fn unfinished<'a>(&'a self, context: &'a str) -> BoxFuture<'a, Vec<Check>> {
+    fn unfinished<'a>(
+        &'a self,
+        context: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
         let is_left =
             move |check: &Check| check.context == context && check.state == CheckState::Pending;
         async move {
-            let mut checks = self.blocking(Self::checks).await.unwrap_or_default();
+            let mut checks = self.blocking(Self::checks).await?;
             checks.retain(is_left);
-            checks
+            Ok(checks)
         }
         .boxed()
+    }
+
+    fn renew(&self, _: &str, _: &str) {}
+
+    fn shows_queued(&self) -> bool {
+        false
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
+        std::future::ready(Ok(())).boxed()
+    }
+
+    fn rate_remaining(&self) -> Option<u64> {
+        None
+    }
+
+    fn app(&self) -> Option<u64> {
+        None
+    }
+
+    fn may_approve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
+        no_approvals()
     }
 }
 
@@ -149,13 +175,14 @@ impl CheckSink for FileAndForge {
         &'a self,
         checks: &'a [Check],
         now: Timestamp,
-    ) -> BoxFuture<'a, Result<(), AdapterError>> {
+    ) -> BoxFuture<'a, Result<Vec<Later>, AdapterError>> {
         let commits = checks.iter().filter(|check| is_commit(&check.revision));
         let commits: Vec<Check> = commits.cloned().collect();
         async move {
             let noted = self.file.publish(checks, now).await;
             if !commits.is_empty() {
-                self.forge.publish(&commits, now).await?;
+                let later = self.forge.publish(&commits, now).await?;
+                return noted.map(|_| later);
             }
             noted
         }
@@ -178,17 +205,28 @@ impl CheckSink for FileAndForge {
         .boxed()
     }
 
-    fn unfinished<'a>(&'a self, context: &'a str) -> BoxFuture<'a, Vec<Check>> {
+    fn unfinished<'a>(
+        &'a self,
+        context: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
         async move {
-            let mut checks = self.forge.unfinished(context).await;
-            checks.extend(self.file.unfinished(context).await);
-            checks
+            let mut checks = self.forge.unfinished(context).await?;
+            checks.extend(self.file.unfinished(context).await?);
+            Ok(checks)
         }
         .boxed()
     }
 
+    fn shows_queued(&self) -> bool {
+        self.forge.shows_queued()
+    }
+
     fn app(&self) -> Option<u64> {
         self.forge.app()
+    }
+
+    fn may_approve<'a>(&'a self, login: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
+        self.forge.may_approve(login)
     }
 
     fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
@@ -209,7 +247,6 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::model::CheckState;
 
     fn check(revision: &str, state: CheckState) -> Check {
         Check {
@@ -229,7 +266,7 @@ mod tests {
     }
 
     async fn publish(sink: &dyn CheckSink, checks: &[Check]) -> Result<(), AdapterError> {
-        sink.publish(checks, Timestamp::UNIX_EPOCH).await
+        sink.publish(checks, Timestamp::UNIX_EPOCH).await.map(drop)
     }
 
     #[tokio::test]
@@ -249,9 +286,9 @@ mod tests {
         let read = async |context| file.read(&revisions, context).await.unwrap();
         assert_eq!(read("capstan/a/sync").await, [done]);
         assert_eq!(read("capstan/b/sync").await, []);
-        let left = file.unfinished("capstan/a/sync").await;
+        let left = file.unfinished("capstan/a/sync").await.unwrap();
         assert_eq!(left.len(), MOST - 1, "one is done");
-        assert_eq!(file.unfinished("capstan/b/sync").await, []);
+        assert_eq!(file.unfinished("capstan/b/sync").await.unwrap(), []);
         let text: serde_json::Value =
             serde_json::from_slice(&fs::read(&file.path).unwrap()).unwrap();
         assert_eq!(
@@ -310,13 +347,13 @@ mod tests {
         // The forge did not get the newest.
         let done = of_commit_and_files(CheckState::Success);
         publish(&*file, &done).await.unwrap();
-        assert_eq!(both.unfinished(context).await, checks[..1]);
+        assert_eq!(both.unfinished(context).await.unwrap(), checks[..1]);
         let read = both.read(&revisions, context).await.unwrap();
         assert!(read.contains(&checks[0]), "{read:?}");
         publish(&*forge, &done[..1]).await.unwrap();
-        assert_eq!(both.unfinished(context).await, []);
+        assert_eq!(both.unfinished(context).await.unwrap(), []);
         publish(&*file, &checks).await.unwrap();
-        assert_eq!(both.unfinished(context).await, checks);
+        assert_eq!(both.unfinished(context).await.unwrap(), checks);
     }
 
     #[tokio::test]

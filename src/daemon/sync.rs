@@ -66,7 +66,8 @@ impl Daemon {
             left_applied,
         } = examined;
         self.left_applied = left_applied.or(self.left_applied.take());
-        self.open.extend(left_pending);
+        self.left_unknown |= left_pending.is_none();
+        self.open.extend(left_pending.unwrap_or_default());
         let good = self.applied();
         let good = good.or_else(|| fallback.as_ref().map(|(revision, _)| revision.clone()));
         let good = good.as_deref();

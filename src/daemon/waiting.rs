@@ -4,23 +4,64 @@
 //! its branch moved on or is gone. It does not know when a candidate is planned.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::candidates::{Candidate, OpenRef};
-use super::{Daemon, report};
+use super::job::{self, Left};
+use super::{Daemon, Event, report};
 use crate::model::Check;
 
 impl Daemon {
     /// Takes in which of the refs that were there at the start are planned, and which commits an earlier process left
     /// waiting.
-    pub(super) fn opened(&mut self, refs: Vec<OpenRef>, left: Vec<String>) {
+    pub(super) fn opened(&mut self, refs: Vec<OpenRef>, left: Option<Vec<String>>) {
         self.candidates.open(refs);
+        self.left_unknown |= left.is_none();
+        self.left_waiting(left.unwrap_or_default());
+        self.plan_next();
+    }
+
+    /// Takes in which commits an earlier process left waiting for a plan.
+    fn left_waiting(&mut self, left: Vec<String>) {
         let context = report::plan_context(&self.config.fleet);
         for commit in left {
             self.checks.assume_written(&commit, &context);
             self.waiting.insert(commit);
         }
         self.show_waiting();
-        self.plan_next();
+    }
+
+    /// Asks once more what an earlier process left pending, if that could not be asked at the start: the credential
+    /// was missing, or the forge away.
+    pub(super) fn ask_left(&mut self) {
+        let Some(revision) = self.accepted().or_else(|| self.examined.clone()) else {
+            return;
+        };
+        if std::mem::take(&mut self.left_unknown) {
+            let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.sink));
+            self.jobs
+                .spawn(async move { Event::Left(job::left(source, &*sink, revision).await) });
+        }
+    }
+
+    /// The answer to [`Self::ask_left`]. What this process has written since is its own.
+    pub(super) fn left(&mut self, left: Option<Left>) {
+        let Some(left) = left else {
+            self.left_unknown = true;
+            return;
+        };
+        let fleet = &self.config.fleet;
+        let (sync, plan) = (report::sync_context(fleet), report::plan_context(fleet));
+        let checks = &self.checks;
+        let is_own = |context: &str, revision: &str| {
+            checks.contains(&(context.to_owned(), revision.to_owned()))
+        };
+        let pending = left.pending.into_iter();
+        self.open
+            .extend(pending.filter(|(revision, _)| !is_own(&sync, revision)));
+        let mut waiting = left.waiting;
+        waiting.retain(|commit| !is_own(&plan, commit));
+        self.left_waiting(waiting);
     }
 
     /// Says of heads that they wait, and ends the checks of those that no candidate leads to any more.

@@ -1,26 +1,39 @@
 //! The port for checks: git notes are one implementation, each forge is another.
 
+use std::time::Duration;
+
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 
 use super::{AdapterError, Check, ErrorClass};
 
+/// A check of which the other side cannot take all yet, as when it does not know a new commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Later {
+    /// The check's context.
+    pub context: String,
+    /// The check's revision.
+    pub revision: String,
+    /// How long to wait before it is published again, as it is by then.
+    pub wait: Duration,
+}
+
 /// Writes checks where people see them. It limits text to what its side takes, and never writes the same
 /// check twice side by side: a revision has one check per context.
+/// No method has a default body: what wraps a sink would forget to pass it on.
 ///
 /// Callers retry: slower each time after `Transient` and `Conflict`, rarely after the other classes.
 pub trait CheckSink: Send + Sync {
     /// Writes `checks`, each in place of the one of its revision and context. Revisions that are gone, as
-    /// after a forced push, are passed over. After an error any of them may have been written; to write
-    /// all again is safe.
+    /// after a forced push, are passed over. Returns what to publish again later; all others are written. After an
+    /// error any of them may have been written; to write all again is safe.
     fn publish<'a>(
         &'a self,
         checks: &'a [Check],
         now: Timestamp,
-    ) -> BoxFuture<'a, Result<(), AdapterError>>;
+    ) -> BoxFuture<'a, Result<Vec<Later>, AdapterError>>;
 
-    /// The checks of `context` on `revisions`: asked once after a start, to find what an earlier process
-    /// left.
+    /// The checks of `context` on `revisions`: asked after a start, to find what an earlier process left.
     fn read<'a>(
         &'a self,
         revisions: &'a [String],
@@ -29,44 +42,37 @@ pub trait CheckSink: Send + Sync {
 
     /// Somebody wants this check again: the next one of `context` on `revision` is written although it may
     /// equal the last, as a new one where the forge keeps a history of them.
-    fn renew(&self, revision: &str, context: &str) {
-        let _ = (revision, context);
-    }
+    fn renew(&self, revision: &str, context: &str);
 
     /// Whether it costs little to write that a check waits for its turn.
-    fn shows_queued(&self) -> bool {
-        false
-    }
+    fn shows_queued(&self) -> bool;
 
     /// The checks of `context` that an earlier process left pending, as far as its records say: also on commits that no
-    /// ref leads to any more. Asked once after a start.
-    fn unfinished<'a>(&'a self, context: &'a str) -> BoxFuture<'a, Vec<Check>> {
-        let _ = context;
-        Box::pin(std::future::ready(Vec::new()))
-    }
+    /// ref leads to any more. Asked after a start until there is an answer.
+    fn unfinished<'a>(
+        &'a self,
+        context: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>>;
 
     /// Asks whether checks can be written, once after a start: who reads checks learns of a wrong address or a missing
     /// right before the first one is missing. `Denied` says what to change.
-    fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
-        Box::pin(std::future::ready(Ok(())))
-    }
+    fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>>;
 
     /// How many requests the forge still takes before its limit is renewed, as far as it has said so.
-    fn rate_remaining(&self) -> Option<u64> {
-        None
-    }
+    fn rate_remaining(&self) -> Option<u64>;
 
     /// The id of the GitHub App that writes, if one does: what people ask of other apps is not for this.
-    fn app(&self) -> Option<u64> {
-        None
-    }
+    fn app(&self) -> Option<u64>;
 
     /// Asks whether this user may approve a deletion: who may write to the repository may. An error says why not, or that
     /// nobody can tell now.
-    fn may_approve<'a>(&'a self, login: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
-        let _ = login;
-        let no = "nobody can approve by a button here";
-        let no = AdapterError::new(ErrorClass::Denied, no);
-        Box::pin(std::future::ready(Err(no)))
-    }
+    fn may_approve<'a>(&'a self, login: &'a str) -> BoxFuture<'a, Result<(), AdapterError>>;
+}
+
+/// What a sink without buttons answers to [`CheckSink::may_approve`].
+#[must_use]
+pub fn no_approvals() -> BoxFuture<'static, Result<(), AdapterError>> {
+    let no = "nobody can approve by a button here";
+    let no = AdapterError::new(ErrorClass::Denied, no);
+    Box::pin(std::future::ready(Err(no)))
 }

@@ -25,7 +25,7 @@ mod token_source;
 mod tree;
 
 pub use check::{Annotation, Button, COMMENT_MARK, Check, CheckDetail, CheckState};
-pub use check_sink::CheckSink;
+pub use check_sink::{CheckSink, Later, no_approvals};
 pub use clock::Clock;
 pub use error::{AdapterError, ErrorClass};
 pub(crate) use finding::message;

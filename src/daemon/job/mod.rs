@@ -1,19 +1,17 @@
 //! What takes time: reading revisions, compiling and planning them. Runs on a thread of its own.
 
 mod before;
+mod left;
 mod origin;
 mod planning;
 mod presses;
 mod trust;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-
-use futures::FutureExt as _;
 
 use super::applied::AppliedRevision;
 use super::approvals::{self, Pressed};
@@ -25,12 +23,14 @@ use crate::api::fleet::FleetPolicy;
 use crate::api::labels;
 use crate::compile::{Compiled, compile_by};
 use crate::graph::Graph;
-use crate::model::{AdapterError, Check, CheckSink, CheckState, Finding, ObjectId, Tree};
+use crate::model::{CheckSink, Finding, ObjectId, Tree};
 use crate::plan::{self, ApplySet, Plan};
 use crate::settings::{SyncConfig, Verification};
 pub(super) use before::Before;
+use left::left_pending;
+pub(super) use left::{Left, left_waiting};
 pub(super) use origin::Origin;
-pub(super) use planning::{Planned, left_waiting, open_refs};
+pub(super) use planning::{Planned, open_refs};
 
 /// How far back a good revision is looked for when the newest is broken.
 const LOOK_BACK: usize = 50;
@@ -160,8 +160,8 @@ pub(super) struct Examined {
     /// The newest good revision before it, when this one is broken or empty and nothing is applied.
     pub(super) fallback: Option<(String, Prepared)>,
     /// Revisions before it whose sync check an earlier daemon left pending, and its title, when
-    /// nothing is applied.
-    pub(super) left_pending: Vec<(String, String)>,
+    /// nothing is applied; `None` if that cannot be known now.
+    pub(super) left_pending: Option<Vec<(String, String)>>,
     /// What an earlier daemon applied, when nothing is applied because the settings suspend the fleet.
     pub(super) left_applied: Option<AppliedRevision>,
 }
@@ -174,7 +174,7 @@ impl Examined {
             title: String::new(),
             outcome: Err(failure),
             fallback: None,
-            left_pending: Vec::new(),
+            left_pending: Some(Vec::new()),
             left_applied: None,
         }
     }
@@ -205,43 +205,18 @@ pub(super) async fn examine(
     examined
 }
 
-/// The revisions whose check is pending, and its title: those among `earlier`, and those that the sink knows of.
-async fn left_pending(
+/// What an earlier process left pending, before and beside `revision`, if it can be known now.
+pub(super) async fn left(
+    source: Arc<Source>,
     sink: &dyn CheckSink,
-    earlier: &[String],
-    context: &str,
-) -> Vec<(String, String)> {
-    let mut checks = unfinished(sink, context).await;
-    checks.extend(written(sink, earlier, context).await);
-    let pending = checks.into_iter().filter(is_pending);
-    pending.map(|check| (check.revision, check.title)).collect()
-}
-
-fn is_pending(check: &Check) -> bool {
-    check.state == CheckState::Pending
-}
-
-/// The checks of `context` that an earlier process left pending, as far as the sink knows.
-async fn unfinished(sink: &dyn CheckSink, context: &str) -> Vec<Check> {
-    let left = AssertUnwindSafe(sink.unfinished(context)).catch_unwind();
-    left.await.unwrap_or_else(|panic| {
-        let error = Failure::caught(&*panic);
-        tracing::error!(%error, "cannot tell which checks an earlier process left pending");
-        Vec::new()
-    })
-}
-
-/// The checks of `context` that an earlier process wrote on these revisions.
-async fn written(sink: &dyn CheckSink, revisions: &[String], context: &str) -> Vec<Check> {
-    let checks = AssertUnwindSafe(sink.read(revisions, context)).catch_unwind();
-    let checks = checks.await.unwrap_or_else(|panic| {
-        let bug: AdapterError = Failure::caught(&*panic).into();
-        Err(bug)
-    });
-    checks.unwrap_or_else(|error| {
-        tracing::warn!(%error, "cannot read the checks that an earlier process wrote");
-        Vec::new()
-    })
+    revision: String,
+) -> Option<Left> {
+    let context = report::sync_context(&source.fleet);
+    let waiting = left_waiting(&source.fleet, sink).await?;
+    let work = move || source.earlier_or_begun(&revision);
+    let earlier = tokio::task::spawn_blocking(work).await.unwrap_or_default();
+    let pending = left_pending(sink, &earlier, &context).await?;
+    Some(Left { pending, waiting })
 }
 
 impl Source {
@@ -346,7 +321,7 @@ impl Source {
             title,
             outcome,
             fallback,
-            left_pending: Vec::new(),
+            left_pending: Some(Vec::new()),
             left_applied: self.left_applied(first),
         }
     }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-use super::{MOST_APPROVING, Source, is_pending, unfinished, written};
+use super::left::{is_pending, written};
+use super::{MOST_APPROVING, Source};
 use crate::adapters::git::{Error, Merged};
 use crate::api::fleet::FleetPolicy;
 use crate::api::labels;
@@ -57,7 +58,8 @@ pub(in crate::daemon) async fn open_refs(
     let mut open = tokio::task::spawn_blocking(work).await.unwrap_or_default();
     let commits = open.iter().map(|open| open.candidate.commit.clone());
     let commits: Vec<String> = commits.collect();
-    let checks = written(sink, &commits, &context).await.into_iter();
+    let checks = written(sink, &commits, &context).await;
+    let checks = checks.unwrap_or_default().into_iter();
     let ended = checks.filter(|check| !is_pending(check));
     let inputs: BTreeMap<String, Option<String>> =
         ended.map(|check| (check.revision, check.input)).collect();
@@ -67,13 +69,6 @@ pub(in crate::daemon) async fn open_refs(
         open.candidate.seen = input.cloned().flatten();
     }
     open
-}
-
-/// The commits that an earlier process left waiting for a plan.
-pub(in crate::daemon) async fn left_waiting(source: &Source, sink: &dyn CheckSink) -> Vec<String> {
-    let context = report::plan_context(&source.fleet);
-    let left = unfinished(sink, &context).await.into_iter();
-    left.map(|check| check.revision).collect()
 }
 
 /// What a candidate is judged by.

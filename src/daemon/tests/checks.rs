@@ -39,7 +39,7 @@ async fn the_last_words_are_waited_for_but_not_for_longer_than_5_seconds() {
         assert!(case.daemon.checks.is_busy());
         // The push itself is let go of; another stands in for it.
         case.daemon.jobs.detach_all();
-        let push = Event::Published(Ok(()));
+        let push = Event::Published(Ok(Vec::new()));
         case.daemon.after(Duration::from_secs(takes), push);
         let start = Instant::now();
         case.daemon.close().await;
@@ -63,7 +63,7 @@ async fn it_is_asked_once_whether_checks_can_be_written() {
     let denied = AdapterError::new(ErrorClass::Denied, "no right");
     case.daemon.probed(&Err(denied.clone()));
     assert!(case.daemon.checks.is_failing(), "it was said");
-    case.daemon.published(&Ok(()));
+    case.daemon.published(&Ok(Vec::new()));
     assert!(!case.daemon.checks.is_failing());
     case.daemon.published(&Err(denied));
     assert_eq!(case.jobs().await, [(15_000, "Retry")]);

@@ -6,6 +6,7 @@ use futures::FutureExt as _;
 
 use super::*;
 use crate::adapters::http::{Head, Rerun};
+use crate::model::no_approvals;
 
 /// The sink of the GitHub App 77, which notes what is wanted again.
 #[derive(Default)]
@@ -16,8 +17,8 @@ impl CheckSink for App {
         &'a self,
         _: &'a [Check],
         _: Timestamp,
-    ) -> BoxFuture<'a, Result<(), AdapterError>> {
-        std::future::ready(Ok(())).boxed()
+    ) -> BoxFuture<'a, Result<Vec<Later>, AdapterError>> {
+        std::future::ready(Ok(Vec::new())).boxed()
     }
 
     fn read<'a>(
@@ -32,8 +33,28 @@ impl CheckSink for App {
         self.0.lock().unwrap().push(format!("{context} {revision}"));
     }
 
+    fn shows_queued(&self) -> bool {
+        false
+    }
+
+    fn unfinished<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
+        std::future::ready(Ok(Vec::new())).boxed()
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
+        std::future::ready(Ok(())).boxed()
+    }
+
+    fn rate_remaining(&self) -> Option<u64> {
+        None
+    }
+
     fn app(&self) -> Option<u64> {
         Some(77)
+    }
+
+    fn may_approve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
+        no_approvals()
     }
 }
 

@@ -25,8 +25,8 @@ impl CheckSink for GitHub {
         &'a self,
         _: &'a [Check],
         _: Timestamp,
-    ) -> BoxFuture<'a, Result<(), AdapterError>> {
-        std::future::ready(Ok(())).boxed()
+    ) -> BoxFuture<'a, Result<Vec<Later>, AdapterError>> {
+        std::future::ready(Ok(Vec::new())).boxed()
     }
 
     fn read<'a>(
@@ -37,6 +37,24 @@ impl CheckSink for GitHub {
         let mut written = self.written.lock().unwrap().clone();
         written.retain(|one| one.context == context && revisions.contains(&one.revision));
         std::future::ready(Ok(written)).boxed()
+    }
+
+    fn renew(&self, _: &str, _: &str) {}
+
+    fn shows_queued(&self) -> bool {
+        false
+    }
+
+    fn unfinished<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
+        std::future::ready(Ok(Vec::new())).boxed()
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
+        std::future::ready(Ok(())).boxed()
+    }
+
+    fn rate_remaining(&self) -> Option<u64> {
+        None
     }
 
     fn app(&self) -> Option<u64> {

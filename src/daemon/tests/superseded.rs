@@ -62,7 +62,7 @@ async fn what_an_earlier_daemon_left_pending_ends_although_nothing_can_be_applie
     let broken = compile(&tree("kind: ConfigMap\n"), &[]);
     case.handle(Examined {
         outcome: Ok(Judged::new(broken, &case.daemon.set)),
-        left_pending: vec![("1".to_owned(), "1/3 ready".to_owned())],
+        left_pending: Some(vec![("1".to_owned(), "1/3 ready".to_owned())]),
         ..Examined::failed("2".to_owned(), away())
     });
     case.assert_superseded("1", "2");

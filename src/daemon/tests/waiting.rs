@@ -1,6 +1,7 @@
 //! Heads that wait for their plan, on a forge that shows it.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::FutureExt as _;
 
@@ -11,7 +12,9 @@ use crate::adapters::checks::forge::tests::{Fake, Seen, Server, client, json as 
 use crate::adapters::checks::forge::{ForgeSink, Gitea, Provider, Repository, Scheme};
 use crate::adapters::http::{Head, Rerun};
 use crate::daemon::git_notes::GitNotes;
+use crate::daemon::job::Left;
 use crate::model::CheckDetail::{Queued, Superseded};
+use crate::model::{ErrorClass, no_approvals};
 
 const PLAN: &str = "capstan/config/plan";
 
@@ -21,6 +24,8 @@ struct Forge {
     written: Mutex<Vec<Check>>,
     /// What an earlier process left pending.
     left: Vec<Check>,
+    /// Its credential is missing.
+    is_away: AtomicBool,
 }
 
 impl CheckSink for Forge {
@@ -28,9 +33,9 @@ impl CheckSink for Forge {
         &'a self,
         checks: &'a [Check],
         _: Timestamp,
-    ) -> BoxFuture<'a, Result<(), AdapterError>> {
+    ) -> BoxFuture<'a, Result<Vec<Later>, AdapterError>> {
         self.written.lock().unwrap().extend_from_slice(checks);
-        std::future::ready(Ok(())).boxed()
+        std::future::ready(Ok(Vec::new())).boxed()
     }
 
     fn read<'a>(
@@ -45,9 +50,34 @@ impl CheckSink for Forge {
         true
     }
 
-    fn unfinished<'a>(&'a self, context: &'a str) -> BoxFuture<'a, Vec<Check>> {
+    fn unfinished<'a>(
+        &'a self,
+        context: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
         let left = self.left.iter().filter(|check| check.context == context);
-        std::future::ready(left.cloned().collect()).boxed()
+        let left = match self.is_away.load(Ordering::Relaxed) {
+            true => Err(AdapterError::new(ErrorClass::Denied, "no token")),
+            false => Ok(left.cloned().collect()),
+        };
+        std::future::ready(left).boxed()
+    }
+
+    fn renew(&self, _: &str, _: &str) {}
+
+    fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
+        std::future::ready(Ok(())).boxed()
+    }
+
+    fn rate_remaining(&self) -> Option<u64> {
+        None
+    }
+
+    fn app(&self) -> Option<u64> {
+        None
+    }
+
+    fn may_approve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
+        no_approvals()
     }
 }
 
@@ -165,6 +195,38 @@ async fn what_an_earlier_process_left_waiting_is_planned_or_ended() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_an_earlier_process_left_is_asked_again_once_checks_can_be_written() {
+    let (mut case, forge) = case(&["gone"]);
+    forge.is_away.store(true, Ordering::Relaxed);
+    case.look(&[]);
+    case.come_to_rest().await;
+    assert_eq!(written(&forge), []);
+    case.look(&["b"]);
+    case.come_to_rest().await;
+    assert_eq!(written(&forge), [waits("b")]);
+    assert!(case.daemon.left_unknown, "it is still away");
+    forge.is_away.store(false, Ordering::Relaxed);
+    case.look(&["b", "c"]);
+    case.come_to_rest().await;
+    assert_eq!(written(&forge), [waits("c"), ends("gone")]);
+    assert!(!case.daemon.left_unknown);
+    // Sync checks, too, but not what this process writes itself.
+    let own = case.check(CheckState::Pending, "it");
+    case.daemon.set_check(own.clone());
+    let title = |revision: &str| (revision.to_owned(), "1/3".to_owned());
+    let pending = vec![title("old"), title(&own.revision)];
+    let waiting = vec!["b".to_owned()];
+    case.daemon.left(Some(Left { pending, waiting }));
+    let open: Vec<(&str, &str)> = case
+        .daemon
+        .open
+        .iter()
+        .map(|(revision, title)| (&**revision, &**title))
+        .collect();
+    assert!(open.contains(&("old", "1/3")) && open.contains(&(&*own.revision, "it")));
+}
+
+#[tokio::test(start_paused = true)]
 async fn who_asks_for_a_plan_again_sees_it_wait_and_end() {
     let (mut case, forge) = case(&[]);
     case.look(&[]);
@@ -262,6 +324,43 @@ impl Server for Shown {
             _ => answer(500, &missing),
         }
     }
+}
+
+/// A busy forge announces a push long before it knows the commit.
+#[tokio::test(start_paused = true)]
+async fn a_commit_that_the_forge_learns_of_late_gets_its_check() {
+    let (mut case, _) = case(&[]);
+    let (late, other) = ("a".repeat(40), "b".repeat(40));
+    let fake = Fake::new(Shown {
+        commit: other.clone(),
+        ..Shown::default()
+    });
+    let repository = Repository::of(Provider::Gitea, "https://git.example/o/r").unwrap();
+    let client = client(&fake, Scheme::Bearer, Gitea::dialect());
+    case.daemon.sink = Arc::new(ForgeSink::new(Gitea::new(repository), client, None));
+    case.look(&[]);
+    case.look(&[&late, &other]);
+    let start = Instant::now();
+    let states = |fake: &Fake<Shown>| fake.server.lock().unwrap().states.clone();
+    case.daemon.publish();
+    while start.elapsed() < Duration::from_secs(30) {
+        let event = case.daemon.jobs.join_next().await.unwrap().unwrap();
+        case.daemon.handle(event);
+        assert_eq!(states(&fake), ["pending"], "of the other");
+    }
+    fake.server.lock().unwrap().commit.clone_from(&late);
+    case.daemon.examining = false;
+    case.daemon.plan_next();
+    // At most as long again.
+    let long = Duration::from_secs(33);
+    while let Ok(Some(event)) = tokio::time::timeout(long, case.daemon.jobs.join_next()).await {
+        case.daemon.handle(event.unwrap());
+    }
+    let states = states(&fake);
+    assert!(
+        states.len() > 1 && *states.last().unwrap() != "pending",
+        "{states:?}"
+    );
 }
 
 /// Oracle row 51: the forge has let go of the old head when its check is written.

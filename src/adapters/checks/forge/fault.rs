@@ -13,6 +13,9 @@ pub enum Fault {
     /// The forge takes no more of this check on this commit.
     #[error("{0}")]
     Full(String),
+    /// The forge cannot take a part of it yet; the rest is written.
+    #[error("{0}")]
+    Early(String),
     /// The forge does not take this content.
     #[error("{0}")]
     Refused(String),
@@ -37,7 +40,10 @@ impl Fault {
     /// Whether other checks on the same forge fail for the same reason.
     #[must_use]
     pub const fn concerns_all(&self) -> bool {
-        !matches!(self, Self::Gone(_) | Self::Full(_) | Self::Refused(_))
+        !matches!(
+            self,
+            Self::Gone(_) | Self::Full(_) | Self::Early(_) | Self::Refused(_)
+        )
     }
 }
 
@@ -47,7 +53,9 @@ impl From<Fault> for AdapterError {
             Fault::Gone(_) => ErrorClass::Gone,
             Fault::Full(_) | Fault::Refused(_) => ErrorClass::Invalid,
             Fault::Absent(_) | Fault::Denied(_) => ErrorClass::Denied,
-            Fault::Unclear(_) | Fault::Busy(_) | Fault::Limited(_) => ErrorClass::Transient,
+            Fault::Early(_) | Fault::Unclear(_) | Fault::Busy(_) | Fault::Limited(_) => {
+                ErrorClass::Transient
+            }
         };
         Self::new(class, fault.to_string())
     }

@@ -7,15 +7,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use tokio::time::Instant;
 
 use crate::model::{Check, CheckState};
 
 /// How many checks are kept, the newest.
 const MOST: usize = 1_000;
+
+/// How long a check waits that the forge cannot take yet, at first and at most, and when it is given up: a forge
+/// announces a push before all of it knows the commit, which takes a busy one many seconds.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Context and revision.
 pub(super) type Key = (String, String);
@@ -39,6 +47,9 @@ pub(super) struct Entry<R> {
     pub(super) unclear: bool,
     #[serde(default)]
     pub(super) ended: Option<Ended>,
+    /// Since when the forge cannot take it yet.
+    #[serde(skip)]
+    pub(super) early: Option<Instant>,
     /// Larger is newer.
     number: u64,
 }
@@ -48,6 +59,13 @@ impl<R> Entry<R> {
     fn is_about(&self, pull_requests: &[u64]) -> bool {
         let mut own = self.check.iter().flat_map(Check::pull_requests);
         own.any(|number| pull_requests.contains(&number))
+    }
+
+    /// How long to wait before it is sent again: each time about as long as it has waited. `None` after a while.
+    pub(super) fn wait(&mut self) -> Option<Duration> {
+        let waited = self.early.get_or_insert_with(Instant::now).elapsed();
+        let wait = waited.clamp(FIRST_WAIT, LONGEST_WAIT);
+        (waited < PATIENCE).then_some(wait)
     }
 
     fn may_be_pending(&self) -> bool {
@@ -151,6 +169,7 @@ impl<R: Clone + Default + Serialize + DeserializeOwned> Sent<R> {
             check: None,
             unclear: is_lost,
             ended: None,
+            early: None,
             number,
         });
         entry.number = number;

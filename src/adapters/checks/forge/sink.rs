@@ -21,10 +21,8 @@ use super::client::Client;
 use super::fault::Fault;
 use super::sent::{Ended, Key, Sent, digest, key, trimmed};
 use super::wire::{Answer, Call};
-use crate::model::{AdapterError, Check, CheckSink, CheckState};
+use crate::model::{AdapterError, Check, CheckSink, CheckState, Later};
 
-/// How long a new commit has to appear: a forge announces a push before all of it knows the commit.
-const APPEARANCE: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(10)];
 /// After the record was lost, checks are looked up on this many revisions.
 const MOST_LOOKED_UP: usize = 100;
 
@@ -142,7 +140,7 @@ impl<F: Forge> ForgeSink<F> {
         }
     }
 
-    async fn write(&self, checks: &[Check]) -> Result<(), Fault> {
+    async fn write(&self, checks: &[Check]) -> Result<Vec<Later>, Fault> {
         let mut sent = self.sent.lock().await;
         let newest: BTreeMap<Key, &Check> =
             checks.iter().map(|check| (key(check), check)).collect();
@@ -157,19 +155,22 @@ impl<F: Forge> ForgeSink<F> {
         for (key, check) in shown {
             sent.entry(&key).check = Some(trimmed(check));
         }
-        let mut under_way: BTreeSet<Key> = due.iter().map(|(key, _)| key.clone()).collect();
+        let under_way: BTreeSet<Key> = due.iter().map(|(key, _)| key.clone()).collect();
         if !under_way.is_empty() {
             for key in &under_way {
                 sent.entry(key);
             }
             sent.save(&under_way).await;
         }
-        let mut result = Ok(());
+        let mut result = Ok(Vec::new());
         for (key, check) in &due {
-            result = self.one(&mut sent, key, check).await;
-            under_way.remove(key);
-            if result.is_err() {
-                break;
+            match (self.one(&mut sent, key, check).await, &mut result) {
+                (Ok(wait), Ok(later)) => later.extend(wait.map(|wait| late(key, wait))),
+                (Err(fault), _) => {
+                    result = Err(fault);
+                    break;
+                }
+                (Ok(_), Err(_)) => {}
             }
             self.written_again(key);
         }
@@ -214,34 +215,41 @@ impl<F: Forge> ForgeSink<F> {
         }
     }
 
-    /// Writes one check. An error is one that all others would meet, too.
-    async fn one(&self, sent: &mut Sent<F::Remote>, key: &Key, check: &Check) -> Result<(), Fault> {
+    /// Writes one check. Returns when to write it again if the forge cannot take it yet. An error is one that all
+    /// others would meet, too.
+    async fn one(
+        &self,
+        sent: &mut Sent<F::Remote>,
+        key: &Key,
+        check: &Check,
+    ) -> Result<Option<Duration>, Fault> {
         let entry = sent.entry(key);
         let mut remote = entry.remote.clone();
-        let mut written = self.attempt(check, &mut remote, entry.unclear).await;
-        for wait in APPEARANCE {
-            if entry.check.is_none() && matches!(written, Err(Fault::Gone(_))) {
-                tokio::time::sleep(wait).await;
-                written = self.attempt(check, &mut remote, entry.unclear).await;
-            }
-        }
+        let written = self.attempt(check, &mut remote, entry.unclear).await;
         entry.remote = remote;
         let Err(fault) = written else {
             entry.check = Some(trimmed(check));
-            (entry.unclear, entry.ended) = (false, None);
-            return Ok(());
+            (entry.unclear, entry.ended, entry.early) = (false, None, None);
+            return Ok(None);
         };
         entry.unclear |= matches!(fault, Fault::Unclear(_));
         if fault.concerns_all() {
             return Err(fault);
         }
-        let (context, revision) = (&check.context, &check.revision);
-        tracing::warn!(context, revision, why = %fault, "the check cannot be written on this commit");
-        entry.ended = Some(match fault {
-            Fault::Refused(_) => Ended::Content(digest(check)),
-            _ => Ended::ForGood,
-        });
-        Ok(())
+        let wait = match fault {
+            // What the forge knew before is gone for good.
+            Fault::Gone(_) if entry.check.is_none() => entry.wait(),
+            Fault::Early(_) => {
+                (entry.check, entry.unclear) = (Some(trimmed(check)), false);
+                entry.wait()
+            }
+            _ => None,
+        };
+        if wait.is_none() {
+            entry.early = None;
+            entry.ended = Some(end(check, &fault));
+        }
+        Ok(wait)
     }
 
     /// Sends a check, and finds out what it means when something is absent.
@@ -375,6 +383,29 @@ impl<F: Forge> ForgeSink<F> {
     }
 }
 
+fn late(key: &Key, wait: Duration) -> Later {
+    let (context, revision) = key.clone();
+    Later {
+        context,
+        revision,
+        wait,
+    }
+}
+
+/// No more is sent of this check, or of its content, which is logged.
+fn end(check: &Check, fault: &Fault) -> Ended {
+    let (context, revision) = (&check.context, &check.revision);
+    let what = match fault {
+        Fault::Early(_) => "a part of the check cannot be written on this commit",
+        _ => "the check cannot be written on this commit",
+    };
+    tracing::warn!(context, revision, why = %fault, "{what}");
+    match fault {
+        Fault::Refused(_) | Fault::Early(_) => Ended::Content(digest(check)),
+        _ => Ended::ForGood,
+    }
+}
+
 fn unreadable(said: &str) -> Fault {
     Fault::Denied(format!(
         "{said}; the repository was deleted or renamed, or the token cannot read it"
@@ -404,7 +435,7 @@ impl<F: Forge> CheckSink for ForgeSink<F> {
         &'a self,
         checks: &'a [Check],
         _: Timestamp,
-    ) -> BoxFuture<'a, Result<(), AdapterError>> {
+    ) -> BoxFuture<'a, Result<Vec<Later>, AdapterError>> {
         let written = self.write(checks);
         written
             .map(|done| done.map_err(|fault| self.error(fault)))
@@ -442,8 +473,11 @@ impl<F: Forge> CheckSink for ForgeSink<F> {
         self.client.remaining()
     }
 
-    fn unfinished<'a>(&'a self, context: &'a str) -> BoxFuture<'a, Vec<Check>> {
-        self.left(context).boxed()
+    fn unfinished<'a>(
+        &'a self,
+        context: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
+        self.left(context).map(Ok).boxed()
     }
 
     fn app(&self) -> Option<u64> {

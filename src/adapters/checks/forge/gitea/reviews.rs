@@ -8,7 +8,6 @@
 //! The server takes a comment on any line, but shows no code with one outside the diff, so none is sent.
 
 use std::slice::from_ref;
-use std::time::Duration;
 
 use http::Method;
 use serde::Deserialize;
@@ -31,14 +30,6 @@ const COMMENT: Limit = Limit::Chars(65_536);
 /// How many reviews a page of the API has at most, and how many pages are read.
 const PAGE: usize = 50;
 const PAGES: usize = 20;
-/// How long the ref of a pull request has to follow its head.
-const FOLLOWS: [Duration; 5] = [
-    Duration::from_millis(300),
-    Duration::from_secs(1),
-    Duration::from_secs(3),
-    Duration::from_secs(10),
-    Duration::ZERO,
-];
 /// How many of our reviews are read, the newest.
 const MOST_REVIEWS: usize = 20;
 
@@ -207,7 +198,7 @@ impl Reviews<'_> {
     }
 
     /// Whether the pull request still leads to this commit, and its diff is that of it: after a push, the server knows
-    /// the new head at once, and moves the ref that its diff is made of a little later.
+    /// the new head at once, and moves the ref that its diff is made of a little later, until when it is too early.
     async fn is_head(&self, revision: &str) -> Result<bool, Fault> {
         let answer = self.client.call(&Call::get(self.url("", &[]))).await?;
         if answer.json()["head"]["sha"] != *revision {
@@ -217,15 +208,14 @@ impl Reviews<'_> {
         let url = self
             .repository
             .url(&["git", "refs", "pull", &number, "head"]);
-        for wait in FOLLOWS {
-            let answer = self.client.call(&Call::get(url.clone())).await?.json();
-            let refs = answer.as_array().map_or(from_ref(&answer), Vec::as_slice);
-            if refs.iter().any(|one| one["object"]["sha"] == *revision) {
-                return Ok(true);
-            }
-            tokio::time::sleep(wait).await;
+        let answer = self.client.call(&Call::get(url)).await?.json();
+        let refs = answer.as_array().map_or(from_ref(&answer), Vec::as_slice);
+        match refs.iter().any(|one| one["object"]["sha"] == *revision) {
+            true => Ok(true),
+            false => Err(Fault::Early(format!(
+                "refs/pull/{number}/head does not lead to this commit yet, so that no findings are shown on its lines"
+            ))),
         }
-        Ok(false)
     }
 
     /// Our comments of this context, on all heads.

@@ -159,7 +159,7 @@ fn bitbucket(edition: Edition) -> (Arc<Fake<Strict>>, ForgeSink<Bitbucket>) {
     (fake, sink)
 }
 
-async fn publish(sink: &ForgeSink<Bitbucket>, check: &Check) -> Result<(), AdapterError> {
+async fn publish(sink: &ForgeSink<Bitbucket>, check: &Check) -> Result<Vec<Later>, AdapterError> {
     let checks = std::slice::from_ref(check);
     sink.publish(checks, Timestamp::UNIX_EPOCH).await
 }

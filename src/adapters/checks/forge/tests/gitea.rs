@@ -204,7 +204,10 @@ pub(super) fn sink(fake: &Arc<Fake<Strict>>, record: Option<&std::path::Path>) -
     ForgeSink::new(Gitea::new(repository), client, record)
 }
 
-pub(super) async fn publish(sink: &ForgeSink<Gitea>, check: &Check) -> Result<(), AdapterError> {
+pub(super) async fn publish(
+    sink: &ForgeSink<Gitea>,
+    check: &Check,
+) -> Result<Vec<Later>, AdapterError> {
     sink.publish(std::slice::from_ref(check), Timestamp::UNIX_EPOCH)
         .await
 }
@@ -288,6 +291,8 @@ async fn a_500_for_a_commit_that_does_not_exist_is_final_and_others_are_not() {
     let (fake, sink) = gitea(Strict::default());
     let mut gone = check(PLAN, CheckState::Success, "A");
     gone.revision = "5".repeat(40);
+    publish(&sink, &gone).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(600)).await;
     publish(&sink, &gone).await.unwrap();
     fake.lines();
     gone.title = "B".to_owned();

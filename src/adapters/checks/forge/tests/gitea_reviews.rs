@@ -436,19 +436,35 @@ async fn what_says_nothing_about_lines_leaves_them_alone() {
 /// Else its findings would be judged by the diff of the last head.
 #[tokio::test(start_paused = true)]
 async fn a_review_waits_until_the_diff_is_that_of_the_head() {
-    for (behind, expected) in [(1, 1), (4, 1), (5, 0)] {
-        let (fake, sink) = gitea(Strict::default());
-        fake.server.lock().unwrap().reviews.behind = behind;
-        let start = Instant::now();
-        publish(&sink, &bad(HEAD, &[on("a.yaml", 2, "error", "x")]))
-            .await
-            .unwrap();
-        assert_eq!(reviews(&fake), expected, "{behind}");
-        assert!(
-            start.elapsed() >= Duration::from_millis(300)
-                && start.elapsed() < Duration::from_secs(15)
-        );
+    let (fake, sink) = gitea(Strict::default());
+    fake.server.lock().unwrap().reviews.behind = 5;
+    let check = bad(HEAD, &[on("a.yaml", 2, "error", "x")]);
+    let start = Instant::now();
+    for wait in [1, 1, 2, 4, 8] {
+        let later = publish(&sink, &check).await.unwrap();
+        assert_eq!(later[0].wait, Duration::from_secs(wait));
+        assert_eq!(reviews(&fake), 0);
+        tokio::time::sleep(later[0].wait).await;
     }
+    assert_eq!(start.elapsed().as_secs(), 16, "the others are not held up");
+    assert_eq!(publish(&sink, &check).await.unwrap(), []);
+    let lines = fake.lines();
+    let again = |line: &&String| line.contains("/statuses/") || line.contains("/issues/");
+    assert_eq!(lines.iter().find(again), None, "they were written at once");
+    assert_eq!(said(&fake).len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_review_is_given_up_after_10_minutes() {
+    let (fake, sink) = gitea(Strict::default());
+    fake.server.lock().unwrap().reviews.behind = 1_000;
+    let check = bad(HEAD, &[on("a.yaml", 2, "error", "x")]);
+    publish(&sink, &check).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert_eq!(publish(&sink, &check).await.unwrap(), []);
+    fake.lines();
+    publish(&sink, &check).await.unwrap();
+    assert_eq!(fake.lines(), [""; 0]);
 }
 
 /// A mark counts with its author, and an answer of other people is theirs.

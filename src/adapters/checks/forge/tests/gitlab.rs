@@ -187,7 +187,7 @@ fn sink(fake: &Arc<Fake<Strict>>, dir: &std::path::Path) -> ForgeSink<GitLab> {
     ForgeSink::new(GitLab::new(repository), client, Some(&record))
 }
 
-async fn publish(sink: &ForgeSink<GitLab>, check: &Check) -> Result<(), AdapterError> {
+async fn publish(sink: &ForgeSink<GitLab>, check: &Check) -> Result<Vec<Later>, AdapterError> {
     sink.publish(std::slice::from_ref(check), Timestamp::UNIX_EPOCH)
         .await
 }
@@ -301,6 +301,8 @@ async fn refusals_are_named_or_final() {
     publish(&sink, &done).await.unwrap();
     let mut gone = done.clone();
     gone.revision = "5".repeat(40);
+    publish(&sink, &gone).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(600)).await;
     publish(&sink, &gone).await.unwrap();
     fake.lines();
     for check in [done, gone] {

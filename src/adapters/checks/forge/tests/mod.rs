@@ -25,7 +25,7 @@ use tokio::time::Instant;
 
 use super::{Client, Dialect, Scheme, Transport, TransportError};
 pub(crate) use crate::adapters::checks::fake::{HEAD, Seen, Server, json, with};
-use crate::model::{AdapterError, Check, CheckState, Clock, Token, TokenSource};
+use crate::model::{AdapterError, Check, CheckState, Clock, Later, Token, TokenSource};
 
 /// What happens to a request on its way.
 pub(crate) enum Mishap {

@@ -264,6 +264,8 @@ async fn one_bad_check_does_not_hold_up_the_others() {
     let checks = [gone.clone(), bad.clone(), plan("A")];
     publish(&sink, &checks).await;
     assert_eq!(fake.server.lock().unwrap().rows[HEAD].len(), 1);
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    publish(&sink, &checks).await;
     fake.lines();
     publish(&sink, &checks).await;
     assert_eq!(fake.lines(), [""; 0], "neither is tried again");
@@ -282,14 +284,47 @@ async fn a_commit_that_the_forge_does_not_know_yet_gets_its_check() {
             &value!({"message": "no commit"}),
         )))
     };
-    fake.next([away(), away(), None]);
-    publish(&sink(&fake, Some(&path)), &[plan("A")]).await;
+    let sink = sink(&fake, Some(&path));
+    let mut other = plan("A");
+    other.revision = "5".repeat(40);
+    let checks = [other, plan("A")];
     let (post, get) = (format!("POST /rows/{HEAD}"), format!("GET /commit/{HEAD}"));
-    assert_eq!(
-        fake.lines(),
-        [post.clone(), get, "GET /repo".to_owned(), post]
-    );
+    // For minutes, and nothing waits for it.
+    let start = Instant::now();
+    for (at, wait) in [(0, 1), (1, 1), (100, 60), (599, 60)] {
+        tokio::time::sleep_until(start + Duration::from_secs(at)).await;
+        let before = if at == 0 { vec![None] } else { vec![] };
+        fake.next(before.into_iter().chain([away(), away(), None]));
+        let later = sink.publish(&checks, Timestamp::UNIX_EPOCH).await.unwrap();
+        let expected = Later {
+            context: "capstan/prod/plan".to_owned(),
+            revision: HEAD.to_owned(),
+            wait: Duration::from_secs(wait),
+        };
+        assert_eq!(later, [expected]);
+        let lines = fake.lines();
+        let asked = [post.clone(), get.clone(), "GET /repo".to_owned()];
+        assert!(lines.ends_with(&asked), "{lines:?}");
+    }
+    assert_eq!(start.elapsed().as_secs(), 599);
+    publish(&sink, &checks).await;
+    assert_eq!(fake.lines(), [post]);
     assert_eq!(fake.server.lock().unwrap().rows[HEAD].len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_commit_that_the_forge_never_knows_is_passed_over_after_10_minutes() {
+    let fake = rows();
+    let sink = sink(&fake, None);
+    fake.server.lock().unwrap().gone.push(HEAD.to_owned());
+    let checks = [plan("A")];
+    for (after, expected) in [(0, 1), (599, 1), (1, 0), (0, 0)] {
+        tokio::time::sleep(Duration::from_secs(after)).await;
+        fake.lines();
+        let later = sink.publish(&checks, Timestamp::UNIX_EPOCH).await.unwrap();
+        assert_eq!(later.len(), expected);
+    }
+    assert_eq!(fake.lines(), [""; 0], "it is not tried again");
 }
 
 /// Rule 7 of forges.md §0.
@@ -428,7 +463,11 @@ async fn what_an_earlier_process_left_pending_is_found_in_its_record() {
     drop(first);
     let second = sink(&fake, Some(&record));
     let left = async |sink: &ForgeSink<Plain>| {
-        let left = sink.unfinished("capstan/prod/plan").await.into_iter();
+        let left = sink
+            .unfinished("capstan/prod/plan")
+            .await
+            .unwrap()
+            .into_iter();
         left.map(|check| check.revision).collect::<Vec<_>>()
     };
     fake.lines();

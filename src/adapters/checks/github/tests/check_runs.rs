@@ -294,6 +294,8 @@ async fn a_commit_that_is_gone_is_passed_over() {
     let here = check("capstan/prod/sync", CheckState::Success, "ready");
     publish(&sink, &[gone.clone(), here.clone()]).await;
     assert_eq!(runs(&fake).len(), 1);
+    tokio::time::sleep(std::time::Duration::from_secs(600)).await;
+    publish(&sink, &[gone.clone(), here.clone()]).await;
     fake.lines();
     publish(&sink, &[gone, here]).await;
     assert_eq!(fake.lines(), [""; 0]);
