@@ -17,6 +17,7 @@ mod place;
 mod snapshot;
 #[cfg(test)]
 mod tests;
+mod touched;
 mod way;
 
 use std::collections::VecDeque;
@@ -34,6 +35,7 @@ use head::Head;
 use noticing::Noticing;
 use place::{Place, Update};
 use snapshot::{Snapshot, Store, digest};
+use touched::touched;
 
 /// How long files that are written one by one must stay the same before they count.
 const SETTLE: Duration = Duration::from_secs(2);
@@ -275,18 +277,19 @@ impl FollowedDirectory {
 
     /// Reads until what was read is of one moment.
     fn read(&self) -> Result<Snapshot, Error> {
-        let mut last: Option<(Place, String)> = None;
+        let mut last: Option<(Place, String, u64)> = None;
         let mut fault = "it changes all the time".to_owned();
         for attempt in 0..ATTEMPTS {
             let place = Place::of(&self.path).map_err(|cause| self.away(&cause))?;
             let at_work = head::at_work(&place.root, place.is_exchanged());
+            let touched = touched(&self.found(&place)?);
             let read = self.below(&place);
             // What is wrong with a directory that is gone is not of interest.
             if Place::of(&self.path).ok().as_ref() != Some(&place) {
                 continue;
             }
             let (snapshot, is_whole) = read?;
-            let content = (place, snapshot.digest.clone());
+            let content = (place, snapshot.digest.clone(), touched);
             let is_same = || last.as_ref() == Some(&content) || self.is_newest(&snapshot);
             if is_whole || at_work.is_none() && is_same() {
                 return Ok(snapshot);
@@ -338,8 +341,7 @@ impl FollowedDirectory {
 
     /// What is at a place, and whether that is certainly a whole commit.
     fn below(&self, place: &Place) -> Result<(Snapshot, bool), Error> {
-        let parts = self.parts.iter().map(|part| self.part(place, part));
-        let parts: Vec<PathBuf> = parts.collect::<Result<_, _>>()?;
+        let parts = self.found(place)?;
         let trees = parts
             .iter()
             .map(|part| directory::read_below(&place.root, part));
@@ -372,9 +374,13 @@ impl FollowedDirectory {
         Ok((snapshot, is_whole))
     }
 
-    fn part(&self, place: &Place, part: &str) -> Result<PathBuf, Error> {
-        let found = place.part(part);
-        found.map_err(|cause| self.unusable(format!("{part}: {cause}")))
+    /// Where the parts are.
+    fn found(&self, place: &Place) -> Result<Vec<PathBuf>, Error> {
+        let part = |part: &String| {
+            let found = place.part(part);
+            found.map_err(|cause| self.unusable(format!("{part}: {cause}")))
+        };
+        self.parts.iter().map(part).collect()
     }
 
     /// A directory without files is one that is not filled yet, or was deleted.

@@ -489,3 +489,29 @@ fn links_in_a_directory_are_not_watched() {
         fs::write(dir.join("a.yaml"), "a: 2").unwrap()
     });
 }
+
+/// Who writes files in place may take one away again and again: each look may see the rest alone.
+#[test]
+fn what_comes_and_goes_between_two_looks_is_not_settled() {
+    let volume = Volume::new();
+    let plain = volume.path("plain");
+    fs::create_dir(&plain).unwrap();
+    fs::write(plain.join("a.yaml"), "a: 1").unwrap();
+    let followed = volume.followed(&plain, &[""]);
+    let stop = Arc::new(AtomicBool::new(false));
+    let writer = std::thread::spawn({
+        let (stop, file) = (Arc::clone(&stop), plain.join("b.yaml"));
+        move || {
+            while !stop.load(Ordering::Relaxed) {
+                fs::write(&file, "b: 1").unwrap();
+                fs::remove_file(&file).unwrap();
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+    });
+    let fault = fault(&followed);
+    stop.store(true, Ordering::Relaxed);
+    writer.join().unwrap();
+    assert!(fault.contains("it changes all the time"), "{fault}");
+    followed.look().unwrap();
+}
