@@ -199,14 +199,13 @@ async fn of_several_pull_requests_each_that_is_open_shows_the_check() {
         let mut failed = plan(CheckState::Failure, "1 error", &[4]);
         (failed.pull_request, failed.older_pull_requests) = (Some(43), vec![42]);
         publish(&sink, &[failed.clone()]).await;
-        let server = fake.server.lock().unwrap();
-        let counts = server
-            .pulls
-            .values()
-            .map(|pull| (pull.statuses.len(), pull.threads.len()));
+        let counts: Vec<(usize, usize)> = {
+            let server = fake.server.lock().unwrap();
+            let count = |pull: &Pull| (pull.statuses.len(), pull.threads.len());
+            server.pulls.values().map(count).collect()
+        };
         let newest = if is_closed { (0, 0) } else { (1, 2) };
-        assert_eq!(counts.collect::<Vec<_>>(), [(1, 2), newest]);
-        drop(server);
+        assert_eq!(counts, [(1, 2), newest]);
         fake.lines();
         publish(&sink, &[failed]).await;
         assert_eq!(fake.lines(), [""; 0]);

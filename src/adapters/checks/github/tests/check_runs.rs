@@ -352,7 +352,7 @@ async fn a_run_that_waits_for_an_approval_has_a_button_and_a_new_one_takes_its_p
         }],
     )
     .await;
-    publish(&sink, &[asked.clone()]).await;
+    publish(&sink, std::slice::from_ref(&asked)).await;
     let first = runs(&fake).pop().unwrap();
     assert_eq!(first["conclusion"], "action_required");
     let description = "Approve the deletion of 1 cluster";
@@ -365,7 +365,7 @@ async fn a_run_that_waits_for_an_approval_has_a_button_and_a_new_one_takes_its_p
         annotations: asked.annotations.clone(),
         ..waiting(&["c/one", "c/two"])
     };
-    publish(&sink, &[more.clone()]).await;
+    publish(&sink, std::slice::from_ref(&more)).await;
     assert_eq!(runs(&fake).len(), 2);
     publish(&sink, &[more]).await;
     assert_eq!(runs(&fake).len(), 2, "it is shown");
