@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::applied::{Applied, AppliedRevision};
@@ -35,8 +36,11 @@ pub(super) struct Sync {
 }
 
 pub(super) enum Stage {
-    /// Its pending check is to be published first.
-    Announced,
+    /// Its pending check is to be published first, but no later than then; the alarm rings at that time.
+    Announced {
+        until: Instant,
+        _alarm: AbortOnDropHandle<()>,
+    },
     /// The cluster is being made ready for it.
     Preparing,
     /// It is being applied, or was, and is watched.

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt as _;
+use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::applied::{Applied, AppliedRevision};
 use super::failure::Failure;
@@ -21,6 +23,8 @@ use crate::model::{Check, CheckState, ErrorClass};
 
 /// Events that come within this time are reported together.
 const BATCH: Duration = Duration::from_millis(100);
+/// How long applying waits for the pending check of a revision: the other side may not answer.
+const ANNOUNCEMENT: Duration = Duration::from_secs(5);
 /// How long what failed for no fault of the commit waits before it is tried again.
 pub(super) const RETRY: Duration = Duration::from_secs(15);
 
@@ -205,7 +209,7 @@ impl Daemon {
             suspended: self.suspended(),
             applied,
             tracker,
-            stage: Stage::Announced,
+            stage: self.announcing(),
         };
         let check = self.show_progress(&sync, CheckState::Pending);
         self.sync = Some(sync);
@@ -243,11 +247,28 @@ impl Daemon {
         check
     }
 
+    /// The first stage, which ends when the announcement is out, or after [`ANNOUNCEMENT`].
+    fn announcing(&self) -> Stage {
+        let until = Instant::now() + ANNOUNCEMENT;
+        let events = self.events.clone();
+        let alarm = tokio::spawn(async move {
+            tokio::time::sleep_until(until).await;
+            let _ = events.send(Event::Tick);
+        });
+        Stage::Announced {
+            until,
+            _alarm: AbortOnDropHandle::new(alarm),
+        }
+    }
+
     /// Goes on with a revision whose announcement is out, or could not be brought out.
     pub(super) fn advance(&mut self) {
         let now = self.engine.target.clock.now();
         let Some(sync) = &mut self.sync else { return };
-        if !matches!(sync.stage, Stage::Announced) || self.checks.has_due(&sync.revision, now) {
+        let Stage::Announced { until, .. } = &sync.stage else {
+            return;
+        };
+        if Instant::now() < *until && self.checks.has_due(&sync.revision, now) {
             return;
         }
         sync.stage = Stage::Preparing;

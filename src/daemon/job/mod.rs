@@ -35,6 +35,9 @@ pub(super) use planning::{Planned, open_refs};
 /// How far back a good revision is looked for when the newest is broken.
 const LOOK_BACK: usize = 50;
 
+/// How long a revision waits for what the sink knows of earlier ones.
+const ANSWER: Duration = Duration::from_secs(5);
+
 /// How many commits are looked through for approvals.
 const MOST_APPROVING: usize = 10_000;
 
@@ -200,7 +203,9 @@ pub(super) async fn examine(
         Err(error) => return Examined::failed(unread, Failure::ended(error)),
     };
     if let Some(earlier) = earlier {
-        examined.left_pending = left_pending(sink, &earlier, &context).await;
+        // The revision is not kept waiting: what is not known by then is asked again.
+        let left = tokio::time::timeout(ANSWER, left_pending(sink, &earlier, &context));
+        examined.left_pending = left.await.ok().flatten();
     }
     examined
 }

@@ -10,6 +10,7 @@ mod newest;
 mod pressed;
 mod progress;
 mod second_owners;
+mod silent;
 mod source;
 mod superseded;
 mod suspension;

@@ -1,0 +1,85 @@
+//! A forge that takes connections and never answers: applying does not wait for it.
+
+use futures::FutureExt as _;
+
+use super::*;
+use crate::daemon::job::Before;
+use crate::model::no_approvals;
+
+/// It never answers.
+struct Silent;
+
+impl CheckSink for Silent {
+    fn publish<'a>(
+        &'a self,
+        _: &'a [Check],
+        _: Timestamp,
+    ) -> BoxFuture<'a, Result<Vec<Later>, AdapterError>> {
+        std::future::pending().boxed()
+    }
+
+    fn read<'a>(
+        &'a self,
+        _: &'a [String],
+        _: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
+        std::future::pending().boxed()
+    }
+
+    fn unfinished<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
+        std::future::pending().boxed()
+    }
+
+    fn shows_queued(&self) -> bool {
+        true
+    }
+
+    fn renew(&self, _: &str, _: &str) {}
+
+    fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
+        std::future::pending().boxed()
+    }
+
+    fn rate_remaining(&self) -> Option<u64> {
+        None
+    }
+
+    fn app(&self) -> Option<u64> {
+        None
+    }
+
+    fn may_approve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
+        no_approvals()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_revision_is_applied_after_5_seconds_although_its_check_is_not_written() {
+    let mut case = Case::new();
+    case.daemon.sink = Arc::new(Silent);
+    let commit = case.commit.clone();
+    (case.daemon.head, case.daemon.examined) = (Some(commit.clone()), Some(commit.clone()));
+    case.daemon.examined(Examined {
+        outcome: Ok(Judged::new(config_maps(&["a"]), &case.daemon.set)),
+        ..Examined::failed(commit, away())
+    });
+    case.daemon.publish();
+    case.daemon.advance();
+    let start = Instant::now();
+    let event = case.events.recv().await.unwrap();
+    assert_eq!((start.elapsed().as_secs(), name(&event)), (5, "Tick"));
+    case.daemon.handle(event);
+    assert_eq!(case.handle_next().await, (0, "Prepared"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_revision_waits_5_seconds_for_what_earlier_ones_left() {
+    let case = Case::new();
+    let (source, commit) = (Arc::clone(&case.daemon.source), case.commit.clone());
+    let start = Instant::now();
+    let examined = job::examine(source, &Silent, commit, Before::Partly(None), true).await;
+    assert_eq!(
+        (start.elapsed().as_secs(), examined.left_pending),
+        (5, None)
+    );
+}
