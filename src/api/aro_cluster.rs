@@ -1,14 +1,17 @@
 //! `AROCluster`: the Azure resources around a cluster.
 //!
-//! The shape is CAPZ's (facts/aro-controllers.md §1), so objects written for either are valid for both.
+//! The shape is CAPZ's (facts/aro-controllers.md §1), so objects written for either are valid for both. The
+//! fields of the proposal that CAPZ dropped are optional here: `subscriptionID`, `identityRef`, and `message`
+//! in the status of a resource.
 
+use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::resource_status::ResourceStatus;
-use super::structural::{Properties, any_objects};
+use super::structural::{Properties, any_objects, conditions};
 
 /// The Azure resources around a cluster.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -33,6 +36,18 @@ use super::structural::{Properties, any_objects};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct AROClusterSpec {
+    /// Azure subscription of the cluster.
+    #[serde(
+        default,
+        rename = "subscriptionID",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub subscription_id: Option<String>,
+    /// An AzureClusterIdentity. Nothing of an AROCluster needs it: the identity that creates the encryption key
+    /// is that of the AROControlPlane.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
+    pub identity_ref: Option<ObjectReference>,
     /// The address of the API server, set by a controller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_plane_endpoint: Option<Endpoint>,
@@ -68,6 +83,7 @@ pub struct AROClusterStatus {
     pub initialization: Option<AROClusterInitialization>,
     /// The current conditions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "conditions")]
     pub conditions: Vec<Condition>,
     /// The embedded resources.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::kinds::CONTROL_PLANE;
 use super::resource_status::{LongRunningOperation, ResourceStatus};
-use super::structural::{Properties, any_objects};
+use super::structural::{Properties, any_objects, conditions};
 use crate::model::{Node, Object, Value};
 
 /// The `identityRef` of an AROControlPlane that has one.
@@ -59,6 +59,7 @@ pub struct AROControlPlaneSpec {
     /// The AzureClusterIdentity with which the encryption key is created. Without it, the key must be created by
     /// hand and named with its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
     pub identity_ref: Option<ObjectReference>,
     /// Azure cloud; the public cloud if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,6 +83,7 @@ pub struct AROControlPlaneStatus {
     pub initialization: Option<AROControlPlaneInitialization>,
     /// The current conditions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "conditions")]
     pub conditions: Vec<Condition>,
     /// ARM ID of the cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::aro_cluster::AROClusterInitialization;
 use super::resource_status::{LongRunningOperation, ResourceStatus};
-use super::structural::{Properties, any_objects};
+use super::structural::{Properties, any_objects, conditions};
 
 /// A node pool of an ARO HCP cluster.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -61,6 +61,7 @@ pub struct AROMachinePoolStatus {
     pub initialization: Option<AROClusterInitialization>,
     /// The current conditions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "conditions")]
     pub conditions: Vec<Condition>,
     /// ARM ID of the node pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -46,6 +46,7 @@ pub struct AzureClusterIdentitySpec {
     pub resource_id: Option<String>,
     /// Secret with the password or certificate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
     pub client_secret: Option<SecretReference>,
     /// Path of a file with the certificate; takes precedence over `clientSecret`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,6 +88,7 @@ pub struct AllowedNamespaces {
     pub list: Option<Vec<String>>,
     /// By label; an empty selector allows none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
     pub selector: Option<LabelSelector>,
 }
 

@@ -29,11 +29,20 @@ pub const KINDS: [&str; 7] = [
 pub fn crds() -> Vec<Json> {
     vec![
         crd::<Fleet>(),
-        crd::<AROCluster>(),
-        crd::<AROControlPlane>(),
-        crd::<AROMachinePool>(),
-        crd::<AzureClusterIdentity>(),
+        as_capz(crd::<AROCluster>()),
+        as_capz(crd::<AROControlPlane>()),
+        as_capz(crd::<AROMachinePool>()),
+        as_capz(crd::<AzureClusterIdentity>()),
     ]
+}
+
+/// CAPZ's CRDs accept an object without `spec`, so ours do.
+fn as_capz(mut crd: Json) -> Json {
+    let schema = &mut crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+    if let Some(schema) = schema.as_object_mut() {
+        schema.remove("required");
+    }
+    crd
 }
 
 fn crd<T: CustomResourceExt>() -> Json {
@@ -68,6 +77,7 @@ fn of_crd(kind: &str) -> Option<Json> {
     schema["properties"]["apiVersion"] = json!({"type": "string", "enum": [api_version]});
     schema["properties"]["kind"] = json!({"type": "string", "enum": [kind]});
     schema["properties"]["metadata"] = json!({"type": "object"});
+    schema["required"] = json!(["spec"]);
     Some(schema)
 }
 

@@ -10,10 +10,14 @@ pub struct ResourceStatus {
     pub resource: StatusResource,
     /// Whether its condition `Ready` is true for its newest generation.
     pub ready: bool,
+    /// Why it is not ready, or what its Azure resource differs in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
 }
 
 /// Identifies an embedded resource.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct StatusResource {
     /// API group.
     pub group: String,
@@ -23,6 +27,12 @@ pub struct StatusResource {
     pub kind: String,
     /// Name.
     pub name: String,
+    /// API version with the group, as its manifest names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_version: Option<String>,
+    /// Namespace; that of the object which embeds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
 }
 
 /// A running Azure operation. Nothing writes it.

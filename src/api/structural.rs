@@ -2,13 +2,20 @@
 //!
 //! In: types with `JsonSchema`. Out: JSON that `kube-schema` reads and an API server accepts.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::core::schema::{OptionalEnum, StructuralSchemaRewriter};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 /// A pattern for UUIDs of either case.
 pub(crate) const UUID: &str = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$";
+
+/// A pattern for the types of conditions, with or without a domain.
+const CONDITION_TYPE: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
+
+/// A pattern for the reasons of conditions.
+const REASON: &str = "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$";
 
 /// Values that Azure's API defines and Capstan only passes on.
 pub type Properties = serde_json::Map<String, Json>;
@@ -21,6 +28,29 @@ pub(crate) fn any_object(_: &mut SchemaGenerator) -> Schema {
 /// The schema of a list of whole objects, such as embedded resources.
 pub(crate) fn any_objects(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "array", "items": any_object(generator)})
+}
+
+/// The schema of a list of conditions, with the limits of the API conventions, which `Condition` itself lacks.
+pub(crate) fn conditions(generator: &mut SchemaGenerator) -> Schema {
+    let limits = [
+        ("type", json!({"maxLength": 316, "pattern": CONDITION_TYPE})),
+        ("status", json!({"enum": ["True", "False", "Unknown"]})),
+        ("observedGeneration", json!({"minimum": 0})),
+        (
+            "reason",
+            json!({"minLength": 1, "maxLength": 1024, "pattern": REASON}),
+        ),
+        ("message", json!({"maxLength": 32768})),
+    ];
+    let mut condition = generator.subschema_for::<Condition>();
+    for (field, limits) in limits {
+        let schema = condition.pointer_mut(&format!("/properties/{field}"));
+        let schema = schema.and_then(Json::as_object_mut);
+        if let (Some(schema), Json::Object(limits)) = (schema, limits) {
+            schema.extend(limits);
+        }
+    }
+    json_schema!({"type": "array", "items": condition})
 }
 
 /// The structural schema of `T`, with everything inline.
@@ -83,8 +113,6 @@ pub(crate) fn tidy(schema: &mut Json) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

@@ -1,6 +1,7 @@
 //! What is proved on two servers: the simulator, and a real kube-apiserver where there is one.
 
 mod crash;
+mod definitions;
 mod drill;
 mod identities;
 mod keeping;

@@ -160,7 +160,7 @@ impl Management {
     }
 }
 
-fn runtime() -> Runtime {
+pub(super) fn runtime() -> Runtime {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -187,7 +187,7 @@ pub(super) async fn apply(client: &Client, object: &Json) {
 }
 
 /// Waits until every definition is served.
-async fn established(client: &Client) {
+pub(super) async fn established(client: &Client) {
     let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
     let api: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
     let is_served = |definition: &DynamicObject| {
