@@ -16,7 +16,7 @@ use serde_json::{Value as Json, json};
 use crate::adapters::azure_sim as actors;
 use crate::adapters::azure_sim::crds::foreign;
 use crate::adapters::kubernetes::Target;
-use crate::adapters::kubernetes::controller::{self, Running};
+use crate::adapters::kubernetes::controller::{self, Connectors, Running};
 use crate::api::crds::crds;
 use crate::graph::{Graph, Place};
 use crate::model::{Clock, ObjectId};
@@ -60,7 +60,12 @@ impl Embedded {
             apply(&client, "customresourcedefinitions", "v1", &id, &crd).await?;
         }
         let actors = actors::controllers(&options);
-        let actors = controller::spawn(client.clone(), Arc::clone(&clock), actors);
+        let actors = controller::spawn(
+            client.clone(),
+            Arc::clone(&clock),
+            actors,
+            Connectors::default(),
+        );
         Ok(Self {
             target: Target { client, clock },
             router,

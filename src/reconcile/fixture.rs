@@ -3,14 +3,15 @@
 
 #![allow(clippy::panic)]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::{Timestamp, ToSpan};
 use serde_json::{Map, Value, json};
 
 use super::controller::Controller;
 use super::outcome::Write;
-use super::world::{GroupKind, World, owner_uids};
+use super::snapshot::Snapshot;
+use super::world::{GroupKind, World};
 use crate::api::kinds::KINDS;
 use crate::health::{Live, health};
 use crate::model::{Health, ObjectId};
@@ -20,9 +21,7 @@ const MOST_ROUNDS: usize = 40;
 
 /// A cluster and its controllers.
 pub(crate) struct Fixture {
-    objects: BTreeMap<ObjectId, Value>,
-    owned: BTreeMap<String, BTreeSet<ObjectId>>,
-    synced: BTreeSet<GroupKind>,
+    pub(crate) snapshot: Snapshot,
     controllers: Vec<Controller>,
     start: Timestamp,
     pub(crate) now: Timestamp,
@@ -34,14 +33,15 @@ impl Fixture {
     /// An empty cluster in which every known kind is synced.
     pub(crate) fn new(controllers: Vec<Controller>) -> Self {
         let start = "2026-01-01T00:00:00Z".parse().expect("a time");
+        let mut snapshot = Snapshot::default();
+        for kind in KINDS {
+            snapshot.sync(&GroupKind::new(kind.group, kind.kind), true);
+        }
+        for kind in ["ConfigMap", "Secret"] {
+            snapshot.sync(&GroupKind::new("", kind), true);
+        }
         Self {
-            objects: BTreeMap::new(),
-            owned: BTreeMap::new(),
-            synced: KINDS
-                .iter()
-                .map(|kind| GroupKind::new(kind.group, kind.kind))
-                .chain(["ConfigMap", "Secret"].map(|kind| GroupKind::new("", kind)))
-                .collect(),
+            snapshot,
             controllers,
             start,
             now: start,
@@ -57,31 +57,24 @@ impl Fixture {
         }
         let id = Live(&object).id();
         self.changes += 1;
-        let generation = match self.objects.get(&id) {
+        let generation = match self.snapshot.get(&id) {
             None => {
                 object["metadata"]["uid"] = json!(format!("uid-{}", self.changes));
                 1
             }
-            Some(held) => Live(held).generation() + i64::from(held["spec"] != object["spec"]),
+            Some(held) => held.generation() + i64::from(held.0["spec"] != object["spec"]),
         };
         object["metadata"]["generation"] = json!(generation);
         object["metadata"]["resourceVersion"] = json!(self.changes.to_string());
-        self.objects.insert(id, object);
-        self.index();
+        self.snapshot.insert(object);
     }
 
-    fn index(&mut self) {
-        self.owned.clear();
-        for (id, object) in &self.objects {
-            for owner in owner_uids(Live(object)) {
-                let owned = self.owned.entry(owner.to_owned()).or_default();
-                owned.insert(id.clone());
-            }
-        }
+    fn held(&self, id: &ObjectId) -> Option<Value> {
+        self.snapshot.get(id).map(|live| live.0.clone())
     }
 
     pub(crate) fn live(&self, kind: &str, name: &str) -> Option<Value> {
-        let mut objects = self.objects.iter();
+        let mut objects = self.snapshot.objects.iter();
         let found = objects.find(|(id, _)| id.kind == kind && id.name == name);
         found.map(|(_, object)| object.clone())
     }
@@ -100,12 +93,20 @@ impl Fixture {
     }
 
     pub(crate) fn kinds(&self) -> Vec<String> {
-        self.objects.keys().map(|id| id.kind.clone()).collect()
+        self.snapshot
+            .objects
+            .keys()
+            .map(|id| id.kind.clone())
+            .collect()
     }
 
     /// Not ready, and why.
     pub(crate) fn unready(&self) -> Vec<String> {
-        let states = self.objects.iter().map(|(id, object)| (id, health(object)));
+        let states = self
+            .snapshot
+            .objects
+            .iter()
+            .map(|(id, object)| (id, health(object)));
         let unready = states.filter(|(_, health)| !health.is_ready());
         unready
             .map(|(id, health)| format!("{id}: {health:?}"))
@@ -146,19 +147,15 @@ impl Fixture {
     fn round(&mut self) -> (usize, Option<Timestamp>) {
         let (mut count, mut first) = (0, None);
         for place in 0..self.controllers.len() {
-            for id in self.objects.keys().cloned().collect::<Vec<_>>() {
+            for id in self.snapshot.objects.keys().cloned().collect::<Vec<_>>() {
                 let controller = &self.controllers[place];
                 let manager = controller.manager;
-                let Some(object) = self.objects.get(&id).filter(|_| (controller.handles)(&id))
+                let Some(live) = self.snapshot.get(&id).filter(|_| (controller.handles)(&id))
                 else {
                     continue;
                 };
-                let world = World {
-                    objects: &self.objects,
-                    owned: &self.owned,
-                    synced: &self.synced,
-                };
-                let outcome = (controller.reconcile)(world, Live(object), self.now);
+                let world = World::of(&self.snapshot);
+                let outcome = (controller.reconcile)(world, live, self.now);
                 let wake = outcome.wake.into_iter().chain(first);
                 first = wake.min();
                 count += outcome.writes.len();
@@ -173,9 +170,23 @@ impl Fixture {
     fn perform(&mut self, manager: &'static str, write: Write) {
         match write {
             Write::Apply(patch) => self.apply(manager, &patch),
+            Write::ApplyAs(manager, patch) => self.apply(manager, &patch),
+            Write::Merge(patch) => {
+                let id = Live(&patch).id();
+                if let Some(held) = self.snapshot.get(&id) {
+                    let mut object = held.0.clone();
+                    merge_patch(&mut object, &patch);
+                    self.put(object);
+                    self.collect(&id);
+                }
+            }
+            Write::EnsureKey(request) => {
+                let version = format!("{}-{}-v1", request.vault, request.key);
+                self.snapshot.set_key(request, Ok(version));
+            }
             Write::Status(patch) => {
                 let id = Live(&patch).id();
-                if let Some(mut object) = self.objects.get(&id).cloned() {
+                if let Some(mut object) = self.held(&id) {
                     object["status"] = patch["status"].clone();
                     self.put(object);
                 }
@@ -186,7 +197,7 @@ impl Fixture {
 
     fn apply(&mut self, manager: &'static str, patch: &Value) {
         let id = Live(patch).id();
-        let held = self.objects.get(&id).cloned();
+        let held = self.held(&id);
         let uid = patch["metadata"].get("uid").cloned();
         if uid.is_some() && held.as_ref().map(|held| &held["metadata"]["uid"]) != uid.as_ref() {
             return;
@@ -220,7 +231,7 @@ impl Fixture {
     }
 
     pub(crate) fn delete(&mut self, id: &ObjectId) {
-        let Some(mut object) = self.objects.get(id).cloned() else {
+        let Some(mut object) = self.held(id) else {
             return;
         };
         if !Live(&object).is_deleting() {
@@ -232,27 +243,44 @@ impl Fixture {
 
     /// Removes an object that is being deleted and has no finalizer, then what only it owned.
     fn collect(&mut self, id: &ObjectId) {
-        let Some(live) = self.objects.get(id).map(Live) else {
+        let Some(live) = self.snapshot.get(id) else {
             return;
         };
         if !live.is_deleting() || !live.list(&["metadata", "finalizers"]).is_empty() {
             return;
         }
-        let children = self.owned.get(live.uid()).cloned().unwrap_or_default();
-        self.objects.remove(id);
-        self.index();
+        let world = World::of(&self.snapshot);
+        let children: Vec<ObjectId> = world.owned(live.uid()).map(Live::id).collect();
+        self.snapshot.remove(id);
         for child in children {
-            let object = self.objects.get(&child);
+            let object = self.snapshot.objects.get(&child);
             let mut owners = object
                 .map_or(&[][..], |object| list(object, "ownerReferences"))
                 .iter();
             let alive = owners.any(|owner| {
                 let named = |id: &ObjectId| owner["kind"] == id.kind && owner["name"] == id.name;
-                self.objects.keys().any(named)
+                self.snapshot.objects.keys().any(named)
             });
             if !alive {
                 self.delete(&child);
             }
+        }
+    }
+}
+
+/// A JSON merge patch (RFC 7386).
+fn merge_patch(under: &mut Value, over: &Value) {
+    let Some(over) = over.as_object() else {
+        *under = over.clone();
+        return;
+    };
+    if !under.is_object() {
+        *under = Value::Object(Map::new());
+    }
+    for (key, value) in over {
+        match (value, under.as_object_mut()) {
+            (Value::Null, Some(under)) => drop(under.remove(key)),
+            _ => merge_patch(&mut under[key], value),
         }
     }
 }

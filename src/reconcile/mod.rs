@@ -19,7 +19,9 @@ pub(crate) mod controller;
 pub(crate) mod fixture;
 pub(crate) mod links;
 pub(crate) mod outcome;
+mod parent;
 mod resources;
+pub(crate) mod snapshot;
 pub(crate) mod world;
 
 use std::time::Duration;

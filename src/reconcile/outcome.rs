@@ -6,20 +6,22 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::world::GroupKind;
+use super::parent::{GroupKind, Parent};
 use crate::health::Live;
-use crate::model::ObjectId;
+use crate::model::{KeyRequest, ObjectId};
 
 /// What to do about an object, and when to look at it again.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Outcome {
-    /// In this order; a failed one ends the list.
+    /// In this order. A failed one ends the list if it is about the object itself, or if the cluster cannot be reached.
     pub(crate) writes: Vec<Write>,
     /// What else was looked at; a change of it asks for a new decision. Nothing is written while the
     /// kind of one of them is not synced.
     pub(crate) needs: Vec<Need>,
     /// When to decide again although nothing changed.
     pub(crate) wake: Option<Timestamp>,
+    /// What a person who looks at the object should read.
+    pub(crate) events: Vec<Event>,
 }
 
 /// Something a decision depends on besides its own object.
@@ -27,28 +29,34 @@ pub(crate) struct Outcome {
 pub(crate) enum Need {
     /// One object, there or not.
     Object(ObjectId),
-    /// Every object of a kind in a namespace.
-    List(GroupKind, String),
+    /// Every object of a kind with this parent.
+    Below(Parent),
     /// That a kind is synced; a change of its objects triggers nothing.
     Synced(GroupKind),
+    /// The nodes of the workload cluster of a Cluster, which the Secret with its kubeconfig leads to.
+    Nodes {
+        /// The Cluster.
+        cluster: ObjectId,
+        /// The Secret.
+        kubeconfig: ObjectId,
+    },
+    /// The version of a key.
+    Key(KeyRequest),
 }
 
 impl Need {
-    /// Every object of a kind in a namespace.
-    pub(crate) fn list(group: &str, kind: &str, namespace: &str) -> Self {
-        Self::List(GroupKind::new(group, kind), namespace.to_owned())
-    }
-
-    /// Every object of this one's kind and namespace.
-    pub(crate) fn like(id: &ObjectId) -> Self {
-        Self::list(&id.group, &id.kind, &id.namespace)
+    /// Every object of a kind with this parent.
+    pub(crate) fn below(group: &str, kind: &str, namespace: &str, name: &str) -> Self {
+        Self::Below(Parent::new(group, kind, namespace, name))
     }
 
     /// The kind that must be synced to know it.
-    pub(crate) fn kind(&self) -> GroupKind {
+    pub(crate) fn kind(&self) -> Option<GroupKind> {
         match self {
-            Self::Object(id) => GroupKind::from(id),
-            Self::List(kind, _) | Self::Synced(kind) => kind.clone(),
+            Self::Object(id) | Self::Nodes { kubeconfig: id, .. } => Some(GroupKind::from(id)),
+            Self::Below(parent) => Some(parent.kind.clone()),
+            Self::Synced(kind) => Some(kind.clone()),
+            Self::Key(_) => None,
         }
     }
 }
@@ -56,11 +64,15 @@ impl Need {
 /// One change of the world.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Write {
-    /// Server-side apply, taking fields from other managers. What the manager applied before and
+    /// Server-side apply as the controller, taking fields from other managers. What the manager applied before and
     /// leaves out now is removed.
     Apply(Value),
+    /// The same as another manager.
+    ApplyAs(&'static str, Value),
     /// The same for the status.
     Status(Value),
+    /// A JSON merge patch of an object at the version it was read at, whoever manages its fields.
+    Merge(Value),
     /// Delete this object and no other of its name.
     Delete {
         /// The object.
@@ -70,6 +82,35 @@ pub(crate) enum Write {
         /// Its uid.
         uid: String,
     },
+    /// Make sure that a key exists, and read its version.
+    EnsureKey(KeyRequest),
+}
+
+impl Write {
+    /// The object that is written.
+    pub(crate) fn object(&self) -> Option<ObjectId> {
+        match self {
+            Self::Apply(patch)
+            | Self::ApplyAs(_, patch)
+            | Self::Status(patch)
+            | Self::Merge(patch) => Some(Live(patch).id()),
+            Self::Delete { id, .. } => Some(id.clone()),
+            Self::EnsureKey(_) => None,
+        }
+    }
+}
+
+/// A Kubernetes event about an object.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Event {
+    /// A reference to the object: its version, kind, namespace, name and uid.
+    pub(crate) regarding: Value,
+    /// Whether somebody should act on it.
+    pub(crate) is_warning: bool,
+    /// A CamelCase reason.
+    pub(crate) reason: String,
+    /// What happened, and what to do.
+    pub(crate) message: String,
 }
 
 impl Outcome {
@@ -86,6 +127,29 @@ impl Outcome {
     /// Adds an object that was looked at.
     pub(crate) fn need(&mut self, id: ObjectId) {
         self.needs.push(Need::Object(id));
+    }
+
+    /// Adds an event about an object.
+    pub(crate) fn event(
+        &mut self,
+        live: Live<'_>,
+        is_warning: bool,
+        reason: &str,
+        message: impl Into<String>,
+    ) {
+        let regarding = json!({
+            "apiVersion": live.text(&["apiVersion"]),
+            "kind": live.kind(),
+            "namespace": live.namespace(),
+            "name": live.name(),
+            "uid": live.uid(),
+        });
+        self.events.push(Event {
+            regarding,
+            is_warning,
+            reason: reason.to_owned(),
+            message: message.into(),
+        });
     }
 
     /// Looks again at this time, or earlier if asked before.
@@ -108,6 +172,16 @@ pub(crate) fn apply(live: Live<'_>, patch: Value) -> Option<Write> {
     (!covers(live.0, &patch)).then_some(Write::Apply(patch))
 }
 
+/// Takes a finalizer off the object, whoever put it there.
+pub(crate) fn unfinalize(live: Live<'_>, finalizer: &str) -> Option<Write> {
+    let held = live.list(&["metadata", "finalizers"]);
+    let kept: Vec<&Value> = held.iter().filter(|held| *held != finalizer).collect();
+    let mut patch = patch_of(live);
+    patch["metadata"]["resourceVersion"] = json!(live.text(&["metadata", "resourceVersion"]));
+    patch["metadata"]["finalizers"] = json!(kept);
+    (kept.len() < held.len()).then_some(Write::Merge(patch))
+}
+
 /// Gives up everything that the manager applied to the object, its finalizer above all.
 pub(crate) fn release(live: Live<'_>) -> Write {
     Write::Apply(patch_of(live))
@@ -125,17 +199,11 @@ pub(crate) fn status(live: Live<'_>, status: Value) -> Option<Write> {
     (!same).then_some(Write::Status(patch))
 }
 
-/// The version an object was read at.
-pub(crate) fn version<'a>(live: Live<'a>) -> &'a str {
-    let api_version = live.text(&["apiVersion"]);
-    api_version.rsplit('/').next().unwrap_or_default()
-}
-
 /// Deletes the object unless that was asked for.
 pub(crate) fn delete(live: Live<'_>) -> Option<Write> {
     (!live.is_deleting()).then(|| Write::Delete {
         id: live.id(),
-        version: version(live).to_owned(),
+        version: live.version().to_owned(),
         uid: live.uid().to_owned(),
     })
 }

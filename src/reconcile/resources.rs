@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::conditions::NewCondition;
 use super::links;
-use super::outcome::{Need, Outcome, Write, apply, covers, delete, patch_of, release, version};
+use super::outcome::{Need, Outcome, Write, apply, covers, delete, patch_of, release};
 use super::world::{GroupKind, World};
 use crate::api::capi::BLOCK_MOVE;
 use crate::api::conditions::{self, READY};
@@ -72,7 +72,7 @@ fn recorded(owner: Live<'_>) -> impl Iterator<Item = Need> {
 fn ledger(items: &[Value]) -> String {
     let kind = |item: &Value| {
         let live = Live(item);
-        let version = version(live);
+        let version = live.version();
         format!("{}.{version}.{}", live.kind(), live.group())
     };
     let kinds: BTreeSet<String> = items.iter().map(kind).collect();
@@ -96,7 +96,7 @@ pub(super) fn reconcile(
         if !held {
             outcome.write(Write::Apply(patch));
         }
-        let version = version(Live(item)).to_owned();
+        let version = Live(item).version().to_owned();
         let ready = live.is_some_and(|live| live.holds(READY));
         entries.push(Entry { id, version, ready });
     }
@@ -136,7 +136,7 @@ pub(super) fn remove(
         outcome.maybe(delete(live));
         left.push(Entry {
             id: live.id(),
-            version: version(live).to_owned(),
+            version: live.version().to_owned(),
             ready: false,
         });
     }

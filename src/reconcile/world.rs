@@ -1,37 +1,12 @@
-//! What a controller sees of the cluster: a read-only view of the objects as they were last seen.
+//! What a controller sees of the cluster: a read-only view of what is known of it.
 //!
-//! In: the objects, who owns whom, and which kinds are synced. Out: look-ups. It does not know
-//! who keeps the objects, or who reads them.
+//! In: a snapshot. Out: look-ups. It does not know who keeps the snapshot, or who looks.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde_json::Value;
-
+pub(crate) use super::parent::GroupKind;
+pub(crate) use super::parent::Parent;
+use super::snapshot::Snapshot;
 use crate::health::Live;
-use crate::model::ObjectId;
-
-/// A kind of a group, at whatever version.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct GroupKind {
-    /// API group; empty for the core group.
-    pub group: String,
-    /// Kind.
-    pub kind: String,
-}
-
-impl GroupKind {
-    /// The kind `kind` of `group`.
-    pub(crate) fn new(group: &str, kind: &str) -> Self {
-        let (group, kind) = (group.to_owned(), kind.to_owned());
-        Self { group, kind }
-    }
-}
-
-impl From<&ObjectId> for GroupKind {
-    fn from(id: &ObjectId) -> Self {
-        Self::new(&id.group, &id.kind)
-    }
-}
+use crate::model::{AdapterError, KeyRequest, ObjectId, WorkloadNode};
 
 /// What is known of one object.
 #[derive(Clone, Copy, Debug)]
@@ -61,56 +36,59 @@ impl<'a> Lookup<'a> {
 
 /// A view of the cluster.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct World<'a> {
-    /// The objects by id.
-    pub(crate) objects: &'a BTreeMap<ObjectId, Value>,
-    /// The objects by the uid of each of their owners.
-    pub(crate) owned: &'a BTreeMap<String, BTreeSet<ObjectId>>,
-    /// The kinds of which every object is known.
-    pub(crate) synced: &'a BTreeSet<GroupKind>,
-}
+pub(crate) struct World<'a>(&'a Snapshot);
 
 impl<'a> World<'a> {
+    /// The view of what is known.
+    pub(crate) const fn of(snapshot: &'a Snapshot) -> Self {
+        Self(snapshot)
+    }
+
     /// What is known of the object `id`.
     pub(crate) fn get(self, id: &ObjectId) -> Lookup<'a> {
-        match self.objects.get(id) {
-            Some(object) => Lookup::Present(Live(object)),
-            None if self.is_synced(&GroupKind::from(id)) => Lookup::Absent,
+        match self.0.get(id) {
+            Some(live) => Lookup::Present(live),
+            None if self.0.is_synced(&GroupKind::from(id)) => Lookup::Absent,
             None => Lookup::NotSynced,
         }
     }
 
-    /// The objects of a kind in a namespace, by name; empty until they are synced.
-    pub(crate) fn list(
-        self,
-        group: &'a str,
-        kind: &'a str,
-        namespace: &'a str,
-    ) -> Option<impl Iterator<Item = Live<'a>>> {
-        let first = ObjectId::new(group, kind, namespace, "");
-        let same = move |id: &ObjectId| id.is(group, kind) && id.namespace == namespace;
-        self.is_synced(&GroupKind::new(group, kind)).then(|| {
-            let from = self.objects.range(first..);
-            from.take_while(move |(id, _)| same(id))
-                .map(|(_, object)| Live(object))
-        })
+    /// The objects below a parent, by name, of synced kinds or not.
+    pub(crate) fn below(self, parent: &Parent) -> impl Iterator<Item = Live<'a>> + use<'a> {
+        let ids = self.0.below.get(parent).into_iter().flatten();
+        ids.filter_map(move |id| self.0.get(id))
     }
 
     /// The objects, of synced kinds or not, that name this uid as an owner.
-    pub(crate) fn owned(self, uid: &str) -> impl Iterator<Item = Live<'a>> {
-        let ids = self.owned.get(uid).into_iter().flatten();
-        ids.filter_map(move |id| self.objects.get(id)).map(Live)
+    pub(crate) fn owned(self, uid: &str) -> impl Iterator<Item = Live<'a>> + use<'a> {
+        let ids = self.0.owned.get(uid).into_iter().flatten();
+        ids.filter_map(move |id| self.0.get(id))
     }
 
-    fn is_synced(self, kind: &GroupKind) -> bool {
-        self.synced.contains(kind)
+    /// Whether the cluster is known not to serve the kind.
+    pub(crate) fn is_unserved(self, kind: &GroupKind) -> bool {
+        self.0.unserved.contains(kind)
     }
-}
 
-/// The uids of an object's owners.
-pub(crate) fn owner_uids(live: Live<'_>) -> impl Iterator<Item = &str> {
-    let references = live.list(&["metadata", "ownerReferences"]).iter();
-    references.map(|owner| Live(owner).text(&["uid"]))
+    /// Why the last write to the object failed, if it did.
+    pub(crate) fn refusal(self, id: &ObjectId) -> Option<&'a AdapterError> {
+        self.0.refusals.get(id)
+    }
+
+    /// The nodes of the workload cluster of `cluster`, or why they are not known; `None` while nothing was heard of it.
+    pub(crate) fn nodes(
+        self,
+        cluster: &ObjectId,
+    ) -> Option<Result<&'a [WorkloadNode], &'a AdapterError>> {
+        let nodes = self.0.nodes.get(cluster)?;
+        Some(nodes.as_ref().map(Vec::as_slice))
+    }
+
+    /// The version of a key, or why there is none; `None` while there is no answer.
+    pub(crate) fn key(self, request: &KeyRequest) -> Option<Result<&'a str, &'a AdapterError>> {
+        let answer = self.0.keys.get(request)?;
+        Some(answer.as_ref().map(String::as_str))
+    }
 }
 
 #[cfg(test)]
@@ -122,27 +100,18 @@ mod tests {
     #[test]
     fn a_look_up_knows_what_it_does_not_know() {
         let id = |kind: &str, name: &str| ObjectId::new("", kind, "ns", name);
-        let objects = ["Secret", "ConfigMap"].map(|kind| {
-            (
-                id(kind, "a"),
-                json!({"kind": kind, "metadata": {"name": "a"}}),
-            )
-        });
-        let (objects, owned) = (BTreeMap::from(objects), BTreeMap::new());
-        let synced = BTreeSet::from([GroupKind::new("", "ConfigMap")]);
-        let world = World {
-            objects: &objects,
-            owned: &owned,
-            synced: &synced,
-        };
+        let mut snapshot = Snapshot::default();
+        for kind in ["Secret", "ConfigMap"] {
+            let metadata = json!({"name": "a", "namespace": "ns"});
+            snapshot.insert(json!({"apiVersion": "v1", "kind": kind, "metadata": metadata}));
+        }
+        snapshot.sync(&GroupKind::new("", "ConfigMap"), true);
+        let world = World::of(&snapshot);
         assert!(world.get(&id("ConfigMap", "b")).is_absent());
         assert!(matches!(world.get(&id("Secret", "b")), Lookup::NotSynced));
         for kind in ["Secret", "ConfigMap"] {
             let found = world.get(&id(kind, "a")).present();
             assert_eq!(found.map(Live::kind), Some(kind));
         }
-        let names = |kind| Some(world.list("", kind, "ns")?.map(Live::name).collect());
-        assert_eq!(names("ConfigMap"), Some(vec!["a"]));
-        assert_eq!(names("Secret"), None::<Vec<&str>>);
     }
 }

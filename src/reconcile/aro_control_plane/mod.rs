@@ -17,7 +17,7 @@ use super::conditions::{Conditions, NewCondition};
 use super::links;
 use super::outcome::{self, Need, Outcome};
 use super::resources;
-use super::world::World;
+use super::world::{Parent, World};
 use crate::api::conditions as c;
 use crate::api::embedded::KMS;
 use crate::api::kinds::{AUTHORIZATION, RED_HAT_OPENSHIFT};
@@ -210,22 +210,12 @@ fn defer_auth(
     conditions: &mut Conditions,
     outcome: &mut Outcome,
 ) {
-    let hcps: Vec<String> = items
-        .iter()
-        .filter(|item| Live(item).kind() == HCP)
-        .map(|item| Live(item).name().to_owned())
-        .collect();
-    let pools = Need::list(RED_HAT_OPENSHIFT, NODE_POOL, live.namespace());
-    outcome.needs.push(pools);
-    let mut pools = world
-        .list(RED_HAT_OPENSHIFT, NODE_POOL, live.namespace())
-        .into_iter()
-        .flatten();
-    let ours = |pool: &Live<'_>| {
-        let owner = pool.text(&["spec", "owner", "name"]);
-        hcps.iter().any(|name| name == owner)
-    };
-    if pools.any(|pool| ours(&pool) && pool.holds(c::READY)) {
+    let hcp = items.iter().find(|item| Live(item).kind() == HCP);
+    let hcp = hcp.map_or("", |hcp| Live(hcp).name());
+    let pools = Parent::new(RED_HAT_OPENSHIFT, NODE_POOL, live.namespace(), hcp);
+    let has_ready_pool = world.below(&pools).any(|pool| pool.holds(c::READY));
+    outcome.needs.push(Need::Below(pools));
+    if has_ready_pool {
         return;
     }
     let before = items.len();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::Router;
 use capstan::adapters::azure_sim as actors;
 use capstan::adapters::azure_sim::crds::foreign;
-use capstan::adapters::kubernetes::controller::{self, Running};
+use capstan::adapters::kubernetes::controller::{self, Connectors, Running};
 use capstan::adapters::kubernetes::{Assignment, Options, Target, run_once};
 use capstan::apply::{Progress, Report, State};
 use capstan::compile::{Compiled, compile};
@@ -58,7 +58,12 @@ impl Fixture {
             fixture.apply("somebody", &crd).await;
         }
         let actors = actors::controllers(&actors::Options::default());
-        let actors = controller::spawn(fixture.client(), Arc::clone(&fixture.clock), actors);
+        let actors = controller::spawn(
+            fixture.client(),
+            Arc::clone(&fixture.clock),
+            actors,
+            Connectors::default(),
+        );
         fixture.actors = Some(actors);
         fixture
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use capstan::adapters::azure_sim as actors;
 use capstan::adapters::azure_sim::crds::foreign;
-use capstan::adapters::kubernetes::controller::{self, Running};
+use capstan::adapters::kubernetes::controller::{self, Connectors, Running};
 use capstan::adapters::kubernetes::{Access, connect};
 use capstan::daemon::wall_time;
 use capstan::model::{CheckState, Clock};
@@ -90,7 +90,12 @@ impl Management {
             )
             .await;
             apply(&client, &identity(&json!({}))).await;
-            let actors = controller::spawn(client.clone(), clock, actors::controllers(&options));
+            let actors = controller::spawn(
+                client.clone(),
+                clock,
+                actors::controllers(&options),
+                Connectors::default(),
+            );
             (client, actors)
         });
         Self {

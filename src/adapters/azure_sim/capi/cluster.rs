@@ -13,7 +13,7 @@ use crate::health::{Live, health};
 use crate::reconcile::conditions::{Conditions, NewCondition};
 use crate::reconcile::links;
 use crate::reconcile::outcome::{self, Need, Outcome, Write, apply, patch_of, release};
-use crate::reconcile::world::World;
+use crate::reconcile::world::{Parent, World};
 
 const ENDPOINT: &[&str] = &["spec", "controlPlaneEndpoint"];
 
@@ -23,7 +23,7 @@ pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp) -> Out
     let parts = [links::infrastructure(live), links::control_plane(live)];
     let needs = parts.iter().flatten().cloned().map(Need::Object);
     outcome.needs.extend(needs);
-    let pools = Need::list(CAPI, "MachinePool", live.namespace());
+    let pools = Need::below(CAPI, "MachinePool", live.namespace(), live.name());
     outcome.needs.push(pools);
     if live.is_deleting() {
         outcome.writes = take_down(world, live, now);
@@ -132,10 +132,8 @@ fn conditions(live: Live<'_>, now: Timestamp, facts: &[(&str, bool, String)]) ->
 
 /// The machine pools of a cluster, by name.
 fn pools<'a>(world: World<'a>, live: Live<'a>) -> impl Iterator<Item = Live<'a>> {
-    let all = world.list(CAPI, "MachinePool", live.namespace());
-    all.into_iter()
-        .flatten()
-        .filter(move |pool| pool.text(&["spec", "clusterName"]) == live.name())
+    let parent = Parent::new(CAPI, "MachinePool", live.namespace(), live.name());
+    world.below(&parent)
 }
 
 fn short_pools(world: World<'_>, live: Live<'_>) -> Vec<String> {

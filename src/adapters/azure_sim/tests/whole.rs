@@ -21,7 +21,7 @@ use super::manifests::{NAMESPACE, small_cluster};
 use crate::adapters::azure_sim::{Options, controllers, crds, kinds};
 use crate::adapters::kubernetes::controller::watches::{self, KindEvent, WatchEvent};
 use crate::adapters::kubernetes::controller::writer;
-use crate::adapters::kubernetes::controller::{self, Running};
+use crate::adapters::kubernetes::controller::{self, Connectors, Running};
 use crate::api::kinds::{CAPI, KINDS};
 use crate::health::{Live, health};
 use crate::model::{Clock, HealthState, ObjectId};
@@ -162,7 +162,12 @@ impl Rehearsal {
 }
 
 fn spawn(client: &Client, clock: &Arc<dyn Clock>, options: &Options) -> Running {
-    controller::spawn(client.clone(), Arc::clone(clock), controllers(options))
+    controller::spawn(
+        client.clone(),
+        Arc::clone(clock),
+        controllers(options),
+        Connectors::default(),
+    )
 }
 
 async fn apply(client: &Client, object: &Value) {

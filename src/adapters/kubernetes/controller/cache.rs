@@ -1,7 +1,8 @@
-//! What the controllers know of the cluster: the live objects, in order.
+//! What the controllers know of the cluster: the newest state of every object.
 //!
-//! In: objects from watches and from the answers to writes. Out: a [`World`] to look at, and whether
-//! something changed. It does not know who looks, nor where the objects come from.
+//! In: objects from watches and from the answers to writes. Out: a [`World`] to look at, and what an object that changed
+//! was and is below. Of Secrets only kubeconfigs keep their data. It does not know who looks, nor where the objects
+//! come from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,16 +10,17 @@ use serde_json::Value;
 
 use crate::health::Live;
 use crate::model::ObjectId;
-use crate::reconcile::world::{GroupKind, World, owner_uids};
+use crate::reconcile::snapshot::Snapshot;
+use crate::reconcile::world::{GroupKind, Parent, World};
 
-/// Live objects by id, and who owns whom.
+/// How the name of a Secret with a kubeconfig ends, by Cluster API's contract.
+const KUBECONFIG: &str = "-kubeconfig";
+
+/// Live objects, and which of them may be out of date.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
-    objects: BTreeMap<ObjectId, Value>,
-    /// Objects by the uid of each of their owners.
-    owned: BTreeMap<String, BTreeSet<ObjectId>>,
-    /// Kinds of which every object is known.
-    synced: BTreeSet<GroupKind>,
+    /// The objects, and what else is known.
+    pub(super) snapshot: Snapshot,
     /// Lists in progress: what of the kind was known before and was not seen since.
     missing: BTreeMap<GroupKind, BTreeSet<ObjectId>>,
     /// Uids of deleted objects, as long as answers about them may arrive.
@@ -28,57 +30,46 @@ pub(super) struct Cache {
 impl Cache {
     /// What controllers see.
     pub(super) fn world(&self) -> World<'_> {
-        World {
-            objects: &self.objects,
-            owned: &self.owned,
-            synced: &self.synced,
-        }
+        World::of(&self.snapshot)
     }
 
     /// The object of this id.
     pub(super) fn get(&self, id: &ObjectId) -> Option<Live<'_>> {
-        self.objects.get(id).map(Live)
+        self.snapshot.get(id)
     }
 
     /// Whether every object of this kind is known.
     pub(super) fn is_synced(&self, kind: &GroupKind) -> bool {
-        self.synced.contains(kind)
+        self.snapshot.is_synced(kind)
     }
 
-    /// Stores an object unless a newer one is here or it was deleted. Returns whether it was new.
-    pub(super) fn insert(&mut self, mut object: Value) -> bool {
+    /// Stores an object. Returns what it was and is below; `None` if a newer one is here or it was deleted.
+    pub(super) fn insert(&mut self, mut object: Value) -> Option<Vec<Parent>> {
         let live = Live(&object);
         let (id, version) = (live.id(), version(live));
-        for missing in self.missing.values_mut() {
+        if let Some(missing) = self.missing.get_mut(&GroupKind::from(&id)) {
             missing.remove(&id);
         }
-        let known = self.objects.get(&id).map(Live);
+        let known = self.get(&id);
         let old = known.is_some_and(|known| self::version(known) >= version);
         let stale = old && known.map(Live::uid) == Some(live.uid());
         if stale || self.deleted.contains(live.uid()) {
-            return false;
+            return None;
         }
-        self.disown(&id);
-        for owner in owner_uids(live) {
-            let owned = self.owned.entry(owner.to_owned()).or_default();
-            owned.insert(id.clone());
-        }
-        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-            metadata.remove("managedFields");
-        }
-        self.objects.insert(id, object);
-        true
+        let was = known.and_then(Parent::of);
+        let is = Parent::of(live).filter(|is| Some(is) != was.as_ref());
+        drop_unused(&mut object);
+        self.snapshot.insert(object);
+        Some(was.into_iter().chain(is).collect())
     }
 
-    /// Forgets a deleted object. Says whether it was here.
-    pub(super) fn remove(&mut self, id: &ObjectId, uid: &str) -> bool {
+    /// Forgets a deleted object. Returns what it was below, if it was here.
+    pub(super) fn remove(&mut self, id: &ObjectId, uid: &str) -> Option<Vec<Parent>> {
         self.deleted.insert(uid.to_owned());
-        let here = self.get(id).is_some_and(|live| live.uid() == uid);
-        if here {
-            self.disown(id);
-            self.objects.remove(id);
-        }
-        here
+        let live = self.get(id).filter(|live| live.uid() == uid)?;
+        let parent = Parent::of(live);
+        self.snapshot.remove(id);
+        Some(parent.into_iter().collect())
     }
 
     /// No more answers can arrive that would bring deleted objects back.
@@ -88,36 +79,34 @@ impl Cache {
 
     /// A list of all objects of a kind begins.
     pub(super) fn start_list(&mut self, kind: &GroupKind) {
-        let first = ObjectId::new(kind.group.as_str(), kind.kind.as_str(), "", "");
-        let known = self.objects.range(first..).map(|(id, _)| id);
-        let known = known.take_while(|id| id.is(&kind.group, &kind.kind));
-        let known = known.cloned().collect();
+        let known = self.snapshot.of_kind(kind).cloned().collect();
         self.missing.insert(kind.clone(), known);
     }
 
-    /// The list is complete, so that the kind is synced. Forgets what it did not hold, and names it.
-    pub(super) fn end_list(&mut self, kind: &GroupKind) -> Vec<ObjectId> {
-        self.synced.insert(kind.clone());
+    /// The list is complete. Forgets what it did not hold, and names it with what it was below.
+    pub(super) fn end_list(&mut self, kind: &GroupKind) -> Vec<(ObjectId, Vec<Parent>)> {
         let missing = self.missing.remove(kind).unwrap_or_default().into_iter();
-        let removed = missing.filter(|id| {
-            let uid = self.get(id).map(|live| live.uid().to_owned());
-            self.remove(id, &uid.unwrap_or_default())
+        let removed = missing.filter_map(|id| {
+            let uid = self.get(&id).map(|live| live.uid().to_owned())?;
+            let parents = self.remove(&id, &uid)?;
+            Some((id, parents))
         });
         removed.collect()
     }
+}
 
-    fn disown(&mut self, id: &ObjectId) {
-        let Some(object) = self.objects.get(id) else {
-            return;
-        };
-        for owner in owner_uids(Live(object)) {
-            if let Some(children) = self.owned.get_mut(owner) {
-                children.remove(id);
-                if children.is_empty() {
-                    self.owned.remove(owner);
-                }
-            }
-        }
+/// Takes out what no controller looks at.
+fn drop_unused(object: &mut Value) {
+    let is_secret = object["kind"] == "Secret" && object["apiVersion"] == "v1";
+    let is_kubeconfig = Live(object).name().ends_with(KUBECONFIG);
+    let Some(fields) = object.as_object_mut() else {
+        return;
+    };
+    if is_secret && !is_kubeconfig {
+        fields.remove("data");
+    }
+    if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
     }
 }
 
@@ -150,11 +139,11 @@ mod tests {
     #[test]
     fn only_newer_objects_are_cached() {
         let mut cache = Cache::default();
-        assert!(cache.insert(object("a", 5, "x")));
-        assert!(!cache.insert(object("a", 5, "y")));
-        assert!(!cache.insert(object("a", 4, "y")));
+        assert!(cache.insert(object("a", 5, "x")).is_some());
+        assert!(cache.insert(object("a", 5, "y")).is_none());
+        assert!(cache.insert(object("a", 4, "y")).is_none());
         assert_eq!(owned(&cache, "x"), 1);
-        assert!(cache.insert(object("a", 6, "y")));
+        assert!(cache.insert(object("a", 6, "y")).is_some());
         assert_eq!((owned(&cache, "x"), owned(&cache, "y")), (0, 1));
     }
 
@@ -162,42 +151,54 @@ mod tests {
     fn a_late_answer_does_not_bring_back_what_was_deleted() {
         let mut cache = Cache::default();
         cache.insert(object("a", 5, "x"));
-        assert!(cache.remove(&id("a"), "uid-a"));
-        assert!(!cache.insert(object("a", 6, "x")));
+        assert!(cache.remove(&id("a"), "uid-a").is_some());
+        assert!(cache.insert(object("a", 6, "x")).is_none());
         assert!(cache.get(&id("a")).is_none());
         cache.forget_deleted();
-        assert!(cache.insert(object("a", 7, "x")));
+        assert!(cache.insert(object("a", 7, "x")).is_some());
     }
 
     #[test]
-    fn a_complete_list_syncs_its_kind_and_removes_what_it_lacks() {
+    fn a_complete_list_removes_what_it_lacks() {
         let kind = GroupKind::new("", "ConfigMap");
         let mut cache = Cache::default();
         for name in ["a", "b", "c"] {
             cache.insert(object(name, 1, "x"));
         }
         cache.start_list(&kind);
-        assert!(!cache.is_synced(&kind));
         cache.insert(object("a", 1, "x"));
         cache.insert(object("c", 2, "x"));
-        assert_eq!(cache.end_list(&kind), [id("b")]);
-        assert!(cache.is_synced(&kind) && cache.world().get(&id("b")).is_absent());
+        assert_eq!(cache.end_list(&kind), [(id("b"), Vec::new())]);
+        assert!(cache.get(&id("b")).is_none());
         assert_eq!(owned(&cache, "x"), 2);
     }
 
     #[test]
-    fn a_kind_is_listed_within_its_namespace() {
+    fn only_kubeconfigs_keep_their_data() {
+        let secret = |name: &str| {
+            json!({"apiVersion": "v1", "kind": "Secret", "data": {"value": "YQ=="},
+                "metadata": {"name": name, "namespace": "ns", "uid": name, "resourceVersion": "1"}})
+        };
         let mut cache = Cache::default();
-        for name in ["b", "a"] {
-            cache.insert(object(name, 1, "x"));
+        for (name, keeps) in [("one-kubeconfig", true), ("password", false)] {
+            cache.insert(secret(name));
+            let id = ObjectId::new("", "Secret", "ns", name);
+            let data = cache.get(&id).map(|live| live.at(&["data"]).is_some());
+            assert_eq!(data, Some(keeps), "{name}");
         }
-        let mut other = object("c", 1, "x");
-        other["metadata"]["namespace"] = json!("other");
-        cache.insert(other);
-        assert!(cache.world().list("", "ConfigMap", "ns").is_none());
-        cache.end_list(&GroupKind::new("", "ConfigMap"));
-        let found = cache.world().list("", "ConfigMap", "ns").into_iter();
-        let names: Vec<&str> = found.flatten().map(Live::name).collect();
-        assert_eq!(names, ["a", "b"]);
+    }
+
+    #[test]
+    fn an_object_that_moves_changes_both_parents() {
+        let pool = |version: u32, cluster: &str| {
+            json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachinePool", "spec": {"clusterName": cluster},
+                "metadata": {"name": "p", "namespace": "ns", "uid": "p", "resourceVersion": version.to_string()}})
+        };
+        let parent = |name| Parent::new("cluster.x-k8s.io", "MachinePool", "ns", name);
+        let mut cache = Cache::default();
+        assert_eq!(cache.insert(pool(1, "one")), Some(vec![parent("one")]));
+        assert_eq!(cache.insert(pool(2, "one")), Some(vec![parent("one")]));
+        let both = vec![parent("one"), parent("two")];
+        assert_eq!(cache.insert(pool(3, "two")), Some(both));
     }
 }

@@ -13,6 +13,9 @@
 
 mod backoff;
 mod cache;
+mod connectors;
+mod nodes;
+mod outbox;
 mod runtime;
 mod schedule;
 #[cfg(test)]
@@ -22,7 +25,9 @@ pub(crate) mod writer;
 
 use std::sync::Arc;
 
+pub use connectors::{Connectors, Unconnected};
 use kube::Client;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::model::Clock;
@@ -41,7 +46,28 @@ impl Drop for Running {
 /// Runs the controllers on the cluster behind `client` until the result is dropped. `clock` has the
 /// time of the cluster.
 #[must_use]
-pub fn spawn(client: Client, clock: Arc<dyn Clock>, controllers: Vec<Controller>) -> Running {
-    let runtime = runtime::Runtime::new(client, clock, controllers);
+pub fn spawn(
+    client: Client,
+    clock: Arc<dyn Clock>,
+    controllers: Vec<Controller>,
+    connectors: Connectors,
+) -> Running {
+    let (sender, may_act) = watch::channel(true);
+    let running = spawn_while(client, clock, controllers, connectors, may_act);
+    // Without a sender the value stays.
+    drop(sender);
+    running
+}
+
+/// The same, but they decide and write only while `may_act` is true. They watch in any case.
+#[must_use]
+pub fn spawn_while(
+    client: Client,
+    clock: Arc<dyn Clock>,
+    controllers: Vec<Controller>,
+    connectors: Connectors,
+    may_act: watch::Receiver<bool>,
+) -> Running {
+    let runtime = runtime::Runtime::new(client, clock, controllers, connectors, may_act);
     Running(tokio::spawn(runtime.run()))
 }

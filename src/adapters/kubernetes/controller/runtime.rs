@@ -1,9 +1,10 @@
 //! Runs controllers: watches, lets them decide, writes.
 //!
-//! In: events of the watches, answers to writes, the passing of time. Out: writes. A controller decides
-//! only once the kinds it watches are synced, and nothing is written while a kind that its decision
-//! needs is not: that kind is watched from then on. An object is not reconciled again before the cache
-//! shows what was last written for it, and holds nothing while it waits. On a paused current-thread
+//! In: events of the watches, answers to writes, the passing of time, and whether the controllers may act. Out: writes and
+//! events. A controller decides only once the kinds it watches are synced, and nothing is written while a kind that its
+//! decision needs is not: that kind is watched from then on. An object is not reconciled again before the cache
+//! shows what was last written for it, and holds nothing while it waits. A write that is refused shows in the snapshot, and
+//! the object is reconciled again at once, so that its status can name it. On a paused current-thread
 //! runtime it does the same every time: ordered maps, a biased select, no randomness. It does not know
 //! what the controllers do.
 
@@ -11,22 +12,28 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{BoxStream, FuturesUnordered, SelectAll, StreamExt};
+use jiff::Timestamp;
 use kube::Client;
 use serde_json::Value;
+use tokio::sync::watch;
 
 use super::super::Error;
 use super::backoff::backoff;
 use super::cache::Cache;
+use super::connectors::Connectors;
+use super::nodes::{Heard, NodeWatches};
+use super::outbox::{Outbox, Verdict};
 use super::schedule::{Key, Schedule};
 use super::watches::{self, KindEvent, WatchEvent};
-use super::writer;
+use super::writer::{Writer, Written};
 use crate::health::Live;
-use crate::model::{Clock, ErrorClass, ObjectId};
+use crate::model::{AdapterError, Clock, ErrorClass, ObjectId};
 use crate::reconcile::controller::Controller;
-use crate::reconcile::outcome::{Need, Outcome};
-use crate::reconcile::world::GroupKind;
+use crate::reconcile::outcome::{Event, Need, Outcome, Write};
+use crate::reconcile::world::{GroupKind, Parent};
 
 /// How many objects are written at once.
 const CONCURRENCY: usize = 32;
@@ -34,25 +41,33 @@ const CONCURRENCY: usize = 32;
 /// How long a broken watch waits before it is tried again.
 const WATCH_PAUSE: Duration = Duration::from_secs(1);
 
+/// Key of the kubeconfig in its Secret, by Cluster API's contract.
+const KUBECONFIG: &str = "value";
+
 /// Controllers at work on one cluster.
 pub(super) struct Runtime {
     client: Client,
     clock: Arc<dyn Clock>,
     controllers: Vec<Controller>,
+    connectors: Connectors,
+    /// Whether the controllers may act.
+    may_act: watch::Receiver<bool>,
     /// The watched kinds, each once.
     kinds: Vec<GroupKind>,
     watches: SelectAll<BoxStream<'static, KindEvent>>,
+    nodes: NodeWatches,
     cache: Cache,
     schedule: Schedule,
+    outbox: Outbox,
     /// The controllers, by place, that decide nothing until the kinds they watch are synced.
     starting: Vec<usize>,
 }
 
 /// The end of a key's writes.
 struct Done {
-    key: Key,
-    answers: Vec<Value>,
-    result: Result<(), Error>,
+    /// The key, unless only events were written.
+    key: Option<Key>,
+    written: Vec<Written>,
 }
 
 /// Writes in progress.
@@ -60,7 +75,13 @@ type Writes = FuturesUnordered<BoxFuture<'static, Done>>;
 
 impl Runtime {
     /// Controllers of a cluster of which nothing is known yet.
-    pub(super) fn new(client: Client, clock: Arc<dyn Clock>, controllers: Vec<Controller>) -> Self {
+    pub(super) fn new(
+        client: Client,
+        clock: Arc<dyn Clock>,
+        controllers: Vec<Controller>,
+        connectors: Connectors,
+        may_act: watch::Receiver<bool>,
+    ) -> Self {
         let starting = (0..controllers.len()).collect();
         let kinds = controllers.iter().flat_map(|one| one.watches.clone());
         let kinds: Vec<GroupKind> = kinds.collect();
@@ -68,10 +89,14 @@ impl Runtime {
             client,
             clock,
             controllers,
+            may_act,
             kinds: Vec::new(),
             watches: SelectAll::new(),
+            nodes: NodeWatches::new(Arc::clone(&connectors.workloads)),
+            connectors,
             cache: Cache::default(),
             schedule: Schedule::default(),
+            outbox: Outbox::default(),
             starting,
         };
         for kind in kinds {
@@ -87,12 +112,16 @@ impl Runtime {
             while let Some(Some(event)) = self.watches.next().now_or_never() {
                 self.on_event(event);
             }
-            self.reconcile(&mut writes);
+            if *self.may_act.borrow() {
+                self.reconcile(&mut writes);
+            }
             let wake = self.until_wake();
             tokio::select! {
                 biased;
                 Some(event) = self.watches.next() => self.on_event(event),
                 Some(done) = writes.next() => self.finish(done, writes.is_empty()),
+                Some(heard) = self.nodes.next() => self.on_nodes(heard),
+                Ok(()) = self.may_act.changed() => {}
                 () = wake => self.schedule.wake(self.clock.now()),
             }
         }
@@ -157,11 +186,19 @@ impl Runtime {
             writes: changes,
             mut needs,
             wake,
+            events,
         } = outcome;
-        let kinds = needs.iter().map(Need::kind);
+        let kinds = needs.iter().filter_map(Need::kind);
         let unsynced: Vec<GroupKind> = kinds.filter(|kind| !self.cache.is_synced(kind)).collect();
         let synced = unsynced.is_empty();
         needs.extend(unsynced.iter().cloned().map(Need::Synced));
+        self.watch_nodes(&needs);
+        let now = self.clock.now();
+        let (changes, rests) = match synced {
+            true => self.due(&key.object, manager, changes, now),
+            false => (Vec::new(), None),
+        };
+        let wake = wake.into_iter().chain(rests).min();
         self.schedule.reconciled(&key, needs, wake);
         for kind in unsynced {
             self.watch(kind);
@@ -169,19 +206,94 @@ impl Runtime {
         if !synced {
             return;
         }
+        let writer = Writer {
+            client: self.client.clone(),
+            connectors: self.connectors.clone(),
+            manager,
+        };
+        if !events.is_empty() {
+            writes.push(reported(writer.clone(), now, events));
+        }
         if changes.is_empty() {
-            self.schedule.done(&key);
-        } else {
-            self.schedule.started(&key);
-            let client = self.client.clone();
-            writes.push(Box::pin(async move {
-                let (answers, result) = writer::perform(&client, manager, changes).await;
-                Done {
-                    key,
-                    answers,
-                    result,
+            return self.schedule.done(&key);
+        }
+        self.schedule.started(&key);
+        writes.push(Box::pin(async move {
+            let written = writer.perform(&key.object, changes).await;
+            let key = Some(key);
+            Done { key, written }
+        }));
+    }
+
+    /// The writes to send now, and when to send the first of the others.
+    fn due(
+        &self,
+        object: &ObjectId,
+        manager: &'static str,
+        changes: Vec<Write>,
+        now: Timestamp,
+    ) -> (Vec<Write>, Option<Timestamp>) {
+        let (mut due, mut rests) = (Vec::new(), None::<Timestamp>);
+        for write in changes {
+            let id = write.object();
+            let verdict = match (&write, &id) {
+                (Write::Apply(patch), Some(id)) => {
+                    self.outbox
+                        .admit((id, manager), patch, self.cache.get(id), now)
                 }
-            }));
+                (Write::ApplyAs(manager, patch), Some(id)) => {
+                    self.outbox
+                        .admit((id, manager), patch, self.cache.get(id), now)
+                }
+                (Write::EnsureKey(request), _) => self.outbox.admit_key(request, now),
+                _ => Verdict::Send,
+            };
+            match verdict {
+                Verdict::Send => due.push(write),
+                Verdict::Settled => {}
+                Verdict::Rest(until) => {
+                    rests = Some(rests.map_or(until, |rests| rests.min(until)));
+                    // What is recorded on the object comes before what it records.
+                    if id.as_ref() == Some(object) {
+                        break;
+                    }
+                }
+            }
+        }
+        (due, rests)
+    }
+
+    /// Watches the nodes that are needed, where there is a kubeconfig.
+    fn watch_nodes(&mut self, needs: &[Need]) {
+        for need in needs {
+            let Need::Nodes {
+                cluster,
+                kubeconfig,
+            } = need
+            else {
+                continue;
+            };
+            let secret = self.cache.get(kubeconfig);
+            let encoded = secret.map_or("", |secret| secret.text(&["data", KUBECONFIG]));
+            match BASE64_STANDARD.decode(encoded) {
+                Ok(kubeconfig) if !kubeconfig.is_empty() => {
+                    self.nodes.start(cluster, kubeconfig);
+                }
+                _ => self.forget_nodes(cluster),
+            }
+        }
+    }
+
+    fn forget_nodes(&mut self, cluster: &ObjectId) {
+        if self.nodes.stop(cluster) {
+            self.cache.snapshot.set_nodes(cluster, None);
+        }
+    }
+
+    /// Takes in what was heard of a workload cluster.
+    fn on_nodes(&mut self, (cluster, nodes): Heard) {
+        if self.cache.snapshot.set_nodes(&cluster, Some(nodes)) {
+            self.schedule.nodes_changed(&cluster);
         }
     }
 
@@ -194,24 +306,93 @@ impl Runtime {
 
     /// Takes in the end of a key's writes; `last` when no others are in progress.
     fn finish(&mut self, done: Done, last: bool) {
-        for answer in done.answers {
-            self.merge(answer);
+        let Some(key) = done.key else { return };
+        let manager = self.controllers[key.controller].manager;
+        let now = self.clock.now();
+        let mut failed = None;
+        for written in done.written {
+            match written {
+                Written::Answered(write, answer) => self.answered(write, manager, answer, now),
+                Written::Failed(write, error) => {
+                    failed = self.refused(&key, write, manager, error, now).or(failed);
+                }
+                Written::Key(request, answer) => {
+                    self.outbox.key_answered(&request, &answer, now);
+                    if self.cache.snapshot.set_key(request.clone(), answer) {
+                        self.schedule.needed(&Need::Key(request));
+                    }
+                }
+            }
         }
         if last {
             self.cache.forget_deleted();
         }
-        let Err(error) = done.result else {
-            return self.schedule.done(&done.key);
+        let Some(class) = failed else {
+            return self.schedule.done(&key);
         };
-        let class = error.class();
         let gone = matches!(class, ErrorClass::Gone | ErrorClass::Conflict)
-            && self.cache.get(&done.key.object).is_none();
+            && self.cache.get(&key.object).is_none();
         if gone {
-            return self.schedule.done(&done.key);
+            return self.schedule.done(&key);
         }
-        let pause = backoff(class, self.schedule.count_failure(&done.key));
-        tracing::debug!(object = %done.key.object, ?class, %error, ?pause, "a write failed");
-        self.schedule.failed(&done.key, self.clock.now(), pause);
+        let pause = backoff(class, self.schedule.count_failure(&key));
+        self.schedule.failed(&key, now, pause);
+    }
+
+    /// A write succeeded.
+    fn answered(
+        &mut self,
+        write: Write,
+        manager: &'static str,
+        answer: Option<Value>,
+        now: Timestamp,
+    ) {
+        let Some(id) = write.object() else { return };
+        let sent = match &write {
+            Write::Apply(patch) => Some((manager, patch)),
+            Write::ApplyAs(manager, patch) => Some((*manager, patch)),
+            _ => None,
+        };
+        if let (Some((manager, patch)), Some(answer)) = (sent, &answer) {
+            if self.outbox.answered((&id, manager), patch, answer, now) {
+                tracing::warn!(object = %id, manager, "another controller keeps changing fields of this object; Capstan repairs them less and less often");
+            }
+            self.cache.snapshot.set_refusal(&id, None);
+        }
+        if let Some(answer) = answer {
+            self.merge(answer);
+        }
+    }
+
+    /// A write failed. Returns the class of the error when the whole key has to wait for it.
+    fn refused(
+        &mut self,
+        key: &Key,
+        write: Write,
+        manager: &'static str,
+        error: Error,
+        now: Timestamp,
+    ) -> Option<ErrorClass> {
+        let class = error.class();
+        tracing::debug!(object = %key.object, ?class, %error, "a write failed");
+        let id = write.object().filter(|id| *id != key.object);
+        let sent = match &write {
+            Write::Apply(patch) => Some((manager, patch)),
+            Write::ApplyAs(manager, patch) => Some((*manager, patch)),
+            _ => None,
+        };
+        match (id, sent) {
+            (Some(id), Some((manager, patch))) if class != ErrorClass::Transient => {
+                let until = self.outbox.refused((&id, manager), patch, class, now);
+                self.schedule.wake_by(key, until);
+                let refusal = AdapterError::new(class, error.to_string());
+                if self.cache.snapshot.set_refusal(&id, Some(refusal)) {
+                    self.schedule.enqueue(key.clone());
+                }
+                None
+            }
+            _ => Some(class),
+        }
     }
 
     /// Takes in what happened to a kind.
@@ -220,12 +401,13 @@ impl Runtime {
         match event {
             WatchEvent::ListStarted => self.cache.start_list(&self.kinds[kind]),
             WatchEvent::Listed(object) | WatchEvent::Applied(object) => self.merge(object),
-            WatchEvent::ListEnded | WatchEvent::NotServed => self.end_list(kind),
+            WatchEvent::ListEnded => self.end_list(kind, true),
+            WatchEvent::NotServed => self.end_list(kind, false),
             WatchEvent::Deleted(object) => {
                 let live = Live(&object);
                 let id = live.id();
-                if self.cache.remove(&id, live.uid()) {
-                    self.forget(&id);
+                if let Some(parents) = self.cache.remove(&id, live.uid()) {
+                    self.forget(&id, parents);
                 }
             }
             WatchEvent::Failed(error) => {
@@ -236,41 +418,55 @@ impl Runtime {
     }
 
     /// A kind was listed whole, or is not served, so that no object of it exists.
-    fn end_list(&mut self, kind: usize) {
+    fn end_list(&mut self, kind: usize, is_served: bool) {
         let kind = self.kinds[kind].clone();
-        let first = !self.cache.is_synced(&kind);
-        for id in self.cache.end_list(&kind) {
-            self.forget(&id);
+        for (id, parents) in self.cache.end_list(&kind) {
+            self.forget(&id, parents);
         }
-        if first {
-            self.schedule.synced(kind);
-            let (cache, controllers) = (&self.cache, &self.controllers);
-            let is_synced = |kind| cache.is_synced(kind);
-            self.starting
-                .retain(|place| !controllers[*place].watches.iter().all(is_synced));
+        if self.cache.snapshot.sync(&kind, is_served) {
+            return;
         }
+        let cache = &self.cache;
+        let controllers = &self.controllers;
+        let is_synced = |kind| cache.is_synced(kind);
+        self.starting
+            .retain(|place| !controllers[*place].watches.iter().all(is_synced));
+        self.schedule.needed(&Need::Synced(kind));
     }
 
     /// Stores an object and queues it for the controllers that handle it or need it.
     fn merge(&mut self, object: Value) {
         let id = Live(&object).id();
-        if !self.cache.insert(object) {
+        let Some(parents) = self.cache.insert(object) else {
             return;
-        }
+        };
         for (place, controller) in self.controllers.iter().enumerate() {
             if (controller.handles)(&id) {
                 self.schedule.enqueue(Key::new(place, &id));
             }
         }
-        self.schedule.changed(&id);
+        self.schedule.changed(&id, parents);
     }
 
     /// An object was deleted: its own wake-up is dropped, and the objects that need it are queued.
-    fn forget(&mut self, id: &ObjectId) {
+    fn forget(&mut self, id: &ObjectId, parents: Vec<Parent>) {
         for controller in 0..self.controllers.len() {
             let key = Key::new(controller, id);
             self.schedule.reconciled(&key, Vec::new(), None);
         }
-        self.schedule.changed(id);
+        self.outbox.forget(id);
+        self.forget_nodes(id);
+        self.schedule.changed(id, parents);
     }
+}
+
+/// Writes events.
+fn reported(writer: Writer, now: Timestamp, events: Vec<Event>) -> BoxFuture<'static, Done> {
+    Box::pin(async move {
+        writer.report(now, events).await;
+        Done {
+            key: None,
+            written: Vec::new(),
+        }
+    })
 }

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use crate::model::ObjectId;
 use crate::reconcile::outcome::Need;
-use crate::reconcile::world::GroupKind;
+use crate::reconcile::world::Parent;
 
 /// One object of one controller.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,19 +57,16 @@ impl Schedule {
         }
     }
 
-    /// Queues every key that needs this object.
-    pub(super) fn changed(&mut self, object: &ObjectId) {
-        for need in [Need::Object(object.clone()), Need::like(object)] {
-            self.enqueue_all(&need);
+    /// Queues every key that needs this object, or what is below one of these parents.
+    pub(super) fn changed(&mut self, object: &ObjectId, parents: Vec<Parent>) {
+        self.needed(&Need::Object(object.clone()));
+        for parent in parents {
+            self.needed(&Need::Below(parent));
         }
     }
 
-    /// Queues every key that needs this kind to be synced.
-    pub(super) fn synced(&mut self, kind: GroupKind) {
-        self.enqueue_all(&Need::Synced(kind));
-    }
-
-    fn enqueue_all(&mut self, need: &Need) {
+    /// Queues every key that has this need.
+    pub(super) fn needed(&mut self, need: &Need) {
         let waiting = self.waiting.get(need).cloned().unwrap_or_default();
         waiting.into_iter().for_each(|key| self.enqueue(key));
     }
@@ -84,6 +81,11 @@ impl Schedule {
 
     /// Records what a decision needs and when to make it again.
     pub(super) fn reconciled(&mut self, key: &Key, needs: Vec<Need>, wake: Option<Timestamp>) {
+        self.set_wake(key, wake);
+        let known = self.needs_of.get(key);
+        if known.map_or(needs.is_empty(), |known| *known == needs) {
+            return;
+        }
         for need in self.needs_of.remove(key).unwrap_or_default() {
             if let Some(waiting) = self.waiting.get_mut(&need) {
                 waiting.remove(key);
@@ -99,7 +101,20 @@ impl Schedule {
         if !needs.is_empty() {
             self.needs_of.insert(key.clone(), needs);
         }
-        self.set_wake(key, wake);
+    }
+
+    /// Queues every key that needs the nodes of this Cluster.
+    pub(super) fn nodes_changed(&mut self, cluster: &ObjectId) {
+        let is_about =
+            |need: &&Need| matches!(need, Need::Nodes { cluster: about, .. } if about == cluster);
+        let first = Need::Nodes {
+            cluster: cluster.clone(),
+            kubeconfig: ObjectId::new("", "", "", ""),
+        };
+        let needs = self.waiting.range(first..).map(|(need, _)| need);
+        for need in needs.take_while(is_about).cloned().collect::<Vec<_>>() {
+            self.needed(&need);
+        }
     }
 
     /// The key is being written until [`Self::done`] or [`Self::failed`].
@@ -148,6 +163,12 @@ impl Schedule {
         if self.again.remove(key) {
             self.enqueue(key.clone());
         }
+    }
+
+    /// Wakes the key at this time, or earlier if asked before.
+    pub(super) fn wake_by(&mut self, key: &Key, time: Timestamp) {
+        let set = self.wake_of.get(key).copied();
+        self.set_wake(key, Some(set.map_or(time, |set| set.min(time))));
     }
 
     fn set_wake(&mut self, key: &Key, wake: Option<Timestamp>) {
@@ -214,14 +235,15 @@ mod tests {
     #[test]
     fn a_change_queues_the_keys_that_need_it_and_only_while_they_do() {
         let mut schedule = Schedule::default();
-        let needs = vec![Need::Object(key("b").object), Need::like(&key("c").object)];
+        let parent = Parent::new("", "ConfigMap", "ns", "p");
+        let needs = vec![Need::Object(key("b").object), Need::Below(parent.clone())];
         schedule.reconciled(&key("a"), needs, None);
-        for name in ["b", "c"] {
-            schedule.changed(&key(name).object);
+        for (name, parents) in [("b", vec![]), ("c", vec![parent])] {
+            schedule.changed(&key(name).object, parents);
             assert_eq!(schedule.next(|_| true), Some(key("a")), "{name}");
         }
         schedule.reconciled(&key("a"), Vec::new(), None);
-        schedule.changed(&key("b").object);
+        schedule.changed(&key("b").object, vec![]);
         assert_eq!(schedule.next(|_| true), None);
     }
 

@@ -1,20 +1,113 @@
 //! Carries out the writes of a controller, one after the other.
 //!
-//! In: a client, a field manager and writes. Out: the objects that the server answered with, and the
-//! error that ended the list. It does not know why anything is written.
+//! In: a client, a field manager and writes. Out: for each write what the server answered. A write that is refused does
+//! not stop the others, unless it is to the object that they were decided for: what is recorded on it comes before what
+//! it records. It does not know why anything is written.
 
-use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, Preconditions};
+use jiff::Timestamp;
+use kube::api::{
+    ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions,
+};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::super::Error;
+use super::connectors::Connectors;
 use crate::api::kinds;
 use crate::health::Live;
-use crate::model::ObjectId;
-use crate::reconcile::outcome::Write;
+use crate::model::{AdapterError, ErrorClass, KeyRequest, ObjectId};
+use crate::reconcile::outcome::{Event, Write};
+
+/// What became of a write.
+#[derive(Debug)]
+pub(crate) enum Written {
+    /// The server answered.
+    Answered(Write, Option<Value>),
+    /// It failed.
+    Failed(Write, Error),
+    /// A key was asked for.
+    Key(KeyRequest, Result<String, AdapterError>),
+}
+
+/// Who writes, and what is reached besides the cluster.
+#[derive(Clone)]
+pub(super) struct Writer {
+    pub(super) client: Client,
+    pub(super) connectors: Connectors,
+    pub(super) manager: &'static str,
+}
+
+impl Writer {
+    /// Carries out `writes` about `object` in order.
+    pub(super) async fn perform(&self, object: &ObjectId, writes: Vec<Write>) -> Vec<Written> {
+        let mut done = Vec::new();
+        for write in writes {
+            if let Write::EnsureKey(request) = write {
+                let answer = self.connectors.keys.ensure(&request).await;
+                done.push(Written::Key(request, answer));
+                continue;
+            }
+            match one(&self.client, self.manager, &write).await {
+                Ok(answer) => done.push(Written::Answered(write, answer)),
+                Err(error) => {
+                    let about_it = write.object().as_ref() == Some(object);
+                    let ends = about_it || error.class() == ErrorClass::Transient;
+                    done.push(Written::Failed(write, error));
+                    if ends {
+                        break;
+                    }
+                }
+            }
+        }
+        done
+    }
+
+    /// Writes events, as well as can be: an event that cannot be written is dropped.
+    pub(super) async fn report(&self, now: Timestamp, events: Vec<Event>) {
+        for event in events {
+            let namespace = Live(&event.regarding).text(&["namespace"]).to_owned();
+            let resource = resource("events.k8s.io", "v1", "Event");
+            let api: Api<DynamicObject> =
+                Api::namespaced_with(self.client.clone(), &namespace, &resource);
+            let body = serde_json::from_value(self.body(now, event));
+            let Ok(body) = body else { continue };
+            if let Err(error) = api.create(&PostParams::default(), &body).await {
+                tracing::debug!(%error, "an event could not be written");
+            }
+        }
+    }
+
+    /// The object of an event, as `events.k8s.io/v1` has it: a note is at most 1024 bytes long.
+    fn body(&self, now: Timestamp, event: Event) -> Value {
+        let Event {
+            regarding,
+            is_warning,
+            reason,
+            mut message,
+        } = event;
+        let cut = (0..=1024.min(message.len())).rev();
+        let cut = cut.into_iter().find(|cut| message.is_char_boundary(*cut));
+        message.truncate(cut.unwrap_or(0));
+        let name = format!("{}.", Live(&regarding).text(&["name"]));
+        json!({
+            "apiVersion": "events.k8s.io/v1",
+            "kind": "Event",
+            "metadata": {"generateName": name, "namespace": regarding["namespace"]},
+            "eventTime": format!("{now:.6}"),
+            "reportingController": "capstan.dev/controllers",
+            "reportingInstance": self.manager,
+            "action": "Reconcile",
+            "type": if is_warning { "Warning" } else { "Normal" },
+            "reason": reason,
+            "note": message,
+            "regarding": regarding,
+        })
+    }
+}
 
 /// Carries out `writes` in order and stops at the first that fails.
+#[cfg(test)]
 pub(crate) async fn perform(
     client: &Client,
     manager: &str,
@@ -31,18 +124,38 @@ pub(crate) async fn perform(
 }
 
 async fn one(client: &Client, manager: &str, write: &Write) -> Result<Option<Value>, Error> {
-    let params = PatchParams::apply(manager).force();
+    let params = |manager| PatchParams::apply(manager).force();
     let (patch, answer) = match write {
         Write::Apply(patch) => {
             let (api, name) = target(client, patch);
-            (patch, api.patch(name, &params, &Patch::Apply(patch)).await)
+            let answer = api
+                .patch(name, &params(manager), &Patch::Apply(patch))
+                .await;
+            (patch, answer)
+        }
+        Write::ApplyAs(manager, patch) => {
+            let (api, name) = target(client, patch);
+            let answer = api
+                .patch(name, &params(manager), &Patch::Apply(patch))
+                .await;
+            (patch, answer)
         }
         Write::Status(patch) => {
             let (api, name) = target(client, patch);
+            let params = params(manager);
             let answer = api.patch_status(name, &params, &Patch::Apply(patch)).await;
             (patch, answer)
         }
+        Write::Merge(patch) => {
+            let (api, name) = target(client, patch);
+            let params = PatchParams {
+                field_manager: Some(manager.to_owned()),
+                ..PatchParams::default()
+            };
+            (patch, api.patch(name, &params, &Patch::Merge(patch)).await)
+        }
         Write::Delete { id, version, uid } => return delete(client, id, version, uid).await,
+        Write::EnsureKey(_) => return Ok(None),
     };
     let answer =
         answer.and_then(|object| serde_json::to_value(object).map_err(kube::Error::SerdeError));

@@ -1,0 +1,55 @@
+//! What controllers reach besides the cluster they run on.
+//!
+//! Supplied by the wiring: real ones outside, simulated ones in a rehearsal.
+
+use std::sync::Arc;
+
+use futures::future::{self, BoxFuture, FutureExt as _};
+use futures::stream::{self, BoxStream, StreamExt as _};
+
+use crate::model::{
+    AdapterError, ErrorClass, KeyRequest, KeyVaults, ObjectId, WorkloadNode, Workloads,
+};
+
+/// What controllers reach besides the cluster they run on.
+#[derive(Clone)]
+pub struct Connectors {
+    /// The workload clusters.
+    pub workloads: Arc<dyn Workloads>,
+    /// The vaults.
+    pub keys: Arc<dyn KeyVaults>,
+}
+
+/// Nothing: nobody asks for nodes or keys.
+impl Default for Connectors {
+    fn default() -> Self {
+        Self {
+            workloads: Arc::new(Unconnected),
+            keys: Arc::new(Unconnected),
+        }
+    }
+}
+
+/// Reaches nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Unconnected;
+
+impl Workloads for Unconnected {
+    fn nodes(
+        &self,
+        _: &ObjectId,
+        _: &[u8],
+    ) -> BoxStream<'static, Result<Vec<WorkloadNode>, AdapterError>> {
+        stream::pending().boxed()
+    }
+}
+
+impl KeyVaults for Unconnected {
+    fn ensure(&self, request: &KeyRequest) -> BoxFuture<'static, Result<String, AdapterError>> {
+        let KeyRequest { vault, key, .. } = request;
+        let message = format!(
+            "automatic keys are not configured: create the key '{key}' in the vault '{vault}' and set its version in the HcpOpenShiftCluster, without an identityRef"
+        );
+        future::ready(Err(AdapterError::new(ErrorClass::Invalid, message))).boxed()
+    }
+}

@@ -1,0 +1,117 @@
+//! What objects have in common: their kind, their parent, their owners.
+//!
+//! In: an object. Out: what it is indexed by. It does not know which other objects there are.
+
+use serde_json::Value;
+
+use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE, is_aso};
+use crate::api::labels::CLUSTER_NAME;
+use crate::health::Live;
+use crate::model::ObjectId;
+
+/// A kind of a group, at whatever version.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct GroupKind {
+    /// API group; empty for the core group.
+    pub group: String,
+    /// Kind.
+    pub kind: String,
+}
+
+impl GroupKind {
+    /// The kind `kind` of `group`.
+    pub(crate) fn new(group: &str, kind: &str) -> Self {
+        let (group, kind) = (group.to_owned(), kind.to_owned());
+        Self { group, kind }
+    }
+}
+
+impl From<&ObjectId> for GroupKind {
+    fn from(id: &ObjectId) -> Self {
+        Self::new(&id.group, &id.kind)
+    }
+}
+
+/// What objects of one kind have in common: the Cluster of those of Cluster API and its providers, and the owner in Azure
+/// of ASO resources, by its name in Kubernetes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Parent {
+    /// The kind of the objects.
+    pub(crate) kind: GroupKind,
+    /// Their namespace.
+    pub(crate) namespace: String,
+    /// The name of the Cluster, or of the owner in Azure.
+    pub(crate) name: String,
+}
+
+impl Parent {
+    /// The parent `name` of the objects of a kind in a namespace.
+    pub(crate) fn new(group: &str, kind: &str, namespace: &str, name: &str) -> Self {
+        Self {
+            kind: GroupKind::new(group, kind),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    /// The parent of an object, if it has one.
+    pub(crate) fn of(live: Live<'_>) -> Option<Self> {
+        let name = match live.group() {
+            CAPI | INFRASTRUCTURE | CONTROL_PLANE => match live.text(&["spec", "clusterName"]) {
+                "" => live.label(CLUSTER_NAME),
+                name => name,
+            },
+            group if is_aso(group) => live.text(&["spec", "owner", "name"]),
+            _ => "",
+        };
+        let parent = || Self::new(live.group(), live.kind(), live.namespace(), name);
+        (!name.is_empty()).then(parent)
+    }
+}
+
+/// The uids of an object's owners.
+pub(crate) fn owner_uids(live: Live<'_>) -> impl Iterator<Item = &str> {
+    let references: &[Value] = live.list(&["metadata", "ownerReferences"]);
+    references.iter().map(|owner| Live(owner).text(&["uid"]))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_parent_is_a_cluster_or_an_owner_in_azure() {
+        let cases = [
+            (
+                json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachinePool", "spec": {"clusterName": "c"}}),
+                Some("c"),
+            ),
+            (
+                json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "AROMachinePool", "metadata": {"labels": {CLUSTER_NAME: "c"}}}),
+                Some("c"),
+            ),
+            (
+                json!({"apiVersion": "redhatopenshift.azure.com/v1", "kind": "HcpOpenShiftClustersNodePool", "spec": {"owner": {"name": "c"}}}),
+                Some("c"),
+            ),
+            (
+                json!({"apiVersion": "resources.azure.com/v1", "kind": "ResourceGroup", "spec": {}}),
+                None,
+            ),
+            (
+                json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"labels": {CLUSTER_NAME: "c"}}}),
+                None,
+            ),
+        ];
+        for (object, name) in cases {
+            let parent = Parent::of(Live(&object));
+            assert_eq!(
+                parent.as_ref().map(|parent| parent.name.as_str()),
+                name,
+                "{object}"
+            );
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! What is known of a cluster: the objects as they were last seen, with the indexes that controllers look them up by.
+//!
+//! In: objects, and what is known besides: which kinds are synced or not served, which writes were refused, the nodes of
+//! workload clusters, the versions of keys. Out: a [`World`](super::world::World) to look at. It does not know where any
+//! of it comes from.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::parent::{GroupKind, Parent, owner_uids};
+use crate::health::Live;
+use crate::model::{AdapterError, KeyRequest, ObjectId, WorkloadNode};
+
+/// What is known of a cluster.
+#[derive(Debug, Default)]
+pub(crate) struct Snapshot {
+    /// The objects by id.
+    pub(super) objects: BTreeMap<ObjectId, Value>,
+    /// Objects by the uid of each of their owners.
+    pub(super) owned: BTreeMap<String, BTreeSet<ObjectId>>,
+    /// Objects by their parent.
+    pub(super) below: BTreeMap<Parent, BTreeSet<ObjectId>>,
+    /// Kinds of which every object is known.
+    pub(super) synced: BTreeSet<GroupKind>,
+    /// Kinds that the cluster does not serve; they are synced as well.
+    pub(super) unserved: BTreeSet<GroupKind>,
+    /// Why the last write to an object failed.
+    pub(super) refusals: BTreeMap<ObjectId, AdapterError>,
+    /// The nodes of the workload cluster of each Cluster.
+    pub(super) nodes: BTreeMap<ObjectId, Result<Vec<WorkloadNode>, AdapterError>>,
+    /// The newest version of each key that was asked for.
+    pub(super) keys: BTreeMap<KeyRequest, Result<String, AdapterError>>,
+}
+
+impl Snapshot {
+    /// The object of this id.
+    pub(crate) fn get(&self, id: &ObjectId) -> Option<Live<'_>> {
+        self.objects.get(id).map(Live)
+    }
+
+    /// The ids of the objects of a kind.
+    pub(crate) fn of_kind(&self, kind: &GroupKind) -> impl Iterator<Item = &ObjectId> {
+        let first = ObjectId::new(kind.group.as_str(), kind.kind.as_str(), "", "");
+        let ids = self.objects.range(first..).map(|(id, _)| id);
+        ids.take_while(|id| id.is(&kind.group, &kind.kind))
+    }
+
+    /// Stores an object in place of the one that has its id.
+    pub(crate) fn insert(&mut self, object: Value) {
+        let live = Live(&object);
+        let id = live.id();
+        self.unlink(&id);
+        for owner in owner_uids(live) {
+            let owned = self.owned.entry(owner.to_owned()).or_default();
+            owned.insert(id.clone());
+        }
+        if let Some(parent) = Parent::of(live) {
+            self.below.entry(parent).or_default().insert(id.clone());
+        }
+        self.objects.insert(id, object);
+    }
+
+    /// Forgets an object, and why it was refused.
+    pub(crate) fn remove(&mut self, id: &ObjectId) -> Option<Value> {
+        self.unlink(id);
+        self.refusals.remove(id);
+        self.objects.remove(id)
+    }
+
+    fn unlink(&mut self, id: &ObjectId) {
+        let Some(live) = self.objects.get(id).map(Live) else {
+            return;
+        };
+        for owner in owner_uids(live) {
+            take(&mut self.owned, owner, id);
+        }
+        if let Some(parent) = Parent::of(live) {
+            take(&mut self.below, &parent, id);
+        }
+    }
+
+    /// Every object of this kind is known now; there are none if the cluster does not serve it. Returns whether that
+    /// was known before.
+    pub(crate) fn sync(&mut self, kind: &GroupKind, is_served: bool) -> bool {
+        let was_served = match is_served {
+            true => !self.unserved.remove(kind),
+            false => self.unserved.insert(kind.clone()),
+        };
+        !self.synced.insert(kind.clone()) && was_served == is_served
+    }
+
+    /// Whether every object of this kind is known.
+    pub(crate) fn is_synced(&self, kind: &GroupKind) -> bool {
+        self.synced.contains(kind)
+    }
+
+    /// Records that the last write to an object failed, or that it succeeded. Returns whether that is news.
+    pub(crate) fn set_refusal(&mut self, id: &ObjectId, refusal: Option<AdapterError>) -> bool {
+        match refusal {
+            Some(refusal) => self.refusals.insert(id.clone(), refusal.clone()) != Some(refusal),
+            None => self.refusals.remove(id).is_some(),
+        }
+    }
+
+    /// Records the nodes of the workload cluster of a Cluster; `None` when they are not watched any more. Returns whether
+    /// that is news.
+    pub(crate) fn set_nodes(
+        &mut self,
+        cluster: &ObjectId,
+        nodes: Option<Result<Vec<WorkloadNode>, AdapterError>>,
+    ) -> bool {
+        match nodes {
+            Some(nodes) => self.nodes.insert(cluster.clone(), nodes.clone()) != Some(nodes),
+            None => self.nodes.remove(cluster).is_some(),
+        }
+    }
+
+    /// Records the version of a key, or why there is none. Returns whether that is news.
+    pub(crate) fn set_key(
+        &mut self,
+        request: KeyRequest,
+        answer: Result<String, AdapterError>,
+    ) -> bool {
+        self.keys.insert(request, answer.clone()) != Some(answer)
+    }
+}
+
+/// Takes an id out of a set, and the set away when it is empty.
+fn take<K: Ord, Q: Ord + ?Sized>(sets: &mut BTreeMap<K, BTreeSet<ObjectId>>, key: &Q, id: &ObjectId)
+where
+    K: std::borrow::Borrow<Q>,
+{
+    if let Some(set) = sets.get_mut(key) {
+        set.remove(id);
+        if set.is_empty() {
+            sets.remove(key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::reconcile::world::World;
+
+    fn pool(name: &str, cluster: &str, owner: &str) -> Value {
+        json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachinePool", "metadata": {"name": name,
+            "namespace": "ns", "uid": format!("uid-{name}"), "ownerReferences": [{"uid": owner}]},
+            "spec": {"clusterName": cluster}})
+    }
+
+    fn names(snapshot: &Snapshot, cluster: &str) -> Vec<String> {
+        let parent = Parent::new("cluster.x-k8s.io", "MachinePool", "ns", cluster);
+        let pools = World::of(snapshot).below(&parent);
+        pools.map(|pool| pool.name().to_owned()).collect()
+    }
+
+    #[test]
+    fn an_object_is_found_below_its_newest_parent_and_owner_only() {
+        let mut snapshot = Snapshot::default();
+        snapshot.insert(pool("b", "one", "x"));
+        snapshot.insert(pool("a", "one", "x"));
+        assert_eq!(names(&snapshot, "one"), ["a", "b"]);
+        snapshot.insert(pool("a", "two", "y"));
+        assert_eq!(names(&snapshot, "one"), ["b"]);
+        assert_eq!(names(&snapshot, "two"), ["a"]);
+        let owned = |uid| World::of(&snapshot).owned(uid).count();
+        assert_eq!((owned("x"), owned("y")), (1, 1));
+        let id = ObjectId::new("cluster.x-k8s.io", "MachinePool", "ns", "a");
+        assert!(snapshot.remove(&id).is_some());
+        assert!(names(&snapshot, "two").is_empty());
+        assert!(!snapshot.owned.contains_key("y") && snapshot.below.len() == 1);
+    }
+
+    #[test]
+    fn it_is_known_what_is_news() {
+        let mut snapshot = Snapshot::default();
+        let kind = GroupKind::new("", "Secret");
+        assert!(!snapshot.sync(&kind, false) && snapshot.sync(&kind, false));
+        assert!(!snapshot.sync(&kind, true) && snapshot.sync(&kind, true));
+        let id = ObjectId::new("", "Secret", "ns", "a");
+        let refusal = AdapterError::new(crate::model::ErrorClass::Invalid, "no");
+        assert!(!snapshot.set_refusal(&id, None));
+        assert!(snapshot.set_refusal(&id, Some(refusal.clone())));
+        assert!(!snapshot.set_refusal(&id, Some(refusal)));
+        assert!(snapshot.set_refusal(&id, None));
+    }
+}
