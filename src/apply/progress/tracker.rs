@@ -29,6 +29,11 @@ struct Row {
 }
 
 impl Row {
+    /// Whether the object was seen to be ready.
+    fn is_ready(&self) -> bool {
+        self.seen && self.state == Some(State::Ready)
+    }
+
     /// Takes in one event; `false` if it is not new.
     fn note(&mut self, progress: &Progress) -> bool {
         // An apply that changes nothing does not reset a ready object.
@@ -55,6 +60,8 @@ pub struct Tracker {
     rows: Vec<Row>,
     /// One object may be in the fleet twice, embedded in two others.
     by_id: HashMap<ObjectId, Vec<usize>>,
+    /// How many rows of `by_id` were not seen to be ready.
+    unready: usize,
     start: Timestamp,
 }
 
@@ -80,6 +87,7 @@ impl Tracker {
             graph: Arc::clone(graph),
             settle,
             rows,
+            unready: by_id.values().map(Vec::len).sum(),
             by_id,
             start: now,
         }
@@ -96,6 +104,7 @@ impl Tracker {
                 continue;
             };
             for at in at {
+                self.unready += usize::from(self.rows[*at].is_ready());
                 self.rows[*at] = Row {
                     seen: false,
                     ..row.clone()
@@ -112,7 +121,10 @@ impl Tracker {
         };
         let mut changed = false;
         for at in all {
-            changed |= self.rows[*at].note(progress);
+            let row = &mut self.rows[*at];
+            self.unready += usize::from(row.is_ready());
+            changed |= row.note(progress);
+            self.unready -= usize::from(row.is_ready());
         }
         changed
     }
@@ -120,9 +132,7 @@ impl Tracker {
     /// Whether every object was seen to be ready.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        let ready = |row: &Row| row.seen && row.state == Some(State::Ready);
-        let mut all = self.by_id.values().flatten();
-        all.all(|at| ready(&self.rows[*at]))
+        self.unready == 0
     }
 
     /// Whether an object failed so that waiting is in vain.

@@ -1,6 +1,5 @@
 //! [`FieldSet`]: a tree of path elements, some of which are members.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::{Map, Value};
@@ -27,7 +26,8 @@ impl FromIterator<Element> for FieldPath {
 /// A set of fields. A field can be a member without the fields below it, and the other way round.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSet {
-    branches: BTreeMap<Element, Branch>,
+    /// By element. Most sets are small, and are read in order.
+    branches: Vec<(Element, Branch)>,
 }
 
 /// Never neither a member nor with anything below.
@@ -60,9 +60,35 @@ impl FieldSet {
     #[must_use]
     pub fn len(&self) -> usize {
         self.branches
-            .values()
-            .map(|branch| usize::from(branch.member) + branch.below.len())
+            .iter()
+            .map(|(_, branch)| usize::from(branch.member) + branch.below.len())
             .sum()
+    }
+
+    /// Where the branch of `element` is, or where it would be.
+    fn place(&self, element: &Element) -> Result<usize, usize> {
+        match self.branches.last() {
+            // They mostly come in order.
+            Some((last, _)) if last < element => Err(self.branches.len()),
+            _ => self
+                .branches
+                .binary_search_by(|(known, _)| known.cmp(element)),
+        }
+    }
+
+    fn get(&self, element: &Element) -> Option<&Branch> {
+        let at = self.place(element).ok()?;
+        Some(&self.branches[at].1)
+    }
+
+    /// The branch of `element`, which must not stay empty.
+    fn made(&mut self, element: &Element) -> &mut Branch {
+        let at = self.place(element).unwrap_or_else(|at| {
+            let fresh = (element.clone(), Branch::default());
+            self.branches.insert(at, fresh);
+            at
+        });
+        &mut self.branches[at].1
     }
 
     /// Whether the field at `path` is in it.
@@ -78,15 +104,13 @@ impl FieldSet {
     /// Whether the field `element` of the root is in it.
     #[must_use]
     pub fn has(&self, element: &Element) -> bool {
-        self.branches
-            .get(element)
-            .is_some_and(|branch| branch.member)
+        self.get(element).is_some_and(|branch| branch.member)
     }
 
     /// The fields below `element`; none when there is none.
     #[must_use]
     pub fn below(&self, element: &Element) -> Option<&Self> {
-        let below = &self.branches.get(element)?.below;
+        let below = &self.get(element)?.below;
         (!below.is_empty()).then_some(below)
     }
 
@@ -94,13 +118,8 @@ impl FieldSet {
     pub fn insert(&mut self, path: &[Element]) {
         match path {
             [] => {}
-            [last] => self.branches.entry(last.clone()).or_default().member = true,
-            [first, rest @ ..] => self
-                .branches
-                .entry(first.clone())
-                .or_default()
-                .below
-                .insert(rest),
+            [last] => self.made(last).member = true,
+            [first, rest @ ..] => self.made(first).below.insert(rest),
         }
     }
 
@@ -114,7 +133,8 @@ impl FieldSet {
     }
 
     fn collect(&self, at: &mut Vec<Element>, paths: &mut Vec<FieldPath>) {
-        for (element, _) in self.branches.iter().filter(|(_, branch)| branch.member) {
+        let members = self.branches.iter().filter(|(_, branch)| branch.member);
+        for (element, _) in members {
             paths.push(at.iter().chain([element]).cloned().collect());
         }
         for (element, branch) in &self.branches {
@@ -126,7 +146,7 @@ impl FieldSet {
 
     /// What is below `element`, empty when nothing is; none when the set does not have it.
     pub(super) fn branch(&self, element: &Element) -> Option<&Self> {
-        Some(&self.branches.get(element)?.below)
+        Some(&self.get(element)?.below)
     }
 
     /// The elements at the root: each with whether it is a member and with what is below it.
@@ -139,10 +159,11 @@ impl FieldSet {
     /// Sets one element at the root.
     pub fn set(&mut self, element: Element, member: bool, below: Self) {
         let branch = Branch { member, below };
-        if branch.is_empty() {
-            self.branches.remove(&element);
-        } else {
-            self.branches.insert(element, branch);
+        match (self.place(&element), branch.is_empty()) {
+            (Ok(at), false) => self.branches[at].1 = branch,
+            (Ok(at), true) => drop(self.branches.remove(at)),
+            (Err(at), false) => self.branches.insert(at, (element, branch)),
+            (Err(_), true) => {}
         }
     }
 
@@ -150,59 +171,86 @@ impl FieldSet {
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         let mut all = self.clone();
-        for (element, branch) in &other.branches {
-            let mine = all.branches.entry(element.clone()).or_default();
-            mine.member |= branch.member;
-            mine.below = mine.below.union(&branch.below);
-        }
+        all.add(other);
         all
+    }
+
+    /// Adds the fields of `other`.
+    pub fn add(&mut self, other: &Self) {
+        for (element, theirs) in &other.branches {
+            match self.place(element) {
+                Ok(at) => {
+                    let mine = &mut self.branches[at].1;
+                    mine.member |= theirs.member;
+                    mine.below.add(&theirs.below);
+                }
+                Err(at) => self.branches.insert(at, (element.clone(), theirs.clone())),
+            }
+        }
     }
 
     /// The fields in both.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
-        self.combine(other, |mine, theirs| Branch {
-            member: mine.member && theirs.member,
-            below: mine.below.intersection(&theirs.below),
-        })
+        let mut both = Self::new();
+        for (element, mine) in &self.branches {
+            let Some(theirs) = other.get(element) else {
+                continue;
+            };
+            let member = mine.member && theirs.member;
+            let below = mine.below.intersection(&theirs.below);
+            if member || !below.is_empty() {
+                both.set(element.clone(), member, below);
+            }
+        }
+        both
     }
 
     /// The fields that are not in `other`. A field stays when only its parent or its children are in
     /// `other`.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
-        self.combine(other, |mine, theirs| Branch {
-            member: mine.member && !theirs.member,
-            below: mine.below.difference(&theirs.below),
-        })
+        let mut left = self.clone();
+        left.subtract(other);
+        left
+    }
+
+    /// Takes out the fields of `other`, see [`Self::difference`].
+    pub fn subtract(&mut self, other: &Self) {
+        self.shrink(other, |mine, theirs| {
+            mine.member &= !theirs.member;
+            mine.below.subtract(&theirs.below);
+        });
     }
 
     /// The fields that are neither in `other` nor below a field of `other`.
     #[must_use]
     pub fn without_subtrees(&self, other: &Self) -> Self {
-        self.combine(other, |mine, theirs| {
-            if theirs.member {
-                return Branch::default();
-            }
-            Branch {
-                member: mine.member,
-                below: mine.below.without_subtrees(&theirs.below),
-            }
-        })
+        let mut left = self.clone();
+        left.cut(other);
+        left
     }
 
-    fn combine(&self, other: &Self, both: impl Fn(&Branch, &Branch) -> Branch) -> Self {
-        let nothing = Branch::default();
-        let branches = self
-            .branches
-            .iter()
-            .map(|(element, mine)| {
-                let theirs = other.branches.get(element).unwrap_or(&nothing);
-                (element.clone(), both(mine, theirs))
-            })
-            .filter(|(_, branch)| !branch.is_empty())
-            .collect();
-        Self { branches }
+    /// Takes out the fields of `other` and all below them.
+    pub fn cut(&mut self, other: &Self) {
+        self.shrink(other, |mine, theirs| match theirs.member {
+            true => *mine = Branch::default(),
+            false => mine.below.cut(&theirs.below),
+        });
+    }
+
+    /// Makes the branches smaller that `other` has too.
+    fn shrink(&mut self, other: &Self, smaller: impl Fn(&mut Branch, &Branch)) {
+        for (element, theirs) in &other.branches {
+            let Ok(at) = self.place(element) else {
+                continue;
+            };
+            let mine = &mut self.branches[at].1;
+            smaller(mine, theirs);
+            if mine.is_empty() {
+                self.branches.remove(at);
+            }
+        }
     }
 
     /// Reads FieldsV1.

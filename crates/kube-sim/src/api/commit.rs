@@ -235,22 +235,24 @@ pub(super) fn change(
 
 /// Times of managers alone are no change: with nothing else new, they stay.
 fn keep_managers_of_no_change(object: &mut Value, old: &Value) {
-    let managers = |object: &Value| {
+    fn managers(object: &Value) -> &[Value] {
         let entries = object["metadata"]["managedFields"].as_array();
-        entries.cloned().unwrap_or_default()
-    };
+        entries.map_or(&[], Vec::as_slice)
+    }
     let same_entry = |(new, old): (&Value, &Value)| same_but(new, old, &["time"]);
     let (new_managers, old_managers) = (managers(object), managers(old));
-    let same = same_but(object, old, &["metadata"])
+    let same = !old_managers.is_empty()
+        && new_managers.len() == old_managers.len()
+        && same_but(object, old, &["metadata"])
         && same_but(
             &object["metadata"],
             &old["metadata"],
             &["managedFields", "resourceVersion"],
         )
-        && new_managers.len() == old_managers.len()
-        && new_managers.iter().zip(&old_managers).all(same_entry);
-    if same && !old_managers.is_empty() {
-        metadata::of(object).insert("managedFields".into(), Value::Array(old_managers));
+        && new_managers.iter().zip(old_managers).all(same_entry);
+    if same {
+        let kept = Value::from(old_managers);
+        metadata::of(object).insert("managedFields".into(), kept);
     }
 }
 

@@ -190,10 +190,10 @@ pub(super) fn edit(
     let Some(stored) = state.get(address).cloned() else {
         return;
     };
-    let old = stored.stored_value();
+    let mut old = stored.stored_value();
     let mut object = old.clone();
     change(&mut object);
-    let object = managers::updated(hand, Some(&old), object);
+    let object = managers::updated(hand, Some(&mut old), object);
     if metadata::is_deleting(&object) && !is_held(hand.resource, &object) {
         state.remove(address);
     } else {

@@ -58,27 +58,41 @@ impl Hand<'_> {
 
 /// `object` with the managers that it has after replacing `live`, or as a new one. Managers that the
 /// object itself names count, so that a client can edit them; an empty list or entry drops them all.
-pub(super) fn updated(hand: Hand<'_>, live: Option<&Value>, mut object: Value) -> Value {
-    let before = before_update(live, &object, hand.endpoint());
+pub(super) fn updated(hand: Hand<'_>, live: Option<&mut Value>, mut object: Value) -> Value {
+    let before = before_update(live.as_deref(), &object, hand.endpoint());
     let tracked = !before.is_empty();
     let api_version = hand.resource.api_version();
     let writer = hand.writer(&api_version);
     let types = hand.types();
+    // It is compared without them, and what the client sent of them was read.
+    metadata::take_managers(&mut object);
     let managers = match (of_known_versions(hand.resource, before), live) {
-        // Entries that are forgotten are entries still.
-        (Ok(before), Some(live)) if tracked && before.is_empty() => {
-            crate::create(live, &object, &before, &writer, types)
+        (Ok(before), Some(live)) => {
+            without_managers(live, |live| match tracked && before.is_empty() {
+                // Entries that are forgotten are entries still.
+                true => crate::create(live, &object, before, &writer, types),
+                false => crate::update(live, &object, before, &writer, types),
+            })
         }
-        (Ok(before), Some(live)) => crate::update(live, &object, &before, &writer, types),
         (Ok(before), None) => {
             let blank = strategy::blank(hand.resource);
-            crate::create(blank, &object, &before, &writer, types)
+            crate::create(blank, &object, before, &writer, types)
         }
         // What cannot be seen through takes everybody off.
         (Err(_), _) => Vec::new(),
     };
     Managed::write(&managers, &mut object);
     object
+}
+
+/// What `look` makes of `object` while that is without its managers, so that nobody has to copy the rest.
+fn without_managers<T>(object: &mut Value, look: impl FnOnce(&Value) -> T) -> T {
+    let managers = metadata::take_managers(object);
+    let seen = look(object);
+    if let Some(managers) = managers {
+        metadata::of(object).insert("managedFields".into(), managers);
+    }
+    seen
 }
 
 /// `object` without managers: an object that claims another kind has no type for them.
@@ -93,7 +107,7 @@ pub(super) fn without(mut object: Value) -> Value {
 /// 409 for conflicts with other managers, 400 or 500 for a configuration that cannot be applied.
 pub(super) fn applied(
     hand: Hand<'_>,
-    live: Option<&Value>,
+    live: Option<&mut Value>,
     config: &Value,
     force: bool,
 ) -> Result<Value, Refusal> {
@@ -106,10 +120,11 @@ pub(super) fn applied(
     let (resource, types) = (hand.resource, hand.types());
     crate::fits(config, types).map_err(|why| unfit(resource, "patch", config, &why))?;
     check_declared(hand, config)?;
-    if let Some(live) = live {
+    if let Some(live) = live.as_deref() {
         fits_stored(live, types).map_err(|why| unfit(resource, "live", live, &why))?;
     }
-    let managers = live.map(|live| Managed::read(live).unwrap_or_default());
+    let managers = live.as_deref();
+    let managers = managers.map(|live| Managed::read(live).unwrap_or_default());
     let managers = of_known_versions(resource, managers.unwrap_or_default());
     let managers = managers.map_err(|version| {
         Refusal::internal(format!(
@@ -118,12 +133,21 @@ pub(super) fn applied(
     })?;
     let api_version = hand.resource.api_version();
     let writer = hand.writer(&api_version);
-    let ground = Ground {
-        live,
-        managers: &managers,
-        blank: strategy::blank(resource),
+    let blank = strategy::blank(resource);
+    let apply = |live: Option<&Value>| {
+        crate::apply(
+            Ground { live, blank },
+            managers,
+            config,
+            &writer,
+            force,
+            types,
+        )
     };
-    let done = crate::apply(ground, config, &writer, force, types);
+    let done = match live {
+        Some(live) => without_managers(live, |live| apply(Some(live))),
+        None => apply(None),
+    };
     let (object, managers) = done.map_err(|why| refused(resource, config, &why))?;
     let mut object = strategy::completed(resource, object).map_err(Refusal::bad_request)?;
     Managed::write(&managers, &mut object);

@@ -67,6 +67,12 @@ pub(super) fn remove_finalizer(object: &mut Value, finalizer: &str) {
     set_finalizers(object, &kept);
 }
 
+/// Takes the entries of the managers out.
+pub(super) fn take_managers(object: &mut Value) -> Option<Value> {
+    let metadata = object.get_mut("metadata")?.as_object_mut()?;
+    metadata.remove("managedFields")
+}
+
 /// Drops empty lists and maps: an object without labels has no labels.
 pub(super) fn drop_empty(object: &mut Value) {
     of(object).retain(|_, value| match value {

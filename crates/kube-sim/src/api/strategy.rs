@@ -4,7 +4,7 @@
 //! or the fields that are wrong. This is where built-in and custom kinds differ; it does not know
 //! metadata, managers or storage.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::address::DEFINITIONS;
 use super::blank;
@@ -157,8 +157,13 @@ pub(super) fn settle(resource: &Resource, part: Part, object: &mut Value) {
     let Some(custom) = resource.custom() else {
         return;
     };
+    // The entries of the managers were written here, as their type holds them.
+    let managers = metadata::take_managers(object);
     if type_metadata(object).is_ok() {
         metadata::drop_empty(object);
+    }
+    if let Some(managers) = managers {
+        metadata::of(object).insert("managedFields".into(), managers);
     }
     if part == Part::Status {
         prune(&custom.schema, object);
@@ -285,12 +290,27 @@ pub(super) fn prepare_update(resource: &Resource, part: Part, object: &mut Value
 
 /// Also who manages what, and which version the write is based on, is the write's own.
 fn keep_all_but_status(object: &mut Value, old: &Value) {
-    let new = std::mem::replace(object, old.clone());
-    set(object, "status", new.get("status").cloned());
-    for key in ["managedFields", "resourceVersion"] {
-        let value = new["metadata"].get(key).cloned();
-        set(&mut object["metadata"], key, value);
+    const OWN: [&str; 2] = ["managedFields", "resourceVersion"];
+    let (Some(new), Some(old)) = (object.as_object_mut(), old.as_object()) else {
+        return;
+    };
+    let status = new.remove("status");
+    let mut metadata = new.remove("metadata").unwrap_or_default();
+    let old_metadata = old.get("metadata").and_then(Value::as_object);
+    let copy = |(key, value): (&String, &Value)| (key.clone(), value.clone());
+    let kept = old_metadata.into_iter().flatten();
+    let kept = kept.filter(|(key, _)| !OWN.contains(&key.as_str()));
+    let mut kept: Map<String, Value> = kept.map(copy).collect();
+    for key in OWN {
+        let value = metadata.as_object_mut().and_then(|own| own.remove(key));
+        kept.extend(value.map(|value| (key.to_owned(), value)));
     }
+    let parts = old
+        .iter()
+        .filter(|(key, _)| !["metadata", "status"].contains(&key.as_str()));
+    *new = parts.map(copy).collect();
+    new.insert("metadata".into(), kept.into());
+    new.extend(status.map(|status| ("status".to_owned(), status)));
 }
 
 /// Puts the value at `path` of `old` in the place of the one in `object`.

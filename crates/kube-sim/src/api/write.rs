@@ -97,7 +97,7 @@ fn insert(state: &mut State, write: Write<'_>, mut object: Value) -> Result<Writ
 }
 
 /// The object with the managers that the write leaves behind.
-fn managed(write: Write<'_>, old: Option<&Value>, object: Value) -> Value {
+fn managed(write: Write<'_>, old: Option<&mut Value>, object: Value) -> Value {
     match kinds::check_custom(write.resource, &object).is_empty() {
         true => managers::updated(write.hand(), old, object),
         false => managers::without(object),
@@ -137,8 +137,8 @@ fn put(state: &mut State, write: Write<'_>, object: Value) -> Result<Written, Re
     if !uid.is_empty() && uid != live.uid() {
         return Err(uid_conflict(write, &uid, live.uid()));
     }
-    let old = live.value(write.resource);
-    let object = managed(write, Some(&old), object);
+    let mut old = live.value(write.resource);
+    let object = managed(write, Some(&mut old), object);
     replace(state, write, (&live, &old), object)
 }
 
@@ -157,7 +157,7 @@ pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result
     }
     let live = state.get(&write.address()).cloned();
     let live = live.ok_or_else(|| write.not_found())?;
-    let old = live.value(write.resource);
+    let mut old = live.value(write.resource);
     let mut object = old.clone();
     let repeated = match patch {
         Patch::Json(operations) => {
@@ -180,7 +180,7 @@ pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result
         metadata::place(&mut object, write.resource, write.namespace)?;
         metadata::check_name(&object, write.name)?;
         // A patch is looked through for doubles only when its fields have owners.
-        let mut object = managed(write, Some(&old), object);
+        let mut object = managed(write, Some(&mut old), object);
         with_warnings(owners::dedup(&mut object, Dedup::Patched), || {
             replace(state, write, (&live, &old), object)
         })
@@ -201,9 +201,9 @@ fn apply(state: &mut State, write: Write<'_>, sent: &Document) -> Result<Written
 fn apply_value(state: &mut State, write: Write<'_>, config: &Value) -> Result<Written, Refusal> {
     check_applied_type(write.resource, config)?;
     let live = state.get(&write.address()).cloned();
-    let old = live.as_ref().map(|live| live.value(write.resource));
+    let mut old = live.as_ref().map(|live| live.value(write.resource));
     let force = write.options.force;
-    let mut object = managers::applied(write.hand(), old.as_ref(), config, force)?;
+    let mut object = managers::applied(write.hand(), old.as_mut(), config, force)?;
     let uid = metadata::text(&object, "uid");
     if live.is_none() && !uid.is_empty() {
         let why = format!(

@@ -18,27 +18,25 @@ use serde_json::{Map, Value};
 
 pub(crate) use conflict::{Conflict, Refusal};
 pub(crate) use ownership::before_update;
-use ownership::{Owners, never_managed, shed, without_managed_fields};
+use ownership::{Owners, drop_never_managed, shed, without_managed_fields};
 pub(crate) use writer::{Endpoint, Writer};
 
 use crate::typed::fields_of;
 use crate::typed::{check, check_stored, compare, merge};
 use crate::types::Types;
 use kube_schema::order::same;
-use kube_schema::{Managed, Operation};
+use kube_schema::{FieldSet, Managed, Operation};
 
 /// What a configuration is applied to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ground<'a> {
     /// The object as it is; none when it is not there yet.
     pub live: Option<&'a Value>,
-    /// The entries of its managedFields.
-    pub managers: &'a [Managed],
     /// What an object of the kind holds from the start.
     pub blank: &'a Value,
 }
 
-/// Applies `config`. An object that has no managers yet is first given to `before-first-apply`. With
+/// Applies `config` to an object with these `managers`, the entries of its managedFields. An object that has no managers yet is first given to `before-first-apply`. With
 /// `force`, fields are taken from others where there would be conflicts.
 ///
 /// The object comes back without managedFields; [`Managed::write`] puts the entries in. A map or list
@@ -49,6 +47,7 @@ pub(crate) struct Ground<'a> {
 /// Conflicts with other managers, or what keeps `config` from being merged.
 pub(crate) fn apply(
     ground: Ground<'_>,
+    managers: Vec<Managed>,
     config: &Value,
     writer: &Writer<'_>,
     force: bool,
@@ -58,7 +57,7 @@ pub(crate) fn apply(
     let live = ground.live.map(without_managed_fields);
     let step = Step {
         ground: Ground {
-            live: live.as_ref(),
+            live: live.as_deref(),
             ..ground
         },
         config,
@@ -66,9 +65,9 @@ pub(crate) fn apply(
         types,
     };
     if writer.manager != last_applied::KUBECTL {
-        return step.run(force);
+        return step.run(managers, force);
     }
-    let (mut object, entries) = match step.run(force) {
+    let (mut object, entries) = match step.run(managers.clone(), force) {
         Err(Refusal::Conflicts(conflicts)) => {
             let left = match &live {
                 Some(live) => last_applied::without_allowed(conflicts, live, writer, types),
@@ -77,7 +76,7 @@ pub(crate) fn apply(
             if !left.is_empty() {
                 return Err(Refusal::Conflicts(left));
             }
-            step.run(true)
+            step.run(managers, true)
         }
         done => done,
     }?;
@@ -117,31 +116,36 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
-    fn run(&self, force: bool) -> Result<(Value, Vec<Managed>), Refusal> {
+    fn run(&self, managers: Vec<Managed>, force: bool) -> Result<(Value, Vec<Managed>), Refusal> {
         let types = self.types;
         let ground = self.ground;
-        let mut owners = Owners::of(ground.managers, types);
-        if let (Some(live), []) = (ground.live, ground.managers) {
+        let unmanaged = managers.is_empty();
+        let mut owners = Owners::of(managers, types);
+        if let (Some(live), true) = (ground.live, unmanaged) {
             owners.add_first(ground.blank, live, self.writer, types);
         }
         let nothing = Value::Object(Map::new());
         let live = ground.live.unwrap_or(&nothing);
         let left_alone = self.writer.endpoint.left_alone();
-        let fields = fields_of(self.config, types).without_subtrees(&left_alone);
+        let mut fields = fields_of(self.config, types);
+        fields.cut(&left_alone);
         let mut mine = self.writer.entry(Operation::Apply, fields);
-        let last = owners.replace(&mine);
+        let (at, last) = owners.take(&mine).unzip();
         let merged = merge(live, self.config, types);
         let object = match &last {
-            Some(last) => shed(merged, &last.fields, &owners.all_fields(), types),
+            Some(last) => {
+                let owned: Vec<&FieldSet> = owners.fields().chain([&mine.fields]).collect();
+                shed(merged, &last.fields, &owned, types)
+            }
             None => merged,
         };
         let changes = compare(live, &object, types).without(&left_alone);
-        owners.yield_to(&mine, &changes, force)?;
-        mine.fields = mine.fields.difference(&never_managed());
+        owners.yield_to(&changes, force)?;
+        drop_never_managed(&mut mine.fields);
         if same(live, &object) {
             mine.time = last.map(|last| last.time).unwrap_or_default();
         }
-        owners.replace(&mine);
+        owners.put(at, mine);
         Ok((object, owners.into_entries()))
     }
 }
@@ -153,7 +157,7 @@ impl Step<'_> {
 pub(crate) fn create(
     blank: &Value,
     object: &Value,
-    managers: &[Managed],
+    managers: Vec<Managed>,
     writer: &Writer<'_>,
     types: Types<'_>,
 ) -> Vec<Managed> {
@@ -177,13 +181,13 @@ pub(crate) fn create(
 pub(crate) fn update(
     live: &Value,
     object: &Value,
-    managers: &[Managed],
+    managers: Vec<Managed>,
     writer: &Writer<'_>,
     types: Types<'_>,
 ) -> Vec<Managed> {
-    match managers {
+    match managers.as_slice() {
         [] => Vec::new(),
-        managers => create(live, object, managers, writer, types),
+        _ => create(live, object, managers, writer, types),
     }
 }
 

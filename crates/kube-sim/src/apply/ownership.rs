@@ -1,11 +1,14 @@
 //! The managers of one object, and how fields pass between them.
 
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
 use serde_json::{Value, json};
 
 use super::conflict::{Conflict, Refusal};
 use super::writer::{Endpoint, Writer};
 use crate::typed::fields_of;
-use crate::typed::{Comparison, compare, reconciled, strip, with_named};
+use crate::typed::{Comparison, compare, covered, reconciled, strip, with_named};
 use crate::types::Types;
 use kube_schema::{Element, FieldPath, FieldSet, Managed, Operation};
 
@@ -17,7 +20,7 @@ const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 const ANCIENT_CHANGES: &str = "ancient-changes";
 
 /// Fields that have no owner.
-pub(super) fn never_managed() -> FieldSet {
+static NEVER_MANAGED: LazyLock<FieldSet> = LazyLock::new(|| {
     let metadata = [
         "name",
         "namespace",
@@ -35,6 +38,11 @@ pub(super) fn never_managed() -> FieldSet {
         .map(path)
         .chain(metadata.iter().map(|name| path(&["metadata", name])))
         .collect()
+});
+
+/// Takes out the fields that have no owner.
+pub(super) fn drop_never_managed(fields: &mut FieldSet) {
+    fields.subtract(&NEVER_MANAGED);
 }
 
 /// The managers of an object. No two entries are the same manager's.
@@ -42,59 +50,58 @@ pub(super) struct Owners(Vec<Managed>);
 
 impl Owners {
     /// The current managers, their fields seen through today's schema.
-    pub(super) fn of(managers: &[Managed], types: Types<'_>) -> Self {
-        let read = |entry: &Managed| Managed {
-            fields: reconciled(&entry.fields, types),
-            ..entry.clone()
-        };
-        Self(managers.iter().map(read).collect())
-    }
-
-    /// Puts `mine` in. Returns the entry it takes the place of.
-    pub(super) fn replace(&mut self, mine: &Managed) -> Option<Managed> {
-        let slot = self.0.iter_mut().find(|entry| entry.is_same_manager(mine));
-        match slot {
-            Some(slot) => Some(std::mem::replace(slot, mine.clone())),
-            None => {
-                self.0.push(mine.clone());
-                None
-            }
+    pub(super) fn of(mut managers: Vec<Managed>, types: Types<'_>) -> Self {
+        for entry in &mut managers {
+            entry.fields = reconciled(std::mem::take(&mut entry.fields), types);
         }
+        Self(managers)
     }
 
-    /// Every field that somebody owns.
-    pub(super) fn all_fields(&self) -> FieldSet {
-        self.0
+    /// Takes the entry out that is the same manager's as `mine`. Returns its place, too.
+    pub(super) fn take(&mut self, mine: &Managed) -> Option<(usize, Managed)> {
+        let at = self
+            .0
             .iter()
-            .fold(FieldSet::new(), |all, entry| all.union(&entry.fields))
+            .position(|entry| entry.is_same_manager(mine))?;
+        Some((at, self.0.remove(at)))
     }
 
-    /// Takes from all but `mine` what changed or is gone.
+    /// Puts the entry of a manager in that has none, in the place of the one that was taken out.
+    pub(super) fn put(&mut self, at: Option<usize>, mine: Managed) {
+        self.0.insert(at.unwrap_or(self.0.len()), mine);
+    }
+
+    /// What everybody owns.
+    pub(super) fn fields(&self) -> impl Iterator<Item = &FieldSet> {
+        self.0.iter().map(|entry| &entry.fields)
+    }
+
+    /// Takes what changed or is gone from all.
     ///
     /// # Errors
-    /// The conflicts, when fields of others changed and `force` is not given. Nothing is taken then.
-    pub(super) fn yield_to(
-        &mut self,
-        mine: &Managed,
-        changes: &Comparison,
-        force: bool,
-    ) -> Result<(), Refusal> {
-        let changed = changes.modified.union(&changes.added);
+    /// The conflicts, when fields changed and `force` is not given. Nothing is taken then.
+    pub(super) fn yield_to(&mut self, changes: &Comparison, force: bool) -> Result<(), Refusal> {
+        let changed = changes.changed();
         let mut conflicts = Vec::new();
-        let mut others: Vec<&Managed> = self.0.iter().collect();
-        others.retain(|entry| !entry.is_same_manager(mine));
-        others.sort_by_key(|entry| rank(entry));
-        for entry in others {
-            conflicts.extend(conflicts_with(entry, &changed));
+        if !force {
+            let mut sorted: Vec<&Managed> = self.0.iter().collect();
+            sorted.sort_by_key(|entry| rank(entry));
+            for entry in sorted {
+                conflicts.extend(conflicts_with(entry, &changed));
+            }
         }
-        if !force && !conflicts.is_empty() {
+        if !conflicts.is_empty() {
             return Err(Refusal::Conflicts(conflicts));
         }
-        for entry in self.0.iter_mut().filter(|e| !e.is_same_manager(mine)) {
-            let left = entry.fields.difference(&changed);
-            entry.fields = left.difference(&changes.removed);
-        }
+        self.lose(&changed, changes);
         Ok(())
+    }
+
+    fn lose(&mut self, changed: &FieldSet, changes: &Comparison) {
+        for entry in &mut self.0 {
+            entry.fields.subtract(changed);
+            entry.fields.subtract(&changes.removed);
+        }
     }
 
     /// The effect of a write that made `object` of `live`.
@@ -108,20 +115,18 @@ impl Owners {
         let live = without_managed_fields(live);
         let object = without_managed_fields(object);
         let changes = compare(&live, &object, types).without(&writer.endpoint.left_alone());
-        let changed = changes.modified.union(&changes.added);
-        for entry in &mut self.0 {
-            let left = entry.fields.difference(&changed);
-            entry.fields = left.difference(&changes.removed);
-        }
-        let changed = changed.difference(&never_managed());
+        let mut changed = changes.changed();
+        self.lose(&changed, &changes);
+        drop_never_managed(&mut changed);
         if changed.is_empty() {
             return;
         }
         let mut mine = writer.entry(Operation::Update, changed);
-        if let Some(before) = self.0.iter().find(|entry| entry.is_same_manager(&mine)) {
-            mine.fields = mine.fields.union(&before.fields);
+        let (at, before) = self.take(&mine).unzip();
+        if let Some(before) = before {
+            mine.fields.add(&before.fields);
         }
-        self.replace(&mine);
+        self.put(at, mine);
     }
 
     /// Gives all of an object that nobody owns yet to one manager, but for what is there from the start.
@@ -200,7 +205,7 @@ fn age(entry: &Managed) -> impl Ord + '_ {
 fn absorb(entry: &mut Managed, later: Managed) {
     entry.manager = ANCIENT_CHANGES.into();
     entry.subresource = String::new();
-    entry.fields = entry.fields.union(&later.fields);
+    entry.fields.add(&later.fields);
     entry.time = later.time;
 }
 
@@ -227,26 +232,34 @@ pub(crate) fn before_update(
 
 /// `merged` without what the applier owned (`last`) and nobody owns now (`owned`, the applier's new
 /// fields included). What is only a part of something still owned stays; what is emptied is null.
-pub(super) fn shed(merged: Value, last: &FieldSet, owned: &FieldSet, types: Types<'_>) -> Value {
-    if last.is_empty() {
+pub(super) fn shed(merged: Value, last: &FieldSet, owned: &[&FieldSet], types: Types<'_>) -> Value {
+    if covered(last, owned, Some(types)) {
         return merged;
     }
     let named = |set: &FieldSet| with_named(set, types);
     let fields = |value: &Value| named(&fields_of(value, types));
+    let mut all = FieldSet::new();
+    owned.iter().for_each(|set| all.add(set));
     let last = named(last);
     let there = fields(&merged);
     let stripped = strip(&merged, &last, types);
-    let kept = fields(&stripped).union(&named(owned));
+    let mut kept = fields(&stripped);
+    kept.add(&named(&all));
     let owned_only = strip(&merged, &there.difference(&kept), types);
     let gone = there.difference(&fields(&owned_only));
     strip(&merged, &gone.intersection(&last), types)
 }
 
 /// An object as it is compared.
-pub(super) fn without_managed_fields(object: &Value) -> Value {
+pub(super) fn without_managed_fields(object: &Value) -> Cow<'_, Value> {
+    let key = "managedFields";
+    let metadata = object.get("metadata").and_then(Value::as_object);
+    if metadata.is_none_or(|metadata| !metadata.contains_key(key)) {
+        return Cow::Borrowed(object);
+    }
     let mut object = object.clone();
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.remove("managedFields");
+        metadata.remove(key);
     }
-    object
+    Cow::Owned(object)
 }

@@ -72,10 +72,9 @@ impl Story {
             let live = story.object.as_ref();
             let ground = Ground {
                 live,
-                managers: &story.managers,
                 blank: &json!({}),
             };
-            apply(ground, config, writer, force, types)
+            apply(ground, story.managers.clone(), config, writer, force, types)
         })?;
         self.object = Some(object);
         self.managers = managers;
@@ -100,8 +99,8 @@ impl Story {
         self.managers = self.write(manager, |story, writer| {
             let types = Types::of_schema(&story.schema);
             match &story.object {
-                Some(live) => update(live, &object, &story.managers, writer, types),
-                None => create(&json!({}), &object, &story.managers, writer, types),
+                Some(live) => update(live, &object, story.managers.clone(), writer, types),
+                None => create(&json!({}), &object, story.managers.clone(), writer, types),
             }
         });
         self.object = Some(object);

@@ -1,5 +1,8 @@
 //! Whether a configuration can be merged at all.
 
+use std::collections::BTreeSet;
+use std::fmt;
+
 use serde_json::{Map, Value};
 
 use crate::types::{Form, Scalar, Types};
@@ -10,7 +13,7 @@ use kube_schema::wording;
 /// no schema declares, values of another kind, list items that cannot be distinguished.
 pub(crate) fn check(config: &Value, types: Types<'_>) -> Vec<String> {
     let mut walk = Walk::default();
-    walk.visit(types, config);
+    walk.visit(types, config, &At::Root);
     walk.faults
 }
 
@@ -21,72 +24,90 @@ pub(crate) fn check_stored(object: &Value, types: Types<'_>) -> Vec<String> {
         repeats: true,
         ..Walk::default()
     };
-    walk.visit(types, object);
+    walk.visit(types, object, &At::Root);
     walk.faults
+}
+
+/// A place: the steps back to the root. It is written out only for a fault.
+enum At<'a> {
+    Root,
+    Field(&'a Self, &'a str),
+    Item(&'a Self, &'a Element),
+    /// An item of a list that is one value.
+    Index(&'a Self, usize),
+}
+
+/// As elements write themselves, one after the other.
+impl fmt::Display for At<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => Ok(()),
+            Self::Field(above, name) => write!(f, "{above}.{name}"),
+            Self::Item(above, element) => write!(f, "{above}{element}"),
+            Self::Index(above, index) => write!(f, "{above}[{index}]"),
+        }
+    }
 }
 
 #[derive(Default)]
 struct Walk {
-    at: String,
     /// Whether items of sets and keyed lists may be there twice.
     repeats: bool,
     faults: Vec<String>,
 }
 
 impl Walk {
-    fn fault(&mut self, what: &str) {
-        let at = if self.at.is_empty() { "" } else { ": " };
-        self.faults.push(format!("{}{at}{what}", self.at));
+    fn fault(&mut self, at: &At<'_>, what: &str) {
+        let colon = if matches!(at, At::Root) { "" } else { ": " };
+        self.faults.push(format!("{at}{colon}{what}"));
     }
 
-    fn below(&mut self, element: &Element, visit: impl FnOnce(&mut Self)) {
-        let length = self.at.len();
-        self.at += &element.to_string();
-        visit(self);
-        self.at.truncate(length);
-    }
-
-    fn visit(&mut self, types: Types<'_>, value: &Value) {
+    fn visit(&mut self, types: Types<'_>, value: &Value, at: &At<'_>) {
         match (types.forms().narrow(Some(value)).form(), value) {
             (_, Value::Null) => {}
-            (Form::Map, Value::Object(fields)) => self.fields(types, fields),
-            (Form::List, Value::Array(items)) => self.items(types, items),
+            (Form::Map, Value::Object(fields)) => self.fields(types, fields, at),
+            (Form::List, Value::Array(items)) => self.items(types, items, at),
             (Form::Scalar, scalar) => {
                 if let Some(wanted) = types.scalar_wanted(scalar) {
-                    self.fault(&format!("expected {wanted}, got {}", shown(wanted, scalar)));
+                    let shown = shown(wanted, scalar);
+                    self.fault(at, &format!("expected {wanted}, got {shown}"));
                 }
             }
-            (Form::Map, other) => self.fault(&format!("expected map, got {}", held(other))),
-            (Form::List, other) => self.fault(&format!("expected list, got {}", held(other))),
+            (Form::Map, other) => self.fault(at, &format!("expected map, got {}", held(other))),
+            (Form::List, other) => self.fault(at, &format!("expected list, got {}", held(other))),
         }
     }
 
-    fn fields(&mut self, types: Types<'_>, fields: &Map<String, Value>) {
+    fn fields(&mut self, types: Types<'_>, fields: &Map<String, Value>, at: &At<'_>) {
         for (name, value) in fields {
-            self.below(&Element::field(name.as_str()), |walk| {
-                match types.member(name).types {
-                    Some(types) => walk.visit(types, value),
-                    None => walk.fault("field not declared in schema"),
-                }
-            });
+            let at = At::Field(at, name);
+            match types.member(name).types {
+                Some(types) => self.visit(types, value, &at),
+                None => self.fault(&at, "field not declared in schema"),
+            }
         }
     }
 
-    fn items(&mut self, types: Types<'_>, items: &[Value]) {
-        let mut seen = std::collections::BTreeSet::new();
-        for (index, item) in items.iter().enumerate() {
-            let element = if types.list_is_atomic() {
-                Element::Index(index as i64)
-            } else {
-                match types.element(item) {
-                    Ok(element) => element,
-                    Err(why) => return self.fault(&format!("element {index}: {why}")),
-                }
-            };
-            if !self.repeats && !seen.insert(element.clone()) {
-                self.fault(&format!("duplicate entries for key {element}"));
+    fn items(&mut self, types: Types<'_>, items: &[Value], at: &At<'_>) {
+        if types.list_is_atomic() {
+            for (index, item) in items.iter().enumerate() {
+                self.visit(types.item(), item, &At::Index(at, index));
             }
-            self.below(&element, |walk| walk.visit(types.item(), item));
+            return;
+        }
+        let mut seen = BTreeSet::new();
+        for (index, item) in items.iter().enumerate() {
+            let element = match types.element(item) {
+                Ok(element) => element,
+                Err(why) => return self.fault(at, &format!("element {index}: {why}")),
+            };
+            if !self.repeats && seen.contains(&element) {
+                self.fault(at, &format!("duplicate entries for key {element}"));
+            }
+            self.visit(types.item(), item, &At::Item(at, &element));
+            if !self.repeats {
+                seen.insert(element);
+            }
         }
     }
 }

@@ -10,52 +10,45 @@ use kube_schema::{Element, FieldSet};
 /// with free keys. A list or map that is one value is a leaf, and so is an empty or null one.
 #[must_use]
 pub(crate) fn fields_of(value: &Value, types: Types<'_>) -> FieldSet {
-    let mut walk = Walk::default();
-    walk.visit(types, value);
-    walk.set
+    below(types, value).1
 }
 
-#[derive(Default)]
-struct Walk {
-    at: Vec<Element>,
-    set: FieldSet,
+/// Whether the place itself is a field, and the fields below it.
+fn below(types: Types<'_>, value: &Value) -> (bool, FieldSet) {
+    match (types.forms().narrow(Some(value)).form(), value) {
+        (Form::Scalar, _) => (true, FieldSet::new()),
+        (Form::List, _) if types.list_is_atomic() => (true, FieldSet::new()),
+        (Form::Map, _) if types.map_is_atomic() => (true, FieldSet::new()),
+        (Form::List, Value::Array(items)) => (false, of_items(types, items)),
+        (Form::Map, Value::Object(fields)) => (false, of_fields(types, fields)),
+        _ => (false, FieldSet::new()),
+    }
 }
 
-impl Walk {
-    fn visit(&mut self, types: Types<'_>, value: &Value) {
-        match (types.forms().narrow(Some(value)).form(), value) {
-            (Form::Scalar, _) => self.set.insert(&self.at),
-            (Form::List, _) if types.list_is_atomic() => self.set.insert(&self.at),
-            (Form::Map, _) if types.map_is_atomic() => self.set.insert(&self.at),
-            (Form::List, Value::Array(items)) => self.items(types, items),
-            (Form::Map, Value::Object(fields)) => self.fields(types, fields),
-            _ => {}
+fn of_fields(types: Types<'_>, fields: &Map<String, Value>) -> FieldSet {
+    let mut set = FieldSet::new();
+    for (name, value) in fields {
+        let member = types.member(name);
+        let (leaf, filled) = below(member.types.unwrap_or_else(Types::unknown), value);
+        let is_member = leaf || !member.declared || is_bare(value);
+        if is_member || !filled.is_empty() {
+            set.set(Element::field(name.as_str()), is_member, filled);
         }
     }
+    set
+}
 
-    fn fields(&mut self, types: Types<'_>, fields: &Map<String, Value>) {
-        for (name, value) in fields {
-            let member = types.member(name);
-            self.at.push(Element::field(name.as_str()));
-            self.visit(member.types.unwrap_or_else(Types::unknown), value);
-            if !member.declared || is_bare(value) {
-                self.set.insert(&self.at);
-            }
-            self.at.pop();
-        }
+/// Of items with the same key only the key is a field: they cannot be distinguished.
+fn of_items(types: Types<'_>, items: &[Value]) -> FieldSet {
+    let mut set = FieldSet::new();
+    for (element, items) in by_element(types, items) {
+        let filled = match items.as_slice() {
+            [alone] => below(types.item(), alone).1,
+            _ => FieldSet::new(),
+        };
+        set.set(element, true, filled);
     }
-
-    /// Of items with the same key only the key is a field: they cannot be distinguished.
-    fn items(&mut self, types: Types<'_>, items: &[Value]) {
-        for (element, items) in by_element(types, items) {
-            self.at.push(element);
-            if let [alone] = items.as_slice() {
-                self.visit(types.item(), alone);
-            }
-            self.set.insert(&self.at);
-            self.at.pop();
-        }
-    }
+    set
 }
 
 /// Null, or a map without entries.

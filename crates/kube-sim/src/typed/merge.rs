@@ -37,16 +37,19 @@ fn maps(
     new: &Map<String, Value>,
     types: Types<'_>,
 ) -> Map<String, Value> {
-    let mut merged = old.clone();
-    for (name, config) in new {
-        let below = types.member(name).types.unwrap_or_else(Types::unknown);
-        let value = match old.get(name) {
-            Some(live) => merge(live, config, below),
-            None => config.clone(),
+    let kept = old.iter().map(|(name, live)| {
+        let value = match new.get(name) {
+            Some(config) => {
+                let below = types.member(name).types.unwrap_or_else(Types::unknown);
+                merge(live, config, below)
+            }
+            None => live.clone(),
         };
-        merged.insert(name.clone(), value);
-    }
-    merged
+        (name.clone(), value)
+    });
+    let added = new.iter().filter(|(name, _)| !old.contains_key(*name));
+    let added = added.map(|(name, config)| (name.clone(), config.clone()));
+    kept.chain(added).collect()
 }
 
 /// Nothing when an item cannot be distinguished from the others.

@@ -17,7 +17,7 @@ pub(super) use check::{check, check_stored};
 pub(crate) use compare::{Comparison, compare};
 pub(crate) use leaves::fields_of;
 pub(super) use merge::merge;
-pub(super) use named::{reconciled, with_named};
+pub(super) use named::{covered, reconciled, with_named};
 pub(crate) use nulls::zero_nulls;
 pub(super) use remove::strip;
 

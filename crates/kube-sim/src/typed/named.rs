@@ -33,7 +33,24 @@ fn step<'a>(types: Types<'a>, element: &Element) -> (Option<Types<'a>>, bool) {
 
 /// `set` as it would have been written under today's schema: what has become one value since is owned
 /// whole by every manager that owned a part of it.
-pub(crate) fn reconciled(set: &FieldSet, types: Types<'_>) -> FieldSet {
+pub(crate) fn reconciled(set: FieldSet, types: Types<'_>) -> FieldSet {
+    match is_reconciled(&set, types) {
+        true => set,
+        false => reconcile(&set, types),
+    }
+}
+
+fn is_reconciled(set: &FieldSet, types: Types<'_>) -> bool {
+    set.branches().all(|(element, member, below)| {
+        let (place, _) = step(types, element);
+        place.is_none_or(|place| {
+            !became_one_value(member, below, place)
+                && (place.map_is_deduced() || is_reconciled(below, place))
+        })
+    })
+}
+
+fn reconcile(set: &FieldSet, types: Types<'_>) -> FieldSet {
     let mut all = FieldSet::new();
     for (element, member, below) in set.branches() {
         let (place, _) = step(types, element);
@@ -42,12 +59,35 @@ pub(crate) fn reconciled(set: &FieldSet, types: Types<'_>) -> FieldSet {
                 all.set(element.clone(), true, FieldSet::new());
             }
             Some(place) if !place.map_is_deduced() => {
-                all.set(element.clone(), member, reconciled(below, place));
+                all.set(element.clone(), member, reconcile(below, place));
             }
             _ => all.set(element.clone(), member, below.clone()),
         }
     }
     all
+}
+
+/// Whether each field of `set` and all that it is in are in one of `owned`. The answer may be no
+/// although they are: where the key fields of an item are nobody's.
+pub(crate) fn covered(set: &FieldSet, owned: &[&FieldSet], types: Option<Types<'_>>) -> bool {
+    set.branches().all(|(element, _, below)| {
+        let (place, declared) = types.map_or((None, false), |types| step(types, element));
+        let filled = owned.iter().filter_map(|set| set.below(element));
+        let filled: Vec<&FieldSet> = filled.collect();
+        let is_there = owned.iter().any(|set| set.has(element)) || (declared && !filled.is_empty());
+        is_there && has_keys(element, &filled) && covered(below, &filled, place)
+    })
+}
+
+/// Whether the key fields that name an item are in one of `owned`.
+fn has_keys(element: &Element, owned: &[&FieldSet]) -> bool {
+    let Element::Key(fields) = element else {
+        return true;
+    };
+    fields.iter().all(|(name, _)| {
+        let field = Element::field(name.as_str());
+        owned.iter().any(|set| set.has(&field))
+    })
 }
 
 fn became_one_value(member: bool, below: &FieldSet, types: Types<'_>) -> bool {

@@ -23,14 +23,14 @@ const MUTATIONS: &[Mutation] = &[
     Mutation {
         rule: "fields that nobody applies any more are removed",
         file: "src/apply/mod.rs",
-        from: "Some(last) => shed(merged, &last.fields, &owners.all_fields(), types),",
-        to: "Some(_) => merged,",
+        from: "shed(merged, &last.fields, &owned, types)",
+        to: "drop(owned);\n merged",
     },
     Mutation {
         rule: "a field of another manager is a conflict",
         file: "src/apply/mod.rs",
-        from: "owners.yield_to(&mine, &changes, force)?;",
-        to: "owners.yield_to(&mine, &changes, true)?;",
+        from: "owners.yield_to(&changes, force)?;",
+        to: "owners.yield_to(&changes, true)?;",
     },
     Mutation {
         rule: "lists with keys are merged item by item",
