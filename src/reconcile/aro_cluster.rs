@@ -6,10 +6,11 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::Settings;
 use super::conditions::{Conditions, NewCondition};
 use super::links;
-use super::outcome::{self, Outcome};
-use super::resources::{self, Entry};
+use super::outcome::{self, Outcome, unfinalize};
+use super::resources::{self, Entry, Ledger};
 use super::world::World;
 use crate::api::conditions as c;
 use crate::health::Live;
@@ -17,16 +18,31 @@ use crate::health::Live;
 const FINALIZER: &str = "arocluster/finalizer";
 
 /// What to do about an AROCluster.
-pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp) -> Outcome {
+pub(super) fn reconcile(
+    world: World<'_>,
+    live: Live<'_>,
+    now: Timestamp,
+    settings: Settings,
+) -> Outcome {
     let mut outcome = Outcome::default();
+    let cluster_id = links::owner(live, "Cluster");
+    let ledger = Ledger {
+        world,
+        owner: live,
+        cluster: cluster_id.as_ref().map_or("", |id| &id.name),
+        first_apply: settings.first_apply,
+        now,
+    };
     if live.is_deleting() {
-        let left = resources::take_down(world, live, &mut outcome);
-        if !left.is_empty() {
-            outcome.maybe(outcome::status(live, remaining(live, &left)));
-        }
+        let left = resources::remove(&ledger, |_| true, &mut outcome);
+        let write = match left.is_empty() {
+            true => unfinalize(live, FINALIZER),
+            false => outcome::status(live, remaining(live, &left)),
+        };
+        outcome.maybe(write);
         return outcome;
     }
-    let Some(cluster_id) = links::owner(live, "Cluster") else {
+    let Some(cluster_id) = cluster_id.clone() else {
         return outcome;
     };
     outcome.need(cluster_id.clone());
@@ -39,13 +55,9 @@ pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp) -> Out
     let plane = plane_id.and_then(|id| world.get(&id).present());
     let endpoint = plane.and_then(|plane| endpoint(plane.text(&["status", "apiURL"])));
     let items = resources::wanted(live);
-    outcome.maybe(resources::mark(
-        live,
-        FINALIZER,
-        &items,
-        with_endpoint(live, endpoint.as_ref()),
-    ));
-    let entries = resources::reconcile(world, live, &items, &mut outcome);
+    let spec = with_endpoint(live, endpoint.as_ref());
+    resources::mark(&ledger, FINALIZER, &items, spec, &mut outcome);
+    let entries = resources::reconcile(&ledger, &items, &mut outcome);
     let plane_ready = plane.is_some_and(|plane| plane.flag(&["status", "ready"]));
     let ready = plane_ready && endpoint.is_some();
     let status = status(live, now, &entries, (ready, endpoint.is_some()));

@@ -6,13 +6,14 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::Settings;
 use super::conditions::{Conditions, NewCondition};
 use super::links;
-use super::outcome::{self, Outcome, Write, apply, patch_of, release};
-use super::resources::{self, Entry};
+use super::outcome::{self, Outcome, Write, apply, patch_of, unfinalize};
+use super::resources::{self, Entry, Ledger};
 use super::world::World;
 use crate::api::conditions as c;
-use crate::api::labels::{REPLICAS_MANAGED_BY, REPLICAS_MANAGED_BY_ARO};
+use crate::api::labels::{CLUSTER_NAME, REPLICAS_MANAGED_BY, REPLICAS_MANAGED_BY_ARO};
 use crate::health::Live;
 
 const FINALIZER: &str = "aromachinepool/finalizer";
@@ -23,10 +24,23 @@ const NODE_POOL: &str = "HcpOpenShiftClustersNodePool";
 const MOST_NODES: i64 = 500;
 
 /// What to do about an AROMachinePool.
-pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp) -> Outcome {
+pub(super) fn reconcile(
+    world: World<'_>,
+    live: Live<'_>,
+    now: Timestamp,
+    settings: Settings,
+) -> Outcome {
     let mut outcome = Outcome::default();
+    let cluster_name = live.label(CLUSTER_NAME);
+    let ledger = Ledger {
+        world,
+        owner: live,
+        cluster: cluster_name,
+        first_apply: settings.first_apply,
+        now,
+    };
     let Some(pool_id) = links::owner(live, "MachinePool") else {
-        return abandoned(world, live);
+        return abandoned(&ledger);
     };
     outcome.need(pool_id.clone());
     let pool = world.get(&pool_id).present();
@@ -37,7 +51,7 @@ pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp) -> Out
         .for_each(|id| outcome.need(id));
     let cluster = cluster_id.and_then(|id| world.get(&id).present());
     if live.is_deleting() {
-        return take_down(world, live, cluster, outcome);
+        return take_down(&ledger, cluster, outcome);
     }
     let (Some(pool), Some(cluster)) = (pool, cluster) else {
         return outcome;
@@ -47,42 +61,43 @@ pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp) -> Out
     let plane = plane_id.and_then(|id| world.get(&id).present());
     let open = plane.is_some_and(|plane| plane.holds(c::HCP_CLUSTER_READY));
     match open && !links::is_paused(cluster, live) {
-        true => provision(world, live, (pool, cluster), now, outcome),
+        true => provision(&ledger, (pool, cluster), outcome),
         false => outcome,
     }
 }
 
 /// Without an owner there is nothing to do but to release it.
-fn abandoned(world: World<'_>, live: Live<'_>) -> Outcome {
-    match live.is_deleting() {
-        true => take_down(world, live, None, Outcome::default()),
+fn abandoned(ledger: &Ledger<'_>) -> Outcome {
+    match ledger.owner.is_deleting() {
+        true => take_down(ledger, None, Outcome::default()),
         false => Outcome::default(),
     }
 }
 
 /// With its cluster the node pool is deleted anyway; alone it is deleted first.
-fn take_down(
-    world: World<'_>,
-    live: Live<'_>,
-    cluster: Option<Live<'_>>,
-    mut outcome: Outcome,
-) -> Outcome {
-    match cluster.is_some_and(Live::is_deleting) {
-        true => outcome.write(release(live)),
-        false => {
-            resources::take_down(world, live, &mut outcome);
-        }
+fn take_down(ledger: &Ledger<'_>, cluster: Option<Live<'_>>, mut outcome: Outcome) -> Outcome {
+    let with_cluster = cluster.is_some_and(Live::is_deleting);
+    if with_cluster || resources::remove(ledger, |_| true, &mut outcome).is_empty() {
+        outcome.maybe(unfinalize(ledger.owner, FINALIZER));
     }
     outcome
 }
 
 fn provision(
-    world: World<'_>,
-    live: Live<'_>,
+    ledger: &Ledger<'_>,
     (pool, cluster): (Live<'_>, Live<'_>),
-    now: Timestamp,
     mut outcome: Outcome,
 ) -> Outcome {
+    let Ledger {
+        world,
+        owner: live,
+        now,
+        ..
+    } = *ledger;
+    let ledger = &Ledger {
+        cluster: cluster.name(),
+        ..*ledger
+    };
     let mut items = resources::wanted(live);
     let is_node_pool = |item: &&mut Value| Live(item).kind() == NODE_POOL;
     let Some(item) = items.iter_mut().find(is_node_pool) else {
@@ -93,8 +108,8 @@ fn provision(
     let node_pool = world.get(&resources::id(live, item)).present();
     let nodes = nodes(node_pool);
     let spec = json!({"providerIDList": nodes});
-    outcome.maybe(resources::mark(live, FINALIZER, &items, spec));
-    let entries = resources::reconcile(world, live, &items, &mut outcome);
+    resources::mark(ledger, FINALIZER, &items, spec, &mut outcome);
+    let entries = resources::reconcile(ledger, &items, &mut outcome);
     let status = status(live, now, &entries, node_pool, nodes.len());
     outcome.maybe(outcome::status(live, status));
     if scales {

@@ -28,17 +28,23 @@ use std::time::Duration;
 
 use self::controller::{Controller, Reconcile};
 use self::world::GroupKind;
+use crate::api::fleet::FirstApply;
 use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE};
 use crate::model::ObjectId;
 
-/// The original's field manager.
-const MANAGER: &str = "capz-manager";
+/// How the ARO controllers work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Settings {
+    /// How long the HCP cluster is applied after its last role assignment.
+    pub(crate) settle: Duration,
+    /// How an Azure resource is applied for the first time.
+    pub(crate) first_apply: FirstApply,
+}
 
-/// The controllers of the ARO provider's kinds. The HCP cluster is applied `settle` after its last
-/// role assignment.
-pub(crate) fn aro(settle: Duration) -> Vec<Controller> {
-    let controller = |handles: fn(&ObjectId) -> bool, reconcile: Reconcile| Controller {
-        manager: MANAGER,
+/// The controllers of the ARO provider's kinds.
+pub(crate) fn aro(settings: Settings) -> Vec<Controller> {
+    let controller = |manager, handles: fn(&ObjectId) -> bool, reconcile: Reconcile| Controller {
+        manager,
         watches: vec![
             GroupKind::new(CAPI, "Cluster"),
             GroupKind::new(CAPI, "MachinePool"),
@@ -51,18 +57,23 @@ pub(crate) fn aro(settle: Duration) -> Vec<Controller> {
     };
     vec![
         controller(
+            "capstan-arocluster",
             |id| id.is(INFRASTRUCTURE, "AROCluster"),
-            Box::new(aro_cluster::reconcile),
+            Box::new(move |world, live, now| aro_cluster::reconcile(world, live, now, settings)),
         ),
         controller(
+            "capstan-arocontrolplane",
             |id| id.is(CONTROL_PLANE, "AROControlPlane"),
             Box::new(move |world, live, now| {
-                aro_control_plane::reconcile(world, live, now, settle)
+                aro_control_plane::reconcile(world, live, now, settings)
             }),
         ),
         controller(
+            "capstan-aromachinepool",
             |id| id.is(INFRASTRUCTURE, "AROMachinePool"),
-            Box::new(aro_machine_pool::reconcile),
+            Box::new(move |world, live, now| {
+                aro_machine_pool::reconcile(world, live, now, settings)
+            }),
         ),
     ]
 }

@@ -19,7 +19,8 @@ use std::time::Duration;
 pub use failure::{BadFailure, Failure};
 
 use crate::api::timeline;
-use crate::reconcile::{self, controller::Controller, world::GroupKind};
+use crate::api::fleet::FirstApply;
+use crate::reconcile::{self, Settings, controller::Controller, world::GroupKind};
 
 /// Which systems are played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +65,10 @@ pub fn controllers(options: &Options) -> Vec<Controller> {
     let controllers = options.roles.iter().flat_map(|role| match role {
         Role::Aso => aso::controllers(&options.failures, &options.kinds),
         Role::Capi => capi::controllers(&options.kinds),
-        Role::Aro => reconcile::aro(options.settle),
+        Role::Aro => reconcile::aro(Settings {
+            settle: options.settle,
+            first_apply: FirstApply::Direct,
+        }),
     });
     controllers.collect()
 }

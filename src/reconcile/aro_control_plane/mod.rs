@@ -13,10 +13,11 @@ use serde_json::{Value, json};
 
 use self::encryption::Key;
 use self::status::{EXTERNAL_AUTH, HCP};
+use super::Settings;
 use super::conditions::{Conditions, NewCondition};
 use super::links;
-use super::outcome::{self, Need, Outcome};
-use super::resources;
+use super::outcome::{self, Need, Outcome, unfinalize};
+use super::resources::{self, Ledger};
 use super::world::{Parent, World};
 use crate::api::conditions as c;
 use crate::api::embedded::KMS;
@@ -33,13 +34,21 @@ pub(super) fn reconcile(
     world: World<'_>,
     live: Live<'_>,
     now: Timestamp,
-    settle: Duration,
+    settings: Settings,
 ) -> Outcome {
     let mut outcome = Outcome::default();
+    let id = links::owner(live, "Cluster");
+    let ledger = Ledger {
+        world,
+        owner: live,
+        cluster: id.as_ref().map_or("", |id| &id.name),
+        first_apply: settings.first_apply,
+        now,
+    };
     if live.is_deleting() {
-        return take_down(world, live);
+        return take_down(&ledger);
     }
-    let Some(id) = links::owner(live, "Cluster") else {
+    let Some(id) = id.clone() else {
         return outcome;
     };
     outcome.need(id.clone());
@@ -48,7 +57,7 @@ pub(super) fn reconcile(
         return outcome;
     };
     let items = resources::wanted(live);
-    outcome.maybe(resources::mark(live, FINALIZER, &items, Value::Null));
+    resources::mark(&ledger, FINALIZER, &items, Value::Null, &mut outcome);
     let infrastructure = links::infrastructure(cluster);
     infrastructure
         .clone()
@@ -57,7 +66,7 @@ pub(super) fn reconcile(
     let infrastructure = infrastructure.and_then(|id| world.get(&id).present());
     let built = infrastructure.filter(|infrastructure| is_built(*infrastructure));
     match built {
-        Some(infrastructure) => provision(world, live, infrastructure, (now, settle), outcome),
+        Some(infrastructure) => provision(&ledger, infrastructure, settings.settle, outcome),
         None => outcome,
     }
 }
@@ -68,15 +77,20 @@ fn is_built(infrastructure: Live<'_>) -> bool {
     empty || infrastructure.holds(c::RESOURCES_READY)
 }
 
-/// The infrastructure is ready: waits for the key and for the role assignments to settle (the second
-/// of the two times), then applies what may be applied.
+/// The infrastructure is ready: waits for the key and for the role assignments to settle, then applies
+/// what may be applied.
 fn provision(
-    world: World<'_>,
-    live: Live<'_>,
+    ledger: &Ledger<'_>,
     infrastructure: Live<'_>,
-    (now, settle): (Timestamp, Duration),
+    settle: Duration,
     mut outcome: Outcome,
 ) -> Outcome {
+    let Ledger {
+        world,
+        owner: live,
+        now,
+        ..
+    } = *ledger;
     let mut items = resources::wanted(live);
     let mut conditions = Conditions::of(live, now);
     let Some(hcp) = items.iter().position(|item| Live(item).kind() == HCP) else {
@@ -108,7 +122,7 @@ fn provision(
     }
     shape(live, &mut items, hcp, version);
     defer_auth(world, live, &mut items, &mut conditions, &mut outcome);
-    let entries = resources::reconcile(world, live, &items, &mut outcome);
+    let entries = resources::reconcile(ledger, &items, &mut outcome);
     let status = status::of(world, live, &entries, conditions, &mut outcome);
     outcome.maybe(outcome::status(live, status));
     outcome
@@ -122,10 +136,13 @@ fn hold(live: Live<'_>, conditions: Conditions, mut outcome: Outcome) -> Outcome
     outcome
 }
 
-fn take_down(world: World<'_>, live: Live<'_>) -> Outcome {
+fn take_down(ledger: &Ledger<'_>) -> Outcome {
     let mut outcome = Outcome::default();
-    let left = resources::take_down(world, live, &mut outcome);
-    if !left.is_empty() {
+    let live = ledger.owner;
+    let left = resources::remove(ledger, |_| true, &mut outcome);
+    if left.is_empty() {
+        outcome.maybe(unfinalize(live, FINALIZER));
+    } else {
         let mut status = status::held(live);
         status["ready"] = json!(false);
         status["resources"] = resources::listed(&left);

@@ -8,10 +8,11 @@ use super::manifests::{NAMESPACE, infrastructure, small_cluster};
 use crate::adapters::azure_sim::{Failure, aso, capi};
 use crate::api::conditions as c;
 use crate::api::embedded::KMS;
+use crate::api::fleet::FirstApply;
 use crate::api::kinds::CAPI;
 use crate::health::Live;
 use crate::model::{HealthState, ObjectId};
-use crate::reconcile::{self, fixture::Fixture};
+use crate::reconcile::{self, Settings, fixture::Fixture};
 
 const SETTLE: Duration = Duration::from_secs(120);
 
@@ -22,7 +23,10 @@ fn fixture(failures: &[&str]) -> Fixture {
         .collect();
     let mut controllers = aso::controllers(&failures, &[]);
     controllers.extend(capi::controllers(&[]));
-    controllers.extend(reconcile::aro(SETTLE));
+    controllers.extend(reconcile::aro(Settings {
+        settle: SETTLE,
+        first_apply: FirstApply::Direct,
+    }));
     let mut fixture = Fixture::new(controllers);
     small_cluster()
         .into_iter()

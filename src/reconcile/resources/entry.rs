@@ -1,0 +1,76 @@
+//! What is reported of embedded resources.
+//!
+//! In: entries, and live resources. Out: `status.resources`, and conditions. It does not know what is done about any of
+//! it.
+
+use serde_json::{Value, json};
+
+use crate::api::conditions;
+use crate::health::Live;
+use crate::model::ObjectId;
+use crate::reconcile::conditions::NewCondition;
+
+/// How far one embedded resource is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::reconcile) struct Entry {
+    /// What names it.
+    pub(in crate::reconcile) id: ObjectId,
+    /// The version it is written at.
+    pub(in crate::reconcile) version: String,
+    /// Whether ASO reports its newest spec as ready.
+    pub(in crate::reconcile) ready: bool,
+    /// What there is to say about it; empty if nothing.
+    pub(in crate::reconcile) message: String,
+    /// The reason, if somebody should act on it.
+    pub(in crate::reconcile) concern: Option<&'static str>,
+}
+
+/// Entries as the status holds them.
+pub(in crate::reconcile) fn listed(entries: &[Entry]) -> Value {
+    let entry = |entry: &Entry| {
+        let Entry {
+            id, version, ready, ..
+        } = entry;
+        let resource =
+            json!({"group": id.group, "version": version, "kind": id.kind, "name": id.name});
+        let mut listed = json!({"resource": resource, "ready": ready});
+        if !entry.message.is_empty() {
+            listed["message"] = json!(entry.message);
+        }
+        listed
+    };
+    entries.iter().map(entry).collect()
+}
+
+/// What somebody should act on among the entries, for the message of a condition; empty if nothing.
+pub(in crate::reconcile) fn notes(entries: &[Entry]) -> String {
+    let concerns = entries.iter().filter(|entry| entry.concern.is_some());
+    let notes =
+        concerns.map(|Entry { id, message, .. }| format!("{}/{}: {message}", id.kind, id.name));
+    notes.collect::<Vec<_>>().join("; ")
+}
+
+/// The Ready condition that ASO reports of a resource, with its severity in brackets.
+pub(in crate::reconcile) fn reported(
+    resource: Option<Live<'_>>,
+    missing: NewCondition,
+    default: &str,
+) -> NewCondition {
+    let Some(resource) = resource else {
+        return missing;
+    };
+    let ready = resource
+        .condition(conditions::READY)
+        .filter(|ready| resource.is_current(*ready));
+    match ready {
+        Some(ready) if ready.is_true() => NewCondition::yes(conditions::SUCCEEDED, ""),
+        Some(ready) => {
+            let prefix = match ready.severity() {
+                severity @ ("Error" | "Warning") => format!("[{severity}] "),
+                _ => String::new(),
+            };
+            NewCondition::no(ready.reason(), format!("{prefix}{}", ready.message()))
+        }
+        None => NewCondition::no(conditions::PROVISIONING, default),
+    }
+}

@@ -1,0 +1,33 @@
+//! Embedded resources: applying those of a list, deleting those that left it, and reporting which are
+//! ready (facts/aro-controllers.md §6).
+//!
+//! In: an owner and the resources it wants. Out: writes, what was looked at, and an entry for each.
+//! Kinds are recorded on the owner before anything of the kind is applied, so that a restart in
+//! between orphans nothing.
+
+mod apply;
+mod entry;
+mod ledger;
+mod pause;
+mod prune;
+
+use serde_json::Value;
+
+pub(super) use self::apply::reconcile;
+pub(super) use self::entry::{Entry, listed, notes, reported};
+pub(super) use self::ledger::{Ledger, mark};
+pub(super) use self::pause::pause;
+pub(super) use self::prune::remove;
+use crate::health::Live;
+use crate::model::ObjectId;
+
+/// Copies of the embedded resources of `owner`.
+pub(super) fn wanted(owner: Live<'_>) -> Vec<Value> {
+    owner.list(&["spec", "resources"]).to_vec()
+}
+
+/// The id of an embedded resource, which lives in its owner's namespace whatever it specifies.
+pub(super) fn id(owner: Live<'_>, item: &Value) -> ObjectId {
+    let item = Live(item);
+    ObjectId::new(item.group(), item.kind(), owner.namespace(), item.name())
+}
