@@ -112,6 +112,32 @@ pub fn owner_kind(group: &str, kind: &str) -> Option<(&'static str, &'static str
     }
 }
 
+/// Whether resources of an ASO kind have tags.
+#[must_use]
+pub fn has_tags(group: &str, kind: &str) -> bool {
+    match group {
+        RESOURCES => kind == "ResourceGroup",
+        NETWORK => [
+            "VirtualNetwork",
+            "NetworkSecurityGroup",
+            "LoadBalancer",
+            "NatGateway",
+            "BastionHost",
+            "PrivateEndpoint",
+            "PrivateLinkService",
+            "PrivateDnsZone",
+            "PrivateDnsZonesVirtualNetworkLink",
+        ]
+        .contains(&kind),
+        KEYVAULT => kind == "Vault",
+        MANAGED_IDENTITY => kind == "UserAssignedIdentity",
+        RED_HAT_OPENSHIFT => {
+            ["HcpOpenShiftCluster", "HcpOpenShiftClustersNodePool"].contains(&kind)
+        }
+        _ => false,
+    }
+}
+
 /// The name in Azure of an object of an ASO kind: `azureName`, or else its own name. ASO chooses the names of
 /// role assignments.
 #[must_use]

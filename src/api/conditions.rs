@@ -140,3 +140,30 @@ pub fn waiting_for(kind: &str, names: &[&str]) -> String {
 pub fn hcp_cluster_missing(name: &str) -> String {
     format!("HcpOpenShiftCluster {name} does not exist yet")
 }
+
+/// Reason: an embedded resource cannot be applied as it is written.
+pub const INVALID_RESOURCE: &str = "InvalidResource";
+/// Reason: two embedded resources are the same object.
+pub const DUPLICATE_RESOURCE: &str = "DuplicateResource";
+/// Reason: an embedded resource is already somebody else's in the cluster.
+pub const NOT_OWNED: &str = "ResourceNotOwned";
+/// Reason: an embedded resource exists in Azure and is not the cluster's.
+pub const NOT_MANAGED: &str = "ResourceNotManaged";
+/// Reason: the cluster does not serve the kind of an embedded resource.
+pub const KIND_NOT_SERVED: &str = "KindNotServed";
+/// Reason: the API server refused an embedded resource.
+pub const APPLY_REFUSED: &str = "ApplyRefused";
+
+/// Message: the HCP cluster is ready.
+pub const CLUSTER_PROVISIONED: &str = "Cluster is provisioned and ready";
+/// Message: an embedded resource does not exist yet.
+pub const WAITING_TO_BE_CREATED: &str = "Waiting to be created";
+/// Message: ASO did not report on the newest spec of a resource yet.
+pub const WAITING_FOR_ASO: &str = "Waiting for Azure Service Operator to reconcile it";
+/// Message: a resource is being deleted.
+pub const BEING_DELETED: &str = "Being deleted";
+/// Message: a resource left the list while another one in it cannot be read.
+pub const KEPT_WHILE_UNREADABLE: &str =
+    "No longer listed; it is deleted once every resource in the list can be read";
+/// Message: a resource left the list of a paused object.
+pub const KEPT_WHILE_PAUSED: &str = "No longer listed; it is deleted after the pause";

@@ -50,3 +50,26 @@ pub const ASO_FINALIZER: &str = "serviceoperator.azure.com/finalizer";
 pub const REPLICAS_MANAGED_BY: &str = "cluster.x-k8s.io/replicas-managed-by";
 /// The ARO provider's value of [`REPLICAS_MANAGED_BY`], which its controller sets for a node pool with autoscaling.
 pub const REPLICAS_MANAGED_BY_ARO: &str = "aro-hcp";
+
+/// A [`RECONCILE_POLICY`]: ASO creates, updates and deletes. The default.
+pub const MANAGE: &str = "manage";
+/// A [`RECONCILE_POLICY`]: ASO only reads.
+pub const SKIP: &str = "skip";
+/// CAPZ: the kinds that an owner's embedded resources may have, `Kind.version.group;...`.
+pub const OWNED_KINDS: &str = "sigs.k8s.io/cluster-api-provider-azure-owned-aso-kinds";
+/// CAPZ: the [`RECONCILE_POLICY`] that a paused resource had before; empty if it had none.
+pub const PRE_PAUSE_POLICY: &str =
+    "sigs.k8s.io/cluster-api-provider-azure-pre-pause-reconcile-policy";
+/// Lets the controllers manage a resource that exists in Azure and is not the cluster's: on an embedded resource, or on
+/// the object that lists it.
+pub const ADOPT_EXISTING: &str = "capstan.dev/adopt-existing";
+/// On an embedded resource: a digest of what was applied, by which it is noticed that a field left the list.
+pub const APPLIED_DIGEST: &str = "capstan.dev/applied-digest";
+/// Azure: the value of the tag that [`ownership_tag`] names.
+pub const OWNED: &str = "owned";
+
+/// Azure: the tag of resources that belong to a cluster.
+#[must_use]
+pub fn ownership_tag(cluster: &str) -> String {
+    format!("sigs.k8s.io_cluster-api-provider-azure_cluster_{cluster}")
+}

@@ -167,7 +167,7 @@ impl Fixture {
         (count, first)
     }
 
-    fn perform(&mut self, manager: &'static str, write: Write) {
+    pub(crate) fn perform(&mut self, manager: &'static str, write: Write) {
         match write {
             Write::Apply(patch) => self.apply(manager, &patch),
             Write::ApplyAs(manager, patch) => self.apply(manager, &patch),
@@ -217,13 +217,8 @@ impl Fixture {
                 object["metadata"][kind] = json!(entries);
             }
         }
-        if let (Some(old), Some(held)) = (
-            before
-                .as_ref()
-                .and_then(|old| old["metadata"]["annotations"].as_object()),
-            object["metadata"]["annotations"].as_object_mut(),
-        ) {
-            held.retain(|key, _| !old.contains_key(key));
+        if let Some(before) = &before {
+            drop_left_out(&mut object, before, patch);
         }
         merge(&mut object, patch);
         self.put(object);
@@ -289,6 +284,22 @@ fn list<'a>(object: &'a Value, kind: &str) -> &'a [Value] {
     object["metadata"][kind]
         .as_array()
         .map_or(&[], Vec::as_slice)
+}
+
+/// Takes out what a manager applied before and leaves out now.
+fn drop_left_out(object: &mut Value, before: &Value, now: &Value) {
+    let (Some(object), Some(before)) = (object.as_object_mut(), before.as_object()) else {
+        return;
+    };
+    for (key, before) in before {
+        if ["finalizers", "ownerReferences"].contains(&key.as_str()) {
+            continue;
+        }
+        match (object.get_mut(key), now.get(key)) {
+            (Some(held), Some(now)) => drop_left_out(held, before, now),
+            _ => drop(object.remove(key)),
+        }
+    }
 }
 
 fn merge(under: &mut Value, over: &Value) {

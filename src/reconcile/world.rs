@@ -65,6 +65,20 @@ impl<'a> World<'a> {
         ids.filter_map(move |id| self.0.get(id))
     }
 
+    /// The same, each with its id.
+    pub(crate) fn owned_ids(
+        self,
+        uid: &str,
+    ) -> impl Iterator<Item = (&'a ObjectId, Live<'a>)> + use<'a> {
+        let ids = self.0.owned.get(uid).into_iter().flatten();
+        ids.filter_map(move |id| self.0.get(id).map(|live| (id, live)))
+    }
+
+    /// Whether every object of the kind is known.
+    pub(crate) fn is_synced(self, kind: &GroupKind) -> bool {
+        self.0.is_synced(kind)
+    }
+
     /// Whether the cluster is known not to serve the kind.
     pub(crate) fn is_unserved(self, kind: &GroupKind) -> bool {
         self.0.unserved.contains(kind)

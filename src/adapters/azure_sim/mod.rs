@@ -18,8 +18,8 @@ use std::time::Duration;
 
 pub use failure::{BadFailure, Failure};
 
-use crate::api::timeline;
 use crate::api::fleet::FirstApply;
+use crate::api::timeline;
 use crate::reconcile::{self, Settings, controller::Controller, world::GroupKind};
 
 /// Which systems are played.

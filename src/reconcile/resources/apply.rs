@@ -1,60 +1,126 @@
 //! Applies embedded resources.
 //!
-//! In: an owner and the resources it wants. Out: writes, and an entry for each.
+//! In: an owner and the resources it wants. Out: writes, and an entry for each. Nothing of a kind is applied before the
+//! owner, as it is known, records the kind. It does not know the order in which resources become ready: Azure Service
+//! Operator waits for owners and references.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
 use super::entry::Entry;
-use super::ledger::Ledger;
-use super::prune;
-use crate::api::conditions::READY;
+use super::items::{self, Item};
+use super::ledger::{Ledger, recorded};
+use super::payload::Payload;
+use super::policy::{self, Policy, Terms};
+use super::report::{self, State};
+use super::{prune, skip};
+use crate::api::conditions::KEPT_WHILE_UNREADABLE;
 use crate::health::Live;
 use crate::model::ObjectId;
-use crate::reconcile::links;
-use crate::reconcile::outcome::{Outcome, Write, covers};
+use crate::reconcile::outcome::{Need, Outcome, Write};
+use crate::reconcile::world::GroupKind;
 
 /// The field manager of embedded resources: CAPZ's own, so that after a handover in either direction a field that leaves
 /// the list is removed.
 const MANAGER: &str = "capz-manager";
 
-/// Applies `items` and deletes what the owner had besides.
+/// Applies `list` and deletes what the owner controls besides; nothing is deleted while an item of the list cannot be
+/// read.
 pub(in crate::reconcile) fn reconcile(
     ledger: &Ledger<'_>,
-    items: &[Value],
+    list: &[Value],
     outcome: &mut Outcome,
 ) -> Vec<Entry> {
-    let mut entries = Vec::new();
+    let items = items::read(ledger.owner, list);
+    let is_readable = items.iter().all(Item::is_named);
+    let recorded: Vec<GroupKind> = recorded(ledger.owner).collect();
+    let mut entries = Vec::with_capacity(items.len());
     for item in items {
-        let id = super::id(ledger.owner, item);
-        let live = ledger.world.get(&id).present();
-        outcome.need(id.clone());
-        let patch = payload(ledger.owner, item);
-        let held = live.is_some_and(|live| live.is_deleting() || covers(live.0, &patch));
-        if !held {
-            outcome.write(Write::ApplyAs(MANAGER, patch));
-        }
-        let version = Live(item).version().to_owned();
-        let ready = live.is_some_and(|live| live.holds(READY));
-        entries.push(Entry {
-            id,
-            version,
-            ready,
-            message: String::new(),
-            concern: None,
-        });
+        entries.push(one(ledger, item, &recorded, outcome));
     }
-    let kept: BTreeSet<ObjectId> = entries.iter().map(|entry| entry.id.clone()).collect();
-    let left = prune::remove(ledger, |live| !kept.contains(&live.id()), outcome);
+    let left = match is_readable {
+        true => {
+            let kept: BTreeSet<&ObjectId> = entries.iter().map(|entry| &entry.id).collect();
+            prune::take(ledger, |id, _| !kept.contains(id), outcome)
+        }
+        false => prune::unlisted(ledger, &entries, KEPT_WHILE_UNREADABLE),
+    };
     entries.extend(left);
+    report_concerns(ledger.owner, &entries, outcome);
     entries
 }
 
-/// What is sent for an embedded resource.
-fn payload(owner: Live<'_>, item: &Value) -> Value {
-    let mut patch = item.clone();
-    patch["metadata"]["namespace"] = json!(owner.namespace());
-    patch["metadata"]["ownerReferences"] = json!([links::owned_by(owner, true)]);
-    patch
+/// Applies one item, if it may be.
+fn one(
+    ledger: &Ledger<'_>,
+    item: Item<'_>,
+    recorded: &[GroupKind],
+    outcome: &mut Outcome,
+) -> Entry {
+    if let Some(fault) = item.fault.as_ref().filter(|fault| !fault.is_harmless) {
+        return report::faulty(item.id, item.value.version(), fault);
+    }
+    outcome.need(item.id.clone());
+    let live = ledger.world.get(&item.id).present();
+    if !ledger.world.is_synced(&(&item.id).into()) {
+        return report::entry(ledger, item, live, &State::Pending);
+    }
+    let state = match policy::decide(ledger, &item, live, outcome) {
+        Policy::LeaveTo(controller) => State::LeftTo(controller),
+        Policy::LeaveAlone => State::LeftAlone,
+        Policy::Resume(policy) => {
+            outcome.maybe(live.map(|live| skip::resume(live, policy)));
+            State::Applied
+        }
+        Policy::Apply(terms) => send(ledger, &item, live, (terms, recorded), outcome),
+    };
+    report::entry(ledger, item, live, &state)
+}
+
+/// Sends a payload unless the cluster has it.
+fn send(
+    ledger: &Ledger<'_>,
+    item: &Item<'_>,
+    live: Option<Live<'_>>,
+    (terms, recorded): (Terms<'_>, &[GroupKind]),
+    outcome: &mut Outcome,
+) -> State {
+    let id = &item.id;
+    let payload = Payload::new(ledger, item.value, terms);
+    let is_held = live.is_some_and(|live| payload.is_held(live));
+    if !is_held && !live.is_some_and(Live::is_deleting) {
+        let is_recorded = |kind: &GroupKind| kind.group == id.group && kind.kind == id.kind;
+        if ledger.world.is_unserved(&id.into()) {
+            outcome.needs.push(Need::Synced(id.into()));
+        } else if recorded.iter().any(is_recorded) {
+            outcome.write(Write::ApplyAs(MANAGER, payload.patch()));
+        }
+    }
+    let is_taken = |live| is_held || payload.is_applied(live) || payload.is_specified(live);
+    match live.is_some_and(is_taken) {
+        true if terms.is_foreign => State::Foreign,
+        true => State::Applied,
+        false => State::Pending,
+    }
+}
+
+/// An event on the owner for each concern that its status does not have yet.
+fn report_concerns(owner: Live<'_>, entries: &[Entry], outcome: &mut Outcome) {
+    let known = owner.list(&["status", "resources"]);
+    for entry in entries {
+        let Some(reason) = entry.concern else {
+            continue;
+        };
+        let Entry { id, message, .. } = entry;
+        let is_known = |held: &Value| {
+            held["message"] == json!(message)
+                && held["resource"]["name"] == json!(id.name)
+                && held["resource"]["kind"] == json!(id.kind)
+        };
+        if !known.iter().any(is_known) {
+            let message = format!("{}/{}: {message}", id.kind, id.name);
+            outcome.event(owner, true, reason, message);
+        }
+    }
 }

@@ -31,6 +31,12 @@ pub(in crate::reconcile) fn listed(entries: &[Entry]) -> Value {
         let Entry {
             id, version, ready, ..
         } = entry;
+        // The definition of the owner's kind requires texts.
+        let version = if version.is_empty() {
+            "unknown"
+        } else {
+            version
+        };
         let resource =
             json!({"group": id.group, "version": version, "kind": id.kind, "name": id.name});
         let mut listed = json!({"resource": resource, "ready": ready});
@@ -42,12 +48,22 @@ pub(in crate::reconcile) fn listed(entries: &[Entry]) -> Value {
     entries.iter().map(entry).collect()
 }
 
+/// As many concerns are named in a condition.
+const NAMED: usize = 3;
+
 /// What somebody should act on among the entries, for the message of a condition; empty if nothing.
 pub(in crate::reconcile) fn notes(entries: &[Entry]) -> String {
     let concerns = entries.iter().filter(|entry| entry.concern.is_some());
-    let notes =
-        concerns.map(|Entry { id, message, .. }| format!("{}/{}: {message}", id.kind, id.name));
-    notes.collect::<Vec<_>>().join("; ")
+    let note = |entry: &Entry| {
+        let Entry { id, message, .. } = entry;
+        format!("{}/{}: {message}", id.kind, id.name)
+    };
+    let mut notes: Vec<String> = concerns.clone().take(NAMED).map(note).collect();
+    let more = concerns.count().saturating_sub(NAMED);
+    if more > 0 {
+        notes.push(format!("and {more} more"));
+    }
+    notes.join("; ")
 }
 
 /// The Ready condition that ASO reports of a resource, with its severity in brackets.

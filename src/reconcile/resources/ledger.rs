@@ -7,14 +7,13 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::items;
 use crate::api::capi::BLOCK_MOVE;
 use crate::api::fleet::FirstApply;
+use crate::api::labels::OWNED_KINDS;
 use crate::health::Live;
-use crate::reconcile::outcome::{Outcome, apply, patch_of};
+use crate::reconcile::outcome::{Outcome, Write, apply, patch_of};
 use crate::reconcile::world::{GroupKind, World};
-
-/// Where the kinds are recorded: `Kind.version.group;…`.
-pub(super) const LEDGER: &str = "sigs.k8s.io/cluster-api-provider-azure-owned-aso-kinds";
 
 /// An owner of embedded resources, and what there is to know for them.
 #[derive(Clone, Copy)]
@@ -35,65 +34,67 @@ pub(in crate::reconcile) struct Ledger<'a> {
 pub(in crate::reconcile) fn mark(
     ledger: &Ledger<'_>,
     finalizer: &str,
-    items: &[Value],
+    list: &[Value],
     spec: Value,
     outcome: &mut Outcome,
 ) {
-    let mut patch = patch_of(ledger.owner);
+    let owner = ledger.owner;
+    let record = record(ledger, list);
+    let mut annotations = json!({BLOCK_MOVE: "true"});
+    if !record.is_empty() {
+        annotations[OWNED_KINDS] = json!(record);
+    } else if owner
+        .at(&["metadata", "annotations", OWNED_KINDS])
+        .is_some()
+    {
+        let mut patch = patch_of(owner);
+        patch["metadata"]["annotations"] = json!({OWNED_KINDS: null});
+        outcome.write(Write::Merge(patch));
+    }
+    let mut patch = patch_of(owner);
     patch["metadata"]["finalizers"] = json!([finalizer]);
-    patch["metadata"]["annotations"] = json!({BLOCK_MOVE: "true", LEDGER: record(items)});
+    patch["metadata"]["annotations"] = annotations;
     if !spec.is_null() {
         patch["spec"] = spec;
     }
-    outcome.maybe(apply(ledger.owner, patch));
+    outcome.maybe(apply(owner, patch));
 }
 
 /// The kinds recorded on the owner. Only once they are synced is it known what the owner controls.
 pub(super) fn recorded(owner: Live<'_>) -> impl Iterator<Item = GroupKind> {
-    let entries = owner.annotation(LEDGER).split(';');
-    entries.filter_map(|entry| {
-        let mut parts = entry.splitn(3, '.');
-        let (kind, group) = (parts.next()?, parts.nth(1)?);
-        Some(GroupKind::new(group, kind))
-    })
+    let entries = owner.annotation(OWNED_KINDS).split(';');
+    let parts = entries.filter_map(parts);
+    parts.map(|[kind, _, group]| GroupKind::new(group, kind))
 }
 
-fn record(items: &[Value]) -> String {
-    let kind = |item: &Value| {
-        let live = Live(item);
-        let version = live.version();
-        format!("{}.{version}.{}", live.kind(), live.group())
-    };
-    let kinds: BTreeSet<String> = items.iter().map(kind).collect();
-    kinds.into_iter().collect::<Vec<_>>().join(";")
+/// Kind, version and group of an entry of the record; `None` if it cannot be read.
+fn parts(entry: &str) -> Option<[&str; 3]> {
+    let (kind, rest) = entry.split_once('.')?;
+    let (version, group) = rest.split_once('.')?;
+    let complete = !kind.is_empty() && !group.is_empty();
+    complete.then_some([kind, version, group])
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kinds_are_recorded_and_read_back() {
-        let item = |api_version: &str, kind: &str| json!({"apiVersion": api_version, "kind": kind});
-        let items = [
-            item("network.azure.com/v1", "VirtualNetwork"),
-            item("keyvault.azure.com/v1", "Vault"),
-            item("keyvault.azure.com/v1", "Vault"),
-        ];
-        let written = record(&items);
-        assert_eq!(
-            written,
-            "Vault.v1.keyvault.azure.com;VirtualNetwork.v1.network.azure.com"
-        );
-        let owner = json!({"metadata": {"annotations": {LEDGER: written}}});
-        let kinds: Vec<GroupKind> = recorded(Live(&owner)).collect();
-        assert_eq!(
-            kinds,
-            [
-                GroupKind::new("keyvault.azure.com", "Vault"),
-                GroupKind::new("network.azure.com", "VirtualNetwork")
-            ]
-        );
-        assert_eq!(recorded(Live(&json!({}))).count(), 0);
+/// The kinds in the list, and those recorded before of which there may still be something.
+fn record(ledger: &Ledger<'_>, list: &[Value]) -> String {
+    let mut kinds: BTreeSet<[&str; 3]> = items::kinds(list).collect();
+    for entry in ledger.owner.annotation(OWNED_KINDS).split(';') {
+        let Some([kind, version, group]) = parts(entry) else {
+            continue;
+        };
+        let is_listed = kinds
+            .iter()
+            .any(|listed| (listed[0], listed[2]) == (kind, group));
+        if !is_listed && may_have(ledger, &GroupKind::new(group, kind)) {
+            kinds.insert([kind, version, group]);
+        }
     }
+    let entries: Vec<String> = kinds.iter().map(|parts| parts.join(".")).collect();
+    entries.join(";")
+}
+
+/// Whether the owner may have something of a kind.
+fn may_have(ledger: &Ledger<'_>, kind: &GroupKind) -> bool {
+    let mut owned = ledger.world.owned_ids(ledger.owner.uid());
+    !ledger.world.is_synced(kind) || owned.any(|(id, _)| GroupKind::from(id) == *kind)
 }

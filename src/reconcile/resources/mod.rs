@@ -6,10 +6,20 @@
 //! between orphans nothing.
 
 mod apply;
+mod differences;
+mod digest;
 mod entry;
+mod items;
 mod ledger;
+mod owners;
 mod pause;
+mod payload;
+mod policy;
 mod prune;
+mod report;
+mod skip;
+#[cfg(test)]
+mod tests;
 
 use serde_json::Value;
 

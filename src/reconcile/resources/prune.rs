@@ -1,13 +1,21 @@
 //! Deletes embedded resources.
 //!
-//! In: an owner, and which of its resources must go. Out: writes, and an entry for each that is still there.
+//! In: an owner, and which of its resources must go. Out: writes, and an entry for each that is still there. Only what the
+//! owner controls is looked at, and nothing is deleted before everything of the recorded kinds is known.
 
 use std::time::Duration;
 
 use super::entry::Entry;
 use super::ledger::{Ledger, recorded};
+use super::owners::{self, Controller};
+use super::report;
+use super::skip;
+use crate::api::kinds::is_aso;
+use crate::api::labels::PRE_PAUSE_POLICY;
 use crate::health::Live;
+use crate::model::ObjectId;
 use crate::reconcile::outcome::{Need, Outcome, delete};
+use crate::reconcile::world::GroupKind;
 
 /// When to look again at a deletion that is under way.
 const RECHECK: Duration = Duration::from_secs(15);
@@ -19,31 +27,62 @@ pub(in crate::reconcile) fn remove(
     is_doomed: impl Fn(Live<'_>) -> bool,
     outcome: &mut Outcome,
 ) -> Vec<Entry> {
-    let owner = ledger.owner;
-    outcome.needs.extend(recorded(owner).map(Need::Synced));
-    let controls = |live: &Live<'_>| {
-        let owners = live.list(&["metadata", "ownerReferences"]).iter();
-        owners
-            .map(Live)
-            .any(|held| held.text(&["uid"]) == owner.uid() && held.flag(&["controller"]))
-    };
+    take(ledger, |_, live| is_doomed(live), outcome)
+}
+
+/// The same for what is chosen by its id.
+pub(super) fn take(
+    ledger: &Ledger<'_>,
+    is_doomed: impl Fn(&ObjectId, Live<'_>) -> bool,
+    outcome: &mut Outcome,
+) -> Vec<Entry> {
+    let mut is_known = true;
+    for kind in recorded(ledger.owner) {
+        is_known &= ledger.world.is_synced(&kind);
+        outcome.needs.push(Need::Synced(kind));
+    }
     let mut left = Vec::new();
-    for live in ledger.world.owned(owner.uid()).filter(controls) {
-        if !is_doomed(live) {
+    for (id, live) in controlled(ledger) {
+        if !is_doomed(id, live) {
             continue;
         }
-        outcome.need(live.id());
-        outcome.maybe(delete(live));
-        left.push(Entry {
-            id: live.id(),
-            version: live.version().to_owned(),
-            ready: false,
-            message: String::new(),
-            concern: None,
-        });
+        outcome.need(id.clone());
+        if is_known && ledger.world.is_synced(&GroupKind::from(id)) {
+            // ASO leaves a paused resource in Azure when it is deleted.
+            let is_paused = live
+                .at(&["metadata", "annotations", PRE_PAUSE_POLICY])
+                .is_some();
+            let write = match is_paused && !live.is_deleting() {
+                true => Some(skip::resume(live, owners::policy(live))),
+                false => delete(live),
+            };
+            outcome.maybe(write);
+        }
+        left.push(report::leaving(id, live));
     }
     if !left.is_empty() {
         outcome.wake_at(ledger.now.checked_add(RECHECK).unwrap_or(ledger.now));
     }
     left
+}
+
+/// An entry for each that the owner controls and that has none yet.
+pub(super) fn unlisted(ledger: &Ledger<'_>, entries: &[Entry], why: &str) -> Vec<Entry> {
+    let is_listed = |id: &ObjectId| entries.iter().any(|entry| entry.id == *id);
+    controlled(ledger)
+        .filter(|(id, _)| !is_listed(id))
+        .map(|(id, live)| match live.is_deleting() {
+            true => report::leaving(id, live),
+            false => report::unlisted(id, live, why),
+        })
+        .collect()
+}
+
+/// What the owner controls, of kinds that can be embedded.
+fn controlled<'a>(ledger: &Ledger<'a>) -> impl Iterator<Item = (&'a ObjectId, Live<'a>)> {
+    let owner = ledger.owner;
+    let owned = ledger.world.owned_ids(owner.uid());
+    owned.filter(move |(id, live)| {
+        is_aso(&id.group) && matches!(owners::controller(owner, *live), Controller::Owner)
+    })
 }

@@ -1,0 +1,176 @@
+//! What an entry says of a resource.
+//!
+//! In: an item, the resource as it is, and what is done about it. Out: an entry. It does not know what is written.
+
+use super::differences;
+use super::entry::Entry;
+use super::items::{Fault, Item};
+use super::ledger::Ledger;
+use crate::api::conditions::{
+    APPLY_REFUSED, BEING_DELETED, CLUSTER_PROVISIONED, KIND_NOT_SERVED, NOT_MANAGED, NOT_OWNED,
+    READY, WAITING_FOR_ASO, WAITING_TO_BE_CREATED,
+};
+use crate::api::labels::ADOPT_EXISTING;
+use crate::api::suppliers;
+use crate::health::Live;
+use crate::model::ObjectId;
+
+/// How a resource and its item stand to each other.
+pub(super) enum State {
+    /// As it is in the list, as far as the cluster knows.
+    Applied,
+    /// Something is to be sent, or waits to be sent.
+    Pending,
+    /// It exists in Azure and is not managed.
+    Foreign,
+    /// Somebody else controls it.
+    LeftTo(String),
+    /// It is in the cluster and nobody controls it.
+    LeftAlone,
+}
+
+/// The entry of an item that is wrong.
+pub(super) fn faulty(id: ObjectId, version: &str, fault: &Fault) -> Entry {
+    let ready = false;
+    concern(id, version, ready, fault.reason, fault.message.clone())
+}
+
+/// The entry of an item.
+pub(super) fn entry(
+    ledger: &Ledger<'_>,
+    item: Item<'_>,
+    live: Option<Live<'_>>,
+    state: &State,
+) -> Entry {
+    let is_ready = live.is_some_and(|live| live.holds(READY) && !live.is_deleting());
+    let ready = is_ready && matches!(state, State::Applied | State::Foreign);
+    let version = item.value.version();
+    let concerned = problem(ledger, &item, live, state);
+    let Item { id, fault, .. } = item;
+    match (concerned, fault) {
+        (Some((reason, message)), _) => concern(id, version, ready, reason, message),
+        (None, Some(fault)) => concern(id, version, ready, fault.reason, fault.message),
+        (None, None) => Entry {
+            message: live.map_or_else(|| WAITING_TO_BE_CREATED.to_owned(), message),
+            version: version.to_owned(),
+            id,
+            ready,
+            concern: None,
+        },
+    }
+}
+
+/// The entry of a resource that is not in the list.
+pub(super) fn unlisted(id: &ObjectId, live: Live<'_>, why: &str) -> Entry {
+    Entry {
+        id: id.clone(),
+        version: live.version().to_owned(),
+        ready: false,
+        message: why.to_owned(),
+        concern: None,
+    }
+}
+
+/// The entry of a resource that is being deleted: what ASO says of it, if it is at it.
+pub(super) fn leaving(id: &ObjectId, live: Live<'_>) -> Entry {
+    let at_it = live.is_deleting() && live.condition(READY).is_some_and(|ready| !ready.is_true());
+    let said = if at_it { message(live) } else { String::new() };
+    unlisted(
+        id,
+        live,
+        if said.is_empty() {
+            BEING_DELETED
+        } else {
+            &said
+        },
+    )
+}
+
+fn concern(
+    id: ObjectId,
+    version: &str,
+    ready: bool,
+    reason: &'static str,
+    message: String,
+) -> Entry {
+    Entry {
+        id,
+        version: version.to_owned(),
+        ready,
+        message,
+        concern: Some(reason),
+    }
+}
+
+/// What somebody should act on: a reason and a message.
+fn problem(
+    ledger: &Ledger<'_>,
+    item: &Item<'_>,
+    live: Option<Live<'_>>,
+    state: &State,
+) -> Option<(&'static str, String)> {
+    let ObjectId { group, kind, .. } = &item.id;
+    match state {
+        State::LeftTo(controller) => {
+            let message = format!(
+                "{controller} controls the existing {kind}, which is left as it is: rename this resource, or remove it from one of the two"
+            );
+            Some((NOT_OWNED, message))
+        }
+        State::LeftAlone => {
+            let message = format!(
+                "The {kind} exists in the cluster and was not created for this object: rename this resource, or set the annotation {ADOPT_EXISTING}: \"true\" to take it over"
+            );
+            Some((NOT_OWNED, message))
+        }
+        State::Foreign => Some((NOT_MANAGED, foreign(item, live?))),
+        State::Applied => None,
+        State::Pending if ledger.world.is_unserved(&(&item.id).into()) => {
+            let help = suppliers::help(group, kind);
+            let message = format!("The cluster does not serve {kind} of {group}: {help}");
+            Some((KIND_NOT_SERVED, message))
+        }
+        State::Pending => {
+            let refusal = ledger.world.refusal(&item.id)?;
+            Some((APPLY_REFUSED, refusal.to_string()))
+        }
+    }
+}
+
+/// That a resource in Azure is not the cluster's, and how it differs.
+fn foreign(item: &Item<'_>, live: Live<'_>) -> String {
+    let differences = differences::describe(item.value, live);
+    let compared = match differences.as_str() {
+        "" => "it does not differ from the listed one".to_owned(),
+        _ => format!("it differs in {differences}"),
+    };
+    format!(
+        "It exists in Azure, does not belong to this cluster and is only read; {compared}. Set the annotation {ADOPT_EXISTING}: \"true\" to manage it"
+    )
+}
+
+/// What ASO says of a resource.
+fn message(live: Live<'_>) -> String {
+    let ready = live
+        .condition(READY)
+        .filter(|ready| live.is_current(*ready));
+    let Some(ready) = ready else {
+        return WAITING_FOR_ASO.to_owned();
+    };
+    if ready.is_true() {
+        let is_cluster = live.kind() == "HcpOpenShiftCluster";
+        let said = ready.message();
+        let default = if is_cluster { CLUSTER_PROVISIONED } else { "" };
+        return if said.is_empty() { default } else { said }.to_owned();
+    }
+    let severity = match ready.severity() {
+        severity @ ("Error" | "Warning") => format!("[{severity}] "),
+        _ => String::new(),
+    };
+    let said = match (ready.reason(), ready.message()) {
+        (reason, "") => reason.to_owned(),
+        ("", message) => message.to_owned(),
+        (reason, message) => format!("{reason}: {message}"),
+    };
+    severity + &said
+}

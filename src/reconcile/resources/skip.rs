@@ -1,0 +1,38 @@
+//! The policy of a paused resource: ASO skips it, and an annotation remembers what it had before.
+//!
+//! In: a resource. Out: a write of these two annotations and of nothing else. It does not know why.
+
+use serde_json::{Value, json};
+
+use crate::api::labels::{PRE_PAUSE_POLICY, RECONCILE_POLICY, SKIP};
+use crate::health::Live;
+use crate::reconcile::outcome::{Write, patch_of};
+
+/// Makes ASO skip a resource, and remembers the policy it had.
+pub(super) fn skip(live: Live<'_>) -> Option<Write> {
+    let policy = live.annotation(RECONCILE_POLICY);
+    if policy == SKIP || live.is_deleting() {
+        return None;
+    }
+    let before = live.at(&["metadata", "annotations", PRE_PAUSE_POLICY]);
+    let before = before.cloned().unwrap_or_else(|| json!(policy));
+    let annotations = json!({RECONCILE_POLICY: SKIP, PRE_PAUSE_POLICY: before});
+    Some(annotate(live, annotations))
+}
+
+/// Gives a paused resource a policy again, none if it is empty.
+pub(super) fn resume(live: Live<'_>, policy: &str) -> Write {
+    let policy = (!policy.is_empty()).then_some(policy);
+    annotate(
+        live,
+        json!({RECONCILE_POLICY: policy, PRE_PAUSE_POLICY: null}),
+    )
+}
+
+/// Changes annotations of the version that was read, whoever manages them.
+fn annotate(live: Live<'_>, annotations: Value) -> Write {
+    let mut patch = patch_of(live);
+    patch["metadata"]["resourceVersion"] = json!(live.text(&["metadata", "resourceVersion"]));
+    patch["metadata"]["annotations"] = annotations;
+    Write::Merge(patch)
+}

@@ -1,0 +1,145 @@
+//! Pause and resume.
+
+use serde_json::{Value, json};
+
+use super::fixture::{Bed, group, lines, missing, names, network, ready, with};
+use crate::api::capi::BLOCK_MOVE;
+use crate::api::fleet::FirstApply;
+use crate::api::labels::{PRE_PAUSE_POLICY, RECONCILE_POLICY};
+use crate::reconcile::outcome::Write;
+
+fn before(bed: &Bed, name: &str) -> Value {
+    let live = bed.fixture.live("ResourceGroup", name).expect("it");
+    live["metadata"]["annotations"][PRE_PAUSE_POLICY].clone()
+}
+
+/// Cases "Pause: none→skip; skip→ok"; and of §6.7, where `manage` and `detach-on-delete` could not be paused.
+#[test]
+fn every_policy_can_be_paused_and_resumed() {
+    let written = ["", "manage", "skip", "detach-on-delete"];
+    let items = written.map(|policy| match policy {
+        "" => group("rg"),
+        policy => with(group(policy), RECONCILE_POLICY, policy),
+    });
+    let mut bed = Bed::direct(&json!(items));
+    bed.settle();
+    bed.rest(Bed::pause);
+    for name in ["rg", "manage", "skip", "detach-on-delete"] {
+        assert_eq!(
+            bed.policy("ResourceGroup", name).as_deref(),
+            Some("skip"),
+            "{name}"
+        );
+    }
+    assert_eq!(before(&bed, "rg"), json!(""));
+    assert_eq!(before(&bed, "skip"), json!(null));
+    assert_eq!(before(&bed, "detach-on-delete"), json!("detach-on-delete"));
+    bed.settle();
+    assert_eq!(bed.policy("ResourceGroup", "rg"), None);
+    for name in ["manage", "skip", "detach-on-delete"] {
+        assert_eq!(bed.policy("ResourceGroup", name).as_deref(), Some(name));
+        assert_eq!(before(&bed, name), json!(null));
+    }
+}
+
+/// §6.7: a pause released the owner and fields that a controller had set.
+#[test]
+fn a_pause_changes_nothing_but_the_policy() {
+    let mut bed = Bed::direct(&json!([group("rg")]));
+    bed.settle();
+    bed.list(json!([with(group("rg"), "later", "edit")]));
+    let (_, outcome) = bed.pause();
+    let [Write::Merge(_), Write::Merge(patch)] = &outcome.writes[..] else {
+        panic!("{outcome:?}");
+    };
+    assert_eq!(patch.get("spec"), None);
+    let annotations = json!({RECONCILE_POLICY: "skip", PRE_PAUSE_POLICY: ""});
+    assert_eq!(patch["metadata"]["annotations"], annotations);
+    assert_eq!(patch["metadata"].get("ownerReferences"), None);
+}
+
+/// The original creates what does not exist yet, past every gate.
+#[test]
+fn nothing_is_created_or_deleted_during_a_pause() {
+    let mut bed = Bed::direct(&json!([group("rg"), network("vnet")]));
+    bed.settle();
+    bed.list(json!([group("rg"), group("new")]));
+    let entries = bed.rest(Bed::pause);
+    assert_eq!(names(&entries), ["-rg", "-new", "-vnet"]);
+    assert!(bed.fixture.live("ResourceGroup", "new").is_none());
+    assert_eq!(bed.policy("VirtualNetwork", "vnet"), None, "untouched");
+    assert!(bed.fixture.live("VirtualNetwork", "vnet").is_some());
+}
+
+#[test]
+fn a_pause_lets_the_owner_be_moved_and_its_end_does_not() {
+    let mut bed = Bed::direct(&json!([group("rg")]));
+    bed.settle();
+    let blocks = |bed: &Bed| {
+        bed.owner()["metadata"]["annotations"]
+            .get(BLOCK_MOVE)
+            .is_some()
+    };
+    assert!(blocks(&bed));
+    bed.rest(Bed::pause);
+    assert!(!blocks(&bed));
+    bed.settle();
+    assert!(blocks(&bed));
+}
+
+#[test]
+fn a_resource_is_probed_further_after_a_pause() {
+    let mut bed = Bed::new(FirstApply::Probe, &json!([group("rg")]));
+    bed.settle();
+    bed.rest(Bed::pause);
+    bed.reports("ResourceGroup", "rg", missing());
+    assert_eq!(lines(&bed.pause().1), [""; 0]);
+    bed.settle();
+    assert_eq!(bed.policy("ResourceGroup", "rg").as_deref(), Some("manage"));
+}
+
+#[test]
+fn a_policy_written_during_a_pause_holds_after_it() {
+    let mut bed = Bed::direct(&json!([group("rg")]));
+    bed.settle();
+    bed.rest(Bed::pause);
+    bed.list(json!([with(
+        group("rg"),
+        RECONCILE_POLICY,
+        "detach-on-delete"
+    )]));
+    bed.settle();
+    assert_eq!(
+        bed.policy("ResourceGroup", "rg").as_deref(),
+        Some("detach-on-delete")
+    );
+}
+
+/// ASO leaves in Azure what it skips: a paused resource is resumed before it is deleted.
+#[test]
+fn a_paused_resource_is_deleted_in_azure_too() {
+    let mut bed = Bed::direct(&json!([group("rg")]));
+    bed.settle();
+    bed.rest(Bed::pause);
+    let (entries, outcome) = bed.remove(|_| true);
+    assert_eq!(
+        (names(&entries), lines(&outcome)),
+        (
+            vec!["-rg".to_owned()],
+            vec!["merge ResourceGroup/rg".to_owned()]
+        )
+    );
+    bed.perform(outcome);
+    assert_eq!(bed.policy("ResourceGroup", "rg"), None);
+    assert_eq!(lines(&bed.remove(|_| true).1), ["delete ResourceGroup/rg"]);
+}
+
+#[test]
+fn a_paused_resource_stays_ready() {
+    let mut bed = Bed::direct(&json!([group("rg")]));
+    bed.settle();
+    bed.reports("ResourceGroup", "rg", ready());
+    bed.settle();
+    assert_eq!(names(&bed.rest(Bed::pause)), ["+rg"]);
+    assert_eq!(names(&bed.reconcile().0), ["+rg"], "as it is resumed");
+}
