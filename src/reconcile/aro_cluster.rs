@@ -6,11 +6,11 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::Settings;
 use super::conditions::{Conditions, NewCondition};
 use super::links;
 use super::outcome::{self, Outcome, unfinalize};
 use super::resources::{self, Entry, Ledger};
+use super::settings::Settings;
 use super::world::World;
 use crate::api::conditions as c;
 use crate::health::Live;

@@ -6,11 +6,11 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::Settings;
 use super::conditions::{Conditions, NewCondition};
 use super::links;
 use super::outcome::{self, Outcome, Write, apply, patch_of, unfinalize};
 use super::resources::{self, Entry, Ledger};
+use super::settings::Settings;
 use super::world::World;
 use crate::api::conditions as c;
 use crate::api::labels::{CLUSTER_NAME, REPLICAS_MANAGED_BY, REPLICAS_MANAGED_BY_ARO};

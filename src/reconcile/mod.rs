@@ -21,25 +21,15 @@ pub(crate) mod links;
 pub(crate) mod outcome;
 mod parent;
 mod resources;
+mod settings;
 pub(crate) mod snapshot;
 pub(crate) mod world;
 
-use std::time::Duration;
-
 use self::controller::{Controller, Reconcile};
+pub(crate) use self::settings::Settings;
 use self::world::GroupKind;
-use crate::api::fleet::FirstApply;
 use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE};
 use crate::model::ObjectId;
-
-/// How the ARO controllers work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Settings {
-    /// How long the HCP cluster is applied after its last role assignment.
-    pub(crate) settle: Duration,
-    /// How an Azure resource is applied for the first time.
-    pub(crate) first_apply: FirstApply,
-}
 
 /// The controllers of the ARO provider's kinds.
 pub(crate) fn aro(settings: Settings) -> Vec<Controller> {

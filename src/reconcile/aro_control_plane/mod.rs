@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 
 use self::encryption::Key;
 use self::status::{EXTERNAL_AUTH, HCP};
-use super::Settings;
 use super::conditions::{Conditions, NewCondition};
 use super::links;
 use super::outcome::{self, Need, Outcome, unfinalize};
 use super::resources::{self, Ledger};
+use super::settings::Settings;
 use super::world::{Parent, World};
 use crate::api::conditions as c;
 use crate::api::embedded::KMS;
