@@ -19,6 +19,11 @@ const BLANKS: &[(&str, &str, &str)] = &[
     ("", "Namespace", r#"{"spec":{},"status":{}}"#),
     (
         "",
+        "Node",
+        r#"{"spec":{},"status":{"daemonEndpoints":{"kubeletEndpoint":{"Port":0}},"nodeInfo":{"architecture":"","bootID":"","containerRuntimeVersion":"","kernelVersion":"","kubeProxyVersion":"","kubeletVersion":"","machineID":"","operatingSystem":"","osImage":"","systemUUID":""}}}"#,
+    ),
+    (
+        "",
         "PersistentVolumeClaim",
         r#"{"spec":{"resources":{}},"status":{}}"#,
     ),

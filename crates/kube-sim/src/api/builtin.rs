@@ -11,8 +11,8 @@ use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{
-    ConfigMap, Event, LimitRange, Namespace, PersistentVolumeClaim, Pod, ResourceQuota, Secret,
-    Service, ServiceAccount,
+    ConfigMap, Event, LimitRange, Namespace, Node, PersistentVolumeClaim, Pod, ResourceQuota,
+    Secret, Service, ServiceAccount,
 };
 use k8s_openapi::api::events::v1::Event as NewEvent;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass, NetworkPolicy};
@@ -176,6 +176,10 @@ pub(super) static BUILTINS: &[Builtin] = &[
         .with(&[Cluster, Status, NoDeleteCollection, GivesDeleted])
         .named_by(NameRule::Label)
         .selected_by(&["status.phase"]),
+    row::<Node>("", "v1", "Node", "nodes")
+        .called(&["no"])
+        .with(&[Cluster, Status])
+        .selected_by(&["spec.unschedulable"]),
     row::<PersistentVolumeClaim>("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
         .called(&["pvc"])
         .with(&[Status, GivesDeleted]),

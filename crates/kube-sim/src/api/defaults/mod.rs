@@ -17,8 +17,8 @@ use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{
-    ConfigMap, Event, LimitRange, Namespace, PersistentVolumeClaim, Pod, ResourceQuota, Secret,
-    Service, ServiceAccount,
+    ConfigMap, Event, LimitRange, Namespace, Node, PersistentVolumeClaim, Pod, ResourceQuota,
+    Secret, Service, ServiceAccount,
 };
 use k8s_openapi::api::events::v1::Event as NewEvent;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass, NetworkPolicy};
@@ -68,6 +68,16 @@ impl Defaults for Namespace {
         let name = self.metadata.name.clone().unwrap_or_default();
         let labels = self.metadata.labels.get_or_insert_default();
         labels.insert("kubernetes.io/metadata.name".into(), name);
+    }
+}
+
+impl Defaults for Node {
+    fn fill(&mut self) {
+        if let Some(status) = &mut self.status
+            && status.allocatable.is_none()
+        {
+            status.allocatable.clone_from(&status.capacity);
+        }
     }
 }
 

@@ -54,6 +54,8 @@ async fn core_kinds_are_announced(s: &Session) {
         "limitranges",
         "namespaces",
         "namespaces/status",
+        "nodes",
+        "nodes/status",
         "persistentvolumeclaims",
         "persistentvolumeclaims/status",
         "pods",
