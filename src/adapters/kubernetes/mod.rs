@@ -33,6 +33,7 @@ mod secret_keys;
 mod steering;
 pub mod survey;
 mod watch;
+mod workloads;
 
 pub use compare::{Compared, compare};
 pub use connect::{Access, ConnectError, connect, connect_named};
@@ -44,3 +45,4 @@ pub use runner::{Approvals, Assignment, Options, Target, run, run_once};
 pub use secret::{Fault, SecretError, connect_by_secret};
 pub use secret_keys::{secret_keys, watch_secret_keys};
 pub use steering::{Steering, annotate_parent, record_newest, steering};
+pub use workloads::KubeWorkloads;

@@ -150,26 +150,37 @@ impl Connection {
             key: key.to_owned(),
             fault,
         };
-        let config = checked(&text.0).map_err(fail)?;
-        let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await;
-        let config = config.map_err(|error| fail(Fault::Part(part(&error))))?;
-        let server = config.cluster_url.clone();
-        if !matches!(server.scheme_str(), Some("http" | "https")) || server.host().is_none() {
-            return Err(fail(Fault::Part(NO_URL)));
-        }
+        let config = config_of(&text.0).await.map_err(fail)?;
         if config.accept_invalid_certs {
             return Err(fail(Fault::Part(UNVERIFIED)));
         }
-        if !is_token_sound(&config) {
-            return Err(fail(Fault::Part(TOKEN)));
-        }
-        let client = Client::try_from(config);
         Ok(Self {
             text: text.0.clone(),
-            server,
-            client: client.map_err(|error| fail(Fault::Part(refused(&error))))?,
+            server: config.cluster_url.clone(),
+            client: client_of(config).map_err(fail)?,
         })
     }
+}
+
+/// How the cluster of a kubeconfig from an untrusted author is reached.
+pub(super) async fn config_of(text: &[u8]) -> Result<Config, Fault> {
+    let config = checked(text)?;
+    let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await;
+    let config = config.map_err(|error| Fault::Part(part(&error)))?;
+    let server = &config.cluster_url;
+    if !matches!(server.scheme_str(), Some("http" | "https")) || server.host().is_none() {
+        return Err(Fault::Part(NO_URL));
+    }
+    if !is_token_sound(&config) {
+        return Err(Fault::Part(TOKEN));
+    }
+    Ok(config)
+}
+
+/// A client of such a cluster.
+pub(super) fn client_of(config: Config) -> Result<Client, Fault> {
+    let client = Client::try_from(config);
+    client.map_err(|error| Fault::Part(refused(&error)))
 }
 
 async fn read(

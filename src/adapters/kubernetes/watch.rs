@@ -36,13 +36,18 @@ const LONGEST_BACKOFF: Duration = Duration::from_secs(32);
 /// The same for a watch that is not permitted: about what a person waits after a `kubectl apply` of a role.
 const LONGEST_DENIED: Duration = Duration::from_secs(8);
 
-/// Why a watch is interrupted.
-fn interruption(error: &watcher::Error) -> Interruption {
+/// Why a watch is interrupted, and how to react.
+pub(super) fn classified(error: &watcher::Error) -> (ErrorClass, String) {
     let transient = || (ErrorClass::Transient, error.to_string());
-    let (class, why) = match error {
+    match error {
         watcher::Error::WatchError(status) => classify(&kube::Error::Api(status.clone())),
         error => cause(error).map_or_else(transient, classify),
-    };
+    }
+}
+
+/// Why a watch is interrupted.
+fn interruption(error: &watcher::Error) -> Interruption {
+    let (class, why) = classified(error);
     let denied = class == ErrorClass::Denied;
     Interruption { why, denied }
 }
@@ -73,7 +78,7 @@ pub(super) fn definitions(client: &Client) -> BoxStream<'static, WatchEvent> {
 
 /// A client for watches, which waits for no answer for ever: a list is to come whole in time, and a
 /// watch to begin. Once it has begun, the watcher sees by itself that nothing comes any more.
-fn patient(client: &Client) -> Client {
+pub(super) fn patient(client: &Client) -> Client {
     let (inner, namespace) = (client.clone(), client.default_namespace().to_owned());
     let service = tower::service_fn(move |request: Request<Body>| {
         let client = inner.clone();
