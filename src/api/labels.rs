@@ -73,5 +73,6 @@ pub const OWNED: &str = "owned";
 pub fn ownership_tag(cluster: &str) -> String {
     format!("sigs.k8s.io_cluster-api-provider-azure_cluster_{cluster}")
 }
+
 /// HyperShift, on a node of a workload cluster: its node pool.
 pub const NODE_POOL: &str = "hypershift.openshift.io/nodePool";

@@ -1,4 +1,4 @@
-//! A simulated cluster with simulated Azure, in this process.
+//! A simulated cluster with simulated Azure, in this process, and our controllers at work on it.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,11 +15,14 @@ use serde_json::{Value as Json, json};
 
 use crate::adapters::azure_sim as actors;
 use crate::adapters::azure_sim::crds::foreign;
+use crate::adapters::azure_sim::{SimulatedVaults, SimulatedWorkloads};
 use crate::adapters::kubernetes::Target;
 use crate::adapters::kubernetes::controller::{self, Connectors, Running};
 use crate::api::crds::crds;
+use crate::api::fleet::FirstApply;
 use crate::graph::{Graph, Place};
 use crate::model::{Clock, ObjectId};
+use crate::reconcile::{self, Settings};
 use kube_sim::{Server, SimClock};
 
 /// A running simulation; it ends when this is dropped.
@@ -27,24 +30,22 @@ pub(super) struct Embedded {
     pub(super) target: Target,
     /// Its API.
     pub(super) router: Router,
-    _actors: Running,
+    _controllers: Running,
 }
 
 impl Embedded {
     /// Starts one on `clock`, with the kinds of Cluster API, ASO and the ARO provider installed, in
-    /// which nothing fails and role assignments settle for `settle`.
+    /// which nothing fails. Our controllers apply the HCP cluster `settle` after its last role assignment.
     pub(super) async fn start(clock: SimClock, settle: Duration) -> anyhow::Result<Self> {
-        let options = actors::Options {
-            settle,
-            ..actors::Options::default()
-        };
-        Self::behind(clock, options, |server| server).await
+        let options = actors::Options::default();
+        Self::behind(clock, options, settle, |server| server).await
     }
 
     /// The same, played as `options` say, behind what `front` puts before its API server.
     pub(super) async fn behind(
         clock: SimClock,
         options: actors::Options,
+        settle: Duration,
         front: impl FnOnce(Router) -> Router,
     ) -> anyhow::Result<Self> {
         let server = Server::new(Arc::new(clock));
@@ -59,17 +60,21 @@ impl Embedded {
             let id = ObjectId::new("apiextensions.k8s.io", "CustomResourceDefinition", "", name);
             apply(&client, "customresourcedefinitions", "v1", &id, &crd).await?;
         }
-        let actors = actors::controllers(&options);
-        let actors = controller::spawn(
-            client.clone(),
-            Arc::clone(&clock),
-            actors,
-            Connectors::default(),
-        );
+        let mut controllers = actors::controllers(&options);
+        controllers.extend(reconcile::aro(Settings {
+            settle,
+            first_apply: FirstApply::default(),
+        }));
+        let connectors = Connectors {
+            workloads: Arc::new(SimulatedWorkloads::new(client.clone(), &*clock)),
+            keys: Arc::new(SimulatedVaults::new(Arc::clone(&clock))),
+        };
+        let at_work =
+            controller::spawn(client.clone(), Arc::clone(&clock), controllers, connectors);
         Ok(Self {
             target: Target { client, clock },
             router,
-            _actors: actors,
+            _controllers: at_work,
         })
     }
 }

@@ -12,17 +12,22 @@ use super::controller::Controller;
 use super::outcome::Write;
 use super::snapshot::Snapshot;
 use super::world::{GroupKind, World};
-use crate::api::kinds::KINDS;
+use crate::api::kinds::{CAPI, KINDS};
 use crate::health::{Live, health};
-use crate::model::{Health, ObjectId};
+use crate::model::{Health, ObjectId, WorkloadNode};
 
 /// More rounds than this without time passing is an endless loop.
 const MOST_ROUNDS: usize = 40;
+
+/// The nodes of the workload cluster of a Cluster.
+type Nodes = fn(World<'_>, &ObjectId) -> Vec<WorkloadNode>;
 
 /// A cluster and its controllers.
 pub(crate) struct Fixture {
     pub(crate) snapshot: Snapshot,
     controllers: Vec<Controller>,
+    /// What the workload cluster of a Cluster with a kubeconfig has.
+    pub(crate) nodes: Option<Nodes>,
     start: Timestamp,
     pub(crate) now: Timestamp,
     changes: u64,
@@ -43,6 +48,7 @@ impl Fixture {
         Self {
             snapshot,
             controllers,
+            nodes: None,
             start,
             now: start,
             changes: 0,
@@ -145,7 +151,7 @@ impl Fixture {
     }
 
     fn round(&mut self) -> (usize, Option<Timestamp>) {
-        let (mut count, mut first) = (0, None);
+        let (mut count, mut first) = (self.connect(), None);
         for place in 0..self.controllers.len() {
             for id in self.snapshot.objects.keys().cloned().collect::<Vec<_>>() {
                 let controller = &self.controllers[place];
@@ -165,6 +171,25 @@ impl Fixture {
             }
         }
         (count, first)
+    }
+
+    /// Looks at the nodes of workload clusters; how many clusters have others than before.
+    fn connect(&mut self) -> usize {
+        let Some(nodes) = self.nodes else { return 0 };
+        let kind = GroupKind::new(CAPI, "Cluster");
+        let clusters = self.snapshot.of_kind(&kind);
+        let reached = |id: &&ObjectId| {
+            let name = format!("{}-kubeconfig", id.name);
+            let secret = ObjectId::new("", "Secret", id.namespace.as_str(), name);
+            self.snapshot.get(&secret).is_some()
+        };
+        let reached: Vec<ObjectId> = clusters.filter(reached).cloned().collect();
+        let mut news = 0;
+        for id in &reached {
+            let nodes = nodes(World::of(&self.snapshot), id);
+            news += usize::from(self.snapshot.set_nodes(id, Some(Ok(nodes))));
+        }
+        news
     }
 
     pub(crate) fn perform(&mut self, manager: &'static str, write: Write) {

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::outcome::{Write, apply, patch_of};
+use super::outcome::{Need, Write, apply, patch_of};
 use super::world::World;
 use crate::api::capi::{self, PAUSED};
 use crate::api::kinds::CAPI;
@@ -38,6 +38,20 @@ pub(crate) fn infrastructure(cluster: Live<'_>) -> Option<ObjectId> {
 /// The control plane that a Cluster points at.
 pub(crate) fn control_plane(cluster: Live<'_>) -> Option<ObjectId> {
     referenced(cluster, &["spec", "controlPlaneRef"])
+}
+
+/// The Secret with the admin kubeconfig of a Cluster, by Cluster API's contract.
+pub(crate) fn kubeconfig(cluster: Live<'_>) -> ObjectId {
+    let name = format!("{}-kubeconfig", cluster.name());
+    ObjectId::new("", "Secret", cluster.namespace(), name)
+}
+
+/// The nodes of a Cluster's workload cluster.
+pub(crate) fn nodes(cluster: Live<'_>) -> Need {
+    Need::Nodes {
+        cluster: cluster.id(),
+        kubeconfig: kubeconfig(cluster),
+    }
 }
 
 /// An owner reference to `owner`.

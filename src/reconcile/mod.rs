@@ -26,13 +26,14 @@ pub(crate) mod snapshot;
 pub(crate) mod world;
 
 use self::controller::{Controller, Reconcile};
-pub(crate) use self::settings::Settings;
+pub use self::settings::Settings;
 use self::world::GroupKind;
 use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE};
 use crate::model::ObjectId;
 
 /// The controllers of the ARO provider's kinds.
-pub(crate) fn aro(settings: Settings) -> Vec<Controller> {
+#[must_use]
+pub fn aro(settings: Settings) -> Vec<Controller> {
     let controller = |manager, handles: fn(&ObjectId) -> bool, reconcile: Reconcile| Controller {
         manager,
         watches: vec![

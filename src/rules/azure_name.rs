@@ -61,7 +61,7 @@ fn takes_azure_name(resource: &Resource<'_>, name: &Field<'_>) -> bool {
 }
 
 /// Why Azure rejects `name`, which may have up to `most` characters.
-fn of_azure(name: &str, most: usize) -> Option<String> {
+pub(crate) fn of_azure(name: &str, most: usize) -> Option<String> {
     let length = name.chars().count();
     if !(1..=most).contains(&length) {
         return Some(format!("must have 1 to {most} characters, not {length}"));

@@ -19,6 +19,7 @@ mod forges;
 mod init;
 mod mistakes;
 mod patience;
+mod play;
 mod properties;
 mod provenance;
 mod real;

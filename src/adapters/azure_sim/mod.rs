@@ -1,11 +1,12 @@
-//! Small controllers that play the systems around us: Cluster API, Azure Service Operator with Azure
-//! behind it, and the ARO provider's controllers.
+//! Small controllers that play the systems around us: Cluster API, and Azure Service Operator with Azure behind it; and
+//! what our own controllers reach besides the cluster: the nodes of workload clusters, and vaults.
 //!
-//! In: what should fail. Out: controllers as values, which decide what the real ones would write, and
-//! about as long after one another. They speak only Kubernetes, so they run on the in-process API and
-//! on a real API server alike. They do not know who runs them.
+//! In: what should fail, and what exists in Azure. Out: controllers as values, which decide what the real ones would
+//! write, and about as long after one another; connectors. They speak only Kubernetes, so they run on the in-process API
+//! and on a real API server alike. They do not know who runs them, and our controllers are not among them.
 
 mod aso;
+mod azure;
 mod capi;
 mod clock;
 pub mod crds;
@@ -13,14 +14,15 @@ mod failure;
 mod kinds;
 #[cfg(test)]
 mod tests;
+mod vaults;
+mod workloads;
 
-use std::time::Duration;
-
+pub use azure::Azure;
 pub use failure::{BadFailure, Failure};
+pub use vaults::SimulatedVaults;
+pub use workloads::SimulatedWorkloads;
 
-use crate::api::fleet::FirstApply;
-use crate::api::timeline;
-use crate::reconcile::{self, Settings, controller::Controller, world::GroupKind};
+use crate::reconcile::{controller::Controller, world::GroupKind};
 
 /// Which systems are played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +31,6 @@ pub enum Role {
     Aso,
     /// Cluster API.
     Capi,
-    /// The controllers of AROCluster, AROControlPlane and AROMachinePool.
-    Aro,
 }
 
 /// Who plays, and how.
@@ -38,22 +38,21 @@ pub enum Role {
 pub struct Options {
     /// Who plays.
     pub roles: Vec<Role>,
-    /// How long the ARO controllers wait between the last role assignment and the HCP cluster, on the
-    /// clock given.
-    pub settle: Duration,
     /// What fails.
     pub failures: Vec<Failure>,
+    /// What exists in Azure.
+    pub azure: Azure,
     /// What is watched, in this order.
     pub kinds: Vec<GroupKind>,
 }
 
-/// Everybody plays and nothing fails.
+/// Everybody plays, nothing fails, and Azure is empty.
 impl Default for Options {
     fn default() -> Self {
         Self {
-            roles: vec![Role::Aso, Role::Capi, Role::Aro],
-            settle: timeline::SETTLE,
+            roles: vec![Role::Aso, Role::Capi],
             failures: Vec::new(),
+            azure: Azure::default(),
             kinds: kinds::all(),
         }
     }
@@ -62,13 +61,15 @@ impl Default for Options {
 /// The controllers that play.
 #[must_use]
 pub fn controllers(options: &Options) -> Vec<Controller> {
+    let Options {
+        failures,
+        azure,
+        kinds,
+        ..
+    } = options;
     let controllers = options.roles.iter().flat_map(|role| match role {
-        Role::Aso => aso::controllers(&options.failures, &options.kinds),
-        Role::Capi => capi::controllers(&options.kinds),
-        Role::Aro => reconcile::aro(Settings {
-            settle: options.settle,
-            first_apply: FirstApply::Direct,
-        }),
+        Role::Aso => aso::controllers(failures, kinds, azure),
+        Role::Capi => capi::controllers(kinds),
     });
     controllers.collect()
 }

@@ -5,6 +5,7 @@
 mod events;
 mod fights;
 mod output;
+mod prerequisites;
 mod rehearsal;
 
 use clap::Args;

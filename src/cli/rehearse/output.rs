@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::rehearsal::Rehearsal;
+use crate::api::kinds::is_aso;
 use crate::apply::State;
 use crate::compile::Compiled;
 use crate::graph::{self, minutes};
@@ -35,10 +36,11 @@ impl Rehearsal {
     pub fn text(&self, compiled: &Compiled) -> String {
         let mut out = String::new();
         for id in &self.supplied {
-            let _ = writeln!(
-                out,
-                "supplied  {id} (not in the fleet; the real cluster must have it)"
-            );
+            let who = match is_aso(&id.group) {
+                true => "only read by the fleet; Azure must have it",
+                false => "not in the fleet; the real cluster must have it",
+            };
+            let _ = writeln!(out, "supplied  {id} ({who})");
         }
         for event in self
             .changes

@@ -16,8 +16,10 @@ use tokio::time::Instant;
 use super::super::embedded::{Embedded, supply};
 use super::events::{Event, Events};
 use super::fights;
+use super::prerequisites::prerequisites;
 use crate::adapters::azure_sim as actors;
 use crate::adapters::kubernetes::{self, Assignment};
+use crate::api::timeline;
 use crate::apply::{Progress, Report, State, Tracker};
 use crate::compile::Compiled;
 use crate::model::ObjectId;
@@ -81,17 +83,18 @@ async fn rehearse(
 ) -> anyhow::Result<Rehearsal> {
     // A fixed start, so that every run prints the same.
     let clock = SimClock::new(Timestamp::UNIX_EPOCH, 1);
-    let settle = options.settle;
+    let settle = timeline::SETTLE;
     let mut fights = None;
     let watched = |router: Router| {
         let (router, fighting) = fights::watched(router);
         fights = Some(fighting);
         front(router)
     };
-    let embedded = Embedded::behind(clock, options, watched).await?;
+    let embedded = Embedded::behind(clock, options, settle, watched).await?;
     let mut fights = fights.context("the simulated API server has a router")?;
     let target = embedded.target.clone();
-    let supplied = supply(&target.client, &compiled.graph).await?;
+    let mut supplied = supply(&target.client, &compiled.graph).await?;
+    supplied.extend(prerequisites(compiled));
     let plan = Arc::new(plan::against_none(&compiled.objects, &compiled.graph, set));
     let (sender, mut progress) = unbounded_channel();
     let options = kubernetes::Options {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::Router;
 use capstan::adapters::azure_sim as actors;
 use capstan::adapters::azure_sim::crds::foreign;
-use capstan::adapters::kubernetes::controller::{self, Connectors, Running};
+use capstan::adapters::kubernetes::controller::Running;
 use capstan::adapters::kubernetes::{Assignment, Options, Target, run_once};
 use capstan::apply::{Progress, Report, State};
 use capstan::compile::{Compiled, compile};
@@ -24,6 +24,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::fleet::tree;
+use crate::play::play;
 
 /// Longer than any back-off.
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -57,14 +58,8 @@ impl Fixture {
         for crd in foreign().into_iter().chain(capstan::api::crds::crds()) {
             fixture.apply("somebody", &crd).await;
         }
-        let actors = actors::controllers(&actors::Options::default());
-        let actors = controller::spawn(
-            fixture.client(),
-            Arc::clone(&fixture.clock),
-            actors,
-            Connectors::default(),
-        );
-        fixture.actors = Some(actors);
+        let options = actors::Options::default();
+        fixture.actors = Some(play(&fixture.client(), &fixture.clock, &options));
         fixture
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use capstan::adapters::azure_sim as actors;
 use capstan::adapters::azure_sim::crds::foreign;
-use capstan::adapters::kubernetes::controller::{self, Connectors, Running};
+use capstan::adapters::kubernetes::controller::Running;
 use capstan::adapters::kubernetes::{Access, connect};
 use capstan::daemon::wall_time;
 use capstan::model::{CheckState, Clock};
@@ -21,6 +21,7 @@ use tokio::runtime::Runtime;
 
 use crate::daemon::{DEFINITION, SYNC, World, identity};
 use crate::kubernetes::Kubernetes;
+use crate::play::play;
 use crate::servers::{anonymous, serve};
 
 /// How much faster than outside time passes for the actors.
@@ -90,12 +91,7 @@ impl Management {
             )
             .await;
             apply(&client, &identity(&json!({}))).await;
-            let actors = controller::spawn(
-                client.clone(),
-                clock,
-                actors::controllers(&options),
-                Connectors::default(),
-            );
+            let actors = play(&client, &clock, &options);
             (client, actors)
         });
         Self {

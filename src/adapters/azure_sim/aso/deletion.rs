@@ -1,10 +1,11 @@
 //! How a resource is deleted: first in Azure, then ASO removes its finalizer.
 //!
-//! In: a resource that is being deleted. Out: writes up to the removal of the finalizer. What Azure
+//! In: a resource that is being deleted. Out: writes up to the removal of the finalizer, and Azure without it. What Azure
 //! never made, must not touch, or deletes together with the owner is deleted at once.
 
 use jiff::Timestamp;
 
+use super::super::azure::Azure;
 use super::marks::{Marks, Operation};
 use super::policy::{Policy, policy};
 use super::{gate, status};
@@ -16,7 +17,12 @@ use crate::reconcile::outcome::{Outcome, release};
 use crate::reconcile::world::World;
 
 /// What to do next.
-pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp) -> Outcome {
+pub(super) fn reconcile(
+    azure: &Azure,
+    world: World<'_>,
+    live: Live<'_>,
+    now: Timestamp,
+) -> Outcome {
     let mut outcome = Outcome::default();
     let finalizers = live.list(&["metadata", "finalizers"]);
     if !finalizers.iter().any(|held| held == ASO_FINALIZER) {
@@ -24,7 +30,12 @@ pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp) -> Out
     }
     let owner = gate::owner(live);
     let orphaned = owner.as_ref().is_some_and(|id| world.get(id).is_absent());
-    if orphaned || nothing_to_delete(live) {
+    let id = live.annotation(RESOURCE_ID);
+    let untouched = policy(live) != Policy::Manage || id.is_empty();
+    if orphaned && !untouched {
+        azure.delete(id);
+    }
+    if orphaned || untouched {
         outcome.write(release(live));
         return outcome;
     }
@@ -34,6 +45,7 @@ pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp) -> Out
     let time = timeline::deletion(&live.id());
     let due = operation.start.checked_add(time).unwrap_or(Timestamp::MAX);
     if now >= due {
+        azure.delete(id);
         outcome.write(release(live));
         return outcome;
     }
@@ -43,8 +55,4 @@ pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp) -> Out
         NewCondition::no(aso::DELETING, "The resource is being deleted").severe(aso::INFO);
     outcome.maybe(status::report(live, now, condition, Some("Deleting")));
     outcome
-}
-
-fn nothing_to_delete(live: Live<'_>) -> bool {
-    policy(live) != Policy::Manage || live.annotation(RESOURCE_ID).is_empty()
 }

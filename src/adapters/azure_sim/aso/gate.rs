@@ -12,11 +12,12 @@ use crate::model::ObjectId;
 use crate::reconcile::outcome::Need;
 use crate::reconcile::world::World;
 
-/// The reasons this gate gives.
+/// The reasons this gate gives, and the one of a resource that was only looked for.
 pub(super) const REASONS: &[&str] = &[
     aso::WAITING_FOR_OWNER,
     aso::REFERENCE_NOT_FOUND,
     aso::CONFIG_MAP_NOT_FOUND,
+    aso::AZURE_RESOURCE_NOT_FOUND,
 ];
 
 /// What was found.
@@ -108,7 +109,8 @@ fn usual_owner(kind: &str) -> (&'static str, &'static str) {
     }
 }
 
-fn reference_to(world: World<'_>, id: &ObjectId) -> Option<Value> {
+/// An owner reference to an object in the cluster.
+pub(super) fn reference_to(world: World<'_>, id: &ObjectId) -> Option<Value> {
     let owner = world.get(id).present()?;
     Some(json!({
         "apiVersion": owner.text(&["apiVersion"]),

@@ -12,6 +12,8 @@ use crate::reconcile::outcome::{Write, covers, patch_of};
 
 /// Where ASO keeps what it needs to go on with an operation after a restart.
 const POLLER: &str = "serviceoperator.azure.com/poller-resume-token";
+/// The newest generation that Azure was asked for.
+const ASKED: &str = "serviceoperator.azure.com/latest-reconciled-generation";
 /// An operation that deletes.
 const DELETE: &str = "delete";
 
@@ -45,6 +47,11 @@ impl Operation {
     }
 }
 
+/// Whether Azure was asked for the resource's present spec.
+pub(super) fn was_asked(live: Live<'_>) -> bool {
+    live.annotation(ASKED) == live.generation().to_string()
+}
+
 fn aim(live: Live<'_>) -> String {
     match live.is_deleting() {
         true => DELETE.to_owned(),
@@ -57,16 +64,18 @@ pub(super) struct Marks<'a> {
     live: Live<'a>,
     owners: Vec<Value>,
     id: String,
+    asked: String,
     operation: Option<Operation>,
 }
 
 impl<'a> Marks<'a> {
-    /// The finalizer, and the ARM id if it has one.
+    /// The finalizer, and the ARM id and the generation that Azure was asked for, if it has them.
     pub(super) fn of(live: Live<'a>) -> Self {
         Self {
             live,
             owners: Vec::new(),
             id: live.annotation(RESOURCE_ID).to_owned(),
+            asked: live.annotation(ASKED).to_owned(),
             operation: None,
         }
     }
@@ -91,8 +100,11 @@ impl<'a> Marks<'a> {
         self
     }
 
-    /// With an operation.
+    /// With an operation. One that does not delete asks for the present spec.
     pub(super) fn operation(mut self, operation: Operation) -> Self {
+        if operation.about != DELETE {
+            self.asked.clone_from(&operation.about);
+        }
         self.operation = Some(operation);
         self
     }
@@ -102,6 +114,9 @@ impl<'a> Marks<'a> {
         let mut annotations = Map::new();
         if !self.id.is_empty() {
             annotations.insert(RESOURCE_ID.to_owned(), json!(self.id));
+        }
+        if !self.asked.is_empty() {
+            annotations.insert(ASKED.to_owned(), json!(self.asked));
         }
         if let Some(operation) = &self.operation {
             let text = format!("{}/{}", operation.about, operation.start);
@@ -137,7 +152,8 @@ mod tests {
         let operation = Operation::starting(Live(&object), Timestamp::UNIX_EPOCH);
         let marked = Marks::of(Live(&object)).operation(operation);
         assert!(marked.write().is_some());
-        object["metadata"]["annotations"] = json!({POLLER: "1/1970-01-01T00:00:00Z"});
+        object["metadata"]["annotations"] = json!({POLLER: "1/1970-01-01T00:00:00Z", ASKED: "1"});
+        assert!(was_asked(Live(&object)));
         assert!(Marks::of(Live(&object)).write().is_some(), "it is over");
     }
 }

@@ -1,11 +1,13 @@
-//! What a resource gives to others once Azure made it: ConfigMaps, a Secret, and what Azure reports
-//! in its status.
+//! What a resource gives to others once Azure made it: ConfigMaps, a Secret, and what Azure reports of it.
 //!
-//! In: a resource that succeeds. Out: writes, and a partial status. Every number comes from the ARM
-//! id, so that it is the same in every run.
+//! In: a resource that succeeds, and the time. Out: writes, and a partial status. Every number comes from the ARM id, so
+//! that it is the same in every run.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
+use jiff::Timestamp;
 use k8s_openapi::ByteString;
 use serde_json::{Map, Value, json};
 
@@ -14,17 +16,39 @@ use crate::api::labels::RESOURCE_ID;
 use crate::health::Live;
 use crate::reconcile::outcome::Write;
 
+/// A certificate authority that has signed nothing.
+const AUTHORITY: &str = include_str!("certificate.pem");
+
+/// How long the token of a kubeconfig is valid.
+const TOKEN_LIFE: Duration = Duration::from_secs(24 * 3600);
+
 /// The longest domain prefix the service gives (facts/aro-rules.md §2.2).
 const LONGEST_PREFIX: usize = 15;
 
 /// The ConfigMaps and the Secret that the resource asks for.
-pub(super) fn writes(live: Live<'_>) -> Vec<Write> {
+pub(super) fn writes(live: Live<'_>, now: Timestamp) -> Vec<Write> {
     let maps = config_maps(live).into_iter();
-    maps.chain(kubeconfig(live)).map(Write::Apply).collect()
+    maps.chain(kubeconfig(live, now))
+        .map(Write::Apply)
+        .collect()
 }
 
-/// What Azure reports, as a partial status.
-pub(super) fn reported(live: Live<'_>, id: &str) -> Value {
+/// What Azure reports once it has what the spec asks for: a status without conditions.
+pub(super) fn state(live: Live<'_>, id: &str) -> Value {
+    let mut state = reported(live, id);
+    let name = id.rsplit('/').next().unwrap_or_default();
+    state["id"] = json!(id);
+    state["name"] = json!(name);
+    for field in ["location", "tags"] {
+        if let Some(value) = live.at(&["spec", field]) {
+            state[field] = value.clone();
+        }
+    }
+    state
+}
+
+/// What is particular to the kind.
+fn reported(live: Live<'_>, id: &str) -> Value {
     match live.kind() {
         "UserAssignedIdentity" => json!({
             "principalId": identity_value("principalId", id),
@@ -63,21 +87,35 @@ fn config_maps(live: Live<'_>) -> Vec<Value> {
     maps.into_iter().map(map).collect()
 }
 
-/// The admin kubeconfig by `operatorSpec.secrets.adminCredentials`.
-fn kubeconfig(live: Live<'_>) -> Option<Value> {
+/// The admin kubeconfig by `operatorSpec.secrets.adminCredentials`, with a token that is issued now and expires.
+pub(super) fn kubeconfig(live: Live<'_>, now: Timestamp) -> Option<Value> {
     let place = live.at(&["spec", "operatorSpec", "secrets", "adminCredentials"])?;
     let (name, key) = (Live(place).text(&["name"]), Live(place).text(&["key"]));
+    let authority = json!(ByteString(AUTHORITY.as_bytes().to_vec()));
+    let cluster = json!({"server": api_url(live), "certificate-authority-data": authority});
+    let expires = now.checked_add(TOKEN_LIFE).unwrap_or(now);
+    let token = token(live.annotation(RESOURCE_ID), expires);
     let config = json!({
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{"name": "cluster", "cluster": {"server": api_url(live)}}],
-        "users": [{"name": "admin", "user": {"token": uuid(&["token", live.annotation(RESOURCE_ID)])}}],
+        "clusters": [{"name": "cluster", "cluster": cluster}],
+        "users": [{"name": "admin", "user": {"token": token}}],
         "contexts": [{"name": "admin", "context": {"cluster": "cluster", "user": "admin"}}],
         "current-context": "admin",
     });
     let encoded = json!(ByteString(config.to_string().into_bytes()));
     let data = Value::Object(Map::from_iter([(key.to_owned(), encoded)]));
     Some(output(live, "Secret", name, data))
+}
+
+/// A JSON Web Token that nobody signed: who it is for, and when it expires.
+fn token(id: &str, expires: Timestamp) -> String {
+    let part = |value: Value| BASE64_URL_SAFE_NO_PAD.encode(value.to_string());
+    let head = part(json!({"alg": "none", "typ": "JWT"}));
+    let claims = part(
+        json!({"sub": "system:admin", "jti": uuid(&["token", id]), "exp": expires.as_second()}),
+    );
+    format!("{head}.{claims}.")
 }
 
 /// An object that is deleted with the resource.

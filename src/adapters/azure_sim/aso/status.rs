@@ -58,15 +58,40 @@ pub(super) fn report(
     outcome::status(live, with_condition(live, now, status, condition))
 }
 
+/// Whether Azure keeps what it could not finish: it does so with ARO HCP.
+pub(super) fn fails_halfway(live: Live<'_>) -> bool {
+    live.group() == RED_HAT_OPENSHIFT
+}
+
+/// What Azure reports of what it could not finish.
+pub(super) fn failed(live: Live<'_>, id: &str) -> Value {
+    let mut state = outputs::state(live, id);
+    state["properties"] = json!({"provisioningState": "Failed"});
+    state
+}
+
 /// Says that it succeeded, with all that Azure reports of it.
-pub(super) fn succeeds(live: Live<'_>, now: Timestamp, id: &str) -> Option<Write> {
+pub(super) fn succeeds(live: Live<'_>, now: Timestamp, state: Value) -> Option<Write> {
     let held = live.at(&["status"]).filter(|status| status.is_object());
     let mut status = held.cloned().unwrap_or_else(|| json!({}));
-    let name = id.rsplit('/').next().unwrap_or_default();
-    merge(&mut status, json!({"id": id, "name": name}));
-    merge(&mut status, outputs::reported(live, id));
+    if let Some(fields) = status.as_object_mut() {
+        fields.remove("tags");
+    }
+    merge(&mut status, state);
     let condition = NewCondition::yes(aso::SUCCEEDED, "");
     outcome::status(live, with_condition(live, now, status, condition))
+}
+
+/// Says that it is there, with all that Azure reports of it.
+pub(super) fn found(live: Live<'_>, now: Timestamp, id: &str, state: Value) -> Option<Write> {
+    let mut state = match state.is_object() {
+        true => state,
+        false => json!({}),
+    };
+    let name = id.rsplit('/').next().unwrap_or_default();
+    state["id"] = json!(id);
+    state["name"] = json!(name);
+    succeeds(live, now, state)
 }
 
 fn with_condition(

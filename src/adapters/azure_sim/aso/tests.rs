@@ -2,19 +2,26 @@
 
 #![allow(clippy::needless_pass_by_value)]
 
+use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD, Engine as _};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::api::aso as words;
+use crate::api::labels::RECONCILE_POLICY;
 use crate::model::HealthState;
 use crate::reconcile::fixture::Fixture;
 
 fn fixture(failures: &[&str]) -> Fixture {
+    on(&Azure::default(), failures)
+}
+
+/// A cluster whose resources are in this Azure.
+fn on(azure: &Azure, failures: &[&str]) -> Fixture {
     let failures: Vec<Failure> = failures
         .iter()
         .map(|f| f.parse().expect("a failure"))
         .collect();
-    Fixture::new(controllers(&failures, &[]))
+    Fixture::new(controllers(&failures, &[], azure))
 }
 
 fn resource(api: &str, kind: &str, name: &str, spec: Value) -> Value {
@@ -321,13 +328,242 @@ fn children_are_deleted_with_their_owner() {
     assert_eq!(fixture.kinds(), Vec::<String>::new());
 }
 
-#[test]
-fn a_skipped_resource_is_there_already() {
-    let mut fixture = fixture(&[]);
-    let mut object = group();
-    object["metadata"]["annotations"] =
-        json!({"serviceoperator.azure.com/reconcile-policy": "skip"});
+/// A resource with a policy.
+fn with_policy(mut object: Value, policy: &str) -> Value {
+    object["metadata"]["annotations"] = json!({RECONCILE_POLICY: policy});
+    object
+}
+
+/// Somebody changes the policy, but not the spec.
+fn set_policy(fixture: &mut Fixture, kind: &str, name: &str, policy: &str) {
+    let mut object = fixture.live(kind, name).unwrap_or_default();
+    object["metadata"]["annotations"][RECONCILE_POLICY] = json!(policy);
     fixture.put(object);
+}
+
+const GROUP: &str = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/rg";
+
+#[test]
+fn a_skipped_resource_that_a_person_is_to_create_is_there() {
+    let mut fixture = fixture(&[]);
+    fixture.put(with_policy(group(), "skip"));
     fixture.run_to(0);
     assert!(fixture.health("ResourceGroup", "rg").is_ready());
+}
+
+#[test]
+fn a_skipped_resource_is_looked_for_and_nothing_else() {
+    let azure = Azure::bare();
+    let mut fixture = on(&azure, &[]);
+    fixture.put(with_policy(group(), "skip"));
+    fixture.put(with_policy(network("vnet"), "skip"));
+    fixture.run();
+    assert_eq!(fixture.elapsed(), 0);
+    let missing = (
+        words::AZURE_RESOURCE_NOT_FOUND.to_owned(),
+        words::WARNING.to_owned(),
+    );
+    assert_eq!(fixture.ready("ResourceGroup", "rg"), missing);
+    assert_eq!(fixture.ready("VirtualNetwork", "vnet"), missing);
+    assert!(azure.ids().is_empty());
+
+    azure.put(
+        GROUP,
+        json!({"tags": {"team": "sre"}, "location": "westeurope"}),
+    );
+    let mut fixture = on(&azure, &[]);
+    fixture.put(with_policy(group(), "skip"));
+    fixture.run();
+    assert!(fixture.health("ResourceGroup", "rg").is_ready());
+    let found = fixture.live("ResourceGroup", "rg").unwrap_or_default();
+    assert_eq!(found["status"]["tags"], json!({"team": "sre"}));
+    assert_eq!(found["status"]["location"], "westeurope");
+    assert_eq!(found["status"]["id"], GROUP);
+}
+
+#[test]
+fn a_skipped_resource_waits_for_an_owner_that_is_not_in_the_cluster() {
+    let mut fixture = on(&Azure::bare(), &[]);
+    fixture.put(with_policy(network("vnet"), "skip"));
+    fixture.run();
+    assert_eq!(
+        fixture.ready("VirtualNetwork", "vnet").0,
+        words::WAITING_FOR_OWNER
+    );
+}
+
+#[test]
+fn a_change_of_the_policy_makes_aso_act_although_the_generation_stays() {
+    let azure = Azure::bare();
+    let mut fixture = on(&azure, &[]);
+    fixture.put(with_policy(group(), "skip"));
+    fixture.run();
+    set_policy(&mut fixture, "ResourceGroup", "rg", "manage");
+    fixture.run();
+    assert!(fixture.health("ResourceGroup", "rg").is_ready());
+    assert_eq!(
+        (fixture.elapsed(), azure.ids()),
+        (6, vec![GROUP.to_owned()])
+    );
+    set_policy(&mut fixture, "ResourceGroup", "rg", "skip");
+    fixture.run();
+    set_policy(&mut fixture, "ResourceGroup", "rg", "manage");
+    fixture.run();
+    assert_eq!(fixture.elapsed(), 6, "Azure has this spec already");
+}
+
+#[test]
+fn what_was_only_looked_at_is_changed_once_it_is_managed() {
+    let azure = Azure::bare();
+    azure.put(GROUP, json!({"tags": {"team": "sre"}}));
+    let mut fixture = on(&azure, &[]);
+    let mut tagged = with_policy(group(), "skip");
+    tagged["spec"]["tags"] = json!({"team": "web"});
+    fixture.put(tagged);
+    fixture.run();
+    set_policy(&mut fixture, "ResourceGroup", "rg", "manage");
+    fixture.run();
+    assert_eq!(fixture.elapsed(), 3, "an update, not a creation");
+    let tags = azure.get(GROUP).map(|state| state["tags"].clone());
+    assert_eq!(tags, Some(json!({"team": "web"})));
+}
+
+#[test]
+fn azure_outlives_what_is_not_deleted_in_it() {
+    for (policy, stays) in [
+        ("manage", false),
+        ("skip", true),
+        ("detach-on-delete", true),
+    ] {
+        let azure = Azure::bare();
+        let mut fixture = on(&azure, &[]);
+        fixture.put(group());
+        fixture.put(network("vnet"));
+        fixture.run();
+        set_policy(&mut fixture, "ResourceGroup", "rg", policy);
+        fixture.run();
+        fixture.delete(&ObjectId::new(
+            "resources.azure.com",
+            "ResourceGroup",
+            "ns",
+            "rg",
+        ));
+        fixture.run();
+        assert_eq!(fixture.live("ResourceGroup", "rg"), None, "{policy}");
+        assert_eq!(azure.ids().contains(&GROUP.to_owned()), stays, "{policy}");
+    }
+}
+
+#[test]
+fn two_clusters_share_one_azure() {
+    let azure = Azure::bare();
+    let mut one = on(&azure, &[]);
+    let mut tagged = group();
+    tagged["spec"]["tags"] = json!({"a": "b"});
+    one.put(tagged.clone());
+    one.run();
+    let mut two = on(&azure, &[]);
+    two.put(with_policy(tagged, "skip"));
+    two.run_to(0);
+    let found = two.live("ResourceGroup", "rg").unwrap_or_default();
+    assert_eq!(found["status"]["tags"], json!({"a": "b"}));
+}
+
+#[test]
+fn a_creation_that_azure_refuses_leaves_nothing_but_a_broken_hcp_cluster() {
+    let azure = Azure::bare();
+    let failures = [
+        "VirtualNetwork/vnet=Conflict",
+        "HcpOpenShiftCluster/c=InternalServerError",
+    ];
+    let mut fixture = on(&azure, &failures);
+    fixture.put(group());
+    fixture.put(network("vnet"));
+    fixture.put(cluster());
+    fixture.run();
+    let broken = format!(
+        "{GROUP}/providers/Microsoft.RedHatOpenShift/hcpOpenShiftClusters/prod-uks-1-and-more"
+    );
+    assert_eq!(azure.ids(), [GROUP.to_owned(), broken.clone()]);
+    let state = azure.get(&broken).unwrap_or_default();
+    assert_eq!(state["properties"]["provisioningState"], "Failed");
+}
+
+/// The admin kubeconfig.
+fn kubeconfig(fixture: &Fixture) -> Value {
+    let secret = fixture.live("Secret", "c-kubeconfig").unwrap_or_default();
+    let data = secret["data"]["value"].as_str().unwrap_or_default();
+    let text = BASE64_STANDARD.decode(data).unwrap_or_default();
+    serde_json::from_slice(&text).unwrap_or_default()
+}
+
+#[test]
+fn a_kubeconfig_has_a_ca_and_is_issued_again_when_somebody_deletes_it() {
+    let mut fixture = fixture(&[]);
+    fixture.put(group());
+    fixture.put(cluster());
+    fixture.run();
+    let first = kubeconfig(&fixture);
+    let authority = &first["clusters"][0]["cluster"]["certificate-authority-data"];
+    let authority = BASE64_STANDARD.decode(authority.as_str().unwrap_or_default());
+    assert!(authority.is_ok_and(|pem| pem.starts_with(b"-----BEGIN CERTIFICATE-----")));
+    let expiry = |config: &Value| {
+        let token = config["users"][0]["user"]["token"]
+            .as_str()
+            .unwrap_or_default();
+        let claims = token.split('.').nth(1).unwrap_or_default();
+        let claims = BASE64_URL_SAFE_NO_PAD.decode(claims).unwrap_or_default();
+        serde_json::from_slice::<Value>(&claims).unwrap_or_default()["exp"].as_i64()
+    };
+    let issued = fixture.now.as_second();
+    assert_eq!(expiry(&first), Some(issued + 24 * 3600));
+    fixture.run_to(7200);
+    fixture.delete(&ObjectId::new("", "Secret", "ns", "c-kubeconfig"));
+    fixture.run();
+    assert_eq!(
+        expiry(&kubeconfig(&fixture)),
+        Some(fixture.now.as_second() + 24 * 3600)
+    );
+}
+
+#[test]
+fn an_external_authentication_waits_for_the_secret_of_its_client() {
+    let component = json!({"name": "console", "authClientNamespace": "openshift-console"});
+    let clients = json!([{"type": "Confidential", "component": component}]);
+    let spec = json!({"owner": {"name": "c"}, "properties": {"clients": clients}});
+    let auth = || {
+        let (api, kind) = (
+            "redhatopenshift.azure.com/v1api20251223preview",
+            "HcpOpenShiftClustersExternalAuth",
+        );
+        resource(api, kind, "ea", spec.clone())
+    };
+    let state = |fixture: &Fixture| {
+        let path = ["properties", "provisioningState"];
+        status(fixture, "HcpOpenShiftClustersExternalAuth", "ea", &path)
+    };
+    for (azure, first) in [
+        (Azure::default(), "Succeeded"),
+        (Azure::bare(), AWAITING_SECRET),
+    ] {
+        let mut fixture = on(&azure, &[]);
+        for object in [group(), cluster(), auth()] {
+            fixture.put(object);
+        }
+        fixture.run();
+        assert_eq!(state(&fixture), first);
+        fixture.put(resource(
+            "v1",
+            "Secret",
+            "c-ea-console-openshift-console",
+            Value::Null,
+        ));
+        fixture.run();
+        assert_eq!(state(&fixture), "Succeeded");
+        assert!(
+            fixture
+                .health("HcpOpenShiftClustersExternalAuth", "ea")
+                .is_ready()
+        );
+    }
 }

@@ -1,7 +1,7 @@
 //! The controller of MachinePool.
 //!
-//! In: a MachinePool, its Cluster and its infrastructure. Out: owner references, and counts of nodes;
-//! on deletion the infrastructure is deleted first.
+//! In: a MachinePool, its Cluster and its infrastructure, and the nodes of the workload cluster. Out: owner references,
+//! and counts of nodes; on deletion the infrastructure is deleted first.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -11,7 +11,7 @@ use crate::api::capi::MACHINE_POOL_FINALIZER;
 use crate::api::kinds::CAPI;
 use crate::api::labels::CLUSTER_NAME;
 use crate::health::Live;
-use crate::model::ObjectId;
+use crate::model::{ObjectId, WorkloadNode};
 use crate::reconcile::links;
 use crate::reconcile::outcome::{self, Outcome, Write, apply, patch_of, release};
 use crate::reconcile::world::World;
@@ -47,7 +47,11 @@ pub(super) fn reconcile(world: World<'_>, live: Live<'_>, _now: Timestamp) -> Ou
     outcome.maybe(own(live, cluster));
     let adopted = infrastructure.and_then(|id| links::adopt(world, &id, live, cluster.name()));
     outcome.maybe(adopted);
-    outcome.maybe(outcome::status(live, status(live, part)));
+    outcome.needs.push(links::nodes(cluster));
+    outcome.need(links::kubeconfig(cluster));
+    let nodes = world.nodes(&cluster.id()).and_then(Result::ok);
+    let status = status(live, part, nodes.unwrap_or_default());
+    outcome.maybe(outcome::status(live, status));
     outcome
 }
 
@@ -59,8 +63,8 @@ fn own(live: Live<'_>, cluster: Live<'_>) -> Option<Write> {
     apply(live, patch)
 }
 
-/// Nodes are those that the infrastructure lists; all of them are ready in this play.
-fn status(live: Live<'_>, infrastructure: Option<Live<'_>>) -> Value {
+/// Nodes of the pool are those whose ids the infrastructure lists.
+fn status(live: Live<'_>, infrastructure: Option<Live<'_>>, nodes: &[WorkloadNode]) -> Value {
     let was = |step: &str| live.flag(&["status", "initialization", step]);
     let provisioned =
         infrastructure.is_some_and(|part| part.flag(&["status", "initialization", "provisioned"]));
@@ -76,7 +80,13 @@ fn status(live: Live<'_>, infrastructure: Option<Live<'_>>) -> Value {
     let done: Map<String, Value> = done
         .map(|(step, _)| ((*step).to_owned(), json!(true)))
         .collect();
-    let nodes = infrastructure.map_or(0, |part| part.list(&["spec", "providerIDList"]).len());
+    let ids = infrastructure.map_or(&[][..], |part| part.list(&["spec", "providerIDList"]));
+    let listed = |node: &&WorkloadNode| ids.iter().any(|id| *id == node.provider_id);
+    let nodes = nodes
+        .iter()
+        .filter(|node| node.ready)
+        .filter(listed)
+        .count();
     let present = infrastructure.map_or(0, |part| part.count(&["status", "replicas"]));
     let wanted = live.number(&["spec", "replicas"]).unwrap_or(present);
     let mut status = json!({

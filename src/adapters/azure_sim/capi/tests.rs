@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::api::labels::CLUSTER_NAME;
 use crate::health::Live;
+use crate::model::WorkloadNode;
 use crate::reconcile::fixture::Fixture;
 
 const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
@@ -70,6 +71,14 @@ fn provider_is_ready(fixture: &mut Fixture) {
         infra["status"] = json!({"initialization": {"provisioned": true}});
         infra["spec"]["controlPlaneEndpoint"] = json!({"host": "api.x", "port": 443});
     });
+    let node = |id: &str| WorkloadNode {
+        provider_id: id.to_owned(),
+        ready: true,
+        ..WorkloadNode::default()
+    };
+    let nodes = ["a", "b", "of another pool"].map(node).to_vec();
+    let cluster = ObjectId::new(CAPI, "Cluster", "ns", "c");
+    fixture.snapshot.set_nodes(&cluster, Some(Ok(nodes)));
     edit(fixture, "AROMachinePool", "p", |pool| {
         pool["spec"]["providerIDList"] = json!(["a", "b"]);
         pool["status"] = json!({"replicas": 2, "initialization": {"provisioned": true}});
@@ -118,6 +127,8 @@ fn a_cluster_is_available_when_its_parts_are() {
         "{:?}",
         fixture.health("MachinePool", "p")
     );
+    let pool = fixture.live("MachinePool", "p").unwrap_or_default();
+    assert_eq!(pool["status"]["readyReplicas"], 2);
     let cluster = fixture.live("Cluster", "c").unwrap_or_default();
     assert_eq!(cluster["spec"]["controlPlaneEndpoint"]["host"], "api.x");
     assert_eq!(cluster["status"]["phase"], "Provisioned");

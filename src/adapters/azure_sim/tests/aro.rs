@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::manifests::{NAMESPACE, infrastructure, small_cluster};
-use crate::adapters::azure_sim::{Failure, aso, capi};
+use crate::adapters::azure_sim::{Azure, Failure, aso, capi, workloads};
 use crate::api::conditions as c;
 use crate::api::embedded::KMS;
 use crate::api::fleet::FirstApply;
@@ -21,13 +21,14 @@ fn fixture(failures: &[&str]) -> Fixture {
         .iter()
         .map(|f| f.parse().expect("a failure"))
         .collect();
-    let mut controllers = aso::controllers(&failures, &[]);
+    let mut controllers = aso::controllers(&failures, &[], &Azure::default());
     controllers.extend(capi::controllers(&[]));
     controllers.extend(reconcile::aro(Settings {
         settle: SETTLE,
-        first_apply: FirstApply::Direct,
+        first_apply: FirstApply::default(),
     }));
     let mut fixture = Fixture::new(controllers);
+    fixture.nodes = Some(workloads::nodes);
     small_cluster()
         .into_iter()
         .for_each(|object| fixture.put(object));

@@ -18,13 +18,18 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use super::manifests::{NAMESPACE, small_cluster};
-use crate::adapters::azure_sim::{Options, controllers, crds, kinds};
+use crate::adapters::azure_sim::{
+    Options, SimulatedVaults, SimulatedWorkloads, controllers, crds, kinds,
+};
 use crate::adapters::kubernetes::controller::watches::{self, KindEvent, WatchEvent};
 use crate::adapters::kubernetes::controller::writer;
 use crate::adapters::kubernetes::controller::{self, Connectors, Running};
+use crate::api::fleet::FirstApply;
 use crate::api::kinds::{CAPI, KINDS};
+use crate::api::timeline;
 use crate::health::{Live, health};
 use crate::model::{Clock, HealthState, ObjectId};
+use crate::reconcile::{self, Settings};
 use kube_sim::{Server, SimClock};
 
 /// Longer than any provisioning that works.
@@ -136,13 +141,14 @@ impl Rehearsal {
         }
     }
 
+    /// What is not ready, and why.
     fn unready(&self) -> Vec<String> {
-        let unready = self
-            .states
-            .iter()
-            .filter(|(_, state)| **state != HealthState::Ready);
+        let all = self.server.snapshot();
+        let ours = all.iter().filter(|object| !Live(object).group().is_empty());
+        let unready = ours.map(|object| (Live(object).id(), health(object)));
+        let unready = unready.filter(|(_, health)| !health.is_ready());
         unready
-            .map(|(id, state)| format!("{id}: {state:?}"))
+            .map(|(id, health)| format!("{id}: {health:?}"))
             .collect()
     }
 
@@ -162,12 +168,16 @@ impl Rehearsal {
 }
 
 fn spawn(client: &Client, clock: &Arc<dyn Clock>, options: &Options) -> Running {
-    controller::spawn(
-        client.clone(),
-        Arc::clone(clock),
-        controllers(options),
-        Connectors::default(),
-    )
+    let mut all = controllers(options);
+    all.extend(reconcile::aro(Settings {
+        settle: timeline::SETTLE,
+        first_apply: FirstApply::default(),
+    }));
+    let connectors = Connectors {
+        workloads: Arc::new(SimulatedWorkloads::new(client.clone(), &**clock)),
+        keys: Arc::new(SimulatedVaults::new(Arc::clone(clock))),
+    };
+    controller::spawn(client.clone(), Arc::clone(clock), all, connectors)
 }
 
 async fn apply(client: &Client, object: &Value) {

@@ -1,7 +1,9 @@
 //! The controller of AROMachinePool (facts/aro-controllers.md §3.3 and §3.4).
 //!
 //! In: an AROMachinePool, its MachinePool, Cluster and control plane. Out: the embedded node pool
-//! applied once the HCP cluster is ready, made-up node names once the pool is, and its status.
+//! applied once the HCP cluster is ready, the provider ids of its nodes, and its status.
+
+mod nodes;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -13,15 +15,14 @@ use super::resources::{self, Entry, Ledger};
 use super::settings::Settings;
 use super::world::World;
 use crate::api::conditions as c;
+use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::api::labels::{CLUSTER_NAME, REPLICAS_MANAGED_BY, REPLICAS_MANAGED_BY_ARO};
 use crate::health::Live;
+use crate::model::ObjectId;
 
 const FINALIZER: &str = "aromachinepool/finalizer";
+const HCP: &str = "HcpOpenShiftCluster";
 const NODE_POOL: &str = "HcpOpenShiftClustersNodePool";
-
-/// The most nodes that are made up for one pool: as many as Azure allows a whole cluster
-/// (facts/aro-rules.md N25).
-const MOST_NODES: i64 = 500;
 
 /// What to do about an AROMachinePool.
 pub(super) fn reconcile(
@@ -106,7 +107,10 @@ fn provision(
     item["spec"]["owner"] = json!({"name": cluster.name()});
     let scales = scales_itself(Live(item));
     let node_pool = world.get(&resources::id(live, item)).present();
-    let nodes = nodes(node_pool);
+    let hcp = ObjectId::new(RED_HAT_OPENSHIFT, HCP, live.namespace(), cluster.name());
+    outcome.need(hcp.clone());
+    let hcp = world.get(&hcp).present();
+    let nodes = nodes::find(world, live, cluster, (hcp, Live(item)), &mut outcome).ids;
     let spec = json!({"providerIDList": nodes});
     resources::mark(ledger, FINALIZER, &items, spec, &mut outcome);
     let entries = resources::reconcile(ledger, &items, &mut outcome);
@@ -136,18 +140,6 @@ fn take_replicas(pool: Live<'_>, nodes: usize) -> Option<Write> {
         patch["spec"] = json!({"replicas": nodes});
     }
     apply(pool, patch)
-}
-
-/// Provider ids of made-up nodes, as many as the ready pool reports and Azure would give.
-fn nodes(node_pool: Option<Live<'_>>) -> Vec<String> {
-    let Some(ready) = node_pool.filter(|pool| pool.holds(c::READY)) else {
-        return Vec::new();
-    };
-    let id = ready.text(&["status", "id"]);
-    let count = ready.count(&["status", "properties", "replicas"]);
-    (0..count.min(MOST_NODES))
-        .map(|n| format!("azure://{id}/nodes/{n:03}"))
-        .collect()
 }
 
 fn status(
@@ -194,26 +186,4 @@ fn status(
         status[field] = json!(value);
     }
     status
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn nodes_of(replicas: i64) -> Vec<String> {
-        let ready = json!([{"type": c::READY, "status": "True"}]);
-        let properties = json!({"replicas": replicas});
-        let status = json!({"id": "/pool", "properties": properties, "conditions": ready});
-        nodes(Some(Live(&json!({"status": status}))))
-    }
-
-    #[test]
-    fn no_pool_has_more_nodes_than_azure_would_give() {
-        assert_eq!(
-            nodes_of(2),
-            ["azure:///pool/nodes/000", "azure:///pool/nodes/001"]
-        );
-        assert_eq!(nodes_of(100_000).len(), 500);
-        assert!(nodes_of(-1).is_empty());
-    }
 }

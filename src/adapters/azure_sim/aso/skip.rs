@@ -1,0 +1,82 @@
+//! A resource that ASO only looks at, by its policy `skip`.
+//!
+//! In: a resource, its owner, and what exists in Azure. Out: ready with what Azure reports, or not found. Looking takes no
+//! time, and changes nothing in Azure (facts/aro-rules.md §1.3).
+
+use jiff::Timestamp;
+
+use super::super::azure::Azure;
+use super::marks::Marks;
+use super::policy::{Policy, policy};
+use super::{arm, gate, outputs, status};
+use crate::api::aso;
+use crate::api::embedded;
+use crate::health::Live;
+use crate::model::ObjectId;
+use crate::reconcile::conditions::NewCondition;
+use crate::reconcile::outcome::Outcome;
+use crate::reconcile::world::World;
+
+/// What ASO finds. The owner must be in the cluster: it is part of the id to look for.
+pub(super) fn look(azure: &Azure, world: World<'_>, live: Live<'_>, now: Timestamp) -> Outcome {
+    let mut outcome = Outcome::default();
+    let owner = gate::owner(live);
+    let known = owner
+        .as_ref()
+        .is_none_or(|id| world.get(id).present().is_some());
+    let reference = owner.as_ref().and_then(|id| gate::reference_to(world, id));
+    owner.into_iter().for_each(|id| outcome.need(id));
+    let marks = Marks::of(live).owned_by(reference);
+    if !known {
+        let message = "The owner does not exist";
+        let condition = NewCondition::no(aso::WAITING_FOR_OWNER, message).severe(aso::WARNING);
+        outcome.maybe(marks.write());
+        outcome.maybe(status::report(live, now, condition, None));
+        return outcome;
+    }
+    let id = arm::id(world, live);
+    if azure.has_prerequisites() && is_chosen(world, live) && !azure.has(&id) {
+        azure.put(&id, outputs::state(live, &id));
+    }
+    match azure.get(&id) {
+        Some(state) => {
+            outcome.maybe(marks.id(id.clone()).write());
+            outcome.maybe(status::found(live, now, &id, state));
+        }
+        None => {
+            let message = format!("{id} was not found");
+            let condition = NewCondition::no(aso::AZURE_RESOURCE_NOT_FOUND, message);
+            outcome.maybe(marks.write());
+            let condition = condition.severe(aso::WARNING);
+            outcome.maybe(status::report(live, now, condition, None));
+        }
+    }
+    outcome
+}
+
+/// Whether a person chose the policy, not a controller that looks before it manages: that one embeds the resource without
+/// it.
+fn is_chosen(world: World<'_>, live: Live<'_>) -> bool {
+    let mut owners = live.list(&["metadata", "ownerReferences"]).iter().map(Live);
+    let Some(owner) = owners.find(|owner| owner.flag(&["controller"])) else {
+        return true;
+    };
+    let id = ObjectId::new(
+        owner.group(),
+        owner.kind(),
+        live.namespace(),
+        owner.text(&["name"]),
+    );
+    if !embedded::carries(&id) {
+        return true;
+    }
+    let items = world
+        .get(&id)
+        .present()
+        .map(|owner| owner.list(&["spec", "resources"]));
+    let is_it = |item: &Live<'_>| {
+        (item.group(), item.kind(), item.name()) == (live.group(), live.kind(), live.name())
+    };
+    let item = items.unwrap_or_default().iter().map(Live).find(is_it);
+    item.is_some_and(|item| policy(item) == Policy::Skip)
+}

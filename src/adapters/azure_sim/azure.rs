@@ -1,0 +1,156 @@
+//! What exists in simulated Azure.
+//!
+//! In: what Azure Service Operator asks of it, and what others put there. Out: which resources exist, and what Azure
+//! reports of each. It outlives the objects of a cluster, and several clusters may share one. It does not know the time:
+//! how long Azure takes is up to who asks.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+
+/// A handle of simulated Azure; copies are about the same one.
+#[derive(Clone, Debug)]
+pub struct Azure {
+    resources: Arc<Mutex<BTreeMap<String, Resource>>>,
+    has_prerequisites: bool,
+}
+
+/// A resource: its id as it was written, and what Azure reports of it.
+#[derive(Clone, Debug)]
+struct Resource {
+    id: String,
+    state: Value,
+}
+
+/// Empty, but for what a person must create before or beside a fleet, which is there once it is asked for: resources that
+/// the fleet only reads, and the Secrets of console clients.
+impl Default for Azure {
+    fn default() -> Self {
+        Self {
+            resources: Arc::default(),
+            has_prerequisites: true,
+        }
+    }
+}
+
+impl Azure {
+    /// Empty, also of what a person must create.
+    #[must_use]
+    pub fn bare() -> Self {
+        Self {
+            has_prerequisites: false,
+            ..Self::default()
+        }
+    }
+
+    /// Whether what a person must create is there.
+    pub(super) const fn has_prerequisites(&self) -> bool {
+        self.has_prerequisites
+    }
+
+    /// Creates a resource, or replaces what Azure reports of it: fields of an ASO status, such as `tags`.
+    pub fn put(&self, id: &str, state: Value) {
+        let resource = Resource {
+            id: id.to_owned(),
+            state,
+        };
+        self.lock().insert(key(id), resource);
+    }
+
+    /// Creates a resource of which Azure reports nothing yet, unless it exists.
+    pub(super) fn begin(&self, id: &str) {
+        let new = || Resource {
+            id: id.to_owned(),
+            state: Value::Null,
+        };
+        self.lock().entry(key(id)).or_insert_with(new);
+    }
+
+    /// Takes back what [`Self::begin`] created, unless Azure reports something of it by now.
+    pub(super) fn abandon(&self, id: &str) {
+        let mut resources = self.lock();
+        if resources
+            .get(&key(id))
+            .is_some_and(|one| one.state.is_null())
+        {
+            resources.remove(&key(id));
+        }
+    }
+
+    /// What Azure reports of a resource; null while it is created. `None` if it does not exist.
+    #[must_use]
+    pub fn get(&self, id: &str) -> Option<Value> {
+        let resources = self.lock();
+        resources.get(&key(id)).map(|one| one.state.clone())
+    }
+
+    /// Whether a resource exists.
+    pub(super) fn has(&self, id: &str) -> bool {
+        self.lock().contains_key(&key(id))
+    }
+
+    /// Deletes a resource with everything below it.
+    pub fn delete(&self, id: &str) {
+        let (id, below) = (key(id), format!("{}/", key(id)));
+        let goes = |other: &String| *other == id || other.starts_with(&below);
+        self.lock().retain(|other, _| !goes(other));
+    }
+
+    /// The ids of all resources, sorted without regard to case.
+    #[must_use]
+    pub fn ids(&self) -> Vec<String> {
+        self.lock().values().map(|one| one.id.clone()).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Resource>> {
+        self.resources
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Azure compares ids without regard to case.
+fn key(id: &str) -> String {
+    id.to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_resource_goes_with_everything_below_it_and_nothing_else() {
+        let azure = Azure::default();
+        for id in ["/rg/a", "/rg/a/vnet/v", "/rg/a/vnet/v/subnets/s", "/rg/ab"] {
+            azure.put(id, json!({}));
+        }
+        azure.delete("/RG/A/vnet/V");
+        assert_eq!(azure.ids(), ["/rg/a", "/rg/ab"]);
+        azure.delete("/rg/a");
+        assert_eq!(azure.ids(), ["/rg/ab"]);
+    }
+
+    #[test]
+    fn copies_are_about_the_same_azure() {
+        let azure = Azure::default();
+        azure.clone().put("/a", json!({"tags": {"b": "c"}}));
+        assert_eq!(azure.get("/A"), Some(json!({"tags": {"b": "c"}})));
+        azure.begin("/a");
+        assert!(azure.get("/a").is_some_and(|state| state.is_object()));
+    }
+
+    #[test]
+    fn only_what_nothing_is_reported_of_is_taken_back() {
+        let azure = Azure::default();
+        for id in ["/new", "/old"] {
+            azure.begin(id);
+        }
+        azure.put("/old", json!({}));
+        azure.abandon("/new");
+        azure.abandon("/old");
+        assert_eq!(azure.ids(), ["/old"]);
+    }
+}
