@@ -8,11 +8,12 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, Preconditions};
+use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use kube::{Api, Client};
 use serde_json::{Value as Json, json};
 
 use super::Error;
+use super::any_object::AnyObject;
 use super::discovery::Served;
 use super::owner;
 use crate::apply::{self, Applied, ApplyPrecondition, Claim};
@@ -62,7 +63,7 @@ pub(super) async fn in_time<T>(
 }
 
 impl ObjectClient {
-    fn api(&self) -> Api<DynamicObject> {
+    fn api(&self) -> Api<AnyObject> {
         let (client, resource) = (self.client.clone(), &self.served.resource);
         match self.served.namespaced {
             false => Api::all_with(client, resource),
@@ -77,7 +78,9 @@ impl ObjectClient {
     /// The live object; `None` if it does not exist.
     pub(super) async fn read(&self) -> Result<Option<Json>, Error> {
         let live = self.api().get_opt(&self.id.name).await;
-        Ok(live.map_err(|error| self.error(error))?.map(json))
+        Ok(live
+            .map_err(|error| self.error(error))?
+            .map(|live| live.json))
     }
 
     /// Its metadata; `None` if it does not exist. The content of Secrets is not requested.
@@ -110,7 +113,7 @@ impl ObjectClient {
                     claimed.ok_or_else(|| self.error(kube::Error::Api(status)))?
                 }
                 answer => {
-                    let live = answer.map(json).map_err(|error| self.error(error))?;
+                    let live = answer.map_err(|error| self.error(error))?.json;
                     let created = true;
                     return Ok(Applied { live, created });
                 }
@@ -137,7 +140,7 @@ impl ObjectClient {
         let answer = self
             .send(&sent, &params(step, precondition.takes_back))
             .await;
-        let live = answer.map(json).map_err(|error| self.error(error))?;
+        let live = answer.map_err(|error| self.error(error))?.json;
         let created = false;
         Ok(Applied { live, created })
     }
@@ -149,17 +152,19 @@ impl ObjectClient {
         let sent = apply::without(payload.json(), left);
         let params = params(step, takes_back).dry_run();
         let answer = self.send(&sent, &params).await;
-        answer.map(json).map_err(|error| self.error(error))
+        answer
+            .map(|live| live.json)
+            .map_err(|error| self.error(error))
     }
 
     /// Applies `sent` if nothing is there: no object has the first of all versions, so that whatever is
     /// there answers 409. Nothing can come in between, as it could after a look.
-    async fn make(&self, mut sent: Json, manager: &str) -> Result<DynamicObject, kube::Error> {
+    async fn make(&self, mut sent: Json, manager: &str) -> Result<AnyObject, kube::Error> {
         sent["metadata"]["resourceVersion"] = json!("1");
         self.send(&sent, &PatchParams::apply(manager)).await
     }
 
-    async fn send(&self, sent: &Json, params: &PatchParams) -> Result<DynamicObject, kube::Error> {
+    async fn send(&self, sent: &Json, params: &PatchParams) -> Result<AnyObject, kube::Error> {
         let api = self.api();
         api.patch(&self.id.name, params, &Patch::Apply(sent)).await
     }

@@ -14,15 +14,17 @@ use futures::{Stream, StreamExt};
 use http::{Request, Response};
 use http_body_util::BodyExt as _;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{ApiResource, DynamicObject, PartialObjectMeta, TypeMeta};
+use kube::api::{ApiResource, PartialObjectMeta};
 use kube::client::Body;
 use kube::core::NamespaceResourceScope;
 use kube::runtime::utils::Backoff;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, Resource, ResourceExt as _};
 use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
 use tokio::time::Instant;
 
+use super::any_object::AnyObject;
 use super::discovery::Served;
 use super::error::classify;
 use super::request::REQUEST_TIMEOUT;
@@ -154,13 +156,13 @@ fn objects(
     config: watcher::Config,
     scope: WatchScope,
 ) -> BoxStream<'static, WatchEvent> {
-    let api: Api<DynamicObject> = Api::all_with(patient(client), &served.resource);
+    let api: Api<AnyObject> = Api::all_with(patient(client), &served.resource);
     let events = patiently(watcher(api, config), &served.resource.kind);
     watch_events(events, served.resource.clone(), scope).boxed()
 }
 
 fn watch_events(
-    events: impl Stream<Item = watcher::Result<watcher::Event<DynamicObject>>> + Send + 'static,
+    events: impl Stream<Item = watcher::Result<watcher::Event<AnyObject>>> + Send + 'static,
     resource: ApiResource,
     scope: WatchScope,
 ) -> impl Stream<Item = WatchEvent> + Send {
@@ -238,7 +240,7 @@ pub(super) fn is_denied(error: &watcher::Error) -> bool {
     interruption(error).denied
 }
 
-fn id(object: &DynamicObject, resource: &ApiResource) -> ObjectId {
+fn id(object: &AnyObject, resource: &ApiResource) -> ObjectId {
     let namespace = object.namespace().unwrap_or_default();
     let (group, kind) = (resource.group.as_str(), resource.kind.as_str());
     ObjectId::new(group, kind, namespace, object.name_any())
@@ -254,16 +256,13 @@ fn kind(resource: &ApiResource) -> Kind {
     (group.clone(), version.clone(), kind.clone())
 }
 
-fn present(mut live: DynamicObject, resource: &ApiResource, scope: WatchScope) -> WatchEvent {
+fn present(live: AnyObject, resource: &ApiResource, scope: WatchScope) -> WatchEvent {
     let id = id(&live, resource);
+    let mut live = live.json;
     // API servers leave it out of the items of a list.
-    live.types = Some(TypeMeta {
-        api_version: resource.api_version.clone(),
-        kind: resource.kind.clone(),
-    });
-    // A dynamic object was parsed from JSON, so it can always be converted back.
-    let live = serde_json::to_value(live).ok();
-    WatchEvent::Object(scope, id, live.map(Box::new))
+    live["apiVersion"] = Json::from(resource.api_version.as_str());
+    live["kind"] = Json::from(resource.kind.as_str());
+    WatchEvent::Object(scope, id, Some(Box::new(live)))
 }
 
 /// The events of a watch of this kind, which backs off when it breaks.

@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use futures::future;
 use futures::stream::{self, BoxStream, StreamExt};
-use kube::api::{ApiResource, DynamicObject};
+use kube::api::ApiResource;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client};
 use serde_json::Value;
 
 use super::super::Error;
+use super::super::any_object::LeanObject;
 use super::super::discovery::Discovery;
 use super::super::watch::is_missing;
 use super::writer::resource;
@@ -117,35 +118,31 @@ fn attempt(
 }
 
 fn events(client: Client, resource: ApiResource) -> BoxStream<'static, WatchEvent> {
-    let api: Api<DynamicObject> = Api::all_with(client, &resource);
+    let api: Api<LeanObject> = Api::all_with(client, &resource);
     let events = watcher::watcher(api, watcher::Config::default());
     let served = |event: &watcher::Result<_>| !event.as_ref().is_err_and(is_missing);
     let events = events.take_while(move |event| future::ready(served(event)));
-    let events = events.filter_map(move |event| future::ready(read(event, &resource)));
+    let events = events.map(move |event| read(event, &resource));
     events.boxed()
 }
 
-fn read(
-    event: watcher::Result<Event<DynamicObject>>,
-    resource: &ApiResource,
-) -> Option<WatchEvent> {
-    Some(match event {
+fn read(event: watcher::Result<Event<LeanObject>>, resource: &ApiResource) -> WatchEvent {
+    match event {
         Ok(Event::Init) => WatchEvent::ListStarted,
-        Ok(Event::InitApply(object)) => WatchEvent::Listed(value(object, resource)?),
+        Ok(Event::InitApply(object)) => WatchEvent::Listed(value(object, resource)),
         Ok(Event::InitDone) => WatchEvent::ListEnded,
-        Ok(Event::Apply(object)) => WatchEvent::Applied(value(object, resource)?),
-        Ok(Event::Delete(object)) => WatchEvent::Deleted(value(object, resource)?),
+        Ok(Event::Apply(object)) => WatchEvent::Applied(value(object, resource)),
+        Ok(Event::Delete(object)) => WatchEvent::Deleted(value(object, resource)),
         Err(error) => WatchEvent::Failed(error.to_string()),
-    })
+    }
 }
 
 /// The object as JSON. Items of a list of a built-in kind do not say what they are.
-fn value(mut object: DynamicObject, resource: &ApiResource) -> Option<Value> {
-    object.metadata.managed_fields = None;
-    let mut value = serde_json::to_value(object).ok()?;
-    value["apiVersion"] = Value::from(resource.api_version.clone());
-    value["kind"] = Value::from(resource.kind.clone());
-    Some(value)
+fn value(object: LeanObject, resource: &ApiResource) -> Value {
+    let mut value = object.json;
+    value["apiVersion"] = Value::from(resource.api_version.as_str());
+    value["kind"] = Value::from(resource.kind.as_str());
+    value
 }
 
 #[cfg(test)]

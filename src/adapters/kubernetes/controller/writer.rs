@@ -13,6 +13,7 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use super::super::Error;
+use super::super::any_object::LeanObject;
 use super::connectors::Connectors;
 use crate::api::kinds;
 use crate::health::Live;
@@ -157,10 +158,8 @@ async fn one(client: &Client, manager: &str, write: &Write) -> Result<Option<Val
         Write::Delete { id, version, uid } => return delete(client, id, version, uid).await,
         Write::EnsureKey(_) => return Ok(None),
     };
-    let answer =
-        answer.and_then(|object| serde_json::to_value(object).map_err(kube::Error::SerdeError));
     answer
-        .map(Some)
+        .map(|object| Some(object.json))
         .map_err(|error| Error::new(&Live(patch).id(), error))
 }
 
@@ -173,7 +172,7 @@ async fn delete(
     uid: &str,
 ) -> Result<Option<Value>, Error> {
     let resource = resource(&id.group, version, &id.kind);
-    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &id.namespace, &resource);
+    let api: Api<LeanObject> = Api::namespaced_with(client.clone(), &id.namespace, &resource);
     let this_one = Preconditions {
         uid: Some(uid.to_owned()),
         resource_version: None,
@@ -187,7 +186,7 @@ async fn delete(
 }
 
 /// The API for the kind and namespace of a patch, and its name.
-fn target<'a>(client: &Client, patch: &'a Value) -> (Api<DynamicObject>, &'a str) {
+fn target<'a>(client: &Client, patch: &'a Value) -> (Api<LeanObject>, &'a str) {
     let live = Live(patch);
     let api_version = live.text(&["apiVersion"]);
     let version = api_version.rsplit('/').next().unwrap_or_default();
