@@ -105,17 +105,46 @@ fn digest(set: &FieldSet, value: Option<&Value>, apart: &FieldSet, hasher: &mut 
         if apart.has(element) {
             continue;
         }
-        element.print().hash(hasher);
+        hash_element(element, hasher);
         member.hash(hasher);
         let found = value.and_then(|value| found(element, value));
         if below.is_empty() {
-            found.map(Value::to_string).hash(hasher);
+            hash_value(found, hasher);
         } else {
             let none = FieldSet::new();
             digest(below, found, apart.below(element).unwrap_or(&none), hasher);
         }
         // The end of what is below.
         0_u8.hash(hasher);
+    }
+}
+
+fn hash_element(element: &Element, hasher: &mut DefaultHasher) {
+    match element {
+        Element::Field(name) => name.hash(hasher),
+        other => other.print().hash(hasher),
+    }
+}
+
+/// Tells values apart as their JSON does.
+fn hash_value(value: Option<&Value>, hasher: &mut DefaultHasher) {
+    value.map(std::mem::discriminant).hash(hasher);
+    match value {
+        None | Some(Value::Null) => {}
+        Some(Value::Bool(flag)) => flag.hash(hasher),
+        Some(Value::Number(number)) => number.hash(hasher),
+        Some(Value::String(text)) => text.hash(hasher),
+        Some(Value::Array(items)) => {
+            items.len().hash(hasher);
+            items.iter().for_each(|item| hash_value(Some(item), hasher));
+        }
+        Some(Value::Object(members)) => {
+            members.len().hash(hasher);
+            for (name, member) in members {
+                name.hash(hasher);
+                hash_value(Some(member), hasher);
+            }
+        }
     }
 }
 
