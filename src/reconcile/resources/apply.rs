@@ -73,6 +73,10 @@ fn one(
             outcome.maybe(live.map(|live| skip::resume(live, policy)));
             State::Applied
         }
+        Policy::Release => {
+            outcome.maybe(live.map(skip::release));
+            State::Applied
+        }
         Policy::Apply(terms) => send(ledger, &item, live, (terms, recorded), outcome),
     };
     report::entry(ledger, item, live, &state)

@@ -5,8 +5,8 @@
 
 use serde_json::{Value, json};
 
-use crate::api::conditions;
-use crate::health::Live;
+use crate::api::{aso, conditions};
+use crate::health::{Condition, Live};
 use crate::model::ObjectId;
 use crate::reconcile::conditions::NewCondition;
 
@@ -81,12 +81,18 @@ pub(in crate::reconcile) fn reported(
     match ready {
         Some(ready) if ready.is_true() => NewCondition::yes(conditions::SUCCEEDED, ""),
         Some(ready) => {
-            let prefix = match ready.severity() {
-                severity @ ("Error" | "Warning") => format!("[{severity}] "),
-                _ => String::new(),
-            };
-            NewCondition::no(ready.reason(), format!("{prefix}{}", ready.message()))
+            let message = format!("{}{}", severity(ready), ready.message());
+            NewCondition::no(ready.reason(), message)
         }
         None => NewCondition::no(conditions::PROVISIONING, default),
+    }
+}
+
+/// The severity of ASO's condition in brackets, if somebody should know of it.
+pub(super) fn severity(ready: Condition<'_>) -> &'static str {
+    match ready.severity() {
+        aso::ERROR => "[Error] ",
+        aso::WARNING => "[Warning] ",
+        _ => "",
     }
 }

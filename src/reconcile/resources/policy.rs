@@ -22,6 +22,8 @@ pub(super) enum Policy<'a> {
     Apply(Terms<'a>),
     /// It was paused: give it this policy again, none if empty.
     Resume(&'a str),
+    /// It was paused: its policy is in the list.
+    Release,
     /// Leave it to the one that controls it: `Kind/name`.
     LeaveTo(String),
     /// Leave it alone: it is in the cluster and nobody controls it.
@@ -71,7 +73,10 @@ pub(super) fn decide<'a>(
         .at(&["metadata", "annotations", PRE_PAUSE_POLICY])
         .is_some()
     {
-        return Policy::Resume(written.unwrap_or_else(|| owners::policy(live)));
+        return match written {
+            Some(_) => Policy::Release,
+            None => Policy::Resume(owners::policy(live)),
+        };
     }
     if let Some(policy) = written {
         return Policy::Apply(Terms::new(policy, tagged));

@@ -3,7 +3,7 @@
 //! In: an item, the resource as it is, and what is done about it. Out: an entry. It does not know what is written.
 
 use super::differences;
-use super::entry::Entry;
+use super::entry::{Entry, severity};
 use super::items::{Fault, Item};
 use super::ledger::Ledger;
 use crate::api::conditions::{
@@ -73,17 +73,13 @@ pub(super) fn unlisted(id: &ObjectId, live: Live<'_>, why: &str) -> Entry {
 
 /// The entry of a resource that is being deleted: what ASO says of it, if it is at it.
 pub(super) fn leaving(id: &ObjectId, live: Live<'_>) -> Entry {
-    let at_it = live.is_deleting() && live.condition(READY).is_some_and(|ready| !ready.is_true());
-    let said = if at_it { message(live) } else { String::new() };
-    unlisted(
-        id,
-        live,
-        if said.is_empty() {
-            BEING_DELETED
-        } else {
-            &said
-        },
-    )
+    let said = live
+        .condition(READY)
+        .filter(|ready| !ready.is_true() && live.is_current(*ready));
+    match live.is_deleting() && said.is_some() {
+        true => unlisted(id, live, &message(live)),
+        false => unlisted(id, live, BEING_DELETED),
+    }
 }
 
 fn concern(
@@ -163,14 +159,10 @@ fn message(live: Live<'_>) -> String {
         let default = if is_cluster { CLUSTER_PROVISIONED } else { "" };
         return if said.is_empty() { default } else { said }.to_owned();
     }
-    let severity = match ready.severity() {
-        severity @ ("Error" | "Warning") => format!("[{severity}] "),
-        _ => String::new(),
-    };
     let said = match (ready.reason(), ready.message()) {
         (reason, "") => reason.to_owned(),
         ("", message) => message.to_owned(),
         (reason, message) => format!("{reason}: {message}"),
     };
-    severity + &said
+    format!("{}{said}", severity(ready))
 }

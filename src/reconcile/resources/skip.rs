@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::api::labels::{PRE_PAUSE_POLICY, RECONCILE_POLICY, SKIP};
+use crate::api::labels::{APPLIED_DIGEST, PRE_PAUSE_POLICY, RECONCILE_POLICY, SKIP};
 use crate::health::Live;
 use crate::reconcile::outcome::{Write, patch_of};
 
@@ -20,12 +20,21 @@ pub(super) fn skip(live: Live<'_>) -> Option<Write> {
     Some(annotate(live, annotations))
 }
 
-/// Gives a paused resource a policy again, none if it is empty.
+/// Gives a paused resource the policy again that it had; none if that is empty.
 pub(super) fn resume(live: Live<'_>, policy: &str) -> Write {
     let policy = (!policy.is_empty()).then_some(policy);
     annotate(
         live,
         json!({RECONCILE_POLICY: policy, PRE_PAUSE_POLICY: null}),
+    )
+}
+
+/// Leaves the policy of a paused resource to the list again: it is applied next. A policy set here would stay when it
+/// leaves the list.
+pub(super) fn release(live: Live<'_>) -> Write {
+    annotate(
+        live,
+        json!({RECONCILE_POLICY: null, PRE_PAUSE_POLICY: null, APPLIED_DIGEST: null}),
     )
 }
 

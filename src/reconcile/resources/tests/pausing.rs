@@ -98,6 +98,29 @@ fn a_resource_is_probed_further_after_a_pause() {
     assert_eq!(bed.policy("ResourceGroup", "rg").as_deref(), Some("manage"));
 }
 
+/// A policy that the end of a pause sets would belong to another manager, and stay when it leaves the list.
+#[test]
+fn a_written_policy_is_applied_again_after_a_pause() {
+    let listed = with(group("rg"), RECONCILE_POLICY, "detach-on-delete");
+    let mut bed = Bed::direct(&json!([listed]));
+    bed.settle();
+    bed.rest(Bed::pause);
+    let (_, outcome) = bed.reconcile();
+    let [Write::Merge(patch)] = &outcome.writes[..] else {
+        panic!("{outcome:?}");
+    };
+    assert_eq!(
+        patch["metadata"]["annotations"][RECONCILE_POLICY],
+        json!(null)
+    );
+    bed.perform(outcome);
+    assert_eq!(lines(&bed.reconcile().1), ["apply ResourceGroup/rg"]);
+    bed.settle();
+    bed.list(json!([group("rg")]));
+    bed.settle();
+    assert_eq!(bed.policy("ResourceGroup", "rg"), None);
+}
+
 #[test]
 fn a_policy_written_during_a_pause_holds_after_it() {
     let mut bed = Bed::direct(&json!([group("rg")]));
