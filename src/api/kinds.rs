@@ -9,6 +9,12 @@ pub const CAPI: &str = "cluster.x-k8s.io";
 pub const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 /// The control plane half of the ARO provider.
 pub const CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";
+/// The kinds of the ARO provider that its controllers reconcile.
+pub const ARO: [(&str, &str); 3] = [
+    (INFRASTRUCTURE, "AROCluster"),
+    (CONTROL_PLANE, "AROControlPlane"),
+    (INFRASTRUCTURE, "AROMachinePool"),
+];
 /// ASO: Azure resource groups.
 pub const RESOURCES: &str = "resources.azure.com";
 /// ASO: networks, subnets, security groups.

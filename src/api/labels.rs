@@ -46,6 +46,16 @@ pub const RECONCILE_POLICY: &str = "serviceoperator.azure.com/reconcile-policy";
 pub const RESOURCE_ID: &str = "serviceoperator.azure.com/resource-id";
 /// ASO's finalizer.
 pub const ASO_FINALIZER: &str = "serviceoperator.azure.com/finalizer";
+/// CAPI: on what belongs to a provider, which one it is.
+pub const PROVIDER: &str = "cluster.x-k8s.io/provider";
+/// CAPZ's value of [`PROVIDER`].
+pub const INFRASTRUCTURE_AZURE: &str = "infrastructure-azure";
+/// The finalizers of AROCluster, AROControlPlane and AROMachinePool, CAPZ's and ours.
+pub const ARO_FINALIZERS: [&str; 3] = [
+    "arocluster/finalizer",
+    "arocontrolplanes/finalizer",
+    "aromachinepool/finalizer",
+];
 /// CAPI: who manages the replicas of a MachinePool.
 pub const REPLICAS_MANAGED_BY: &str = "cluster.x-k8s.io/replicas-managed-by";
 /// The ARO provider's value of [`REPLICAS_MANAGED_BY`], which its controller sets for a node pool with autoscaling.
@@ -76,12 +86,3 @@ pub fn ownership_tag(cluster: &str) -> String {
 
 /// HyperShift, on a node of a workload cluster: its node pool.
 pub const NODE_POOL: &str = "hypershift.openshift.io/nodePool";
-/// CAPZ: when the kubeconfig of a cluster was last brought into Cluster API's form.
-pub const KUBECONFIG_LAST_UPDATED: &str = "aro.azure.com/kubeconfig-last-updated";
-/// CAPZ: `true` asks for the kubeconfig to be brought into Cluster API's form again.
-pub const KUBECONFIG_REFRESH_NEEDED: &str = "aro.azure.com/kubeconfig-refresh-needed";
-/// CAPZ: when the credential in a kubeconfig expires.
-pub const TOKEN_EXPIRES_AT: &str = "aro.azure.com/token-expires-at";
-/// On an AROControlPlane: the uid of its HcpOpenShiftCluster, which may be deleted and made again if it is in state
-/// 'error'. It is good for this one only.
-pub const RECREATE: &str = "capstan.dev/recreate";

@@ -16,10 +16,10 @@ pub fn help(group: &str, kind: &str) -> String {
             "install Azure Service Operator, or add {group}/* to its crdPattern (--crd-pattern; ADDITIONAL_ASO_CRDS if CAPZ installed it) and restart it"
         ),
         INFRASTRUCTURE | CONTROL_PLANE if kind.starts_with("ARO") => {
-            "install CAPZ, the Azure provider of Cluster API, with its feature gate ARO (EXP_ARO=true)".to_owned()
+            "install Capstan's CRDs (capstan crds | kubectl apply -f -), or CAPZ, the Azure provider of Cluster API, with its feature gate ARO (EXP_ARO=true)".to_owned()
         }
         INFRASTRUCTURE if kind.starts_with("Azure") => {
-            "install CAPZ, the Azure provider of Cluster API".to_owned()
+            "install Capstan's CRDs (capstan crds | kubectl apply -f -), or CAPZ, the Azure provider of Cluster API".to_owned()
         }
         INFRASTRUCTURE | CONTROL_PLANE => format!("install the Cluster API provider that serves {kind}"),
         CAPI => "install Cluster API (its core provider)".to_owned(),
@@ -85,7 +85,7 @@ mod tests {
             ),
             (CONTROL_PLANE, "AROControlPlane", "feature gate ARO"),
             (INFRASTRUCTURE, "AROCluster", "feature gate ARO"),
-            (INFRASTRUCTURE, "AzureClusterIdentity", "install CAPZ"),
+            (INFRASTRUCTURE, "AzureClusterIdentity", "capstan crds"),
             (
                 INFRASTRUCTURE,
                 "AWSCluster",

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
+use crate::api::fleet::Mode;
 use crate::api::period::{NotAPeriod, Period};
 
 /// The name of a fleet that is a directory without a Fleet document.
@@ -28,6 +29,28 @@ pub(super) enum ColorChoice {
     Always,
     /// Never
     Never,
+}
+
+/// Whether the ARO controllers run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum AroMode {
+    /// Step back while CAPZ's controllers act
+    #[default]
+    Auto,
+    /// Act, whatever CAPZ does
+    On,
+    /// Do not run
+    Off,
+}
+
+impl From<AroMode> for Mode {
+    fn from(mode: AroMode) -> Self {
+        match mode {
+            AroMode::Auto => Self::Auto,
+            AroMode::On => Self::On,
+            AroMode::Off => Self::Off,
+        }
+    }
 }
 
 /// `90s`, `1m`, `2h30m`.

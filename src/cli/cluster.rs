@@ -38,7 +38,7 @@ impl AccessArgs {
         }
     }
 
-    fn access(&self) -> Access {
+    pub(super) fn access(&self) -> Access {
         Access {
             kubeconfig: self.kubeconfig.clone(),
             context: self.context.clone(),

@@ -9,6 +9,7 @@ mod approvals;
 mod args;
 mod cluster;
 mod cluster_status;
+mod controllers;
 mod crds;
 mod demo;
 mod embedded;
@@ -95,6 +96,11 @@ enum Command {
     Why(why::WhyArgs),
     /// Keep a cluster in sync with a git repository (the daemon)
     Run(Box<run::RunArgs>),
+    /// Run only the ARO controllers, without a fleet and without git
+    ///
+    /// For clusters that another engine syncs, such as Flux or Argo CD: Cluster API, Azure Service Operator and this
+    /// are all that they need. By default it steps back while CAPZ's controllers act. Runs until SIGTERM or SIGINT.
+    Controllers(controllers::ControllersArgs),
     /// Make the daemon of a fleet look for commits now, and retry what failed
     ///
     /// Annotates the parent ConfigMap of the fleet, which the daemon watches. Chooses the cluster as `capstan status`
@@ -145,7 +151,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let environment = Environment::read();
     let ui = Ui::new(&environment, cli.color);
-    let quiet = !matches!(cli.command, Command::Run(_));
+    let quiet = !matches!(cli.command, Command::Run(_) | Command::Controllers(_));
     ui.log(&environment, quiet);
     // A second provider in the process is no fault of ours.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -174,6 +180,7 @@ fn dispatch(command: Command, ui: &Ui, environment: &Environment) -> anyhow::Res
         Command::Status(args) => status::run(&args, ui, environment),
         Command::Why(args) => why::run(&args, ui, environment),
         Command::Run(args) => run::run(&args, ui, environment),
+        Command::Controllers(args) => controllers::run(&args, ui, environment),
         Command::Sync(args) => sync::run(sync::Request::Sync, &args, ui, environment),
         Command::Suspend(args) => sync::run(sync::Request::Suspend, &args, ui, environment),
         Command::Resume(args) => sync::run(sync::Request::Resume, &args, ui, environment),

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::args::duration;
+use super::args::{AroMode, duration};
 use super::cluster::{Cluster, ClusterArgs};
 use super::exit::Exit;
 use super::live::Live;
@@ -19,7 +19,7 @@ use super::live::layout::Picture;
 use super::signals::asked_to_stop;
 use super::ui::Ui;
 use crate::adapters::git;
-use crate::adapters::kubernetes::{Error, Target, connect_by_secret};
+use crate::adapters::kubernetes::{Error, Sharers, Target, connect_by_secret};
 use crate::api::fleet::{GitReference, PULL_REQUESTS};
 use crate::daemon::{self, Endpoint, View};
 use crate::model::{CheckSink, TagRange};
@@ -81,6 +81,9 @@ pub(super) struct RunArgs {
     /// [default: the Secret of spec.checks.webhookSecretRef]
     #[arg(long, value_name = "DIR")]
     pub(super) webhook_secret: Option<PathBuf>,
+    /// Whether to run the ARO controllers [default: spec.controllers.aro of the Fleet document, else auto]
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub(super) aro: Option<AroMode>,
     /// The file with the checks of a directory, outside of it [default: a file in CAPSTAN_CACHE, which is named
     /// at the start]
     #[arg(long, value_name = "FILE", conflicts_with = "source")]
@@ -103,7 +106,7 @@ pub(super) fn run(args: &RunArgs, ui: &Ui, environment: &Environment) -> anyhow:
         .worker_threads(2)
         .enable_all()
         .build()?;
-    let exit = runtime.block_on(follow(config, &args.cluster, &environment.cache, ui));
+    let exit = runtime.block_on(follow(config, &args.cluster, environment, ui));
     // A repository that does not answer must not hold the end up.
     runtime.shutdown_timeout(LEAVE);
     exit
@@ -150,6 +153,9 @@ fn sync_config(args: &RunArgs, environment: &Environment) -> anyhow::Result<Sync
     config.local_overlays.clone_from(&args.overlays);
     if let Some(directory) = &args.source_credential {
         config.credential = Some(SourceCredential::Directory(directory.clone()));
+    }
+    if let Some(mode) = args.aro {
+        config.controllers.aro = mode.into();
     }
     if let Some(directory) = &args.webhook_secret {
         config.webhook_secret = Some(SourceCredential::Directory(directory.clone()));
@@ -239,7 +245,7 @@ fn reference(args: &RunArgs) -> Option<GitReference> {
 async fn follow(
     config: SyncConfig,
     args: &ClusterArgs,
-    cache: &Path,
+    environment: &Environment,
     ui: &Ui,
 ) -> anyhow::Result<Exit> {
     let stop = CancellationToken::new();
@@ -283,7 +289,7 @@ async fn follow(
     if let Some(endpoint) = &endpoint {
         ui.message(&endpoint.shown());
     }
-    let served = cluster.serve(cache, &config.fleet).await;
+    let served = cluster.serve(&environment.cache, &config.fleet).await;
     match &served {
         Ok(None) => {}
         Ok(Some(served)) => ui.message(&format!(
@@ -292,6 +298,7 @@ async fn follow(
         )),
         Err(error) => ui.error(&format!("the simulated cluster is not served: {error:#}")),
     }
+    let controllers = controllers(&config, &cluster, environment);
     let shown = show(view, ui, speed);
     let daemon = daemon::run_with(
         config,
@@ -304,9 +311,25 @@ async fn follow(
     );
     // The view ends with the daemon.
     let (ended, ()) = tokio::join!(daemon, shown);
+    if let Some(controllers) = controllers {
+        controllers.stop().await;
+    }
     ended?;
     ui.message("stopped");
     Ok(Exit::Fine)
+}
+
+/// The controllers that a real cluster needs. A simulated one has its own.
+fn controllers(
+    config: &SyncConfig,
+    cluster: &Cluster,
+    environment: &Environment,
+) -> Option<Sharers> {
+    let Cluster::Real(target) = cluster else {
+        return None;
+    };
+    let (fleet, settle) = (&config.fleet, config.settle);
+    daemon::controllers(target, config.controllers, settle, fleet, environment)
 }
 
 /// What the daemon works with.

@@ -17,6 +17,7 @@ mod azure_tokens;
 mod candidates;
 mod check_queue;
 mod clock;
+mod controllers;
 mod directory;
 mod endpoint;
 mod failure;
@@ -79,6 +80,7 @@ use applied::{Applied, AppliedRevision};
 use candidates::{Candidate, Candidates, OpenRef};
 use check_queue::CheckQueue;
 pub use clock::{WallClock, wall_time};
+pub use controllers::controllers;
 pub use endpoint::Endpoint;
 use failure::Failure;
 pub use forge::forge_sink;
@@ -151,8 +153,6 @@ enum Event {
     Recorded(Box<(Option<Newest>, Result<(), kubernetes::Error>)>),
     /// What could not be recorded may be tried again.
     RecordAgain,
-    /// The HCP clusters of these clusters, `namespace/name`, may be deleted and made again.
-    Recreated(BTreeSet<String>),
 }
 
 /// Follows the repository until `stop`.
@@ -342,7 +342,6 @@ impl Daemon {
             Event::Recalled(sync, applied) => self.recalled(sync, applied),
             Event::Recorded(recorded) => self.newest_recorded(recorded.0, recorded.1),
             Event::RecordAgain => self.record_again(),
-            Event::Recreated(clusters) => self.recreated(clusters),
         }
         self.end_abandoned();
         self.publish();

@@ -39,6 +39,11 @@ impl Snapshot {
         self.objects.get(id).map(Live)
     }
 
+    /// The ids of all objects.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &ObjectId> {
+        self.objects.keys()
+    }
+
     /// The ids of the objects of a kind.
     pub(crate) fn of_kind(&self, kind: &GroupKind) -> impl Iterator<Item = &ObjectId> {
         let first = ObjectId::new(kind.group.as_str(), kind.kind.as_str(), "", "");

@@ -17,6 +17,8 @@ pub struct Environment {
     pub namespace: String,
     /// Where the daemon keeps its mirrors of repositories (`CAPSTAN_CACHE`, by default in the user's cache).
     pub cache: PathBuf,
+    /// The name of the machine or pod that this process runs on (`HOSTNAME`).
+    pub host: Option<String>,
     /// Whether it names a cluster: by `KUBECONFIG`, or because this process runs in one.
     pub names_cluster: bool,
     /// The directory with the credential of the repository (`CAPSTAN_SOURCE_CREDENTIAL`).
@@ -64,6 +66,7 @@ impl Environment {
             log: variable("CAPSTAN_LOG"),
             namespace: variable("CAPSTAN_NAMESPACE").unwrap_or_else(|| "capstan-system".to_owned()),
             cache: variable("CAPSTAN_CACHE").map_or_else(user_cache, PathBuf::from),
+            host: variable("HOSTNAME"),
             names_cluster: ["KUBECONFIG", "KUBERNETES_SERVICE_HOST"]
                 .iter()
                 .any(|name| variable(name).is_some()),

@@ -11,7 +11,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::api::fleet::{self, Fleet, FleetPolicy, GitReference, Provider, Verify, VerifyMode};
+use crate::api::fleet::{
+    self, Controllers, Fleet, FleetPolicy, GitReference, Provider, Verify, VerifyMode,
+};
 use crate::api::period::Period;
 use crate::api::timeline;
 use crate::model::{Finding, Node, Path, PublicKey, Severity, Value};
@@ -107,6 +109,8 @@ pub struct SyncConfig {
     pub kubeconfig_secret: Option<String>,
     /// The forge on which checks are shown; `None` for git notes.
     pub forge: Option<ForgeConfig>,
+    /// Which controllers run, and how.
+    pub controllers: Controllers,
     /// The settings that the fleet's rules depend on.
     pub policy: FleetPolicy,
     /// Where health, metrics and webhooks are served, if they are: `host:port` or `:port`.
@@ -173,6 +177,7 @@ impl SyncConfig {
             max_clusters: 0,
             kubeconfig_secret: None,
             forge: None,
+            controllers: Controllers::default(),
             policy: FleetPolicy::default(),
             serve: None,
             webhook_secret: None,
@@ -263,6 +268,7 @@ impl SyncConfig {
                 .unwrap_or(0),
             kubeconfig_secret: cluster.kubeconfig_secret_ref.map(|secret| secret.name),
             forge,
+            controllers: fleet.spec.controllers,
             policy,
             serve: serves.then_some(fleet.spec.serve.address),
             webhook_secret: webhook_secret.map(|secret| SourceCredential::Secret(secret.name)),
@@ -387,7 +393,7 @@ fn errors(mut findings: Vec<Finding>) -> Vec<String> {
 }
 
 /// The settings that this version supports.
-const CARRIED_OUT: [&str; 24] = [
+const CARRIED_OUT: [&str; 26] = [
     "source.git.url",
     "source.git.ref",
     "source.git.path",
@@ -411,6 +417,8 @@ const CARRIED_OUT: [&str; 24] = [
     "tenancy",
     "rules.experimentalReleaseFeatures",
     "rules.regions",
+    "controllers.aro",
+    "controllers.firstApply",
     "serve.address",
 ];
 

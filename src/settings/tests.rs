@@ -1,6 +1,7 @@
 //! What a Fleet document, flags and the environment come to.
 
 use super::*;
+use crate::api::fleet::{FirstApply, Mode};
 
 fn environment() -> Environment {
     Environment::from(|name| (name == "HOME").then(|| "/home/me".to_owned()))
@@ -136,6 +137,25 @@ fn the_policy_has_what_the_rules_need() {
         .expect("it is sound")
         .policy;
     assert_eq!(policy, FleetPolicy::default());
+}
+
+#[test]
+fn the_aro_controllers_run_as_the_document_says() {
+    let of = |controllers: &str| {
+        let spec = format!("{{source: {{git: {{url: /x}}}}, controllers: {controllers}}}");
+        document(&spec).map(|config| (config.controllers.aro, config.controllers.first_apply))
+    };
+    assert_eq!(of("{}"), Ok((Mode::Auto, FirstApply::Probe)));
+    assert_eq!(of("{aro: off}"), Ok((Mode::Off, FirstApply::Probe)));
+    assert_eq!(
+        of("{aro: on, firstApply: direct}"),
+        Ok((Mode::On, FirstApply::Direct))
+    );
+    let refused = of("{privateLinkObserver: on}").expect_err("not yet");
+    assert!(
+        refused.contains("does not support spec.controllers.privateLinkObserver"),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -60,7 +60,7 @@ impl Fixture<'_> {
     pub(super) fn daemon(&self, arguments: &[&str]) -> Daemon {
         let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
         let command = command
-            .args(["run", "--source"])
+            .args(["run", "--aro", "off", "--source"])
             .arg(self.dir.path())
             .args(arguments)
             .env("KUBECONFIG", self.server.kubeconfig())

@@ -136,7 +136,10 @@ impl World {
         let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
         command.arg("run");
         match &self.kubeconfig {
-            Some(kubeconfig) => command.arg("--kubeconfig").arg(kubeconfig),
+            // Others play the controllers there.
+            Some(kubeconfig) => command
+                .args(["--aro", "off", "--kubeconfig"])
+                .arg(kubeconfig),
             None => command.args(["--embedded", "--speed", &speed.to_string()]),
         };
         command

@@ -18,8 +18,13 @@ pub(crate) struct Running {
 impl Running {
     /// `capstan run` with these arguments; its own files are in `dir`.
     pub(crate) fn start(dir: &Path, arguments: &[&str]) -> Self {
+        Self::command("run", dir, arguments)
+    }
+
+    /// The same of another command that runs until it is stopped.
+    pub(crate) fn command(command: &str, dir: &Path, arguments: &[&str]) -> Self {
         let child = Command::new(env!("CARGO_BIN_EXE_capstan"))
-            .arg("run")
+            .arg(command)
             .args(arguments)
             .env("CAPSTAN_CACHE", dir.join("cache"))
             .stdout(Stdio::null())
@@ -46,6 +51,19 @@ impl Running {
     pub(crate) fn wait(&self, words: &str) {
         let found = || self.said().contains(words).then_some(());
         until(found, || format!("not said: {words}\n{}", self.said()));
+    }
+
+    /// Asks it to stop, and returns its exit code and all it said.
+    pub(crate) fn stop(mut self) -> (Option<i32>, String) {
+        let id = self.child.id().to_string();
+        let asked = Command::new("kill").args(["-TERM", &id]).status();
+        assert!(asked.expect("a kill program").success());
+        let ended = || self.child.try_wait().expect("it can be waited for");
+        let ended = until(ended, || "it did not stop".to_owned());
+        if let Some(reader) = self.reader.take() {
+            reader.join().expect("no panic");
+        }
+        (ended.code(), self.said())
     }
 
     /// Ends it, and returns all it said.

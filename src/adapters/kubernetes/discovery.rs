@@ -9,6 +9,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use tokio::sync::OnceCell;
 
 use super::Error;
+use crate::api::kinds::Kind;
 use crate::model::ObjectId;
 
 /// A kind as the cluster serves it.
@@ -147,6 +148,22 @@ impl Discovery {
             known.remove(api_version);
         }
     }
+}
+
+/// Those of `kinds` that the cluster serves at no version.
+///
+/// # Errors
+/// When the cluster does not answer.
+pub async fn unserved(client: &Client, kinds: &[Kind]) -> Result<Vec<Kind>, Error> {
+    let discovery = Discovery::new(client.clone());
+    let mut missing = Vec::new();
+    for kind in kinds {
+        let id = ObjectId::new(kind.group, kind.kind, "", "");
+        if discovery.preferred(&id).await?.is_none() {
+            missing.push(*kind);
+        }
+    }
+    Ok(missing)
 }
 
 fn find(resources: &[APIResource], gvk: &GroupVersionKind) -> Option<Served> {

@@ -15,17 +15,19 @@
 //! [`survey`] is separate: it reads once what the cluster has of fleets, and writes nothing.
 
 mod any_object;
+mod aro_controllers;
 mod compare;
 mod connect;
 pub mod controller;
 mod discovery;
 mod error;
+mod handover;
 mod identity;
+mod lease;
 mod members;
 mod namespaces;
 mod owner;
 mod parent;
-mod recreation;
 mod refusal;
 mod request;
 mod rights;
@@ -37,12 +39,13 @@ pub mod survey;
 mod watch;
 mod workloads;
 
+pub use aro_controllers::{LEASE, Sharers, Sharing, Standing, share};
 pub use compare::{Compared, compare};
 pub use connect::{Access, ConnectError, connect, connect_named};
+pub use discovery::unserved;
 pub use error::{Error, classify};
 pub use members::second_owners;
 pub use parent::applied_revisions;
-pub use recreation::approve_recreation;
 pub use rights::{Rights, missing_rights};
 pub use runner::{Approvals, Assignment, Options, Target, run, run_once};
 pub use secret::{Fault, SecretError, connect_by_secret};

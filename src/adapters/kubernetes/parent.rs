@@ -134,7 +134,8 @@ async fn apply(
     Ok(live.metadata.resource_version.unwrap_or_default())
 }
 
-async fn make_namespace(client: &Client, name: &str) -> Result<(), Error> {
+/// Creates a namespace unless it is there.
+pub(super) async fn make_namespace(client: &Client, name: &str) -> Result<(), Error> {
     let namespace = serde_json::from_value(json!({"metadata": {"name": name}}));
     let namespace: Namespace = namespace.unwrap_or_default();
     let params = PostParams {

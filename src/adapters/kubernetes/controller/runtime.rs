@@ -121,8 +121,22 @@ impl Runtime {
                 Some(event) = self.watches.next() => self.on_event(event),
                 Some(done) = writes.next() => self.finish(done, writes.is_empty()),
                 Some(heard) = self.nodes.next() => self.on_nodes(heard),
-                Ok(()) = self.may_act.changed() => {}
+                Ok(()) = self.may_act.changed() => self.turn(),
                 () = wake => self.schedule.wake(self.clock.now()),
+            }
+        }
+    }
+
+    /// The controllers may act from now on, or no longer. Others may have acted meanwhile, and writes may have been cut
+    /// off, so that everything is decided anew.
+    fn turn(&mut self) {
+        if *self.may_act.borrow_and_update() {
+            for id in self.cache.snapshot.ids() {
+                for (place, controller) in self.controllers.iter().enumerate() {
+                    if (controller.handles)(id) {
+                        self.schedule.enqueue(Key::new(place, id));
+                    }
+                }
             }
         }
     }
@@ -210,6 +224,7 @@ impl Runtime {
             client: self.client.clone(),
             connectors: self.connectors.clone(),
             manager,
+            may_act: self.may_act.clone(),
         };
         if !events.is_empty() {
             writes.push(reported(writer.clone(), now, events));

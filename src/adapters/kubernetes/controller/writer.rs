@@ -11,6 +11,7 @@ use kube::api::{
 use kube::core::GroupVersionKind;
 use kube::{Api, Client};
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use super::super::Error;
 use super::super::any_object::LeanObject;
@@ -37,13 +38,18 @@ pub(super) struct Writer {
     pub(super) client: Client,
     pub(super) connectors: Connectors,
     pub(super) manager: &'static str,
+    /// Whether the controllers may act.
+    pub(super) may_act: watch::Receiver<bool>,
 }
 
 impl Writer {
-    /// Carries out `writes` about `object` in order.
+    /// Carries out `writes` about `object` in order, as long as the controllers may act.
     pub(super) async fn perform(&self, object: &ObjectId, writes: Vec<Write>) -> Vec<Written> {
         let mut done = Vec::new();
         for write in writes {
+            if !*self.may_act.borrow() {
+                break;
+            }
             if let Write::EnsureKey(request) = write {
                 let answer = self.connectors.keys.ensure(&request).await;
                 done.push(Written::Key(request, answer));

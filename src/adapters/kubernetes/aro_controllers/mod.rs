@@ -1,0 +1,294 @@
+//! Our ARO controllers on a cluster where others may run them: CAPZ, and other processes of ours.
+//!
+//! In: the controllers, and how careful to be. Out: their work while it is this process' turn, and what they do now.
+//! By `auto` it is, once CAPZ's controllers do not act and this process holds the Lease; by `on` whatever CAPZ does,
+//! and also without the Lease if that may not be used. It does not know what the controllers do.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use tokio::sync::watch;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::Error;
+use super::controller::{Connectors, spawn_while};
+use super::discovery::unserved;
+use super::handover;
+use super::lease::{Lease, Round};
+use crate::api::fleet::Mode;
+use crate::api::kinds::{ARO, Kind, find};
+use crate::api::suppliers::help;
+use crate::model::{Clock, ErrorClass};
+use crate::reconcile::controller::Controller;
+use crate::reconcile::handover::{Decision, Reason};
+use crate::reconcile::lease::RETRY;
+
+/// The name of the Lease.
+pub const LEASE: &str = "capstan-aro-controllers";
+
+/// How the controllers share the cluster.
+#[derive(Clone, Debug)]
+pub struct Sharing {
+    /// Whether they act whatever CAPZ does. `Off` is as `Auto`: who wants none starts none.
+    pub mode: Mode,
+    /// The namespace of the Lease.
+    pub namespace: String,
+    /// The name of this process. No other has it.
+    pub identity: String,
+}
+
+/// How often a cluster is asked whether it serves the kinds.
+const LOOK: Duration = Duration::from_secs(10);
+
+/// What the controllers do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The cluster does not serve their kinds; this is what to do.
+    Unserved(String),
+    /// They step back for CAPZ's, or do not know yet whether to.
+    SteppedBack(String),
+    /// They wait for another process.
+    Waiting(String),
+    /// They may not know whether another process acts, so that they do not.
+    Blocked(String),
+    /// They act.
+    Acting,
+    /// They act, although the Lease cannot be used, for this reason.
+    Unguarded(String),
+}
+
+impl Standing {
+    /// Whether they act.
+    #[must_use]
+    pub const fn acts(&self) -> bool {
+        matches!(self, Self::Acting | Self::Unguarded(_))
+    }
+}
+
+impl fmt::Display for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unserved(help) => write!(
+                f,
+                "the ARO controllers wait until the cluster serves their kinds: {help}"
+            ),
+            Self::SteppedBack(why) => write!(f, "the ARO controllers step back: {why}"),
+            Self::Waiting(holder) if holder.is_empty() => {
+                f.write_str("the ARO controllers wait for another process, which runs them")
+            }
+            Self::Waiting(holder) => {
+                write!(
+                    f,
+                    "the ARO controllers wait: {holder} runs them (Lease {LEASE})"
+                )
+            }
+            Self::Blocked(why) => write!(f, "the ARO controllers wait for their Lease: {why}"),
+            Self::Acting => f.write_str("the ARO controllers run"),
+            Self::Unguarded(why) => write!(
+                f,
+                "the ARO controllers run without their Lease, so let no other process run them: {why}"
+            ),
+        }
+    }
+}
+
+/// Controllers that take their turn; dropping it stops them at once.
+pub struct Sharers {
+    standing: watch::Receiver<Standing>,
+    stop: watch::Sender<bool>,
+    turns: AbortOnDropHandle<()>,
+}
+
+impl Sharers {
+    /// What they do now, and every change of it.
+    #[must_use]
+    pub fn standing(&self) -> watch::Receiver<Standing> {
+        self.standing.clone()
+    }
+
+    /// Stops them, and gives the Lease up for whoever waits for it.
+    pub async fn stop(self) {
+        self.stop.send_replace(true);
+        let _ = self.turns.await;
+    }
+}
+
+/// Lets `controllers` take their turn on the cluster behind `client`. `clock` has the time of the cluster.
+#[must_use]
+pub fn share(
+    client: &Client,
+    clock: Arc<dyn Clock>,
+    controllers: Vec<Controller>,
+    connectors: Connectors,
+    sharing: Sharing,
+) -> Sharers {
+    let (said, standing) = watch::channel(Standing::SteppedBack(Reason::Looking.to_string()));
+    let (stop, stopped) = watch::channel(false);
+    let turns = Turns {
+        client: client.clone(),
+        clock,
+        lease: Lease::new(client.clone(), &sharing.namespace, LEASE, sharing.identity),
+        is_forced: sharing.mode == Mode::On,
+        said,
+        stopped,
+    };
+    let turns = tokio::spawn(turns.run(controllers, connectors));
+    Sharers {
+        standing,
+        stop,
+        turns: AbortOnDropHandle::new(turns),
+    }
+}
+
+/// Whose turn it is.
+struct Turns {
+    client: Client,
+    clock: Arc<dyn Clock>,
+    lease: Lease,
+    is_forced: bool,
+    said: watch::Sender<Standing>,
+    stopped: watch::Receiver<bool>,
+}
+
+impl Turns {
+    async fn run(mut self, controllers: Vec<Controller>, connectors: Connectors) {
+        // On a cluster without their kinds nothing is watched.
+        while !*self.stopped.borrow() && !self.are_served().await {
+            self.pause(LOOK).await;
+        }
+        let (may_act, acting) = watch::channel(false);
+        let (client, clock) = (self.client.clone(), Arc::clone(&self.clock));
+        let _running = spawn_while(client, clock, controllers, connectors, acting);
+        let first = if self.is_forced {
+            Decision::Act
+        } else {
+            Decision::StepBack {
+                why: Reason::Looking,
+                until: None,
+            }
+        };
+        let (sender, mut decisions) = watch::channel(first);
+        let _deciding = (!self.is_forced).then(|| {
+            let (client, clock) = (self.client.clone(), Arc::clone(&self.clock));
+            let decide = handover::decide(client, clock, sender.clone());
+            AbortOnDropHandle::new(tokio::spawn(decide))
+        });
+        while !*self.stopped.borrow() {
+            let decision = decisions.borrow_and_update().clone();
+            match decision {
+                Decision::StepBack { why, .. } => {
+                    self.say(&may_act, Standing::SteppedBack(why.to_string()));
+                    self.lease.release(self.clock.as_ref()).await;
+                    self.changed(&mut decisions).await;
+                }
+                Decision::Act => self.take_turn(&may_act, &mut decisions).await,
+            }
+        }
+        may_act.send_replace(false);
+        self.lease.release(self.clock.as_ref()).await;
+    }
+
+    /// Whether the cluster serves one of the kinds.
+    async fn are_served(&self) -> bool {
+        let known = ARO.iter().filter_map(|(group, kind)| find(group, kind));
+        let known: Vec<Kind> = known.copied().collect();
+        let missing = unserved(&self.client, &known).await;
+        match missing {
+            Ok(missing) if missing.len() < known.len() => return true,
+            Ok(_) => {
+                let (group, kind) = ARO[0];
+                self.record(Standing::Unserved(help(group, kind)));
+            }
+            Err(error) => self.record(Standing::Blocked(error.to_string())),
+        }
+        false
+    }
+
+    /// One look at the Lease, and the time until the next. Ends as soon as something else decides.
+    async fn take_turn(
+        &mut self,
+        may_act: &watch::Sender<bool>,
+        decisions: &mut watch::Receiver<Decision>,
+    ) {
+        let mut stopped = self.stopped.clone();
+        let round = tokio::select! {
+            biased;
+            _ = decisions.changed() => return,
+            _ = stopped.changed() => return,
+            round = self.lease.round(self.clock.as_ref()) => round,
+        };
+        let left = self.lease.left(self.clock.now());
+        match round {
+            Round::Held => self.say(may_act, Standing::Acting),
+            Round::Others(holder) => self.say(may_act, Standing::Waiting(holder)),
+            Round::Failed(error) if is_unusable(&error) => {
+                self.say(may_act, self.without_lease(&error));
+            }
+            // Until the time is over in which nobody else takes the Lease.
+            Round::Failed(_) if left.is_some() => {}
+            Round::Failed(error) => self.say(may_act, Standing::Blocked(error.to_string())),
+        }
+        let pause = left.map_or(RETRY, |left| left.min(RETRY));
+        tokio::select! {
+            biased;
+            () = self.changed(decisions) => {}
+            () = tokio::time::sleep(self.clock.real(pause)) => {}
+        }
+    }
+
+    fn without_lease(&self, error: &Error) -> Standing {
+        if self.is_forced {
+            return Standing::Unguarded(error.to_string());
+        }
+        Standing::Blocked(format!(
+            "{error}. Or set controllers.aro to on, if no other process runs them"
+        ))
+    }
+
+    /// Waits until something else is decided, or everything ends.
+    async fn changed(&self, decisions: &mut watch::Receiver<Decision>) {
+        let mut stopped = self.stopped.clone();
+        tokio::select! {
+            biased;
+            _ = stopped.changed() => {}
+            _ = decisions.changed() => {}
+        }
+    }
+
+    /// Waits, unless everything ends.
+    async fn pause(&mut self, time: Duration) {
+        tokio::select! {
+            biased;
+            _ = self.stopped.changed() => {}
+            () = tokio::time::sleep(self.clock.real(time)) => {}
+        }
+    }
+
+    fn say(&self, may_act: &watch::Sender<bool>, standing: Standing) {
+        may_act.send_replace(standing.acts());
+        self.record(standing);
+    }
+
+    fn record(&self, standing: Standing) {
+        self.said.send_if_modified(|old| {
+            let changed = *old != standing;
+            if changed && standing == Standing::Acting {
+                tracing::info!("{standing}");
+            } else if changed {
+                tracing::warn!("{standing}");
+            }
+            *old = standing;
+            changed
+        });
+    }
+}
+
+/// Whether somebody has to grant a right, or make the namespace.
+fn is_unusable(error: &Error) -> bool {
+    matches!(error.class(), ErrorClass::Denied | ErrorClass::Gone)
+}
+
+#[cfg(test)]
+mod tests;

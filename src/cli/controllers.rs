@@ -1,0 +1,124 @@
+//! `capstan controllers`: the ARO controllers, without a fleet.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+
+use super::args::{AroMode, duration};
+use super::cluster::AccessArgs;
+use super::exit::Exit;
+use super::run::LEAVE;
+use super::signals::asked_to_stop;
+use super::ui::Ui;
+use crate::adapters::kubernetes::{Target, classify, connect_named, unserved};
+use crate::api::fleet::{Controllers, FirstApply};
+use crate::api::{kinds, suppliers};
+use crate::daemon::{self, WallClock};
+use crate::settings::Environment;
+
+#[derive(Debug, Args)]
+pub(super) struct ControllersArgs {
+    #[command(flatten)]
+    access: AccessArgs,
+    /// Whether to act beside CAPZ's controllers
+    #[arg(long, value_enum, default_value_t, value_name = "MODE")]
+    aro: AroMode,
+    /// How an Azure resource is applied for the first time
+    #[arg(long, value_enum, default_value_t, value_name = "HOW")]
+    first_apply: FirstApplyMode,
+    /// How long new role assignments take to propagate in Azure, before the HCP cluster is applied
+    #[arg(long, default_value = "2m", value_name = "DURATION", value_parser = duration)]
+    settle: Duration,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum FirstApplyMode {
+    /// Check first whether it exists already, and leave an existing one alone unless it is this cluster's
+    #[default]
+    Probe,
+    /// Take it over if it exists
+    Direct,
+}
+
+impl ControllersArgs {
+    fn controllers(&self) -> Controllers {
+        Controllers {
+            aro: self.aro.into(),
+            first_apply: match self.first_apply {
+                FirstApplyMode::Probe => FirstApply::Probe,
+                FirstApplyMode::Direct => FirstApply::Direct,
+            },
+            ..Controllers::default()
+        }
+    }
+}
+
+/// Runs until SIGTERM or SIGINT.
+pub(super) fn run(
+    args: &ControllersArgs,
+    ui: &Ui,
+    environment: &Environment,
+) -> anyhow::Result<Exit> {
+    anyhow::ensure!(
+        args.aro != AroMode::Off,
+        "--aro off: there is nothing to run"
+    );
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    let exit = runtime.block_on(work(args, ui, environment));
+    runtime.shutdown_timeout(LEAVE);
+    exit
+}
+
+async fn work(args: &ControllersArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
+    let (client, name) = connect_named(&args.access.access()).await?;
+    let answer = client.apiserver_version().await;
+    answer.map_err(|error| anyhow::anyhow!("{}", classify(&error).1))?;
+    let mode = match args.aro {
+        AroMode::On => "whatever CAPZ does",
+        _ => "unless CAPZ does",
+    };
+    ui.message(&format!(
+        "running the ARO controllers on the cluster {name}, {mode}"
+    ));
+    let target = Target {
+        client,
+        clock: Arc::new(WallClock::start()),
+    };
+    missing(&target, ui).await?;
+    let controllers = args.controllers();
+    let running = daemon::controllers(
+        &target,
+        controllers,
+        args.settle,
+        "controllers",
+        environment,
+    );
+    let running = running.context("there is nothing to run")?;
+    asked_to_stop().await;
+    running.stop().await;
+    ui.message("stopped");
+    Ok(Exit::Fine)
+}
+
+/// Names the kinds that the cluster does not serve, and who supplies them. The controllers begin once they are served.
+pub(super) async fn missing(target: &Target, ui: &Ui) -> anyhow::Result<()> {
+    let missing = unserved(&target.client, kinds::KINDS).await?;
+    let mut said: Vec<(String, Vec<&str>)> = Vec::new();
+    for kind in missing {
+        let help = suppliers::help(kind.group, kind.kind);
+        match said.iter_mut().find(|(known, _)| *known == help) {
+            Some((_, kinds)) => kinds.push(kind.kind),
+            None => said.push((help, vec![kind.kind])),
+        }
+    }
+    for (help, kinds) in said {
+        let kinds = kinds.join(", ");
+        ui.message(&format!("the cluster does not serve {kinds}: {help}"));
+    }
+    Ok(())
+}

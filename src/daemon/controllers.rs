@@ -1,0 +1,59 @@
+//! Our controllers on a real cluster.
+//!
+//! In: a cluster, and which controllers run how. Out: controllers that take their turn. It does not know what they do.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sha2::{Digest as _, Sha256};
+
+use super::clock::wall_time;
+use crate::adapters::kubernetes::controller::Connectors;
+use crate::adapters::kubernetes::{KubeWorkloads, Sharers, Sharing, Target, share};
+use crate::api::fleet::{Controllers, Mode};
+use crate::reconcile::{self, Settings};
+use crate::settings::Environment;
+
+/// Starts the controllers that `controllers` asks for; `None` if it asks for none. The HCP cluster is applied `settle`
+/// after its last role assignment. `name` is what to call this process.
+#[must_use]
+pub fn controllers(
+    target: &Target,
+    controllers: Controllers,
+    settle: Duration,
+    name: &str,
+    environment: &Environment,
+) -> Option<Sharers> {
+    if controllers.aro == Mode::Off {
+        return None;
+    }
+    let sharing = Sharing {
+        mode: controllers.aro,
+        namespace: environment.namespace.clone(),
+        identity: identity(name, environment),
+    };
+    let clock = Arc::clone(&target.clock);
+    let all = reconcile::aro(Settings {
+        settle,
+        first_apply: controllers.first_apply,
+    });
+    let connectors = Connectors {
+        workloads: Arc::new(KubeWorkloads::new(Arc::clone(&clock))),
+        ..Connectors::default()
+    };
+    Some(share(&target.client, clock, all, connectors, sharing))
+}
+
+/// A name that no other process has: which one it is, where it runs, and when it began.
+fn identity(name: &str, environment: &Environment) -> String {
+    let host = environment.host.as_deref().unwrap_or("capstan");
+    let process = std::process::id();
+    let began = format!("{host} {process} {}", wall_time().as_nanosecond());
+    let digest = Sha256::digest(began);
+    let digest: String = digest
+        .iter()
+        .take(4)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    format!("{host}_{name}_{digest}")
+}

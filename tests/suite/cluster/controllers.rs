@@ -1,0 +1,236 @@
+//! `capstan controllers`: the shipped program on the simulator, and on a real kube-apiserver.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use capstan::adapters::kubernetes::{Access, connect};
+use capstan::daemon::wall_time;
+use kube::Client;
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
+use kube::core::GroupVersionKind;
+use kube_sim::SimClock;
+use serde_json::{Value as Json, json};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use super::pipeline::{apply, established, runtime};
+use crate::kubernetes::Kubernetes;
+use crate::running::Running;
+use crate::servers::{anonymous, serve};
+
+/// A cluster, and the way to it.
+struct Cluster {
+    runtime: Runtime,
+    client: Client,
+    dir: TempDir,
+    kubeconfig: PathBuf,
+    _real: Option<Kubernetes>,
+}
+
+impl Cluster {
+    fn simulated() -> Self {
+        let runtime = runtime();
+        let clock = SimClock::new(wall_time(), 1);
+        let server = kube_sim::Server::new(Arc::new(clock));
+        let address = runtime.block_on(serve(server));
+        let dir = tempfile::tempdir().expect("a directory");
+        let kubeconfig = dir.path().join("kubeconfig");
+        std::fs::write(&kubeconfig, anonymous(&address)).expect("written");
+        Self::at(runtime, dir, kubeconfig, None)
+    }
+
+    /// None when the machine has no real server.
+    fn real() -> Option<Self> {
+        let real = Kubernetes::own()?;
+        let dir = tempfile::tempdir().expect("a directory");
+        let kubeconfig = real.kubeconfig().to_owned();
+        Some(Self::at(runtime(), dir, kubeconfig, Some(real)))
+    }
+
+    fn at(runtime: Runtime, dir: TempDir, kubeconfig: PathBuf, real: Option<Kubernetes>) -> Self {
+        let access = Access {
+            kubeconfig: Some(kubeconfig.clone()),
+            context: None,
+        };
+        let client = runtime.block_on(connect(&access));
+        Self {
+            client: client.expect("the kubeconfig is whole"),
+            runtime,
+            dir,
+            kubeconfig,
+            _real: real,
+        }
+    }
+
+    fn controllers(&self, more: &[&str]) -> Running {
+        self.controllers_by(&self.kubeconfig, more)
+    }
+
+    fn controllers_by(&self, kubeconfig: &Path, more: &[&str]) -> Running {
+        let file = kubeconfig.to_str().expect("UTF-8");
+        let arguments = [&["--kubeconfig", file], more].concat();
+        Running::command("controllers", self.dir.path(), &arguments)
+    }
+
+    /// Installs our kinds.
+    fn install(&self) {
+        self.runtime.block_on(async {
+            for definition in capstan::api::crds::crds() {
+                apply(&self.client, &definition).await;
+            }
+            established(&self.client).await;
+        });
+    }
+
+    /// Who holds the Lease; empty if nobody does.
+    fn holder(&self) -> String {
+        let kind = GroupVersionKind::gvk("coordination.k8s.io", "v1", "Lease");
+        let resource = ApiResource::from_gvk(&kind);
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(self.client.clone(), "capstan-system", &resource);
+        let lease = self.runtime.block_on(api.get("capstan-aro-controllers"));
+        let lease = lease.expect("there is one").data;
+        let holder = lease["spec"]["holderIdentity"].as_str();
+        holder.unwrap_or_default().to_owned()
+    }
+
+    /// Writes the status of an AROCluster as CAPZ does.
+    fn write_as_capz(&self) {
+        let (group, kind) = ("infrastructure.cluster.x-k8s.io", "AROCluster");
+        let object = json!({"apiVersion": format!("{group}/v1beta2"), "kind": kind,
+            "metadata": {"name": "prod", "namespace": "default"},
+            // Writes to an object of which nobody holds anything are not recorded.
+            "spec": {"resources": []}});
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1beta2", kind));
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(self.client.clone(), "default", &resource);
+        self.runtime.block_on(async {
+            apply(&self.client, &object).await;
+            let params = PatchParams {
+                field_manager: Some("manager".to_owned()),
+                ..PatchParams::default()
+            };
+            let patch: Patch<Json> = Patch::Merge(json!({"status": {"ready": false}}));
+            let patched = api.patch_status("prod", &params, &patch).await;
+            patched.expect("it is there");
+        });
+    }
+}
+
+/// On an empty cluster.
+fn they_name_what_is_missing_and_stop_in_order(cluster: &Cluster) {
+    let running = cluster.controllers(&[]);
+    running.wait(
+        "the ARO controllers wait until the cluster serves their kinds: install Capstan's CRDs",
+    );
+    cluster.install();
+    running.wait("the ARO controllers run");
+    assert!(cluster.holder().contains("_controllers_"));
+    let (code, said) = running.stop();
+    assert_eq!(code, Some(0), "{said}");
+    for words in [
+        "running the ARO controllers on the cluster http",
+        "unless CAPZ does",
+        "AROCluster, AROMachinePool, AROControlPlane: install Capstan's CRDs (capstan crds | kubectl apply",
+        "add redhatopenshift.azure.com/* to its crdPattern (--crd-pattern",
+        "the cluster does not serve Cluster, MachinePool: install Cluster API",
+        "stopped",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert_eq!(cluster.holder(), "", "others need not wait");
+}
+
+fn two_of_them_take_turns(cluster: &Cluster) {
+    let first = cluster.controllers(&[]);
+    first.wait("the ARO controllers run");
+    let second = cluster.controllers(&["--aro", "on"]);
+    second.wait("the ARO controllers wait: ");
+    assert_eq!(first.stop().0, Some(0));
+    second.wait("the ARO controllers run");
+}
+
+fn they_step_back_for_capz(cluster: &Cluster) {
+    let running = cluster.controllers(&[]);
+    running.wait("the ARO controllers run");
+    cluster.write_as_capz();
+    running.wait(
+        "the ARO controllers step back: CAPZ's controllers act: the field manager manager wrote",
+    );
+    let another = cluster.controllers(&[]);
+    another.wait("the ARO controllers step back: CAPZ's");
+    assert!(
+        !another.said().contains("the ARO controllers run"),
+        "it looks before it acts"
+    );
+    assert_eq!(another.stop().0, Some(0));
+    let forced = cluster.controllers(&["--aro", "on"]);
+    forced.wait("the ARO controllers run");
+}
+
+#[test]
+fn controllers_alone_on_the_simulator() {
+    let cluster = Cluster::simulated();
+    they_name_what_is_missing_and_stop_in_order(&cluster);
+    two_of_them_take_turns(&cluster);
+    they_step_back_for_capz(&cluster);
+}
+
+#[test]
+fn controllers_alone_on_kube_apiserver() {
+    let Some(cluster) = Cluster::real() else {
+        return;
+    };
+    they_name_what_is_missing_and_stop_in_order(&cluster);
+    two_of_them_take_turns(&cluster);
+    they_step_back_for_capz(&cluster);
+}
+
+/// Somebody who may do nothing learns which rules are missing.
+#[test]
+fn missing_rights_are_named_on_kube_apiserver() {
+    let Some(cluster) = Cluster::real() else {
+        return;
+    };
+    cluster.install();
+    let text = std::fs::read_to_string(&cluster.kubeconfig).expect("readable");
+    let mut config: serde_yaml::Value = serde_yaml::from_str(&text).expect("a kubeconfig");
+    config["users"][0]["user"]["as"] = "nobody".into();
+    let file = cluster.dir.path().join("nobody");
+    std::fs::write(&file, serde_yaml::to_string(&config).expect("YAML")).expect("written");
+    let running = cluster.controllers_by(&file, &[]);
+    running.wait("it cannot be seen whether CAPZ's controllers run: ");
+    running.wait("nobody may not list ");
+    assert!(!running.said().contains("the ARO controllers run"));
+    let forced = cluster.controllers_by(&file, &["--aro", "on"]);
+    forced.wait("the ARO controllers run without their Lease");
+    forced.wait("nobody may not get leases");
+}
+
+#[test]
+fn what_cannot_run_exits_with_2() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let kubeconfig = dir.path().join("kubeconfig");
+    std::fs::write(&kubeconfig, anonymous("127.0.0.1:1")).expect("written");
+    let file = kubeconfig.to_str().expect("UTF-8");
+    let cases = [
+        (
+            &["--kubeconfig", "/nowhere"][..],
+            "cannot read the kubeconfig",
+        ),
+        (&["--kubeconfig", file], "cannot reach the cluster"),
+        (
+            &["--kubeconfig", file, "--aro", "off"],
+            "--aro off: there is nothing to run",
+        ),
+    ];
+    for (arguments, words) in cases {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
+        let output = command.arg("controllers").args(arguments).output();
+        let output = output.expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(words), "{said}");
+    }
+}
