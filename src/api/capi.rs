@@ -31,6 +31,8 @@ pub const CLUSTER_FINALIZER: &str = "cluster.cluster.x-k8s.io";
 pub const MACHINE_POOL_FINALIZER: &str = "machinepool.cluster.x-k8s.io";
 /// Pauses the controllers of one object.
 pub const PAUSED: &str = "cluster.x-k8s.io/paused";
+/// `clusterctl move` deletes the object, whose copy lives in another cluster now.
+pub const DELETE_FOR_MOVE: &str = "clusterctl.cluster.x-k8s.io/delete-for-move";
 /// Blocks `clusterctl move` until the object's controller has released it.
 pub const BLOCK_MOVE: &str = "clusterctl.cluster.x-k8s.io/block-move";
 

@@ -3,6 +3,8 @@
 //! Source: facts/aro-controllers.md §3. The messages are CAPZ's, so that tools which read them keep
 //! working.
 
+use super::aso;
+
 /// `status` of a true condition.
 pub const TRUE: &str = "True";
 /// `status` of a false condition.
@@ -19,6 +21,18 @@ pub const SUCCEEDED: &str = "Succeeded";
 pub const FAILED: &str = "Failed";
 /// Any kind: Azure is working on it.
 pub const PROVISIONING: &str = "Provisioning";
+/// Any kind: the parts of it that are gone, and what the deletion waits for.
+pub const DELETING: &str = "Deleting";
+/// Any kind of Cluster API: its controllers leave it alone.
+pub const PAUSED: &str = "Paused";
+/// Reason of [`PAUSED`] when false.
+pub const NOT_PAUSED: &str = "NotPaused";
+/// Reason: Cluster API has not set an owner yet.
+pub const WAITING_FOR_OWNER_CLUSTER: &str = "WaitingForCluster";
+/// Reason: the owner does not exist.
+pub const CLUSTER_NOT_FOUND: &str = "ClusterNotFound";
+/// Reason: a field has a value that only the controller may set, and to something else.
+pub const INCOMPATIBLE_VALUE: &str = "IncompatibleValue";
 
 /// AROCluster: all embedded resources are ready.
 pub const RESOURCES_READY: &str = "ResourcesReady";
@@ -32,6 +46,10 @@ pub const NETWORK_INFRASTRUCTURE_READY: &str = "NetworkInfrastructureReady";
 pub const EXTERNALLY_MANAGED_CONTROL_PLANE: &str = "ExternallyManagedControlPlane";
 /// Reason: the identity does not allow this namespace.
 pub const NAMESPACE_NOT_ALLOWED_BY_IDENTITY: &str = "NamespaceNotAllowedByIdentity";
+/// Reason of [`NETWORK_INFRASTRUCTURE_READY`]: the Cluster has another kind of control plane.
+pub const UNSUPPORTED_CONTROL_PLANE: &str = "UnsupportedControlPlane";
+/// Reason of [`NETWORK_INFRASTRUCTURE_READY`]: the URL of the API server cannot be read.
+pub const INVALID_ENDPOINT: &str = "InvalidEndpoint";
 
 /// AROControlPlane: the etcd encryption key exists.
 pub const ENCRYPTION_KEY_READY: &str = "EncryptionKeyReady";
@@ -47,21 +65,61 @@ pub const ACTIVE_KEY_MISSING: &str = "ActiveKeyMissing";
 pub const KEY_VERSION_MISSING: &str = "KeyVersionMissing";
 /// Reason, with status Unknown: the key is managed by hand.
 pub const MANUAL_KEY_MANAGEMENT: &str = "ManualKeyManagement";
+/// Reason: the spec names a key, but no vault.
+pub const VAULT_NAME_MISSING: &str = "VaultNameMissing";
+/// Reason: the vault is not among the resources of the AROCluster.
+pub const VAULT_NOT_DECLARED: &str = "VaultNotDeclared";
+/// Reason: the identity does not exist.
+pub const IDENTITY_NOT_FOUND: &str = "IdentityNotFound";
+/// Reason: the vault refused to create the key, or to read its version.
+pub const KEY_FAILED: &str = "KeyFailed";
+/// Reason: nothing here can create keys.
+pub const KEY_MANAGEMENT_NOT_CONFIGURED: &str = "KeyManagementNotConfigured";
+/// How the message of an error begins where nothing can create keys.
+pub const KEYS_NOT_CONFIGURED: &str = "automatic keys are not configured";
 
 /// AROControlPlane: the ARO HCP cluster is ready.
 pub const HCP_CLUSTER_READY: &str = "HcpClusterReady";
 /// Reason of [`HCP_CLUSTER_READY`]: the resource does not exist yet.
 pub const HCP_CLUSTER_NOT_FOUND: &str = "HcpOpenShiftClusterNotFound";
+/// Reason of [`HCP_CLUSTER_READY`]: the spec has no HcpOpenShiftCluster, or more than one.
+pub const HCP_CLUSTER_INVALID: &str = "InvalidHcpOpenShiftCluster";
+/// Reason of [`HCP_CLUSTER_READY`]: the infrastructure is not ready yet.
+pub const WAITING_FOR_INFRASTRUCTURE: &str = "WaitingForInfrastructure";
+/// Reason of [`HCP_CLUSTER_READY`]: the encryption key is not there yet.
+pub const WAITING_FOR_ENCRYPTION_KEY: &str = "WaitingForEncryptionKey";
+/// Reason of [`HCP_CLUSTER_READY`]: the role assignments do not reach all of Azure yet.
+pub const WAITING_FOR_ROLE_ASSIGNMENTS: &str = "WaitingForRoleAssignments";
+/// Reason of [`HCP_CLUSTER_READY`]: the Cluster has another kind of infrastructure.
+pub const UNSUPPORTED_INFRASTRUCTURE: &str = "UnsupportedInfrastructure";
+/// AROControlPlane: the kubeconfig is there in the form that Cluster API reads.
+pub const KUBECONFIG_READY: &str = "KubeconfigReady";
+/// Reason of [`KUBECONFIG_READY`]: ASO has not written it yet.
+pub const KUBECONFIG_AWAITED: &str = "KubeconfigAwaited";
+/// Reason of [`KUBECONFIG_READY`]: the Secret holds something else.
+pub const KUBECONFIG_INVALID: &str = "InvalidKubeconfig";
+/// Reason of [`KUBECONFIG_READY`]: it expires soon, and ASO has not renewed it.
+pub const KUBECONFIG_EXPIRING: &str = "KubeconfigExpiring";
 /// AROControlPlane: external authentication is configured.
 pub const EXTERNAL_AUTH_READY: &str = "ExternalAuthReady";
 /// Reason of [`EXTERNAL_AUTH_READY`]: no node pool is ready yet.
 pub const WAITING_FOR_NODE_POOL: &str = "WaitingForNodePool";
+/// Reason of [`EXTERNAL_AUTH_READY`]: a person has to make the Secret of the console's client.
+pub const AWAITING_SECRET: &str = "AwaitingSecret";
 /// Reason: an embedded resource does not exist.
 pub const RESOURCE_NOT_FOUND: &str = "ResourceNotFound";
 /// Reason: an embedded resource could not be read.
 pub const GET_RESOURCE_FAILED: &str = "GetResourceFailed";
 /// Reason of the conditions in [`PER_KIND`] when false.
 pub const CREATING: &str = "Creating";
+/// Reason of [`DELETING`]: the external authentication is deleted first.
+pub const WAITING_FOR_EXTERNAL_AUTH: &str = "WaitingForExternalAuth";
+/// Reason of [`DELETING`]: node pools are deleted before their cluster.
+pub const WAITING_FOR_NODE_POOLS: &str = "WaitingForNodePools";
+/// Reason of [`DELETING`]: the control plane is deleted before its infrastructure.
+pub const WAITING_FOR_DELETED_CONTROL_PLANE: &str = "WaitingForControlPlane";
+/// Reason of [`DELETING`]: Azure is deleting the resources.
+pub const WAITING_FOR_RESOURCES: &str = "WaitingForResources";
 
 /// AROControlPlane: one condition for each kind among its embedded resources.
 pub const PER_KIND: &[(&str, &str)] = &[
@@ -86,8 +144,8 @@ pub const AGENT_POOLS_READY: &str = "AgentPoolsReady";
 
 /// Message: `EncryptionKeyReady` without identityRef and without a key.
 pub const ACTIVE_KEY_REQUIRED: &str = "activeKey is required when identityRef is not set - CAPZ cannot auto-create or propagate the encryption key without Azure credentials";
-/// Message: `EncryptionKeyReady` without identityRef and without a key version.
-pub const KEY_VERSION_REQUIRED: &str = "encryption key version is required when identityRef is not set - CAPZ cannot auto-create or propagate the encryption key without Azure credentials";
+/// Message: `EncryptionKeyReady` without identityRef and without a key version, as the proposal has it.
+pub const KEY_VERSION_REQUIRED: &str = "identityRef is not set and keyVersion is not specified in HcpOpenShiftCluster - CAPZ cannot auto-create or propagate the encryption key without Azure credentials. Please manually create the vault and key via ASO and specify the keyVersion in spec.properties.etcd.dataEncryption.customerManaged.kms.keyVersion";
 /// Message: `EncryptionKeyReady` if the key is managed by hand.
 pub const KEY_BY_HAND: &str = "identityRef not set - encryption key must be manually created and specified in HcpOpenShiftCluster";
 /// Message: `EncryptionKeyReady` while the vault is created.
@@ -99,6 +157,19 @@ pub const EXTERNAL_AUTH_DEFERRED: &str =
 pub const WAITING_FOR_PORT: &str = "Waiting for the Control Plane port";
 /// Message: no endpoint yet.
 pub const WAITING_FOR_CONTROL_PLANE: &str = "Waiting for the Control Plane to get ready";
+/// Message: the Cluster of an AROCluster has another kind of control plane.
+pub const NO_ARO_CONTROL_PLANE: &str = "AROCluster cannot be used without AROControlPlane";
+/// Message: the Cluster of an AROControlPlane has another kind of infrastructure.
+pub const NO_ARO_CLUSTER: &str = "AROControlPlane cannot be used without AROCluster";
+/// Message of [`HCP_CLUSTER_READY`] when true.
+pub const HCP_CLUSTER_OPERATIONAL: &str = "HCP cluster is fully operational";
+/// Message of [`EXTERNAL_AUTH_READY`] when true.
+pub const EXTERNAL_AUTH_CONFIGURED: &str = "External authentication configured successfully";
+/// Message of [`HCP_CLUSTER_READY`]: the spec has no HcpOpenShiftCluster.
+pub const NO_HCP_CLUSTER: &str =
+    "no redhatopenshift.azure.com HcpOpenShiftCluster defined in AROControlPlane spec.resources";
+/// Message of [`HCP_CLUSTER_READY`] while the role assignments settle.
+pub const SETTLING: &str = "Waiting for role assignments to reach all of Azure";
 /// Message: the node pool does not exist yet.
 pub const NODE_POOL_MISSING: &str = "HcpOpenShiftClustersNodePool resource not found";
 
@@ -167,3 +238,105 @@ pub const KEPT_WHILE_UNREADABLE: &str =
     "No longer listed; it is deleted once every resource in the list can be read";
 /// Message: a resource left the list of a paused object.
 pub const KEPT_WHILE_PAUSED: &str = "No longer listed; it is deleted after the pause";
+
+/// Message of a value that a person set, and that only the controller may set.
+#[must_use]
+pub fn incompatible(path: &str, set: &str, must: &str, reason: &str) -> String {
+    format!(
+        "incompatible value: value at {path} set by user to {set} but CAPZ must set it to {must} {reason}. The user-defined value must not be defined, or must match CAPZ's desired value."
+    )
+}
+
+/// Message of [`ENCRYPTION_KEY_READY`] when nobody declares the vault.
+#[must_use]
+pub fn vault_not_declared(vault: &str) -> String {
+    format!(
+        "vault with azureName \"{vault}\" not found in AROCluster spec.resources - when using encryption with identityRef, the Vault resource must be declared in AROCluster.spec.resources[] (CAPZ will create the encryption key inside the vault, but ASO must create the vault itself). Add a Vault resource with spec.azureName: \"{vault}\" to AROCluster.spec.resources[]"
+    )
+}
+
+/// Reasons of a false condition after which only a change by a person helps.
+const TERMINAL: &[&str] = &[
+    INVALID_RESOURCE,
+    DUPLICATE_RESOURCE,
+    INCOMPATIBLE_VALUE,
+    UNSUPPORTED_CONTROL_PLANE,
+    UNSUPPORTED_INFRASTRUCTURE,
+    ACTIVE_KEY_MISSING,
+    KEY_VERSION_MISSING,
+    VAULT_NAME_MISSING,
+    VAULT_NOT_DECLARED,
+    HCP_CLUSTER_INVALID,
+];
+
+/// Other reasons of a false condition that a person should know of.
+const WORTH_A_LOOK: &[&str] = &[
+    CLUSTER_NOT_FOUND,
+    INVALID_ENDPOINT,
+    NAMESPACE_NOT_ALLOWED_BY_IDENTITY,
+    IDENTITY_NOT_FOUND,
+    KEY_FAILED,
+    KEY_MANAGEMENT_NOT_CONFIGURED,
+    AWAITING_SECRET,
+    KUBECONFIG_INVALID,
+    KUBECONFIG_EXPIRING,
+    FAILED,
+];
+
+/// Reasons of embedded resources, each of which has an event of its own.
+const REPORTED: &[&str] = &[
+    INVALID_RESOURCE,
+    DUPLICATE_RESOURCE,
+    NOT_OWNED,
+    NOT_MANAGED,
+    KIND_NOT_SERVED,
+    APPLY_REFUSED,
+];
+
+/// Whether only a change by a person helps against a false condition: one of Capstan's own reasons, or a failure in
+/// Azure that ASO does not retry, or retries in vain.
+#[must_use]
+pub fn is_terminal(reason: &str, message: &str) -> bool {
+    TERMINAL.contains(&reason)
+        || reason == aso::MULTIPLE_ERRORS_OCCURRED
+        || message.starts_with("[Error] ")
+        || message.contains(aso::IN_STATE_ERROR)
+}
+
+/// Whether a person should know of a false condition, and has not been told of the resource that it is about.
+#[must_use]
+pub fn needs_a_person(reason: &str, message: &str) -> bool {
+    let is_retried = message.starts_with("[Warning] ") && !aso::WAITING.contains(&reason);
+    let is_known = REPORTED.contains(&reason);
+    !is_known && (is_terminal(reason, message) || is_retried || WORTH_A_LOOK.contains(&reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_azure_only_waits_for_needs_nobody() {
+        let cases = [
+            (
+                WAITING_FOR_NODE_POOL,
+                EXTERNAL_AUTH_DEFERRED,
+                (false, false),
+            ),
+            ("WaitingForOwner", "[Warning] no owner", (false, false)),
+            ("AuthorizationFailed", "[Warning] no right", (false, true)),
+            ("InvalidRequestContent", "[Error] no", (true, true)),
+            ("MultipleErrorsOccurred", "[Warning] 2", (true, true)),
+            (KEY_VERSION_MISSING, KEY_VERSION_REQUIRED, (true, true)),
+            (AWAITING_SECRET, "", (false, true)),
+            ("Reconciling", "working", (false, false)),
+        ];
+        for (reason, message, expected) in cases {
+            let found = (
+                is_terminal(reason, message),
+                needs_a_person(reason, message),
+            );
+            assert_eq!(found, expected, "{reason}: {message}");
+        }
+    }
+}

@@ -86,3 +86,12 @@ pub fn ownership_tag(cluster: &str) -> String {
 
 /// HyperShift, on a node of a workload cluster: its node pool.
 pub const NODE_POOL: &str = "hypershift.openshift.io/nodePool";
+/// CAPZ: when the kubeconfig of a cluster was last brought into Cluster API's form.
+pub const KUBECONFIG_LAST_UPDATED: &str = "aro.azure.com/kubeconfig-last-updated";
+/// CAPZ: `true` asks for the kubeconfig to be brought into Cluster API's form again.
+pub const KUBECONFIG_REFRESH_NEEDED: &str = "aro.azure.com/kubeconfig-refresh-needed";
+/// CAPZ: when the credential in a kubeconfig expires.
+pub const TOKEN_EXPIRES_AT: &str = "aro.azure.com/token-expires-at";
+/// On an AROControlPlane: the uid of its HcpOpenShiftCluster, which may be deleted and made again if it is in state
+/// 'error'. It is good for this one only.
+pub const RECREATE: &str = "capstan.dev/recreate";

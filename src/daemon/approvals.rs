@@ -1,7 +1,8 @@
-//! Approvals of deletions, as commit messages give them, and people with the button of a check. Pure.
+//! Approvals of deletions, as commit messages give them, and people with the button of a check; and approvals to recreate
+//! an HCP cluster that Azure failed to create, as commit messages give them. Pure.
 //!
-//! In: the trailers `Capstan-Approve` of commits, and their messages. Out: the clusters that may be deleted, and the
-//! lines that look like an approval and are none.
+//! In: the trailers `Capstan-Approve` of commits, and their messages. Out: the clusters that may be deleted, those that may
+//! be recreated, and the lines that look like an approval and are none.
 
 use std::collections::BTreeSet;
 
@@ -9,6 +10,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::api::labels;
+
+/// The word that approves a deletion.
+const DELETE: &str = "delete";
+/// The word that approves a recreation.
+const RECREATE: &str = "recreate";
 
 /// Somebody approved the deletion of clusters with the button of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,13 +46,22 @@ pub(super) struct Approvals {
 
 /// The clusters that these trailers approve of deleting.
 pub(super) fn approved(trailers: &[String]) -> BTreeSet<String> {
-    let clusters = trailers.iter().filter_map(|trailer| cluster(trailer));
+    named(trailers, DELETE)
+}
+
+/// The clusters that these trailers approve of recreating.
+pub(super) fn recreated(trailers: &[String]) -> BTreeSet<String> {
+    named(trailers, RECREATE)
+}
+
+fn named(trailers: &[String], verb: &str) -> BTreeSet<String> {
+    let clusters = trailers.iter().filter_map(|trailer| cluster(trailer, verb));
     clusters.map(str::to_owned).collect()
 }
 
-/// The cluster of `delete <namespace>/<name>`.
-fn cluster(trailer: &str) -> Option<&str> {
-    let name = trailer.trim().strip_prefix("delete ")?.trim();
+/// The cluster of `<verb> <namespace>/<name>`.
+fn cluster<'a>(trailer: &'a str, verb: &str) -> Option<&'a str> {
+    let name = trailer.trim().strip_prefix(verb)?.strip_prefix(' ')?.trim();
     let (namespace, rest) = name.split_once('/')?;
     let is_name = |part: &str| !part.is_empty() && !part.contains(['/', ' ']);
     (is_name(namespace) && is_name(rest)).then_some(name)
@@ -63,7 +78,9 @@ pub(super) fn unclear(messages: &[String], own: &BTreeSet<String>) -> Vec<String
         let letters = key.chars().filter(|c| c.is_ascii_alphabetic());
         let word: String = letters.map(|c| c.to_ascii_lowercase()).collect();
         let is_key = key.trim().eq_ignore_ascii_case(labels::APPROVE) && line.contains(':');
-        let is_given = is_key && cluster(value).is_some_and(|cluster| own.contains(cluster));
+        let is_given = cluster(value, DELETE).is_some_and(|cluster| own.contains(cluster))
+            || cluster(value, RECREATE).is_some();
+        let is_given = is_key && is_given;
         word.starts_with("capstanap") && !is_given
     });
     unclear.map(|line| line.trim().to_owned()).collect()
@@ -98,6 +115,16 @@ mod tests {
         ] {
             assert!(of(&[wrong]).is_empty(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn an_approval_to_recreate_is_none_to_delete() {
+        let trailers = ["recreate c/one", "delete c/two", "recreate all"].map(str::to_owned);
+        assert_eq!(recreated(&trailers), ["c/one".to_owned()].into());
+        assert_eq!(approved(&trailers), ["c/two".to_owned()].into());
+        let message = "it\n\nCapstan-Approve: recreate c/one\nCapstan-Approve: recreate all\n";
+        let unclear = unclear(&[message.to_owned()], &BTreeSet::new());
+        assert_eq!(unclear, ["Capstan-Approve: recreate all"]);
     }
 
     #[test]

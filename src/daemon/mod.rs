@@ -153,6 +153,8 @@ enum Event {
     Recorded(Box<(Option<Newest>, Result<(), kubernetes::Error>)>),
     /// What could not be recorded may be tried again.
     RecordAgain,
+    /// The HCP clusters of these clusters, `namespace/name`, may be deleted and made again.
+    Recreated(BTreeSet<String>),
 }
 
 /// Follows the repository until `stop`.
@@ -342,6 +344,7 @@ impl Daemon {
             Event::Recalled(sync, applied) => self.recalled(sync, applied),
             Event::Recorded(recorded) => self.newest_recorded(recorded.0, recorded.1),
             Event::RecordAgain => self.record_again(),
+            Event::Recreated(clusters) => self.recreated(clusters),
         }
         self.end_abandoned();
         self.publish();

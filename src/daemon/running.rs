@@ -2,6 +2,7 @@
 //!
 //! In: a prepared revision. Out: its assignment to the runner, whose reports come back as events.
 
+use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -43,6 +44,14 @@ impl Daemon {
         let (source, revision) = (Arc::clone(&self.source), sync.revision.clone());
         let (plan, embedded) = (&sync.prepared.plan, &sync.prepared.embedded);
         let directory = self.source.origin.directory();
+        let events = self.events.clone();
+        let approvals = move |applied: &str| {
+            let recreated = source.recreations(applied, &revision);
+            if !recreated.is_empty() {
+                let _ = events.send(Event::Recreated(recreated));
+            }
+            source.approvals(applied, &revision)
+        };
         Assignment {
             number: sync.number,
             revision: sync.revision.clone(),
@@ -52,9 +61,32 @@ impl Daemon {
             without_commits: directory.is_some_and(|directory| !directory.has_commits()),
             heeds_suspension: true,
             suspended: sync.suspended.clone(),
-            approvals: Arc::new(move |applied| source.approvals(applied, &revision)),
+            approvals: Arc::new(approvals),
             ..Assignment::new(Arc::clone(plan), Arc::clone(embedded))
         }
+    }
+
+    /// Somebody approved that the HCP clusters of these clusters are deleted and made again. The controllers do it, if
+    /// they are in that state.
+    pub(super) fn recreated(&mut self, clusters: BTreeSet<String>) {
+        let client = self.engine.target.client.clone();
+        self.jobs.spawn(async move {
+            for cluster in clusters {
+                let (namespace, name) = cluster.split_once('/').unwrap_or_default();
+                match kubernetes::approve_recreation(&client, namespace, name).await {
+                    Ok(Some(uid)) => {
+                        tracing::info!(cluster, uid, "approved to recreate the HCP cluster");
+                    }
+                    Ok(None) => {
+                        tracing::warn!(cluster, "approved to recreate the HCP cluster, but there is none");
+                    }
+                    Err(error) => {
+                        tracing::warn!(cluster, %error, "the approval to recreate the HCP cluster cannot be passed on: set the annotation capstan.dev/recreate of its AROControlPlane to the uid of the HcpOpenShiftCluster");
+                    }
+                }
+            }
+            Event::Tick
+        });
     }
 
     /// Where the fleet comes from, as the cluster may show it: the user of an address may be a token.

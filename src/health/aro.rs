@@ -17,7 +17,21 @@ const PROVISIONED: Keys = &["status", "initialization", "provisioned"];
 
 /// AROCluster: every embedded resource is ready, and the cluster has been provisioned once.
 pub(super) fn cluster() -> Vec<Clause> {
-    let mut clauses = only_if(&Test::Filled(RESOURCES), unmet(c::RESOURCES_READY));
+    let mut clauses = refused(
+        c::NETWORK_INFRASTRUCTURE_READY,
+        &[c::UNSUPPORTED_CONTROL_PLANE],
+        true,
+    );
+    let invalid = &[c::INVALID_RESOURCE, c::DUPLICATE_RESOURCE];
+    clauses.extend(refused(c::RESOURCES_READY, invalid, true));
+    clauses.extend(refused(c::RESOURCES_READY, NOT_APPLIED, false));
+    let invalid_endpoint = &[c::INVALID_ENDPOINT];
+    clauses.extend(refused(
+        c::NETWORK_INFRASTRUCTURE_READY,
+        invalid_endpoint,
+        false,
+    ));
+    clauses.extend(only_if(&Test::Filled(RESOURCES), unmet(c::RESOURCES_READY)));
     clauses.push(clause(Test::Flag(PROVISIONED), Ready, Why::Nothing));
     clauses.extend(unprovisioned(c::NETWORK_INFRASTRUCTURE_READY));
     clauses
@@ -33,9 +47,18 @@ pub(super) fn control_plane() -> Vec<Clause> {
         Test::Holds(RESOURCES, "HcpOpenShiftClustersExternalAuth"),
     ]);
     let awaited = Why::Words("KubeconfigAwaited", "the kubeconfig does not exist yet");
-    let mut clauses = vec![refused_key()];
+    let mut clauses = refused(c::ENCRYPTION_KEY_READY, KEY_REFUSED, true);
+    clauses.extend(refused(c::ENCRYPTION_KEY_READY, KEY_FAILED, false));
+    clauses.extend(refused(c::HCP_CLUSTER_READY, SPEC_REFUSED, true));
+    clauses.extend(refused(c::HCP_CLUSTER_READY, NOT_APPLIED, false));
     clauses.extend(unmet(c::HCP_CLUSTER_READY));
+    clauses.extend(refused(
+        c::KUBECONFIG_READY,
+        &[c::KUBECONFIG_INVALID],
+        false,
+    ));
     clauses.push(clause(not(has_kubeconfig), Progressing, awaited));
+    clauses.push(awaits_secret());
     clauses.extend(only_if(&has_auth, unmet(c::EXTERNAL_AUTH_READY)));
     clauses.push(clause(ALWAYS, Ready, Why::Nothing));
     clauses
@@ -60,12 +83,47 @@ pub(super) fn identity() -> Vec<Clause> {
     ]
 }
 
-/// A person has to supply an encryption key.
-fn refused_key() -> Clause {
-    let missing = Of::Reason(&[c::ACTIVE_KEY_MISSING, c::KEY_VERSION_MISSING]);
-    let refused = Test::Condition(c::ENCRYPTION_KEY_READY, vec![Of::False, missing]);
-    let why = Why::Condition(c::ENCRYPTION_KEY_READY);
-    clause(refused, Failed { terminal: true }, why)
+/// Reasons why a person has to change the encryption key, or its vault.
+const KEY_REFUSED: &[&str] = &[
+    c::ACTIVE_KEY_MISSING,
+    c::KEY_VERSION_MISSING,
+    c::VAULT_NAME_MISSING,
+    c::VAULT_NOT_DECLARED,
+    c::INCOMPATIBLE_VALUE,
+];
+
+/// Reasons why there is no encryption key yet, and somebody should look at it.
+const KEY_FAILED: &[&str] = &[
+    c::IDENTITY_NOT_FOUND,
+    c::KEY_FAILED,
+    c::KEY_MANAGEMENT_NOT_CONFIGURED,
+];
+
+/// Reasons why a person has to look at embedded resources, which may help.
+const NOT_APPLIED: &[&str] = &[c::NOT_OWNED, c::KIND_NOT_SERVED, c::APPLY_REFUSED];
+
+/// Reasons why a person has to change the resources of a control plane.
+const SPEC_REFUSED: &[&str] = &[
+    c::INCOMPATIBLE_VALUE,
+    c::INVALID_RESOURCE,
+    c::DUPLICATE_RESOURCE,
+    c::HCP_CLUSTER_INVALID,
+    c::UNSUPPORTED_INFRASTRUCTURE,
+];
+
+/// A condition is false for one of these reasons: of the newest spec or not, since nothing else is reported then.
+fn refused(kind: &'static str, reasons: &'static [&'static str], terminal: bool) -> Vec<Clause> {
+    let refused = Test::Condition(kind, vec![Of::False, Of::Reason(reasons)]);
+    vec![clause(refused, Failed { terminal }, Why::Condition(kind))]
+}
+
+/// External authentication waits for a Secret that a person makes. The cluster works without it: it counts as ready, and
+/// the condition says what to do.
+fn awaits_secret() -> Clause {
+    let reason = Of::Reason(&[c::AWAITING_SECRET]);
+    let awaits = vec![Of::False, Of::Current, reason];
+    let awaits = Test::Condition(c::EXTERNAL_AUTH_READY, awaits);
+    clause(awaits, Ready, Why::Condition(c::EXTERNAL_AUTH_READY))
 }
 
 /// The health that follows from a condition that is not true of the newest spec.

@@ -161,6 +161,34 @@ const CAUSES: &[Cause] = &[
         "add an identityRef to the definition, and Capstan creates the key; or create the key yourself and set its version in etcd.encryption.keyVersion",
     ),
     reason(
+        &[c::VAULT_NOT_DECLARED, c::VAULT_NAME_MISSING],
+        "embed the Vault in the AROCluster, or let etcd.encryption.vault of the definition name one that exists",
+    ),
+    reason(
+        &[c::KEY_MANAGEMENT_NOT_CONFIGURED],
+        "create the key yourself and set its version in etcd.encryption.keyVersion, without an identityRef",
+    ),
+    reason(
+        &[c::IDENTITY_NOT_FOUND],
+        "create the AzureClusterIdentity that identityRef names, or correct the name",
+    ),
+    reason(
+        &[c::KEY_FAILED],
+        "the identity in identityRef must allow this namespace, and have permission to read and create keys in the vault",
+    ),
+    reason(
+        &[c::INCOMPATIBLE_VALUE],
+        "remove the value, so that the controller sets it, or set it to the one in the message",
+    ),
+    reason(
+        &[c::AWAITING_SECRET],
+        "create the Secret in the message with the client secret of the application: until then nobody can log in to the console with it",
+    ),
+    reason(
+        &[c::KUBECONFIG_INVALID],
+        "delete the Secret in the message: Azure Service Operator writes it again when it reconciles the HcpOpenShiftCluster next, after an hour at most",
+    ),
+    reason(
         &[c::WAITING_FOR_VAULT],
         "check that the Vault is ready, and that kms.vaultName is its name in Azure",
     ),

@@ -1,12 +1,16 @@
 //! Writes `status.conditions` as controllers do.
 //!
-//! In: an object's conditions and new ones. Out: the new list; the time of a condition changes only
-//! with its status, its generation is the object's. It does not know which conditions there are.
+//! In: an object's conditions and new ones. Out: the new list, and an event for each that a person should know of; the
+//! time of a condition changes only with its status, its generation is the object's. It does not know which conditions
+//! there are.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::api::conditions::{FALSE, TRUE, UNKNOWN};
+use super::outcome::{self, Outcome};
+use crate::api::conditions::{
+    FALSE, PROVISIONING, READY, SUCCEEDED, TRUE, UNKNOWN, needs_a_person,
+};
 use crate::health::Live;
 
 /// The conditions of an object, being rewritten.
@@ -14,15 +18,21 @@ pub(crate) struct Conditions {
     generation: i64,
     now: Timestamp,
     list: Vec<Value>,
+    /// The types whose status or reason is another one now.
+    changed: Vec<String>,
 }
 
 /// What a condition is set to.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NewCondition {
     status: &'static str,
     reason: String,
     message: String,
     severity: &'static str,
 }
+
+/// A condition with its type.
+pub(crate) type Typed = (&'static str, NewCondition);
 
 impl NewCondition {
     fn new(status: &'static str, reason: &str, message: impl Into<String>) -> Self {
@@ -51,9 +61,10 @@ impl NewCondition {
 
     /// It holds, or it does not.
     pub(crate) fn either(holds: bool, yes: &str, no: &str, message: impl Into<String>) -> Self {
-        match holds {
-            true => Self::yes(yes, ""),
-            false => Self::no(no, message),
+        if holds {
+            Self::yes(yes, "")
+        } else {
+            Self::no(no, message)
         }
     }
 
@@ -61,6 +72,27 @@ impl NewCondition {
     pub(crate) fn severe(mut self, severity: &'static str) -> Self {
         self.severity = severity;
         self
+    }
+
+    /// Whether it holds.
+    pub(crate) fn holds(&self) -> bool {
+        self.status == TRUE
+    }
+
+    /// Its reason.
+    pub(crate) fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// Its message.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The same with another message.
+    pub(crate) fn saying(self, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { message, ..self }
     }
 }
 
@@ -71,7 +103,13 @@ impl Conditions {
             generation: live.generation(),
             now,
             list: live.list(&["status", "conditions"]).to_vec(),
+            changed: Vec::new(),
         }
+    }
+
+    /// From here on the conditions are about this generation at most: the newest spec is not applied yet.
+    pub(crate) fn about(&mut self, generation: i64) {
+        self.generation = self.generation.min(generation);
     }
 
     /// Sets the condition of a type, in its place.
@@ -85,6 +123,9 @@ impl Conditions {
         let place = self.list.iter().position(|held| held["type"] == kind);
         let held = place.map(|place| &self.list[place]);
         let same = held.filter(|held| held["status"] == status);
+        if same.is_none_or(|held| held["reason"] != reason.as_str()) {
+            self.changed.push(kind.to_owned());
+        }
         let since = same.and_then(|held| held["lastTransitionTime"].as_str());
         let since = since.map_or_else(|| stamp(self.now), str::to_owned);
         let mut condition = json!({
@@ -104,6 +145,66 @@ impl Conditions {
         }
     }
 
+    /// Takes a condition away that is about nothing any more.
+    pub(crate) fn remove(&mut self, kind: &str) {
+        self.list.retain(|held| held["type"] != kind);
+        self.changed.retain(|changed| changed != kind);
+    }
+
+    /// Reason and message of the condition of a type, if it is false.
+    pub(crate) fn refuted(&self, kind: &str) -> Option<(&str, &str)> {
+        let mut held = self.list.iter().map(Live);
+        let held = held.find(|held| held.text(&["type"]) == kind)?;
+        let is_false = held.text(&["status"]) == FALSE;
+        is_false.then(|| (held.text(&["reason"]), held.text(&["message"])))
+    }
+
+    /// Events for what changed: a warning for a false condition that needs a person, a note for one that became true.
+    /// The summary says nothing new.
+    fn report(&self, live: Live<'_>, outcome: &mut Outcome) {
+        let mut said: Vec<(&str, &str)> = Vec::new();
+        for kind in self.changed.iter().filter(|kind| *kind != READY) {
+            let found = self.list.iter().map(Live);
+            let Some(held) = found.clone().find(|held| held.text(&["type"]) == kind) else {
+                continue;
+            };
+            let (reason, message) = (held.text(&["reason"]), held.text(&["message"]));
+            match held.text(&["status"]) {
+                TRUE => {
+                    let text = if message.is_empty() { kind } else { message };
+                    outcome.event(live, false, kind, text);
+                }
+                FALSE if needs_a_person(reason, message) && !said.contains(&(reason, message)) => {
+                    said.push((reason, message));
+                    outcome.event(live, true, reason, message);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether there is a condition of this type.
+    pub(crate) fn has(&self, kind: &str) -> bool {
+        self.list.iter().any(|held| held["type"] == kind)
+    }
+
+    /// Sets the summary: if it does not hold, the first of these types that is false explains it.
+    pub(crate) fn summarize(&mut self, holds: bool, parts: &[&str]) {
+        let summary = match parts.iter().find_map(|part| self.refuted(part)) {
+            _ if holds => NewCondition::yes(SUCCEEDED, ""),
+            Some((reason, message)) => NewCondition::no(reason, message),
+            None => NewCondition::no(PROVISIONING, ""),
+        };
+        self.set(READY, summary);
+    }
+
+    /// Writes the status with these conditions unless it is there already, and reports what changed.
+    pub(crate) fn write(self, live: Live<'_>, mut status: Value, outcome: &mut Outcome) {
+        self.report(live, outcome);
+        status["conditions"] = self.into_value();
+        outcome.maybe(outcome::status(live, status));
+    }
+
     /// The new list.
     pub(crate) fn into_value(self) -> Value {
         Value::Array(self.list)
@@ -120,13 +221,20 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
+    fn held() -> Value {
+        json!({"metadata": {"generation": 3}, "status": {"conditions": [
+            {"type": "A", "status": "False", "reason": "Why", "lastTransitionTime": "2026-01-01T00:00:00Z"},
+            {"type": "B", "status": "False", "reason": "Why", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}})
+    }
+
+    fn now() -> Timestamp {
+        "2026-01-01T00:00:09.5Z".parse().unwrap()
+    }
+
     #[test]
     fn the_time_changes_only_with_the_status() {
-        let object = json!({"metadata": {"generation": 3}, "status": {"conditions": [
-            {"type": "A", "status": "False", "lastTransitionTime": "2026-01-01T00:00:00Z"},
-            {"type": "B", "status": "False", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}});
-        let now: Timestamp = "2026-01-01T00:00:09.5Z".parse().unwrap();
-        let mut conditions = Conditions::of(Live(&object), now);
+        let object = held();
+        let mut conditions = Conditions::of(Live(&object), now());
         conditions.set("A", NewCondition::no("Why", "still").severe("Info"));
         conditions.set("B", NewCondition::yes("Done", ""));
         let list = conditions.into_value();
@@ -137,5 +245,37 @@ mod tests {
         );
         assert_eq!(list[1]["lastTransitionTime"], "2026-01-01T00:00:09Z");
         assert_eq!(list[1].get("severity"), None);
+    }
+
+    #[test]
+    fn only_what_changed_is_an_event() {
+        let object = held();
+        let live = Live(&object);
+        let mut conditions = Conditions::of(live, now());
+        conditions.set("A", NewCondition::no("Why", "[Error] the same again"));
+        conditions.set("B", NewCondition::yes("Done", ""));
+        conditions.set("C", NewCondition::no("Denied", "[Error] no"));
+        conditions.set("D", NewCondition::no("Denied", "[Error] no"));
+        conditions.set("E", NewCondition::no("Reconciling", "working"));
+        conditions.set("Ready", NewCondition::no("Denied", "[Error] no"));
+        let mut outcome = Outcome::default();
+        conditions.report(live, &mut outcome);
+        let events = outcome.events.iter();
+        let events: Vec<_> = events
+            .map(|event| (event.is_warning, event.reason.as_str()))
+            .collect();
+        assert_eq!(events, [(false, "B"), (true, "Denied")]);
+    }
+
+    #[test]
+    fn a_condition_about_an_older_spec_keeps_its_generation() {
+        let object = held();
+        let mut conditions = Conditions::of(Live(&object), now());
+        conditions.about(2);
+        conditions.set("A", NewCondition::yes("Done", ""));
+        conditions.remove("B");
+        let list = conditions.into_value();
+        assert_eq!(list[0]["observedGeneration"], 2);
+        assert_eq!(list.as_array().map(Vec::len), Some(1));
     }
 }

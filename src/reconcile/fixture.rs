@@ -9,7 +9,7 @@ use jiff::{Timestamp, ToSpan};
 use serde_json::{Map, Value, json};
 
 use super::controller::Controller;
-use super::outcome::Write;
+use super::outcome::{Event, Write};
 use super::snapshot::Snapshot;
 use super::world::{GroupKind, World};
 use crate::api::kinds::{CAPI, KINDS};
@@ -32,6 +32,8 @@ pub(crate) struct Fixture {
     pub(crate) now: Timestamp,
     changes: u64,
     applied: BTreeMap<(ObjectId, &'static str), Value>,
+    /// The events that were reported, oldest first.
+    pub(crate) events: Vec<Event>,
 }
 
 impl Fixture {
@@ -53,6 +55,7 @@ impl Fixture {
             now: start,
             changes: 0,
             applied: BTreeMap::new(),
+            events: Vec::new(),
         }
     }
 
@@ -165,6 +168,7 @@ impl Fixture {
                 let wake = outcome.wake.into_iter().chain(first);
                 first = wake.min();
                 count += outcome.writes.len();
+                self.events.extend(outcome.events);
                 for write in outcome.writes {
                     self.perform(manager, write);
                 }

@@ -13,6 +13,8 @@
 mod aro_cluster;
 mod aro_control_plane;
 mod aro_machine_pool;
+#[cfg(test)]
+mod bench;
 pub(crate) mod conditions;
 pub(crate) mod controller;
 #[cfg(test)]
@@ -23,6 +25,7 @@ pub(crate) mod links;
 pub(crate) mod outcome;
 mod parent;
 mod resources;
+mod scope;
 mod settings;
 pub(crate) mod snapshot;
 pub(crate) mod world;

@@ -373,6 +373,22 @@ impl Source {
     /// `revision` alone when nothing was applied before. A button that was pressed on the check of one of
     /// these commits says the same.
     pub(super) fn approvals(&self, applied: &str, revision: &str) -> BTreeSet<String> {
+        let (from, trailers) = self.trailers(applied, revision);
+        let mut approved = approvals::approved(&trailers);
+        let pressed = self.pressed(from, revision);
+        approved.extend(pressed.iter().flat_map(|press| press.clusters.clone()));
+        *self.granted_to() = (revision.to_owned(), pressed);
+        approved
+    }
+
+    /// The clusters whose HCP cluster may be recreated, which Azure failed to create: what the trailers
+    /// `Capstan-Approve: recreate <namespace>/<name>` say of the same commits.
+    pub(super) fn recreations(&self, applied: &str, revision: &str) -> BTreeSet<String> {
+        approvals::recreated(&self.trailers(applied, revision).1)
+    }
+
+    /// The trailers of the commits that lead to `revision` and not to `applied`, and the commit they start from.
+    fn trailers<'a>(&self, applied: &'a str, revision: &str) -> (Option<&'a str>, Vec<String>) {
         let (from, most) = match applied {
             "" => (None, 1),
             // A directory was applied by hand.
@@ -389,11 +405,7 @@ impl Source {
             tracing::warn!(%error, "cannot read approvals");
             Vec::new()
         });
-        let mut approved = approvals::approved(&trailers);
-        let pressed = self.pressed(from, revision);
-        approved.extend(pressed.iter().flat_map(|press| press.clusters.clone()));
-        *self.granted_to() = (revision.to_owned(), pressed);
-        approved
+        (from, trailers)
     }
 
     fn granted_to(&self) -> MutexGuard<'_, (String, Vec<Pressed>)> {

@@ -245,6 +245,33 @@ fn aro_clusters_do_not_look_at_status_ready() {
             Progressing,
         ),
         ("no resources", of(json!({}), json!([]), true, true), Ready),
+        (
+            "another control plane",
+            of(
+                some(),
+                json!([off(
+                    "NetworkInfrastructureReady",
+                    "UnsupportedControlPlane",
+                    ""
+                )]),
+                true,
+                true,
+            ),
+            TERMINAL,
+        ),
+        (
+            "bad URL",
+            of(
+                some(),
+                json!([
+                    on("ResourcesReady"),
+                    off("NetworkInfrastructureReady", "InvalidEndpoint", "")
+                ]),
+                false,
+                false,
+            ),
+            FAILED,
+        ),
     ]);
 }
 
@@ -314,6 +341,46 @@ fn aro_control_planes_pass_on_the_messages_of_azure() {
                 false,
             ),
             Progressing,
+        ),
+        (
+            "no vault",
+            of(
+                json!([off("EncryptionKeyReady", "VaultNotDeclared", "")]),
+                false,
+            ),
+            TERMINAL,
+        ),
+        (
+            "no right to the key",
+            of(json!([off("EncryptionKeyReady", "KeyFailed", "")]), false),
+            FAILED,
+        ),
+        (
+            "two clusters",
+            of(hcp("InvalidHcpOpenShiftCluster", ""), true),
+            TERMINAL,
+        ),
+        (
+            "bad kubeconfig",
+            of(
+                json!([
+                    on("HcpClusterReady"),
+                    off("KubeconfigReady", "InvalidKubeconfig", "")
+                ]),
+                false,
+            ),
+            FAILED,
+        ),
+        (
+            "auth waits for a person",
+            of(
+                json!([
+                    on("HcpClusterReady"),
+                    off("ExternalAuthReady", "AwaitingSecret", "create it")
+                ]),
+                true,
+            ),
+            Ready,
         ),
         (
             "auth waits",

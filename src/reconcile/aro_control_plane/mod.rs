@@ -1,33 +1,44 @@
 //! The controller of AROControlPlane (facts/aro-controllers.md §3.2 and §3.4).
 //!
-//! In: an AROControlPlane, its Cluster and AROCluster, the role assignments, the key, the node pools.
-//! Out: its embedded HCP cluster and external authentication applied when each may be, and its status.
+//! In: an AROControlPlane, its Cluster and AROCluster, the role assignments, the key, the node pools, the kubeconfig.
+//! Out: its embedded HCP cluster and external authentication applied when each may be, the kubeconfig in Cluster API's
+//! form, and its status; on deletion, external authentication, then node pools awaited, then the HCP cluster.
+//!
+//! What is not applied yet, since something else comes first, keeps the conditions at the generation that was applied.
 
+mod certificate;
+mod deletion;
 mod encryption;
+mod external_auth;
+mod gates;
+mod kubeconfig;
+mod mutators;
+mod names;
+mod observed;
+mod recreation;
+mod secrets;
 mod status;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use self::encryption::Key;
-use self::status::{EXTERNAL_AUTH, HCP};
-use super::conditions::{Conditions, NewCondition};
+use self::mutators::Wanted;
+use self::names::{FINALIZER, HCP};
+use self::observed::Stage;
+use super::Settings;
+use super::conditions::{Conditions, NewCondition, Typed};
 use super::links;
-use super::outcome::{self, Need, Outcome, unfinalize};
+use super::outcome::{Need, Outcome, Write};
 use super::resources::{self, Ledger};
-use super::settings::Settings;
-use super::world::{Parent, World};
+use super::scope::{self, Scope};
+use super::world::World;
 use crate::api::conditions as c;
-use crate::api::embedded::KMS;
-use crate::api::kinds::{AUTHORIZATION, RED_HAT_OPENSHIFT};
+use crate::api::kinds::INFRASTRUCTURE;
 use crate::health::Live;
-
-const FINALIZER: &str = "arocontrolplanes/finalizer";
-const NODE_POOL: &str = "HcpOpenShiftClustersNodePool";
-/// Reason of `HcpClusterReady` while the role assignments reach all of Azure.
-const SETTLING: &str = "WaitingForRoleAssignments";
 
 /// What to do about an AROControlPlane.
 pub(super) fn reconcile(
@@ -37,211 +48,131 @@ pub(super) fn reconcile(
     settings: Settings,
 ) -> Outcome {
     let mut outcome = Outcome::default();
-    let id = links::owner(live, "Cluster");
+    let scope = Scope::of(world, live, &mut outcome);
     let ledger = Ledger {
         world,
         owner: live,
-        cluster: id.as_ref().map_or("", |id| &id.name),
+        cluster: scope.name,
         first_apply: settings.first_apply,
         now,
     };
+    let mut conditions = Conditions::of(live, now);
+    if scope.is_paused {
+        scope::pause(&ledger, conditions, status::held(live), &mut outcome);
+        return outcome;
+    }
+    scope::resume(&mut conditions);
     if live.is_deleting() {
-        return take_down(&ledger);
+        deletion::proceed(&ledger, conditions, &mut outcome);
+        return outcome;
     }
-    let Some(id) = id.clone() else {
-        return outcome;
+    match scope.cluster {
+        Err(missing) => refuse(live, conditions, (c::READY, missing), &mut outcome),
+        Ok(cluster) if cluster.is_deleting() => {
+            deletion::begin(&ledger, conditions, &mut outcome);
+        }
+        Ok(cluster) => match wrong(live, cluster) {
+            Some(wrong) => refuse(live, conditions, wrong, &mut outcome),
+            None => provision(&ledger, cluster, settings.settle, conditions, &mut outcome),
+        },
+    }
+    outcome
+}
+
+/// What a person has to change before anything can be done, and the condition that says so.
+fn wrong(live: Live<'_>, cluster: Live<'_>) -> Option<Typed> {
+    let refuse = |reason, message: &str| {
+        let condition = NewCondition::no(reason, message);
+        Some((c::HCP_CLUSTER_READY, condition))
     };
-    outcome.need(id.clone());
-    let cluster = world.get(&id).present();
-    let Some(cluster) = cluster.filter(|cluster| !links::is_paused(*cluster, live)) else {
-        return outcome;
-    };
-    let items = resources::wanted(live);
-    resources::mark(&ledger, FINALIZER, &items, Value::Null, &mut outcome);
     let infrastructure = links::infrastructure(cluster);
-    infrastructure
-        .clone()
-        .into_iter()
-        .for_each(|id| outcome.need(id));
-    let infrastructure = infrastructure.and_then(|id| world.get(&id).present());
-    let built = infrastructure.filter(|infrastructure| is_built(*infrastructure));
-    match built {
-        Some(infrastructure) => provision(&ledger, infrastructure, settings.settle, outcome),
-        None => outcome,
+    if !infrastructure.is_some_and(|id| id.is(INFRASTRUCTURE, "AROCluster")) {
+        return refuse(c::UNSUPPORTED_INFRASTRUCTURE, c::NO_ARO_CLUSTER);
+    }
+    let list = live.list(&["spec", "resources"]);
+    let clusters = list.iter().enumerate();
+    let clusters: Vec<String> = clusters
+        .filter(|(_, item)| Live(item).kind() == HCP)
+        .map(|(place, item)| format!("spec.resources[{place}] ({})", Live(item).name()))
+        .collect();
+    match clusters.len() {
+        0 => {
+            let nameless = list.iter().position(|item| Live(item).kind().is_empty());
+            let hint = nameless.map(|place| format!("; spec.resources[{place}] must have kind"));
+            let message = format!("{}{}", c::NO_HCP_CLUSTER, hint.unwrap_or_default());
+            refuse(c::HCP_CLUSTER_INVALID, &message)
+        }
+        1 => None,
+        _ => {
+            let message = format!(
+                "an AROControlPlane has one HcpOpenShiftCluster, and this one has {}: move all but one to control planes of their own",
+                clusters.join(" and ")
+            );
+            refuse(c::HCP_CLUSTER_INVALID, &message)
+        }
     }
 }
 
-/// Whether the infrastructure is ready, if there is any.
-fn is_built(infrastructure: Live<'_>) -> bool {
-    let empty = infrastructure.list(&["spec", "resources"]).is_empty();
-    empty || infrastructure.holds(c::RESOURCES_READY)
+/// Reports why nothing is done; the rest of the status stays.
+fn refuse(live: Live<'_>, mut conditions: Conditions, why: Typed, outcome: &mut Outcome) {
+    let (kind, why) = why;
+    conditions.set(kind, why.clone());
+    conditions.set(c::READY, why);
+    status::write(live, status::held(live), conditions, outcome);
 }
 
-/// The infrastructure is ready: waits for the key and for the role assignments to settle, then applies
-/// what may be applied.
+/// Applies what may be applied, and reports how far it is.
 fn provision(
     ledger: &Ledger<'_>,
-    infrastructure: Live<'_>,
+    cluster: Live<'_>,
     settle: Duration,
-    mut outcome: Outcome,
-) -> Outcome {
-    let Ledger {
-        world,
-        owner: live,
-        now,
-        ..
-    } = *ledger;
-    let mut items = resources::wanted(live);
-    let mut conditions = Conditions::of(live, now);
-    let Some(hcp) = items.iter().position(|item| Live(item).kind() == HCP) else {
-        return outcome;
-    };
-    let spec = Live(&items[hcp]);
-    let key = encryption::find(world, live, spec, infrastructure, now, &mut outcome);
-    let version = match key {
-        Key::NotAsked => None,
-        Key::Awaited(condition) => {
-            conditions.set(c::ENCRYPTION_KEY_READY, condition);
-            return hold(live, conditions, outcome);
-        }
-        Key::Ready(version, condition) => {
-            conditions.set(c::ENCRYPTION_KEY_READY, condition);
-            version
-        }
-    };
-    let made = world
-        .get(&resources::id(live, &items[hcp]))
-        .present()
-        .is_some();
-    let opens = settled(world, infrastructure, settle, &mut outcome);
-    if !made && opens > now {
-        outcome.wake_at(opens);
-        let message = "Waiting for role assignments to reach all of Azure";
-        conditions.set(c::HCP_CLUSTER_READY, NewCondition::no(SETTLING, message));
-        return hold(live, conditions, outcome);
-    }
-    shape(live, &mut items, hcp, version);
-    defer_auth(world, live, &mut items, &mut conditions, &mut outcome);
-    let entries = resources::reconcile(ledger, &items, &mut outcome);
-    let status = status::of(world, live, &entries, conditions, &mut outcome);
-    outcome.maybe(outcome::status(live, status));
-    outcome
-}
-
-/// Reports why nothing is applied, and leaves the rest of the status as it is.
-fn hold(live: Live<'_>, conditions: Conditions, mut outcome: Outcome) -> Outcome {
-    let mut status = status::held(live);
-    status["conditions"] = conditions.into_value();
-    outcome.maybe(outcome::status(live, status));
-    outcome
-}
-
-fn take_down(ledger: &Ledger<'_>) -> Outcome {
-    let mut outcome = Outcome::default();
-    let live = ledger.owner;
-    let left = resources::remove(ledger, |_| true, &mut outcome);
-    if left.is_empty() {
-        outcome.maybe(unfinalize(live, FINALIZER));
-    } else {
-        let mut status = status::held(live);
-        status["ready"] = json!(false);
-        status["resources"] = resources::listed(&left);
-        outcome.maybe(outcome::status(live, status));
-    }
-    outcome
-}
-
-/// When the last role assignment of the infrastructure is `settle` old.
-fn settled(
-    world: World<'_>,
-    infrastructure: Live<'_>,
-    settle: Duration,
-    outcome: &mut Outcome,
-) -> Timestamp {
-    let items = infrastructure.list(&["spec", "resources"]).iter();
-    let assignments = items.filter(|item| Live(item).group() == AUTHORIZATION);
-    let mut last = Timestamp::UNIX_EPOCH;
-    for item in assignments {
-        let id = resources::id(infrastructure, item);
-        let ready = world
-            .get(&id)
-            .present()
-            .and_then(|live| live.condition(c::READY));
-        let since = ready.and_then(|ready| ready.since().parse::<Timestamp>().ok());
-        last = since.map_or(last, |since| last.max(since));
-        outcome.need(id);
-    }
-    last.checked_add(settle).unwrap_or(Timestamp::MAX)
-}
-
-/// Fills in what the controller sets: the key's version, where the kubeconfig goes, and the owner of the
-/// external authentication.
-fn shape(live: Live<'_>, items: &mut [Value], hcp: usize, version: Option<String>) {
-    let name = Live(&items[hcp]).name().to_owned();
-    let secrets = ["spec", "operatorSpec", "secrets"];
-    let asked = |secret: &str| {
-        let path = [&secrets[..], &[secret]].concat();
-        Live(&items[hcp]).at(&path).is_some()
-    };
-    if !asked("adminCredentials") && !asked("userCredentials") {
-        let cluster = links::owner(live, "Cluster").map_or_else(String::new, |id| id.name);
-        let place = json!({"name": format!("{cluster}-kubeconfig"), "key": "value"});
-        put(
-            &mut items[hcp],
-            &secrets,
-            json!({"adminCredentials": place}),
-        );
-    }
-    if let Some(version) = version {
-        let path = [KMS.as_slice(), &["activeKey", "version"]].concat();
-        put(&mut items[hcp], &path, json!(version));
-    }
-    let auths = items
-        .iter_mut()
-        .filter(|item| Live(item).kind() == EXTERNAL_AUTH);
-    for auth in auths.filter(|item| Live(item).at(&["spec", "owner"]).is_none()) {
-        put(auth, &["spec", "owner"], json!({"name": name}));
-    }
-}
-
-/// Sets the value at a path, creating missing maps.
-fn put(under: &mut Value, path: &[&str], value: Value) {
-    let Some((key, rest)) = path.split_first() else {
-        *under = value;
-        return;
-    };
-    if !under.is_object() {
-        *under = json!({});
-    }
-    if let Some(map) = under.as_object_mut() {
-        put(map.entry(*key).or_insert(Value::Null), rest, value);
-    }
-}
-
-/// Takes out external authentication that does not exist yet, until a node pool of this cluster is
-/// ready.
-fn defer_auth(
-    world: World<'_>,
-    live: Live<'_>,
-    items: &mut Vec<Value>,
-    conditions: &mut Conditions,
+    mut conditions: Conditions,
     outcome: &mut Outcome,
 ) {
-    let hcp = items.iter().find(|item| Live(item).kind() == HCP);
-    let hcp = hcp.map_or("", |hcp| Live(hcp).name());
-    let pools = Parent::new(RED_HAT_OPENSHIFT, NODE_POOL, live.namespace(), hcp);
-    let has_ready_pool = world.below(&pools).any(|pool| pool.holds(c::READY));
-    outcome.needs.push(Need::Below(pools));
-    if has_ready_pool {
-        return;
+    let items = ledger.owner.list(&["spec", "resources"]);
+    resources::mark(ledger, FINALIZER, items, Value::Null, outcome);
+    let stage = match prepare(ledger, cluster, settle, &mut conditions, outcome) {
+        Ok(items) => Stage::Applied(resources::reconcile(ledger, &items, outcome)),
+        Err(why) => Stage::Held(why),
+    };
+    observed::report(ledger, stage, conditions, outcome);
+    // A vault may take its time: the status says so before.
+    let is_slow = |write: &Write| matches!(write, Write::EnsureKey(_));
+    outcome.writes.sort_by_key(is_slow);
+}
+
+/// The resources as they are to be applied, or the condition that says what comes first.
+fn prepare(
+    ledger: &Ledger<'_>,
+    cluster: Live<'_>,
+    settle: Duration,
+    conditions: &mut Conditions,
+    outcome: &mut Outcome,
+) -> Result<Vec<Value>, Typed> {
+    let id = links::infrastructure(cluster);
+    outcome.needs.extend(id.clone().map(Need::Object));
+    let found = id.as_ref().and_then(|id| ledger.world.get(id).present());
+    let mut wanted = Wanted::of(ledger)?;
+    let key = encryption::needed(ledger, &wanted, found)?;
+    let name = id.map_or_else(String::new, |id| id.to_string());
+    let infrastructure = gates::infrastructure(&name, found)?;
+    let applied = gates::made(ledger);
+    let opens = match applied {
+        Some(_) => Timestamp::UNIX_EPOCH,
+        None => gates::opens(ledger, infrastructure, settle),
+    };
+    match encryption::version(ledger, key, applied, opens, outcome)? {
+        None => conditions.remove(c::ENCRYPTION_KEY_READY),
+        Some((key, condition)) => {
+            wanted.set_key(key)?;
+            conditions.set(c::ENCRYPTION_KEY_READY, condition);
+        }
     }
-    let before = items.len();
-    items.retain(|item| {
-        let made = world.get(&resources::id(live, item)).present().is_some();
-        made || Live(item).kind() != EXTERNAL_AUTH
-    });
-    if items.len() < before {
-        let condition = NewCondition::no(c::WAITING_FOR_NODE_POOL, c::EXTERNAL_AUTH_DEFERRED);
-        conditions.set(c::EXTERNAL_AUTH_READY, condition);
-    }
+    gates::settled(ledger, opens, outcome)?;
+    Ok(gates::without_early_auth(
+        ledger,
+        wanted.items,
+        conditions,
+        outcome,
+    ))
 }

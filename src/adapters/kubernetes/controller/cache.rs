@@ -1,8 +1,8 @@
 //! What the controllers know of the cluster: the newest state of every object.
 //!
 //! In: objects from watches and from the answers to writes. Out: a [`World`] to look at, and what an object that changed
-//! was and is below. Of Secrets only kubeconfigs keep their data. It does not know who looks, nor where the objects
-//! come from.
+//! was and is below. Of Secrets only kubeconfigs and certificate authorities keep their data. It does not know who looks,
+//! nor where the objects come from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,8 +13,8 @@ use crate::model::ObjectId;
 use crate::reconcile::snapshot::Snapshot;
 use crate::reconcile::world::{GroupKind, Parent, World};
 
-/// How the name of a Secret with a kubeconfig ends, by Cluster API's contract.
-const KUBECONFIG: &str = "-kubeconfig";
+/// How the names of Secrets with a kubeconfig and a certificate authority end, by Cluster API's contract.
+const READ: [&str; 2] = ["-kubeconfig", "-ca"];
 
 /// Live objects, and which of them may be out of date.
 #[derive(Debug, Default)]
@@ -98,11 +98,11 @@ impl Cache {
 /// Takes out what no controller looks at.
 fn drop_unused(object: &mut Value) {
     let is_secret = object["kind"] == "Secret" && object["apiVersion"] == "v1";
-    let is_kubeconfig = Live(object).name().ends_with(KUBECONFIG);
+    let is_read = READ.iter().any(|end| Live(object).name().ends_with(end));
     let Some(fields) = object.as_object_mut() else {
         return;
     };
-    if is_secret && !is_kubeconfig {
+    if is_secret && !is_read {
         fields.remove("data");
     }
     if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -174,13 +174,17 @@ mod tests {
     }
 
     #[test]
-    fn only_kubeconfigs_keep_their_data() {
+    fn only_kubeconfigs_and_their_authorities_keep_their_data() {
         let secret = |name: &str| {
             json!({"apiVersion": "v1", "kind": "Secret", "data": {"value": "YQ=="},
                 "metadata": {"name": name, "namespace": "ns", "uid": name, "resourceVersion": "1"}})
         };
         let mut cache = Cache::default();
-        for (name, keeps) in [("one-kubeconfig", true), ("password", false)] {
+        for (name, keeps) in [
+            ("one-kubeconfig", true),
+            ("one-ca", true),
+            ("password", false),
+        ] {
             cache.insert(secret(name));
             let id = ObjectId::new("", "Secret", "ns", name);
             let data = cache.get(&id).map(|live| live.at(&["data"]).is_some());

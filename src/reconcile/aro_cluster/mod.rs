@@ -1,0 +1,130 @@
+//! The controller of AROCluster (facts/aro-controllers.md §3.1 and §3.4).
+//!
+//! In: an AROCluster, its Cluster, control plane and embedded resources. Out: the resources applied,
+//! the endpoint copied from the control plane, and its status; on deletion, the resources deleted after the control
+//! plane, resource groups last.
+//!
+//! An AROCluster without resources has its infrastructure elsewhere: it is ready at once, and provisioned as soon as its
+//! control plane is ready. Resources are applied again whenever they differ, ready or not.
+
+mod deletion;
+mod endpoint;
+mod status;
+#[cfg(test)]
+mod tests;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use self::deletion::FINALIZER;
+use self::status::Plane;
+use super::Settings;
+use super::conditions::{Conditions, NewCondition};
+use super::links;
+use super::outcome::{self, Outcome};
+use super::resources::{self, Ledger};
+use super::scope::{self, Scope};
+use super::world::World;
+use crate::api::conditions as c;
+use crate::api::kinds::CONTROL_PLANE;
+use crate::health::Live;
+
+/// What to do about an AROCluster.
+pub(super) fn reconcile(
+    world: World<'_>,
+    live: Live<'_>,
+    now: Timestamp,
+    settings: Settings,
+) -> Outcome {
+    let mut outcome = Outcome::default();
+    let scope = Scope::of(world, live, &mut outcome);
+    let ledger = Ledger {
+        world,
+        owner: live,
+        cluster: scope.name,
+        first_apply: settings.first_apply,
+        now,
+    };
+    let mut conditions = Conditions::of(live, now);
+    if scope.is_paused {
+        scope::pause(&ledger, conditions, status::held(live), &mut outcome);
+        return outcome;
+    }
+    scope::resume(&mut conditions);
+    if live.is_deleting() {
+        deletion::proceed(&ledger, &scope, conditions, &mut outcome);
+        return outcome;
+    }
+    match scope.cluster {
+        Err(missing) => refuse(live, conditions, c::READY, missing, &mut outcome),
+        // Its parts are deleted one after the other; nothing is made again meanwhile.
+        Ok(cluster) if cluster.is_deleting() => {}
+        Ok(cluster) => match wrong(cluster) {
+            Some(wrong) => {
+                let kind = c::NETWORK_INFRASTRUCTURE_READY;
+                refuse(live, conditions, kind, wrong, &mut outcome);
+            }
+            None => provision(&ledger, cluster, conditions, &mut outcome),
+        },
+    }
+    outcome
+}
+
+/// What a person has to change before anything can be done.
+fn wrong(cluster: Live<'_>) -> Option<NewCondition> {
+    let plane = links::control_plane(cluster);
+    let is_ours = plane.is_some_and(|id| id.is(CONTROL_PLANE, "AROControlPlane"));
+    let refuse = || NewCondition::no(c::UNSUPPORTED_CONTROL_PLANE, c::NO_ARO_CONTROL_PLANE);
+    (!is_ours).then(refuse)
+}
+
+/// Reports why nothing is done; the rest of the status stays.
+fn refuse(
+    live: Live<'_>,
+    mut conditions: Conditions,
+    kind: &str,
+    why: NewCondition,
+    outcome: &mut Outcome,
+) {
+    conditions.set(kind, why.clone());
+    conditions.set(c::READY, why);
+    conditions.write(live, status::held(live), outcome);
+}
+
+/// Applies the resources, and copies what the control plane reports.
+fn provision(
+    ledger: &Ledger<'_>,
+    cluster: Live<'_>,
+    conditions: Conditions,
+    outcome: &mut Outcome,
+) {
+    let (world, live) = (ledger.world, ledger.owner);
+    let plane = links::control_plane(cluster);
+    outcome
+        .needs
+        .extend(plane.clone().map(outcome::Need::Object));
+    let plane = plane.and_then(|id| world.get(&id).present());
+    let url = plane.map_or("", |plane| plane.text(&["status", "apiURL"]));
+    let endpoint = endpoint::read(url);
+    let known = endpoint.as_ref().and_then(|read| read.as_ref().ok());
+    let items = live.list(&["spec", "resources"]);
+    let spec = with_endpoint(live, known);
+    resources::mark(ledger, FINALIZER, items, spec, outcome);
+    let entries = resources::reconcile(ledger, items, outcome);
+    let plane = Plane {
+        is_ready: plane.is_some_and(|plane| plane.flag(&["status", "ready"])),
+        url,
+        endpoint,
+    };
+    status::write(ledger, &entries, &plane, conditions, outcome);
+}
+
+/// The spec to write: the endpoint, the one it has if the control plane reports none.
+fn with_endpoint(live: Live<'_>, endpoint: Option<&Value>) -> Value {
+    let held = live.at(&["spec", "controlPlaneEndpoint"]);
+    let known = endpoint.or(held);
+    known.map_or(
+        Value::Null,
+        |endpoint| json!({"controlPlaneEndpoint": endpoint}),
+    )
+}

@@ -1,0 +1,129 @@
+//! The status of an AROCluster.
+//!
+//! In: entries of its resources, and what its control plane reports. Out: conditions, `ready`, and `provisioned`, which
+//! stays true once it was.
+
+use serde_json::{Value, json};
+
+use super::super::conditions::{Conditions, NewCondition};
+use super::super::outcome::Outcome;
+use super::super::resources::{self, Entry, Ledger};
+use super::super::world::World;
+use crate::api::{aso, conditions as c};
+use crate::health::Live;
+
+/// How many resources with a problem a message names.
+const MOST: usize = 3;
+
+/// What the control plane reports.
+pub(super) struct Plane<'a> {
+    /// Whether its API server responds.
+    pub(super) is_ready: bool,
+    /// The URL of its API server; empty if it has none.
+    pub(super) url: &'a str,
+    /// What that URL says.
+    pub(super) endpoint: Option<Result<Value, String>>,
+}
+
+/// The status it has.
+pub(super) fn held(live: Live<'_>) -> Value {
+    let held = live.at(&["status"]).filter(|status| status.is_object());
+    held.cloned().unwrap_or_else(|| json!({}))
+}
+
+/// Writes the status for the current state of the world.
+pub(super) fn write(
+    ledger: &Ledger<'_>,
+    entries: &[Entry],
+    plane: &Plane<'_>,
+    mut conditions: Conditions,
+    outcome: &mut Outcome,
+) {
+    let live = ledger.owner;
+    let resources = of_resources(ledger.world, entries);
+    let network = of_network(plane);
+    let is_built = resources.holds();
+    let is_ready = network.holds();
+    conditions.set(c::RESOURCES_READY, resources);
+    conditions.set(c::NETWORK_INFRASTRUCTURE_READY, network);
+    let parts = [c::RESOURCES_READY, c::NETWORK_INFRASTRUCTURE_READY];
+    conditions.summarize(is_built && is_ready, &parts);
+    let mut status = held(live);
+    let was = live.flag(&["status", "initialization", "provisioned"]);
+    status["ready"] = json!(is_ready);
+    status["initialization"] = json!({"provisioned": was || (is_built && is_ready)});
+    status["resources"] = resources::listed(entries);
+    conditions.write(live, status, outcome);
+}
+
+fn of_resources(world: World<'_>, entries: &[Entry]) -> NewCondition {
+    let ready = entries.iter().filter(|entry| entry.ready).count();
+    if ready == entries.len() {
+        let mut message = c::all_ready(ready);
+        let notes = resources::notes(entries);
+        if !notes.is_empty() {
+            message = format!("{message}; {notes}");
+        }
+        return NewCondition::yes(c::INFRASTRUCTURE_READY, message);
+    }
+    let mut message = c::some_ready(ready, entries.len());
+    let late = entries.iter().filter(|entry| !entry.ready);
+    let problems: Vec<Problem> = late.filter_map(|entry| problem(world, entry)).collect();
+    for Problem { text, .. } in problems.iter().take(MOST) {
+        message.push_str("; ");
+        message.push_str(text);
+    }
+    let concern = entries.iter().filter(|entry| !entry.ready);
+    let concern = concern.filter_map(|entry| entry.concern).next();
+    let failed = problems.iter().any(|problem| problem.is_final);
+    let failed = failed.then_some(c::FAILED);
+    let reason = concern.or(failed).unwrap_or(c::PROVISIONING_INFRASTRUCTURE);
+    NewCondition::no(reason, message)
+}
+
+/// What keeps a resource from being ready, besides time.
+struct Problem {
+    text: String,
+    /// Whether waiting does not help.
+    is_final: bool,
+}
+
+fn problem(world: World<'_>, entry: &Entry) -> Option<Problem> {
+    let id = &entry.id;
+    let of = |text: &str, is_final| {
+        let text = format!("{} {}: {text}", id.kind, id.name);
+        Some(Problem { text, is_final })
+    };
+    if entry.concern.is_some() {
+        return of(&entry.message, true);
+    }
+    let live = world.get(id).present()?;
+    let ready = live.condition(c::READY)?;
+    let is_final =
+        ready.severity() == aso::ERROR || ready.reason() == aso::MULTIPLE_ERRORS_OCCURRED;
+    let is_waiting = aso::WAITING.contains(&ready.reason());
+    let is_problem = is_final || (ready.severity() == aso::WARNING && !is_waiting);
+    if !is_problem || ready.is_true() {
+        return None;
+    }
+    of(
+        &format!("{}: {}", ready.reason(), ready.message()),
+        is_final,
+    )
+}
+
+fn of_network(plane: &Plane<'_>) -> NewCondition {
+    let wait = |message| NewCondition::no(c::EXTERNALLY_MANAGED_CONTROL_PLANE, message);
+    match &plane.endpoint {
+        Some(Ok(_)) if plane.is_ready => NewCondition::yes(c::SUCCEEDED, ""),
+        Some(Ok(_)) => wait(c::WAITING_FOR_PORT),
+        None => wait(c::WAITING_FOR_CONTROL_PLANE),
+        Some(Err(why)) => {
+            let message = format!(
+                "the AROControlPlane reports the API server at {:?}, which is not a URL with a host and a port: {why}",
+                plane.url
+            );
+            NewCondition::no(c::INVALID_ENDPOINT, message)
+        }
+    }
+}

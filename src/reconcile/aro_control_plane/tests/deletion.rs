@@ -1,0 +1,222 @@
+//! The order of a deletion.
+
+use serde_json::json;
+
+use super::super::super::bench::{Bench, HCP_API, applied, deleted, object, wakes_in};
+use super::super::super::links::owned_by;
+use super::KIND;
+use crate::api::capi::DELETE_FOR_MOVE;
+use crate::api::conditions as c;
+use crate::health::Live;
+
+/// A cluster with external authentication and a node pool of an AROMachinePool, which ASO holds on to.
+fn whole() -> Bench {
+    let mut bench = Bench::new();
+    bench.provision();
+    let api = "infrastructure.cluster.x-k8s.io/v1beta2";
+    bench.put(object(
+        "cluster.x-k8s.io/v1beta2",
+        "MachinePool",
+        "c-mp1",
+        json!({"clusterName": "c"}),
+    ));
+    let owner = |bench: &Bench, kind| json!([owned_by(Live(&bench.live(kind, "c-mp1")), true)]);
+    let mut machines = object(api, "AROMachinePool", "c-mp1", json!({}));
+    machines["metadata"]["labels"] = json!({"cluster.x-k8s.io/cluster-name": "c"});
+    machines["metadata"]["ownerReferences"] = owner(&bench, "MachinePool");
+    machines["metadata"]["finalizers"] = json!(["test/held"]);
+    bench.put(machines);
+    let mut pool = object(
+        HCP_API,
+        "HcpOpenShiftClustersNodePool",
+        "c-mp1",
+        json!({"owner": {"name": "c"}}),
+    );
+    pool["metadata"]["ownerReferences"] = owner(&bench, "AROMachinePool");
+    bench.put(pool);
+    bench.ready("HcpOpenShiftClustersNodePool", "c-mp1");
+    bench.rest();
+    for (kind, name) in [
+        ("HcpOpenShiftClustersExternalAuth", "c-ea"),
+        ("HcpOpenShiftClustersNodePool", "c-mp1"),
+        ("HcpOpenShiftCluster", "c"),
+    ] {
+        bench.edit(kind, name, |object| {
+            object["metadata"]["finalizers"] = json!(["serviceoperator.azure.com/finalizer"])
+        });
+    }
+    bench.ready("HcpOpenShiftClustersExternalAuth", "c-ea");
+    bench.rest();
+    bench
+}
+
+/// Azure has deleted it.
+fn gone(bench: &mut Bench, kind: &str, name: &str) {
+    bench.edit(kind, name, |object| {
+        object["metadata"]["finalizers"] = json!([])
+    });
+    bench.delete(kind, name);
+    bench.rest();
+}
+
+fn is_leaving(bench: &Bench, kind: &str, name: &str) -> bool {
+    Live(&bench.live(kind, name)).is_deleting()
+}
+
+/// CAPZ deletes everything at once and leaves the order to Azure.
+#[test]
+fn section_10_item_18_external_authentication_then_node_pools_then_the_cluster() {
+    let mut bench = whole();
+    bench.edit(KIND, "c", |plane| {
+        plane["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z")
+    });
+    let first = bench.decide(KIND);
+    assert_eq!(deleted(&first), ["HcpOpenShiftClustersExternalAuth"]);
+    assert_eq!(wakes_in(&bench, &first), Some(15));
+    bench.rest();
+    assert_eq!(
+        bench.condition(KIND, c::DELETING).1,
+        c::WAITING_FOR_EXTERNAL_AUTH
+    );
+    assert!(!is_leaving(&bench, "HcpOpenShiftCluster", "c"));
+    gone(&mut bench, "HcpOpenShiftClustersExternalAuth", "c-ea");
+    let found = bench.condition(KIND, c::DELETING);
+    assert_eq!(found.1, c::WAITING_FOR_NODE_POOLS);
+    assert_eq!(
+        found.2,
+        "Waiting for the node pools HcpOpenShiftClustersNodePool c-mp1, AROMachinePool c-mp1 to be deleted"
+    );
+    assert!(deleted(&bench.decide(KIND)).is_empty());
+    assert_eq!(wakes_in(&bench, &bench.decide(KIND)), Some(15));
+    gone(&mut bench, "HcpOpenShiftClustersNodePool", "c-mp1");
+    assert!(!is_leaving(&bench, "HcpOpenShiftCluster", "c"));
+    gone(&mut bench, "AROMachinePool", "c-mp1");
+    assert!(is_leaving(&bench, "HcpOpenShiftCluster", "c"));
+    assert_eq!(
+        bench.condition(KIND, c::DELETING).1,
+        c::WAITING_FOR_RESOURCES
+    );
+    assert_eq!(bench.live(KIND, "c")["status"]["ready"], false);
+    gone(&mut bench, "HcpOpenShiftCluster", "c");
+    assert_eq!(bench.find(KIND, "c"), None);
+}
+
+#[test]
+fn external_authentication_goes_as_soon_as_the_cluster_is_deleted() {
+    let mut bench = whole();
+    bench.edit("Cluster", "c", |cluster| {
+        cluster["metadata"]["finalizers"] = json!(["cluster.cluster.x-k8s.io"]);
+        cluster["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    });
+    let outcome = bench.decide(KIND);
+    assert_eq!(deleted(&outcome), ["HcpOpenShiftClustersExternalAuth"]);
+    assert!(applied(&outcome).is_empty());
+    bench.rest();
+    gone(&mut bench, "HcpOpenShiftClustersExternalAuth", "c-ea");
+    assert_eq!(
+        bench.condition(KIND, c::DELETING).1,
+        c::WAITING_FOR_NODE_POOLS
+    );
+    assert_eq!(bench.find("HcpOpenShiftClustersExternalAuth", "c-ea"), None);
+    assert!(!is_leaving(&bench, "HcpOpenShiftCluster", "c"));
+    assert!(
+        applied(&bench.decide(KIND)).is_empty(),
+        "nothing is made again"
+    );
+}
+
+/// CAPZ loads the identity before it deletes: without it the deletion never ends. Nor does it without a location.
+#[test]
+fn section_3_4_a_deletion_needs_no_identity_no_cluster_and_no_location() {
+    let mut bench = whole();
+    bench.edit(KIND, "c", |plane| {
+        plane["spec"]["identityRef"] = json!({"name": "gone"});
+        plane["spec"]["resources"][0]["spec"]["location"] = json!(null);
+        plane["metadata"]["ownerReferences"][0]["name"] = json!("gone");
+        plane["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    });
+    bench.rest();
+    for (kind, name) in [
+        ("HcpOpenShiftClustersExternalAuth", "c-ea"),
+        ("HcpOpenShiftClustersNodePool", "c-mp1"),
+        ("AROMachinePool", "c-mp1"),
+        ("HcpOpenShiftCluster", "c"),
+    ] {
+        gone(&mut bench, kind, name);
+        bench.wait(15);
+    }
+    assert_eq!(bench.find(KIND, "c"), None);
+}
+
+#[test]
+fn a_node_pool_that_nobody_would_delete_goes_with_its_cluster() {
+    let mut bench = Bench::new();
+    bench.provision();
+    let mut pool = object(
+        HCP_API,
+        "HcpOpenShiftClustersNodePool",
+        "raw",
+        json!({"owner": {"name": "c"}}),
+    );
+    pool["metadata"]["ownerReferences"] =
+        json!([{"apiVersion": HCP_API, "kind": "HcpOpenShiftCluster", "name": "c", "uid": "u"}]);
+    bench.put(pool);
+    bench.delete(KIND, "c");
+    bench.wait(30);
+    assert_eq!(bench.find(KIND, "c"), None);
+}
+
+/// CAPZ's AROMachinePool is gone as soon as its Cluster is deleted; the HCP cluster, which ASO made an owner too, keeps the
+/// node pool.
+#[test]
+fn a_node_pool_whose_owner_is_gone_is_not_waited_for() {
+    let mut bench = whole();
+    bench.edit("HcpOpenShiftClustersNodePool", "c-mp1", |pool| {
+        let hcp =
+            json!({"apiVersion": HCP_API, "kind": "HcpOpenShiftCluster", "name": "c", "uid": "u"});
+        pool["metadata"]["ownerReferences"]
+            .as_array_mut()
+            .map(|owners| owners.push(hcp));
+    });
+    bench.edit("AROMachinePool", "c-mp1", |machines| {
+        machines["metadata"]["finalizers"] = json!([])
+    });
+    bench.delete("AROMachinePool", "c-mp1");
+    bench.delete(KIND, "c");
+    bench.rest();
+    gone(&mut bench, "HcpOpenShiftClustersExternalAuth", "c-ea");
+    assert!(!is_leaving(&bench, "HcpOpenShiftClustersNodePool", "c-mp1"));
+    assert!(is_leaving(&bench, "HcpOpenShiftCluster", "c"));
+}
+
+#[test]
+fn what_clusterctl_has_moved_elsewhere_is_deleted_here_alone() {
+    let mut bench = whole();
+    bench.edit(KIND, "c", |plane| {
+        plane["metadata"]["annotations"][DELETE_FOR_MOVE] = json!("");
+        plane["metadata"]["ownerReferences"][0]["name"] = json!("gone");
+    });
+    bench.delete(KIND, "c");
+    bench.wait(30);
+    assert!(!is_leaving(
+        &bench,
+        "HcpOpenShiftClustersExternalAuth",
+        "c-ea"
+    ));
+    assert!(!is_leaving(&bench, "HcpOpenShiftCluster", "c"));
+}
+
+#[test]
+fn a_paused_control_plane_deletes_nothing() {
+    let mut bench = whole();
+    bench.edit("Cluster", "c", |cluster| {
+        cluster["spec"]["paused"] = json!(true)
+    });
+    bench.delete(KIND, "c");
+    bench.rest();
+    assert!(!is_leaving(
+        &bench,
+        "HcpOpenShiftClustersExternalAuth",
+        "c-ea"
+    ));
+}

@@ -1,0 +1,129 @@
+//! The Cluster that an object of the ARO provider belongs to.
+//!
+//! In: the object. Out: its Cluster, or why there is none yet, and whether both are to be left alone. It does not know
+//! which of the provider's kinds it is.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::conditions::{Conditions, NewCondition};
+use super::links;
+use super::outcome::{self, Outcome};
+use super::resources::{self, Ledger};
+use super::world::{Lookup, World};
+use crate::api::capi::{DELETE_FOR_MOVE, PAUSED};
+use crate::api::conditions as c;
+use crate::api::labels::CLUSTER_NAME;
+use crate::health::Live;
+use crate::model::ObjectId;
+
+/// How long a deletion waits before it looks again, although a change would wake it.
+pub(super) const RECHECK: Duration = Duration::from_secs(15);
+
+/// The Cluster of an object.
+pub(super) struct Scope<'a> {
+    /// Its name, also when it is gone.
+    pub(super) name: &'a str,
+    /// The Cluster, or why it is not known.
+    pub(super) cluster: Result<Live<'a>, NewCondition>,
+    /// Whether the object is to be left alone.
+    pub(super) is_paused: bool,
+}
+
+impl<'a> Scope<'a> {
+    /// The Cluster that owns `live`.
+    pub(super) fn of(world: World<'a>, live: Live<'a>, outcome: &mut Outcome) -> Self {
+        let id = links::owner(live, "Cluster");
+        let cluster = id.as_ref().and_then(|id| world.get(id).present());
+        outcome.needs.extend(id.clone().map(outcome::Need::Object));
+        let name = owner_name(live)
+            .or(live.label(CLUSTER_NAME))
+            .or(live.name());
+        let is_marked = |name| live.at(&["metadata", "annotations", name]).is_some();
+        Self {
+            name,
+            is_paused: [PAUSED, DELETE_FOR_MOVE].into_iter().any(is_marked) || cluster.is_some_and(|cluster| links::is_paused(cluster, live)),
+            cluster: cluster.ok_or_else(|| match &id {
+                Some(id) => {
+                    let message = format!("{id}, which owns this object, does not exist");
+                    NewCondition::no(c::CLUSTER_NOT_FOUND, message)
+                }
+                None => NewCondition::no(
+                    c::WAITING_FOR_OWNER_CLUSTER,
+                    format!("Waiting for Cluster API to make a Cluster the owner of this object: one in the same namespace must refer to {} {}", live.kind(), live.name()),
+                ),
+            }),
+        }
+    }
+}
+
+/// One of two texts: the first that is not empty.
+trait Or<'a> {
+    fn or(self, other: &'a str) -> &'a str;
+}
+
+impl<'a> Or<'a> for &'a str {
+    fn or(self, other: &'a str) -> &'a str {
+        if self.is_empty() { other } else { self }
+    }
+}
+
+fn owner_name(live: Live<'_>) -> &str {
+    let owners = live.list(&["metadata", "ownerReferences"]).iter().map(Live);
+    let mut clusters = owners.filter(|owner| owner.kind() == "Cluster");
+    clusters.next().map_or("", |owner| owner.text(&["name"]))
+}
+
+/// Leaves everything alone: the embedded resources are paused too, and `clusterctl move` may go on.
+pub(super) fn pause(
+    ledger: &Ledger<'_>,
+    mut conditions: Conditions,
+    mut status: Value,
+    outcome: &mut Outcome,
+) {
+    let live = ledger.owner;
+    let items = live.list(&["spec", "resources"]);
+    status["resources"] = resources::listed(&resources::pause(ledger, items, outcome));
+    conditions.set(c::PAUSED, NewCondition::yes(c::PAUSED, ""));
+    conditions.write(live, status, outcome);
+}
+
+/// It is not paused, if it ever was.
+pub(super) fn resume(conditions: &mut Conditions) {
+    if conditions.has(c::PAUSED) {
+        conditions.set(c::PAUSED, NewCondition::no(c::NOT_PAUSED, ""));
+    }
+}
+
+/// `Waiting for <kind> <names> to be deleted`, with a few of the names.
+pub(super) fn awaited<'a>(kind: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    const MOST: usize = 5;
+    let names: Vec<&str> = names.into_iter().collect();
+    let shown = names[..names.len().min(MOST)].join(", ");
+    match names.len().checked_sub(MOST) {
+        Some(more @ 1..) => format!("Waiting for {kind} {shown} and {more} more to be deleted"),
+        _ => format!("Waiting for {kind} {shown} to be deleted"),
+    }
+}
+
+/// Whether an object is being deleted, or belongs to an object that is there, and that takes it along. Azure Service
+/// Operator makes the HCP cluster an owner of its node pools: that does not count.
+pub(super) fn leaves(world: World<'_>, live: Live<'_>) -> bool {
+    let owners = live.list(&["metadata", "ownerReferences"]).iter().map(Live);
+    let mut others = owners.filter(|owner| owner.kind() != "HcpOpenShiftCluster");
+    live.is_deleting()
+        || others.any(|owner| {
+            let id = ObjectId::new(
+                owner.group(),
+                owner.kind(),
+                live.namespace(),
+                owner.text(&["name"]),
+            );
+            match world.get(&id) {
+                Lookup::Present(found) => found.uid() == owner.text(&["uid"]),
+                Lookup::Absent => false,
+                Lookup::NotSynced => true,
+            }
+        })
+}
