@@ -150,7 +150,15 @@ async fn one(client: &Client, manager: &str, write: &Write) -> Result<Option<Val
         Write::Status(patch) => {
             let (api, name) = target(client, patch);
             let params = params(manager);
-            let answer = api.patch_status(name, &params, &Patch::Apply(patch)).await;
+            let mut answer = api.patch_status(name, &params, &Patch::Apply(patch)).await;
+            if answer.as_ref().is_err_and(is_undeclared) {
+                // CAPZ's definitions lack optional fields of ours. A merge leaves them out instead of failing.
+                let params = PatchParams {
+                    field_manager: Some(manager.to_owned()),
+                    ..PatchParams::default()
+                };
+                answer = api.patch_status(name, &params, &Patch::Merge(patch)).await;
+            }
             (patch, answer)
         }
         Write::Merge(patch) => {
@@ -167,6 +175,11 @@ async fn one(client: &Client, manager: &str, write: &Write) -> Result<Option<Val
     answer
         .map(|object| Some(object.json))
         .map_err(|error| Error::new(&Live(patch).id(), error))
+}
+
+/// Whether the definition of the kind lacks a field that was applied.
+fn is_undeclared(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.message.contains("field not declared in schema"))
 }
 
 /// Deletes in the background. An object that was deleted already, or made again meanwhile, needs no
