@@ -4,6 +4,7 @@
 //! working.
 
 use super::aso;
+use super::labels::REPLICAS_MANAGED_BY;
 
 /// `status` of a true condition.
 pub const TRUE: &str = "True";
@@ -29,6 +30,10 @@ pub const PAUSED: &str = "Paused";
 pub const NOT_PAUSED: &str = "NotPaused";
 /// Reason: Cluster API has not set an owner yet.
 pub const WAITING_FOR_OWNER_CLUSTER: &str = "WaitingForCluster";
+/// Reason: Cluster API has not set a MachinePool as an owner yet.
+pub const WAITING_FOR_OWNER_MACHINE_POOL: &str = "WaitingForMachinePool";
+/// Reason: the MachinePool does not exist.
+pub const MACHINE_POOL_NOT_FOUND: &str = "MachinePoolNotFound";
 /// Reason: the owner does not exist.
 pub const CLUSTER_NOT_FOUND: &str = "ClusterNotFound";
 /// Reason: a field has a value that only the controller may set, and to something else.
@@ -137,6 +142,11 @@ pub const PER_KIND: &[(&str, &str)] = &[
 pub const NODE_POOL_READY: &str = "NodePoolReady";
 /// Reason of [`NODE_POOL_READY`]: the resource does not exist yet.
 pub const NODE_POOL_NOT_FOUND: &str = "NodePoolNotFound";
+/// Reason of [`NODE_POOL_READY`]: the spec has no HcpOpenShiftClustersNodePool, or more than one, or one that Azure would
+/// reject.
+pub const NODE_POOL_INVALID: &str = "InvalidNodePool";
+/// Reason of [`NODE_POOL_READY`]: the HCP cluster is not ready yet.
+pub const WAITING_FOR_HCP_CLUSTER: &str = "WaitingForHcpCluster";
 /// AROMachinePool: the same, under the name other tools read.
 pub const ARO_MACHINE_POOL_READY: &str = "AROMachinePoolReady";
 /// AROMachinePool: the last reconciliation had no error.
@@ -172,6 +182,12 @@ pub const NO_HCP_CLUSTER: &str =
 pub const SETTLING: &str = "Waiting for role assignments to reach all of Azure";
 /// Message: the node pool does not exist yet.
 pub const NODE_POOL_MISSING: &str = "HcpOpenShiftClustersNodePool resource not found";
+/// Message of [`NODE_POOL_READY`] when ASO has not reported anything.
+pub const NODE_POOL_DEFAULT: &str = "HcpOpenShiftClustersNodePool is not yet ready";
+/// Message of [`ARO_MACHINE_POOL_READY`] when ASO has not reported anything.
+pub const ARO_MACHINE_POOL_DEFAULT: &str = "ARO machine pool is not yet ready";
+/// Message of [`NODE_POOL_READY`]: the spec has no node pool.
+pub const NO_NODE_POOL: &str = "no redhatopenshift.azure.com HcpOpenShiftClustersNodePool defined in AROMachinePool spec.resources";
 
 /// Message of [`RESOURCES_READY`] when true.
 #[must_use]
@@ -239,6 +255,35 @@ pub const KEPT_WHILE_UNREADABLE: &str =
 /// Message: a resource left the list of a paused object.
 pub const KEPT_WHILE_PAUSED: &str = "No longer listed; it is deleted after the pause";
 
+/// Message of [`NODE_POOL_READY`]: the cluster has no control plane.
+#[must_use]
+pub fn no_control_plane(cluster: &str) -> String {
+    format!("Waiting for the AROControlPlane of Cluster {cluster}, which does not exist")
+}
+
+/// Message of [`NODE_POOL_READY`] while the HCP cluster is not ready, and why it is not.
+#[must_use]
+pub fn hcp_cluster_awaited(control_plane: &str, why: &str) -> String {
+    match why {
+        "" => format!("Waiting for the HCP cluster of AROControlPlane {control_plane}"),
+        why => format!("Waiting for the HCP cluster of AROControlPlane {control_plane}: {why}"),
+    }
+}
+
+/// Message of [`AGENT_POOLS_READY`]: something else scales the pool.
+#[must_use]
+pub fn replicas_managed_by_another(manager: &str, pool: &str) -> String {
+    format!(
+        "failed to enable autoscaling, replicas are already being managed by {manager} according to MachinePool {pool}'s {REPLICAS_MANAGED_BY} annotation"
+    )
+}
+
+/// Message: the workload cluster cannot be reached.
+#[must_use]
+pub fn nodes_unknown(why: &str) -> String {
+    format!("the nodes are those that were known last: {why}")
+}
+
 /// Message of a value that a person set, and that only the controller may set.
 #[must_use]
 pub fn incompatible(path: &str, set: &str, must: &str, reason: &str) -> String {
@@ -267,11 +312,13 @@ const TERMINAL: &[&str] = &[
     VAULT_NAME_MISSING,
     VAULT_NOT_DECLARED,
     HCP_CLUSTER_INVALID,
+    NODE_POOL_INVALID,
 ];
 
 /// Other reasons of a false condition that a person should know of.
 const WORTH_A_LOOK: &[&str] = &[
     CLUSTER_NOT_FOUND,
+    MACHINE_POOL_NOT_FOUND,
     INVALID_ENDPOINT,
     NAMESPACE_NOT_ALLOWED_BY_IDENTITY,
     IDENTITY_NOT_FOUND,

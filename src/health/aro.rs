@@ -67,7 +67,8 @@ pub(super) fn control_plane() -> Vec<Clause> {
 /// AROMachinePool: the node pool is ready, and it has been provisioned once.
 pub(super) fn machine_pool() -> Vec<Clause> {
     let is_there = Test::All(vec![Test::Flag(PROVISIONED), Test::Flag(READY)]);
-    let mut clauses = unmet(c::NODE_POOL_READY);
+    let mut clauses = refused(c::NODE_POOL_READY, POOL_REFUSED, true);
+    clauses.extend(unmet(c::NODE_POOL_READY));
     clauses.push(clause(is_there, Ready, Why::Nothing));
     clauses.extend(unprovisioned(c::AGENT_POOLS_READY));
     clauses
@@ -110,6 +111,9 @@ const SPEC_REFUSED: &[&str] = &[
     c::HCP_CLUSTER_INVALID,
     c::UNSUPPORTED_INFRASTRUCTURE,
 ];
+
+/// Reasons why a person has to change the resources of a machine pool.
+const POOL_REFUSED: &[&str] = &[c::INCOMPATIBLE_VALUE, c::NODE_POOL_INVALID];
 
 /// A condition is false for one of these reasons: of the newest spec or not, since nothing else is reported then.
 fn refused(kind: &'static str, reasons: &'static [&'static str], terminal: bool) -> Vec<Clause> {

@@ -162,7 +162,7 @@ impl Conditions {
     /// Events for what changed: a warning for a false condition that needs a person, a note for one that became true.
     /// The summary says nothing new.
     fn report(&self, live: Live<'_>, outcome: &mut Outcome) {
-        let mut said: Vec<(&str, &str)> = Vec::new();
+        let mut said: Vec<&str> = Vec::new();
         for kind in self.changed.iter().filter(|kind| *kind != READY) {
             let found = self.list.iter().map(Live);
             let Some(held) = found.clone().find(|held| held.text(&["type"]) == kind) else {
@@ -174,8 +174,8 @@ impl Conditions {
                     let text = if message.is_empty() { kind } else { message };
                     outcome.event(live, false, kind, text);
                 }
-                FALSE if needs_a_person(reason, message) && !said.contains(&(reason, message)) => {
-                    said.push((reason, message));
+                FALSE if needs_a_person(reason, message) && !said.contains(&message) => {
+                    said.push(message);
                     outcome.event(live, true, reason, message);
                 }
                 _ => {}

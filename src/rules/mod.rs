@@ -46,6 +46,7 @@ use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::model::{Finding, Object, Segment};
 use crate::schema::nearest;
 use arm::{Resource, World};
+pub(crate) use azure_name::of_azure;
 use mistyped::is_mistyped;
 use rule::{FleetRule, ResourceRule, Rule};
 pub(crate) use second_owner::has_resources;

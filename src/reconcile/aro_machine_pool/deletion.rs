@@ -1,0 +1,86 @@
+//! Deletes a machine pool in order.
+//!
+//! In: an AROMachinePool that is being deleted. Out: with its Cluster, external authentication is waited for; then the node
+//! pool is deleted and waited for, and the finalizer taken off. Neither the Cluster nor the control plane is needed for it.
+
+use serde_json::json;
+
+use super::super::conditions::{Conditions, NewCondition};
+use super::super::outcome::{self, Need, Outcome};
+use super::super::parent::owner_uids;
+use super::super::resources::{self, Entry, Ledger};
+use super::super::scope::{RECHECK, awaited};
+use super::super::world::Parent;
+use super::family::Family;
+use super::names::{EXTERNAL_AUTH, FINALIZER};
+use super::status;
+use crate::api::conditions as c;
+use crate::api::kinds::RED_HAT_OPENSHIFT;
+use crate::health::Live;
+
+/// The next step of the deletion.
+pub(super) fn proceed(
+    ledger: &Ledger<'_>,
+    family: &Family<'_>,
+    conditions: Conditions,
+    outcome: &mut Outcome,
+) {
+    let auths = external_auths(ledger, family, outcome);
+    if !auths.is_empty() {
+        outcome.wake_at(ledger.now + RECHECK);
+        let message = awaited("the external authentication", auths);
+        let why = (c::WAITING_FOR_EXTERNAL_AUTH, message);
+        return wait(ledger.owner, conditions, why, None, outcome);
+    }
+    let left = resources::remove(ledger, |_| true, outcome);
+    if left.is_empty() {
+        return outcome.maybe(outcome::unfinalize(ledger.owner, FINALIZER));
+    }
+    let message = awaited(
+        "the node pool",
+        left.iter().map(|entry| entry.id.name.as_str()),
+    );
+    let why = (c::WAITING_FOR_RESOURCES, message);
+    wait(ledger.owner, conditions, why, Some(&left), outcome);
+}
+
+/// The external authentications of a cluster that is deleted as a whole, which go before node pools: those that its control
+/// plane has, and those that are on their way out.
+fn external_auths<'a>(
+    ledger: &Ledger<'a>,
+    family: &Family<'_>,
+    outcome: &mut Outcome,
+) -> Vec<&'a str> {
+    let goes = |live: Option<Live<'_>>| live.is_some_and(Live::is_deleting);
+    if !goes(family.cluster) && !goes(family.plane) {
+        return Vec::new();
+    }
+    let namespace = ledger.owner.namespace();
+    let parent = Parent::new(RED_HAT_OPENSHIFT, EXTERNAL_AUTH, namespace, family.hcp);
+    let plane = family.plane.map_or("", Live::uid);
+    let is_awaited = |auth: &Live<'_>| {
+        let has_plane = !plane.is_empty() && owner_uids(*auth).any(|uid| uid == plane);
+        has_plane || auth.is_deleting()
+    };
+    let auths = ledger.world.below(&parent).filter(is_awaited);
+    let names = auths.map(Live::name).collect();
+    outcome.needs.push(Need::Below(parent));
+    names
+}
+
+/// Reports what the deletion waits for, and what is left if that is known.
+fn wait(
+    live: Live<'_>,
+    mut conditions: Conditions,
+    (reason, message): (&str, String),
+    left: Option<&[Entry]>,
+    outcome: &mut Outcome,
+) {
+    conditions.set(c::DELETING, NewCondition::yes(reason, message));
+    let mut status = status::held(live);
+    status["ready"] = json!(false);
+    if let Some(left) = left {
+        status["resources"] = resources::listed(left);
+    }
+    status::write(live, status, conditions, outcome);
+}
