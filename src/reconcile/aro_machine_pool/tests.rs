@@ -1,7 +1,7 @@
 //! What becomes of a machine pool, decision by decision. A test is named after the case of facts/aro-controllers.md that
 //! it covers, where there is one.
 
-#![allow(clippy::panic)]
+#![allow(clippy::panic, clippy::needless_pass_by_value)]
 
 use serde_json::{Value, json};
 

@@ -111,6 +111,8 @@ fn check_name(item: Live<'_>, place: usize) -> Result<(), Typed> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::needless_pass_by_value)]
+
     use super::*;
 
     fn node_pool(spec: Value) -> Value {
