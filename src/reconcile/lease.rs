@@ -134,6 +134,7 @@ fn micros(time: Timestamp) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::needless_pass_by_value, reason = "cases are written in place")]
     #![allow(clippy::panic)]
 
     use super::*;

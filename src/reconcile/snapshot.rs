@@ -132,9 +132,10 @@ impl Snapshot {
 }
 
 /// Takes an id out of a set, and the set away when it is empty.
-fn take<K: Ord, Q: Ord + ?Sized>(sets: &mut BTreeMap<K, BTreeSet<ObjectId>>, key: &Q, id: &ObjectId)
+fn take<K, Q>(sets: &mut BTreeMap<K, BTreeSet<ObjectId>>, key: &Q, id: &ObjectId)
 where
-    K: std::borrow::Borrow<Q>,
+    K: Ord + std::borrow::Borrow<Q>,
+    Q: Ord + ?Sized,
 {
     if let Some(set) = sets.get_mut(key) {
         set.remove(id);

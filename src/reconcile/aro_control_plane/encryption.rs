@@ -30,7 +30,7 @@ pub(super) enum Key {
     /// One that a person created.
     ByHand,
     /// One that is created here, in a vault that exists or is embedded in the AROCluster.
-    Ours(KeyRequest, Option<ObjectId>),
+    Ours(Box<KeyRequest>, Option<ObjectId>),
 }
 
 fn no<T>(reason: &str, message: impl Into<String>) -> Result<T, Typed> {
@@ -81,7 +81,7 @@ pub(super) fn needed(
         namespace: plane.namespace().to_owned(),
         environment: plane.text(&["spec", "azureEnvironment"]).to_owned(),
     };
-    Ok(Key::Ours(request, declared))
+    Ok(Key::Ours(Box::new(request), declared))
 }
 
 /// Without an identity the spec must name the key and its version.
@@ -136,7 +136,7 @@ pub(super) fn version(
             let condition = NewCondition::unknown(c::MANUAL_KEY_MANAGEMENT, c::KEY_BY_HAND);
             return Ok(Some((KeyVersion::ByHand, condition)));
         }
-        Key::Ours(request, vault) => (request, vault),
+        Key::Ours(request, vault) => (*request, vault),
     };
     outcome.need(request.identity.clone());
     if ledger.world.get(&request.identity).present().is_none() {

@@ -97,6 +97,8 @@ fn text(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::needless_pass_by_value, reason = "cases are written in place")]
+
     use serde_json::json;
 
     use super::*;

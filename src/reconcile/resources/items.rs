@@ -151,6 +151,8 @@ fn missing(value: Live<'_>) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::needless_pass_by_value, reason = "cases are written in place")]
+
     use serde_json::json;
 
     use super::*;

@@ -327,9 +327,9 @@ impl Runtime {
         let mut failed = None;
         for written in done.written {
             match written {
-                Written::Answered(write, answer) => self.answered(write, manager, answer, now),
+                Written::Answered(write, answer) => self.answered(&write, manager, answer, now),
                 Written::Failed(write, error) => {
-                    failed = self.refused(&key, write, manager, error, now).or(failed);
+                    failed = self.refused(&key, &write, manager, &error, now).or(failed);
                 }
                 Written::Key(request, answer) => {
                     self.outbox.key_answered(&request, &answer, now);
@@ -357,13 +357,13 @@ impl Runtime {
     /// A write succeeded.
     fn answered(
         &mut self,
-        write: Write,
+        write: &Write,
         manager: &'static str,
         answer: Option<Value>,
         now: Timestamp,
     ) {
         let Some(id) = write.object() else { return };
-        let sent = match &write {
+        let sent = match write {
             Write::Apply(patch) => Some((manager, patch)),
             Write::ApplyAs(manager, patch) => Some((*manager, patch)),
             _ => None,
@@ -383,15 +383,15 @@ impl Runtime {
     fn refused(
         &mut self,
         key: &Key,
-        write: Write,
+        write: &Write,
         manager: &'static str,
-        error: Error,
+        error: &Error,
         now: Timestamp,
     ) -> Option<ErrorClass> {
         let class = error.class();
         tracing::debug!(object = %key.object, ?class, %error, "a write failed");
         let id = write.object().filter(|id| *id != key.object);
-        let sent = match &write {
+        let sent = match write {
             Write::Apply(patch) => Some((manager, patch)),
             Write::ApplyAs(manager, patch) => Some((*manager, patch)),
             _ => None,

@@ -174,9 +174,9 @@ fn a_node_pool_whose_owner_is_gone_is_not_waited_for() {
     bench.edit("HcpOpenShiftClustersNodePool", "c-mp1", |pool| {
         let hcp =
             json!({"apiVersion": HCP_API, "kind": "HcpOpenShiftCluster", "name": "c", "uid": "u"});
-        pool["metadata"]["ownerReferences"]
-            .as_array_mut()
-            .map(|owners| owners.push(hcp));
+        if let Some(owners) = pool["metadata"]["ownerReferences"].as_array_mut() {
+            owners.push(hcp);
+        }
     });
     bench.edit("AROMachinePool", "c-mp1", |machines| {
         machines["metadata"]["finalizers"] = json!([])

@@ -3,6 +3,12 @@
 //! Most cases are those of facts/aro-controllers.md §9; tests named after a defect of §6, §8 or §10 hold what is done
 //! instead.
 
+#![allow(
+    clippy::needless_pass_by_value,
+    clippy::panic,
+    reason = "cases are written in place"
+)]
+
 mod fixture;
 mod lists;
 mod pausing;
