@@ -79,7 +79,9 @@ pub(super) fn unlisted(ledger: &Ledger<'_>, entries: &[Entry], why: &str) -> Vec
 }
 
 /// What the owner controls, of kinds that can be embedded.
-fn controlled<'a>(ledger: &Ledger<'a>) -> impl Iterator<Item = (&'a ObjectId, Live<'a>)> {
+pub(super) fn controlled<'a>(
+    ledger: &Ledger<'a>,
+) -> impl Iterator<Item = (&'a ObjectId, Live<'a>)> {
     let owner = ledger.owner;
     let owned = ledger.world.owned_ids(owner.uid());
     owned.filter(move |(id, live)| {
