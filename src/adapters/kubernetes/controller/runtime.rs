@@ -332,7 +332,9 @@ impl Runtime {
                     failed = self.refused(&key, &write, manager, &error, now).or(failed);
                 }
                 Written::Key(request, answer) => {
-                    self.outbox.key_answered(&request, &answer, now);
+                    if let Some(until) = self.outbox.key_answered(&request, &answer, now) {
+                        self.schedule.wake_by(&key, until);
+                    }
                     if self.cache.snapshot.set_key(request.clone(), answer) {
                         self.schedule.needed(&Need::Key(request));
                     }

@@ -5,6 +5,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures::future::{BoxFuture, FutureExt as _};
 use jiff::Timestamp;
 use kube::api::DynamicObject;
 use kube::{Api, Client};
@@ -15,9 +16,9 @@ use super::connectors::Connectors;
 use super::runtime::Runtime;
 use super::writer::{perform, resource};
 use crate::health::Live;
-use crate::model::{Clock, ObjectId};
+use crate::model::{AdapterError, Clock, ErrorClass, KeyRequest, KeyVaults, ObjectId};
 use crate::reconcile::controller::Controller;
-use crate::reconcile::outcome::{Outcome, Write, apply, patch_of};
+use crate::reconcile::outcome::{Need, Outcome, Write, apply, patch_of};
 use crate::reconcile::world::{GroupKind, Lookup, World};
 use kube_sim::Server;
 use kube_sim::SimClock;
@@ -179,4 +180,56 @@ async fn a_broken_watch_pauses_for_a_second_in_the_cluster() {
     let client = Client::new(away, "default");
     run(client, clock, controllers, Duration::from_millis(350)).await;
     assert_eq!(*times.lock().unwrap(), [0, 100, 200, 300]);
+}
+
+/// Vaults that refuse every request, and when they were asked.
+struct Refusing(Instant, Arc<Mutex<Vec<u64>>>);
+
+impl KeyVaults for Refusing {
+    fn ensure(&self, _: &KeyRequest) -> BoxFuture<'static, Result<String, AdapterError>> {
+        self.1.lock().unwrap().push(self.0.elapsed().as_secs());
+        let error = AdapterError::new(ErrorClass::Transient, "the vault is away");
+        std::future::ready(Err(error)).boxed()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_request_that_fails_the_same_way_again_is_tried_again() {
+    let time = SimClock::new(Timestamp::UNIX_EPOCH, 1);
+    let client = Server::new(Arc::new(time)).client("default");
+    let one = vec![Write::Apply(config_map("one"))];
+    perform(&client, "somebody", one).await.1.unwrap();
+    let request = KeyRequest {
+        vault: "vault".to_owned(),
+        key: "etcd".to_owned(),
+        identity: ObjectId::new(
+            "infrastructure.cluster.x-k8s.io",
+            "AzureClusterIdentity",
+            "default",
+            "me",
+        ),
+        namespace: "default".to_owned(),
+        environment: String::new(),
+    };
+    let controller = controller(move |_, _, _| Outcome {
+        writes: vec![Write::EnsureKey(request.clone())],
+        needs: vec![Need::Key(request.clone())],
+        ..Outcome::default()
+    });
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let connectors = Connectors {
+        keys: Arc::new(Refusing(Instant::now(), Arc::clone(&asked))),
+        ..Connectors::default()
+    };
+    let (_sender, may_act) = tokio::sync::watch::channel(true);
+    let runtime = Runtime::new(
+        client,
+        Arc::new(time),
+        vec![controller],
+        connectors,
+        may_act,
+    );
+    let limit = Duration::from_secs(40);
+    assert!(tokio::time::timeout(limit, runtime.run()).await.is_err());
+    assert_eq!(*asked.lock().unwrap(), [0, 1, 3, 7, 15, 31]);
 }
