@@ -172,6 +172,13 @@ impl Outbox {
         Some(until)
     }
 
+    /// Whether a patch of this object was refused, and rests.
+    pub(super) fn has_refused(&self, id: &ObjectId) -> bool {
+        let mut sent = self.patches.range((id.clone(), "")..);
+        let mut of_it = sent.by_ref().take_while(|((sent, _), _)| sent == id);
+        of_it.any(|(_, sent)| sent.is_refused)
+    }
+
     /// Forgets a deleted object.
     pub(super) fn forget(&mut self, id: &ObjectId) {
         let sent = self.patches.range((id.clone(), "")..).map(|(key, _)| key);

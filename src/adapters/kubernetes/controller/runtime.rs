@@ -376,6 +376,14 @@ impl Runtime {
             }
             self.cache.snapshot.set_refusal(&id, None);
         }
+        let is_over = match write {
+            Write::Delete { .. } => true,
+            Write::Merge(_) => !self.outbox.has_refused(&id),
+            _ => false,
+        };
+        if is_over {
+            self.cache.snapshot.set_refusal(&id, None);
+        }
         if let Some(answer) = answer {
             self.merge(answer);
         }
@@ -393,23 +401,44 @@ impl Runtime {
         let class = error.class();
         tracing::debug!(object = %key.object, ?class, %error, "a write failed");
         let id = write.object().filter(|id| *id != key.object);
+        let Some(id) = id.filter(|_| class != ErrorClass::Transient) else {
+            return Some(class);
+        };
         let sent = match write {
             Write::Apply(patch) => Some((manager, patch)),
             Write::ApplyAs(manager, patch) => Some((*manager, patch)),
             _ => None,
         };
-        match (id, sent) {
-            (Some(id), Some((manager, patch))) if class != ErrorClass::Transient => {
-                let until = self.outbox.refused((&id, manager), patch, class, now);
-                self.schedule.wake_by(key, until);
-                let refusal = AdapterError::new(class, error.to_string());
-                if self.cache.snapshot.set_refusal(&id, Some(refusal)) {
-                    self.schedule.enqueue(key.clone());
-                }
-                None
+        if let Some((manager, patch)) = sent {
+            let until = self.outbox.refused((&id, manager), patch, class, now);
+            self.schedule.wake_by(key, until);
+            if self.refusal_is_news(&id, manager, &error) {
+                self.schedule.enqueue(key.clone());
             }
-            _ => Some(class),
+            return None;
         }
+        if !is_lasting(class) {
+            return Some(class);
+        }
+        // Nothing keeps this write from being sent again at once, so that only the first refusal is told at once.
+        let is_first = self.cache.world().refusal(&id).is_none();
+        self.refusal_is_news(&id, manager, &error);
+        if is_first {
+            self.schedule.enqueue(key.clone());
+            return None;
+        }
+        Some(class)
+    }
+
+    /// Records why a write to an object was refused. Returns whether that is news.
+    fn refusal_is_news(&mut self, id: &ObjectId, manager: &str, error: &Error) -> bool {
+        let class = error.class();
+        let before = self.cache.world().refusal(id).map(AdapterError::class);
+        if before != Some(class) && is_lasting(class) {
+            tracing::warn!(object = %id, manager, %error, "a write was refused; it is tried again less and less often");
+        }
+        let refusal = AdapterError::new(class, error.to_string());
+        self.cache.snapshot.set_refusal(id, Some(refusal))
     }
 
     /// Takes in what happened to a kind.
@@ -475,6 +504,14 @@ impl Runtime {
         self.forget_nodes(id);
         self.schedule.changed(id, parents);
     }
+}
+
+/// Whether a write that was refused so is refused until somebody changes something.
+const fn is_lasting(class: ErrorClass) -> bool {
+    matches!(
+        class,
+        ErrorClass::Denied | ErrorClass::Invalid | ErrorClass::Bug
+    )
 }
 
 /// Writes events.
