@@ -309,3 +309,40 @@ async fn after_a_passing_failure_only_the_status_of_the_object_itself_is_written
     });
     assert_eq!(sent.collect::<Vec<_>>(), ["two", "one"]);
 }
+
+/// A definition whose status has `ready` and `failureMessage` only.
+fn poor_definition() -> Value {
+    let status = json!({"type": "object", "properties": {
+        "ready": {"type": "boolean"}, "failureMessage": {"type": "string"}}});
+    let schema = json!({"type": "object", "properties": {"status": status}});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "things.capstan.test"},
+        "spec": {"group": "capstan.test", "scope": "Namespaced",
+            "names": {"kind": "Thing", "plural": "things"},
+            "versions": [{"name": "v1", "served": true, "storage": true,
+                "subresources": {"status": {}}, "schema": {"openAPIV3Schema": schema}}]}})
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_field_that_a_merged_status_leaves_out_is_removed() {
+    let time = SimClock::new(Timestamp::UNIX_EPOCH, 1);
+    let client = Server::new(Arc::new(time)).client("default");
+    let thing = json!({"apiVersion": "capstan.test/v1", "kind": "Thing",
+        "metadata": {"name": "one", "namespace": "default"}});
+    let with = |status: Value| {
+        let mut thing = thing.clone();
+        thing["status"] = status;
+        Write::Status(thing)
+    };
+    let writes = vec![
+        Write::Apply(poor_definition()),
+        Write::Apply(thing.clone()),
+        with(json!({"ready": false, "failureMessage": "broken", "unknown": 1})),
+        with(json!({"ready": true, "unknown": 1})),
+    ];
+    let (answers, end) = perform(&client, "controller", writes).await;
+    end.unwrap();
+    assert_eq!(answers[2]["status"]["failureMessage"], "broken");
+    assert_eq!(answers[3]["status"], json!({"ready": true}));
+}

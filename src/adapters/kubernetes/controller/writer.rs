@@ -156,12 +156,7 @@ async fn one(client: &Client, manager: &str, write: &Write) -> Result<Option<Val
             let params = params(manager);
             let mut answer = api.patch_status(name, &params, &Patch::Apply(patch)).await;
             if answer.as_ref().is_err_and(is_undeclared) {
-                // CAPZ's definitions lack optional fields of ours. A merge leaves them out instead of failing.
-                let params = PatchParams {
-                    field_manager: Some(manager.to_owned()),
-                    ..PatchParams::default()
-                };
-                answer = api.patch_status(name, &params, &Patch::Merge(patch)).await;
+                answer = merge_status(&api, name, manager, patch.clone()).await;
             }
             (patch, answer)
         }
@@ -179,6 +174,29 @@ async fn one(client: &Client, manager: &str, write: &Write) -> Result<Option<Val
     answer
         .map(|object| Some(object.json))
         .map_err(|error| Error::new(&Live(patch).id(), error))
+}
+
+/// Writes a status without the fields that the definition of its kind lacks: CAPZ's lack optional fields of ours. A merge
+/// leaves them out instead of failing. It also leaves alone what it does not name, so that it names what must go.
+async fn merge_status(
+    api: &Api<LeanObject>,
+    name: &str,
+    manager: &str,
+    mut patch: Value,
+) -> kube::Result<LeanObject> {
+    let live = api.get(name).await?;
+    let held = live.json["status"].as_object().into_iter().flatten();
+    for (key, _) in held {
+        if patch["status"].get(key).is_none() {
+            patch["status"][key] = Value::Null;
+        }
+    }
+    let params = PatchParams {
+        field_manager: Some(manager.to_owned()),
+        ..PatchParams::default()
+    };
+    let patch = Patch::Merge(&patch);
+    api.patch_status(name, &params, &patch).await
 }
 
 /// Whether the definition of the kind lacks a field that was applied.
