@@ -8,6 +8,7 @@
 //! runtime it does the same every time: ordered maps, a biased select, no randomness. It does not know
 //! what the controllers do.
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,6 +55,8 @@ pub(super) struct Runtime {
     may_act: watch::Receiver<bool>,
     /// The watched kinds, each once.
     kinds: Vec<GroupKind>,
+    /// Those, by place, that may not be watched and were reported.
+    denied: BTreeSet<usize>,
     watches: SelectAll<BoxStream<'static, KindEvent>>,
     nodes: NodeWatches,
     cache: Cache,
@@ -91,6 +94,7 @@ impl Runtime {
             controllers,
             may_act,
             kinds: Vec::new(),
+            denied: BTreeSet::new(),
             watches: SelectAll::new(),
             nodes: NodeWatches::new(Arc::clone(&connectors.workloads)),
             connectors,
@@ -447,13 +451,28 @@ impl Runtime {
         match event {
             WatchEvent::ListStarted => self.cache.start_list(&self.kinds[kind]),
             WatchEvent::Listed(object) | WatchEvent::Applied(object) => self.merge(object),
-            WatchEvent::ListEnded => self.end_list(kind, true),
+            WatchEvent::ListEnded => {
+                self.denied.remove(&kind);
+                self.end_list(kind, true);
+            }
             WatchEvent::NotServed => self.end_list(kind, false),
             WatchEvent::Deleted(object) => {
                 let live = Live(&object);
                 let id = live.id();
                 if let Some(parents) = self.cache.remove(&id, live.uid()) {
                     self.forget(&id, parents);
+                }
+            }
+            WatchEvent::Denied(error) => {
+                if self.denied.insert(kind) {
+                    let right = watches::missing_right(&self.kinds[kind]);
+                    let GroupKind { group, kind } = &self.kinds[kind];
+                    tracing::warn!(
+                        group,
+                        kind,
+                        error,
+                        "a kind may not be watched, and what needs it waits: grant {right}"
+                    );
                 }
             }
             WatchEvent::Failed(error) => {
