@@ -27,7 +27,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use self::mutators::Wanted;
-use self::names::{FINALIZER, HCP};
+use self::names::{EXTERNAL_AUTH, FINALIZER, HCP};
 use self::observed::Stage;
 use super::Settings;
 use super::conditions::{Conditions, NewCondition, Typed};
@@ -37,7 +37,7 @@ use super::resources::{self, Ledger};
 use super::scope::{self, Scope};
 use super::world::World;
 use crate::api::conditions as c;
-use crate::api::kinds::INFRASTRUCTURE;
+use crate::api::kinds::{INFRASTRUCTURE, RED_HAT_OPENSHIFT};
 use crate::health::Live;
 
 /// What to do about an AROControlPlane.
@@ -131,6 +131,7 @@ fn provision(
 ) {
     let items = ledger.owner.list(&["spec", "resources"]);
     resources::mark(ledger, FINALIZER, items, Value::Null, outcome);
+    look_at(ledger, items, outcome);
     let stage = match prepare(ledger, cluster, settle, &mut conditions, outcome) {
         Ok(items) => Stage::Applied(resources::reconcile(ledger, &items, outcome)),
         Err(why) => Stage::Held(why),
@@ -139,6 +140,17 @@ fn provision(
     // A vault may take its time: the status says so before.
     let is_slow = |write: &Write| matches!(write, Write::EnsureKey(_));
     outcome.writes.sort_by_key(is_slow);
+}
+
+/// Needs what the status is about, whether it may be applied or not: nothing is reported before these kinds are synced.
+fn look_at(ledger: &Ledger<'_>, items: &[Value], outcome: &mut Outcome) {
+    let is_reported = |item: &&Value| {
+        let item = Live(item);
+        item.group() == RED_HAT_OPENSHIFT && [HCP, EXTERNAL_AUTH].contains(&item.kind())
+    };
+    for item in items.iter().filter(is_reported) {
+        outcome.need(resources::id(ledger.owner, item));
+    }
 }
 
 /// The resources as they are to be applied, or the condition that says what comes first.

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::super::super::bench::{Bench, HCP_API, SETTLE, applied, object, wakes_in};
+use super::super::super::outcome::Need;
 use super::KIND;
 use crate::api::conditions as c;
 
@@ -206,4 +207,24 @@ fn a_cluster_that_is_lost_behind_our_back_is_made_again() {
         true
     );
     assert_eq!(bench.live(KIND, "c")["status"]["ready"], false);
+}
+
+fn is_needed(bench: &Bench, kind: &str) -> bool {
+    let needs = bench.decide(KIND).needs;
+    let is_it = |need: &Need| matches!(need, Need::Object(id) if id.kind == kind);
+    needs.iter().any(is_it)
+}
+
+/// Otherwise a restart reports that a cluster that runs does not exist.
+#[test]
+fn a_spec_that_waits_needs_the_cluster_that_is_reported() {
+    let mut bench = Bench::new();
+    bench.rest();
+    assert_eq!(
+        bench.reason(KIND, c::HCP_CLUSTER_READY),
+        c::WAITING_FOR_INFRASTRUCTURE
+    );
+    for kind in ["HcpOpenShiftCluster", "HcpOpenShiftClustersExternalAuth"] {
+        assert!(is_needed(&bench, kind), "{kind}");
+    }
 }
