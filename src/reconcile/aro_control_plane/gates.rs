@@ -16,6 +16,7 @@ use super::super::world::Parent;
 use super::names::{EXTERNAL_AUTH, HCP, NODE_POOL};
 use crate::api::conditions as c;
 use crate::api::kinds::{AUTHORIZATION, RED_HAT_OPENSHIFT};
+use crate::api::labels::{RECONCILE_POLICY, SKIP};
 use crate::health::Live;
 
 /// The HCP cluster of this spec, if it exists.
@@ -26,6 +27,11 @@ pub(super) fn made<'a>(ledger: &Ledger<'a>) -> Option<Live<'a>> {
         .world
         .get(&resources::id(ledger.owner, item))
         .present()
+}
+
+/// Whether ASO only looks whether the cluster exists in Azure, and has not found it: its creation is still to come.
+pub(super) fn is_probe(hcp: Live<'_>) -> bool {
+    hcp.annotation(RECONCILE_POLICY) == SKIP && hcp.text(&["status", "id"]).is_empty()
 }
 
 /// The infrastructure, once it is ready; at once if it has no resources of its own.
@@ -54,14 +60,18 @@ pub(super) fn infrastructure<'a>(
 }
 
 /// When the last role assignment of the infrastructure is `settle` old.
-pub(super) fn opens(ledger: &Ledger<'_>, infrastructure: Live<'_>, settle: Duration) -> Timestamp {
+pub(super) fn opens(
+    ledger: &Ledger<'_>,
+    infrastructure: Live<'_>,
+    settle: Duration,
+    outcome: &mut Outcome,
+) -> Timestamp {
     let items = infrastructure.list(&["spec", "resources"]).iter();
     let assignments = items.filter(|item| Live(item).group() == AUTHORIZATION);
     let since = assignments.filter_map(|item| {
-        let live = ledger
-            .world
-            .get(&resources::id(infrastructure, item))
-            .present()?;
+        let id = resources::id(infrastructure, item);
+        outcome.need(id.clone());
+        let live = ledger.world.get(&id).present()?;
         live.condition(c::READY)?.since().parse::<Timestamp>().ok()
     });
     let last = since.max().unwrap_or(Timestamp::UNIX_EPOCH);

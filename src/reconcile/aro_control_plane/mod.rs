@@ -169,9 +169,9 @@ fn prepare(
     let name = id.map_or_else(String::new, |id| id.to_string());
     let infrastructure = gates::infrastructure(&name, found)?;
     let applied = gates::made(ledger);
-    let opens = match applied {
+    let opens = match applied.filter(|hcp| !gates::is_probe(*hcp)) {
         Some(_) => Timestamp::UNIX_EPOCH,
-        None => gates::opens(ledger, infrastructure, settle),
+        None => gates::opens(ledger, infrastructure, settle, outcome),
     };
     match encryption::version(ledger, key, applied, opens, outcome)? {
         None => conditions.remove(c::ENCRYPTION_KEY_READY),

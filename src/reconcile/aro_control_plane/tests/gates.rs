@@ -6,6 +6,7 @@ use super::super::super::bench::{Bench, HCP_API, SETTLE, applied, object, wakes_
 use super::super::super::outcome::Need;
 use super::KIND;
 use crate::api::conditions as c;
+use crate::api::labels::RECONCILE_POLICY;
 
 fn pool(name: &str, cluster: &str) -> serde_json::Value {
     let spec = json!({"owner": {"name": cluster}});
@@ -227,4 +228,30 @@ fn a_spec_that_waits_needs_the_cluster_that_is_reported() {
     for kind in ["HcpOpenShiftCluster", "HcpOpenShiftClustersExternalAuth"] {
         assert!(is_needed(&bench, kind), "{kind}");
     }
+}
+
+/// A gate that is asked before the role assignments are known is open, and a probe must not keep it open.
+#[test]
+fn section_8_a_a_probe_is_not_managed_before_the_role_assignments_settle() {
+    let mut bench = Bench::new();
+    bench.edit("AROCluster", "c", |cluster| {
+        let api = "authorization.azure.com/v1api20220401";
+        let role = object(api, "RoleAssignment", "role", json!({}));
+        cluster["spec"]["resources"] = json!([role]);
+    });
+    bench.rest();
+    bench.ready("RoleAssignment", "role");
+    bench.rest();
+    assert!(is_needed(&bench, "RoleAssignment"));
+    let mut probe = object(HCP_API, "HcpOpenShiftCluster", "c", json!({}));
+    probe["metadata"]["annotations"][RECONCILE_POLICY] = json!("skip");
+    bench.put(probe);
+    let found = bench.decide(KIND);
+    assert!(applied(&found).is_empty(), "{found:?}");
+    let settle = i64::try_from(SETTLE.as_secs()).unwrap_or_default();
+    assert_eq!(wakes_in(&bench, &found), Some(settle));
+    bench.edit("HcpOpenShiftCluster", "c", |hcp| {
+        hcp["status"]["id"] = json!("/subscriptions/s/c")
+    });
+    assert_eq!(applied(&bench.decide(KIND)), ["HcpOpenShiftCluster"]);
 }
