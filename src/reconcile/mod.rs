@@ -5,10 +5,7 @@
 //! nothing and read no clock; they do not know what runs them.
 //!
 //! The controllers of AROCluster, AROControlPlane and AROMachinePool follow facts/aro-controllers.md §3
-//! and §6 in outline, and only the simulator runs them yet. They create no key and connect to no
-//! workload cluster: key versions and nodes are made up from names. Unlike the original they wait for
-//! the role assignments to settle, keep external authentication by the pools of its own cluster, and
-//! never set `provisioned` back to false.
+//! and §6, without the defects that are listed there. docs/controllers.md names the differences.
 
 mod aro_cluster;
 mod aro_control_plane;

@@ -130,9 +130,7 @@ impl Rehearsal {
             }
             WatchEvent::ListStarted | WatchEvent::ListEnded => {}
             WatchEvent::NotServed => panic!("a kind is not served"),
-            WatchEvent::Denied(error) | WatchEvent::Failed(error) => {
-                panic!("a watch failed: {error}")
-            }
+            WatchEvent::Failed(error) => panic!("a watch failed: {error}"),
         }
     }
 
