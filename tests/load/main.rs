@@ -2,8 +2,9 @@
 //! loop of parallel PATCH requests, each on a server of its own, in the same run.
 //!
 //! `cargo bench --bench load` prints a table, then the cost of an unchanged fleet (`steady`), how
-//! soon a step follows on what it waited for (`wake`), and what many revisions take of memory
-//! (`revisions`); `-- apply`, `-- steady`, `-- wake` or `-- revisions` is one of them. It needs the server
+//! soon a step follows on what it waited for (`wake`), the ARO controllers on many clusters (`controllers`), and what
+//! many revisions take of memory (`revisions`); `-- apply`, `-- steady`, `-- wake`, `-- controllers` or `-- revisions` is
+//! one of them. It needs the server
 //! and the kubectl of `tests/kubernetes/build`.
 
 #![allow(
@@ -13,6 +14,7 @@
     clippy::unwrap_used
 )]
 
+mod controllers;
 #[allow(dead_code, reason = "the pipeline benchmark uses the rest")]
 #[path = "../bench/generate.rs"]
 mod generate;
@@ -73,6 +75,11 @@ fn main() {
         .skip(1)
         .filter(|word| !word.starts_with('-'))
         .collect();
+    if let [play, kubeconfig] = asked.as_slice()
+        && play == controllers::PLAY
+    {
+        return runtime.block_on(controllers::play(kubeconfig.into()));
+    }
     let is_asked = |part: &str| asked.is_empty() || asked.iter().any(|word| word == part);
     let with_fixture = |act: &dyn Fn(&Fixture<'_>)| {
         if let Some(server) = Kubernetes::own() {
@@ -98,6 +105,9 @@ fn main() {
     }
     if is_asked("wake") {
         with_fixture(&|fixture| fixture.wake());
+    }
+    if is_asked("controllers") {
+        with_fixture(&|fixture| fixture.controllers());
     }
     if is_asked("revisions") {
         with_fixture(&|fixture| fixture.revisions());
