@@ -122,6 +122,12 @@ impl World {
         command
     }
 
+    /// Follows the Fleet document `prod` with this `cluster`.
+    pub(crate) fn follow(&mut self, cluster: &str) {
+        let document = self.document("", cluster);
+        self.run(1, &["--config", &document]);
+    }
+
     fn run(&mut self, speed: u32, arguments: &[&str]) {
         let daemon = self.command(speed, arguments).stderr(Stdio::null()).spawn();
         self.daemon = Some(daemon.expect("the daemon starts"));

@@ -9,6 +9,7 @@ mod keeping;
 mod kubectl;
 mod pipeline;
 mod planning;
+mod provisioning;
 mod refusals;
 mod status;
 mod target;
