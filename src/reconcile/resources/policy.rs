@@ -82,17 +82,15 @@ pub(super) fn decide<'a>(
         return Policy::Apply(Terms::new(policy, tagged));
     }
     let is_direct = ledger.first_apply == FirstApply::Direct;
+    let free = matches!(controller, Controller::Nobody) && !is_direct;
+    if free && !is_wanted(ledger, item.value) && !owners::is_clusters(ledger, live, outcome) {
+        return Policy::LeaveAlone;
+    }
     match owners::policy(live) {
+        SKIP if free => Policy::Apply(Terms::new(SKIP, tagged)),
         SKIP if !is_direct => Policy::Apply(probed(ledger, item, live, outcome)),
-        held => {
-            let free = matches!(controller, Controller::Nobody) && !is_direct;
-            if free && !is_wanted(ledger, item.value) && !owners::is_clusters(ledger, live, outcome)
-            {
-                return Policy::LeaveAlone;
-            }
-            let policy = if held == MANAGE { MANAGE } else { "" };
-            Policy::Apply(Terms::new(policy, tagged))
-        }
+        MANAGE => Policy::Apply(Terms::new(MANAGE, tagged)),
+        _ => Policy::Apply(Terms::new("", tagged)),
     }
 }
 

@@ -280,6 +280,32 @@ fn a_resource_that_nobody_controls_is_taken_over_only_if_it_is_the_clusters() {
     }
 }
 
+/// Somebody's own object, which ASO only reads: its policy does not say that Capstan looked whether it exists.
+#[test]
+fn a_skipped_resource_that_nobody_controls_is_taken_over_only_if_it_is_the_clusters() {
+    let wanted = with(group("rg"), ADOPT_EXISTING, "true");
+    let cases = [
+        ("there", group("rg"), Value::Null, ready(), false),
+        ("not there", group("rg"), Value::Null, missing(), false),
+        ("tagged", group("rg"), json!({TAG: "owned"}), ready(), true),
+        ("wanted", wanted, Value::Null, ready(), true),
+    ];
+    for (case, listed, tags, condition, is_taken) in cases {
+        let mut bed = Bed::new(FirstApply::Probe, &json!([listed]));
+        let mut object = with(group("rg"), RECONCILE_POLICY, "skip");
+        object["status"]["tags"] = tags;
+        bed.fixture.put(object);
+        bed.reports("ResourceGroup", "rg", condition);
+        let (entries, outcome) = bed.reconcile();
+        assert_eq!(!lines(&outcome).is_empty(), is_taken, "{case}");
+        let concern = (!is_taken).then_some("ResourceNotOwned");
+        assert_eq!(entries[0].concern, concern, "{case}");
+        bed.perform(outcome);
+        let policy = bed.policy("ResourceGroup", "rg");
+        assert_eq!(policy.as_deref(), Some("skip"), "{case}");
+    }
+}
+
 #[test]
 fn direct_apply_does_not_ask_what_is_there() {
     let mut bed = Bed::direct(&json!([group("rg")]));
