@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use crate::api::aso;
 use crate::model::ObjectId;
 
 /// A live object.
@@ -140,6 +141,18 @@ impl<'a> Live<'a> {
     pub fn holds(self, kind: &str) -> bool {
         self.condition(kind)
             .is_some_and(|condition| condition.is_true() && self.is_current(condition))
+    }
+
+    /// Whether this is an HCP cluster that Azure failed to create, so that it refuses every change of it
+    /// (facts/aro-controllers.md §8).
+    #[must_use]
+    pub fn is_lost(self) -> bool {
+        let ready = self.condition(aso::READY);
+        ready.is_some_and(|ready| {
+            ready.is_false()
+                && self.is_current(ready)
+                && ready.message().contains(aso::IN_STATE_ERROR)
+        })
     }
 
     /// Whether a condition is about the newest spec. Without a generation of its own it is about the

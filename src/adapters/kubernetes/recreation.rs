@@ -1,8 +1,8 @@
 //! Passes on the approval to recreate an HCP cluster that Azure failed to create.
 //!
 //! In: the cluster that a person named. Out: the annotation on its AROControlPlane, which names the uid of the
-//! HcpOpenShiftCluster that is there now, so that the approval is good for no later one. It does not know whether that
-//! cluster is in such a state: the controller looks.
+//! HcpOpenShiftCluster that is there now, so that the approval is good for no later one. Nothing is passed on for a cluster
+//! that ever ran, or that has an approval for an earlier one: a commit may be read more than once.
 
 use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::{Api, Client};
@@ -19,7 +19,8 @@ use crate::plan::MANAGER;
 
 const HCP: &str = "HcpOpenShiftCluster";
 
-/// Annotates the AROControlPlane `name`. Returns the uid of its HcpOpenShiftCluster; `None` if one of them does not exist.
+/// Annotates the AROControlPlane `name`. Returns the uid of its HcpOpenShiftCluster; `None` if one of them does not exist,
+/// or if there is nothing to approve.
 ///
 /// # Errors
 /// When the cluster does not answer, or does not let us read or write.
@@ -47,6 +48,11 @@ async fn approve(client: &Client, id: &ObjectId) -> Result<Option<String>, Error
         return Ok(None);
     };
     let uid = Live(&hcp).uid().to_owned();
+    let ran = Live(&plane).flag(&["status", "initialization", "controlPlaneInitialized"]);
+    let is_used = !["", &uid].contains(&Live(&plane).annotation(RECREATE));
+    if !Live(&hcp).is_lost() || ran || is_used {
+        return Ok(None);
+    }
     let patch = json!({"metadata": {"annotations": {RECREATE: uid}}});
     let params = PatchParams {
         field_manager: Some(MANAGER.to_owned()),
@@ -90,7 +96,8 @@ mod tests {
                 let path = request.uri().path().to_owned();
                 let answer = match path.rsplit('/').nth(1) {
                     Some("hcpopenshiftclusters") => {
-                        json!({"apiVersion": "redhatopenshift.azure.com/v1", "kind": HCP, "metadata": {"name": "c", "uid": "u7"}})
+                        json!({"apiVersion": "redhatopenshift.azure.com/v1", "kind": HCP, "metadata": {"name": "c", "uid": "u7", "generation": 1},
+                            "status": {"conditions": [{"type": "Ready", "status": "False", "observedGeneration": 1, "message": "Cluster 'c' is in state 'error', can't update"}]}})
                     }
                     _ => plane,
                 };
@@ -127,13 +134,16 @@ mod tests {
     async fn the_approval_names_the_uid_of_the_cluster_that_is_there() {
         let of = |resources: Value| json!({"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "AROControlPlane", "metadata": {"name": "c", "namespace": "ns"}, "status": {"resources": resources}});
         let hcp = json!([{"resource": {"group": "redhatopenshift.azure.com", "version": "v1", "kind": HCP, "name": "c"}, "ready": false}]);
-        let (uid, sent) = approved(of(hcp)).await;
+        let (uid, sent) = approved(of(hcp.clone())).await;
         assert_eq!(uid.as_deref(), Some("u7"));
         assert_eq!(
             sent,
             [json!({"metadata": {"annotations": {"capstan.dev/recreate": "u7"}}})]
         );
-        for plane in [Value::Null, of(json!([]))] {
+        let [mut ran, mut used] = [of(hcp.clone()), of(hcp)];
+        ran["status"]["initialization"]["controlPlaneInitialized"] = json!(true);
+        used["metadata"]["annotations"] = json!({RECREATE: "u6"});
+        for plane in [Value::Null, of(json!([])), ran, used] {
             assert_eq!(approved(plane).await, (None, Vec::new()));
         }
     }
