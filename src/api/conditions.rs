@@ -253,6 +253,9 @@ pub const BEING_DELETED: &str = "Being deleted";
 pub const KEPT_WHILE_UNREADABLE: &str =
     "No longer listed; it is deleted once every resource in the list can be read";
 /// Message: a resource left the list of a paused object.
+pub const KEPT_WHILE_NEEDED: &str =
+    "No longer listed; it is deleted once the control plane, or what is below it, is gone";
+/// Message: a resource left the list while its owner is paused.
 pub const KEPT_WHILE_PAUSED: &str = "No longer listed; it is deleted after the pause";
 
 /// Message of [`NODE_POOL_READY`]: the cluster has no control plane.

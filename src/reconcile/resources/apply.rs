@@ -42,7 +42,7 @@ pub(in crate::reconcile) fn reconcile(
     let left = match is_readable {
         true => {
             let kept: BTreeSet<&ObjectId> = entries.iter().map(|entry| &entry.id).collect();
-            prune::take(ledger, |id, _| !kept.contains(id), outcome)
+            prune::take_unlisted(ledger, &kept, outcome)
         }
         false => prune::unlisted(ledger, &entries, KEPT_WHILE_UNREADABLE),
     };

@@ -3,6 +3,7 @@
 //! In: an owner, and which of its resources must go. Out: writes, and an entry for each that is still there. Only what the
 //! owner controls is looked at, and nothing is deleted before everything of the recorded kinds is known.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::entry::Entry;
@@ -10,12 +11,13 @@ use super::ledger::{Ledger, recorded};
 use super::owners::{self, Controller};
 use super::report;
 use super::skip;
-use crate::api::kinds::is_aso;
+use crate::api::conditions::{KEPT_WHILE_NEEDED, READY};
+use crate::api::kinds::{CONTROL_PLANE, RED_HAT_OPENSHIFT, is_aso};
 use crate::api::labels::PRE_PAUSE_POLICY;
 use crate::health::Live;
 use crate::model::ObjectId;
 use crate::reconcile::outcome::{Need, Outcome, delete};
-use crate::reconcile::world::GroupKind;
+use crate::reconcile::world::{GroupKind, Parent};
 
 /// When to look again at a deletion that is under way.
 const RECHECK: Duration = Duration::from_secs(15);
@@ -28,6 +30,52 @@ pub(in crate::reconcile) fn remove(
     outcome: &mut Outcome,
 ) -> Vec<Entry> {
     take(ledger, |_, live| is_doomed(live), outcome)
+}
+
+/// Deletes what is not kept; an entry for each that is still there. What something else stands on stays until that is
+/// gone.
+pub(super) fn take_unlisted(
+    ledger: &Ledger<'_>,
+    kept: &BTreeSet<&ObjectId>,
+    outcome: &mut Outcome,
+) -> Vec<Entry> {
+    let unlisted = controlled(ledger).filter(|(id, _)| !kept.contains(id));
+    let needed: BTreeSet<&ObjectId> = unlisted
+        .map(|(id, _)| id)
+        .filter(|id| is_needed(ledger, id, outcome))
+        .collect();
+    let is_doomed = |id: &ObjectId, _: Live<'_>| !kept.contains(id) && !needed.contains(id);
+    let mut left = take(ledger, is_doomed, outcome);
+    for (id, live) in controlled(ledger).filter(|(id, _)| needed.contains(id)) {
+        let mut entry = report::unlisted(id, live, KEPT_WHILE_NEEDED);
+        entry.ready = live.holds(READY);
+        left.push(entry);
+    }
+    left
+}
+
+/// Whether deleting it would take something else along in Azure: with a resource group goes all of the cluster, with an
+/// HCP cluster its node pools.
+fn is_needed(ledger: &Ledger<'_>, id: &ObjectId, outcome: &mut Outcome) -> bool {
+    let above: &[(&str, &str, &str)] = match id.kind.as_str() {
+        "ResourceGroup" => &[(CONTROL_PLANE, "AROControlPlane", ledger.cluster)],
+        "HcpOpenShiftCluster" => &[
+            (RED_HAT_OPENSHIFT, "HcpOpenShiftClustersNodePool", &id.name),
+            (
+                RED_HAT_OPENSHIFT,
+                "HcpOpenShiftClustersExternalAuth",
+                &id.name,
+            ),
+        ],
+        _ => &[],
+    };
+    let mut is_needed = false;
+    for (group, kind, name) in above {
+        let parent = Parent::new(group, kind, &id.namespace, name);
+        is_needed |= ledger.world.below(&parent).next().is_some();
+        outcome.needs.push(Need::Below(parent));
+    }
+    is_needed
 }
 
 /// The same for what is chosen by its id.

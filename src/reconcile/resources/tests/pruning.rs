@@ -4,6 +4,7 @@ use jiff::ToSpan;
 use serde_json::json;
 
 use super::fixture::{Bed, group, lines, names, network, ready, unready};
+use crate::api::labels::CLUSTER_NAME;
 use crate::health::Live;
 use crate::reconcile::outcome::Need;
 use crate::reconcile::world::GroupKind;
@@ -29,6 +30,26 @@ fn what_left_the_list_is_deleted_and_listed_until_it_is_gone() {
     assert!(bed.fixture.live("ResourceGroup", "rg0").is_none());
     let last = bed.fixture.live("ResourceGroup", "rg3").expect("it");
     assert!(Live(&last).is_deleting());
+}
+
+/// With the group Azure would delete the running cluster.
+#[test]
+fn a_resource_group_that_left_the_list_stays_as_long_as_there_is_a_control_plane() {
+    let mut bed = four();
+    let owner = bed.fixture.live("AROCluster", "c").expect("the owner");
+    let cluster = Live(&owner).label(CLUSTER_NAME).to_owned();
+    assert!(!cluster.is_empty());
+    let plane = json!({"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "AROControlPlane",
+        "metadata": {"name": "c", "labels": {CLUSTER_NAME: cluster}}});
+    bed.fixture.put(plane);
+    bed.settle();
+    let entries = bed.settle();
+    assert_eq!(entries.len(), 4, "{:?}", names(&entries));
+    assert!(bed.fixture.live("ResourceGroup", "rg0").is_some());
+    let plane = bed.fixture.live("AROControlPlane", "c").expect("it");
+    bed.fixture.delete(&Live(&plane).id());
+    bed.settle();
+    assert!(bed.fixture.live("ResourceGroup", "rg0").is_none());
 }
 
 /// §3.4: a deletion that nobody looked at again hung.
