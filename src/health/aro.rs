@@ -93,7 +93,7 @@ const KEY_REFUSED: &[&str] = &[
     c::INCOMPATIBLE_VALUE,
 ];
 
-/// Reasons why there is no encryption key yet, and somebody should look at it.
+/// Reasons for a missing encryption key that a person has to act on.
 const KEY_FAILED: &[&str] = &[
     c::IDENTITY_NOT_FOUND,
     c::KEY_FAILED,

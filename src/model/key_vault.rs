@@ -1,6 +1,6 @@
 //! The port for keys in Key Vault.
 //!
-//! In: a key that must exist. Out: its newest version. Who asks does not know how the vault is reached.
+//! In: a key that must exist. Out: its newest version. The caller does not know how the vault is reached.
 
 use futures::future::BoxFuture;
 

@@ -1,6 +1,6 @@
 //! The port for workload clusters: the nodes of a cluster that a controller made.
 //!
-//! In: a cluster and its kubeconfig. Out: its nodes, whenever they change. Who uses them does not know how the
+//! In: a cluster and its kubeconfig. Out: its nodes, whenever they change. The caller does not know how the
 //! cluster is reached.
 
 use futures::stream::BoxStream;

@@ -2,7 +2,7 @@
 //!
 //! In: what Azure Service Operator asks of it, and what others put there. Out: which resources exist, and what Azure
 //! reports of each. It outlives the objects of a cluster, and several clusters may share one. It does not know the time:
-//! how long Azure takes is up to who asks.
+//! the caller decides how long Azure takes.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

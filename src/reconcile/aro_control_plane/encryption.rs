@@ -202,7 +202,7 @@ fn known(
     is_it.then(|| ready(request, version))
 }
 
-/// Why there is no key.
+/// The condition that reports an error of the vault.
 fn failed(
     ledger: &Ledger<'_>,
     request: &KeyRequest,

@@ -12,7 +12,7 @@ use crate::api::conditions as c;
 use crate::api::embedded::KMS;
 use crate::health::Live;
 
-/// Where ASO is told to write credentials.
+/// The path of the fields that name the Secrets for credentials.
 const SECRETS: [&str; 3] = ["spec", "operatorSpec", "secrets"];
 
 /// Where the version of the key is, below [`KMS`].

@@ -1,7 +1,7 @@
 //! What the controllers know of the cluster: the newest state of every object.
 //!
 //! In: objects from watches and from the answers to writes. Out: a [`World`] to look at, and what an object that changed
-//! was and is below. Of Secrets only kubeconfigs and certificate authorities keep their data. It does not know who looks,
+//! was and is below. Of Secrets only kubeconfigs and certificate authorities keep their data. It does not know its readers,
 //! nor where the objects come from.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -128,7 +128,7 @@ impl Runtime {
     }
 
     /// The controllers may act from now on, or no longer. Others may have acted meanwhile, and writes may have been cut
-    /// off, so that everything is decided anew.
+    /// off, so every object is reconciled again.
     fn turn(&mut self) {
         if *self.may_act.borrow_and_update() {
             for id in self.cache.snapshot.ids() {
