@@ -1,10 +1,13 @@
 //! Entra ID: tokens for an identity that Azure knows.
 //!
 //! In: which identity, from the keys of a Secret, and what the token is for. Out: a
-//! [`TokenSource`](crate::model::TokenSource). Tokens are for Azure DevOps and its hosts alone.
+//! [`TokenSource`](crate::model::TokenSource), whose tokens are for Azure DevOps and its hosts alone, and the port through
+//! which everything else gets a credential.
 
+mod credential_source;
 mod identity;
 mod tokens;
 
+pub use credential_source::CredentialSource;
 pub use identity::Identity;
 pub use tokens::EntraTokens;
