@@ -13,6 +13,12 @@ use crate::api::conditions::{
 };
 use crate::health::Live;
 
+/// The longest reason that Kubernetes accepts, in bytes.
+const LONGEST_REASON: usize = 1024;
+
+/// The longest message that Kubernetes accepts.
+const LONGEST_MESSAGE: usize = 32_768;
+
 /// The conditions of an object, being rewritten.
 pub(crate) struct Conditions {
     generation: i64,
@@ -38,8 +44,8 @@ impl NewCondition {
     fn new(status: &'static str, reason: &str, message: impl Into<String>) -> Self {
         Self {
             status,
-            reason: reason.to_owned(),
-            message: message.into(),
+            reason: valid_reason(reason),
+            message: valid_message(message.into()),
             severity: "",
         }
     }
@@ -91,7 +97,7 @@ impl NewCondition {
 
     /// The same with another message.
     pub(crate) fn saying(self, message: impl Into<String>) -> Self {
-        let message = message.into();
+        let message = valid_message(message.into());
         Self { message, ..self }
     }
 }
@@ -211,6 +217,27 @@ impl Conditions {
     }
 }
 
+/// A reason as the schema of a condition wants it, whatever Azure says: what it does not allow is left out.
+fn valid_reason(reason: &str) -> String {
+    let is_allowed = |c: &char| c.is_ascii_alphanumeric() || "_,:".contains(*c);
+    let is_letter = |c: char| c.is_ascii_alphabetic();
+    let allowed: String = reason.chars().filter(is_allowed).collect();
+    let start = allowed.find(is_letter).unwrap_or(allowed.len());
+    let reason: String = allowed[start..].chars().take(LONGEST_REASON).collect();
+    let reason = reason.trim_end_matches([',', ':']);
+    if reason.is_empty() { UNKNOWN } else { reason }.to_owned()
+}
+
+/// A message that is no longer than allowed.
+fn valid_message(mut message: String) -> String {
+    let mut end = LONGEST_MESSAGE.min(message.len());
+    while !message.is_char_boundary(end) {
+        end -= 1;
+    }
+    message.truncate(end);
+    message
+}
+
 /// A time as Kubernetes writes it, in whole seconds.
 pub(crate) fn stamp(time: Timestamp) -> String {
     Timestamp::from_second(time.as_second()).map_or_else(|_| time.to_string(), |t| t.to_string())
@@ -277,5 +304,22 @@ mod tests {
         let list = conditions.into_value();
         assert_eq!(list[0]["observedGeneration"], 2);
         assert_eq!(list.as_array().map(Vec::len), Some(1));
+    }
+    #[test]
+    fn a_reason_or_message_of_azure_that_the_schema_refuses_is_made_valid() {
+        for (given, valid) in [
+            ("Conflict", "Conflict"),
+            ("Disk.Quota-Exceeded now", "DiskQuotaExceedednow"),
+            ("409Conflict:", "Conflict"),
+            ("_a,b:c_", "a,b:c_"),
+            ("", "Unknown"),
+            ("4.0.9", "Unknown"),
+        ] {
+            assert_eq!(NewCondition::no(given, "").reason(), valid, "{given}");
+        }
+        let long = NewCondition::no(&"r".repeat(2000), "é".repeat(20_000) + "!");
+        assert_eq!((long.reason().len(), long.message().len()), (1024, 32_768));
+        let long = NewCondition::no("A", "").saying("a".to_owned() + &"é".repeat(20_000));
+        assert_eq!(long.message().len(), 32_767);
     }
 }

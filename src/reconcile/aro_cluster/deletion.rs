@@ -53,6 +53,7 @@ pub(super) fn proceed(
         .map(|entry| format!("{} {}", entry.id.kind, entry.id.name))
         .collect();
     let message = awaited("the resources", names.iter().map(String::as_str));
+    let message = resources::with_notes(message, &left);
     conditions.set(
         c::DELETING,
         NewCondition::yes(c::WAITING_FOR_RESOURCES, message),

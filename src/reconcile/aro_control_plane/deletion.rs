@@ -125,6 +125,7 @@ fn wait_with(
     outcome: &mut Outcome,
 ) {
     let live = ledger.owner;
+    let message = resources::with_notes(message, left);
     conditions.set(c::DELETING, NewCondition::yes(reason, message));
     let mut status = status::held(live);
     if live.is_deleting() {

@@ -66,6 +66,15 @@ pub(in crate::reconcile) fn notes(entries: &[Entry]) -> String {
     notes.join("; ")
 }
 
+/// A message, and what somebody should act on among the entries.
+pub(in crate::reconcile) fn with_notes(message: String, entries: &[Entry]) -> String {
+    let notes = notes(entries);
+    if notes.is_empty() {
+        return message;
+    }
+    format!("{message}. {notes}")
+}
+
 /// The Ready condition that ASO reports of a resource, with its severity in brackets.
 pub(in crate::reconcile) fn reported(
     resource: Option<Live<'_>>,

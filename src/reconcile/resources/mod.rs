@@ -24,7 +24,7 @@ mod tests;
 use serde_json::Value;
 
 pub(super) use self::apply::reconcile;
-pub(super) use self::entry::{Entry, listed, notes, reported};
+pub(super) use self::entry::{Entry, listed, notes, reported, with_notes};
 pub(super) use self::ledger::{Ledger, mark};
 pub(super) use self::pause::pause;
 pub(super) use self::prune::remove;

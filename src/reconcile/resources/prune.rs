@@ -106,7 +106,7 @@ pub(super) fn take(
             };
             outcome.maybe(write);
         }
-        left.push(report::leaving(id, live));
+        left.push(report::leaving(ledger.world, id, live));
     }
     if !left.is_empty() {
         outcome.wake_at(ledger.now.checked_add(RECHECK).unwrap_or(ledger.now));
@@ -120,14 +120,16 @@ pub(super) fn unlisted(ledger: &Ledger<'_>, entries: &[Entry], why: &str) -> Vec
     controlled(ledger)
         .filter(|(id, _)| !is_listed(id))
         .map(|(id, live)| match live.is_deleting() {
-            true => report::leaving(id, live),
+            true => report::leaving(ledger.world, id, live),
             false => report::unlisted(id, live, why),
         })
         .collect()
 }
 
 /// What the owner controls, of kinds that can be embedded.
-fn controlled<'a>(ledger: &Ledger<'a>) -> impl Iterator<Item = (&'a ObjectId, Live<'a>)> {
+pub(super) fn controlled<'a>(
+    ledger: &Ledger<'a>,
+) -> impl Iterator<Item = (&'a ObjectId, Live<'a>)> {
     let owner = ledger.owner;
     let owned = ledger.world.owned_ids(owner.uid());
     owned.filter(move |(id, live)| {

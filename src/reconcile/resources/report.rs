@@ -14,6 +14,7 @@ use crate::api::labels::ADOPT_EXISTING;
 use crate::api::suppliers;
 use crate::health::Live;
 use crate::model::ObjectId;
+use crate::reconcile::world::World;
 
 /// How a resource and its item stand to each other.
 pub(super) enum State {
@@ -71,8 +72,18 @@ pub(super) fn unlisted(id: &ObjectId, live: Live<'_>, why: &str) -> Entry {
     }
 }
 
-/// The entry of a resource that is being deleted: what ASO says of it, if it is at it.
-pub(super) fn leaving(id: &ObjectId, live: Live<'_>) -> Entry {
+/// The entry of a resource that is being deleted: why that is refused, or what ASO says of it, if it is at it.
+pub(super) fn leaving(world: World<'_>, id: &ObjectId, live: Live<'_>) -> Entry {
+    if let Some(refusal) = world.refusal(id).filter(|_| !live.is_deleting()) {
+        let version = live.version();
+        return concern(
+            id.clone(),
+            version,
+            false,
+            APPLY_REFUSED,
+            refusal.to_string(),
+        );
+    }
     let said = live
         .condition(READY)
         .filter(|ready| !ready.is_true() && live.is_current(*ready));

@@ -130,7 +130,9 @@ impl Rehearsal {
             }
             WatchEvent::ListStarted | WatchEvent::ListEnded => {}
             WatchEvent::NotServed => panic!("a kind is not served"),
-            WatchEvent::Failed(error) => panic!("a watch failed: {error}"),
+            WatchEvent::Denied(error) | WatchEvent::Failed(error) => {
+                panic!("a watch failed: {error}")
+            }
         }
     }
 

@@ -42,6 +42,9 @@ pub struct Sharing {
 /// How often a cluster is asked whether it serves the kinds.
 const LOOK: Duration = Duration::from_secs(10);
 
+/// Why they do not act after rounds that failed.
+const NOT_RENEWED: &str = "it could not be renewed in time";
+
 /// What the controllers do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
@@ -212,6 +215,11 @@ impl Turns {
         may_act: &watch::Sender<bool>,
         decisions: &mut watch::Receiver<Decision>,
     ) {
+        let acts = *self.said.borrow() == Standing::Acting;
+        if acts && self.lease.left(self.clock.now()).is_none() {
+            // The answer to this look may come after others take the Lease.
+            self.say(may_act, Standing::Blocked(NOT_RENEWED.to_owned()));
+        }
         let mut stopped = self.stopped.clone();
         let round = tokio::select! {
             biased;

@@ -382,6 +382,30 @@ async fn a_holder_that_cannot_renew_stops_after_10_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_holder_whose_last_round_hangs_after_failures_stops_after_10_seconds() {
+    let cluster = Cluster::new().await;
+    let start = cluster.start;
+    let open = cluster.client();
+    let failing = cluster.faulty("leases", Some(StatusCode::SERVICE_UNAVAILABLE));
+    let silent = cluster.faulty("leases", None);
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let client = match start.elapsed().as_secs() {
+            0..=20 => &open,
+            21..=28 => &failing,
+            _ => &silent,
+        };
+        let client = client.clone();
+        async move { client.send(request).await }
+    });
+    let client = Client::new(service, "default");
+    let sharers = cluster.process_by(&client, "a", Mode::Auto);
+    until(&sharers, Standing::acts).await;
+    pass(25).await;
+    until(&sharers, |standing| !standing.acts()).await;
+    assert!(cluster.seconds() <= 31, "{}", cluster.seconds());
+}
+
+#[tokio::test(start_paused = true)]
 async fn without_the_right_to_leases_on_acts_and_auto_does_not() {
     for (mode, acts) in [(Mode::On, true), (Mode::Auto, false)] {
         let cluster = Cluster::new().await;

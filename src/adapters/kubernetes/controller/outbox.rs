@@ -154,22 +154,29 @@ impl Outbox {
         }
     }
 
-    /// There is an answer to a request for a key.
+    /// There is an answer to a request for a key. Returns when to ask again, if that is an error.
     pub(super) fn key_answered(
         &mut self,
         request: &KeyRequest,
         answer: &Result<String, AdapterError>,
         now: Timestamp,
-    ) {
+    ) -> Option<Timestamp> {
         let before = self
             .keys
             .remove(request)
             .map_or(0, |(failures, _)| failures);
-        if let Err(error) = answer {
-            let until = now.checked_add(backoff(error.class(), before + 1));
-            self.keys
-                .insert(request.clone(), (before + 1, until.unwrap_or(now)));
-        }
+        let error = answer.as_ref().err()?;
+        let until = now.checked_add(backoff(error.class(), before + 1));
+        let until = until.unwrap_or(now);
+        self.keys.insert(request.clone(), (before + 1, until));
+        Some(until)
+    }
+
+    /// Whether a patch of this object was refused, and rests.
+    pub(super) fn has_refused(&self, id: &ObjectId) -> bool {
+        let mut sent = self.patches.range((id.clone(), "")..);
+        let mut of_it = sent.by_ref().take_while(|((sent, _), _)| sent == id);
+        of_it.any(|(_, sent)| sent.is_refused)
     }
 
     /// Forgets a deleted object.

@@ -8,6 +8,7 @@
 //! runtime it does the same every time: ordered maps, a biased select, no randomness. It does not know
 //! what the controllers do.
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,6 +55,8 @@ pub(super) struct Runtime {
     may_act: watch::Receiver<bool>,
     /// The watched kinds, each once.
     kinds: Vec<GroupKind>,
+    /// Those, by place, that may not be watched and were reported.
+    denied: BTreeSet<usize>,
     watches: SelectAll<BoxStream<'static, KindEvent>>,
     nodes: NodeWatches,
     cache: Cache,
@@ -91,6 +94,7 @@ impl Runtime {
             controllers,
             may_act,
             kinds: Vec::new(),
+            denied: BTreeSet::new(),
             watches: SelectAll::new(),
             nodes: NodeWatches::new(Arc::clone(&connectors.workloads)),
             connectors,
@@ -332,7 +336,9 @@ impl Runtime {
                     failed = self.refused(&key, &write, manager, &error, now).or(failed);
                 }
                 Written::Key(request, answer) => {
-                    self.outbox.key_answered(&request, &answer, now);
+                    if let Some(until) = self.outbox.key_answered(&request, &answer, now) {
+                        self.schedule.wake_by(&key, until);
+                    }
                     if self.cache.snapshot.set_key(request.clone(), answer) {
                         self.schedule.needed(&Need::Key(request));
                     }
@@ -374,6 +380,14 @@ impl Runtime {
             }
             self.cache.snapshot.set_refusal(&id, None);
         }
+        let is_over = match write {
+            Write::Delete { .. } => true,
+            Write::Merge(_) => !self.outbox.has_refused(&id),
+            _ => false,
+        };
+        if is_over {
+            self.cache.snapshot.set_refusal(&id, None);
+        }
         if let Some(answer) = answer {
             self.merge(answer);
         }
@@ -391,23 +405,44 @@ impl Runtime {
         let class = error.class();
         tracing::debug!(object = %key.object, ?class, %error, "a write failed");
         let id = write.object().filter(|id| *id != key.object);
+        let Some(id) = id.filter(|_| class != ErrorClass::Transient) else {
+            return Some(class);
+        };
         let sent = match write {
             Write::Apply(patch) => Some((manager, patch)),
             Write::ApplyAs(manager, patch) => Some((*manager, patch)),
             _ => None,
         };
-        match (id, sent) {
-            (Some(id), Some((manager, patch))) if class != ErrorClass::Transient => {
-                let until = self.outbox.refused((&id, manager), patch, class, now);
-                self.schedule.wake_by(key, until);
-                let refusal = AdapterError::new(class, error.to_string());
-                if self.cache.snapshot.set_refusal(&id, Some(refusal)) {
-                    self.schedule.enqueue(key.clone());
-                }
-                None
+        if let Some((manager, patch)) = sent {
+            let until = self.outbox.refused((&id, manager), patch, class, now);
+            self.schedule.wake_by(key, until);
+            if self.refusal_is_news(&id, manager, &error) {
+                self.schedule.enqueue(key.clone());
             }
-            _ => Some(class),
+            return None;
         }
+        if !is_lasting(class) {
+            return Some(class);
+        }
+        // Nothing keeps this write from being sent again at once, so that only the first refusal is told at once.
+        let is_first = self.cache.world().refusal(&id).is_none();
+        self.refusal_is_news(&id, manager, &error);
+        if is_first {
+            self.schedule.enqueue(key.clone());
+            return None;
+        }
+        Some(class)
+    }
+
+    /// Records why a write to an object was refused. Returns whether that is news.
+    fn refusal_is_news(&mut self, id: &ObjectId, manager: &str, error: &Error) -> bool {
+        let class = error.class();
+        let before = self.cache.world().refusal(id).map(AdapterError::class);
+        if before != Some(class) && is_lasting(class) {
+            tracing::warn!(object = %id, manager, %error, "a write was refused; it is tried again less and less often");
+        }
+        let refusal = AdapterError::new(class, error.to_string());
+        self.cache.snapshot.set_refusal(id, Some(refusal))
     }
 
     /// Takes in what happened to a kind.
@@ -416,13 +451,28 @@ impl Runtime {
         match event {
             WatchEvent::ListStarted => self.cache.start_list(&self.kinds[kind]),
             WatchEvent::Listed(object) | WatchEvent::Applied(object) => self.merge(object),
-            WatchEvent::ListEnded => self.end_list(kind, true),
+            WatchEvent::ListEnded => {
+                self.denied.remove(&kind);
+                self.end_list(kind, true);
+            }
             WatchEvent::NotServed => self.end_list(kind, false),
             WatchEvent::Deleted(object) => {
                 let live = Live(&object);
                 let id = live.id();
                 if let Some(parents) = self.cache.remove(&id, live.uid()) {
                     self.forget(&id, parents);
+                }
+            }
+            WatchEvent::Denied(error) => {
+                if self.denied.insert(kind) {
+                    let right = watches::missing_right(&self.kinds[kind]);
+                    let GroupKind { group, kind } = &self.kinds[kind];
+                    tracing::warn!(
+                        group,
+                        kind,
+                        error,
+                        "a kind may not be watched, and what needs it waits: grant {right}"
+                    );
                 }
             }
             WatchEvent::Failed(error) => {
@@ -473,6 +523,14 @@ impl Runtime {
         self.forget_nodes(id);
         self.schedule.changed(id, parents);
     }
+}
+
+/// Whether a write that was refused so is refused until somebody changes something.
+const fn is_lasting(class: ErrorClass) -> bool {
+    matches!(
+        class,
+        ErrorClass::Denied | ErrorClass::Invalid | ErrorClass::Bug
+    )
 }
 
 /// Writes events.

@@ -5,6 +5,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures::future::{BoxFuture, FutureExt as _};
 use jiff::Timestamp;
 use kube::api::DynamicObject;
 use kube::{Api, Client};
@@ -13,11 +14,11 @@ use tokio::time::Instant;
 
 use super::connectors::Connectors;
 use super::runtime::Runtime;
-use super::writer::{perform, resource};
+use super::writer::{Writer, Written, perform, resource};
 use crate::health::Live;
-use crate::model::{Clock, ObjectId};
+use crate::model::{AdapterError, Clock, ErrorClass, KeyRequest, KeyVaults, ObjectId};
 use crate::reconcile::controller::Controller;
-use crate::reconcile::outcome::{Outcome, Write, apply, patch_of};
+use crate::reconcile::outcome::{Need, Outcome, Write, apply, patch_of};
 use crate::reconcile::world::{GroupKind, Lookup, World};
 use kube_sim::Server;
 use kube_sim::SimClock;
@@ -179,4 +180,169 @@ async fn a_broken_watch_pauses_for_a_second_in_the_cluster() {
     let client = Client::new(away, "default");
     run(client, clock, controllers, Duration::from_millis(350)).await;
     assert_eq!(*times.lock().unwrap(), [0, 100, 200, 300]);
+}
+
+/// Vaults that refuse every request, and when they were asked.
+struct Refusing(Instant, Arc<Mutex<Vec<u64>>>);
+
+impl KeyVaults for Refusing {
+    fn ensure(&self, _: &KeyRequest) -> BoxFuture<'static, Result<String, AdapterError>> {
+        self.1.lock().unwrap().push(self.0.elapsed().as_secs());
+        let error = AdapterError::new(ErrorClass::Transient, "the vault is away");
+        std::future::ready(Err(error)).boxed()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_request_that_fails_the_same_way_again_is_tried_again() {
+    let time = SimClock::new(Timestamp::UNIX_EPOCH, 1);
+    let client = Server::new(Arc::new(time)).client("default");
+    let one = vec![Write::Apply(config_map("one"))];
+    perform(&client, "somebody", one).await.1.unwrap();
+    let request = KeyRequest {
+        vault: "vault".to_owned(),
+        key: "etcd".to_owned(),
+        identity: ObjectId::new(
+            "infrastructure.cluster.x-k8s.io",
+            "AzureClusterIdentity",
+            "default",
+            "me",
+        ),
+        namespace: "default".to_owned(),
+        environment: String::new(),
+    };
+    let controller = controller(move |_, _, _| Outcome {
+        writes: vec![Write::EnsureKey(request.clone())],
+        needs: vec![Need::Key(request.clone())],
+        ..Outcome::default()
+    });
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let connectors = Connectors {
+        keys: Arc::new(Refusing(Instant::now(), Arc::clone(&asked))),
+        ..Connectors::default()
+    };
+    let (_sender, may_act) = tokio::sync::watch::channel(true);
+    let runtime = Runtime::new(
+        client,
+        Arc::new(time),
+        vec![controller],
+        connectors,
+        may_act,
+    );
+    let limit = Duration::from_secs(40);
+    assert!(tokio::time::timeout(limit, runtime.run()).await.is_err());
+    assert_eq!(*asked.lock().unwrap(), [0, 1, 3, 7, 15, 31]);
+}
+
+/// A cluster whose requests of this method to objects named `two` get this answer, with the ConfigMaps `one` and `two`.
+async fn refusing(method: http::Method, code: http::StatusCode) -> (Client, SimClock) {
+    let time = SimClock::new(Timestamp::UNIX_EPOCH, 1);
+    let open = Server::new(Arc::new(time)).client("default");
+    let both = [config_map("one"), config_map("two")].map(Write::Apply);
+    perform(&open, "somebody", both.into()).await.1.unwrap();
+    let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+        let is_refused = request.method() == method && request.uri().path().ends_with("/two");
+        let open = open.clone();
+        async move {
+            if !is_refused {
+                return open.send(request).await;
+            }
+            let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure",
+                "message": "not today", "reason": "Refused", "code": code.as_u16()});
+            let body = kube::client::Body::from(status.to_string().into_bytes());
+            Ok(http::Response::builder().status(code).body(body).unwrap())
+        }
+    });
+    (Client::new(service, "default"), time)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_deletion_shows_in_the_snapshot_at_once_and_is_tried_rarely() {
+    let (client, time) = refusing(http::Method::DELETE, http::StatusCode::FORBIDDEN).await;
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let (log, start) = (Arc::clone(&seen), Instant::now());
+    let controller = controller(move |world, _, _| {
+        let id = ObjectId::new("", "ConfigMap", "default", "two");
+        let is_refused = world.refusal(&id).is_some();
+        log.lock()
+            .unwrap()
+            .push((start.elapsed().as_secs(), is_refused));
+        let delete = Write::Delete {
+            id,
+            version: "v1".to_owned(),
+            uid: "uid".to_owned(),
+        };
+        Outcome {
+            writes: vec![delete],
+            ..Outcome::default()
+        }
+    });
+    let limit = Duration::from_secs(100);
+    run(client, Arc::new(time), vec![controller], limit).await;
+    let expected = [(0, false), (0, true), (30, true), (90, true)];
+    assert_eq!(*seen.lock().unwrap(), expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_passing_failure_only_the_status_of_the_object_itself_is_written() {
+    let unavailable = http::StatusCode::SERVICE_UNAVAILABLE;
+    let (client, _) = refusing(http::Method::PATCH, unavailable).await;
+    let (_sender, may_act) = tokio::sync::watch::channel(true);
+    let writer = Writer {
+        client,
+        connectors: Connectors::default(),
+        manager: "controller",
+        may_act,
+    };
+    let mut status = config_map("one");
+    status["status"] = json!({});
+    let writes = vec![
+        Write::Apply(config_map("two")),
+        Write::Apply(config_map("three")),
+        Write::Status(status),
+    ];
+    let one = Live(&config_map("one")).id();
+    let written = writer.perform(&one, writes).await;
+    let sent = written.iter().map(|written| match written {
+        Written::Answered(write, _) | Written::Failed(write, _) => write.object().unwrap().name,
+        Written::Key(..) => String::new(),
+    });
+    assert_eq!(sent.collect::<Vec<_>>(), ["two", "one"]);
+}
+
+/// A definition whose status has `ready` and `failureMessage` only.
+fn poor_definition() -> Value {
+    let status = json!({"type": "object", "properties": {
+        "ready": {"type": "boolean"}, "failureMessage": {"type": "string"}}});
+    let schema = json!({"type": "object", "properties": {"status": status}});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "things.capstan.test"},
+        "spec": {"group": "capstan.test", "scope": "Namespaced",
+            "names": {"kind": "Thing", "plural": "things"},
+            "versions": [{"name": "v1", "served": true, "storage": true,
+                "subresources": {"status": {}}, "schema": {"openAPIV3Schema": schema}}]}})
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_field_that_a_merged_status_leaves_out_is_removed() {
+    let time = SimClock::new(Timestamp::UNIX_EPOCH, 1);
+    let client = Server::new(Arc::new(time)).client("default");
+    let thing = json!({"apiVersion": "capstan.test/v1", "kind": "Thing",
+        "metadata": {"name": "one", "namespace": "default"}});
+    let with = |status: Value| {
+        let mut thing = thing.clone();
+        thing["status"] = status;
+        Write::Status(thing)
+    };
+    let writes = vec![
+        Write::Apply(poor_definition()),
+        Write::Apply(thing.clone()),
+        with(json!({"ready": false, "failureMessage": "broken", "unknown": 1})),
+        with(json!({"ready": true, "unknown": 1})),
+    ];
+    let (answers, end) = perform(&client, "controller", writes).await;
+    end.unwrap();
+    assert_eq!(answers[2]["status"]["failureMessage"], "broken");
+    assert_eq!(answers[3]["status"], json!({"ready": true}));
 }

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::super::Error;
 use super::super::any_object::LeanObject;
 use super::super::discovery::Discovery;
-use super::super::watch::is_missing;
+use super::super::watch::{is_denied, is_missing};
 use super::writer::resource;
 use crate::api::kinds;
 use crate::model::ObjectId;
@@ -44,6 +44,8 @@ pub(crate) enum WatchEvent {
     Deleted(Value),
     /// The cluster does not serve the kind: there are no objects.
     NotServed,
+    /// The cluster does not permit the watch; it is started again.
+    Denied(String),
     /// The watch failed; it is started again.
     Failed(String),
 }
@@ -84,6 +86,18 @@ fn known(kind: &GroupKind) -> Option<ApiResource> {
     version.map(|version| resource(group, version, kind))
 }
 
+/// The right that is missing for a watch that the cluster does not permit.
+pub(super) fn missing_right(kind: &GroupKind) -> String {
+    let GroupKind { group, kind } = kind;
+    let plural = resource(group, "", kind).plural;
+    let group = if group.is_empty() {
+        "\"\""
+    } else {
+        group.as_str()
+    };
+    format!("get, list and watch on {plural} of the API group {group}, in all namespaces")
+}
+
 /// The kind at the version that the cluster prefers; `None` if it does not serve it.
 async fn served(client: Client, kind: &GroupKind) -> Result<Option<ApiResource>, Error> {
     let discovery = Discovery::new(client);
@@ -104,7 +118,8 @@ fn attempt(
     pause: Duration,
 ) -> BoxStream<'static, WatchEvent> {
     let after_pause = move |event: WatchEvent| async move {
-        if matches!(event, WatchEvent::Failed(_) | WatchEvent::NotServed) {
+        let ends = matches!(event, WatchEvent::Failed(_) | WatchEvent::NotServed);
+        if ends || matches!(event, WatchEvent::Denied(_)) {
             tokio::time::sleep(pause).await;
         }
         event
@@ -133,6 +148,7 @@ fn read(event: watcher::Result<Event<LeanObject>>, resource: &ApiResource) -> Wa
         Ok(Event::InitDone) => WatchEvent::ListEnded,
         Ok(Event::Apply(object)) => WatchEvent::Applied(value(object, resource)),
         Ok(Event::Delete(object)) => WatchEvent::Deleted(value(object, resource)),
+        Err(error) if is_denied(&error) => WatchEvent::Denied(error.to_string()),
         Err(error) => WatchEvent::Failed(error.to_string()),
     }
 }
@@ -179,6 +195,31 @@ mod tests {
             .filter(|seen| future::ready(matches!(seen.event, WatchEvent::Failed(_))));
         assert_eq!(failed.take(3).count().await, 3);
         assert_eq!(*times.lock().unwrap(), [0, 700, 1400]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_that_is_not_permitted_says_so() {
+        let client = tower::service_fn(|_: Request<Body>| {
+            let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure",
+                "message": "vaults is forbidden", "reason": "Forbidden", "code": 403});
+            let mut response = Response::new(Body::from(status.to_string().into_bytes()));
+            *response.status_mut() = StatusCode::FORBIDDEN;
+            std::future::ready(Ok::<_, std::convert::Infallible>(response))
+        });
+        let client = Client::new(client, "default");
+        let kind = GroupKind::new("", "Secret");
+        let mut events = watch(&client, 0, kind.clone(), Duration::from_secs(1));
+        let is_denied = |event| matches!(event, WatchEvent::Denied(_));
+        let mut last = false;
+        for _ in 0..2 {
+            last = events
+                .next()
+                .await
+                .is_some_and(|seen| is_denied(seen.event));
+        }
+        assert!(last, "after the begin of the list");
+        let right = "get, list and watch on secrets of the API group \"\", in all namespaces";
+        assert_eq!(missing_right(&kind), right);
     }
 
     /// The version at which a ResourceGroup is seen in a cluster that serves this one alone.

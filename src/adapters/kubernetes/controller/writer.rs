@@ -2,7 +2,7 @@
 //!
 //! In: a client, a field manager and writes. Out: for each write what the server answered. A write that is refused does
 //! not stop the others, unless it is to the object that they were decided for: what is recorded on it comes before what
-//! it records. It does not know why anything is written.
+//! it records. After one that may succeed later only that object's status is written. It does not know why anything is written.
 
 use jiff::Timestamp;
 use kube::api::{
@@ -46,9 +46,14 @@ impl Writer {
     /// Carries out `writes` about `object` in order, as long as the controllers may act.
     pub(super) async fn perform(&self, object: &ObjectId, writes: Vec<Write>) -> Vec<Written> {
         let mut done = Vec::new();
+        let mut is_status_only = false;
         for write in writes {
             if !*self.may_act.borrow() {
                 break;
+            }
+            let about_it = write.object().as_ref() == Some(object);
+            if is_status_only && !(about_it && matches!(write, Write::Status(_))) {
+                continue;
             }
             if let Write::EnsureKey(request) = write {
                 let answer = self.connectors.keys.ensure(&request).await;
@@ -58,10 +63,9 @@ impl Writer {
             match one(&self.client, self.manager, &write).await {
                 Ok(answer) => done.push(Written::Answered(write, answer)),
                 Err(error) => {
-                    let about_it = write.object().as_ref() == Some(object);
-                    let ends = about_it || error.class() == ErrorClass::Transient;
+                    is_status_only |= error.class() == ErrorClass::Transient;
                     done.push(Written::Failed(write, error));
-                    if ends {
+                    if about_it {
                         break;
                     }
                 }
@@ -152,12 +156,7 @@ async fn one(client: &Client, manager: &str, write: &Write) -> Result<Option<Val
             let params = params(manager);
             let mut answer = api.patch_status(name, &params, &Patch::Apply(patch)).await;
             if answer.as_ref().is_err_and(is_undeclared) {
-                // CAPZ's definitions lack optional fields of ours. A merge leaves them out instead of failing.
-                let params = PatchParams {
-                    field_manager: Some(manager.to_owned()),
-                    ..PatchParams::default()
-                };
-                answer = api.patch_status(name, &params, &Patch::Merge(patch)).await;
+                answer = merge_status(&api, name, manager, patch.clone()).await;
             }
             (patch, answer)
         }
@@ -175,6 +174,29 @@ async fn one(client: &Client, manager: &str, write: &Write) -> Result<Option<Val
     answer
         .map(|object| Some(object.json))
         .map_err(|error| Error::new(&Live(patch).id(), error))
+}
+
+/// Writes a status without the fields that the definition of its kind lacks: CAPZ's lack optional fields of ours. A merge
+/// leaves them out instead of failing. It also leaves alone what it does not name, so that it names what must go.
+async fn merge_status(
+    api: &Api<LeanObject>,
+    name: &str,
+    manager: &str,
+    mut patch: Value,
+) -> kube::Result<LeanObject> {
+    let live = api.get(name).await?;
+    let held = live.json["status"].as_object().into_iter().flatten();
+    for (key, _) in held {
+        if patch["status"].get(key).is_none() {
+            patch["status"][key] = Value::Null;
+        }
+    }
+    let params = PatchParams {
+        field_manager: Some(manager.to_owned()),
+        ..PatchParams::default()
+    };
+    let patch = Patch::Merge(&patch);
+    api.patch_status(name, &params, &patch).await
 }
 
 /// Whether the definition of the kind lacks a field that was applied.

@@ -49,7 +49,7 @@ fn a_pause_changes_nothing_but_the_policy() {
     bed.settle();
     bed.list(json!([with(group("rg"), "later", "edit")]));
     let (_, outcome) = bed.pause();
-    let [Write::Merge(_), Write::Merge(patch)] = &outcome.writes[..] else {
+    let [Write::Merge(patch)] = &outcome.writes[..] else {
         panic!("{outcome:?}");
     };
     assert_eq!(patch.get("spec"), None);
@@ -67,7 +67,11 @@ fn nothing_is_created_or_deleted_during_a_pause() {
     let entries = bed.rest(Bed::pause);
     assert_eq!(names(&entries), ["-rg", "-new", "-vnet"]);
     assert!(bed.fixture.live("ResourceGroup", "new").is_none());
-    assert_eq!(bed.policy("VirtualNetwork", "vnet"), None, "untouched");
+    assert_eq!(
+        bed.policy("VirtualNetwork", "vnet").as_deref(),
+        Some("skip"),
+        "it would be moved too"
+    );
     assert!(bed.fixture.live("VirtualNetwork", "vnet").is_some());
 }
 
@@ -85,6 +89,51 @@ fn a_pause_lets_the_owner_be_moved_and_its_end_does_not() {
     assert!(!blocks(&bed));
     bed.settle();
     assert!(blocks(&bed));
+}
+
+/// `clusterctl move` goes on as soon as nothing blocks it: what is not skipped by then, it deletes in Azure.
+#[test]
+fn nothing_is_moved_before_everything_is_skipped() {
+    let skipped = |item| with(item, RECONCILE_POLICY, "skip");
+    let mut faulty = group("rg");
+    faulty["spec"] = json!("none");
+    let unlisted = json!([]);
+    let listed = json!([group("rg")]);
+    let skip = &["merge ResourceGroup/rg"][..];
+    let lift = &["merge AROCluster/c"][..];
+    // What is listed and what there is, whether that is being deleted, whether an unsynced kind is recorded; the writes.
+    let cases = [
+        ("listed", &listed, group("rg"), false, false, skip),
+        ("unlisted", &unlisted, group("rg"), false, false, skip),
+        ("faulty", &json!([faulty]), group("rg"), false, false, skip),
+        ("going", &unlisted, group("rg"), true, false, &[]),
+        ("unknown", &listed, skipped(group("rg")), false, true, &[]),
+        ("skipped", &listed, skipped(group("rg")), false, false, lift),
+        ("left", &unlisted, skipped(group("rg")), false, false, lift),
+    ];
+    for (case, list, live, is_deleting, is_unknown, expected) in cases {
+        let mut bed = Bed::direct(list);
+        if is_unknown {
+            bed = bed.recorded("Other.v1.network.azure.com");
+        }
+        bed.edit("AROCluster", "c", |owner| {
+            owner["metadata"]["annotations"][BLOCK_MOVE] = json!("true");
+        });
+        bed.held(&live, ready());
+        if is_deleting {
+            bed.edit("ResourceGroup", "rg", |rg| {
+                rg["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+            });
+        }
+        let (_, outcome) = bed.pause();
+        assert_eq!(lines(&outcome), expected, "{case}");
+        bed.perform(outcome);
+        if !is_deleting && !is_unknown {
+            bed.rest(Bed::pause);
+            let held = bed.owner()["metadata"]["annotations"][BLOCK_MOVE].clone();
+            assert_eq!(held, json!(null), "{case}");
+        }
+    }
 }
 
 #[test]

@@ -127,6 +127,19 @@ fn a_refused_write_is_named_and_stops_no_other() {
     );
 }
 
+/// A deletion without the right to delete waited for ever, and no status said why.
+#[test]
+fn a_refused_deletion_is_named() {
+    let mut bed = Bed::direct(&json!([group("rg")]));
+    bed.settle();
+    let id = bed.remove(|_| true).0[0].id.clone();
+    let refusal = AdapterError::new(ErrorClass::Denied, "may not delete");
+    bed.fixture.snapshot.set_refusal(&id, Some(refusal));
+    let (entries, outcome) = bed.remove(|_| true);
+    assert_eq!(notes(&entries), "ResourceGroup/rg: may not delete");
+    assert_eq!(lines(&outcome), ["delete ResourceGroup/rg"]);
+}
+
 #[test]
 fn a_resource_whose_change_was_refused_is_not_ready() {
     let mut bed = Bed::direct(&json!([group("rg")]));
