@@ -2,12 +2,17 @@
 //!
 //! Shape: facts/aro-controllers.md §1 and §5.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::core::v1::SecretReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::CustomResource;
+use kube::core::{Selector, SelectorExt as _};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
+
+use crate::model::ObjectId;
 
 /// Credentials for Azure.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -60,6 +65,31 @@ pub struct AzureClusterIdentitySpec {
     /// Namespaces that may use the identity. If absent, none may; `{}` allows all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_namespaces: Option<AllowedNamespaces>,
+}
+
+impl AzureClusterIdentitySpec {
+    /// Reads the spec of a whole identity, of any version.
+    ///
+    /// # Errors
+    /// When a field is missing, or is not of its type.
+    pub fn from_json(identity: &Json) -> Result<Self, serde_json::Error> {
+        let mut spec = identity["spec"].clone();
+        if let Some(fields) = spec.as_object_mut() {
+            // It differs between versions, and is read by itself.
+            fields.remove("allowedNamespaces");
+        }
+        serde_json::from_value(spec)
+    }
+
+    /// The Secret of an identity in `namespace`, if it names one. Without a namespace it is in that of the identity.
+    #[must_use]
+    pub fn secret(&self, namespace: &str) -> Option<ObjectId> {
+        let secret = self.client_secret.as_ref()?;
+        let name = secret.name.as_deref().filter(|name| !name.is_empty())?;
+        let own = secret.namespace.as_deref();
+        let namespace = own.filter(|own| !own.is_empty()).unwrap_or(namespace);
+        Some(ObjectId::new("", "Secret", namespace, name))
+    }
 }
 
 /// Kinds of credentials.
@@ -132,6 +162,55 @@ impl Allowed {
             _ => Self::Nobody,
         }
     }
+
+    /// Whether `namespace` may use the identity. None if that depends on labels and `labels` are unknown.
+    #[must_use]
+    pub fn allows(
+        &self,
+        namespace: &str,
+        labels: Option<&BTreeMap<String, String>>,
+    ) -> Option<bool> {
+        let some = match self {
+            Self::All => return Some(true),
+            Self::Nobody => return Some(false),
+            Self::Some(some) => some,
+        };
+        if some.list.iter().flatten().any(|name| name == namespace) {
+            return Some(true);
+        }
+        let selector = some
+            .selector
+            .as_ref()
+            .filter(|selector| !is_empty(selector));
+        let Some(Ok(selector)) = selector.map(|selector| Selector::try_from(selector.clone()))
+        else {
+            return Some(false);
+        };
+        let mut all = labels.cloned().unwrap_or_default();
+        all.insert(NAMESPACE_NAME.to_owned(), namespace.to_owned());
+        let is_known = labels.is_some() || is_of_name(some.selector.as_ref());
+        is_known.then(|| selector.matches(&all))
+    }
+}
+
+/// The label that every namespace has.
+const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+
+fn is_empty(selector: &LabelSelector) -> bool {
+    let labels = selector.match_labels.as_ref();
+    let expressions = selector.match_expressions.as_ref();
+    labels.is_none_or(BTreeMap::is_empty) && expressions.is_none_or(Vec::is_empty)
+}
+
+/// Whether a selector looks only at the name.
+fn is_of_name(selector: Option<&LabelSelector>) -> bool {
+    let selector = selector.iter();
+    let keys = selector.flat_map(|selector| {
+        let labels = selector.match_labels.iter().flat_map(BTreeMap::keys);
+        let expressions = selector.match_expressions.iter().flatten();
+        labels.chain(expressions.map(|expression| &expression.key))
+    });
+    keys.into_iter().all(|key| key == NAMESPACE_NAME)
 }
 
 /// The observed state of an AzureClusterIdentity.

@@ -51,6 +51,9 @@ pub const NETWORK_INFRASTRUCTURE_READY: &str = "NetworkInfrastructureReady";
 pub const EXTERNALLY_MANAGED_CONTROL_PLANE: &str = "ExternallyManagedControlPlane";
 /// Reason: the identity does not allow this namespace.
 pub const NAMESPACE_NOT_ALLOWED_BY_IDENTITY: &str = "NamespaceNotAllowedByIdentity";
+/// Message: the identity does not allow this namespace.
+pub const NAMESPACE_NOT_ALLOWED: &str =
+    "AzureClusterIdentity list of allowed namespaces doesn't include current cluster namespace";
 /// Reason of [`NETWORK_INFRASTRUCTURE_READY`]: the Cluster has another kind of control plane.
 pub const UNSUPPORTED_CONTROL_PLANE: &str = "UnsupportedControlPlane";
 /// Reason of [`NETWORK_INFRASTRUCTURE_READY`]: the URL of the API server cannot be read.

@@ -40,6 +40,10 @@ pub const FORCE_CONFLICTS: &str = "capstan.dev/force-conflicts";
 pub const DEPENDS_ON: &str = "config.kubernetes.io/depends-on";
 /// ASO: the Secret with the credential for one resource.
 pub const CREDENTIAL_FROM: &str = "serviceoperator.azure.com/credential-from";
+/// ASO: the Secret with the credential for the resources of a namespace.
+pub const NAMESPACE_CREDENTIAL: &str = "aso-credential";
+/// On a Secret: the other namespaces whose AzureClusterIdentities may use it, separated by commas; `*` for all.
+pub const IDENTITY_NAMESPACES: &str = "capstan.dev/identity-namespaces";
 /// ASO: manage, skip or detach-on-delete.
 pub const RECONCILE_POLICY: &str = "serviceoperator.azure.com/reconcile-policy";
 /// ASO: the ARM ID; if present, the resource exists in Azure.

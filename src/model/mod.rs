@@ -10,6 +10,7 @@
 mod check;
 mod check_sink;
 mod clock;
+mod credentials;
 mod error;
 mod finding;
 mod health;
@@ -17,6 +18,7 @@ mod key_vault;
 pub mod markdown;
 mod node;
 mod object;
+mod object_reader;
 mod payload;
 mod public_key;
 mod span;
@@ -29,6 +31,9 @@ mod workload;
 pub use check::{Annotation, Button, COMMENT_MARK, Check, CheckDetail, CheckState};
 pub use check_sink::{CheckSink, Later, no_approvals};
 pub use clock::Clock;
+pub use credentials::{
+    AsoSecretRequest, CredentialOf, CredentialRequest, Credentials, SecretContent,
+};
 pub use error::{AdapterError, ErrorClass};
 pub(crate) use finding::message;
 pub use finding::{Arg, Finding, Message, Severity};
@@ -37,6 +42,7 @@ pub use key_vault::{KeyRequest, KeyVaults};
 pub use kube_schema::{Path, Segment};
 pub use node::{Key, Map, Node, Origin, Value};
 pub use object::{Object, ObjectId};
+pub use object_reader::ObjectReader;
 pub use payload::Payload;
 pub use public_key::PublicKey;
 pub use span::{Position, Span};

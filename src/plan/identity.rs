@@ -12,7 +12,7 @@ use crate::api::aro_control_plane::identity_namespace;
 use crate::api::azure_cluster_identity::Allowed;
 use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE};
 use crate::model::{Action, ObjectId, Step};
-use crate::rules::allowed_namespaces::{allows, refusal};
+use crate::rules::allowed_namespaces::refusal;
 
 /// A control plane's use of an identity.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +44,9 @@ impl IdentityUse {
     /// Whether what `identity` allows depends on the labels of the namespace.
     #[must_use]
     pub fn needs_labels(&self, identity: &Json) -> bool {
-        allows(&Allowed::read(identity), &self.namespace, None).is_none()
+        Allowed::read(identity)
+            .allows(&self.namespace, None)
+            .is_none()
     }
 
     /// The labels of the namespace: those it has in the cluster, where it may not exist yet, overridden by those
@@ -78,7 +80,7 @@ impl IdentityUse {
             )));
         };
         let allowed = Allowed::read(identity);
-        if allows(&allowed, namespace, Some(labels)) == Some(true) {
+        if allowed.allows(namespace, Some(labels)) == Some(true) {
             return Ok(());
         }
         let (message, help) = refusal(name, &allowed, namespace);

@@ -6,62 +6,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
-use kube::core::{Selector, SelectorExt as _};
-
 use crate::api::aro_control_plane::{identity_namespace, identity_ref};
 use crate::api::azure_cluster_identity::Allowed;
 use crate::api::kinds::INFRASTRUCTURE;
 use crate::model::{Finding, Message, Node, Object, ObjectId, message};
-
-/// The label that every namespace has.
-const NAME: &str = "kubernetes.io/metadata.name";
-
-/// Whether `namespace` may use an identity that allows `allowed`. None if that depends on labels and `labels`
-/// are unknown.
-#[must_use]
-pub(crate) fn allows(
-    allowed: &Allowed,
-    namespace: &str,
-    labels: Option<&BTreeMap<String, String>>,
-) -> Option<bool> {
-    let some = match allowed {
-        Allowed::All => return Some(true),
-        Allowed::Nobody => return Some(false),
-        Allowed::Some(some) => some,
-    };
-    if some.list.iter().flatten().any(|name| name == namespace) {
-        return Some(true);
-    }
-    let selector = some
-        .selector
-        .as_ref()
-        .filter(|selector| !is_empty(selector));
-    let Some(Ok(selector)) = selector.map(|selector| Selector::try_from(selector.clone())) else {
-        return Some(false);
-    };
-    let mut all = labels.cloned().unwrap_or_default();
-    all.insert(NAME.to_owned(), namespace.to_owned());
-    let is_known = labels.is_some() || is_of_name(&some.selector);
-    is_known.then(|| selector.matches(&all))
-}
-
-fn is_empty(selector: &LabelSelector) -> bool {
-    let labels = selector.match_labels.as_ref();
-    let expressions = selector.match_expressions.as_ref();
-    labels.is_none_or(BTreeMap::is_empty) && expressions.is_none_or(Vec::is_empty)
-}
-
-/// Whether a selector looks only at the name.
-fn is_of_name(selector: &Option<LabelSelector>) -> bool {
-    let selector = selector.iter();
-    let keys = selector.flat_map(|selector| {
-        let labels = selector.match_labels.iter().flat_map(BTreeMap::keys);
-        let expressions = selector.match_expressions.iter().flatten();
-        labels.chain(expressions.map(|expression| &expression.key))
-    });
-    keys.into_iter().all(|key| key == NAME)
-}
 
 /// Why `namespace` may not use `identity`, and what to do about it.
 #[must_use]
@@ -105,7 +53,7 @@ pub(super) fn check(objects: &[Object]) -> Vec<Finding> {
         let (identity, allowed) = identities.get(&named(node, user)?)?;
         let namespace = user.id.namespace.as_str();
         let labels = namespaces.get(namespace).map(|one| labels(one));
-        match allows(allowed, namespace, labels.as_ref()) {
+        match allowed.allows(namespace, labels.as_ref()) {
             Some(true) => None,
             Some(false) => Some(may_not_use(user, node, identity, allowed)),
             None => Some(depends_on_labels(user, node, identity)),
@@ -199,7 +147,7 @@ mod tests {
                 .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
                 .collect()
         });
-        allows(&Allowed::read(&identity), "ns", labels.as_ref())
+        Allowed::read(&identity).allows("ns", labels.as_ref())
     }
 
     #[test]

@@ -5,6 +5,8 @@
 //! which everything else gets a credential.
 
 mod credential_source;
+pub mod credentials;
+mod entra_error;
 mod identity;
 mod tokens;
 

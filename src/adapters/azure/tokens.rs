@@ -13,7 +13,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 
-use super::Identity;
+use super::{Identity, entra_error};
 use crate::model::{AdapterError, ErrorClass, Token, TokenSource};
 
 /// What a token for Azure DevOps is asked for: the ID of its application in Entra ID.
@@ -66,13 +66,13 @@ impl EntraTokens {
             return Ok(Arc::clone(credential));
         }
         let made = made(&self.identity, self.options.clone());
-        let made = made.map_err(|error| failed(ErrorClass::Invalid, &error))?;
+        let made = made.map_err(|error| entra_error::invalid(&error))?;
         Ok(Arc::clone(held.insert(made)))
     }
 
     async fn request(&self) -> Result<Token, AdapterError> {
         let token = self.credential()?.get_token(&[self.scope], None).await;
-        let token = token.map_err(|error| failed(class(&error), &error))?;
+        let token = token.map_err(|error| entra_error::refused(&error))?;
         let expires = Timestamp::from_second(token.expires_on.unix_timestamp());
         Ok(Token::new(token.token.secret(), expires.ok()))
     }
@@ -120,46 +120,6 @@ fn made(
             ClientSecretCredential::new(&tenant, client, Secret::new(secret), Some(options))?
         }
     })
-}
-
-/// Entra ID refuses with a status of the client's side, and explains it; everything else may pass.
-fn class(error: &azure_core::Error) -> ErrorClass {
-    let status = chain(error).find_map(|here| {
-        let here = here.downcast_ref::<azure_core::Error>()?;
-        here.http_status().map(u16::from)
-    });
-    match status {
-        Some(408 | 429) => ErrorClass::Transient,
-        Some(400..500) => ErrorClass::Denied,
-        None if explanation(error).is_some() => ErrorClass::Denied,
-        _ => ErrorClass::Transient,
-    }
-}
-
-/// An error and what caused it.
-fn chain(error: &azure_core::Error) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
-    std::iter::successors(Some(error as &dyn std::error::Error), |here| here.source())
-}
-
-/// What Entra ID says, without the IDs of the request that follow. An answer with escaped characters is not
-/// understood by azure_identity 1.0, whose error then repeats it.
-fn explanation(error: &azure_core::Error) -> Option<String> {
-    let texts = chain(error).map(ToString::to_string);
-    texts.into_iter().find_map(|text| {
-        let said = text.get(text.find("AADSTS")?..)?;
-        let end = ["Trace ID", "\\r", "\\n", "\r", "\n", "\""];
-        let end = end.iter().filter_map(|mark| said.find(mark)).min();
-        Some(said[..end.unwrap_or(said.len())].trim().to_owned())
-    })
-}
-
-fn failed(class: ErrorClass, error: &azure_core::Error) -> AdapterError {
-    let said = explanation(error).unwrap_or_else(|| {
-        let text = error.to_string();
-        let line = text.lines().map(str::trim).find(|line| !line.is_empty());
-        line.unwrap_or_default().to_owned()
-    });
-    AdapterError::new(class, format!("cannot get a token of Entra ID: {said}"))
 }
 
 #[cfg(test)]

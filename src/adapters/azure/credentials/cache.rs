@@ -1,0 +1,73 @@
+//! Credentials, each made once.
+//!
+//! In: what a credential is made of, and who asks. Out: the same credential for the same content. What nobody asked for with
+//! its last content is dropped. It holds no content, but its digest.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use azure_core::credentials::TokenCredential;
+use sha2::{Digest as _, Sha256};
+
+use super::principal::Principal;
+use crate::model::{AdapterError, CredentialOf};
+
+/// A SHA-256 of all that a credential is made of.
+pub(super) type Content = [u8; 32];
+
+/// What a credential is made of.
+pub(super) fn content(principal: &Principal, authority: &str) -> Content {
+    let mut digest = Sha256::new();
+    let [kind, proof, place] = principal.proof.parts();
+    let tenant = principal.tenant.as_bytes();
+    let client = principal.client.as_bytes();
+    for part in [authority.as_bytes(), kind, tenant, client, proof, place] {
+        digest.update(part.len().to_le_bytes());
+        digest.update(part);
+    }
+    digest.finalize().into()
+}
+
+/// Whose credential, and at which server of Entra ID.
+type Asked = (CredentialOf, String);
+
+/// The credentials that are in use.
+#[derive(Default)]
+pub(super) struct Cache(Mutex<Held>);
+
+#[derive(Default)]
+struct Held {
+    made: BTreeMap<Content, Arc<dyn TokenCredential>>,
+    newest: BTreeMap<Asked, Content>,
+}
+
+impl Cache {
+    /// The credential of this content, which is made if there is none. An error is not kept.
+    pub(super) fn get(
+        &self,
+        asked: Asked,
+        content: Content,
+        make: impl FnOnce() -> Result<Arc<dyn TokenCredential>, AdapterError>,
+    ) -> Result<Arc<dyn TokenCredential>, AdapterError> {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = &mut *held;
+        let before = held.newest.insert(asked, content);
+        if let Some(before) = before.filter(|before| *before != content)
+            && !held.newest.values().any(|newest| *newest == before)
+        {
+            held.made.remove(&before);
+        }
+        if let Some(made) = held.made.get(&content) {
+            return Ok(Arc::clone(made));
+        }
+        let made = make()?;
+        held.made.insert(content, Arc::clone(&made));
+        Ok(made)
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        held.made.len()
+    }
+}

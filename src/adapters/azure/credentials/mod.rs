@@ -1,0 +1,202 @@
+//! Credentials of AzureClusterIdentities, and that of this process.
+//!
+//! In: which identity, for whose namespace, in which cloud. Out: a credential of azure_identity; whether it works; or what
+//! Azure Service Operator needs of it. The identity and its Secret are read at the moment they are needed, and a credential is
+//! kept by a digest of what it is made of, so that many clusters share its tokens and a change makes a new one. Two rules
+//! keep tenants apart: an identity is for the namespaces that it allows, and a Secret is for the identities of its own
+//! namespace unless it says otherwise.
+
+mod aso;
+mod build;
+mod cache;
+mod certificate;
+mod cloud;
+mod default;
+mod files;
+mod principal;
+mod read;
+#[cfg(test)]
+mod tests;
+mod validity;
+
+use std::sync::Arc;
+
+use azure_core::credentials::TokenCredential;
+use azure_core::http::ClientOptions;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+
+use self::cache::Cache;
+use self::cloud::Cloud;
+pub use self::default::DefaultIdentity;
+pub use self::files::Files;
+use self::principal::{Principal, Proof};
+use self::read::Found;
+use super::{CredentialSource, entra_error};
+use crate::model::{
+    AdapterError, AsoSecretRequest, Clock, CredentialOf, CredentialRequest, Credentials,
+    ErrorClass, ObjectId, ObjectReader, SecretContent,
+};
+
+/// How credentials are made.
+#[derive(Clone, Default)]
+pub struct Settings {
+    /// How requests are sent.
+    pub options: ClientOptions,
+    /// The server of Entra ID; `None` for that of the cloud.
+    pub authority: Option<String>,
+    /// The files that identities may name.
+    pub files: Files,
+    /// The identity of this process, if it has one.
+    pub default: Option<DefaultIdentity>,
+}
+
+/// Credentials of the identities in a cluster.
+#[derive(Clone)]
+pub struct AzureCredentials(Arc<Inner>);
+
+struct Inner {
+    objects: Arc<dyn ObjectReader>,
+    clock: Arc<dyn Clock>,
+    settings: Settings,
+    cache: Cache,
+}
+
+/// A credential, and what a token for Azure Resource Manager is asked for.
+struct Made {
+    credential: Arc<dyn TokenCredential>,
+    management: &'static str,
+}
+
+fn invalid(message: String) -> AdapterError {
+    AdapterError::new(ErrorClass::Invalid, message)
+}
+
+impl AzureCredentials {
+    /// Credentials of the identities that `objects` has. Nothing is requested yet. `clock` has the time by which
+    /// certificates are valid.
+    #[must_use]
+    pub fn new(objects: Arc<dyn ObjectReader>, clock: Arc<dyn Clock>, settings: Settings) -> Self {
+        Self(Arc::new(Inner {
+            objects,
+            clock,
+            settings,
+            cache: Cache::default(),
+        }))
+    }
+}
+
+impl Inner {
+    /// The principal as it is now, and its cloud. `namespace` is what uses it, unless it is only looked at.
+    async fn principal(
+        &self,
+        of: &CredentialOf,
+        namespace: Option<&str>,
+        environment: &str,
+    ) -> Result<(Principal, Cloud), AdapterError> {
+        let cloud = Cloud::of_environment(environment).map_err(invalid)?;
+        let now = self.clock.now();
+        let id = match of {
+            CredentialOf::Identity(id) => id,
+            CredentialOf::Default => {
+                let default = self.settings.default.as_ref();
+                let missing = || invalid("this process has no default identity".to_owned());
+                let principal = default
+                    .ok_or_else(missing)?
+                    .principal(&self.settings.files, now);
+                return Ok((principal.map_err(invalid)?, cloud));
+            }
+        };
+        let Found { spec, keys } = read::identity(self.objects.as_ref(), id, namespace).await?;
+        let named = |why: String| invalid(format!("{id}: {why}"));
+        let keys = keys.as_ref().map(|(place, keys)| (place.as_str(), keys));
+        let principal = Principal::read(&spec, keys, &self.settings.files, now);
+        let own = spec.user_assigned_identity_credentials_cloud_type;
+        let cloud = match own.filter(|own| !own.is_empty()) {
+            Some(own) => Cloud::of_type(&own).map_err(named)?,
+            None => cloud,
+        };
+        Ok((principal.map_err(named)?, cloud))
+    }
+
+    async fn made(
+        &self,
+        of: &CredentialOf,
+        namespace: Option<&str>,
+        environment: &str,
+    ) -> Result<Made, AdapterError> {
+        let (principal, cloud) = self.principal(of, namespace, environment).await?;
+        let authority = match (&principal.proof, &self.settings.authority) {
+            (Proof::CertificateAt { authority, .. }, _) | (_, Some(authority)) => authority.clone(),
+            (_, None) => cloud.authority().to_owned(),
+        };
+        let content = cache::content(&principal, &authority);
+        let asked = (of.clone(), authority.clone());
+        let make = || build::credential(principal, &authority, &self.clock, &self.settings.options);
+        Ok(Made {
+            credential: self.cache.get(asked, content, make)?,
+            management: cloud.management(),
+        })
+    }
+
+    async fn check(&self, request: &CredentialRequest) -> Result<(), AdapterError> {
+        let made = self.made(&request.of, None, &request.environment).await?;
+        let token = made.credential.get_token(&[made.management], None).await;
+        token
+            .map(drop)
+            .map_err(|error| entra_error::refused(&error))
+    }
+
+    async fn aso_secret(&self, request: &AsoSecretRequest) -> Result<SecretContent, AdapterError> {
+        let AsoSecretRequest {
+            credential,
+            namespace,
+            subscription,
+        } = request;
+        let (of, environment) = (&credential.of, &credential.environment);
+        let (principal, _) = self.principal(of, Some(namespace), environment).await?;
+        let default = self.settings.default.as_ref();
+        let own = default.and_then(|default| default.subscription.as_deref());
+        let subscription = Some(subscription.as_str()).filter(|one| !one.is_empty());
+        let subscription = subscription.or(own).ok_or_else(|| {
+            invalid(
+                "spec.subscriptionID of the AROControlPlane is required: Azure Service Operator needs it beside the credential"
+                    .to_owned(),
+            )
+        })?;
+        aso::secret(principal, subscription).map_err(invalid)
+    }
+}
+
+impl CredentialSource for AzureCredentials {
+    fn credential(
+        &self,
+        identity: &ObjectId,
+        namespace: &str,
+        environment: &str,
+    ) -> BoxFuture<'static, Result<Arc<dyn TokenCredential>, AdapterError>> {
+        let inner = Arc::clone(&self.0);
+        let of = CredentialOf::Identity(identity.clone());
+        let (namespace, environment) = (namespace.to_owned(), environment.to_owned());
+        async move {
+            let made = inner.made(&of, Some(&namespace), &environment).await?;
+            Ok(made.credential)
+        }
+        .boxed()
+    }
+}
+
+impl Credentials for AzureCredentials {
+    fn check(&self, request: &CredentialRequest) -> BoxFuture<'static, Result<(), AdapterError>> {
+        let (inner, request) = (Arc::clone(&self.0), request.clone());
+        async move { inner.check(&request).await }.boxed()
+    }
+
+    fn aso_secret(
+        &self,
+        request: &AsoSecretRequest,
+    ) -> BoxFuture<'static, Result<SecretContent, AdapterError>> {
+        let (inner, request) = (Arc::clone(&self.0), request.clone());
+        async move { inner.aso_secret(&request).await }.boxed()
+    }
+}

@@ -1,0 +1,1 @@
+//! Credentials against an authority on loopback.
