@@ -182,11 +182,6 @@ pub(crate) fn unfinalize(live: Live<'_>, finalizer: &str) -> Option<Write> {
     (kept.len() < held.len()).then_some(Write::Merge(patch))
 }
 
-/// Gives up everything that the manager applied to the object, its finalizer above all.
-pub(crate) fn release(live: Live<'_>) -> Write {
-    Write::Apply(patch_of(live))
-}
-
 /// Applies a whole status unless it is there already.
 pub(crate) fn status(live: Live<'_>, status: Value) -> Option<Write> {
     let same = live.at(&["status"]).is_some_and(|held| *held == status);

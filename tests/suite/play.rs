@@ -14,14 +14,42 @@ use kube::Client;
 pub(crate) fn play(client: &Client, clock: &Arc<dyn Clock>, options: &Options) -> Running {
     let mut all = controllers(options);
     if !all.is_empty() {
-        all.extend(aro(Settings {
-            settle: timeline::SETTLE,
-            first_apply: FirstApply::default(),
-        }));
+        all.extend(aro(settings()));
     }
-    let connectors = Connectors {
+    let connectors = connectors(client, clock);
+    controller::spawn(client.clone(), Arc::clone(clock), all, connectors)
+}
+
+/// The systems around our controllers, without them.
+pub(crate) fn actors(client: &Client, clock: &Arc<dyn Clock>, options: &Options) -> Running {
+    let all = controllers(options);
+    let connectors = connectors(client, clock);
+    controller::spawn(client.clone(), Arc::clone(clock), all, connectors)
+}
+
+/// Our controllers alone.
+pub(crate) fn ours(client: &Client, clock: &Arc<dyn Clock>) -> Running {
+    let connectors = connectors(client, clock);
+    controller::spawn(
+        client.clone(),
+        Arc::clone(clock),
+        aro(settings()),
+        connectors,
+    )
+}
+
+/// The settings of our controllers.
+pub(crate) fn settings() -> Settings {
+    Settings {
+        settle: timeline::SETTLE,
+        first_apply: FirstApply::default(),
+    }
+}
+
+/// What our controllers reach besides the cluster.
+pub(crate) fn connectors(client: &Client, clock: &Arc<dyn Clock>) -> Connectors {
+    Connectors {
         workloads: Arc::new(SimulatedWorkloads::new(client.clone(), &**clock)),
         keys: Arc::new(SimulatedVaults::new(Arc::clone(clock))),
-    };
-    controller::spawn(client.clone(), Arc::clone(clock), all, connectors)
+    }
 }

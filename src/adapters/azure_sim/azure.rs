@@ -1,7 +1,7 @@
 //! What exists in simulated Azure.
 //!
-//! In: what Azure Service Operator asks of it, and what others put there. Out: which resources exist, and what Azure
-//! reports of each. It outlives the objects of a cluster, and several clusters may share one. It does not know the time:
+//! In: what Azure Service Operator asks of it, and what others put there. Out: which resources exist, what Azure
+//! reports of each, and if somebody wants it, what was done to them. It outlives the objects of a cluster, and several clusters may share one. It does not know the time:
 //! the caller decides how long Azure takes.
 
 use std::collections::BTreeMap;
@@ -14,6 +14,19 @@ use serde_json::Value;
 pub struct Azure {
     resources: Arc<Mutex<BTreeMap<String, Resource>>>,
     has_prerequisites: bool,
+    /// What was done, oldest first, where it is recorded.
+    deeds: Option<Arc<Mutex<Vec<Deed>>>>,
+}
+
+/// What was done to a resource, by its id as it was written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Deed {
+    /// It did not exist, and was created.
+    Created(String),
+    /// It existed, and was asked to be as a spec has it.
+    Updated(String),
+    /// It was deleted, by itself or with what it was below.
+    Deleted(String),
 }
 
 /// A resource: its id as it was written, and what Azure reports of it.
@@ -30,6 +43,7 @@ impl Default for Azure {
         Self {
             resources: Arc::default(),
             has_prerequisites: true,
+            deeds: None,
         }
     }
 }
@@ -44,6 +58,28 @@ impl Azure {
         }
     }
 
+    /// Records from now on what is done, also by copies made later.
+    #[must_use]
+    pub fn recording(self) -> Self {
+        Self {
+            deeds: Some(Arc::default()),
+            ..self
+        }
+    }
+
+    /// What was done since it records, oldest first.
+    #[must_use]
+    pub fn deeds(&self) -> Vec<Deed> {
+        let deeds = self.deeds.as_ref();
+        deeds.map_or_else(Vec::new, |deeds| lock(deeds).clone())
+    }
+
+    fn note(&self, deed: impl FnOnce() -> Deed) {
+        if let Some(deeds) = &self.deeds {
+            lock(deeds).push(deed());
+        }
+    }
+
     /// Whether what a person must create is there.
     pub(super) const fn has_prerequisites(&self) -> bool {
         self.has_prerequisites
@@ -55,16 +91,21 @@ impl Azure {
             id: id.to_owned(),
             state,
         };
-        self.lock().insert(key(id), resource);
+        if self.lock().insert(key(id), resource).is_none() {
+            self.note(|| Deed::Created(id.to_owned()));
+        }
     }
 
-    /// Creates a resource of which Azure reports nothing yet, unless it exists.
+    /// Creates a resource of which Azure reports nothing yet, or begins to update it if it exists.
     pub(super) fn begin(&self, id: &str) {
+        let exists = self.has(id);
         let new = || Resource {
             id: id.to_owned(),
             state: Value::Null,
         };
         self.lock().entry(key(id)).or_insert_with(new);
+        let deed = if exists { Deed::Updated } else { Deed::Created };
+        self.note(|| deed(id.to_owned()));
     }
 
     /// Takes back what [`Self::begin`] created, unless Azure reports something of it by now.
@@ -75,6 +116,7 @@ impl Azure {
             .is_some_and(|one| one.state.is_null())
         {
             resources.remove(&key(id));
+            self.note(|| Deed::Deleted(id.to_owned()));
         }
     }
 
@@ -94,7 +136,13 @@ impl Azure {
     pub fn delete(&self, id: &str) {
         let (id, below) = (key(id), format!("{}/", key(id)));
         let goes = |other: &String| *other == id || other.starts_with(&below);
-        self.lock().retain(|other, _| !goes(other));
+        self.lock().retain(|other, resource| {
+            let goes = goes(other);
+            if goes {
+                self.note(|| Deed::Deleted(resource.id.clone()));
+            }
+            !goes
+        });
     }
 
     /// The ids of all resources, sorted without regard to case.
@@ -104,10 +152,12 @@ impl Azure {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Resource>> {
-        self.resources
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        lock(&self.resources)
     }
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Azure compares ids without regard to case.
@@ -140,6 +190,27 @@ mod tests {
         assert_eq!(azure.get("/A"), Some(json!({"tags": {"b": "c"}})));
         azure.begin("/a");
         assert!(azure.get("/a").is_some_and(|state| state.is_object()));
+    }
+
+    #[test]
+    fn what_is_done_is_recorded_once_somebody_wants_it() {
+        let azure = Azure::default();
+        azure.begin("/before");
+        let azure = azure.recording();
+        azure.begin("/a");
+        azure.put("/a", json!({}));
+        azure.clone().begin("/A");
+        azure.put("/a/b", json!({}));
+        azure.delete("/a");
+        let of = |deed: fn(String) -> Deed, id: &str| deed(id.to_owned());
+        let expected = [
+            of(Deed::Created, "/a"),
+            of(Deed::Updated, "/A"),
+            of(Deed::Created, "/a/b"),
+            of(Deed::Deleted, "/a"),
+            of(Deed::Deleted, "/a/b"),
+        ];
+        assert_eq!(azure.deeds(), expected);
     }
 
     #[test]

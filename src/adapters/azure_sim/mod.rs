@@ -17,7 +17,7 @@ mod tests;
 mod vaults;
 mod workloads;
 
-pub use azure::Azure;
+pub use azure::{Azure, Deed};
 pub use failure::{BadFailure, Failure};
 pub use vaults::SimulatedVaults;
 pub use workloads::SimulatedWorkloads;

@@ -13,7 +13,7 @@ use crate::api::labels::{ASO_FINALIZER, RESOURCE_ID};
 use crate::api::{aso, timeline};
 use crate::health::Live;
 use crate::reconcile::conditions::NewCondition;
-use crate::reconcile::outcome::{Outcome, release};
+use crate::reconcile::outcome::{Outcome, unfinalize};
 use crate::reconcile::world::World;
 
 /// What to do next.
@@ -36,7 +36,7 @@ pub(super) fn reconcile(
         azure.delete(id);
     }
     if orphaned || untouched {
-        outcome.write(release(live));
+        outcome.maybe(unfinalize(live, ASO_FINALIZER));
         return outcome;
     }
     owner.into_iter().for_each(|id| outcome.need(id));
@@ -46,7 +46,7 @@ pub(super) fn reconcile(
     let due = operation.start.checked_add(time).unwrap_or(Timestamp::MAX);
     if now >= due {
         azure.delete(id);
-        outcome.write(release(live));
+        outcome.maybe(unfinalize(live, ASO_FINALIZER));
         return outcome;
     }
     outcome.wake_at(due);

@@ -12,7 +12,7 @@ use crate::api::kinds::CAPI;
 use crate::health::{Live, health};
 use crate::reconcile::conditions::{Conditions, NewCondition};
 use crate::reconcile::links;
-use crate::reconcile::outcome::{self, Need, Outcome, Write, apply, patch_of, release};
+use crate::reconcile::outcome::{self, Need, Outcome, Write, apply, patch_of, unfinalize};
 use crate::reconcile::world::{Parent, World};
 
 const ENDPOINT: &[&str] = &["spec", "controlPlaneEndpoint"];
@@ -154,7 +154,9 @@ fn take_down(world: World<'_>, live: Live<'_>, now: Timestamp) -> Vec<Write> {
             .collect()
     }));
     let Some(stage) = stages.into_iter().find(|stage| !stage.is_empty()) else {
-        return vec![release(live)];
+        return unfinalize(live, capi::CLUSTER_FINALIZER)
+            .into_iter()
+            .collect();
     };
     let mut conditions = Conditions::of(live, now);
     let names: Vec<String> = stage.iter().map(|part| part.id().to_string()).collect();

@@ -13,7 +13,7 @@ use crate::api::labels::CLUSTER_NAME;
 use crate::health::Live;
 use crate::model::{ObjectId, WorkloadNode};
 use crate::reconcile::links;
-use crate::reconcile::outcome::{self, Outcome, Write, apply, patch_of, release};
+use crate::reconcile::outcome::{self, Outcome, Write, apply, patch_of, unfinalize};
 use crate::reconcile::world::World;
 
 /// What to do about a MachinePool.
@@ -34,7 +34,7 @@ pub(super) fn reconcile(world: World<'_>, live: Live<'_>, _now: Timestamp) -> Ou
     if live.is_deleting() {
         match part {
             Some(part) => outcome.maybe(outcome::delete(part)),
-            None => outcome.write(release(live)),
+            None => outcome.maybe(unfinalize(live, MACHINE_POOL_FINALIZER)),
         }
         return outcome;
     }

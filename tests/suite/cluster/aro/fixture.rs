@@ -1,0 +1,264 @@
+//! A management cluster whose other systems are played, and an Azure that records what is done to it.
+//!
+//! On the simulator time is paused and jumps; on a real server it passes [`SPEED`] times faster than outside.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use capstan::adapters::azure_sim::crds::foreign;
+use capstan::adapters::azure_sim::{Azure, Deed, Options};
+use capstan::adapters::kubernetes::controller::Running;
+use capstan::api::kinds::KINDS;
+use capstan::daemon::wall_time;
+use capstan::health::health;
+use capstan::model::Clock;
+use jiff::Timestamp;
+use kube::Client;
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use kube::core::GroupVersionKind;
+use kube_sim::{Server, SimClock};
+use serde_json::{Value as Json, json};
+
+use super::manifests::{Cluster, NAMESPACE};
+use crate::cluster::pipeline::{apply, established};
+use crate::daemon::identity;
+use crate::kubernetes::Kubernetes;
+use crate::patience::PATIENCE;
+use crate::play::{actors, ours};
+
+/// How much faster than outside time passes on a real server.
+const SPEED: u32 = 600;
+/// Longer than anything that works takes.
+const LONGEST: Duration = Duration::from_secs(6 * 3600);
+/// How often a condition is looked at.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// A management cluster with Azure behind it.
+pub(super) struct Fixture {
+    pub(super) client: Client,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) azure: Azure,
+    /// The simulator, unless it is a real one.
+    pub(super) server: Option<Server>,
+    _real: Option<Kubernetes>,
+}
+
+/// Runs a test on the simulator.
+pub(super) fn on_simulator(test: impl AsyncFnOnce(&Fixture)) {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().start_paused(true).build();
+    runtime.expect("a runtime").block_on(async {
+        test(&Fixture::simulated(Azure::default().recording()).await).await;
+    });
+}
+
+/// Runs a test on a real server, if there is one.
+pub(super) fn on_kube_apiserver(test: impl AsyncFnOnce(&Fixture)) {
+    let runtime = crate::cluster::pipeline::runtime();
+    runtime.block_on(async {
+        if let Some(fixture) = Fixture::real(Azure::default().recording()).await {
+            test(&fixture).await;
+        }
+    });
+}
+
+impl Fixture {
+    /// On a simulator of its own.
+    pub(super) async fn simulated(azure: Azure) -> Self {
+        let time = SimClock::new(Timestamp::UNIX_EPOCH, 1);
+        let server = Server::new(Arc::new(time));
+        let fixture = Self {
+            client: server.client("default"),
+            clock: Arc::new(time),
+            azure,
+            server: Some(server),
+            _real: None,
+        };
+        fixture.install().await;
+        fixture
+    }
+
+    /// On a real server of its own; none when the machine has none.
+    pub(super) async fn real(azure: Azure) -> Option<Self> {
+        let real = Kubernetes::own()?;
+        let fixture = Self {
+            client: real.client().await,
+            clock: Arc::new(SimClock::new(wall_time(), SPEED)),
+            azure,
+            server: None,
+            _real: Some(real),
+        };
+        fixture.install().await;
+        Some(fixture)
+    }
+
+    async fn install(&self) {
+        for definition in foreign().into_iter().chain(capstan::api::crds::crds()) {
+            apply(&self.client, &definition).await;
+        }
+        established(&self.client).await;
+        let namespace =
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}});
+        apply(&self.client, &namespace).await;
+        apply(&self.client, &identity(&json!({}))).await;
+    }
+
+    /// The systems around our controllers.
+    pub(super) fn actors(&self) -> Running {
+        let options = Options {
+            azure: self.azure.clone(),
+            ..Options::default()
+        };
+        actors(&self.client, &self.clock, &options)
+    }
+
+    /// Our controllers.
+    pub(super) fn ours(&self) -> Running {
+        ours(&self.client, &self.clock)
+    }
+
+    /// Applies a cluster as it is now.
+    pub(super) async fn apply(&self, cluster: &Cluster) {
+        for object in cluster.objects() {
+            apply(&self.client, &object).await;
+        }
+    }
+
+    /// The API of a kind at the newest version that is known.
+    pub(super) fn api(&self, kind: &str) -> Api<DynamicObject> {
+        let (group, version, plural) = match KINDS.iter().find(|known| known.kind == kind) {
+            Some(known) => (known.group, known.versions.last().copied(), known.plural),
+            None => ("", Some("v1"), ""),
+        };
+        let named = GroupVersionKind::gvk(group, version.expect("a version"), kind);
+        let resource = match plural {
+            "" => ApiResource::from_gvk(&named),
+            plural => ApiResource::from_gvk_with_plural(&named, plural),
+        };
+        Api::namespaced_with(self.client.clone(), NAMESPACE, &resource)
+    }
+
+    /// An object; none if it does not exist.
+    pub(super) async fn get(&self, kind: &str, name: &str) -> Option<Json> {
+        let found = self.api(kind).get_opt(name).await.expect("an answer");
+        found.map(|object| serde_json::to_value(object).expect("JSON"))
+    }
+
+    /// An object that exists.
+    pub(super) async fn live(&self, kind: &str, name: &str) -> Json {
+        let found = self.get(kind, name).await;
+        found.unwrap_or_else(|| panic!("{kind} {name} does not exist"))
+    }
+
+    /// Every object of Cluster API, the ARO provider and ASO, by kind and name.
+    pub(super) async fn objects(&self) -> BTreeMap<(String, String), Json> {
+        let mut all = BTreeMap::new();
+        for known in KINDS
+            .iter()
+            .filter(|known| known.kind != "AzureClusterIdentity")
+        {
+            let listed = self.api(known.kind).list(&ListParams::default()).await;
+            for object in listed.expect("a list") {
+                let name = object.metadata.name.clone().unwrap_or_default();
+                let mut object = serde_json::to_value(object).expect("JSON");
+                object["kind"] = json!(known.kind);
+                object["apiVersion"] = json!(format!(
+                    "{}/{}",
+                    known.group,
+                    known.versions.last().expect("a version")
+                ));
+                all.insert((known.kind.to_owned(), name), object);
+            }
+        }
+        all
+    }
+
+    /// What is not ready, and why.
+    pub(super) async fn unready(&self) -> Vec<String> {
+        let all = self.objects().await.into_iter();
+        let all = all.map(|((kind, name), object)| (format!("{kind}/{name}"), health(&object)));
+        let unready = all.filter(|(_, health)| !health.is_ready());
+        unready
+            .map(|(id, health)| format!("{id}: {health:?}"))
+            .collect()
+    }
+
+    /// Changes an object by a merge patch, as a person.
+    pub(super) async fn merge(&self, kind: &str, name: &str, patch: &Json) {
+        let params = PatchParams {
+            field_manager: Some("kubectl-edit".to_owned()),
+            ..PatchParams::default()
+        };
+        let patched = self
+            .api(kind)
+            .patch(name, &params, &Patch::Merge(patch))
+            .await;
+        patched.unwrap_or_else(|error| panic!("{kind} {name}: {error}"));
+    }
+
+    /// Deletes an object, as a person.
+    pub(super) async fn delete(&self, kind: &str, name: &str) {
+        let deleted = self.api(kind).delete(name, &DeleteParams::default()).await;
+        deleted.unwrap_or_else(|error| panic!("{kind} {name}: {error}"));
+    }
+
+    /// Lets time pass for everybody who is played.
+    pub(super) async fn pass(&self, time: Duration) {
+        tokio::time::sleep(self.clock.real(time)).await;
+    }
+
+    /// Waits until a condition holds.
+    #[track_caller]
+    pub(super) fn until(
+        &self,
+        what: impl std::fmt::Display,
+        holds: impl AsyncFn() -> bool,
+    ) -> impl Future<Output = ()> {
+        let caller = std::panic::Location::caller();
+        async move {
+            let (start, began) = (self.clock.now(), Instant::now());
+            while !holds().await {
+                let took = self.clock.now().duration_since(start);
+                let over = match self.server {
+                    Some(_) => took.unsigned_abs() > LONGEST,
+                    None => began.elapsed() > PATIENCE,
+                };
+                if over {
+                    let unready = self.unready().await;
+                    panic!("{caller}: never: {what}: {unready:#?}");
+                }
+                self.pass(LOOK).await;
+            }
+        }
+    }
+
+    /// Waits until there are this many objects and all of them are ready.
+    #[track_caller]
+    pub(super) fn until_ready(&self, count: usize) -> impl Future<Output = ()> {
+        self.until(format!("{count} are ready"), async move || {
+            self.objects().await.len() == count && self.unready().await.is_empty()
+        })
+    }
+
+    /// Waits until nothing is left of any cluster, in Kubernetes and in Azure.
+    #[track_caller]
+    pub(super) fn until_gone(&self) -> impl Future<Output = ()> {
+        self.until("nothing is left", async || {
+            self.objects().await.is_empty() && self.azure.ids().is_empty()
+        })
+    }
+
+    /// How often each resource was created in Azure, and how often it was deleted.
+    pub(super) fn tally(&self) -> BTreeMap<String, (usize, usize)> {
+        let mut tally: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+        for deed in self.azure.deeds() {
+            match deed {
+                Deed::Created(id) => tally.entry(id).or_default().0 += 1,
+                Deed::Deleted(id) => tally.entry(id).or_default().1 += 1,
+                Deed::Updated(_) => {}
+            }
+        }
+        tally
+    }
+}

@@ -1,0 +1,234 @@
+//! `clusterctl move`: a cluster goes to another management cluster, and Azure does not notice.
+
+use std::collections::BTreeMap;
+
+use capstan::adapters::azure_sim::{Azure, Deed};
+use capstan::api::kinds::KINDS;
+use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use serde_json::{Value as Json, json};
+
+use super::fixture::Fixture;
+use super::manifests::Cluster;
+
+const BLOCK_MOVE: &str = "clusterctl.cluster.x-k8s.io/block-move";
+const DELETE_FOR_MOVE: &str = "clusterctl.cluster.x-k8s.io/delete-for-move";
+
+/// An object to move, and how to reach it.
+struct Moved {
+    kind: &'static str,
+    name: String,
+    object: Json,
+}
+
+impl Moved {
+    fn uid(&self) -> String {
+        self.object["metadata"]["uid"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    }
+
+    fn owners(&self) -> Vec<String> {
+        let owners = self.object["metadata"]["ownerReferences"].as_array();
+        let owners = owners.into_iter().flatten();
+        owners
+            .map(|owner| owner["uid"].as_str().unwrap_or_default().to_owned())
+            .collect()
+    }
+}
+
+/// Everything that belongs to clusters, owners first. Secrets and ConfigMaps belong to them if something of theirs owns
+/// them.
+async fn owners_first(source: &Fixture) -> Vec<Moved> {
+    let kinds = KINDS
+        .iter()
+        .map(|known| known.kind)
+        .filter(|kind| *kind != "AzureClusterIdentity");
+    let mut left = Vec::new();
+    for kind in kinds.chain(["Secret", "ConfigMap"]) {
+        for object in source
+            .api(kind)
+            .list(&ListParams::default())
+            .await
+            .expect("a list")
+        {
+            let name = object.metadata.name.clone().unwrap_or_default();
+            let object = serde_json::to_value(object).expect("JSON");
+            let moved = Moved { kind, name, object };
+            if !matches!(kind, "Secret" | "ConfigMap") || !moved.owners().is_empty() {
+                left.push(moved);
+            }
+        }
+    }
+    let mut sorted: Vec<Moved> = Vec::new();
+    while !left.is_empty() {
+        let known: Vec<String> = sorted.iter().map(Moved::uid).collect();
+        let (next, later): (Vec<Moved>, Vec<Moved>) = left
+            .into_iter()
+            .partition(|one| one.owners().iter().all(|owner| known.contains(owner)));
+        assert!(!next.is_empty(), "owners are missing");
+        sorted.extend(next);
+        left = later;
+    }
+    sorted
+}
+
+/// Creates a copy with the uids that the owners have in the target.
+async fn copy(target: &Fixture, moved: &Moved, uids: &mut BTreeMap<String, String>) {
+    let mut object = moved.object.clone();
+    let metadata = object["metadata"].as_object_mut().expect("a map");
+    for part in [
+        "uid",
+        "resourceVersion",
+        "creationTimestamp",
+        "generation",
+        "managedFields",
+    ] {
+        metadata.remove(part);
+    }
+    let owners = metadata
+        .get_mut("ownerReferences")
+        .and_then(Json::as_array_mut);
+    for owner in owners.into_iter().flatten() {
+        let uid = owner["uid"].as_str().unwrap_or_default();
+        owner["uid"] = json!(uids[uid]);
+    }
+    let params = PostParams {
+        field_manager: Some("clusterctl".to_owned()),
+        ..PostParams::default()
+    };
+    let object: DynamicObject = serde_json::from_value(object).expect("an object");
+    let created = target.api(moved.kind).create(&params, &object).await;
+    let created = created.unwrap_or_else(|error| panic!("{} {}: {error}", moved.kind, moved.name));
+    uids.insert(moved.uid(), created.metadata.uid.expect("a uid"));
+}
+
+/// Deletes it where it was, with its finalizers off.
+async fn remove(source: &Fixture, moved: &Moved) {
+    let api: Api<DynamicObject> = source.api(moved.kind);
+    let patch = |patch: Json| {
+        let api = api.clone();
+        async move {
+            let patched = api
+                .patch(&moved.name, &PatchParams::default(), &Patch::Merge(patch))
+                .await;
+            patched.unwrap_or_else(|error| panic!("{} {}: {error}", moved.kind, moved.name));
+        }
+    };
+    if source.get(moved.kind, &moved.name).await.is_none() {
+        // It went with its owner.
+        return;
+    }
+    patch(json!({"metadata": {"annotations": {DELETE_FOR_MOVE: ""}}})).await;
+    patch(json!({"metadata": {"finalizers": null}})).await;
+    source.delete(moved.kind, &moved.name).await;
+}
+
+/// As clusterctl does it.
+async fn relocate(source: &Fixture, target: &Fixture, cluster: &str) {
+    let paused = |paused: bool| json!({"spec": {"paused": paused}});
+    source.merge("Cluster", cluster, &paused(true)).await;
+    source
+        .until("nothing blocks the move", async || {
+            let all = source.objects().await.into_values();
+            let mut all = all.map(|object| object["metadata"]["annotations"][BLOCK_MOVE].clone());
+            all.all(|blocks| blocks.is_null())
+        })
+        .await;
+    let sorted = owners_first(source).await;
+    let mut uids = BTreeMap::new();
+    for moved in &sorted {
+        copy(target, moved, &mut uids).await;
+    }
+    for moved in sorted.iter().rev() {
+        remove(source, moved).await;
+    }
+    target.merge("Cluster", cluster, &paused(false)).await;
+}
+
+async fn a_cluster_moves(source: &Fixture, target: &Fixture) {
+    let _ours = [source.ours(), target.ours()];
+    let actors = [source.actors(), target.actors()];
+    let mut cluster = Cluster::new("one");
+    source.apply(&cluster).await;
+    source.until_ready(14).await;
+    let deeds = source.azure.deeds().len();
+    relocate(source, target, "one").await;
+    source
+        .until("nothing is left at the source", async || {
+            source.objects().await.is_empty()
+        })
+        .await;
+    target.until_ready(14).await;
+    target.pass(std::time::Duration::from_secs(7200)).await;
+    assert!(source.objects().await.is_empty());
+    assert_eq!(target.unready().await, [""; 0]);
+    let since = target.azure.deeds().split_off(deeds);
+    assert!(
+        since.iter().all(|deed| matches!(deed, Deed::Updated(_))),
+        "{since:#?}"
+    );
+    assert_eq!(target.azure.ids().len(), 9);
+    for (kind, name) in [
+        ("AROCluster", "one"),
+        ("AROControlPlane", "one"),
+        ("AROMachinePool", "one-mp1"),
+    ] {
+        let owner = target.live(kind, name).await;
+        assert_eq!(
+            owner["metadata"]["annotations"][BLOCK_MOVE], "true",
+            "{kind}"
+        );
+    }
+    for ((kind, name), object) in target.objects().await {
+        let policy =
+            &object["metadata"]["annotations"]["serviceoperator.azure.com/reconcile-policy"];
+        assert!(
+            policy.is_null() || policy == "manage",
+            "{kind}/{name}: {policy}"
+        );
+    }
+
+    // It lives on there, whatever becomes of the source.
+    drop(actors);
+    let _actors = target.actors();
+    cluster.version = "4.21".to_owned();
+    cluster.pools[0].1 = 4;
+    target.apply(&cluster).await;
+    target
+        .until("it is upgraded and scaled", async || {
+            let plane = target.live("AROControlPlane", "one").await;
+            let pool = target.live("AROMachinePool", "one-mp1").await;
+            plane["status"]["version"] == "4.21" && pool["status"]["replicas"] == 4
+        })
+        .await;
+    target.delete("Cluster", "one").await;
+    target.until_gone().await;
+    let tally = target.tally();
+    assert!(tally.values().all(|counts| *counts == (1, 1)), "{tally:#?}");
+}
+
+#[test]
+fn a_cluster_moves_to_another_management_cluster_on_the_simulator() {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().start_paused(true).build();
+    runtime.expect("a runtime").block_on(async {
+        let azure = Azure::default().recording();
+        let source = Fixture::simulated(azure.clone()).await;
+        let target = Fixture::simulated(azure).await;
+        a_cluster_moves(&source, &target).await;
+    });
+}
+
+#[test]
+fn a_cluster_moves_to_another_management_cluster_on_kube_apiserver() {
+    let runtime = crate::cluster::pipeline::runtime();
+    runtime.block_on(async {
+        let azure = Azure::default().recording();
+        let Some(source) = Fixture::real(azure.clone()).await else {
+            return;
+        };
+        let target = Fixture::real(azure).await.expect("another one");
+        a_cluster_moves(&source, &target).await;
+    });
+}
