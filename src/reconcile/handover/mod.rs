@@ -4,7 +4,7 @@
 //! to look again. CAPZ writes little while nothing changes, so that its Deployment counts as well as its writes.
 //! It does not know who watches, or what acting means.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
@@ -34,8 +34,8 @@ const TOOLS: [&str; 6] = [
 struct ForeignWrite {
     /// Its field manager.
     manager: String,
-    /// When, by the clock of the API server.
-    stamp: Timestamp,
+    /// What each field manager wrote last, by the clock of the API server.
+    stamps: BTreeSet<(String, Timestamp)>,
     /// When, by the clock here.
     at: Timestamp,
 }
@@ -144,15 +144,22 @@ impl Seen {
         now: Timestamp,
         new: bool,
     ) {
-        let Some((manager, stamp)) = foreign_write(managed_fields) else {
+        let stamps = foreign_writes(managed_fields);
+        let Some((manager, stamp)) = stamps.iter().max_by_key(|(_, stamp)| *stamp) else {
             return;
         };
-        let at = match self.writes.get(id) {
-            Some(known) if known.stamp == stamp => known.at,
-            _ if new => now,
-            _ => stamp.min(now),
+        if let Some(known) = self.writes.get_mut(id)
+            && known.stamps.is_superset(&stamps)
+        {
+            // One whose fields ours took over leaves the list: that is no write of it.
+            known.stamps = stamps;
+            return;
+        }
+        let write = ForeignWrite {
+            manager: manager.clone(),
+            at: if new { now } else { now.min(*stamp) },
+            stamps,
         };
-        let write = ForeignWrite { manager, stamp, at };
         self.writes.insert(id.clone(), write);
     }
 
@@ -228,9 +235,9 @@ impl Seen {
     }
 }
 
-/// The field manager and the time of the last write of another controller: to the status, or to a finalizer of
-/// the ARO kinds.
-fn foreign_write(managed_fields: &Value) -> Option<(String, Timestamp)> {
+/// The field managers and the times of the writes of other controllers: to the status, or to a finalizer of the ARO
+/// kinds.
+fn foreign_writes(managed_fields: &Value) -> BTreeSet<(String, Timestamp)> {
     let entries = managed_fields.as_array().into_iter().flatten();
     let writes = entries.filter_map(|entry| {
         let manager = entry["manager"].as_str()?;
@@ -245,7 +252,7 @@ fn foreign_write(managed_fields: &Value) -> Option<(String, Timestamp)> {
         let at = entry["time"].as_str()?.parse().ok()?;
         Some((manager.to_owned(), at))
     });
-    writes.max_by_key(|(_, at)| *at)
+    writes.collect()
 }
 
 fn is_ours(manager: &str) -> bool {

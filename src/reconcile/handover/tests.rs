@@ -69,6 +69,27 @@ fn why(seen: &Seen, second: i64) -> String {
     }
 }
 
+/// When ours take over, CAPZ's entries lose their fields, and the newest may be the first that is gone.
+#[test]
+fn an_entry_that_lost_its_fields_to_ours_is_no_write_of_capz() {
+    let mut seen = all_seen();
+    let status = entry("manager", "status", &json!({}), 100);
+    let finalizer = entry("manager", "", &finalizers("arocluster/finalizer"), 50);
+    let both = json!([status[0], finalizer[0]]);
+    seen.object(&cluster(), &both, at(100), true);
+    assert_eq!(until(&seen, 100), Some(700));
+    assert!(acts(&seen, 700));
+    seen.object(&cluster(), &finalizer, at(701), true);
+    assert!(acts(&seen, 701), "{}", why(&seen, 701));
+    // But it may come back.
+    let later = json!([
+        status[0],
+        entry("manager", "", &finalizers("arocluster/finalizer"), 702)[0]
+    ]);
+    seen.object(&cluster(), &later, at(702), true);
+    assert_eq!(until(&seen, 702), Some(1302));
+}
+
 #[test]
 fn nothing_is_decided_before_everything_was_seen() {
     let mut seen = Seen::nothing_of(&[DEPLOYMENT, CLUSTER]);
