@@ -1,9 +1,13 @@
 //! The ARO controllers with Cluster API, ASO and Azure played around them: what becomes of whole clusters.
 
+mod capz;
+mod clients;
+mod cutoff;
 mod fixture;
 mod ledger;
 mod life;
 mod manifests;
+mod many;
 mod moving;
 mod pausing;
 mod versions;

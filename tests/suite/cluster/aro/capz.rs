@@ -1,0 +1,192 @@
+//! CAPZ's controllers beside ours: they hand over to one another both ways, and never act at once. CAPZ is played by our
+//! controllers under its name.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use capstan::adapters::kubernetes::controller::Running;
+use capstan::adapters::kubernetes::{Sharers, Sharing, share};
+use capstan::api::fleet::Mode;
+use capstan::reconcile::aro;
+use jiff::Timestamp;
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
+use kube::core::GroupVersionKind;
+use serde_json::json;
+
+use super::clients::Log;
+use super::fixture::{Fixture, on_simulator};
+use super::manifests::Cluster;
+use crate::cluster::pipeline::apply;
+use crate::play::{connectors, ours, settings};
+
+const CAPZ: &str = "CAPZ";
+const OURS: &str = "Capstan";
+
+fn capz(fixture: &Fixture, log: &Log) -> Running {
+    let client = log.client(&fixture.client, &fixture.clock, CAPZ, Some("manager"));
+    ours(&client, &fixture.clock)
+}
+
+/// Our controllers, careful.
+fn capstan(fixture: &Fixture, log: &Log) -> Sharers {
+    let client = log.client(&fixture.client, &fixture.clock, OURS, None);
+    let sharing = Sharing {
+        mode: Mode::Auto,
+        namespace: "capstan-system".to_owned(),
+        identity: "ours".to_owned(),
+    };
+    let connectors = connectors(&client, &fixture.clock);
+    share(
+        &client,
+        Arc::clone(&fixture.clock),
+        aro(settings()),
+        connectors,
+        sharing,
+    )
+}
+
+/// CAPZ's Deployment, with this many pods, all ready.
+async fn deployment(fixture: &Fixture, pods: usize) {
+    let kind = GroupVersionKind::gvk("apps", "v1", "Deployment");
+    let api: Api<DynamicObject> = Api::namespaced_with(
+        fixture.client.clone(),
+        "clusters",
+        &ApiResource::from_gvk(&kind),
+    );
+    let container =
+        json!({"name": "manager", "image": "capz", "args": ["--feature-gates=ARO=true"]});
+    apply(&fixture.client, &json!({"apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "capz-controller-manager", "namespace": "clusters",
+            "labels": {"cluster.x-k8s.io/provider": "infrastructure-azure"}},
+        "spec": {"replicas": pods, "selector": {"matchLabels": {"app": "capz"}},
+            "template": {"metadata": {"labels": {"app": "capz"}}, "spec": {"containers": [container]}}}})).await;
+    let status =
+        json!({"status": {"replicas": pods, "readyReplicas": pods, "availableReplicas": pods}});
+    let name = "capz-controller-manager";
+    let patched = api
+        .patch_status(name, &PatchParams::default(), &Patch::Merge(status))
+        .await;
+    patched.expect("it is there");
+}
+
+async fn until_acting(fixture: &Fixture, sharers: &Sharers, acts: bool) -> i64 {
+    let start = fixture.clock.now();
+    let standing = sharers.standing();
+    let what = if acts { "ours act" } else { "ours step back" };
+    fixture
+        .until(what, async || standing.borrow().acts() == acts)
+        .await;
+    fixture.clock.now().duration_since(start).as_secs()
+}
+
+/// No write of ours after CAPZ's first since then, and none of CAPZ's after its end.
+fn took_turns(log: &Log, since: Timestamp, first: &'static str) {
+    let written = log.written();
+    let begins = written
+        .iter()
+        .find(|(at, who, _)| *at >= since && *who == first);
+    let (begins, ..) = begins.expect("it wrote");
+    // What was on its way when the other appeared still arrives.
+    let grace = *begins + Duration::from_secs(1);
+    let both: Vec<_> = written
+        .iter()
+        .filter(|(at, who, _)| *at > grace && *who != first)
+        .collect();
+    assert!(both.is_empty(), "{both:#?}");
+}
+
+#[test]
+fn a_cluster_is_handed_over_by_its_deployment_both_ways() {
+    on_simulator(async |fixture| {
+        let log = Log::default();
+        let _actors = fixture.actors();
+        deployment(fixture, 1).await;
+        let theirs = capz(fixture, &log);
+        let sharers = capstan(fixture, &log);
+        let mut cluster = Cluster::new("one");
+        fixture.apply(&cluster).await;
+        fixture.pass(Duration::from_secs(300)).await;
+        assert_eq!(log.turns(), [CAPZ]);
+
+        // In the middle of the HCP cluster.
+        drop(theirs);
+        deployment(fixture, 0).await;
+        let waited = until_acting(fixture, &sharers, true).await;
+        assert!((60..=610).contains(&waited), "{waited} s");
+        fixture.until_ready(14).await;
+        assert_eq!(log.turns(), [CAPZ, OURS]);
+
+        let back = fixture.clock.now();
+        deployment(fixture, 1).await;
+        let theirs = capz(fixture, &log);
+        until_acting(fixture, &sharers, false).await;
+        cluster.pools[0].1 = 4;
+        fixture.apply(&cluster).await;
+        fixture
+            .until("it is scaled", async || {
+                fixture.live("AROMachinePool", "one-mp1").await["status"]["replicas"] == 4
+            })
+            .await;
+        assert_eq!(log.turns(), [CAPZ, OURS, CAPZ]);
+        took_turns(&log, back, CAPZ);
+
+        // And once more, for the end.
+        drop(theirs);
+        deployment(fixture, 0).await;
+        until_acting(fixture, &sharers, true).await;
+        fixture.delete("Cluster", "one").await;
+        fixture.until_gone().await;
+        assert_eq!(log.turns(), [CAPZ, OURS, CAPZ, OURS]);
+        let tally = fixture.tally();
+        assert!(tally.values().all(|counts| *counts == (1, 1)), "{tally:#?}");
+    });
+}
+
+/// CAPZ runs where nobody sees it: only what it writes tells.
+#[test]
+fn a_cluster_is_handed_over_by_what_is_written_both_ways() {
+    on_simulator(async |fixture| {
+        let log = Log::default();
+        let _actors = fixture.actors();
+        let sharers = capstan(fixture, &log);
+        until_acting(fixture, &sharers, true).await;
+        fixture.apply(&Cluster::new("one")).await;
+        fixture
+            .until("the HCP cluster is there", async || {
+                fixture.get("HcpOpenShiftCluster", "one").await.is_some()
+            })
+            .await;
+        let start = fixture.clock.now();
+        let theirs = capz(fixture, &log);
+        // It has something to write, as soon as something happens.
+        until_acting(fixture, &sharers, false).await;
+        took_turns(&log, start, CAPZ);
+        fixture
+            .until("the node pool is there", async || {
+                fixture
+                    .get("HcpOpenShiftClustersNodePool", "one-mp1")
+                    .await
+                    .is_some()
+            })
+            .await;
+        fixture.pass(Duration::from_secs(10)).await;
+        drop(theirs);
+        let (last, ..) = log
+            .written()
+            .into_iter()
+            .rfind(|(_, who, _)| *who == CAPZ)
+            .expect("it wrote");
+        until_acting(fixture, &sharers, true).await;
+        let waited = fixture.clock.now().duration_since(last).as_secs();
+        assert!(
+            (590..=700).contains(&waited),
+            "{waited} s after its last write"
+        );
+        fixture.until_ready(14).await;
+        took_turns(&log, last + Duration::from_secs(2), OURS);
+        fixture.delete("Cluster", "one").await;
+        fixture.until_gone().await;
+        let tally = fixture.tally();
+        assert!(tally.values().all(|counts| *counts == (1, 1)), "{tally:#?}");
+    });
+}
