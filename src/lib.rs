@@ -20,6 +20,7 @@
 //! - [`health`]: what a live object reports about itself.
 //! - [`plan`]: what to do, and what each change means.
 //! - [`apply`]: which step may start, what the cluster has of it, and how far it has come.
+//! - [`admission`]: what the admission webhook answers, and the manifests that make an API server ask it.
 //! - [`status`]: what the cluster has, what is missing, and what blocks it.
 //! - [`reconcile`]: what our controllers decide about one object.
 //! - [`compile`]: the front door of all these: a tree to objects, graph and findings.
@@ -33,6 +34,7 @@
 //!
 //! `tests/architecture.rs` holds the arrows between the modules.
 pub mod adapters;
+pub mod admission;
 pub mod api;
 pub mod apply;
 pub mod cli;

@@ -32,6 +32,7 @@ const ARROWS: &[(&str, &str)] = &[
     ("health", "model api"),
     ("rules", "model schema kube_schema api graph"),
     ("plan", "model schema kube_schema api graph health rules"),
+    ("admission", "model api rules plan"),
     ("apply", "model kube_schema api graph health plan"),
     ("status", "model api graph health plan apply"),
     ("reconcile", "model api rules health"),
@@ -40,6 +41,7 @@ const ARROWS: &[(&str, &str)] = &[
         "model yaml schema kube_schema api overlay expand graph rules",
     ),
     ("settings", "model yaml api"),
+    ("adapters/admission", "model api admission"),
     ("adapters/git", "model"),
     (
         "adapters/kubernetes",
@@ -69,6 +71,7 @@ const PURE: &[&str] = &[
     "rules",
     "health",
     "plan",
+    "admission",
     "apply",
     "status",
     "reconcile",

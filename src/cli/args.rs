@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
-use crate::api::fleet::Mode;
+use crate::api::fleet::{FailurePolicy, Mode};
 use crate::api::period::{NotAPeriod, Period};
 
 /// The name of a fleet that is a directory without a Fleet document.
@@ -49,6 +49,27 @@ impl From<AroMode> for Mode {
             AroMode::Auto => Self::Auto,
             AroMode::On => Self::On,
             AroMode::Off => Self::Off,
+        }
+    }
+}
+
+/// What happens to a change that cannot be checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum OnFailure {
+    /// It is rejected
+    #[default]
+    #[value(name = "Fail", alias = "fail")]
+    Fail,
+    /// It is accepted, with a warning where that is possible
+    #[value(name = "Ignore", alias = "ignore")]
+    Ignore,
+}
+
+impl From<OnFailure> for FailurePolicy {
+    fn from(policy: OnFailure) -> Self {
+        match policy {
+            OnFailure::Fail => Self::Fail,
+            OnFailure::Ignore => Self::Ignore,
         }
     }
 }

@@ -4,6 +4,7 @@
 //! severity error or the work failed, 2 usage or environment (DESIGN §12), 128 and its number for a signal
 //! that ended it early. `ui.rs` is the only place that prints.
 
+mod admission;
 mod apply;
 mod approvals;
 mod args;
@@ -19,6 +20,7 @@ mod fleet;
 mod graph;
 mod health;
 mod init;
+mod install;
 mod live;
 mod object_name;
 mod outcomes;
@@ -101,6 +103,14 @@ enum Command {
     /// For clusters that another engine syncs, such as Flux or Argo CD: Cluster API, Azure Service Operator and this
     /// are all that they need. By default it steps back while CAPZ's controllers act. Runs until SIGTERM or SIGINT.
     Controllers(controllers::ControllersArgs),
+    /// Check changes of ARO objects before the API server accepts them (a validating webhook)
+    ///
+    /// With the rules of `capstan validate`. `capstan install --component admission` prints what makes the API server
+    /// ask. It keeps its certificates in a Secret, renews them, and has the API server trust them. Runs until SIGTERM or
+    /// SIGINT.
+    Admission(admission::AdmissionArgs),
+    /// Print manifests that install a part of Capstan in a cluster
+    Install(install::InstallArgs),
     /// Make the daemon of a fleet look for commits now, and retry what failed
     ///
     /// Annotates the parent ConfigMap of the fleet, which the daemon watches. Chooses the cluster as `capstan status`
@@ -151,7 +161,10 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let environment = Environment::read();
     let ui = Ui::new(&environment, cli.color);
-    let quiet = !matches!(cli.command, Command::Run(_) | Command::Controllers(_));
+    let quiet = !matches!(
+        cli.command,
+        Command::Run(_) | Command::Controllers(_) | Command::Admission(_)
+    );
     ui.log(&environment, quiet);
     // A second provider in the process is no fault of ours.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -181,6 +194,8 @@ fn dispatch(command: Command, ui: &Ui, environment: &Environment) -> anyhow::Res
         Command::Why(args) => why::run(&args, ui, environment),
         Command::Run(args) => run::run(&args, ui, environment),
         Command::Controllers(args) => controllers::run(&args, ui, environment),
+        Command::Admission(args) => admission::run(&args, ui, environment),
+        Command::Install(args) => install::run(&args, ui, environment),
         Command::Sync(args) => sync::run(sync::Request::Sync, &args, ui, environment),
         Command::Suspend(args) => sync::run(sync::Request::Suspend, &args, ui, environment),
         Command::Resume(args) => sync::run(sync::Request::Resume, &args, ui, environment),

@@ -18,10 +18,11 @@ use super::live::Live;
 use super::live::layout::Picture;
 use super::signals::asked_to_stop;
 use super::ui::Ui;
+use crate::adapters::admission::Names;
 use crate::adapters::git;
 use crate::adapters::kubernetes::{Error, Sharers, Target, connect_by_secret};
 use crate::api::fleet::{GitReference, PULL_REQUESTS};
-use crate::daemon::{self, Endpoint, View};
+use crate::daemon::{self, AdmissionServer, Endpoint, View};
 use crate::model::{CheckSink, TagRange};
 use crate::settings::{Environment, SourceCredential, SyncConfig};
 
@@ -299,6 +300,7 @@ async fn follow(
         Err(error) => ui.error(&format!("the simulated cluster is not served: {error:#}")),
     }
     let controllers = controllers(&config, &cluster, environment);
+    let _admission = admission(&config, &cluster, ui).await?;
     let shown = show(view, ui, speed);
     let daemon = daemon::run_with(
         config,
@@ -330,6 +332,24 @@ fn controllers(
     };
     let (fleet, settle) = (&config.fleet, config.settle);
     daemon::controllers(target, config.controllers, settle, fleet, environment)
+}
+
+/// The admission webhook of a real cluster, if the Fleet document asks for one. A simulated cluster calls none.
+async fn admission(
+    config: &SyncConfig,
+    cluster: &Cluster,
+    ui: &Ui,
+) -> anyhow::Result<Option<AdmissionServer>> {
+    let (Some(settings), Cluster::Real(target)) = (&config.admission, cluster) else {
+        return Ok(None);
+    };
+    let names = Names::in_namespace(&config.namespace);
+    let policy = config.policy.clone();
+    let server = AdmissionServer::start(target, settings, policy, names).await;
+    let server = server.context("spec.serve.admission")?;
+    let address = server.address();
+    ui.message(&format!("the admission webhook listens on {address}"));
+    Ok(Some(server))
 }
 
 /// What the daemon works with.

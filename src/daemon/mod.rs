@@ -11,6 +11,7 @@
 //! Everything that can wake the loop is an `Event`; whatever takes time is a job that ends in one.
 //! It does not know: which engine it drives, how a check is written.
 
+mod admission;
 mod applied;
 mod approvals;
 mod azure_tokens;
@@ -76,6 +77,7 @@ use crate::model::{AdapterError, CheckSink, Later};
 use crate::plan::ApplySet;
 use crate::settings::SyncConfig;
 
+pub use admission::{AdmissionError, AdmissionServer};
 use applied::{Applied, AppliedRevision};
 use candidates::{Candidate, Candidates, OpenRef};
 use check_queue::CheckQueue;

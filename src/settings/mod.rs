@@ -115,6 +115,8 @@ pub struct SyncConfig {
     pub policy: FleetPolicy,
     /// Where health, metrics and webhooks are served, if they are: `host:port` or `:port`.
     pub serve: Option<String>,
+    /// Where and how the admission webhook is served, if it is.
+    pub admission: Option<fleet::Admission>,
     /// Where the secrets of webhooks are, if there are webhooks.
     pub webhook_secret: Option<SourceCredential>,
     /// Where the mirror of the repository is kept.
@@ -180,6 +182,7 @@ impl SyncConfig {
             controllers: Controllers::default(),
             policy: FleetPolicy::default(),
             serve: None,
+            admission: None,
             webhook_secret: None,
         }
     }
@@ -271,6 +274,7 @@ impl SyncConfig {
             controllers: fleet.spec.controllers,
             policy,
             serve: serves.then_some(fleet.spec.serve.address),
+            admission: fleet.spec.serve.admission,
             webhook_secret: webhook_secret.map(|secret| SourceCredential::Secret(secret.name)),
         })
     }
@@ -393,7 +397,7 @@ fn errors(mut findings: Vec<Finding>) -> Vec<String> {
 }
 
 /// The settings that this version supports.
-const CARRIED_OUT: [&str; 26] = [
+const CARRIED_OUT: [&str; 27] = [
     "source.git.url",
     "source.git.ref",
     "source.git.path",
@@ -420,6 +424,7 @@ const CARRIED_OUT: [&str; 26] = [
     "controllers.aro",
     "controllers.firstApply",
     "serve.address",
+    "serve.admission",
 ];
 
 /// Rejects the first setting of `spec` below `at` that this version would have to ignore, since that

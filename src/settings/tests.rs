@@ -190,12 +190,8 @@ fn mistakes_and_what_is_not_supported_yet_are_reported() {
             "spec.tenancy[0].identities has no value",
         ),
         (
-            "{source: {git: {url: /x}}, serve: {admission: {address: ':9443'}}}",
-            "fleet.yaml:4:42: this version does not support spec.serve.admission",
-        ),
-        (
             "{source: {git: {url: /x}}, serve: {serviceProvider: {address: ':1'}}}",
-            "does not support spec.serve.serviceProvider",
+            "fleet.yaml:4:42: this version does not support spec.serve.serviceProvider",
         ),
         (
             "{source: {directory: {path: /x}, git: {url: /x}}}",

@@ -20,6 +20,7 @@ mod secrets;
 mod server;
 mod signature;
 mod standard_webhook;
+mod tls;
 mod webhook;
 
 pub use forge::Forge;

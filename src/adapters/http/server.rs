@@ -21,6 +21,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::forge::Forge;
 use super::metrics::Metrics;
+use super::tls::Tls;
 use super::webhook::Webhooks;
 use crate::model::ErrorClass;
 
@@ -99,14 +100,24 @@ impl Server {
         self.serve_at_most(MOST_CONNECTIONS, router)
     }
 
+    /// The same over TLS.
+    pub fn serve_tls(self, router: Router, tls: rustls::ServerConfig) -> AbortOnDropHandle<()> {
+        let listener = Tls::new(self.bounded(MOST_CONNECTIONS), tls);
+        let server = axum::serve(listener, router);
+        AbortOnDropHandle::new(tokio::spawn(async move { drop(server.await) }))
+    }
+
     fn serve_at_most(self, most: usize, router: Router) -> AbortOnDropHandle<()> {
-        let listener = Bounded {
+        let server = axum::serve(self.bounded(most), router);
+        AbortOnDropHandle::new(tokio::spawn(async move { drop(server.await) }))
+    }
+
+    fn bounded(self, most: usize) -> Bounded {
+        Bounded {
             listener: self.listener,
             most,
             open: VecDeque::new(),
-        };
-        let server = axum::serve(listener, router);
-        AbortOnDropHandle::new(tokio::spawn(async move { drop(server.await) }))
+        }
     }
 }
 
@@ -145,7 +156,7 @@ async fn text(
 }
 
 /// A limited number of connections, each of which is closed when its client takes too long.
-struct Bounded {
+pub(super) struct Bounded {
     listener: TcpListener,
     most: usize,
     /// The connections, the oldest first. Each ends when its sender is dropped.
@@ -179,7 +190,7 @@ impl axum::serve::Listener for Bounded {
     }
 }
 
-struct Connection {
+pub(super) struct Connection {
     stream: TcpStream,
     deadline: Pin<Box<Sleep>>,
     displaced: oneshot::Receiver<()>,

@@ -1,5 +1,6 @@
 //! What is proved on two servers: the simulator, and a real kube-apiserver where there is one.
 
+mod admission;
 mod aro;
 mod controllers;
 mod crash;

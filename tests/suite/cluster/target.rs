@@ -308,7 +308,7 @@ fn with_token(kubeconfig: &str, token: &str) -> String {
     with(kubeconfig, "token", token)
 }
 
-fn as_user(kubeconfig: &str, user: &str) -> String {
+pub(super) fn as_user(kubeconfig: &str, user: &str) -> String {
     with(kubeconfig, "as", user)
 }
 

@@ -1,6 +1,7 @@
 //! Every rule of the book is held to its examples: what breaks it is found at the marked lines and
 //! nowhere else, what keeps it is not found at all.
 
+mod admitted;
 mod cluster_api;
 mod contract;
 mod fields;

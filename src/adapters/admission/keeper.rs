@@ -1,0 +1,173 @@
+//! Keeps the certificates: makes them, renews them, shows the newest and has the API server trust it.
+//!
+//! In: the Secret that replicas share, the webhook's configuration, the time. Out: the certificate that is shown. Each
+//! replica does the same; the Secret's version decides who was first. It does not know: who connects.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+
+use super::certificates::{Lifetimes, Serving};
+use super::injection::Injection;
+use super::secret::Secrets;
+use crate::admission::{CONFIGURATION, SECRET, SERVICE};
+use crate::api::fleet::FailurePolicy;
+use crate::model::{AdapterError, Clock, ErrorClass};
+
+/// How often it looks.
+const LOOK: Duration = Duration::from_secs(30);
+/// The same, after an error.
+const RETRY: Duration = Duration::from_secs(5);
+/// How often others may be faster in one round.
+const ATTEMPTS: usize = 5;
+
+/// What the objects are called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// The namespace of the Secret and of the Service.
+    pub namespace: String,
+    /// The Secret.
+    pub secret: String,
+    /// The ValidatingWebhookConfiguration.
+    pub configuration: String,
+    /// More hosts that the API server reaches the webhook by.
+    pub hosts: Vec<String>,
+}
+
+impl Names {
+    /// The names in the manifests.
+    #[must_use]
+    pub fn in_namespace(namespace: &str) -> Self {
+        Self {
+            namespace: namespace.to_owned(),
+            secret: SECRET.to_owned(),
+            configuration: CONFIGURATION.to_owned(),
+            hosts: Vec::new(),
+        }
+    }
+
+    /// What the certificate is for, in order.
+    fn all_hosts(&self) -> Vec<String> {
+        let service = format!("{SERVICE}.{}.svc", self.namespace);
+        let mut hosts = vec![format!("{service}.cluster.local"), service];
+        hosts.extend(self.hosts.iter().cloned());
+        hosts.sort();
+        hosts.dedup();
+        hosts
+    }
+}
+
+/// Keeps the certificates.
+pub struct Keeper {
+    secrets: Secrets,
+    injection: Injection,
+    hosts: Vec<String>,
+    lifetimes: Lifetimes,
+    clock: Arc<dyn Clock>,
+    serving: Arc<Serving>,
+}
+
+impl Keeper {
+    /// Keeps those that `names` says, and shows them by `serving`.
+    pub fn new(
+        client: &Client,
+        names: Names,
+        policy: FailurePolicy,
+        lifetimes: Lifetimes,
+        clock: Arc<dyn Clock>,
+        serving: Arc<Serving>,
+    ) -> Self {
+        Self {
+            hosts: names.all_hosts(),
+            secrets: Secrets {
+                client: client.clone(),
+                namespace: names.namespace,
+                name: names.secret,
+            },
+            injection: Injection {
+                client: client.clone(),
+                name: names.configuration,
+                policy,
+            },
+            lifetimes,
+            clock,
+            serving,
+        }
+    }
+
+    /// Does so until it is dropped.
+    pub async fn run(self) {
+        let mut said = String::new();
+        loop {
+            let wait = match self.round().await {
+                Ok(is_asked) => {
+                    let name = &self.injection.name;
+                    let absent = format!(
+                        "ValidatingWebhookConfiguration//{name} does not exist, so no change is checked; `capstan install --component admission` prints it"
+                    );
+                    say(&mut said, if is_asked { "" } else { &absent });
+                    LOOK
+                }
+                Err(error) => {
+                    say(&mut said, &error.to_string());
+                    RETRY
+                }
+            };
+            tokio::time::sleep(self.clock.real(wait)).await;
+        }
+    }
+
+    /// Looks once, and does what is due. Says whether the API server has a configuration.
+    ///
+    /// # Errors
+    /// If the Secret or the configuration cannot be read or written.
+    pub async fn round(&self) -> Result<bool, AdapterError> {
+        for _ in 0..ATTEMPTS {
+            match self.attempt().await {
+                Err(error) if error.class() == ErrorClass::Conflict => {}
+                ended => return ended,
+            }
+        }
+        let message = "others keep changing the certificates";
+        Err(AdapterError::new(ErrorClass::Conflict, message))
+    }
+
+    async fn attempt(&self) -> Result<bool, AdapterError> {
+        let held = self.secrets.read().await?;
+        let current = self.injection.read().await?;
+        let trusted = current.as_ref().map(|current| current.bundle.as_str());
+        let (now, mut store) = (self.clock.now(), held.store.clone());
+        let mut is_new = false;
+        while let Some(task) = store.task(now, &self.hosts, trusted, &self.lifetimes) {
+            let done = store.carry_out(&task, now, &self.hosts, &self.lifetimes);
+            done.map_err(|error| {
+                AdapterError::new(
+                    ErrorClass::Bug,
+                    format!("cannot make a certificate: {error}"),
+                )
+            })?;
+            tracing::info!("admission: certificates: {task:?}");
+            is_new = true;
+        }
+        if is_new {
+            self.secrets.write(held, &store).await?;
+        }
+        let shown = self.serving.show(&store);
+        shown.map_err(|error| AdapterError::new(ErrorClass::Invalid, error))?;
+        if let Some(current) = &current {
+            self.injection.write(current, &store.bundle()).await?;
+        }
+        Ok(current.is_some())
+    }
+}
+
+/// Logs what differs from what was said last.
+fn say(said: &mut String, text: &str) {
+    if said != text {
+        text.clone_into(said);
+        if !text.is_empty() {
+            tracing::warn!("admission: {text}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What the cluster has around an object.
+//!
+//! In: queries. Out: objects; what does not exist is left out. It does not know: what they are for.
+
+use futures::future::{BoxFuture, FutureExt as _, try_join_all};
+use kube::api::{Api, ApiResource, DynamicObject, ListParams};
+use kube::core::GroupVersionKind;
+use kube::{Client, Error};
+use serde_json::Value as Json;
+
+use crate::admission::Query;
+use crate::api::kinds::{INFRASTRUCTURE, KINDS};
+use crate::api::labels::CLUSTER_NAME;
+use crate::model::{AdapterError, ErrorClass, ObjectId};
+
+/// Reads what a review needs.
+pub trait Reader: Send + Sync {
+    /// The objects that `queries` find.
+    fn read(&self, queries: Vec<Query>) -> BoxFuture<'_, Result<Vec<Json>, AdapterError>>;
+}
+
+/// Reads from a cluster.
+pub struct ClusterReader(pub Client);
+
+impl Reader for ClusterReader {
+    fn read(&self, queries: Vec<Query>) -> BoxFuture<'_, Result<Vec<Json>, AdapterError>> {
+        async move {
+            let read = queries.iter().map(|query| self.answer(query));
+            let found = try_join_all(read).await?;
+            Ok(found.into_iter().flatten().collect())
+        }
+        .boxed()
+    }
+}
+
+impl ClusterReader {
+    async fn answer(&self, query: &Query) -> Result<Vec<Json>, AdapterError> {
+        match query {
+            Query::Object(id) => Ok(self.object(id).await?.into_iter().collect()),
+            Query::Pools(namespace, cluster) => self.pools(namespace, cluster).await,
+        }
+    }
+
+    /// The object at the newest version that is served.
+    async fn object(&self, id: &ObjectId) -> Result<Option<Json>, AdapterError> {
+        for resource in resources(&id.group, &id.kind) {
+            let api = self.api(&id.namespace, &resource);
+            match api.get(&id.name).await {
+                Ok(found) => return Ok(Some(whole(&found, &resource))),
+                Err(Error::Api(status)) if status.code == 404 => {
+                    // The answer to a version that is not served names no object.
+                    let named = status
+                        .details
+                        .as_ref()
+                        .is_some_and(|about| !about.name.is_empty());
+                    if named {
+                        return Ok(None);
+                    }
+                }
+                Err(error) => return Err(failed(&id.to_string(), &error)),
+            }
+        }
+        Ok(None)
+    }
+
+    async fn pools(&self, namespace: &str, cluster: &str) -> Result<Vec<Json>, AdapterError> {
+        let selector = format!("{CLUSTER_NAME}={cluster}");
+        let parameters = ListParams::default().labels(&selector);
+        for resource in resources(INFRASTRUCTURE, "AROMachinePool") {
+            let api = self.api(namespace, &resource);
+            match api.list(&parameters).await {
+                Ok(list) => return Ok(list.iter().map(|pool| whole(pool, &resource)).collect()),
+                Err(Error::Api(status)) if status.code == 404 => {}
+                Err(error) => {
+                    let what = format!("the AROMachinePools of {namespace}/{cluster}");
+                    return Err(failed(&what, &error));
+                }
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    fn api(&self, namespace: &str, resource: &ApiResource) -> Api<DynamicObject> {
+        let client = self.0.clone();
+        match namespace {
+            "" => Api::all_with(client, resource),
+            namespace => Api::namespaced_with(client, namespace, resource),
+        }
+    }
+}
+
+/// The versions of a kind, the newest first.
+fn resources(group: &str, kind: &str) -> Vec<ApiResource> {
+    let with = |version: &str, plural: &str| {
+        let kind = GroupVersionKind::gvk(group, version, kind);
+        ApiResource::from_gvk_with_plural(&kind, plural)
+    };
+    if (group, kind) == ("", "Namespace") {
+        return vec![with("v1", "namespaces")];
+    }
+    let known = KINDS
+        .iter()
+        .find(|known| (known.group, known.kind) == (group, kind));
+    let versions = known.into_iter().flat_map(|known| {
+        known
+            .versions
+            .iter()
+            .rev()
+            .map(|version| with(version, known.plural))
+    });
+    versions.collect()
+}
+
+/// Items of a list may not name their kind.
+fn whole(object: &DynamicObject, resource: &ApiResource) -> Json {
+    let mut json = serde_json::to_value(object).unwrap_or_default();
+    json["apiVersion"] = Json::from(&*resource.api_version);
+    json["kind"] = Json::from(&*resource.kind);
+    json
+}
+
+fn failed(what: &str, error: &Error) -> AdapterError {
+    AdapterError::new(class(error), format!("cannot read {what}: {error}"))
+}
+
+/// What kind of error the API server's answer is.
+pub(super) fn class(error: &Error) -> ErrorClass {
+    match error {
+        Error::Api(status) => match status.code {
+            401 | 403 => ErrorClass::Denied,
+            404 => ErrorClass::Gone,
+            409 => ErrorClass::Conflict,
+            429 | 500..=599 => ErrorClass::Transient,
+            _ => ErrorClass::Invalid,
+        },
+        _ => ErrorClass::Transient,
+    }
+}

@@ -1,0 +1,4 @@
+//! The webhook over real connections, and its certificates over years.
+
+mod certificates;
+mod served;

@@ -1,0 +1,139 @@
+//! Answers to reviews.
+//!
+//! In: requests of the API server. Out: an answer to each, in time: a body that is too large or no review, a cluster that
+//! cannot be read and a bug in a rule are answered as the setting says. It does not know: TLS.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use http::{StatusCode, header};
+use http_body_util::{BodyExt as _, Limited};
+use serde_json::Value as Json;
+use tokio::sync::Semaphore;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::certificates::Serving;
+use super::reader::Reader;
+use crate::admission::{
+    Decision, PATH, Request, decide, queries, refused_by_failure, response, uid_of,
+};
+use crate::api::fleet::{FailurePolicy, FleetPolicy};
+
+/// How long an answer may take. The API server waits a second longer.
+pub const ANSWER: Duration = Duration::from_secs(4);
+/// The largest body: the API server accepts objects of 3 MiB, and sends two of them.
+pub const MOST_BYTES: usize = 8 << 20;
+/// How many requests are judged at once; others wait their turn.
+const AT_ONCE: usize = 16;
+const BUG: &str = "a rule failed on it; this is a bug in Capstan, please report it";
+
+/// The webhook's answers.
+pub struct Webhook {
+    reader: Arc<dyn Reader>,
+    policy: Arc<FleetPolicy>,
+    failure: FailurePolicy,
+    turns: Arc<Semaphore>,
+    serving: Arc<Serving>,
+}
+
+impl Webhook {
+    /// Answers by the rule settings of `policy`, and with `failure` if it cannot judge.
+    pub fn new(
+        reader: Arc<dyn Reader>,
+        policy: FleetPolicy,
+        failure: FailurePolicy,
+        serving: Arc<Serving>,
+    ) -> Self {
+        Self {
+            reader,
+            policy: Arc::new(policy),
+            failure,
+            turns: Arc::new(Semaphore::new(AT_ONCE)),
+            serving,
+        }
+    }
+
+    /// Reviews, and health.
+    pub fn router(self) -> Router {
+        Router::new()
+            .route(PATH, post(review))
+            .route("/healthz", get(async || "ok\n"))
+            .route("/readyz", get(ready))
+            .with_state(Arc::new(self))
+    }
+
+    async fn answer(self: Arc<Self>, body: Bytes) -> Response {
+        let Some(uid) = uid_of(&body) else {
+            return (
+                StatusCode::BAD_REQUEST,
+                "the body is not an AdmissionReview\n",
+            )
+                .into_response();
+        };
+        let failure = self.failure;
+        // A bug ends only the request that it is about.
+        let decision = AbortOnDropHandle::new(tokio::spawn(self.decision(body)));
+        let why = match tokio::time::timeout(ANSWER, decision).await {
+            Ok(Ok(Ok(decision))) => return json(&response(&uid, &decision)),
+            Ok(Ok(Err(why))) => why,
+            Ok(Err(_)) => BUG.to_owned(),
+            Err(_) => format!("no answer within {} seconds", ANSWER.as_secs()),
+        };
+        tracing::warn!("admission: a request cannot be judged: {why}");
+        json(&refused_by_failure(&uid, failure, &why))
+    }
+
+    async fn decision(self: Arc<Self>, body: Bytes) -> Result<Decision, String> {
+        let request = Request::read(&body).map_err(|error| error.to_string())?;
+        let around = self.reader.read(queries(&request)).await;
+        let around = around.map_err(|error| error.to_string())?;
+        let turn = Arc::clone(&self.turns).acquire_owned().await;
+        let policy = Arc::clone(&self.policy);
+        let id = request.id.clone();
+        let judged = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            decide(&request, &around, &policy)
+        });
+        let decision = judged.await.map_err(|_| BUG.to_owned())?;
+        for error in &decision.errors {
+            tracing::info!("admission: refused {id}: {} {}", error.id, error.message);
+        }
+        Ok(decision)
+    }
+}
+
+async fn review(State(webhook): State<Arc<Webhook>>, body: Body) -> Response {
+    let body = tokio::time::timeout(ANSWER, Limited::new(body, MOST_BYTES).collect()).await;
+    match body {
+        Ok(Ok(body)) => webhook.answer(body.to_bytes()).await,
+        Ok(Err(_)) => (
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "the body is too large, or ended early\n",
+        )
+            .into_response(),
+        Err(_) => (StatusCode::REQUEST_TIMEOUT, "the body took too long\n").into_response(),
+    }
+}
+
+async fn ready(State(webhook): State<Arc<Webhook>>) -> (StatusCode, &'static str) {
+    match webhook.serving.is_ready() {
+        true => (StatusCode::OK, "ok\n"),
+        false => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "there is no certificate yet\n",
+        ),
+    }
+}
+
+fn json(answer: &Json) -> Response {
+    (
+        [(header::CONTENT_TYPE, "application/json")],
+        answer.to_string(),
+    )
+        .into_response()
+}

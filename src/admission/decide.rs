@@ -1,0 +1,297 @@
+//! Whether a change is allowed.
+//!
+//! In: a request, and what the cluster has around the object. Out: a [`Decision`]. Errors refuse a change only if the
+//! object did not have them before: the removal of a finalizer, or a repair of one of two mistakes, always passes.
+
+use serde_json::Value as Json;
+
+use super::compare::partition;
+use super::last_pool;
+use super::request::{Operation, Request, as_object};
+use crate::api::fleet::FleetPolicy;
+use crate::model::{Change, Finding, Object, Severity};
+use crate::plan::consequences;
+use crate::rules::check_live;
+
+/// What the webhook answers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Decision {
+    /// Why the change is refused; allowed if empty.
+    pub errors: Vec<Finding>,
+    /// What the person who makes the change should know.
+    pub warnings: Vec<Finding>,
+}
+
+/// Decides about `request` beside the objects `around`, by the rule settings of `policy`.
+#[must_use]
+pub fn decide(request: &Request, around: &[Json], policy: &FleetPolicy) -> Decision {
+    if request.is_exempt() {
+        return Decision::default();
+    }
+    match (request.operation, &request.object, &request.old) {
+        (Operation::Delete, _, Some(old)) if request.id.kind == "AROMachinePool" => Decision {
+            errors: last_pool::finding(old, &request.id, around)
+                .into_iter()
+                .collect(),
+            warnings: Vec::new(),
+        },
+        (Operation::Create | Operation::Update, Some(new), old) => {
+            changed(request, old.as_ref(), new, around, policy)
+        }
+        _ => Decision::default(),
+    }
+}
+
+fn changed(
+    request: &Request,
+    old: Option<&Json>,
+    new: &Json,
+    around: &[Json],
+    policy: &FleetPolicy,
+) -> Decision {
+    let others: Vec<Object> = around
+        .iter()
+        .filter_map(|json| as_object(json, None, ""))
+        .filter(|other| other.id != request.id)
+        .collect();
+    let found = |json: &Json| -> Vec<Finding> {
+        let object = as_object(json, Some(&request.id), &request.version);
+        let found = object.map(|object| check_live(&object, &others, policy));
+        found.unwrap_or_default()
+    };
+    let before = old.map(found).unwrap_or_default();
+    let (mut after, warnings): (Vec<_>, Vec<_>) = found(new)
+        .into_iter()
+        .filter(|finding| finding.severity != Severity::Info)
+        .partition(|finding| finding.severity == Severity::Error);
+    after.dedup();
+    let (mut errors, known) = partition(&before, after);
+    let mut decision = Decision {
+        errors: Vec::new(),
+        warnings: known.into_iter().chain(warnings).collect(),
+    };
+    let consequences = old.map(|old| of_change(old, new)).unwrap_or_default();
+    let (fixed, rolled): (Vec<_>, Vec<_>) = consequences
+        .into_iter()
+        .partition(|finding| finding.severity == Severity::Error);
+    errors.extend(fixed);
+    decision.warnings.extend(rolled);
+    decision.errors = errors;
+    decision
+}
+
+/// U01 and U02: what the change of a field means in Azure.
+fn of_change(old: &Json, new: &Json) -> Vec<Finding> {
+    let found = consequences(old, new).into_iter();
+    found
+        .filter_map(|one| {
+            let (message, help) = (one.message(), one.help());
+            let finding = match one.change {
+                Change::Replace => Finding::error("U01", message),
+                Change::Rolling => Finding::warning("U02", message),
+                _ => return None,
+            };
+            Some(finding.of(&one.part).field(&one.field).help(help))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::admission::request::tests::review;
+
+    const PLANE: &str = "controlplane.cluster.x-k8s.io/v1beta2";
+    const ARO: &str = "infrastructure.cluster.x-k8s.io/v1beta2";
+
+    fn decided(operation: &str, old: &Json, new: &Json, around: &[Json]) -> Decision {
+        let review = review(operation, old, new).to_string();
+        let request = Request::read(review.as_bytes()).expect("a review");
+        decide(&request, around, &FleetPolicy::default())
+    }
+
+    fn ids(findings: &[Finding]) -> Vec<&str> {
+        findings.iter().map(|finding| finding.id).collect()
+    }
+
+    fn created(object: &Json, around: &[Json]) -> Vec<&'static str> {
+        decided("CREATE", &Json::Null, object, around)
+            .errors
+            .iter()
+            .map(|one| one.id)
+            .collect()
+    }
+
+    fn plane(spec: Json) -> Json {
+        json!({"apiVersion": PLANE, "kind": "AROControlPlane", "metadata": {"name": "c", "namespace": "ns"}, "spec": spec})
+    }
+
+    fn pool(name: &str) -> Json {
+        json!({"apiVersion": ARO, "kind": "AROMachinePool", "spec": {"resources": [
+                {"apiVersion": "redhatopenshift.azure.com/v1api20251223preview", "kind": "HcpOpenShiftClustersNodePool",
+                    "metadata": {"name": name}}]},
+            "metadata": {"name": name, "namespace": "ns", "labels": {"cluster.x-k8s.io/cluster-name": "c"}}})
+    }
+
+    fn hcp(kms: Json) -> Json {
+        json!({"apiVersion": "redhatopenshift.azure.com/v1api20251223preview", "kind": "HcpOpenShiftCluster",
+            "metadata": {"name": "c"},
+            "spec": {"properties": {"etcd": {"dataEncryption": {"customerManaged": {"kms": kms}}}}}})
+    }
+
+    fn identity(kind: &str, list: Json) -> Json {
+        json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "AzureClusterIdentity",
+            "metadata": {"name": "id", "namespace": "platform"},
+            "spec": {"type": kind, "clientID": "a", "tenantID": "b", "clientSecret": {"name": "s"},
+                "allowedNamespaces": {"list": list}}})
+    }
+
+    #[test]
+    fn the_rules_of_the_provider_s_webhooks_refuse() {
+        for (spec, id) in [
+            (json!({"resources": []}), "V01"),
+            (json!({}), "V01"),
+            (json!({"resources": [null]}), "V02"),
+            (json!({"resources": ["text"]}), "V02"),
+            (
+                json!({"resources": [{"kind": "A", "metadata": {"name": "a"}}]}),
+                "V02",
+            ),
+            (
+                json!({"resources": [{"apiVersion": "a/v1", "metadata": {"name": "a"}}]}),
+                "V02",
+            ),
+            (
+                json!({"resources": [{"apiVersion": "a/v1", "kind": "A"}]}),
+                "V02",
+            ),
+            (
+                json!({"resources": [{"apiVersion": "a/v1", "kind": "A", "metadata": {"name": ""}}]}),
+                "V02",
+            ),
+            (
+                json!({"resources": [hcp(json!({"activeKey": {"version": "1"}}))], "identityRef": {"name": ""}}),
+                "V03",
+            ),
+            (
+                json!({"resources": [hcp(json!({"vaultName": "v"}))]}),
+                "V05",
+            ),
+            (
+                json!({"resources": [hcp(json!({"activeKey": {"name": "k"}}))]}),
+                "V05",
+            ),
+        ] {
+            let found = created(&plane(spec.clone()), &[]);
+            assert!(found.contains(&id), "{spec}: {found:?}");
+        }
+        let mut named = plane(json!({"resources": []}));
+        named["metadata"]["name"] = json!("my-Windows-1");
+        assert!(created(&named, &[]).contains(&"V04"));
+        let mut identity = identity("WorkloadIdentity", json!(["ns"]));
+        identity["spec"]["resourceID"] = json!("/x");
+        assert_eq!(created(&identity, &[]), ["V06"]);
+    }
+
+    #[test]
+    fn an_identity_is_used_only_where_it_allows() {
+        let user = plane(
+            json!({"identityRef": {"name": "id", "namespace": "platform"},
+            "resources": [{"apiVersion": "a/v1", "kind": "A", "metadata": {"name": "a"}}]}),
+        );
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ns", "labels": {"a": "b"}}});
+        let uses = |list: Json| {
+            let found = created(
+                &user,
+                &[identity("WorkloadIdentity", list), namespace.clone()],
+            );
+            found.contains(&"T07")
+        };
+        assert!(uses(json!(["other"])) && !uses(json!(["ns"])));
+        let mut selected = identity("WorkloadIdentity", json!([]));
+        for (label, refused) in [("b", false), ("c", true)] {
+            selected["spec"]["allowedNamespaces"] =
+                json!({"selector": {"matchLabels": {"a": label}}});
+            let found = created(&user, &[selected.clone(), namespace.clone()]);
+            assert_eq!(found.contains(&"T07"), refused, "{label}");
+        }
+        assert!(!created(&user, &[]).contains(&"T07"), "it may come later");
+    }
+
+    #[test]
+    fn what_an_object_had_before_refuses_nothing() {
+        let bad = plane(json!({"resources": [null]}));
+        let mut both = bad.clone();
+        both["spec"]["resources"] = json!([null, {"kind": "A"}]);
+        let same = |old: &Json, new: &Json| decided("UPDATE", old, new, &[]);
+        let mut moved = both.clone();
+        moved["spec"]["resources"] = json!([{"kind": "A"}, null]);
+        assert_eq!(ids(&same(&both, &moved).errors), [""; 0]);
+        assert!(ids(&same(&both, &moved).warnings).contains(&"V02"));
+        assert_eq!(ids(&same(&both, &bad).errors), [""; 0], "a repair");
+        assert!(ids(&same(&bad, &both).errors).contains(&"V02"), "one more");
+    }
+
+    #[test]
+    fn what_is_fixed_after_creation_stays() {
+        let (old, new) = (
+            identity("WorkloadIdentity", json!(["a"])),
+            identity("UserAssignedMSI", json!(["a"])),
+        );
+        assert_eq!(ids(&decided("UPDATE", &old, &new, &[]).errors), ["U01"]);
+        let wider = identity("WorkloadIdentity", json!(["a", "b"]));
+        assert_eq!(ids(&decided("UPDATE", &old, &wider, &[]).errors), [""; 0]);
+    }
+
+    #[test]
+    fn the_last_pool_of_a_cluster_stays() {
+        let cluster = |ending: Json| {
+            json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster",
+            "metadata": {"name": "c", "namespace": "ns", "deletionTimestamp": ending}})
+        };
+        let namespace = |ending: Json| {
+            json!({"apiVersion": "v1", "kind": "Namespace",
+            "metadata": {"name": "ns", "deletionTimestamp": ending}})
+        };
+        let (stays, now) = (Json::Null, json!("2026-01-01T00:00:00Z"));
+        let deleted = |old: &Json, around: &[Json]| {
+            let decision = decided("DELETE", old, &Json::Null, around);
+            !decision.errors.is_empty()
+        };
+        let (one, two) = (pool("one"), pool("two"));
+        let live = [
+            cluster(stays.clone()),
+            namespace(stays.clone()),
+            one.clone(),
+        ];
+        assert!(deleted(&one, &live));
+        assert!(!deleted(&one, &live[1..]), "no Cluster");
+        assert!(!deleted(&one, &[live.to_vec(), vec![two.clone()]].concat()));
+        let mut going = two;
+        going["metadata"]["deletionTimestamp"] = now.clone();
+        assert!(deleted(&one, &[live.to_vec(), vec![going]].concat()));
+        assert!(!deleted(&one, &[cluster(now.clone()), one.clone()]));
+        assert!(!deleted(
+            &one,
+            &[cluster(stays), namespace(now), one.clone()]
+        ));
+        let mut moved = one.clone();
+        moved["metadata"]["annotations"] =
+            json!({"clusterctl.cluster.x-k8s.io/delete-for-move": ""});
+        assert!(!deleted(&moved, &live));
+        let mut alone = one;
+        alone["metadata"]["labels"] = json!({});
+        assert!(!deleted(&alone, &live), "no label");
+    }
+
+    #[test]
+    fn the_deletion_of_anything_else_passes() {
+        let bad = plane(json!({"resources": []}));
+        assert_eq!(
+            decided("DELETE", &bad, &Json::Null, &[]),
+            Decision::default()
+        );
+    }
+}
