@@ -2,17 +2,17 @@
 //!
 //! In: names and times. Out: PEM. It does not know: when a new one is due.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, Error, ExtendedKeyUsagePurpose,
-    IsCa, Issuer, KeyPair, KeyUsagePurpose,
+    IsCa, Issuer, KeyPair, KeyUsagePurpose, date_time_ymd,
 };
 use serde::{Deserialize, Serialize};
 
-/// How far the clocks of machines may be apart.
-const SKEW: Duration = Duration::from_secs(3600);
+/// How far the clocks of machines may be apart, in seconds.
+const SKEW: u64 = 3600;
 
 /// A certificate with its key. It is never logged: it has no `Debug`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,8 +67,8 @@ impl Authority {
         let expires = self.expires.min(now + lifetime);
         let mut leaf = CertificateParams::new(hosts.to_vec())?;
         leaf.distinguished_name = named("capstan-admission");
-        leaf.not_before = time(now).into();
-        leaf.not_after = time_of(expires).into();
+        leaf.not_before = date_time_ymd(1970, 1, 1) + begin(now);
+        leaf.not_after = date_time_ymd(1970, 1, 1) + since_epoch(expires);
         leaf.use_authority_key_identifier_extension = true;
         leaf.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
@@ -86,8 +86,8 @@ impl Authority {
 fn parameters(name: &str, made: Timestamp, expires: Timestamp) -> CertificateParams {
     let mut parameters = CertificateParams::default();
     parameters.distinguished_name = named(name);
-    parameters.not_before = time(made).into();
-    parameters.not_after = time_of(expires).into();
+    parameters.not_before = date_time_ymd(1970, 1, 1) + begin(made);
+    parameters.not_after = date_time_ymd(1970, 1, 1) + since_epoch(expires);
     parameters.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     parameters.key_usages = vec![
         KeyUsagePurpose::KeyCertSign,
@@ -103,10 +103,10 @@ fn named(name: &str) -> DistinguishedName {
 }
 
 /// A little before `made`, for machines whose clocks are behind.
-fn time(made: Timestamp) -> SystemTime {
-    time_of(made) - SKEW
+fn begin(made: Timestamp) -> Duration {
+    since_epoch(made).saturating_sub(Duration::from_secs(SKEW))
 }
 
-fn time_of(at: Timestamp) -> SystemTime {
-    at.into()
+fn since_epoch(at: Timestamp) -> Duration {
+    Duration::try_from(at.duration_since(Timestamp::UNIX_EPOCH)).unwrap_or_default()
 }

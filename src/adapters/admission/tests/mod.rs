@@ -1,4 +1,5 @@
 //! The webhook over real connections, and its certificates over years.
 
 mod certificates;
+mod keeper;
 mod served;

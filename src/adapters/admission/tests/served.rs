@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 use tower::ServiceExt as _;
 
 use super::super::certificates::{Lifetimes, Serving, Store};
-use super::super::{MOST_BYTES, Reader, Webhook};
+use super::super::{ANSWER, MOST_BYTES, Reader, Webhook};
 use crate::adapters::http::Server;
 use crate::admission::Query;
 use crate::api::fleet::{FailurePolicy, FleetPolicy};
@@ -110,11 +110,28 @@ async fn a_bad_object_is_refused_and_a_good_one_allowed() {
 async fn what_cannot_be_judged_is_answered_as_the_setting_says() {
     for cluster in [Cluster::Failing, Cluster::Silent] {
         for (failure, allowed) in [(FailurePolicy::Fail, false), (FailurePolicy::Ignore, true)] {
+            let begun = tokio::time::Instant::now();
             let (status, body) = answer(cluster, failure, good()).await;
             assert_eq!(status, StatusCode::OK);
             assert_eq!(body["response"]["allowed"], allowed, "{cluster:?} {body}");
+            let silent = matches!(cluster, Cluster::Silent);
+            assert_eq!(begun.elapsed() >= ANSWER, silent, "{cluster:?}");
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_does_not_arrive_is_given_up_after_4_seconds() {
+    let begun = tokio::time::Instant::now();
+    let never = futures::stream::pending::<Result<axum::body::Bytes, std::io::Error>>();
+    let (status, _) = answer(
+        Cluster::Empty,
+        FailurePolicy::Fail,
+        Body::from_stream(never),
+    )
+    .await;
+    assert_eq!(status, StatusCode::REQUEST_TIMEOUT);
+    assert_eq!(begun.elapsed().as_secs(), 4);
 }
 
 #[tokio::test]
