@@ -100,8 +100,9 @@ impl Webhook {
             decide(&request, &around, &policy)
         });
         let decision = judged.await.map_err(|_| BUG.to_owned())?;
-        for error in &decision.errors {
-            tracing::info!("admission: refused {id}: {} {}", error.id, error.message);
+        if let [error, more @ ..] = decision.errors.as_slice() {
+            let (rule, message, more) = (error.id, &error.message, more.len());
+            tracing::info!("admission: refused {id}: {rule} {message}, and {more} more");
         }
         Ok(decision)
     }

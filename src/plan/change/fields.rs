@@ -360,11 +360,7 @@ pub(super) const FIELDS: &[(&str, &str, &[Field])] = &[
     (
         INFRASTRUCTURE,
         "AzureClusterIdentity",
-        &[fixed(
-            "/spec/type",
-            NOTHING,
-            "the provider's webhook rejects this change",
-        )],
+        &[fixed("/spec/type", NOTHING, "the field is immutable")],
     ),
     ("hypershift.openshift.io", "HostedCluster", HOSTED_CLUSTER),
     ("", "ConfigMap", CONFIG_MAP),
