@@ -5,12 +5,13 @@
 //! later; `tests/suite/rules/admitted.rs` proves that with the examples of the rule book. It does not know: how the
 //! objects were read, what is done with the findings.
 
+use super::book::ALLOWABLE;
 use super::check;
 use crate::api::fleet::FleetPolicy;
 use crate::model::{Finding, Object};
 
 /// The findings of `object` beside `around`. Findings about those others are left out: each object has a path of its
-/// own in its spans.
+/// own in its spans. So are those that a comment in a file may allow: the cluster has no comments.
 #[must_use]
 pub fn check_live(object: &Object, around: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
     let mut objects = Vec::with_capacity(around.len() + 1);
@@ -19,6 +20,6 @@ pub fn check_live(object: &Object, around: &[Object], policy: &FleetPolicy) -> V
     let own = &object.origin.span().path;
     let is_own = |finding: &Finding| finding.span.as_ref().is_some_and(|span| span.path == *own);
     let mut found = check(&objects, policy);
-    found.retain(is_own);
+    found.retain(|finding| is_own(finding) && !ALLOWABLE.contains(&finding.id));
     found
 }
