@@ -18,12 +18,23 @@ fn live(object: &Object) -> Object {
     Object::from_node(node, &object.id.namespace).expect("an object")
 }
 
+/// Whether the webhook is asked about it.
+fn is_judged(object: &Object) -> bool {
+    let kind = object.id.kind.as_str();
+    ["ARO", "AzureClusterIdentity", "Hcp"]
+        .iter()
+        .any(|name| kind.starts_with(name))
+}
+
 /// What is refused if the objects arrive in this order.
 fn refused<'a>(objects: impl Iterator<Item = &'a Object>) -> Vec<String> {
     let policy = FleetPolicy::default();
     let (mut there, mut refused) = (Vec::new(), Vec::new());
     for object in objects {
-        let found = check_live(object, &there, &policy);
+        let found = match is_judged(object) {
+            true => check_live(object, &there, &policy),
+            false => Vec::new(),
+        };
         let errors = found
             .iter()
             .filter(|finding| finding.severity == Severity::Error);
@@ -69,7 +80,8 @@ const REFUSED: [&str; 19] = [
 fn what_breaks_a_rule_about_one_object_is_refused() {
     for (id, compiled) in examples(true).filter(|(id, _)| REFUSED.contains(id)) {
         let objects: Vec<Object> = compiled.objects.iter().map(live).collect();
-        let refused = refused(objects.iter());
+        // An identity that comes after its user cannot be asked.
+        let refused = [refused(objects.iter()), refused(objects.iter().rev())].concat();
         assert!(
             refused.iter().any(|error| error.starts_with(id)),
             "{id}: {refused:?}"
