@@ -98,6 +98,8 @@ fn of_change(old: &Json, new: &Json) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::needless_pass_by_value)]
+
     use serde_json::json;
 
     use super::*;

@@ -12,12 +12,15 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+/// A connection, if its client and server agreed in time.
+type Opened<L> = Option<(TlsStream<<L as Listener>::Io>, <L as Listener>::Addr)>;
+
 /// A listener whose connections are encrypted.
 pub(super) struct Tls<L: Listener> {
     listener: L,
     acceptor: TlsAcceptor,
     /// A client that is slow holds up no others.
-    opening: JoinSet<Option<(TlsStream<L::Io>, L::Addr)>>,
+    opening: JoinSet<Opened<L>>,
 }
 
 impl<L: Listener> Tls<L> {

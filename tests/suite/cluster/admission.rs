@@ -1,6 +1,8 @@
 //! The admission webhook, called by a real kube-apiserver: the shipped program with the rights of its manifests, which
 //! refuses what `validate` refuses, and nothing that a fleet without mistakes needs.
 
+#![allow(clippy::needless_pass_by_value)]
+
 use std::net::TcpListener;
 use std::time::Duration;
 
