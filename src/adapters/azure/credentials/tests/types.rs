@@ -1,0 +1,164 @@
+//! Every type of identity gets a token, and becomes a Secret for Azure Service Operator.
+
+use super::authority::certificate;
+use super::*;
+
+/// Gets a token with an identity, and the form that Azure Service Operator reads.
+async fn used(stage: &Stage, id: &ObjectId) -> BTreeMap<String, String> {
+    let credentials = stage.credentials();
+    credentials.check(&request(id)).await.unwrap();
+    let asked = secret_request(id, "anywhere");
+    let mut content = aso(&credentials, &asked).await.unwrap();
+    for (key, value) in [
+        ("AZURE_SUBSCRIPTION_ID", "subscription"),
+        ("AZURE_TENANT_ID", "tenant"),
+        ("AZURE_CLIENT_ID", &id.name),
+    ] {
+        assert_eq!(content.remove(key).as_deref(), Some(value), "{key}");
+    }
+    content
+}
+
+fn only(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    let pairs = pairs.iter();
+    pairs
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect()
+}
+
+#[tokio::test]
+async fn section_5_a_service_principal_has_a_password() {
+    let stage = Stage::new().await;
+    for kind in ["ServicePrincipal", "ManualServicePrincipal"] {
+        stage.principal("sp", "s3cret");
+        // Editors end a file with a line break.
+        stage.secret("team-a", "sp", &[("clientSecret", "s3cret\n")]);
+        let spec = json!({"type": kind, "clientSecret": {"name": "sp", "namespace": "team-a"}});
+        let id = stage.identity("sp", spec);
+        let expected = only(&[("AZURE_CLIENT_SECRET", "s3cret")]);
+        assert_eq!(used(&stage, &id).await, expected);
+    }
+    let asked = stage.authority.asked();
+    assert_eq!(asked[0].scope, "https://management.azure.com/.default");
+}
+
+#[tokio::test]
+async fn section_5_a_certificate_signs_an_assertion() {
+    let stage = Stage::new().await;
+    let (public, pem) = certificate(2020, 2090);
+    let known = Known::Certificate(public);
+    stage.authority.know("tenant", "app", known);
+    let expected = only(&[
+        ("AZURE_CLIENT_CERTIFICATE", pem.trim_end()),
+        ("AZURE_CLIENT_CERTIFICATE_PASSWORD", ""),
+    ]);
+    for key in ["clientSecret", "certificate"] {
+        stage.secret("team-a", "app", &[(key, &pem)]);
+        let spec = json!({"type": "ServicePrincipalCertificate", "clientSecret": {"name": "app"}});
+        let id = stage.identity("app", spec);
+        assert_eq!(used(&stage, &id).await, expected, "{key}");
+    }
+    let path = stage.file("app.pem", pem.trim_end());
+    let spec = json!({"type": "ServicePrincipalCertificate", "certPath": path});
+    let id = stage.identity("app", spec);
+    assert_eq!(used(&stage, &id).await, expected);
+}
+
+#[tokio::test]
+async fn section_5_a_workload_has_the_token_of_its_service_account() {
+    let stage = Stage::new().await;
+    let known = Known::Federated("federated".to_owned());
+    stage.authority.know("tenant", "workload", known);
+    stage.file("token", "federated");
+    let id = stage.identity("workload", json!({"type": "WorkloadIdentity"}));
+    let expected = only(&[("AUTH_MODE", "workloadidentity")]);
+    assert_eq!(used(&stage, &id).await, expected);
+}
+
+#[tokio::test]
+async fn section_5_a_machine_has_managed_identities() {
+    let stage = Stage::new().await;
+    stage.authority.assign("uami");
+    let id = stage.identity("uami", json!({"type": "UserAssignedMSI"}));
+    let expected = only(&[("AUTH_MODE", "podidentity")]);
+    assert_eq!(used(&stage, &id).await, expected);
+    let asked = stage.authority.asked();
+    assert_eq!(asked[0].scope, "https://management.azure.com");
+}
+
+#[tokio::test]
+async fn section_5_the_credential_of_a_managed_identity_is_delivered_in_a_file() {
+    let stage = Stage::new().await;
+    let (public, pem) = certificate(2020, 2090);
+    let known = Known::Certificate(public);
+    stage.authority.know("tenant", "delivered", known);
+    let content = json!({
+        "client_id": "delivered",
+        "tenant_id": "tenant",
+        "client_secret": BASE64_STANDARD.encode(pem),
+        "authentication_endpoint": format!("{}/", stage.authority.url()),
+        "not_after": "2090-01-01T00:00:00Z",
+    });
+    let path = stage.file("credential.json", &content.to_string());
+    let spec = json!({"type": "UserAssignedIdentityCredential", "userAssignedIdentityCredentialsPath": path,
+        "userAssignedIdentityCredentialsCloudType": "usgovernment"});
+    let id = stage.identity("ignored", spec);
+    let credentials = stage.credentials();
+    credentials.check(&request(&id)).await.unwrap();
+    let asked = &stage.authority.asked()[0];
+    assert_eq!(asked.client, "delivered");
+    assert_eq!(asked.scope, "https://management.usgovcloudapi.net/.default");
+    let error = aso(&credentials, &secret_request(&id, "anywhere")).await;
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("UserAssignedIdentityCredential"), "{error}");
+}
+
+#[tokio::test]
+async fn each_cloud_has_its_own_tokens() {
+    let stage = Stage::new().await;
+    let id = stage.principal("sp", "s3cret");
+    let credentials = stage.credentials();
+    for environment in ["AzureChinaCloud", "AzureUSGovernmentCloud"] {
+        let mut request = request(&id);
+        request.environment = environment.to_owned();
+        credentials.check(&request).await.unwrap();
+    }
+    let scopes: Vec<String> = stage
+        .authority
+        .asked()
+        .into_iter()
+        .map(|asked| asked.scope)
+        .collect();
+    assert_eq!(
+        scopes,
+        [
+            "https://management.chinacloudapi.cn/.default",
+            "https://management.usgovcloudapi.net/.default"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn the_default_identity_has_one_type() {
+    let stage = Stage::new().await;
+    stage.principal("sp", "s3cret");
+    let settings = Settings {
+        default: Some(DefaultIdentity {
+            kind: crate::api::azure_cluster_identity::IdentityType::ServicePrincipal,
+            client: "sp".to_owned(),
+            tenant: "tenant".to_owned(),
+            password: Some("s3cret".to_owned()),
+            certificate: None,
+            subscription: Some("own".to_owned()),
+        }),
+        ..stage.settings()
+    };
+    let credentials = stage.with(settings);
+    let mut request = secret_request(&identity_id("", ""), "anywhere");
+    request.credential.of = CredentialOf::Default;
+    request.subscription = String::new();
+    credentials.check(&request.credential).await.unwrap();
+    let content = aso(&credentials, &request).await.unwrap();
+    assert_eq!(content["AZURE_SUBSCRIPTION_ID"], "own");
+    assert_eq!(content["AZURE_CLIENT_SECRET"], "s3cret");
+}
