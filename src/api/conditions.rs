@@ -59,6 +59,27 @@ pub const UNSUPPORTED_CONTROL_PLANE: &str = "UnsupportedControlPlane";
 /// Reason of [`NETWORK_INFRASTRUCTURE_READY`]: the URL of the API server cannot be read.
 pub const INVALID_ENDPOINT: &str = "InvalidEndpoint";
 
+/// AROCluster, AROControlPlane: the Azure credential of the cluster works, and its namespace may use it.
+pub const IDENTITY_READY: &str = "IdentityReady";
+/// Reason of [`IDENTITY_READY`], and of an identity that is ready: Entra ID gave a token for it.
+pub const CREDENTIALS_VALID: &str = "CredentialsValid";
+/// Reason: a token is asked for, and there is no answer yet.
+pub const CHECKING_CREDENTIALS: &str = "CheckingCredentials";
+/// Reason: Entra ID could not be asked.
+pub const CREDENTIALS_UNCHECKED: &str = "CredentialsUnchecked";
+/// Reason: Entra ID gives no token for the credential, or the identity may not use its Secret.
+pub const CREDENTIALS_REFUSED: &str = "CredentialsRefused";
+/// Reason: the identity, its Secret or its certificate cannot be used.
+pub const CREDENTIALS_INVALID: &str = "CredentialsInvalid";
+/// Reason: the Secret of the identity does not exist.
+pub const CREDENTIALS_NOT_FOUND: &str = "CredentialsNotFound";
+/// Reason: the Secret for Azure Service Operator could not be written.
+pub const CREDENTIAL_SECRET_FAILED: &str = "CredentialSecretFailed";
+/// Reason: it is not known yet whether the identity works.
+pub const WAITING_FOR_IDENTITY: &str = "WaitingForIdentity";
+/// Reason: `azureEnvironment` names no cloud of Azure.
+pub const UNKNOWN_CLOUD: &str = "UnknownCloud";
+
 /// AROControlPlane: the etcd encryption key exists.
 pub const ENCRYPTION_KEY_READY: &str = "EncryptionKeyReady";
 /// Reason of [`ENCRYPTION_KEY_READY`] when true.
@@ -319,6 +340,7 @@ const TERMINAL: &[&str] = &[
     VAULT_NOT_DECLARED,
     HCP_CLUSTER_INVALID,
     NODE_POOL_INVALID,
+    UNKNOWN_CLOUD,
 ];
 
 /// Other reasons of a false condition that a person should know of.
@@ -328,6 +350,10 @@ const WORTH_A_LOOK: &[&str] = &[
     INVALID_ENDPOINT,
     NAMESPACE_NOT_ALLOWED_BY_IDENTITY,
     IDENTITY_NOT_FOUND,
+    CREDENTIALS_REFUSED,
+    CREDENTIALS_INVALID,
+    CREDENTIALS_NOT_FOUND,
+    CREDENTIAL_SECRET_FAILED,
     KEY_FAILED,
     KEY_MANAGEMENT_NOT_CONFIGURED,
     AWAITING_SECRET,

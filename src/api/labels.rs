@@ -44,6 +44,12 @@ pub const CREDENTIAL_FROM: &str = "serviceoperator.azure.com/credential-from";
 pub const NAMESPACE_CREDENTIAL: &str = "aso-credential";
 /// On a Secret: the other namespaces whose AzureClusterIdentities may use it, separated by commas; `*` for all.
 pub const IDENTITY_NAMESPACES: &str = "capstan.dev/identity-namespaces";
+/// On the Secret with a cluster's credential for ASO: what it was made of. It holds no secret.
+pub const CREDENTIAL_VERSION: &str = "capstan.dev/credential-version";
+/// clusterctl: the object moves with its namespace, and all that it owns.
+pub const MOVE_HIERARCHY: &str = "clusterctl.cluster.x-k8s.io/move-hierarchy";
+/// clusterctl: the object moves with its namespace.
+pub const MOVE: &str = "clusterctl.cluster.x-k8s.io/move";
 /// ASO: manage, skip or detach-on-delete.
 pub const RECONCILE_POLICY: &str = "serviceoperator.azure.com/reconcile-policy";
 /// ASO: the ARM ID; if present, the resource exists in Azure.

@@ -15,7 +15,7 @@ use serde_json::{Value as Json, json};
 
 use crate::adapters::azure_sim as actors;
 use crate::adapters::azure_sim::crds::foreign;
-use crate::adapters::azure_sim::{SimulatedVaults, SimulatedWorkloads};
+use crate::adapters::azure_sim::{SimulatedCredentials, SimulatedVaults, SimulatedWorkloads};
 use crate::adapters::kubernetes::Target;
 use crate::adapters::kubernetes::controller::{self, Connectors, Running};
 use crate::api::crds::crds;
@@ -64,10 +64,12 @@ impl Embedded {
         controllers.extend(reconcile::aro(Settings {
             settle,
             first_apply: FirstApply::default(),
+            has_identity: false,
         }));
         let connectors = Connectors {
             workloads: Arc::new(SimulatedWorkloads::new(client.clone(), &*clock)),
             keys: Arc::new(SimulatedVaults::new(Arc::clone(&clock))),
+            credentials: Arc::new(SimulatedCredentials),
         };
         let at_work =
             controller::spawn(client.clone(), Arc::clone(&clock), controllers, connectors);

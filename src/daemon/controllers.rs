@@ -8,11 +8,12 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 
 use super::clock::wall_time;
+use crate::adapters::azure::credentials::{self, AzureCredentials, DefaultIdentity, Files};
 use crate::adapters::kubernetes::controller::Connectors;
-use crate::adapters::kubernetes::{KubeWorkloads, Sharers, Sharing, Target, share};
+use crate::adapters::kubernetes::{KubeObjects, KubeWorkloads, Sharers, Sharing, Target, share};
 use crate::api::fleet::{Controllers, Mode};
 use crate::reconcile::{self, Settings};
-use crate::settings::Environment;
+use crate::settings::{Azure, AzureIdentity, Environment};
 
 /// Starts the controllers that `controllers` asks for; `None` if it asks for none. The HCP cluster is applied `settle`
 /// after its last role assignment. `name` is what to call this process.
@@ -36,12 +37,51 @@ pub fn controllers(
     let all = reconcile::aro(Settings {
         settle,
         first_apply: controllers.first_apply,
+        has_identity: environment.azure.identity.is_some(),
     });
     let connectors = Connectors {
         workloads: Arc::new(KubeWorkloads::new(Arc::clone(&clock))),
+        credentials: Arc::new(credentials(target, &environment.azure)),
         ..Connectors::default()
     };
     Some(share(&target.client, clock, all, connectors, sharing))
+}
+
+/// The credentials of the identities in a cluster, and that of this process.
+fn credentials(target: &Target, azure: &Azure) -> AzureCredentials {
+    if let Some(fault) = &azure.fault {
+        tracing::error!("there is no default identity: {fault}");
+    }
+    let settings = credentials::Settings {
+        authority: azure.authority.clone(),
+        files: Files {
+            directory: azure.files.clone(),
+            token: azure.token.clone(),
+        },
+        default: azure.identity.clone().map(default_identity),
+        ..credentials::Settings::default()
+    };
+    let objects = Arc::new(KubeObjects::new(target.client.clone()));
+    AzureCredentials::new(objects, Arc::clone(&target.clock), settings)
+}
+
+fn default_identity(identity: AzureIdentity) -> DefaultIdentity {
+    let AzureIdentity {
+        kind,
+        client,
+        tenant,
+        password,
+        certificate,
+        subscription,
+    } = identity;
+    DefaultIdentity {
+        kind,
+        client,
+        tenant,
+        password,
+        certificate,
+        subscription,
+    }
 }
 
 /// A name that no other process has: which one it is, where it runs, and when it began.

@@ -31,6 +31,7 @@ pub(super) fn cluster() -> Vec<Clause> {
         invalid_endpoint,
         false,
     ));
+    clauses.extend(refused(c::IDENTITY_READY, IDENTITY_REFUSED, false));
     clauses.extend(only_if(&Test::Filled(RESOURCES), unmet(c::RESOURCES_READY)));
     clauses.push(clause(Test::Flag(PROVISIONED), Ready, Why::Nothing));
     clauses.extend(unprovisioned(c::NETWORK_INFRASTRUCTURE_READY));
@@ -47,7 +48,8 @@ pub(super) fn control_plane() -> Vec<Clause> {
         Test::Holds(RESOURCES, "HcpOpenShiftClustersExternalAuth"),
     ]);
     let awaited = Why::Words("KubeconfigAwaited", "the kubeconfig does not exist yet");
-    let mut clauses = refused(c::ENCRYPTION_KEY_READY, KEY_REFUSED, true);
+    let mut clauses = refused(c::IDENTITY_READY, IDENTITY_REFUSED, false);
+    clauses.extend(refused(c::ENCRYPTION_KEY_READY, KEY_REFUSED, true));
     clauses.extend(refused(c::ENCRYPTION_KEY_READY, KEY_FAILED, false));
     clauses.extend(refused(c::HCP_CLUSTER_READY, SPEC_REFUSED, true));
     clauses.extend(refused(c::HCP_CLUSTER_READY, NOT_APPLIED, false));
@@ -83,6 +85,17 @@ pub(super) fn identity() -> Vec<Clause> {
         clause(ALWAYS, Ready, Why::Nothing),
     ]
 }
+
+/// Reasons why a person has to look at the identity of a cluster.
+const IDENTITY_REFUSED: &[&str] = &[
+    c::NAMESPACE_NOT_ALLOWED_BY_IDENTITY,
+    c::IDENTITY_NOT_FOUND,
+    c::CREDENTIALS_REFUSED,
+    c::CREDENTIALS_INVALID,
+    c::CREDENTIALS_NOT_FOUND,
+    c::CREDENTIAL_SECRET_FAILED,
+    c::UNKNOWN_CLOUD,
+];
 
 /// Reasons why a person has to change the encryption key, or its vault.
 const KEY_REFUSED: &[&str] = &[

@@ -173,6 +173,34 @@ const CAUSES: &[Cause] = &[
         "create the AzureClusterIdentity that identityRef names, or correct the name",
     ),
     reason(
+        &[c::CREDENTIALS_REFUSED],
+        "correct the Secret of the AzureClusterIdentity, or its clientID and tenantID: Entra ID is asked again after each change, and every five minutes",
+    ),
+    reason(
+        &[c::CREDENTIALS_INVALID],
+        "correct what the message names in the AzureClusterIdentity, its Secret or its certificate",
+    ),
+    reason(
+        &[c::CREDENTIALS_NOT_FOUND],
+        "create the Secret that spec.clientSecret of the AzureClusterIdentity names, in the namespace of the identity",
+    ),
+    reason(
+        &[c::CREDENTIAL_SECRET_FAILED],
+        "the Secret for Azure Service Operator could not be written: correct what the message names",
+    ),
+    reason(
+        &[c::UNKNOWN_CLOUD],
+        "write AzurePublicCloud, AzureChinaCloud or AzureUSGovernmentCloud, or leave azureEnvironment out",
+    ),
+    reason(
+        &[c::WAITING_FOR_IDENTITY],
+        "usually nothing to do: a token of Entra ID shows first that the identity works; if it persists, see the condition Ready of the AzureClusterIdentity",
+    ),
+    reason(
+        &[c::CREDENTIALS_UNCHECKED],
+        "check that the daemon reaches Entra ID (network, proxy); for a managed identity, that it runs on a machine that has it",
+    ),
+    reason(
         &[c::KEY_FAILED],
         "the identity in identityRef must allow this namespace, and have permission to read and create keys in the vault",
     ),

@@ -72,9 +72,19 @@ pub(super) fn hosted(kms: &Value) -> Value {
 impl Bench {
     /// A Cluster `c` with an AROCluster and an AROControlPlane, which own nothing yet; no encryption.
     pub(super) fn new() -> Self {
+        Self::made(false)
+    }
+
+    /// The same with an identity of the process.
+    pub(super) fn with_default() -> Self {
+        Self::made(true)
+    }
+
+    fn made(has_identity: bool) -> Self {
         let settings = Settings {
             settle: SETTLE,
             first_apply: FirstApply::Direct,
+            has_identity,
         };
         let mut bench = Self {
             fixture: Fixture::new(aro(settings)),
@@ -185,6 +195,7 @@ impl Bench {
         let settings = Settings {
             settle: SETTLE,
             first_apply: FirstApply::Direct,
+            has_identity: false,
         };
         let controllers = aro(settings);
         let controller = controllers.iter().find(|one| (one.handles)(&id));

@@ -85,6 +85,11 @@ impl NewCondition {
         self.status == TRUE
     }
 
+    /// Whether it is known not to hold.
+    pub(crate) fn is_false(&self) -> bool {
+        self.status == FALSE
+    }
+
     /// Its reason.
     pub(crate) fn reason(&self) -> &str {
         &self.reason
@@ -207,6 +212,21 @@ impl Conditions {
     /// Writes the status with these conditions unless it is there already, and reports what changed.
     pub(crate) fn write(self, live: Live<'_>, mut status: Value, outcome: &mut Outcome) {
         self.report(live, outcome);
+        status["conditions"] = self.into_value();
+        outcome.maybe(outcome::status(live, status));
+    }
+
+    /// The same for a kind whose conditions are as in Cluster API's first versions: without generations and empty
+    /// messages.
+    pub(crate) fn write_plain(mut self, live: Live<'_>, mut status: Value, outcome: &mut Outcome) {
+        for condition in &mut self.list {
+            if let Some(fields) = condition.as_object_mut() {
+                fields.remove("observedGeneration");
+                if fields.get("message").is_some_and(|message| message == "") {
+                    fields.remove("message");
+                }
+            }
+        }
         status["conditions"] = self.into_value();
         outcome.maybe(outcome::status(live, status));
     }

@@ -14,7 +14,7 @@ use super::snapshot::Snapshot;
 use super::world::{GroupKind, World};
 use crate::api::kinds::{CAPI, KINDS};
 use crate::health::{Live, health};
-use crate::model::{Health, ObjectId, WorkloadNode};
+use crate::model::{AdapterError, Health, ObjectId, WorkloadNode};
 
 /// More rounds than this without time passing is an endless loop.
 const MOST_ROUNDS: usize = 40;
@@ -28,6 +28,8 @@ pub(crate) struct Fixture {
     controllers: Vec<Controller>,
     /// What the workload cluster of a Cluster with a kubeconfig has.
     pub(crate) nodes: Option<Nodes>,
+    /// What Entra ID answers.
+    pub(crate) credential: Result<(), AdapterError>,
     start: Timestamp,
     pub(crate) now: Timestamp,
     changes: u64,
@@ -44,13 +46,14 @@ impl Fixture {
         for kind in KINDS {
             snapshot.sync(&GroupKind::new(kind.group, kind.kind), true);
         }
-        for kind in ["ConfigMap", "Secret"] {
+        for kind in ["ConfigMap", "Namespace", "Secret"] {
             snapshot.sync(&GroupKind::new("", kind), true);
         }
         Self {
             snapshot,
             controllers,
             nodes: None,
+            credential: Ok(()),
             start,
             now: start,
             changes: 0,
@@ -135,9 +138,10 @@ impl Fixture {
         self.now = end;
     }
 
-    /// Lets time pass until no controller waits for anything.
+    /// Lets time pass until no controller waits for anything but the next hourly check of a credential.
     pub(crate) fn run(&mut self) {
-        while let Some(wake) = self.settle() {
+        let is_near = |wake: &Timestamp, now| wake.duration_since(now).as_secs() < 3600;
+        while let Some(wake) = self.settle().filter(|wake| is_near(wake, self.now)) {
             self.now = wake;
         }
     }
@@ -167,7 +171,18 @@ impl Fixture {
                 let outcome = (controller.reconcile)(world, live, self.now);
                 let wake = outcome.wake.into_iter().chain(first);
                 first = wake.min();
-                count += outcome.writes.len();
+                // What was answered before is not asked for again at once.
+                let is_answered = |write: &&Write| match write {
+                    Write::CheckCredential(request) => World::of(&self.snapshot)
+                        .credential(request)
+                        .is_some_and(|(_, at)| at == self.now),
+                    _ => false,
+                };
+                count += outcome
+                    .writes
+                    .iter()
+                    .filter(|write| !is_answered(write))
+                    .count();
                 self.events.extend(outcome.events);
                 for write in outcome.writes {
                     self.perform(manager, write);
@@ -207,6 +222,21 @@ impl Fixture {
                     merge_patch(&mut object, &patch);
                     self.put(object);
                     self.collect(&id);
+                }
+            }
+            Write::CheckCredential(request) => {
+                let now = self.now;
+                self.snapshot
+                    .set_credential(request, self.credential.clone(), now);
+            }
+            Write::CredentialSecret(_, patch) => {
+                let id = Live(&patch).id();
+                self.apply(manager, &patch);
+                let version = self
+                    .held(&id)
+                    .map(|held| held["metadata"]["resourceVersion"].clone());
+                if let Some(Value::String(version)) = version {
+                    self.snapshot.set_written(&id, &version);
                 }
             }
             Write::EnsureKey(request) => {

@@ -10,10 +10,12 @@
 mod aro_cluster;
 mod aro_control_plane;
 mod aro_machine_pool;
+mod azure_cluster_identity;
 #[cfg(test)]
 mod bench;
 pub(crate) mod conditions;
 pub(crate) mod controller;
+mod credentials;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub(crate) mod handover;
@@ -42,6 +44,7 @@ pub fn aro(settings: Settings) -> Vec<Controller> {
             GroupKind::new(CAPI, "Cluster"),
             GroupKind::new(CAPI, "MachinePool"),
             GroupKind::new(INFRASTRUCTURE, "AROCluster"),
+            GroupKind::new(INFRASTRUCTURE, "AzureClusterIdentity"),
             GroupKind::new(INFRASTRUCTURE, "AROMachinePool"),
             GroupKind::new(CONTROL_PLANE, "AROControlPlane"),
         ],
@@ -49,6 +52,11 @@ pub fn aro(settings: Settings) -> Vec<Controller> {
         reconcile,
     };
     vec![
+        controller(
+            "capstan-azureclusteridentity",
+            |id| id.is(INFRASTRUCTURE, "AzureClusterIdentity"),
+            Box::new(azure_cluster_identity::reconcile),
+        ),
         controller(
             "capstan-arocluster",
             |id| id.is(INFRASTRUCTURE, "AROCluster"),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::parent::{GroupKind, Parent};
 use crate::health::Live;
-use crate::model::{KeyRequest, ObjectId};
+use crate::model::{AsoSecretRequest, CredentialRequest, KeyRequest, ObjectId};
 
 /// What to do about an object, and when to look at it again.
 #[derive(Debug, Default, PartialEq)]
@@ -42,6 +42,8 @@ pub(crate) enum Need {
     },
     /// The version of a key.
     Key(KeyRequest),
+    /// Whether a credential works.
+    Credential(CredentialRequest),
 }
 
 impl Need {
@@ -56,7 +58,7 @@ impl Need {
             Self::Object(id) | Self::Nodes { kubeconfig: id, .. } => Some(GroupKind::from(id)),
             Self::Below(parent) => Some(parent.kind.clone()),
             Self::Synced(kind) => Some(kind.clone()),
-            Self::Key(_) => None,
+            Self::Key(_) | Self::Credential(_) => None,
         }
     }
 }
@@ -84,6 +86,10 @@ pub(crate) enum Write {
     },
     /// Make sure that a key exists, and read its version.
     EnsureKey(KeyRequest),
+    /// Find out whether a credential works.
+    CheckCredential(CredentialRequest),
+    /// Apply a Secret with a credential. The patch lacks its content, which the writer gets.
+    CredentialSecret(Box<AsoSecretRequest>, Value),
 }
 
 impl Write {
@@ -93,9 +99,10 @@ impl Write {
             Self::Apply(patch)
             | Self::ApplyAs(_, patch)
             | Self::Status(patch)
-            | Self::Merge(patch) => Some(Live(patch).id()),
+            | Self::Merge(patch)
+            | Self::CredentialSecret(_, patch) => Some(Live(patch).id()),
             Self::Delete { id, .. } => Some(id.clone()),
-            Self::EnsureKey(_) => None,
+            Self::EnsureKey(_) | Self::CheckCredential(_) => None,
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 
+use crate::api::aro_control_plane::identity_namespace;
 use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE, is_aso};
 use crate::api::labels::CLUSTER_NAME;
 use crate::health::Live;
@@ -52,6 +53,26 @@ impl Parent {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
         }
+    }
+
+    /// The users of an AzureClusterIdentity: AROControlPlanes of whatever namespace. No Cluster has such a name.
+    pub(crate) fn users(namespace: &str, name: &str) -> Self {
+        let name = format!("identity/{name}");
+        Self::new(CONTROL_PLANE, "AROControlPlane", namespace, &name)
+    }
+
+    /// All that an object is found by: its parent, and the identity that it uses.
+    pub(crate) fn all(live: Live<'_>) -> impl Iterator<Item = Self> {
+        Self::of(live).into_iter().chain(Self::used(live))
+    }
+
+    fn used(live: Live<'_>) -> Option<Self> {
+        let reference = live.at(&["spec", "identityRef"]).map(Live)?;
+        let name = reference.text(&["name"]);
+        let named = Some(reference.text(&["namespace"]));
+        let namespace = identity_namespace(named, live.namespace());
+        let is_plane = live.group() == CONTROL_PLANE && live.kind() == "AROControlPlane";
+        (is_plane && !name.is_empty()).then(|| Self::users(namespace, name))
     }
 
     /// The parent of an object, if it has one.

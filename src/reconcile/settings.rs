@@ -11,4 +11,6 @@ pub struct Settings {
     pub settle: Duration,
     /// How an Azure resource is applied for the first time.
     pub first_apply: FirstApply,
+    /// Whether this process has an identity of its own, for clusters that name none.
+    pub has_identity: bool,
 }

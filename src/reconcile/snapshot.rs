@@ -6,11 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::parent::{GroupKind, Parent, owner_uids};
 use crate::health::Live;
-use crate::model::{AdapterError, KeyRequest, ObjectId, WorkloadNode};
+use crate::model::{AdapterError, CredentialRequest, KeyRequest, ObjectId, WorkloadNode};
 
 /// What is known of a cluster.
 #[derive(Debug, Default)]
@@ -31,6 +32,10 @@ pub(crate) struct Snapshot {
     pub(super) nodes: BTreeMap<ObjectId, Result<Vec<WorkloadNode>, AdapterError>>,
     /// The newest version of each key that was asked for.
     pub(super) keys: BTreeMap<KeyRequest, Result<String, AdapterError>>,
+    /// Whether each credential works that was asked about, and since when that is known.
+    pub(super) credentials: BTreeMap<CredentialRequest, (Result<(), AdapterError>, Timestamp)>,
+    /// The version of each Secret with a credential as it was written last.
+    pub(super) written: BTreeMap<ObjectId, String>,
 }
 
 impl Snapshot {
@@ -60,7 +65,7 @@ impl Snapshot {
             let owned = self.owned.entry(owner.to_owned()).or_default();
             owned.insert(id.clone());
         }
-        if let Some(parent) = Parent::of(live) {
+        for parent in Parent::all(live) {
             self.below.entry(parent).or_default().insert(id.clone());
         }
         self.objects.insert(id, object);
@@ -70,6 +75,7 @@ impl Snapshot {
     pub(crate) fn remove(&mut self, id: &ObjectId) -> Option<Value> {
         self.unlink(id);
         self.refusals.remove(id);
+        self.written.remove(id);
         self.objects.remove(id)
     }
 
@@ -80,7 +86,7 @@ impl Snapshot {
         for owner in owner_uids(live) {
             take(&mut self.owned, owner, id);
         }
-        if let Some(parent) = Parent::of(live) {
+        for parent in Parent::all(live) {
             take(&mut self.below, &parent, id);
         }
     }
@@ -128,6 +134,28 @@ impl Snapshot {
         answer: Result<String, AdapterError>,
     ) -> bool {
         self.keys.insert(request, answer.clone()) != Some(answer)
+    }
+
+    /// Records whether a credential works, in place of what was known of an earlier version of it. Returns whether that is
+    /// news.
+    pub(crate) fn set_credential(
+        &mut self,
+        request: CredentialRequest,
+        answer: Result<(), AdapterError>,
+        now: Timestamp,
+    ) -> bool {
+        self.credentials.retain(|known, _| {
+            known.of != request.of
+                || known.environment != request.environment
+                || known.version == request.version
+        });
+        let before = self.credentials.insert(request, (answer.clone(), now));
+        before.map(|(before, _)| before) != Some(answer)
+    }
+
+    /// Records the version of a Secret with a credential as it was written.
+    pub(crate) fn set_written(&mut self, secret: &ObjectId, version: &str) {
+        self.written.insert(secret.clone(), version.to_owned());
     }
 }
 

@@ -2,11 +2,13 @@
 //!
 //! In: a snapshot. Out: look-ups. It does not know who keeps the snapshot, or who looks.
 
+use jiff::Timestamp;
+
 pub(crate) use super::parent::GroupKind;
 pub(crate) use super::parent::Parent;
 use super::snapshot::Snapshot;
 use crate::health::Live;
-use crate::model::{AdapterError, KeyRequest, ObjectId, WorkloadNode};
+use crate::model::{AdapterError, CredentialRequest, KeyRequest, ObjectId, WorkloadNode};
 
 /// What is known of one object.
 #[derive(Clone, Copy, Debug)]
@@ -102,6 +104,20 @@ impl<'a> World<'a> {
     pub(crate) fn key(self, request: &KeyRequest) -> Option<Result<&'a str, &'a AdapterError>> {
         let answer = self.0.keys.get(request)?;
         Some(answer.as_ref().map(String::as_str))
+    }
+
+    /// Whether a credential works, and since when that is known; `None` while there is no answer.
+    pub(crate) fn credential(
+        self,
+        request: &CredentialRequest,
+    ) -> Option<(Result<(), &'a AdapterError>, Timestamp)> {
+        let (answer, at) = self.0.credentials.get(request)?;
+        Some((answer.as_ref().map(|()| ()), *at))
+    }
+
+    /// The version of a Secret with a credential as it was written last, if this process wrote it.
+    pub(crate) fn written(self, secret: &ObjectId) -> Option<&'a str> {
+        self.0.written.get(secret).map(String::as_str)
     }
 }
 

@@ -4,6 +4,8 @@ use std::env;
 use std::fmt;
 use std::path::PathBuf;
 
+use super::azure::Azure;
+
 /// The settings that come from the environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment {
@@ -27,6 +29,8 @@ pub struct Environment {
     pub checks_credential: Option<PathBuf>,
     /// The proxy for git over HTTPS.
     pub proxy: Option<HttpsProxy>,
+    /// How tokens of Azure are asked for.
+    pub azure: Azure,
 }
 
 /// A proxy for HTTPS, as curl and git read it from the environment. Its URL may contain a password.
@@ -73,6 +77,7 @@ impl Environment {
             source_credential: variable("CAPSTAN_SOURCE_CREDENTIAL").map(PathBuf::from),
             checks_credential: variable("CAPSTAN_CHECKS_CREDENTIAL").map(PathBuf::from),
             proxy: proxy(&variable),
+            azure: Azure::from(&variable),
         }
     }
 }

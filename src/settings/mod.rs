@@ -3,6 +3,7 @@
 //! In: a Fleet document and `CAPSTAN_*`. Out: small values for the other modules. It does not know what
 //! they do with them.
 
+mod azure;
 mod environment;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ use crate::api::timeline;
 use crate::model::{Finding, Node, Path, PublicKey, Severity, Value};
 use crate::yaml;
 
+pub use azure::{Azure, AzureIdentity};
 pub use environment::{Environment, HttpsProxy};
 
 /// Where the credential of the repository is.

@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use capstan::adapters::azure_sim::crds::foreign;
-use capstan::adapters::azure_sim::{self, SimulatedVaults, SimulatedWorkloads};
+use capstan::adapters::azure_sim::{
+    self, SimulatedCredentials, SimulatedVaults, SimulatedWorkloads,
+};
 use capstan::adapters::kubernetes::controller::{self, Connectors, Running};
 use capstan::api::crds::crds;
 use capstan::api::fleet::FirstApply;
@@ -60,10 +62,12 @@ impl Fixture<'_> {
             let settings = Settings {
                 settle: Duration::from_millis(200),
                 first_apply: FirstApply::Probe,
+                has_identity: false,
             };
             let connectors = Connectors {
                 workloads: Arc::new(SimulatedWorkloads::new(client.clone(), &*clock)),
                 keys: Arc::new(SimulatedVaults::new(Arc::clone(&clock))),
+                credentials: Arc::new(SimulatedCredentials),
             };
             let observed = observed(&client, &log);
             (

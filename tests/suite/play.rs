@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use capstan::adapters::azure_sim::{Options, SimulatedVaults, SimulatedWorkloads, controllers};
+use capstan::adapters::azure_sim::{
+    Options, SimulatedCredentials, SimulatedVaults, SimulatedWorkloads, controllers,
+};
 use capstan::adapters::kubernetes::controller::{self, Connectors, Running};
 use capstan::api::fleet::FirstApply;
 use capstan::api::timeline;
@@ -43,6 +45,7 @@ pub(crate) fn settings() -> Settings {
     Settings {
         settle: timeline::SETTLE,
         first_apply: FirstApply::default(),
+        has_identity: false,
     }
 }
 
@@ -51,5 +54,6 @@ pub(crate) fn connectors(client: &Client, clock: &Arc<dyn Clock>) -> Connectors 
     Connectors {
         workloads: Arc::new(SimulatedWorkloads::new(client.clone(), &**clock)),
         keys: Arc::new(SimulatedVaults::new(Arc::clone(clock))),
+        credentials: Arc::new(SimulatedCredentials),
     }
 }

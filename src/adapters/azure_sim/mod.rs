@@ -1,5 +1,5 @@
 //! Small controllers that play the systems around us: Cluster API, and Azure Service Operator with Azure behind it; and
-//! what our own controllers reach besides the cluster: the nodes of workload clusters, and vaults.
+//! what our own controllers reach besides the cluster: the nodes of workload clusters, vaults, and Entra ID.
 //!
 //! In: what should fail, and what exists in Azure. Out: controllers as values, which decide what the real ones would
 //! write, and about as long after one another; connectors. They speak only Kubernetes, so they run on the in-process API
@@ -10,6 +10,7 @@ mod azure;
 mod capi;
 mod clock;
 pub mod crds;
+mod credentials;
 mod failure;
 mod kinds;
 #[cfg(test)]
@@ -18,6 +19,7 @@ mod vaults;
 mod workloads;
 
 pub use azure::{Azure, Deed};
+pub use credentials::SimulatedCredentials;
 pub use failure::{BadFailure, Failure};
 pub use vaults::SimulatedVaults;
 pub use workloads::SimulatedWorkloads;

@@ -83,7 +83,9 @@ fn planes(
     let named = named.and_then(|id| world.get(&id).present());
     // One that nobody deletes, and that has made something, is waited for too: its condition tells a person.
     let is_alive = |plane: &Live<'_>| {
-        let mut owners = plane.list(&["metadata", "ownerReferences"]).iter();
+        let owners = plane.list(&["metadata", "ownerReferences"]).iter();
+        // The identity that it uses takes nothing along.
+        let mut owners = owners.filter(|owner| Live(owner).kind() != "AzureClusterIdentity");
         plane.is_deleting() || owners.next().is_some() || world.owned(plane.uid()).next().is_some()
     };
     let all = below.chain(named).filter(is_alive);

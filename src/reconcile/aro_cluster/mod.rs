@@ -20,6 +20,7 @@ use self::deletion::FINALIZER;
 use self::status::Plane;
 use super::Settings;
 use super::conditions::{Conditions, NewCondition};
+use super::credentials::{self, Parts};
 use super::links;
 use super::outcome::{self, Outcome};
 use super::resources::{self, Ledger};
@@ -42,6 +43,7 @@ pub(super) fn reconcile(
         world,
         owner: live,
         cluster: scope.name,
+        credential: "",
         first_apply: settings.first_apply,
         now,
     };
@@ -64,7 +66,7 @@ pub(super) fn reconcile(
                 let kind = c::NETWORK_INFRASTRUCTURE_READY;
                 refuse(live, conditions, kind, wrong, &mut outcome);
             }
-            None => provision(&ledger, cluster, conditions, &mut outcome),
+            None => provision(&ledger, cluster, settings, conditions, &mut outcome),
         },
     }
     outcome
@@ -95,7 +97,8 @@ fn refuse(
 fn provision(
     ledger: &Ledger<'_>,
     cluster: Live<'_>,
-    conditions: Conditions,
+    settings: Settings,
+    mut conditions: Conditions,
     outcome: &mut Outcome,
 ) {
     let (world, live) = (ledger.world, ledger.owner);
@@ -104,6 +107,30 @@ fn provision(
         .needs
         .extend(plane.clone().map(outcome::Need::Object));
     let plane = plane.and_then(|id| world.get(&id).present());
+    let parts = Parts {
+        plane,
+        infrastructure: Some(live),
+        has_default: settings.has_identity,
+    };
+    let secret = credentials::secret_name(ledger.cluster);
+    let credential = match credentials::of(ledger, parts, &mut conditions, outcome) {
+        Ok(true) => secret.as_str(),
+        Ok(false) => "",
+        Err((kind, why)) => {
+            conditions.set(kind, why.clone());
+            return refuse(
+                live,
+                conditions,
+                c::NETWORK_INFRASTRUCTURE_READY,
+                why,
+                outcome,
+            );
+        }
+    };
+    let ledger = &Ledger {
+        credential,
+        ..*ledger
+    };
     let url = plane.map_or("", |plane| plane.text(&["status", "apiURL"]));
     let endpoint = endpoint::read(url);
     let known = endpoint.as_ref().and_then(|read| read.as_ref().ok());

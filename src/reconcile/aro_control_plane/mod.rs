@@ -21,8 +21,6 @@ mod status;
 #[cfg(test)]
 mod tests;
 
-use std::time::Duration;
-
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -31,6 +29,7 @@ use self::names::{EXTERNAL_AUTH, FINALIZER, HCP};
 use self::observed::Stage;
 use super::Settings;
 use super::conditions::{Conditions, NewCondition, Typed};
+use super::credentials::{self, Parts};
 use super::links;
 use super::outcome::{Need, Outcome, Write};
 use super::resources::{self, Ledger};
@@ -53,6 +52,7 @@ pub(super) fn reconcile(
         world,
         owner: live,
         cluster: scope.name,
+        credential: "",
         first_apply: settings.first_apply,
         now,
     };
@@ -73,7 +73,7 @@ pub(super) fn reconcile(
         }
         Ok(cluster) => match wrong(live, cluster) {
             Some(wrong) => refuse(live, conditions, wrong, &mut outcome),
-            None => provision(&ledger, cluster, settings.settle, conditions, &mut outcome),
+            None => provision(&ledger, cluster, settings, conditions, &mut outcome),
         },
     }
     outcome
@@ -125,15 +125,23 @@ fn refuse(live: Live<'_>, mut conditions: Conditions, why: Typed, outcome: &mut 
 fn provision(
     ledger: &Ledger<'_>,
     cluster: Live<'_>,
-    settle: Duration,
+    settings: Settings,
     mut conditions: Conditions,
     outcome: &mut Outcome,
 ) {
     let items = ledger.owner.list(&["spec", "resources"]);
     resources::mark(ledger, FINALIZER, items, Value::Null, outcome);
     look_at(ledger, items, outcome);
-    let stage = match prepare(ledger, cluster, settle, &mut conditions, outcome) {
-        Ok(items) => Stage::Applied(resources::reconcile(ledger, &items, outcome)),
+    let stage = match prepare(ledger, cluster, settings, &mut conditions, outcome) {
+        Ok((items, uses_secret)) => {
+            let secret = credentials::secret_name(ledger.cluster);
+            let credential = if uses_secret { secret.as_str() } else { "" };
+            let ledger = &Ledger {
+                credential,
+                ..*ledger
+            };
+            Stage::Applied(resources::reconcile(ledger, &items, outcome))
+        }
         Err(why) => Stage::Held(why),
     };
     observed::report(ledger, stage, conditions, outcome);
@@ -153,17 +161,24 @@ fn look_at(ledger: &Ledger<'_>, items: &[Value], outcome: &mut Outcome) {
     }
 }
 
-/// The resources as they are to be applied, or the condition that says what comes first.
+/// The resources as they are to be applied, and whether they name the Secret with the cluster's credential; or the
+/// condition that says what comes first.
 fn prepare(
     ledger: &Ledger<'_>,
     cluster: Live<'_>,
-    settle: Duration,
+    settings: Settings,
     conditions: &mut Conditions,
     outcome: &mut Outcome,
-) -> Result<Vec<Value>, Typed> {
+) -> Result<(Vec<Value>, bool), Typed> {
     let id = links::infrastructure(cluster);
     outcome.needs.extend(id.clone().map(Need::Object));
     let found = id.as_ref().and_then(|id| ledger.world.get(id).present());
+    let parts = Parts {
+        plane: Some(ledger.owner),
+        infrastructure: found,
+        has_default: settings.has_identity,
+    };
+    let uses_secret = credentials::of(ledger, parts, conditions, outcome)?;
     let mut wanted = Wanted::of(ledger)?;
     let key = encryption::needed(ledger, &wanted, found)?;
     let name = id.map_or_else(String::new, |id| id.to_string());
@@ -171,7 +186,7 @@ fn prepare(
     let applied = gates::made(ledger);
     let opens = match applied.filter(|hcp| !gates::is_probe(*hcp)) {
         Some(_) => Timestamp::UNIX_EPOCH,
-        None => gates::opens(ledger, infrastructure, settle, outcome),
+        None => gates::opens(ledger, infrastructure, settings.settle, outcome),
     };
     match encryption::version(ledger, key, applied, opens, outcome)? {
         None => conditions.remove(c::ENCRYPTION_KEY_READY),
@@ -181,10 +196,6 @@ fn prepare(
         }
     }
     gates::settled(ledger, opens, outcome)?;
-    Ok(gates::without_early_auth(
-        ledger,
-        wanted.items,
-        conditions,
-        outcome,
-    ))
+    let items = gates::without_early_auth(ledger, wanted.items, conditions, outcome);
+    Ok((items, uses_secret))
 }

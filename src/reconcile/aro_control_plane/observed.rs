@@ -14,7 +14,8 @@ use crate::api::{aso, conditions as c};
 use crate::health::Live;
 
 /// The conditions that decide whether it is ready, in the order of their importance.
-const PARTS: [&str; 3] = [
+const PARTS: [&str; 4] = [
+    c::IDENTITY_READY,
     c::ENCRYPTION_KEY_READY,
     c::HCP_CLUSTER_READY,
     c::KUBECONFIG_READY,
@@ -103,10 +104,10 @@ fn hold(
         conditions.set(kind, why.clone());
     }
     if !is_note {
-        let reason = if is_about_cluster {
-            why.reason()
-        } else {
-            c::WAITING_FOR_ENCRYPTION_KEY
+        let reason = match kind {
+            c::HCP_CLUSTER_READY => why.reason(),
+            c::IDENTITY_READY => c::WAITING_FOR_IDENTITY,
+            _ => c::WAITING_FOR_ENCRYPTION_KEY,
         };
         let condition = NewCondition::no(reason, message.as_str());
         conditions.set(c::HCP_CLUSTER_READY, condition);

@@ -11,7 +11,8 @@ use crate::api::conditions as c;
 use crate::health::Live;
 
 /// The conditions of which one can be an end.
-const ENDS: [&str; 3] = [
+const ENDS: [&str; 4] = [
+    c::IDENTITY_READY,
     c::HCP_CLUSTER_READY,
     c::ENCRYPTION_KEY_READY,
     c::EXTERNAL_AUTH_READY,

@@ -26,8 +26,10 @@ use self::names::FINALIZER;
 use self::observed::{Observed, Stage};
 use self::wanted::Wanted;
 use super::Settings;
-use super::conditions::Conditions;
-use super::outcome::Outcome;
+use super::conditions::{Conditions, Typed};
+use super::credentials::{self, Parts};
+use super::links;
+use super::outcome::{Need, Outcome};
 use super::resources::{self, Ledger};
 use super::scope;
 use super::world::World;
@@ -47,6 +49,7 @@ pub(super) fn reconcile(
         world,
         owner: live,
         cluster: family.name,
+        credential: "",
         first_apply: settings.first_apply,
         now,
     };
@@ -64,7 +67,8 @@ pub(super) fn reconcile(
         // Cluster API deletes the MachinePool next.
         (_, Some(cluster)) if cluster.is_deleting() => {}
         (Some(pool), Some(cluster)) => {
-            provision(&ledger, &family, (pool, cluster), conditions, &mut outcome);
+            let parts = (pool, cluster, settings);
+            provision(&ledger, &family, parts, conditions, &mut outcome);
         }
         _ => observed::refuse(
             live,
@@ -80,8 +84,8 @@ pub(super) fn reconcile(
 fn provision(
     ledger: &Ledger<'_>,
     family: &Family<'_>,
-    (pool, cluster): (Live<'_>, Live<'_>),
-    conditions: Conditions,
+    (pool, cluster, settings): (Live<'_>, Live<'_>, Settings),
+    mut conditions: Conditions,
     outcome: &mut Outcome,
 ) {
     let (world, live) = (ledger.world, ledger.owner);
@@ -98,8 +102,16 @@ fn provision(
     resources::mark(ledger, FINALIZER, &wanted.items, spec, outcome);
     let scales = wanted.scales();
     let open = replicas::claim(pool, scales).and_then(|()| family.gate());
+    let open =
+        open.and_then(|()| credential(ledger, family, cluster, settings, &mut conditions, outcome));
     let stage = match open {
-        Ok(()) => Stage::Applied(resources::reconcile(ledger, &wanted.items, outcome)),
+        Ok(credential) => {
+            let ledger = &Ledger {
+                credential: &credential,
+                ..*ledger
+            };
+            Stage::Applied(resources::reconcile(ledger, &wanted.items, outcome))
+        }
         Err(why) => Stage::Held(why),
     };
     outcome
@@ -113,4 +125,31 @@ fn provision(
         nodes: &nodes,
     };
     observed::report(live, &observed, conditions, outcome);
+}
+
+/// The Secret with the credential of the cluster; empty if Azure Service Operator chooses. Only the other objects of the
+/// cluster report on it.
+fn credential(
+    ledger: &Ledger<'_>,
+    family: &Family<'_>,
+    cluster: Live<'_>,
+    settings: Settings,
+    conditions: &mut Conditions,
+    outcome: &mut Outcome,
+) -> Result<String, Typed> {
+    let id = links::infrastructure(cluster);
+    let infrastructure = id.as_ref().and_then(|id| ledger.world.get(id).present());
+    outcome.needs.extend(id.map(Need::Object));
+    let parts = Parts {
+        plane: family.plane,
+        infrastructure,
+        has_default: settings.has_identity,
+    };
+    let used = credentials::of(ledger, parts, conditions, outcome);
+    conditions.remove(c::IDENTITY_READY);
+    match used {
+        Ok(true) => Ok(credentials::secret_name(ledger.cluster)),
+        Ok(false) => Ok(String::new()),
+        Err((_, why)) => Err((c::NODE_POOL_READY, why)),
+    }
 }

@@ -91,7 +91,7 @@ fn send(
     outcome: &mut Outcome,
 ) -> State {
     let id = &item.id;
-    let payload = Payload::new(ledger, item.value, terms);
+    let payload = Payload::new(ledger, item.value, live, terms);
     let is_held = live.is_some_and(|live| payload.is_held(live));
     if !is_held && !live.is_some_and(Live::is_deleting) {
         let is_recorded = |kind: &GroupKind| kind.group == id.group && kind.kind == id.kind;

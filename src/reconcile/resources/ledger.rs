@@ -24,6 +24,8 @@ pub(in crate::reconcile) struct Ledger<'a> {
     pub(in crate::reconcile) owner: Live<'a>,
     /// The name of its Cluster, for the tag in Azure.
     pub(in crate::reconcile) cluster: &'a str,
+    /// The Secret with the credential for resources that name none; empty if Azure Service Operator chooses.
+    pub(in crate::reconcile) credential: &'a str,
     /// How a resource is applied for the first time.
     pub(in crate::reconcile) first_apply: FirstApply,
     /// The time.

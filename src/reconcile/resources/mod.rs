@@ -27,6 +27,7 @@ pub(super) use self::apply::reconcile;
 pub(super) use self::entry::{Entry, listed, notes, reported, with_notes};
 pub(super) use self::ledger::{Ledger, mark};
 pub(super) use self::pause::pause;
+pub(super) use self::payload::has_credential;
 pub(super) use self::prune::remove;
 use crate::health::Live;
 use crate::model::ObjectId;

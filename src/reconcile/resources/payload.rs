@@ -10,7 +10,7 @@ use super::ledger::Ledger;
 use super::owners::{self, Controller};
 use super::policy::Terms;
 use crate::api::aso;
-use crate::api::labels::{APPLIED_DIGEST, OWNED, RECONCILE_POLICY, ownership_tag};
+use crate::api::labels::{APPLIED_DIGEST, CREDENTIAL_FROM, OWNED, RECONCILE_POLICY, ownership_tag};
 use crate::health::Live;
 use crate::reconcile::links;
 use crate::reconcile::outcome::covers;
@@ -25,13 +25,21 @@ pub(super) struct Payload<'a> {
     owner: Live<'a>,
     item: Live<'a>,
     policy: &'a str,
+    /// The Secret with its credential; empty if it names one itself, or needs none.
+    credential: &'a str,
     tag: Option<String>,
     digest: String,
 }
 
 impl<'a> Payload<'a> {
     /// An item, applied on these terms.
-    pub(super) fn new(ledger: &Ledger<'a>, item: Live<'a>, terms: Terms<'a>) -> Self {
+    pub(super) fn new(
+        ledger: &Ledger<'a>,
+        item: Live<'a>,
+        live: Option<Live<'_>>,
+        terms: Terms<'a>,
+    ) -> Self {
+        let credential = credential(ledger, item, live);
         let has_tags = aso::has_tags(item.group(), item.kind()) && !ledger.cluster.is_empty();
         let tag = (terms.is_tagged && has_tags).then(|| ownership_tag(ledger.cluster));
         let mut digest = Digest::new();
@@ -42,11 +50,15 @@ impl<'a> Payload<'a> {
         for text in [item.text(&["apiVersion"]), terms.policy] {
             digest.text(text);
         }
+        if !credential.is_empty() {
+            digest.text(credential);
+        }
         digest.text(tag.as_deref().unwrap_or_default());
         Self {
             owner: ledger.owner,
             item,
             policy: terms.policy,
+            credential,
             tag,
             digest: digest.finish(),
         }
@@ -63,6 +75,7 @@ impl<'a> Payload<'a> {
         self.is_applied(live)
             && matches!(owners::controller(self.owner, live), Controller::Owner)
             && (self.policy.is_empty() || live.annotation(RECONCILE_POLICY) == self.policy)
+            && (self.credential.is_empty() || live.annotation(CREDENTIAL_FROM) == self.credential)
             && self.tag.as_ref().is_none_or(has_tag)
             && parts(self.item).all(|(key, value)| match METADATA.contains(&key) {
                 true => has(live.0.get("metadata"), key, value),
@@ -101,6 +114,9 @@ impl<'a> Payload<'a> {
         if !self.policy.is_empty() {
             set(annotations, RECONCILE_POLICY, self.policy);
         }
+        if !self.credential.is_empty() {
+            set(annotations, CREDENTIAL_FROM, self.credential);
+        }
         if let Some(tag) = &self.tag {
             let spec = &mut patch["spec"];
             if !spec.is_object() {
@@ -110,6 +126,22 @@ impl<'a> Payload<'a> {
         }
         patch
     }
+}
+
+/// The credential of an item: the cluster's, unless somebody chose another in the list or on the resource.
+fn credential<'a>(ledger: &Ledger<'a>, item: Live<'_>, live: Option<Live<'_>>) -> &'a str {
+    let held = live.map_or("", |live| live.annotation(CREDENTIAL_FROM));
+    let is_chosen = !held.is_empty() && held != ledger.credential;
+    match has_credential(item) || is_chosen {
+        true => "",
+        false => ledger.credential,
+    }
+}
+
+/// Whether an item names its credential itself.
+pub(in crate::reconcile) fn has_credential(item: Live<'_>) -> bool {
+    let named = item.at(&["metadata", "annotations", CREDENTIAL_FROM]);
+    named.is_some_and(|named| !named.is_null())
 }
 
 /// The fields of an item that are sent as they are.

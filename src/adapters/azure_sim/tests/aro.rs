@@ -26,6 +26,7 @@ fn fixture(failures: &[&str]) -> Fixture {
     controllers.extend(reconcile::aro(Settings {
         settle: SETTLE,
         first_apply: FirstApply::default(),
+        has_identity: false,
     }));
     let mut fixture = Fixture::new(controllers);
     fixture.nodes = Some(workloads::nodes);

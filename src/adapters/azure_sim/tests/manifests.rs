@@ -108,7 +108,7 @@ pub(super) fn small_cluster() -> Vec<Value> {
         INFRASTRUCTURE,
         "AzureClusterIdentity",
         "identity",
-        json!({}),
+        json!({"type": "WorkloadIdentity", "clientID": "client", "tenantID": "tenant", "allowedNamespaces": {}}),
     );
     identity["apiVersion"] = json!("infrastructure.cluster.x-k8s.io/v1beta1");
     vec![

@@ -1,5 +1,6 @@
 //! All controllers together: on the fixture, and on the in-process API.
 
 mod aro;
+mod identities;
 mod manifests;
 mod whole;

@@ -19,7 +19,7 @@ use tower::ServiceExt;
 
 use super::manifests::{NAMESPACE, small_cluster};
 use crate::adapters::azure_sim::{
-    Options, SimulatedVaults, SimulatedWorkloads, controllers, crds, kinds,
+    Options, SimulatedCredentials, SimulatedVaults, SimulatedWorkloads, controllers, crds, kinds,
 };
 use crate::adapters::kubernetes::controller::watches::{self, KindEvent, WatchEvent};
 use crate::adapters::kubernetes::controller::writer;
@@ -174,10 +174,12 @@ fn spawn(client: &Client, clock: &Arc<dyn Clock>, options: &Options) -> Running 
     all.extend(reconcile::aro(Settings {
         settle: timeline::SETTLE,
         first_apply: FirstApply::default(),
+        has_identity: false,
     }));
     let connectors = Connectors {
         workloads: Arc::new(SimulatedWorkloads::new(client.clone(), &**clock)),
         keys: Arc::new(SimulatedVaults::new(Arc::clone(clock))),
+        credentials: Arc::new(SimulatedCredentials),
     };
     controller::spawn(client.clone(), Arc::clone(clock), all, connectors)
 }
@@ -226,7 +228,7 @@ fn sample() -> Option<Vec<Value>> {
         "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
         "kind": "AzureClusterIdentity",
         "metadata": {"name": "cluster-identity", "namespace": NAMESPACE},
-        "spec": {"type": "WorkloadIdentity", "clientID": "x", "tenantID": "y"},
+        "spec": {"type": "WorkloadIdentity", "clientID": "x", "tenantID": "y", "allowedNamespaces": {}},
     });
     let documents = shared("samples/aro-hcp-2025-12-23/aro.yaml")?;
     Some([identity].into_iter().chain(documents).collect())

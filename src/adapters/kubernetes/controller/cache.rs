@@ -56,20 +56,22 @@ impl Cache {
         if stale || self.deleted.contains(live.uid()) {
             return None;
         }
-        let was = known.and_then(Parent::of);
-        let is = Parent::of(live).filter(|is| Some(is) != was.as_ref());
+        let mut parents: Vec<Parent> = known.into_iter().flat_map(Parent::all).collect();
+        let is = Parent::all(live).filter(|is| !parents.contains(is));
+        let is: Vec<Parent> = is.collect();
+        parents.extend(is);
         drop_unused(&mut object);
         self.snapshot.insert(object);
-        Some(was.into_iter().chain(is).collect())
+        Some(parents)
     }
 
     /// Forgets a deleted object. Returns what it was below, if it was here.
     pub(super) fn remove(&mut self, id: &ObjectId, uid: &str) -> Option<Vec<Parent>> {
         self.deleted.insert(uid.to_owned());
         let live = self.get(id).filter(|live| live.uid() == uid)?;
-        let parent = Parent::of(live);
+        let parents = Parent::all(live).collect();
         self.snapshot.remove(id);
-        Some(parent.into_iter().collect())
+        Some(parents)
     }
 
     /// No more answers can arrive that would bring deleted objects back.

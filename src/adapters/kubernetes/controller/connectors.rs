@@ -8,7 +8,8 @@ use futures::future::{self, BoxFuture, FutureExt as _};
 use futures::stream::{self, BoxStream, StreamExt as _};
 
 use crate::model::{
-    AdapterError, ErrorClass, KeyRequest, KeyVaults, ObjectId, WorkloadNode, Workloads,
+    AdapterError, AsoSecretRequest, CredentialRequest, Credentials, ErrorClass, KeyRequest,
+    KeyVaults, ObjectId, SecretContent, WorkloadNode, Workloads,
 };
 
 /// What controllers reach besides the cluster they run on.
@@ -18,6 +19,8 @@ pub struct Connectors {
     pub workloads: Arc<dyn Workloads>,
     /// The vaults.
     pub keys: Arc<dyn KeyVaults>,
+    /// The credentials of Azure.
+    pub credentials: Arc<dyn Credentials>,
 }
 
 /// Nothing: nobody asks for nodes or keys.
@@ -26,6 +29,7 @@ impl Default for Connectors {
         Self {
             workloads: Arc::new(Unconnected),
             keys: Arc::new(Unconnected),
+            credentials: Arc::new(Unconnected),
         }
     }
 }
@@ -52,4 +56,21 @@ impl KeyVaults for Unconnected {
         );
         future::ready(Err(AdapterError::new(ErrorClass::Invalid, message))).boxed()
     }
+}
+
+impl Credentials for Unconnected {
+    fn check(&self, _: &CredentialRequest) -> BoxFuture<'static, Result<(), AdapterError>> {
+        future::ready(Err(unasked())).boxed()
+    }
+
+    fn aso_secret(
+        &self,
+        _: &AsoSecretRequest,
+    ) -> BoxFuture<'static, Result<SecretContent, AdapterError>> {
+        future::ready(Err(unasked())).boxed()
+    }
+}
+
+fn unasked() -> AdapterError {
+    AdapterError::new(ErrorClass::Transient, "nothing here asks Entra ID")
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::backoff::backoff;
 use crate::health::Live;
-use crate::model::{AdapterError, ErrorClass, KeyRequest, ObjectId};
+use crate::model::{AdapterError, CredentialRequest, ErrorClass, KeyRequest, ObjectId};
 use crate::reconcile::outcome::covers;
 
 /// After this many repairs of the same kind in a row, somebody keeps undoing them.
@@ -33,12 +33,21 @@ pub(super) enum Verdict {
     Rest(Timestamp),
 }
 
-/// The newest patch of each object, by manager, and the keys that could not be had.
+/// The newest patch of each object, by manager, and the questions that could not be answered.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     patches: BTreeMap<(ObjectId, &'static str), Sent>,
-    /// How often each key failed in a row, and when to ask again.
-    keys: BTreeMap<KeyRequest, (u32, Timestamp)>,
+    /// How often each question failed in a row, and when to ask again.
+    failed: BTreeMap<Question, (u32, Timestamp)>,
+}
+
+/// What is asked of somebody else than the cluster.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Question {
+    /// The version of a key.
+    Key(KeyRequest),
+    /// Whether a credential works.
+    Credential(CredentialRequest),
 }
 
 #[derive(Debug)]
@@ -146,29 +155,29 @@ impl Outbox {
         before.map_or(0, |sent| sent.repeats + 1)
     }
 
-    /// Whether to ask for a key.
-    pub(super) fn admit_key(&self, request: &KeyRequest, now: Timestamp) -> Verdict {
-        match self.keys.get(request) {
+    /// Whether to ask.
+    pub(super) fn admit_question(&self, question: &Question, now: Timestamp) -> Verdict {
+        match self.failed.get(question) {
             Some((_, until)) if *until > now => Verdict::Rest(*until),
             _ => Verdict::Send,
         }
     }
 
-    /// There is an answer to a request for a key. Returns when to ask again, if that is an error.
-    pub(super) fn key_answered(
+    /// There is an answer to a question. Returns when to ask again, if that is an error.
+    pub(super) fn question_answered<T>(
         &mut self,
-        request: &KeyRequest,
-        answer: &Result<String, AdapterError>,
+        question: Question,
+        answer: &Result<T, AdapterError>,
         now: Timestamp,
     ) -> Option<Timestamp> {
         let before = self
-            .keys
-            .remove(request)
+            .failed
+            .remove(&question)
             .map_or(0, |(failures, _)| failures);
         let error = answer.as_ref().err()?;
         let until = now.checked_add(backoff(error.class(), before + 1));
         let until = until.unwrap_or(now);
-        self.keys.insert(request.clone(), (before + 1, until));
+        self.failed.insert(question, (before + 1, until));
         Some(until)
     }
 

@@ -26,12 +26,12 @@ use super::backoff::backoff;
 use super::cache::Cache;
 use super::connectors::Connectors;
 use super::nodes::{Heard, NodeWatches};
-use super::outbox::{Outbox, Verdict};
+use super::outbox::{Outbox, Question, Verdict};
 use super::schedule::{Key, Schedule};
 use super::watches::{self, KindEvent, WatchEvent};
 use super::writer::{Writer, Written};
 use crate::health::Live;
-use crate::model::{AdapterError, Clock, ErrorClass, ObjectId};
+use crate::model::{AdapterError, Clock, CredentialRequest, ErrorClass, ObjectId};
 use crate::reconcile::controller::Controller;
 use crate::reconcile::outcome::{Event, Need, Outcome, Write};
 use crate::reconcile::world::{GroupKind, Parent};
@@ -264,7 +264,18 @@ impl Runtime {
                     self.outbox
                         .admit((id, manager), patch, self.cache.get(id), now)
                 }
-                (Write::EnsureKey(request), _) => self.outbox.admit_key(request, now),
+                (Write::CredentialSecret(_, patch), Some(id)) => {
+                    self.outbox
+                        .admit((id, manager), patch, self.cache.get(id), now)
+                }
+                (Write::EnsureKey(request), _) => {
+                    let question = Question::Key(request.clone());
+                    self.outbox.admit_question(&question, now)
+                }
+                (Write::CheckCredential(request), _) => {
+                    let question = Question::Credential(request.clone());
+                    self.outbox.admit_question(&question, now)
+                }
                 _ => Verdict::Send,
             };
             match verdict {
@@ -336,12 +347,25 @@ impl Runtime {
                     failed = self.refused(&key, &write, manager, &error, now).or(failed);
                 }
                 Written::Key(request, answer) => {
-                    if let Some(until) = self.outbox.key_answered(&request, &answer, now) {
+                    let question = Question::Key(request.clone());
+                    if let Some(until) = self.outbox.question_answered(question, &answer, now) {
                         self.schedule.wake_by(&key, until);
                     }
                     if self.cache.snapshot.set_key(request.clone(), answer) {
                         self.schedule.needed(&Need::Key(request));
                     }
+                }
+                Written::Credential(request, answer) => {
+                    self.checked(&key, request, answer, now);
+                }
+                Written::Secret(write, Ok(answer)) => {
+                    let live = Live(&answer);
+                    let version = live.text(&["metadata", "resourceVersion"]);
+                    self.cache.snapshot.set_written(&live.id(), version);
+                    self.answered(&write, manager, Some(answer), now);
+                }
+                Written::Secret(write, Err(error)) => {
+                    failed = self.unwritten(&key, &write, manager, error, now).or(failed);
                 }
             }
         }
@@ -360,6 +384,49 @@ impl Runtime {
         self.schedule.failed(&key, now, pause);
     }
 
+    /// There is an answer whether a credential works.
+    fn checked(
+        &mut self,
+        key: &Key,
+        request: CredentialRequest,
+        answer: Result<(), AdapterError>,
+        now: Timestamp,
+    ) {
+        let question = Question::Credential(request.clone());
+        if let Some(until) = self.outbox.question_answered(question, &answer, now) {
+            self.schedule.wake_by(key, until);
+        }
+        let snapshot = &mut self.cache.snapshot;
+        if snapshot.set_credential(request.clone(), answer, now) {
+            self.schedule.needed(&Need::Credential(request));
+        }
+    }
+
+    /// A Secret with a credential could not be written. Returns the class of the error when the whole key has to wait for it.
+    fn unwritten(
+        &mut self,
+        key: &Key,
+        write: &Write,
+        manager: &'static str,
+        error: AdapterError,
+        now: Timestamp,
+    ) -> Option<ErrorClass> {
+        let class = error.class();
+        tracing::debug!(object = %key.object, ?class, %error, "a Secret with a credential could not be written");
+        let (Write::CredentialSecret(_, patch), Some(id)) = (write, write.object()) else {
+            return Some(class);
+        };
+        if matches!(class, ErrorClass::Transient | ErrorClass::Conflict) {
+            return Some(class);
+        }
+        let until = self.outbox.refused((&id, manager), patch, class, now);
+        self.schedule.wake_by(key, until);
+        if self.cache.snapshot.set_refusal(&id, Some(error)) {
+            self.schedule.enqueue(key.clone());
+        }
+        None
+    }
+
     /// A write succeeded.
     fn answered(
         &mut self,
@@ -372,6 +439,7 @@ impl Runtime {
         let sent = match write {
             Write::Apply(patch) => Some((manager, patch)),
             Write::ApplyAs(manager, patch) => Some((*manager, patch)),
+            Write::CredentialSecret(_, patch) => Some((manager, patch)),
             _ => None,
         };
         if let (Some((manager, patch)), Some(answer)) = (sent, &answer) {

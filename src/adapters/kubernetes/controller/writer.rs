@@ -4,6 +4,7 @@
 //! not stop the others, unless it is to the object that they were decided for: what is recorded on it comes before what
 //! it records. After one that may succeed later only that object's status is written. It does not know why anything is written.
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use jiff::Timestamp;
 use kube::api::{
     ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions,
@@ -18,7 +19,9 @@ use super::super::any_object::LeanObject;
 use super::connectors::Connectors;
 use crate::api::kinds;
 use crate::health::Live;
-use crate::model::{AdapterError, ErrorClass, KeyRequest, ObjectId};
+use crate::model::{
+    AdapterError, AsoSecretRequest, CredentialRequest, ErrorClass, KeyRequest, ObjectId,
+};
 use crate::reconcile::outcome::{Event, Write};
 
 /// What became of a write.
@@ -30,6 +33,10 @@ pub(crate) enum Written {
     Failed(Write, Error),
     /// A key was asked for.
     Key(KeyRequest, Result<String, AdapterError>),
+    /// A credential was tried.
+    Credential(CredentialRequest, Result<(), AdapterError>),
+    /// A Secret with a credential was written: what the server answered, without its content.
+    Secret(Write, Result<Value, AdapterError>),
 }
 
 /// Who writes, and what is reached besides the cluster.
@@ -60,6 +67,20 @@ impl Writer {
                 done.push(Written::Key(request, answer));
                 continue;
             }
+            let write = match write {
+                Write::CheckCredential(request) => {
+                    let answer = self.connectors.credentials.check(&request).await;
+                    done.push(Written::Credential(request, answer));
+                    continue;
+                }
+                Write::CredentialSecret(request, patch) => {
+                    let answer = self.secret(&request, &patch).await;
+                    let write = Write::CredentialSecret(request, patch);
+                    done.push(Written::Secret(write, answer));
+                    continue;
+                }
+                other => other,
+            };
             match one(&self.client, self.manager, &write).await {
                 Ok(answer) => done.push(Written::Answered(write, answer)),
                 Err(error) => {
@@ -72,6 +93,53 @@ impl Writer {
             }
         }
         done
+    }
+
+    /// Applies a Secret with a credential: the one that the patch names by its uid, or a new one.
+    async fn secret(
+        &self,
+        request: &AsoSecretRequest,
+        patch: &Value,
+    ) -> Result<Value, AdapterError> {
+        let id = Live(patch).id();
+        let failed = |error: kube::Error| {
+            let error = Error::new(&id, error);
+            AdapterError::new(error.class(), error.to_string())
+        };
+        let content = self.connectors.credentials.aso_secret(request).await?;
+        let (api, name) = target(&self.client, patch);
+        let mut body = patch.clone();
+        if body["metadata"].get("uid").is_none() {
+            // Fails if somebody has made one meanwhile, which must not get the content.
+            let made = self.create(patch).await.map_err(failed)?;
+            body["metadata"]["uid"] = json!(made);
+        }
+        for (key, value) in content.0 {
+            body["data"][key] = json!(BASE64_STANDARD.encode(value));
+        }
+        let params = PatchParams::apply(self.manager).force();
+        let answer = api.patch(name, &params, &Patch::Apply(&body)).await;
+        let mut answer = answer.map_err(failed)?.json;
+        if let Some(fields) = answer.as_object_mut() {
+            fields.remove("data");
+            fields.remove("stringData");
+        }
+        Ok(answer)
+    }
+
+    /// Creates an object as a patch has it. Returns its uid.
+    async fn create(&self, patch: &Value) -> Result<Option<String>, kube::Error> {
+        let live = Live(patch);
+        let resource = resource(live.group(), live.version(), live.kind());
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(self.client.clone(), live.namespace(), &resource);
+        let params = PostParams {
+            field_manager: Some(self.manager.to_owned()),
+            ..PostParams::default()
+        };
+        let object = serde_json::from_value(patch.clone()).map_err(kube::Error::SerdeError)?;
+        let made = api.create(&params, &object).await?;
+        Ok(made.metadata.uid)
     }
 
     /// Writes events, as well as can be: an event that cannot be written is dropped.
@@ -169,7 +237,9 @@ async fn one(client: &Client, manager: &str, write: &Write) -> Result<Option<Val
             (patch, api.patch(name, &params, &Patch::Merge(patch)).await)
         }
         Write::Delete { id, version, uid } => return delete(client, id, version, uid).await,
-        Write::EnsureKey(_) => return Ok(None),
+        Write::EnsureKey(_) | Write::CheckCredential(_) | Write::CredentialSecret(..) => {
+            return Ok(None);
+        }
     };
     answer
         .map(|object| Some(object.json))

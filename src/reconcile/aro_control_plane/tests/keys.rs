@@ -20,9 +20,15 @@ fn bench(kms: &Value, with_identity: bool) -> Bench {
             plane["spec"]["identityRef"] = json!({"name": "identity"});
         }
     });
-    let api = "infrastructure.cluster.x-k8s.io/v1beta1";
-    bench.put(object(api, "AzureClusterIdentity", "identity", json!({})));
+    bench.put(identity());
     bench
+}
+
+/// An identity that every namespace may use.
+fn identity() -> Value {
+    let spec = json!({"type": "WorkloadIdentity", "clientID": "c", "tenantID": "t", "allowedNamespaces": {}});
+    let api = "infrastructure.cluster.x-k8s.io/v1beta1";
+    object(api, "AzureClusterIdentity", "identity", spec)
 }
 
 /// What is asked of the vault.
@@ -329,21 +335,16 @@ fn a_vault_that_gives_no_key_holds_back_the_cluster_and_says_why() {
 fn a_missing_identity_is_reported_and_its_creation_awaited() {
     let mut bench = bench(&modern(), true);
     bench.delete("AzureClusterIdentity", "identity");
-    bench.build();
-    let found = bench.condition(KIND, c::ENCRYPTION_KEY_READY);
+    bench.rest();
+    let found = bench.condition(KIND, c::IDENTITY_READY);
     assert_eq!(found.1, c::IDENTITY_NOT_FOUND);
     assert_eq!(
         found.2,
         "failed to retrieve AzureClusterIdentity external object \"ns\"/\"identity\": it does not exist"
     );
     assert_eq!(bench.decide(KIND).wake, None, "its creation wakes");
-    bench.put(object(
-        "infrastructure.cluster.x-k8s.io/v1beta1",
-        "AzureClusterIdentity",
-        "identity",
-        json!({}),
-    ));
-    bench.rest();
+    bench.put(identity());
+    bench.build();
     assert_eq!(bench.reason(KIND, c::ENCRYPTION_KEY_READY), c::KEY_READY);
 }
 

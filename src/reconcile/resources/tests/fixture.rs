@@ -97,6 +97,7 @@ impl Bed {
         let owner = self.owner();
         let owner = Live(&owner);
         let ledger = Ledger {
+            credential: "",
             world: World::of(&self.fixture.snapshot),
             owner,
             cluster: owner.label(CLUSTER_NAME),
@@ -218,6 +219,7 @@ pub(super) fn lines(outcome: &Outcome) -> Vec<String> {
             Write::Merge(_) => "merge",
             Write::Delete { .. } => "delete",
             Write::EnsureKey(_) => "key",
+            Write::CheckCredential(_) | Write::CredentialSecret(..) => "credential",
         };
         let id = write
             .object()

@@ -11,6 +11,8 @@ use super::fixture::Fixture;
 use super::manifests::Cluster;
 
 const BLOCK_MOVE: &str = "clusterctl.cluster.x-k8s.io/block-move";
+const MOVE: &str = "clusterctl.cluster.x-k8s.io/move";
+const MOVE_HIERARCHY: &str = "clusterctl.cluster.x-k8s.io/move-hierarchy";
 const DELETE_FOR_MOVE: &str = "clusterctl.cluster.x-k8s.io/delete-for-move";
 
 /// An object to move, and how to reach it.
@@ -37,13 +39,10 @@ impl Moved {
     }
 }
 
-/// Everything that belongs to clusters, owners first. Secrets and ConfigMaps belong to them if something of theirs owns
-/// them.
+/// Everything that belongs to clusters, owners first. Identities, Secrets and ConfigMaps belong to them if something of
+/// theirs owns them, or if their labels say so.
 async fn owners_first(source: &Fixture) -> Vec<Moved> {
-    let kinds = KINDS
-        .iter()
-        .map(|known| known.kind)
-        .filter(|kind| *kind != "AzureClusterIdentity");
+    let kinds = KINDS.iter().map(|known| known.kind);
     let mut left = Vec::new();
     for kind in kinds.chain(["Secret", "ConfigMap"]) {
         for object in source
@@ -55,7 +54,12 @@ async fn owners_first(source: &Fixture) -> Vec<Moved> {
             let name = object.metadata.name.clone().unwrap_or_default();
             let object = serde_json::to_value(object).expect("JSON");
             let moved = Moved { kind, name, object };
-            if !matches!(kind, "Secret" | "ConfigMap") || !moved.owners().is_empty() {
+            let labels = &moved.object["metadata"]["labels"];
+            let is_marked = [MOVE, MOVE_HIERARCHY]
+                .iter()
+                .any(|label| !labels[*label].is_null());
+            let may_stay = matches!(kind, "AzureClusterIdentity" | "Secret" | "ConfigMap");
+            if !may_stay || is_marked || !moved.owners().is_empty() {
                 left.push(moved);
             }
         }
@@ -150,6 +154,10 @@ async fn a_cluster_moves(source: &Fixture, target: &Fixture) {
     let _ours = [source.ours(), target.ours()];
     let actors = [source.actors(), target.actors()];
     let mut cluster = Cluster::new("one");
+    // It comes with the cluster.
+    target
+        .delete("AzureClusterIdentity", "cluster-identity")
+        .await;
     source.apply(&cluster).await;
     source.until_ready(14).await;
     let deeds = source.azure.deeds().len();
@@ -169,6 +177,13 @@ async fn a_cluster_moves(source: &Fixture, target: &Fixture) {
         "{since:#?}"
     );
     assert_eq!(target.azure.ids().len(), 9);
+    for (kind, name) in [
+        ("AzureClusterIdentity", "cluster-identity"),
+        ("Secret", "one-aso-secret"),
+    ] {
+        assert!(source.get(kind, name).await.is_none(), "{kind}");
+        assert!(target.get(kind, name).await.is_some(), "{kind}");
+    }
     for (kind, name) in [
         ("AROCluster", "one"),
         ("AROControlPlane", "one"),

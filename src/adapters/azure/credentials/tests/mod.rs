@@ -1,6 +1,6 @@
 //! Credentials against an Entra ID of our own on loopback.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::needless_pass_by_value)]
 
 #[path = "../../../../../tests/support/authority.rs"]
 mod authority;

@@ -1,0 +1,51 @@
+//! Whether a namespace may use an identity (facts/aro-controllers.md §5).
+//!
+//! In: the identity, and the labels of the namespace if they are needed. Out: the condition that refuses. CAPZ does not check
+//! this for ARO.
+
+use std::collections::BTreeMap;
+
+use super::chosen::no;
+use crate::api::azure_cluster_identity::Allowed;
+use crate::api::conditions as c;
+use crate::model::ObjectId;
+use crate::reconcile::conditions::Typed;
+use crate::reconcile::outcome::Outcome;
+use crate::reconcile::resources::Ledger;
+
+/// Whether the namespace of the owner may use the identity.
+pub(super) fn check(
+    ledger: &Ledger<'_>,
+    id: &ObjectId,
+    outcome: &mut Outcome,
+) -> Result<(), Typed> {
+    outcome.need(id.clone());
+    let Some(identity) = ledger.world.get(id).present() else {
+        let ObjectId {
+            namespace, name, ..
+        } = id;
+        return no(
+            c::IDENTITY_NOT_FOUND,
+            format!(
+                "failed to retrieve AzureClusterIdentity external object {namespace:?}/{name:?}: it does not exist"
+            ),
+        );
+    };
+    let (allowed, namespace) = (Allowed::read(identity.0), ledger.owner.namespace());
+    let is_allowed = allowed.allows(namespace, None).or_else(|| {
+        let id = ObjectId::new("", "Namespace", "", namespace);
+        let found = ledger.world.get(&id).present();
+        outcome.need(id);
+        let labels = found?.at(&["metadata", "labels"]).cloned();
+        let labels: BTreeMap<String, String> =
+            serde_json::from_value(labels.unwrap_or_default()).unwrap_or_default();
+        allowed.allows(namespace, Some(&labels))
+    });
+    match is_allowed {
+        Some(true) => Ok(()),
+        _ => no(
+            c::NAMESPACE_NOT_ALLOWED_BY_IDENTITY,
+            c::NAMESPACE_NOT_ALLOWED,
+        ),
+    }
+}

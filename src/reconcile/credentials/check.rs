@@ -1,0 +1,156 @@
+//! Whether a credential works.
+//!
+//! In: what a token call answered. Out: the condition that reports it, and the write that asks. It is asked for once, then
+//! every hour, since a password expires without a change of its Secret.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::api::azure_cluster_identity::AzureClusterIdentitySpec;
+use crate::api::conditions as c;
+use crate::health::Live;
+use crate::model::{AdapterError, CredentialOf, CredentialRequest, ErrorClass, ObjectId};
+use crate::reconcile::conditions::NewCondition;
+use crate::reconcile::outcome::{Need, Outcome, Write};
+use crate::reconcile::resources::Ledger;
+use crate::reconcile::world::World;
+
+/// How long an answer counts.
+const LIFE: SignedDuration = SignedDuration::from_hours(1);
+
+/// Whether a credential works, and what it is made of.
+#[derive(Clone)]
+pub(in crate::reconcile) struct State {
+    /// What is known.
+    pub(in crate::reconcile) condition: NewCondition,
+    /// Changes with all that it is made of.
+    pub(in crate::reconcile) version: String,
+    /// Whether Entra ID gave a token for this version.
+    pub(in crate::reconcile) works: bool,
+}
+
+/// What the identity and its Secret are now. A file may change at any time: it counts as another one every hour.
+pub(in crate::reconcile) fn version(
+    world: World<'_>,
+    identity: Live<'_>,
+    now: Timestamp,
+    outcome: &mut Outcome,
+) -> String {
+    let spec = AzureClusterIdentitySpec::from_json(identity.0).ok();
+    let has_file = spec.as_ref().is_some_and(|spec| {
+        spec.cert_path.is_some() || spec.user_assigned_identity_credentials_path.is_some()
+    });
+    let hour = now.as_second() / LIFE.as_secs();
+    let next = Timestamp::from_second((hour + 1) * LIFE.as_secs());
+    let file = match next {
+        Ok(next) if has_file => {
+            outcome.wake_at(next);
+            format!("@{hour}")
+        }
+        _ => String::new(),
+    };
+    let secret = spec.and_then(|spec| spec.secret(identity.namespace()));
+    let secret = secret.map_or_else(String::new, |id| {
+        let version = world.get(&id).present().map(|secret| {
+            let version = secret.text(&["metadata", "resourceVersion"]);
+            format!("{}.{version}", secret.uid())
+        });
+        outcome.need(id);
+        version.unwrap_or_else(|| "none".to_owned())
+    });
+    format!(
+        "{}.{}/{secret}{file}",
+        identity.uid(),
+        identity.generation()
+    )
+}
+
+/// What the identity reports of itself.
+pub(super) fn of_identity(
+    ledger: &Ledger<'_>,
+    id: &ObjectId,
+    environment: &str,
+    outcome: &mut Outcome,
+) -> State {
+    let world = ledger.world;
+    let Some(identity) = world.get(id).present() else {
+        return State {
+            condition: NewCondition::unknown(c::CHECKING_CREDENTIALS, ""),
+            version: String::new(),
+            works: false,
+        };
+    };
+    let reported = identity.condition(c::READY);
+    let named = |message: &str| match message {
+        "" => id.to_string(),
+        message if message.contains(&id.to_string()) => message.to_owned(),
+        message => format!("{id}: {message}"),
+    };
+    let condition = match reported {
+        Some(ready) if ready.is_true() => NewCondition::yes(c::CREDENTIALS_VALID, ""),
+        Some(ready) if ready.status() == c::FALSE => {
+            NewCondition::no(ready.reason(), named(ready.message()))
+        }
+        Some(ready) => NewCondition::unknown(ready.reason(), named(ready.message())),
+        None => NewCondition::unknown(c::CHECKING_CREDENTIALS, ""),
+    };
+    let request = CredentialRequest {
+        of: CredentialOf::Identity(id.clone()),
+        environment: environment.to_owned(),
+        version: version(world, identity, ledger.now, outcome),
+    };
+    let works = matches!(world.credential(&request), Some((Ok(()), _)));
+    let version = request.version.clone();
+    outcome.needs.push(Need::Credential(request));
+    State {
+        condition,
+        version,
+        works,
+    }
+}
+
+/// What a token call says; asks for one if there is no answer, or if it is old.
+pub(in crate::reconcile) fn ask(
+    world: World<'_>,
+    request: &CredentialRequest,
+    now: Timestamp,
+    outcome: &mut Outcome,
+) -> State {
+    outcome.needs.push(Need::Credential(request.clone()));
+    let answer = world.credential(request);
+    let is_good = |at: Timestamp| now.duration_since(at) < LIFE;
+    let condition = match answer {
+        Some((Ok(()), at)) => {
+            if is_good(at) {
+                outcome.wake_at(at + LIFE);
+            } else {
+                outcome.write(Write::CheckCredential(request.clone()));
+            }
+            NewCondition::yes(c::CREDENTIALS_VALID, "")
+        }
+        Some((Err(error), _)) => {
+            outcome.write(Write::CheckCredential(request.clone()));
+            failed(error)
+        }
+        None => {
+            outcome.write(Write::CheckCredential(request.clone()));
+            NewCondition::unknown(c::CHECKING_CREDENTIALS, "")
+        }
+    };
+    State {
+        condition,
+        version: request.version.clone(),
+        works: matches!(answer, Some((Ok(()), _))),
+    }
+}
+
+fn failed(error: &AdapterError) -> NewCondition {
+    let text = error.to_string();
+    match error.class() {
+        ErrorClass::Denied => NewCondition::no(c::CREDENTIALS_REFUSED, text),
+        ErrorClass::Invalid | ErrorClass::Bug => NewCondition::no(c::CREDENTIALS_INVALID, text),
+        ErrorClass::Gone => NewCondition::no(c::CREDENTIALS_NOT_FOUND, text),
+        ErrorClass::Transient | ErrorClass::Conflict => {
+            NewCondition::unknown(c::CREDENTIALS_UNCHECKED, text)
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! What a cluster uses as its credential, and why it may not.
+
+use super::check::State;
+use crate::api::conditions as c;
+use crate::model::CredentialOf;
+use crate::reconcile::conditions::{NewCondition, Typed};
+
+/// What a cluster uses, as far as it may.
+#[derive(Clone)]
+pub(super) struct Chosen {
+    pub(super) of: CredentialOf,
+    /// The identity and its Secret as they are.
+    pub(super) state: State,
+}
+
+/// Why nothing may be applied.
+pub(super) fn no<T>(reason: &str, message: impl Into<String>) -> Result<T, Typed> {
+    Err((c::IDENTITY_READY, NewCondition::no(reason, message)))
+}
+
+/// The name of the Secret with the credential of a cluster.
+pub(in crate::reconcile) fn secret_name(cluster: &str) -> String {
+    format!("{cluster}-aso-secret")
+}

@@ -1,0 +1,136 @@
+//! Which credential Azure Service Operator is to use for the resources of a cluster.
+//!
+//! In: an object with resources, its control plane and infrastructure, the identity that the control plane names. Out: whether
+//! the resources are to name the Secret `<cluster>-aso-secret`, the writes that make it, and the condition `IdentityReady`;
+//! or why nothing may be applied. A namespace that the identity does not allow gets nothing. The Secret belongs to the
+//! AROCluster, which is deleted last, and no secret value is looked at here.
+
+mod allowed;
+pub(in crate::reconcile) mod check;
+mod chosen;
+mod secret;
+#[cfg(test)]
+mod tests;
+
+pub(super) use self::chosen::secret_name;
+use self::chosen::{Chosen, no};
+use super::conditions::{Conditions, Typed};
+use super::outcome::Outcome;
+use super::resources::{Ledger, has_credential};
+use crate::api::aro_control_plane::identity_namespace;
+use crate::api::conditions as c;
+use crate::api::kinds::INFRASTRUCTURE;
+use crate::api::labels::NAMESPACE_CREDENTIAL;
+use crate::health::Live;
+use crate::model::{CredentialOf, CredentialRequest, ObjectId};
+
+/// The clouds that `azureEnvironment` names.
+const CLOUDS: [&str; 4] = [
+    "",
+    "AzurePublicCloud",
+    "AzureChinaCloud",
+    "AzureUSGovernmentCloud",
+];
+
+/// The parts of a cluster that choose its credential.
+#[derive(Clone, Copy)]
+pub(super) struct Parts<'a> {
+    /// The control plane.
+    pub(super) plane: Option<Live<'a>>,
+    /// The infrastructure.
+    pub(super) infrastructure: Option<Live<'a>>,
+    /// Whether this process has an identity for clusters that name none.
+    pub(super) has_default: bool,
+}
+
+/// Whether the resources of `ledger.owner` are to name the Secret of the cluster. Sets the condition, and writes the Secret
+/// if the owner is the control plane.
+pub(super) fn of(
+    ledger: &Ledger<'_>,
+    parts: Parts<'_>,
+    conditions: &mut Conditions,
+    outcome: &mut Outcome,
+) -> Result<bool, Typed> {
+    let Some(plane) = parts.plane else {
+        let message = "Waiting for the AROControlPlane, which names the identity of the cluster";
+        return no(c::WAITING_FOR_IDENTITY, message);
+    };
+    let environment = plane.text(&["spec", "azureEnvironment"]);
+    let chosen = match identity(plane) {
+        Some(id) => {
+            if !CLOUDS.contains(&environment) {
+                return no(c::UNKNOWN_CLOUD, unknown_cloud(environment));
+            }
+            allowed::check(ledger, &id, outcome)?;
+            let state = check::of_identity(ledger, &id, environment, outcome);
+            Some(Chosen {
+                of: CredentialOf::Identity(id),
+                state,
+            })
+        }
+        None if parts.has_default && !has_namespace_credential(ledger, outcome) => {
+            Some(default(ledger, environment, outcome))
+        }
+        None => None,
+    };
+    let Some(chosen) = chosen else {
+        conditions.remove(c::IDENTITY_READY);
+        return Ok(false);
+    };
+    conditions.set(c::IDENTITY_READY, chosen.state.condition.clone());
+    if !needs_secret(plane, parts.infrastructure) {
+        return Ok(false);
+    }
+    secret::keep(
+        ledger,
+        (plane, parts.infrastructure),
+        chosen,
+        conditions,
+        outcome,
+    )
+}
+
+/// The identity of this process, checked here since no object speaks for it.
+fn default(ledger: &Ledger<'_>, environment: &str, outcome: &mut Outcome) -> Chosen {
+    let request = CredentialRequest {
+        of: CredentialOf::Default,
+        environment: environment.to_owned(),
+        version: String::new(),
+    };
+    Chosen {
+        of: CredentialOf::Default,
+        state: check::ask(ledger.world, &request, ledger.now, outcome),
+    }
+}
+
+fn unknown_cloud(environment: &str) -> String {
+    format!(
+        "spec.azureEnvironment {environment:?} is unknown: AzurePublicCloud, AzureChinaCloud or AzureUSGovernmentCloud"
+    )
+}
+
+/// The identity that a control plane names.
+pub(super) fn identity(plane: Live<'_>) -> Option<ObjectId> {
+    let reference = Live(plane.at(&["spec", "identityRef"])?);
+    let name = reference.text(&["name"]);
+    let namespace = Some(reference.text(&["namespace"]));
+    let namespace = identity_namespace(namespace, plane.namespace());
+    let id = || ObjectId::new(INFRASTRUCTURE, "AzureClusterIdentity", namespace, name);
+    (!name.is_empty()).then(id)
+}
+
+/// Whether a person made a credential for the whole namespace, which goes before that of this process.
+fn has_namespace_credential(ledger: &Ledger<'_>, outcome: &mut Outcome) -> bool {
+    let namespace = ledger.owner.namespace();
+    let id = ObjectId::new("", "Secret", namespace, NAMESPACE_CREDENTIAL);
+    let found = ledger.world.get(&id).present().is_some();
+    outcome.need(id);
+    found
+}
+
+/// Whether a resource of the cluster names no credential itself.
+fn needs_secret(plane: Live<'_>, infrastructure: Option<Live<'_>>) -> bool {
+    let lists = [Some(plane), infrastructure].into_iter().flatten();
+    let mut items = lists.flat_map(|live| live.list(&["spec", "resources"]));
+    items.any(|item| !has_credential(Live(item)))
+}

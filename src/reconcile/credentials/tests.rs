@@ -1,0 +1,292 @@
+//! What is decided about the credential of a cluster.
+
+#![allow(clippy::unwrap_used)]
+
+use serde_json::{Value, json};
+
+use super::super::bench::{Bench, applied};
+use crate::api::conditions as c;
+use crate::health::Live;
+use crate::model::{AdapterError, ErrorClass};
+use crate::reconcile::outcome::Write;
+
+const PLANE: &str = "AROControlPlane";
+const API: &str = "infrastructure.cluster.x-k8s.io/v1beta1";
+const SECRET: &str = "c-aso-secret";
+const FROM: &str = "serviceoperator.azure.com/credential-from";
+
+fn identity(allowed: &Value) -> Value {
+    json!({"apiVersion": API, "kind": "AzureClusterIdentity", "metadata": {"name": "id"}, "spec": {
+        "type": "ServicePrincipal", "clientID": "c", "tenantID": "t", "allowedNamespaces": allowed,
+        "clientSecret": {"name": "password"}}})
+}
+
+/// A cluster with an identity that allows these namespaces, and its Secret.
+fn bench(allowed: &Value) -> Bench {
+    let mut bench = Bench::new();
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "password"}});
+    bench.put(secret);
+    bench.put(identity(allowed));
+    bench.edit(PLANE, "c", |plane| {
+        plane["spec"]["identityRef"] = json!({"name": "id"});
+        plane["spec"]["subscriptionID"] = json!("sub");
+    });
+    bench
+}
+
+/// The credential that a resource names.
+fn named(bench: &Bench, kind: &str, name: &str) -> String {
+    let found = bench.find(kind, name).unwrap_or_default();
+    Live(&found).annotation(FROM).to_owned()
+}
+
+#[test]
+fn issue_15_every_resource_names_the_secret_that_is_made_for_the_cluster() {
+    let mut bench = bench(&json!({}));
+    bench.provision();
+    for (kind, name) in [
+        ("ResourceGroup", "rg"),
+        ("Vault", "vault"),
+        ("HcpOpenShiftCluster", "c"),
+    ] {
+        assert_eq!(named(&bench, kind, name), SECRET, "{kind}");
+    }
+    let secret = bench.live("Secret", SECRET);
+    assert_eq!(secret["metadata"]["labels"]["c"], "owned");
+    let owner = &secret["metadata"]["ownerReferences"][0];
+    assert_eq!(
+        (&owner["kind"], owner.get("controller")),
+        (&json!("AROCluster"), None)
+    );
+    for kind in [PLANE, "AROCluster"] {
+        assert_eq!(bench.reason(kind, c::IDENTITY_READY), c::CREDENTIALS_VALID);
+    }
+    assert_eq!(bench.condition(PLANE, c::READY).0, "True");
+}
+
+#[test]
+fn section_5_a_namespace_that_is_not_allowed_gets_nothing() {
+    for allowed in [json!(null), json!({"list": []}), json!({"list": ["other"]})] {
+        let mut bench = bench(&allowed);
+        bench.rest();
+        for (kind, condition) in [
+            (PLANE, c::IDENTITY_READY),
+            ("AROCluster", c::IDENTITY_READY),
+            ("AROCluster", c::NETWORK_INFRASTRUCTURE_READY),
+        ] {
+            let (status, reason, message) = bench.condition(kind, condition);
+            assert_eq!(status, "False", "{kind}");
+            assert_eq!(reason, c::NAMESPACE_NOT_ALLOWED_BY_IDENTITY);
+            assert_eq!(message, c::NAMESPACE_NOT_ALLOWED);
+        }
+        assert!(bench.find("ResourceGroup", "rg").is_none());
+        assert!(bench.find("Secret", SECRET).is_none());
+        let warnings = bench.warnings();
+        assert!(
+            warnings.contains(&c::NAMESPACE_NOT_ALLOWED_BY_IDENTITY.to_owned()),
+            "{warnings:?}"
+        );
+        assert!(
+            bench.live("AzureClusterIdentity", "id")["metadata"]
+                .get("finalizers")
+                .is_none()
+        );
+        // It is looked at again as soon as the identity changes.
+        bench.edit("AzureClusterIdentity", "id", |id| {
+            id["spec"]["allowedNamespaces"] = json!({})
+        });
+        bench.provision();
+        assert_eq!(bench.condition(PLANE, c::READY).0, "True");
+    }
+}
+
+#[test]
+fn section_5_a_selector_looks_at_the_labels_of_the_namespace() {
+    let mut bench = bench(&json!({"selector": {"matchLabels": {"team": "a"}}}));
+    bench.rest();
+    assert_eq!(
+        bench.reason(PLANE, c::IDENTITY_READY),
+        c::NAMESPACE_NOT_ALLOWED_BY_IDENTITY
+    );
+    bench.put(json!({"apiVersion": "v1", "kind": "Namespace",
+        "metadata": {"name": "ns", "namespace": "", "labels": {"team": "a"}}}));
+    bench.provision();
+    assert_eq!(bench.reason(PLANE, c::IDENTITY_READY), c::CREDENTIALS_VALID);
+}
+
+#[test]
+fn a_missing_identity_and_an_unknown_cloud_are_named() {
+    let mut bench = Bench::new();
+    bench.edit(PLANE, "c", |plane| {
+        plane["spec"]["identityRef"] = json!({"name": "id"})
+    });
+    bench.rest();
+    let (_, reason, message) = bench.condition(PLANE, c::IDENTITY_READY);
+    assert_eq!(reason, c::IDENTITY_NOT_FOUND);
+    let expected =
+        "failed to retrieve AzureClusterIdentity external object \"ns\"/\"id\": it does not exist";
+    assert_eq!(message, expected);
+    assert!(bench.warnings().contains(&c::IDENTITY_NOT_FOUND.to_owned()));
+    bench.put(identity(&json!({})));
+    bench.edit(PLANE, "c", |plane| {
+        plane["spec"]["azureEnvironment"] = json!("Moon")
+    });
+    bench.rest();
+    for kind in [PLANE, "AROCluster"] {
+        let (_, reason, message) = bench.condition(kind, c::IDENTITY_READY);
+        assert_eq!(reason, c::UNKNOWN_CLOUD);
+        assert!(message.contains("\"Moon\" is unknown"), "{message}");
+    }
+    assert!(bench.find("ResourceGroup", "rg").is_none());
+}
+
+#[test]
+fn issue_15_a_wrong_password_shows_on_identity_and_cluster() {
+    let mut bench = bench(&json!({}));
+    let why = "AADSTS7000215: Invalid client secret provided.";
+    bench.fixture.credential = Err(AdapterError::new(ErrorClass::Denied, why));
+    bench.rest();
+    let identity = bench.live("AzureClusterIdentity", "id");
+    let ready = Live(&identity).condition(c::READY).unwrap();
+    assert_eq!(
+        (ready.status(), ready.reason()),
+        ("False", c::CREDENTIALS_REFUSED)
+    );
+    assert_eq!(ready.message(), why);
+    for kind in [PLANE, "AROCluster"] {
+        let (status, reason, message) = bench.condition(kind, c::IDENTITY_READY);
+        assert_eq!(
+            (status.as_str(), reason.as_str()),
+            ("False", c::CREDENTIALS_REFUSED)
+        );
+        assert_eq!(message, format!("AzureClusterIdentity/ns/id: {why}"));
+    }
+    assert!(bench.find("ResourceGroup", "rg").is_none());
+    let warnings = bench.warnings();
+    let refused = warnings.iter().filter(|one| *one == c::CREDENTIALS_REFUSED);
+    assert!(refused.count() >= 2, "{warnings:?}");
+    // A new Secret is tried at once.
+    bench.fixture.credential = Ok(());
+    bench.edit("Secret", "password", |secret| {
+        secret["data"] = json!({"x": "eA=="})
+    });
+    bench.provision();
+    assert_eq!(bench.condition(PLANE, c::READY).0, "True");
+}
+
+#[test]
+fn a_password_that_does_not_work_replaces_none_that_did() {
+    let mut bench = bench(&json!({}));
+    bench.provision();
+    let before = bench.live("Secret", SECRET);
+    bench.fixture.credential = Err(AdapterError::new(ErrorClass::Denied, "no"));
+    bench.edit("Secret", "password", |secret| {
+        secret["data"] = json!({"x": "eA=="})
+    });
+    bench.rest();
+    assert_eq!(bench.live("Secret", SECRET), before);
+    assert_eq!(
+        bench.reason(PLANE, c::IDENTITY_READY),
+        c::CREDENTIALS_REFUSED
+    );
+    assert_eq!(named(&bench, "ResourceGroup", "rg"), SECRET);
+    assert_eq!(bench.live(PLANE, "c")["status"]["ready"], true);
+}
+
+#[test]
+fn issue_15_what_a_person_made_is_never_overwritten() {
+    let mut bench = bench(&json!({}));
+    let own = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET}, "data": {"a": "YQ=="}});
+    bench.put(own);
+    bench.edit("AROCluster", "c", |cluster| {
+        cluster["spec"]["resources"][1]["metadata"]["annotations"] = json!({FROM: "mine"});
+    });
+    let by_hand = json!({"apiVersion": "resources.azure.com/v1api20200601", "kind": "ResourceGroup",
+        "metadata": {"name": "rg", "annotations": {FROM: "by-hand"}}, "spec": {"location": "uksouth"}});
+    bench.put(by_hand);
+    let before = bench.live("Secret", SECRET);
+    bench.provision();
+    assert_eq!(bench.live("Secret", SECRET), before);
+    assert_eq!(named(&bench, "Vault", "vault"), "mine");
+    assert_eq!(named(&bench, "ResourceGroup", "rg"), "by-hand");
+    assert_eq!(named(&bench, "HcpOpenShiftCluster", "c"), SECRET);
+}
+
+#[test]
+fn resources_that_all_name_a_credential_need_no_secret() {
+    let mut bench = bench(&json!({}));
+    for kind in [PLANE, "AROCluster"] {
+        bench.edit(kind, "c", |object| {
+            for item in object["spec"]["resources"].as_array_mut().unwrap() {
+                item["metadata"]["annotations"] = json!({FROM: "mine"});
+            }
+        });
+    }
+    bench.fixture.credential = Err(AdapterError::new(ErrorClass::Denied, "no"));
+    bench.build();
+    assert!(bench.find("Secret", SECRET).is_none());
+    assert_eq!(named(&bench, "HcpOpenShiftCluster", "c"), "mine");
+    assert_eq!(
+        bench.reason(PLANE, c::IDENTITY_READY),
+        c::CREDENTIALS_REFUSED
+    );
+}
+
+#[test]
+fn without_identity_and_default_nothing_is_written() {
+    let mut bench = Bench::new();
+    bench.provision();
+    assert!(bench.find("Secret", SECRET).is_none());
+    assert_eq!(named(&bench, "ResourceGroup", "rg"), "");
+    assert_eq!(bench.condition(PLANE, c::IDENTITY_READY).0, "");
+}
+
+#[test]
+fn issue_15_the_default_identity_is_reflected_unless_the_namespace_has_a_credential() {
+    let mut bench = Bench::with_default();
+    bench.provision();
+    assert_eq!(named(&bench, "ResourceGroup", "rg"), SECRET);
+    assert!(bench.find("Secret", SECRET).is_some());
+    let mut bench = Bench::with_default();
+    bench
+        .put(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "aso-credential"}}));
+    bench.provision();
+    assert_eq!(named(&bench, "ResourceGroup", "rg"), "");
+    assert!(bench.find("Secret", SECRET).is_none());
+}
+
+#[test]
+fn a_secret_that_somebody_changes_is_written_again_and_a_settled_one_is_not() {
+    let mut bench = bench(&json!({}));
+    bench.provision();
+    let writes = |bench: &Bench| {
+        let writes = bench.decide(PLANE).writes;
+        let secrets = writes
+            .iter()
+            .filter(|write| matches!(write, Write::CredentialSecret(..)));
+        secrets.count()
+    };
+    assert_eq!(writes(&bench), 0);
+    bench.edit("Secret", SECRET, |secret| secret["data"] = json!({}));
+    assert_eq!(writes(&bench), 1);
+    bench.rest();
+    assert_eq!(writes(&bench), 0);
+    assert!(applied(&bench.decide(PLANE)).is_empty());
+}
+
+#[test]
+fn section_3_4_the_secret_outlives_the_control_plane() {
+    let mut bench = bench(&json!({}));
+    bench.provision();
+    bench.edit("ResourceGroup", "rg", |group| {
+        group["metadata"]["finalizers"] = json!(["azure"])
+    });
+    // As Cluster API does it: the control plane first.
+    bench.delete(PLANE, "c");
+    bench.wait(60);
+    bench.delete("AROCluster", "c");
+    bench.wait(60);
+    assert!(bench.find(PLANE, "c").is_none());
+    assert!(bench.find("AROCluster", "c").is_some());
+    assert!(bench.find("Secret", SECRET).is_some());
+}
