@@ -36,6 +36,8 @@ pub const WAITING_FOR_OWNER_MACHINE_POOL: &str = "WaitingForMachinePool";
 pub const MACHINE_POOL_NOT_FOUND: &str = "MachinePoolNotFound";
 /// Reason: the owner does not exist.
 pub const CLUSTER_NOT_FOUND: &str = "ClusterNotFound";
+/// Reason of [`READY`]: a kind that a decision needs may not be watched.
+pub const KIND_NOT_READABLE: &str = "KindNotReadable";
 /// Reason: a field has a value that only the controller may set, and to something else.
 pub const INCOMPATIBLE_VALUE: &str = "IncompatibleValue";
 
@@ -264,6 +266,8 @@ pub const NOT_MANAGED: &str = "ResourceNotManaged";
 pub const KIND_NOT_SERVED: &str = "KindNotServed";
 /// Reason: the API server refused an embedded resource.
 pub const APPLY_REFUSED: &str = "ApplyRefused";
+/// Reason: an embedded resource cannot be written now; it is tried again.
+pub const APPLY_FAILED: &str = "ApplyFailed";
 
 /// Message: the HCP cluster is ready.
 pub const CLUSTER_PROVISIONED: &str = "Cluster is provisioned and ready";
@@ -370,6 +374,7 @@ const REPORTED: &[&str] = &[
     NOT_MANAGED,
     KIND_NOT_SERVED,
     APPLY_REFUSED,
+    APPLY_FAILED,
 ];
 
 /// Whether only a change by a person helps against a false condition: one of Capstan's own reasons, or a failure in

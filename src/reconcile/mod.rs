@@ -13,6 +13,7 @@ mod aro_machine_pool;
 mod azure_cluster_identity;
 #[cfg(test)]
 mod bench;
+pub(crate) mod blocked;
 pub(crate) mod conditions;
 pub(crate) mod controller;
 mod credentials;

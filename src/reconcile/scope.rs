@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::blocked::unblock;
 use super::conditions::{Conditions, NewCondition};
 use super::links;
 use super::outcome::{self, Outcome};
@@ -83,14 +84,16 @@ pub(super) fn pause(
     outcome: &mut Outcome,
 ) {
     let live = ledger.owner;
+    unblock(&mut conditions);
     let items = live.list(&["spec", "resources"]);
     status["resources"] = resources::listed(&resources::pause(ledger, items, outcome));
     conditions.set(c::PAUSED, NewCondition::yes(c::PAUSED, ""));
     conditions.write(live, status, outcome);
 }
 
-/// It is not paused, if it ever was.
+/// It is neither paused nor blocked, if it ever was.
 pub(super) fn resume(conditions: &mut Conditions) {
+    unblock(conditions);
     if conditions.has(c::PAUSED) {
         conditions.set(c::PAUSED, NewCondition::no(c::NOT_PAUSED, ""));
     }

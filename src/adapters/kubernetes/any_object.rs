@@ -40,6 +40,16 @@ impl<'de, const MANAGED: bool> Deserialize<'de> for AnyObject<MANAGED> {
     }
 }
 
+impl From<AnyObject> for LeanObject {
+    fn from(mut object: AnyObject) -> Self {
+        if let Some(metadata) = object.json["metadata"].as_object_mut() {
+            metadata.remove("managedFields");
+        }
+        let AnyObject { json, metadata } = object;
+        Self { json, metadata }
+    }
+}
+
 /// The fields of an object (`ROOT`), or of its metadata.
 struct Fields<const MANAGED: bool, const ROOT: bool>(Map<String, Json>);
 

@@ -7,13 +7,13 @@ use super::entry::{Entry, severity};
 use super::items::{Fault, Item};
 use super::ledger::Ledger;
 use crate::api::conditions::{
-    APPLY_REFUSED, BEING_DELETED, CLUSTER_PROVISIONED, KIND_NOT_SERVED, NOT_MANAGED, NOT_OWNED,
-    READY, WAITING_FOR_ASO, WAITING_TO_BE_CREATED,
+    APPLY_FAILED, APPLY_REFUSED, BEING_DELETED, CLUSTER_PROVISIONED, KIND_NOT_SERVED, NOT_MANAGED,
+    NOT_OWNED, READY, WAITING_FOR_ASO, WAITING_TO_BE_CREATED,
 };
 use crate::api::labels::ADOPT_EXISTING;
 use crate::api::suppliers;
 use crate::health::Live;
-use crate::model::ObjectId;
+use crate::model::{ErrorClass, ObjectId};
 use crate::reconcile::world::World;
 
 /// How a resource and its item stand to each other.
@@ -139,7 +139,11 @@ fn problem(
         }
         State::Pending => {
             let refusal = ledger.world.refusal(&item.id)?;
-            Some((APPLY_REFUSED, refusal.to_string()))
+            let reason = match refusal.class() {
+                ErrorClass::Transient => APPLY_FAILED,
+                _ => APPLY_REFUSED,
+            };
+            Some((reason, refusal.to_string()))
         }
     }
 }

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Error;
-use super::controller::{Connectors, spawn_while};
+use super::controller::{Connectors, Running, spawn_while};
 use super::discovery::unserved;
 use super::handover;
 use super::lease::{Lease, Round};
@@ -163,7 +163,7 @@ impl Turns {
         }
         let (may_act, acting) = watch::channel(false);
         let (client, clock) = (self.client.clone(), Arc::clone(&self.clock));
-        let _running = spawn_while(client, clock, controllers, connectors, acting);
+        let running = spawn_while(client, clock, controllers, connectors, acting);
         let first = if self.is_forced {
             Decision::Act
         } else {
@@ -183,13 +183,21 @@ impl Turns {
             match decision {
                 Decision::StepBack { why, .. } => {
                     self.say(&may_act, Standing::SteppedBack(why.to_string()));
-                    self.lease.release(self.clock.as_ref()).await;
+                    self.release(&running).await;
                     self.changed(&mut decisions).await;
                 }
                 Decision::Act => self.take_turn(&may_act, &mut decisions).await,
             }
         }
         may_act.send_replace(false);
+        self.release(&running).await;
+    }
+
+    /// Gives the Lease up once nothing is being written any more. If that takes longer than we hold it, it expires.
+    async fn release(&mut self, running: &Running) {
+        if let Some(left) = self.lease.left(self.clock.now()) {
+            let _ = tokio::time::timeout(self.clock.real(left), running.rest()).await;
+        }
         self.lease.release(self.clock.as_ref()).await;
     }
 

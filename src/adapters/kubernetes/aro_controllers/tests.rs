@@ -431,3 +431,40 @@ async fn a_lease_is_given_up_within_10_seconds_or_expires() {
     sharers.stop().await;
     assert!(cluster.seconds() - start <= 10);
 }
+
+/// What a process still writes must not meet what the next one writes: the Lease expires before that one acts.
+#[tokio::test(start_paused = true)]
+async fn a_lease_is_not_given_up_while_a_write_is_under_way() {
+    let cluster = Cluster::new().await;
+    let controller = Controller {
+        manager: "capstan-test",
+        watches: vec![GroupKind::new("", "ConfigMap")],
+        handles: |id| id.name == "one",
+        reconcile: Box::new(|_, _, _| Outcome {
+            writes: vec![Write::Apply(
+                json!({"apiVersion": "v1", "kind": "ConfigMap",
+                "metadata": {"name": "two", "namespace": "default"}}),
+            )],
+            ..Outcome::default()
+        }),
+    };
+    let sharing = Sharing {
+        mode: Mode::Auto,
+        namespace: "capstan-system".to_owned(),
+        identity: "a".to_owned(),
+    };
+    let client = cluster.faulty("configmaps/two", None);
+    let (clock, connectors) = (Arc::new(cluster.clock), Connectors::default());
+    let first = share(&client, clock, vec![controller], connectors, sharing);
+    until(&first, Standing::acts).await;
+    pass(3).await;
+    let second = cluster.process("b", Mode::Auto);
+    until(&second, |standing| matches!(standing, Standing::Waiting(_))).await;
+    let stopped = cluster.seconds();
+    first.stop().await;
+    let took = cluster.seconds() - stopped;
+    assert!((5..=10).contains(&took), "{took}");
+    until(&second, Standing::acts).await;
+    let took = cluster.seconds() - stopped;
+    assert!((10..=17).contains(&took), "{took}");
+}

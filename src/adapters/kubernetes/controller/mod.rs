@@ -35,11 +35,23 @@ use crate::reconcile::controller::Controller;
 
 /// Controllers at work; dropping it stops them.
 #[derive(Debug)]
-pub struct Running(JoinHandle<()>);
+pub struct Running {
+    task: JoinHandle<()>,
+    resting: watch::Receiver<bool>,
+}
+
+impl Running {
+    /// Waits until no write is in progress. Without leave to act, none begins after that.
+    pub async fn rest(&self) {
+        let mut resting = self.resting.clone();
+        // Without a sender nothing is written any more.
+        let _ = resting.wait_for(|rests| *rests).await;
+    }
+}
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.0.abort();
+        self.task.abort();
     }
 }
 
@@ -69,5 +81,7 @@ pub fn spawn_while(
     may_act: watch::Receiver<bool>,
 ) -> Running {
     let runtime = runtime::Runtime::new(client, clock, controllers, connectors, may_act);
-    Running(tokio::spawn(runtime.run()))
+    let resting = runtime.resting();
+    let task = tokio::spawn(runtime.run());
+    Running { task, resting }
 }

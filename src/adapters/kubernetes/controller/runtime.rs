@@ -4,11 +4,11 @@
 //! events. A controller decides only once the kinds it watches are synced, and nothing is written while a kind that its
 //! decision needs is not: that kind is watched from then on. An object is not reconciled again before the cache
 //! shows what was last written for it, and holds nothing while it waits. A write that is refused shows in the snapshot, and
-//! the object is reconciled again at once, so that its status can name it. On a paused current-thread
+//! the object is reconciled again at once, so that its status can name it; so is a kind that may not be watched. On a paused current-thread
 //! runtime it does the same every time: ordered maps, a biased select, no randomness. It does not know
 //! what the controllers do.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +32,7 @@ use super::watches::{self, KindEvent, WatchEvent};
 use super::writer::{Writer, Written};
 use crate::health::Live;
 use crate::model::{AdapterError, Clock, CredentialRequest, ErrorClass, ObjectId};
+use crate::reconcile::blocked::{Denied, blocked};
 use crate::reconcile::controller::Controller;
 use crate::reconcile::outcome::{Event, Need, Outcome, Write};
 use crate::reconcile::world::{GroupKind, Parent};
@@ -41,6 +42,9 @@ const CONCURRENCY: usize = 32;
 
 /// How long a broken watch waits before it is tried again.
 const WATCH_PAUSE: Duration = Duration::from_secs(1);
+
+/// How long a vault may take to answer.
+const KEY_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Key of the kubeconfig in its Secret, by Cluster API's contract.
 const KUBECONFIG: &str = "value";
@@ -55,8 +59,8 @@ pub(super) struct Runtime {
     may_act: watch::Receiver<bool>,
     /// The watched kinds, each once.
     kinds: Vec<GroupKind>,
-    /// Those, by place, that may not be watched and were reported.
-    denied: BTreeSet<usize>,
+    /// Those that may not be watched.
+    denied: Denied,
     watches: SelectAll<BoxStream<'static, KindEvent>>,
     nodes: NodeWatches,
     cache: Cache,
@@ -64,6 +68,10 @@ pub(super) struct Runtime {
     outbox: Outbox,
     /// The controllers, by place, that decide nothing until the kinds they watch are synced.
     starting: Vec<usize>,
+    /// The events of the newest decision about each object: what it goes on to say is not said again.
+    told: BTreeMap<Key, Vec<Event>>,
+    /// Whether no write is in progress.
+    resting: watch::Sender<bool>,
 }
 
 /// The end of a key's writes.
@@ -94,7 +102,7 @@ impl Runtime {
             controllers,
             may_act,
             kinds: Vec::new(),
-            denied: BTreeSet::new(),
+            denied: Denied::new(),
             watches: SelectAll::new(),
             nodes: NodeWatches::new(Arc::clone(&connectors.workloads)),
             connectors,
@@ -102,11 +110,18 @@ impl Runtime {
             schedule: Schedule::default(),
             outbox: Outbox::default(),
             starting,
+            told: BTreeMap::new(),
+            resting: watch::channel(true).0,
         };
         for kind in kinds {
             runtime.watch(kind);
         }
         runtime
+    }
+
+    /// Whether no write is in progress.
+    pub(super) fn resting(&self) -> watch::Receiver<bool> {
+        self.resting.subscribe()
     }
 
     /// Works until it is dropped.
@@ -119,6 +134,9 @@ impl Runtime {
             if *self.may_act.borrow() {
                 self.reconcile(&mut writes);
             }
+            let rests = writes.is_empty();
+            self.resting
+                .send_if_modified(|known| std::mem::replace(known, rests) != rests);
             let wake = self.until_wake();
             tokio::select! {
                 biased;
@@ -170,18 +188,24 @@ impl Runtime {
 
     /// Reconciles what is queued, as long as not too many writes are in progress.
     fn reconcile(&mut self, writes: &mut Writes) {
-        while writes.len() < CONCURRENCY && self.starting.len() < self.controllers.len() {
-            let starting = &self.starting;
-            let Some(key) = self
-                .schedule
-                .next(|key| !starting.contains(&key.controller))
-            else {
+        let may: Vec<bool> = self.deciding().collect();
+        while writes.len() < CONCURRENCY && may.contains(&true) {
+            let Some(key) = self.schedule.next(|key| may[key.controller]) else {
                 return;
             };
             let Some(live) = self.cache.get(&key.object) else {
                 continue;
             };
             let controller = &self.controllers[key.controller];
+            if self.starting.contains(&key.controller) {
+                let needs = controller.watches.iter().cloned().map(Need::Synced);
+                let outcome = Outcome {
+                    needs: needs.collect(),
+                    ..Outcome::default()
+                };
+                self.carry_out(key, controller.manager, outcome, writes);
+                continue;
+            }
             // The view is read-only, so that a panic leaves nothing half done.
             let decide = || (controller.reconcile)(self.cache.world(), live, self.clock.now());
             let manager = controller.manager;
@@ -190,6 +214,16 @@ impl Runtime {
                 Err(_) => self.report_panic(&key, manager),
             }
         }
+    }
+
+    /// Which controllers have something to say, by place: those that started, and those that never will, since a kind may
+    /// not be watched.
+    fn deciding(&self) -> impl Iterator<Item = bool> {
+        let is_denied = |kind: &GroupKind| self.denied.contains_key(kind);
+        let controllers = self.controllers.iter().enumerate();
+        controllers.map(move |(place, controller)| {
+            !self.starting.contains(&place) || controller.watches.iter().any(is_denied)
+        })
     }
 
     /// Writes what was decided, if every kind that the decision needs is synced.
@@ -201,10 +235,10 @@ impl Runtime {
         writes: &mut Writes,
     ) {
         let Outcome {
-            writes: changes,
+            writes: mut changes,
             mut needs,
             wake,
-            events,
+            mut events,
         } = outcome;
         let kinds = needs.iter().filter_map(Need::kind);
         let unsynced: Vec<GroupKind> = kinds.filter(|kind| !self.cache.is_synced(kind)).collect();
@@ -212,22 +246,25 @@ impl Runtime {
         needs.extend(unsynced.iter().cloned().map(Need::Synced));
         self.watch_nodes(&needs);
         let now = self.clock.now();
-        let (changes, rests) = match synced {
-            true => self.due(&key.object, manager, changes, now),
-            false => (Vec::new(), None),
-        };
+        if synced {
+            events = self.untold(&key, events);
+        } else {
+            let live = self.cache.get(&key.object);
+            let said = live.map(|live| blocked(live, &unsynced, &self.denied, now));
+            let said = said.unwrap_or_default();
+            (changes, events) = (said.writes, said.events);
+        }
+        let (changes, rests) = self.due(&key.object, manager, changes, now);
         let wake = wake.into_iter().chain(rests).min();
         self.schedule.reconciled(&key, needs, wake);
         for kind in unsynced {
             self.watch(kind);
         }
-        if !synced {
-            return;
-        }
         let writer = Writer {
             client: self.client.clone(),
             connectors: self.connectors.clone(),
             manager,
+            patience: self.clock.real(KEY_PATIENCE),
             may_act: self.may_act.clone(),
         };
         if !events.is_empty() {
@@ -242,6 +279,17 @@ impl Runtime {
             let key = Some(key);
             Done { key, written }
         }));
+    }
+
+    /// Those of the events that the decision before did not have.
+    fn untold(&mut self, key: &Key, events: Vec<Event>) -> Vec<Event> {
+        let told = self.told.remove(key).unwrap_or_default();
+        let new = events.iter().filter(|event| !told.contains(event));
+        let new = new.cloned().collect();
+        if !events.is_empty() {
+            self.told.insert(key.clone(), events);
+        }
+        new
     }
 
     /// The writes to send now, and when to send the first of the others.
@@ -342,7 +390,9 @@ impl Runtime {
         let mut failed = None;
         for written in done.written {
             match written {
-                Written::Answered(write, answer) => self.answered(&write, manager, answer, now),
+                Written::Answered(write, answer) => {
+                    self.answered(&key, &write, manager, answer, now);
+                }
                 Written::Failed(write, error) => {
                     failed = self.refused(&key, &write, manager, &error, now).or(failed);
                 }
@@ -362,7 +412,7 @@ impl Runtime {
                     let live = Live(&answer);
                     let version = live.text(&["metadata", "resourceVersion"]);
                     self.cache.snapshot.set_written(&live.id(), version);
-                    self.answered(&write, manager, Some(answer), now);
+                    self.answered(&key, &write, manager, Some(answer), now);
                 }
                 Written::Secret(write, Err(error)) => {
                     failed = self.unwritten(&key, &write, manager, error, now).or(failed);
@@ -430,6 +480,7 @@ impl Runtime {
     /// A write succeeded.
     fn answered(
         &mut self,
+        key: &Key,
         write: &Write,
         manager: &'static str,
         answer: Option<Value>,
@@ -446,15 +497,14 @@ impl Runtime {
             if self.outbox.answered((&id, manager), patch, answer, now) {
                 tracing::warn!(object = %id, manager, "another controller keeps changing fields of this object; Capstan repairs them less and less often");
             }
-            self.cache.snapshot.set_refusal(&id, None);
         }
         let is_over = match write {
-            Write::Delete { .. } => true,
             Write::Merge(_) => !self.outbox.has_refused(&id),
-            _ => false,
+            Write::Delete { .. } => true,
+            _ => sent.is_some(),
         };
-        if is_over {
-            self.cache.snapshot.set_refusal(&id, None);
+        if is_over && self.cache.snapshot.set_refusal(&id, None) {
+            self.schedule.enqueue(key.clone());
         }
         if let Some(answer) = answer {
             self.merge(answer);
@@ -473,9 +523,16 @@ impl Runtime {
         let class = error.class();
         tracing::debug!(object = %key.object, ?class, %error, "a write failed");
         let id = write.object().filter(|id| *id != key.object);
-        let Some(id) = id.filter(|_| class != ErrorClass::Transient) else {
+        let Some(id) = id else {
             return Some(class);
         };
+        if class == ErrorClass::Transient {
+            // What fails once may succeed next time.
+            if self.schedule.failures(key) > 0 {
+                self.refusal_is_news(&id, manager, error);
+            }
+            return Some(class);
+        }
         let sent = match write {
             Write::Apply(patch) => Some((manager, patch)),
             Write::ApplyAs(manager, patch) => Some((*manager, patch)),
@@ -506,7 +563,8 @@ impl Runtime {
     fn refusal_is_news(&mut self, id: &ObjectId, manager: &str, error: &Error) -> bool {
         let class = error.class();
         let before = self.cache.world().refusal(id).map(AdapterError::class);
-        if before != Some(class) && is_lasting(class) {
+        let is_told = is_lasting(class) || class == ErrorClass::Transient;
+        if before != Some(class) && is_told {
             tracing::warn!(object = %id, manager, %error, "a write was refused; it is tried again less and less often");
         }
         let refusal = AdapterError::new(class, error.to_string());
@@ -519,10 +577,7 @@ impl Runtime {
         match event {
             WatchEvent::ListStarted => self.cache.start_list(&self.kinds[kind]),
             WatchEvent::Listed(object) | WatchEvent::Applied(object) => self.merge(object),
-            WatchEvent::ListEnded => {
-                self.denied.remove(&kind);
-                self.end_list(kind, true);
-            }
+            WatchEvent::ListEnded => self.end_list(kind, true),
             WatchEvent::NotServed => self.end_list(kind, false),
             WatchEvent::Deleted(object) => {
                 let live = Live(&object);
@@ -531,18 +586,7 @@ impl Runtime {
                     self.forget(&id, parents);
                 }
             }
-            WatchEvent::Denied(error) => {
-                if self.denied.insert(kind) {
-                    let right = watches::missing_right(&self.kinds[kind]);
-                    let GroupKind { group, kind } = &self.kinds[kind];
-                    tracing::warn!(
-                        group,
-                        kind,
-                        error,
-                        "a kind may not be watched, and what needs it waits: grant {right}"
-                    );
-                }
-            }
+            WatchEvent::Denied(error) => self.deny(kind, &error),
             WatchEvent::Failed(error) => {
                 let GroupKind { group, kind } = &self.kinds[kind];
                 tracing::debug!(group, kind, error, "a watch failed");
@@ -550,9 +594,30 @@ impl Runtime {
         }
     }
 
+    /// A kind may not be watched: the objects that need it say so.
+    fn deny(&mut self, kind: usize, error: &str) {
+        let kind = self.kinds[kind].clone();
+        let right = watches::missing_right(&kind);
+        let help = format!("grant {right}: {error}");
+        let before = self.denied.insert(kind.clone(), help);
+        if before.is_none() {
+            let (group, name) = (&kind.group, &kind.kind);
+            tracing::warn!(
+                group,
+                kind = name,
+                error,
+                "a kind may not be watched, and what needs it waits: grant {right}"
+            );
+        }
+        if before.as_ref() != self.denied.get(&kind) {
+            self.schedule.needed(&Need::Synced(kind));
+        }
+    }
+
     /// A kind was listed whole, or is not served, so that no object of it exists.
     fn end_list(&mut self, kind: usize, is_served: bool) {
         let kind = self.kinds[kind].clone();
+        self.denied.remove(&kind);
         for (id, parents) in self.cache.end_list(&kind) {
             self.forget(&id, parents);
         }
@@ -586,6 +651,7 @@ impl Runtime {
         for controller in 0..self.controllers.len() {
             let key = Key::new(controller, id);
             self.schedule.reconciled(&key, Vec::new(), None);
+            self.told.remove(&key);
         }
         self.outbox.forget(id);
         self.forget_nodes(id);

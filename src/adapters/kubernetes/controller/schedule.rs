@@ -142,6 +142,11 @@ impl Schedule {
         *failures
     }
 
+    /// How often in a row this key failed.
+    pub(super) fn failures(&self, key: &Key) -> u32 {
+        self.failures.get(key).copied().unwrap_or(0)
+    }
+
     /// When the first wake-up is due.
     pub(super) fn first_wake(&self) -> Option<Timestamp> {
         self.wakes.first().map(|(time, _)| *time)

@@ -1,9 +1,11 @@
 //! One stream of everything that happens to the watched kinds.
 //!
 //! In: a client and kinds. Out: events in order, one watch per kind. A watch that breaks is started
-//! again after a pause, and so is one of a kind that is not served. It does not know what is done
-//! about an event.
+//! again after a pause; after longer and longer ones if its kind is not served, or may not be watched. It does not know
+//! what is done about an event.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use futures::future;
@@ -16,10 +18,10 @@ use serde_json::Value;
 use super::super::Error;
 use super::super::any_object::LeanObject;
 use super::super::discovery::Discovery;
-use super::super::watch::{is_denied, is_missing};
+use super::super::watch::{classified, is_missing};
 use super::writer::resource;
 use crate::api::kinds;
-use crate::model::ObjectId;
+use crate::model::{ErrorClass, ObjectId};
 use crate::reconcile::world::GroupKind;
 
 /// Something that happened to one kind.
@@ -50,6 +52,34 @@ pub(crate) enum WatchEvent {
     Failed(String),
 }
 
+/// The longest pause, in first ones.
+const LONGEST: u32 = 30;
+
+/// How long a watch waits before it reports that it failed, and goes on.
+#[derive(Clone)]
+struct Pauses {
+    first: Duration,
+    /// How often in a row waiting did not help.
+    vain: Arc<AtomicU32>,
+}
+
+impl Pauses {
+    /// What a person has to change is asked for less and less often.
+    async fn after(&self, event: &WatchEvent) {
+        let factor = match event {
+            WatchEvent::Failed(_) => 1,
+            WatchEvent::Denied(_) | WatchEvent::NotServed => {
+                let times = self.vain.fetch_add(1, Ordering::Relaxed);
+                1_u32.checked_shl(times).unwrap_or(LONGEST).min(LONGEST)
+            }
+            // A list begins before it is known whether it may be read.
+            WatchEvent::ListStarted => return,
+            _ => return self.vain.store(0, Ordering::Relaxed),
+        };
+        tokio::time::sleep(self.first * factor).await;
+    }
+}
+
 /// Watches the kind at a place; the stream never ends. A watch that fails is started again after
 /// `pause`. The version is the newest we know; the one that the cluster prefers if it does not serve
 /// that, or if we do not know the kind.
@@ -60,14 +90,18 @@ pub(crate) fn watch(
     pause: Duration,
 ) -> BoxStream<'static, KindEvent> {
     let client = client.clone();
+    let pauses = Pauses {
+        first: pause,
+        vain: Arc::default(),
+    };
     let attempts = stream::unfold(known(&kind), move |guess| {
-        let (client, kind) = (client.clone(), kind.clone());
+        let (client, kind, pauses) = (client.clone(), kind.clone(), pauses.clone());
         async move {
             let resource = match guess {
                 Some(resource) => Ok(Some(resource)),
                 None => served(client.clone(), &kind).await,
             };
-            Some((attempt(client, resource, pause), None))
+            Some((attempt(client, resource, pauses), None))
         }
     });
     let events = attempts.flatten();
@@ -111,23 +145,23 @@ async fn served(client: Client, kind: &GroupKind) -> Result<Option<ApiResource>,
     }
 }
 
-/// The events of a kind until it turns out not to be served. What failed is reported after `pause`.
+/// The events of a kind until it turns out not to be served. What failed is reported after a pause.
 fn attempt(
     client: Client,
     resource: Result<Option<ApiResource>, Error>,
-    pause: Duration,
+    pauses: Pauses,
 ) -> BoxStream<'static, WatchEvent> {
-    let after_pause = move |event: WatchEvent| async move {
-        let ends = matches!(event, WatchEvent::Failed(_) | WatchEvent::NotServed);
-        if ends || matches!(event, WatchEvent::Denied(_)) {
-            tokio::time::sleep(pause).await;
+    let after_pause = move |event: WatchEvent| {
+        let pauses = pauses.clone();
+        async move {
+            pauses.after(&event).await;
+            event
         }
-        event
     };
     let events = match resource {
         Ok(Some(resource)) => events(client, resource),
         Ok(None) => stream::iter([WatchEvent::NotServed]).boxed(),
-        Err(error) => stream::iter([WatchEvent::Failed(error.to_string())]).boxed(),
+        Err(error) => stream::iter([failed(error.class(), error.to_string())]).boxed(),
     };
     events.then(after_pause).boxed()
 }
@@ -148,8 +182,17 @@ fn read(event: watcher::Result<Event<LeanObject>>, resource: &ApiResource) -> Wa
         Ok(Event::InitDone) => WatchEvent::ListEnded,
         Ok(Event::Apply(object)) => WatchEvent::Applied(value(object, resource)),
         Ok(Event::Delete(object)) => WatchEvent::Deleted(value(object, resource)),
-        Err(error) if is_denied(&error) => WatchEvent::Denied(error.to_string()),
-        Err(error) => WatchEvent::Failed(error.to_string()),
+        Err(error) => {
+            let (class, why) = classified(&error);
+            failed(class, why)
+        }
+    }
+}
+
+fn failed(class: ErrorClass, why: String) -> WatchEvent {
+    match class {
+        ErrorClass::Denied => WatchEvent::Denied(why),
+        _ => WatchEvent::Failed(why),
     }
 }
 
@@ -220,6 +263,19 @@ mod tests {
         assert!(last, "after the begin of the list");
         let right = "get, list and watch on secrets of the API group \"\", in all namespaces";
         assert_eq!(missing_right(&kind), right);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_kind_that_is_not_served_is_asked_for_less_and_less_often() {
+        let start = Instant::now();
+        let clock = Arc::new(SimClock::new(Timestamp::UNIX_EPOCH, 1));
+        let client = Server::new(clock).client("default");
+        let kind = GroupKind::new("resources.azure.com", "ResourceGroup");
+        let times = watch(&client, 0, kind, Duration::from_secs(1))
+            .filter(|seen| future::ready(!matches!(seen.event, WatchEvent::ListStarted)))
+            .map(|_| start.elapsed().as_secs());
+        let times: Vec<u64> = times.take(8).collect().await;
+        assert_eq!(times, [1, 3, 7, 15, 31, 61, 91, 121]);
     }
 
     /// The version at which a ResourceGroup is seen in a cluster that serves this one alone.

@@ -4,6 +4,8 @@
 //! not stop the others, unless it is to the object that they were decided for: what is recorded on it comes before what
 //! it records. After one that may succeed later only that object's status is written. It does not know why anything is written.
 
+use std::time::Duration;
+
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use jiff::Timestamp;
 use kube::api::{
@@ -15,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::super::Error;
-use super::super::any_object::LeanObject;
+use super::super::any_object::{AnyObject, LeanObject};
 use super::connectors::Connectors;
 use crate::api::kinds;
 use crate::health::Live;
@@ -45,6 +47,8 @@ pub(super) struct Writer {
     pub(super) client: Client,
     pub(super) connectors: Connectors,
     pub(super) manager: &'static str,
+    /// How long a vault may take to answer.
+    pub(super) patience: Duration,
     /// Whether the controllers may act.
     pub(super) may_act: watch::Receiver<bool>,
 }
@@ -63,7 +67,7 @@ impl Writer {
                 continue;
             }
             if let Write::EnsureKey(request) = write {
-                let answer = self.connectors.keys.ensure(&request).await;
+                let answer = self.ensure(&request).await;
                 done.push(Written::Key(request, answer));
                 continue;
             }
@@ -107,7 +111,7 @@ impl Writer {
             AdapterError::new(error.class(), error.to_string())
         };
         let content = self.connectors.credentials.aso_secret(request).await?;
-        let (api, name) = target(&self.client, patch);
+        let (api, name) = target::<false>(&self.client, patch);
         let mut body = patch.clone();
         if body["metadata"].get("uid").is_none() {
             // Fails if somebody has made one meanwhile, which must not get the content.
@@ -140,6 +144,16 @@ impl Writer {
         let object = serde_json::from_value(patch.clone()).map_err(kube::Error::SerdeError)?;
         let made = api.create(&params, &object).await?;
         Ok(made.metadata.uid)
+    }
+
+    /// Asks for a key, but does not wait for ever.
+    async fn ensure(&self, request: &KeyRequest) -> Result<String, AdapterError> {
+        let answer = self.connectors.keys.ensure(request);
+        let answer = tokio::time::timeout(self.patience, answer).await;
+        answer.unwrap_or_else(|_| {
+            let message = format!("the vault '{}' does not answer", request.vault);
+            Err(AdapterError::new(ErrorClass::Transient, message))
+        })
     }
 
     /// Writes events, as well as can be: an event that cannot be written is dropped.
@@ -219,22 +233,13 @@ async fn one(client: &Client, manager: &str, write: &Write) -> Result<Option<Val
                 .await;
             (patch, answer)
         }
-        Write::Status(patch) => {
-            let (api, name) = target(client, patch);
-            let params = params(manager);
-            let mut answer = api.patch_status(name, &params, &Patch::Apply(patch)).await;
-            if answer.as_ref().is_err_and(is_undeclared) {
-                answer = merge_status(&api, name, manager, patch.clone()).await;
-            }
-            (patch, answer)
-        }
+        Write::Status(patch) => (patch, write_status(client, manager, patch).await),
         Write::Merge(patch) => {
             let (api, name) = target(client, patch);
-            let params = PatchParams {
-                field_manager: Some(manager.to_owned()),
-                ..PatchParams::default()
-            };
-            (patch, api.patch(name, &params, &Patch::Merge(patch)).await)
+            let answer = api
+                .patch(name, &merging(manager), &Patch::Merge(patch))
+                .await;
+            (patch, answer)
         }
         Write::Delete { id, version, uid } => return delete(client, id, version, uid).await,
         Write::EnsureKey(_) | Write::CheckCredential(_) | Write::CredentialSecret(..) => {
@@ -246,27 +251,57 @@ async fn one(client: &Client, manager: &str, write: &Write) -> Result<Option<Val
         .map_err(|error| Error::new(&Live(patch).id(), error))
 }
 
-/// Writes a status without the fields that the definition of its kind lacks: CAPZ's lack optional fields of ours. A merge
-/// leaves them out instead of failing. It also leaves alone what it does not name, so that it names what must go.
-async fn merge_status(
-    api: &Api<LeanObject>,
-    name: &str,
-    manager: &str,
-    mut patch: Value,
-) -> kube::Result<LeanObject> {
-    let live = api.get(name).await?;
-    let held = live.json["status"].as_object().into_iter().flatten();
-    for (key, _) in held {
-        if patch["status"].get(key).is_none() {
-            patch["status"][key] = Value::Null;
-        }
+/// Writes a whole status.
+async fn write_status(client: &Client, manager: &str, patch: &Value) -> kube::Result<LeanObject> {
+    let (api, name) = target::<true>(client, patch);
+    let (params, merging) = (PatchParams::apply(manager).force(), merging(manager));
+    let mut answer = api.patch_status(name, &params, &Patch::Apply(patch)).await;
+    if answer.as_ref().is_err_and(is_undeclared) {
+        // CAPZ's definitions lack optional fields of ours. A merge leaves them out instead of failing.
+        answer = api.patch_status(name, &merging, &Patch::Merge(patch)).await;
     }
-    let params = PatchParams {
+    let answer = answer?;
+    match left_over(&answer.json, patch, manager) {
+        Some(rest) => api.patch_status(name, &merging, &Patch::Merge(rest)).await,
+        None => Ok(answer),
+    }
+    .map(LeanObject::from)
+}
+
+/// The parameters of a merge patch.
+fn merging(manager: &str) -> PatchParams {
+    PatchParams {
         field_manager: Some(manager.to_owned()),
         ..PatchParams::default()
-    };
-    let patch = Patch::Merge(&patch);
-    api.patch_status(name, &params, &patch).await
+    }
+}
+
+/// A merge patch that takes out of a status what is not wanted any more: neither a merge nor an apply removes what the
+/// manager once merged.
+fn left_over(held: &Value, patch: &Value, manager: &str) -> Option<Value> {
+    let managers = Live(held).list(&["metadata", "managedFields"]).iter();
+    let mut merged = managers.map(Live).filter(|entry| {
+        let parts = ["manager", "operation", "subresource"].map(|part| entry.text(&[part]));
+        parts == [manager, "Update", "status"]
+    });
+    merged.next()?;
+    let status = without(held.get("status")?, patch.get("status")?)?;
+    Some(json!({"status": status}))
+}
+
+/// A merge patch that takes out of `held` what `wanted` lacks. A list with more entries is replaced.
+fn without(held: &Value, wanted: &Value) -> Option<Value> {
+    if let (Some(held), Some(entries)) = (held.as_array(), wanted.as_array()) {
+        return (held.len() > entries.len()).then(|| wanted.clone());
+    }
+    let (held, wanted) = (held.as_object()?, wanted.as_object()?);
+    let rest = held.iter().filter_map(|(key, held)| {
+        let rest = wanted.get(key);
+        let rest = rest.map_or(Some(Value::Null), |wanted| without(held, wanted))?;
+        Some((key.clone(), rest))
+    });
+    let rest: serde_json::Map<String, Value> = rest.collect();
+    (!rest.is_empty()).then_some(Value::Object(rest))
 }
 
 /// Whether the definition of the kind lacks a field that was applied.
@@ -297,7 +332,10 @@ async fn delete(
 }
 
 /// The API for the kind and namespace of a patch, and its name.
-fn target<'a>(client: &Client, patch: &'a Value) -> (Api<LeanObject>, &'a str) {
+fn target<'a, const MANAGED: bool>(
+    client: &Client,
+    patch: &'a Value,
+) -> (Api<AnyObject<MANAGED>>, &'a str) {
     let live = Live(patch);
     let api_version = live.text(&["apiVersion"]);
     let version = api_version.rsplit('/').next().unwrap_or_default();
