@@ -118,11 +118,16 @@ fn seconds(value: Option<u64>) -> Duration {
     Duration::from_secs(value.unwrap_or(0))
 }
 
+/// The creations of one kind differ by a multiple of this, in seconds. Those that end together are one step for whoever
+/// waits for them: each step of a cluster writes the status of its 48 resources.
+const STEP: u64 = 5;
+
 /// A number in the inclusive range, the same for the same name.
 fn spread((shortest, longest): (u64, u64), name: &str) -> u64 {
     let digest = Sha256::digest(name.as_bytes());
     let number = u64::from(digest[0]) << 8 | u64::from(digest[1]);
-    shortest + number % (longest - shortest + 1)
+    let steps = (longest - shortest) / STEP;
+    shortest + STEP * (number % (steps + 1))
 }
 
 #[cfg(test)]

@@ -53,6 +53,8 @@ pub(super) fn infrastructure<'a>(
     let name = infrastructure.name();
     let reported = infrastructure.condition(c::RESOURCES_READY);
     let reported = reported.filter(|condition| infrastructure.is_current(*condition));
+    // How many are ready is told there: here it would cost a write of this status for each of them.
+    let reported = reported.filter(|found| found.reason() != c::PROVISIONING_INFRASTRUCTURE);
     match reported.map(|condition| condition.message()) {
         Some(message) if !message.is_empty() => wait(format!("AROCluster {name}: {message}")),
         _ => wait(format!("Waiting for the resources of AROCluster {name}")),

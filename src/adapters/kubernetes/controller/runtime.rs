@@ -131,6 +131,7 @@ impl Runtime {
             while let Some(Some(event)) = self.watches.next().now_or_never() {
                 self.on_event(event);
             }
+            self.schedule.wake(self.clock.now());
             if *self.may_act.borrow() {
                 self.reconcile(&mut writes);
             }
@@ -144,7 +145,7 @@ impl Runtime {
                 Some(done) = writes.next() => self.finish(done, writes.is_empty()),
                 Some(heard) = self.nodes.next() => self.on_nodes(heard),
                 Ok(()) = self.may_act.changed() => self.turn(),
-                () = wake => self.schedule.wake(self.clock.now()),
+                () = wake => {}
             }
         }
     }
@@ -176,10 +177,11 @@ impl Runtime {
 
     /// Sleeps until the first wake-up is due; forever if none is scheduled.
     fn until_wake(&self) -> BoxFuture<'static, ()> {
+        let now = self.clock.now();
         let Some(time) = self.schedule.first_wake() else {
             return std::future::pending().boxed();
         };
-        let left = time.duration_since(self.clock.now());
+        let left = time.duration_since(now);
         let left = Duration::try_from(left).unwrap_or_default();
         // A timer ends on a whole millisecond; a shorter sleep would spin until then.
         let real = self.clock.real(left).max(Duration::from_millis(1));
@@ -188,6 +190,7 @@ impl Runtime {
 
     /// Reconciles what is queued, as long as not too many writes are in progress.
     fn reconcile(&mut self, writes: &mut Writes) {
+        let now = self.clock.now();
         let may: Vec<bool> = self.deciding().collect();
         while writes.len() < CONCURRENCY && may.contains(&true) {
             let Some(key) = self.schedule.next(|key| may[key.controller]) else {
@@ -207,7 +210,7 @@ impl Runtime {
                 continue;
             }
             // The view is read-only, so that a panic leaves nothing half done.
-            let decide = || (controller.reconcile)(self.cache.world(), live, self.clock.now());
+            let decide = || (controller.reconcile)(self.cache.world(), live, now);
             let manager = controller.manager;
             match catch_unwind(AssertUnwindSafe(decide)) {
                 Ok(outcome) => self.carry_out(key, manager, outcome, writes),

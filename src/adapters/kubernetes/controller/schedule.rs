@@ -1,8 +1,8 @@
 //! The work queue: which objects to reconcile, which are being written, what each of them
 //! needs and when it wakes up.
 //!
-//! In: changes, needs, wake-ups and results. Out: the next key. It does not know the time, nor what is
-//! decided.
+//! In: changes, needs, wake-ups and results. Out: the next key. A key waits a moment before its turn, so that what changes
+//! together is decided once. It does not know the time, nor what is decided.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -12,6 +12,10 @@ use jiff::Timestamp;
 use crate::model::ObjectId;
 use crate::reconcile::outcome::Need;
 use crate::reconcile::world::Parent;
+
+/// How long a key waits for further changes. A cluster has 50 resources, of which many change together; one decision and
+/// one status for all of them is worth this delay.
+const GATHER: Duration = Duration::from_millis(20);
 
 /// One object of one controller.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,8 +37,13 @@ impl Key {
 /// Which objects to reconcile, and when.
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
-    /// In the order in which they were queued.
+    /// Keys that were queued since the time was last told.
+    fresh: Vec<Key>,
+    /// Keys that wait for further changes, each with the time at which that ends.
+    gathering: VecDeque<(Timestamp, Key)>,
+    /// In the order of their turns.
     queue: VecDeque<Key>,
+    /// Fresh, gathering or in the queue.
     queued: BTreeSet<Key>,
     /// Being written.
     busy: BTreeSet<Key>,
@@ -53,7 +62,7 @@ impl Schedule {
         if self.busy.contains(&key) {
             self.again.insert(key);
         } else if self.queued.insert(key.clone()) {
-            self.queue.push_back(key);
+            self.fresh.push(key);
         }
     }
 
@@ -68,7 +77,9 @@ impl Schedule {
     /// Queues every key that has this need.
     pub(super) fn needed(&mut self, need: &Need) {
         let waiting = self.waiting.get(need).cloned().unwrap_or_default();
-        waiting.into_iter().for_each(|key| self.enqueue(key));
+        for key in waiting {
+            self.enqueue(key);
+        }
     }
 
     /// Takes the first key that may be reconciled.
@@ -147,19 +158,31 @@ impl Schedule {
         self.failures.get(key).copied().unwrap_or(0)
     }
 
-    /// When the first wake-up is due.
+    /// When the first wake-up is due, or the first key has gathered its changes.
     pub(super) fn first_wake(&self) -> Option<Timestamp> {
-        self.wakes.first().map(|(time, _)| *time)
+        let wake = self.wakes.first().map(|(time, _)| *time);
+        let end = self.gathering.front().map(|(end, _)| *end);
+        wake.into_iter().chain(end).min()
     }
 
-    /// Queues every key whose wake-up is due.
+    /// Queues every key whose wake-up is due, or that has gathered its changes.
     pub(super) fn wake(&mut self, now: Timestamp) {
+        let end = now.checked_add(GATHER).unwrap_or(now);
+        let fresh = self.fresh.drain(..).map(|key| (end, key));
+        self.gathering.extend(fresh);
+        let gathered = self.gathering.partition_point(|(end, _)| *end <= now);
+        let gathered = self.gathering.drain(..gathered);
+        self.queue.extend(gathered.map(|(_, key)| key));
         while let Some((time, key)) = self.wakes.first().cloned() {
             if time > now {
                 return;
             }
             self.set_wake(&key, None);
-            self.enqueue(key);
+            if self.busy.contains(&key) {
+                self.again.insert(key);
+            } else if self.queued.insert(key.clone()) {
+                self.queue.push_back(key);
+            }
         }
     }
 
@@ -200,13 +223,21 @@ mod tests {
         Timestamp::from_second(second).expect("a small number")
     }
 
+    /// The next key once all have gathered their changes.
+    fn next(schedule: &mut Schedule) -> Option<Key> {
+        for now in [0, 1] {
+            schedule.wake(at(now));
+        }
+        schedule.next(|_| true)
+    }
+
     #[test]
     fn a_key_is_queued_once_and_in_order() {
         let mut schedule = Schedule::default();
         for name in ["b", "a", "b"] {
             schedule.enqueue(key(name));
         }
-        let turns: Vec<Option<Key>> = (0..3).map(|_| schedule.next(|_| true)).collect();
+        let turns: Vec<Option<Key>> = (0..3).map(|_| next(&mut schedule)).collect();
         assert_eq!(turns, [Some(key("b")), Some(key("a")), None]);
     }
 
@@ -215,9 +246,9 @@ mod tests {
         let mut schedule = Schedule::default();
         schedule.started(&key("a"));
         schedule.enqueue(key("a"));
-        assert_eq!(schedule.next(|_| true), None);
+        assert_eq!(next(&mut schedule), None);
         schedule.done(&key("a"));
-        assert_eq!(schedule.next(|_| true), Some(key("a")));
+        assert_eq!(next(&mut schedule), Some(key("a")));
     }
 
     #[test]
@@ -227,12 +258,12 @@ mod tests {
         schedule.enqueue(key("a"));
         schedule.failed(&key("a"), at(10), Duration::from_secs(5));
         assert_eq!(
-            (schedule.next(|_| true), schedule.first_wake()),
+            (next(&mut schedule), schedule.first_wake()),
             (None, Some(at(15)))
         );
         schedule.wake(at(15));
         assert_eq!(
-            (schedule.next(|_| true), schedule.first_wake()),
+            (next(&mut schedule), schedule.first_wake()),
             (Some(key("a")), None)
         );
     }
@@ -245,11 +276,11 @@ mod tests {
         schedule.reconciled(&key("a"), needs, None);
         for (name, parents) in [("b", vec![]), ("c", vec![parent])] {
             schedule.changed(&key(name).object, parents);
-            assert_eq!(schedule.next(|_| true), Some(key("a")), "{name}");
+            assert_eq!(next(&mut schedule), Some(key("a")), "{name}");
         }
         schedule.reconciled(&key("a"), Vec::new(), None);
         schedule.changed(&key("b").object, vec![]);
-        assert_eq!(schedule.next(|_| true), None);
+        assert_eq!(next(&mut schedule), None);
     }
 
     #[test]
@@ -259,8 +290,22 @@ mod tests {
         schedule.reconciled(&key("a"), Vec::new(), Some(at(9)));
         schedule.wake(at(8));
         assert_eq!(
-            (schedule.next(|_| true), schedule.first_wake()),
+            (next(&mut schedule), schedule.first_wake()),
             (None, Some(at(9)))
         );
+    }
+
+    #[test]
+    fn a_key_waits_for_what_changes_with_it() {
+        let mut schedule = Schedule::default();
+        schedule.enqueue(key("a"));
+        schedule.wake(at(5));
+        let turn = schedule.first_wake().expect("it is queued");
+        assert_eq!(turn.duration_since(at(5)).as_millis(), 20);
+        assert_eq!(schedule.next(|_| true), None);
+        schedule.enqueue(key("a"));
+        schedule.wake(turn);
+        assert_eq!(schedule.next(|_| true), Some(key("a")));
+        assert_eq!(next(&mut schedule), None);
     }
 }

@@ -33,10 +33,7 @@ fn section_3_2_step_4_the_condition_says_which_infrastructure_is_awaited() {
     });
     bench.rest();
     let found = bench.condition(KIND, c::HCP_CLUSTER_READY);
-    assert_eq!(
-        found.2,
-        "AROCluster c: Waiting for infrastructure resources: 0/2 ready"
-    );
+    assert_eq!(found.2, "Waiting for the resources of AROCluster c");
     assert_eq!(bench.find("HcpOpenShiftCluster", "c"), None);
     assert_eq!(bench.live(KIND, "c")["status"]["ready"], false);
     bench.build();
@@ -108,7 +105,7 @@ fn a_change_of_a_cluster_that_exists_waits_for_the_infrastructure_and_is_not_tak
         bench
             .condition(KIND, c::HCP_CLUSTER_READY)
             .2
-            .contains("not applied: AROCluster c")
+            .contains("not applied: Waiting for the resources of AROCluster c")
     );
     assert_eq!(plane["status"]["ready"], true, "the cluster runs");
     assert!(!bench.fixture.health(KIND, "c").is_ready());
