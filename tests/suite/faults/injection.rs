@@ -29,6 +29,8 @@ enum Harm {
     ResetAfter,
     SilentBefore,
     SilentAfter,
+    /// A write is refused, as if somebody else had been faster.
+    Conflict,
 }
 
 const HARMS: [Harm; 8] = [
@@ -53,7 +55,7 @@ enum End {
 
 /// When the server answers nobody.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Closed {
+pub(crate) enum Closed {
     /// It is started anew.
     Restart,
     /// It knows nobody.
@@ -62,20 +64,22 @@ pub(super) enum Closed {
 
 /// What happens, and how often.
 #[derive(Debug)]
-pub(super) struct Schedule {
+pub(crate) struct Schedule {
     harms: Vec<Harm>,
     /// How many requests of a hundred come to harm.
     percent: u64,
     /// How many watches of a hundred do.
     watches: u64,
-    pub(super) closed: Vec<(Instant, Instant, Closed)>,
+    pub(crate) closed: Vec<(Instant, Instant, Closed)>,
+    /// By how many seconds at most a watch is behind.
+    lag: u64,
     /// After how many requests the runner crashes.
     crash: Option<usize>,
-    pub(super) ends: Instant,
+    pub(crate) ends: Instant,
 }
 
 impl Schedule {
-    pub(super) fn random(rng: &mut Rng) -> Self {
+    pub(crate) fn random(rng: &mut Rng) -> Self {
         let start = Instant::now();
         let lasts = 30 + rng.below(200);
         let mut closed = Vec::new();
@@ -90,39 +94,64 @@ impl Schedule {
             harms: HARMS.into_iter().filter(|_| rng.chance(60)).collect(),
             percent: rng.below(60),
             watches: rng.below(80),
+            lag: 0,
             closed,
             crash: rng.chance(50).then(|| rng.below(120) as usize),
             ends: start + Duration::from_secs(lasts),
+        }
+    }
+
+    /// One of many seconds, with conflicts, and with watches that are behind.
+    pub(crate) fn lasting(rng: &mut Rng, seconds: u64) -> Self {
+        let start = Instant::now();
+        let short = Self::random(rng);
+        let mut closed = Vec::new();
+        for kind in [Closed::Restart, Closed::Unauthorized] {
+            for _ in 0..rng.below(4) {
+                let from = start + Duration::from_secs(rng.below(seconds));
+                let to = from + Duration::from_millis(500 + rng.below(60_000));
+                closed.push((from, to, kind));
+            }
+        }
+        let mut harms = short.harms;
+        harms.extend(rng.chance(70).then_some(Harm::Conflict));
+        Self {
+            harms,
+            lag: [0, 3, 20][rng.below(3) as usize],
+            closed,
+            crash: rng.chance(50).then(|| rng.below(400) as usize),
+            ends: start + Duration::from_secs(seconds),
+            ..short
         }
     }
 }
 
 /// The requests to the server and its answers, delivered or not.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
-    pub(super) at: Instant,
-    pub(super) method: Method,
-    pub(super) path: String,
+pub(crate) struct Asked {
+    pub(crate) at: Instant,
+    pub(crate) method: Method,
+    pub(crate) path: String,
     /// Whether it is a watch.
-    pub(super) watch: bool,
-    pub(super) status: StatusCode,
+    pub(crate) watch: bool,
+    pub(crate) status: StatusCode,
 }
 
-pub(super) struct FaultInjector {
+pub(crate) struct FaultInjector {
     router: Router,
     rng: Mutex<Rng>,
     schedule: Schedule,
     log: Mutex<Vec<Asked>>,
     count: Mutex<usize>,
     /// How often all connections were cut.
-    pub(super) cut: watch::Sender<u64>,
-    pub(super) crash: Notify,
+    pub(crate) cut: watch::Sender<u64>,
+    pub(crate) crash: Notify,
     /// Notifies that a Deployment was written.
-    pub(super) deployed: Notify,
+    pub(crate) deployed: Notify,
 }
 
 impl FaultInjector {
-    pub(super) fn new(router: Router, rng: Rng, schedule: Schedule) -> Arc<Self> {
+    pub(crate) fn new(router: Router, rng: Rng, schedule: Schedule) -> Arc<Self> {
         Arc::new(Self {
             router,
             rng: Mutex::new(rng),
@@ -136,7 +165,7 @@ impl FaultInjector {
     }
 
     /// A client whose requests go through the injector.
-    pub(super) fn client(self: &Arc<Self>) -> kube::Client {
+    pub(crate) fn client(self: &Arc<Self>) -> kube::Client {
         let injector = Arc::clone(self);
         let service = tower::service_fn(move |request: Request<kube::client::Body>| {
             let injector = Arc::clone(&injector);
@@ -145,12 +174,12 @@ impl FaultInjector {
         kube::Client::new(service, "default")
     }
 
-    pub(super) fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<Asked> {
         self.log.lock().unwrap().clone()
     }
 
     /// The number of requests per path with `method` and the answer `status`.
-    pub(super) fn counted(&self, method: &Method, status: StatusCode) -> BTreeMap<String, usize> {
+    pub(crate) fn counted(&self, method: &Method, status: StatusCode) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         let all = self.asked().into_iter();
         for asked in all.filter(|asked| asked.method == *method && asked.status == status) {
@@ -159,7 +188,7 @@ impl FaultInjector {
         counts
     }
 
-    pub(super) const fn schedule(&self) -> &Schedule {
+    pub(crate) const fn schedule(&self) -> &Schedule {
         &self.schedule
     }
 
@@ -222,6 +251,8 @@ impl FaultInjector {
             }
             Harm::Broken => Ok(refusal(StatusCode::INTERNAL_SERVER_ERROR, 0)),
             Harm::Unavailable => Ok(refusal(StatusCode::SERVICE_UNAVAILABLE, 0)),
+            Harm::Conflict if request.method() == Method::GET => self.deliver(request).await,
+            Harm::Conflict => Ok(refusal(StatusCode::CONFLICT, 0)),
             Harm::ResetBefore => Err(reset()),
             Harm::ResetAfter => {
                 self.deliver(request).await?;
@@ -277,33 +308,49 @@ impl FaultInjector {
         });
         let (parts, body) = answer.into_parts();
         let state = (body.into_data_stream(), self.cut.subscribe(), ends, false);
-        let stream = futures::stream::unfold(state, |(mut data, mut cut, ends, over)| async move {
-            if over {
-                return None;
-            }
-            let end = async {
-                match ends {
-                    Some((at, end)) => {
-                        sleep_until(at).await;
-                        end
-                    }
-                    None => std::future::pending().await,
+        // Others have no use for another number.
+        let lag = match self.schedule.lag {
+            0 => 0,
+            most => self.roll(|rng| rng.below(most + 1)),
+        };
+        let lag = Duration::from_secs(lag);
+        let lags_until = self.schedule.ends;
+        let stream =
+            futures::stream::unfold(state, move |(mut data, mut cut, ends, over)| async move {
+                if over {
+                    return None;
                 }
-            };
-            let (piece, over): (Result<Bytes, Fault>, bool) = tokio::select! {
-                biased;
-                _ = cut.changed() => (Err(reset()), true),
-                end = end => match end {
-                    End::Torn => (Ok(Bytes::from_static(b"{\"type\":\"ADDED\",\"obj")), true),
-                    End::Frozen => {
-                        let _ = cut.changed().await;
-                        (Err(reset()), true)
+                let lag = if Instant::now() < lags_until {
+                    lag
+                } else {
+                    Duration::ZERO
+                };
+                let end = async {
+                    match ends {
+                        Some((at, end)) => {
+                            sleep_until(at).await;
+                            end
+                        }
+                        None => std::future::pending().await,
                     }
-                },
-                piece = data.next() => (piece?.map_err(Into::into), false),
-            };
-            Some((piece, (data, cut, ends, over)))
-        });
+                };
+                let (piece, over): (Result<Bytes, Fault>, bool) = tokio::select! {
+                    biased;
+                    _ = cut.changed() => (Err(reset()), true),
+                    end = end => match end {
+                        End::Torn => (Ok(Bytes::from_static(b"{\"type\":\"ADDED\",\"obj")), true),
+                        End::Frozen => {
+                            let _ = cut.changed().await;
+                            (Err(reset()), true)
+                        }
+                    },
+                    piece = data.next() => (piece?.map_err(Into::into), false),
+                };
+                if !lag.is_zero() {
+                    sleep(lag).await;
+                }
+                Some((piece, (data, cut, ends, over)))
+            });
         Response::from_parts(parts, Body::from_stream(stream))
     }
 }

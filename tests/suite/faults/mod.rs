@@ -7,9 +7,9 @@
 //! `CAPSTAN_SEQUENCES=n` sets the number of schedules, `CAPSTAN_SEED=n` the first seed.
 
 mod fleet;
-mod injection;
+pub(crate) mod injection;
 mod known;
-mod rng;
+pub(crate) mod rng;
 mod verdict;
 
 use std::io::Write as _;

@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::super::Error;
 use super::super::any_object::LeanObject;
 use super::super::discovery::Discovery;
-use super::super::watch::{classified, is_missing};
+use super::super::watch::{classified, is_missing, patient};
 use super::writer::resource;
 use crate::api::kinds;
 use crate::model::{ErrorClass, ObjectId};
@@ -89,7 +89,7 @@ pub(crate) fn watch(
     kind: GroupKind,
     pause: Duration,
 ) -> BoxStream<'static, KindEvent> {
-    let client = client.clone();
+    let client = patient(client);
     let pauses = Pauses {
         first: pause,
         vain: Arc::default(),

@@ -18,6 +18,7 @@ use tokio::sync::watch;
 
 use super::super::Error;
 use super::super::any_object::{AnyObject, LeanObject};
+use super::super::request::in_time;
 use super::connectors::Connectors;
 use crate::api::kinds;
 use crate::health::Live;
@@ -73,19 +74,23 @@ impl Writer {
             }
             let write = match write {
                 Write::CheckCredential(request) => {
-                    let answer = self.connectors.credentials.check(&request).await;
+                    let answer = self.connectors.credentials.check(&request);
+                    let answer = self.patiently(answer, || "Entra ID".to_owned()).await;
                     done.push(Written::Credential(request, answer));
                     continue;
                 }
                 Write::CredentialSecret(request, patch) => {
-                    let answer = self.secret(&request, &patch).await;
+                    let answer = self.secret(&request, &patch);
+                    let answer = self.patiently(answer, || "the cluster".to_owned()).await;
                     let write = Write::CredentialSecret(request, patch);
                     done.push(Written::Secret(write, answer));
                     continue;
                 }
                 other => other,
             };
-            match one(&self.client, self.manager, &write).await {
+            let about = write.object();
+            let about = about.as_ref().unwrap_or(object);
+            match in_time(about, one(&self.client, self.manager, &write)).await {
                 Ok(answer) => done.push(Written::Answered(write, answer)),
                 Err(error) => {
                     is_status_only |= error.class() == ErrorClass::Transient;
@@ -149,9 +154,19 @@ impl Writer {
     /// Asks for a key, but does not wait for ever.
     async fn ensure(&self, request: &KeyRequest) -> Result<String, AdapterError> {
         let answer = self.connectors.keys.ensure(request);
+        self.patiently(answer, || format!("the vault '{}'", request.vault))
+            .await
+    }
+
+    /// The answer of something outside the cluster, or that it does not answer.
+    async fn patiently<T>(
+        &self,
+        answer: impl Future<Output = Result<T, AdapterError>>,
+        who: impl FnOnce() -> String,
+    ) -> Result<T, AdapterError> {
         let answer = tokio::time::timeout(self.patience, answer).await;
         answer.unwrap_or_else(|_| {
-            let message = format!("the vault '{}' does not answer", request.vault);
+            let message = format!("{} does not answer", who());
             Err(AdapterError::new(ErrorClass::Transient, message))
         })
     }

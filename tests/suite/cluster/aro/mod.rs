@@ -11,3 +11,4 @@ mod many;
 mod moving;
 mod pausing;
 mod versions;
+mod weather;
