@@ -123,6 +123,8 @@ pub(in crate::reconcile) fn ask(
             if is_good(at) {
                 outcome.wake_at(at + LIFE);
             } else {
+                // The same answer wakes nobody.
+                outcome.wake_at(now + LIFE);
                 outcome.write(Write::CheckCredential(request.clone()));
             }
             NewCondition::yes(c::CREDENTIALS_VALID, "")
@@ -151,6 +153,35 @@ fn failed(error: &AdapterError) -> NewCondition {
         ErrorClass::Gone => NewCondition::no(c::CREDENTIALS_NOT_FOUND, text),
         ErrorClass::Transient | ErrorClass::Conflict => {
             NewCondition::unknown(c::CREDENTIALS_UNCHECKED, text)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::reconcile::snapshot::Snapshot;
+
+    #[test]
+    fn issue_15_a_credential_that_works_is_tried_every_hour() {
+        let request = CredentialRequest {
+            of: CredentialOf::Default,
+            environment: String::new(),
+            version: String::new(),
+        };
+        let mut snapshot = Snapshot::default();
+        let mut now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        snapshot.set_credential(request.clone(), Ok(()), now);
+        for _ in 0..3 {
+            now += LIFE;
+            let mut outcome = Outcome::default();
+            ask(World::of(&snapshot), &request, now, &mut outcome);
+            assert_eq!(outcome.writes, [Write::CheckCredential(request.clone())]);
+            // The answer is the same, so that nothing but this time leads to the next decision.
+            assert_eq!(outcome.wake, Some(now + LIFE));
+            assert!(!snapshot.set_credential(request.clone(), Ok(()), now));
         }
     }
 }
