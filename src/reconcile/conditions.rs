@@ -24,6 +24,8 @@ pub(crate) struct Conditions {
     generation: i64,
     now: Timestamp,
     list: Vec<Value>,
+    /// The conditions as they were.
+    before: Vec<Value>,
     /// The types whose status or reason is another one now.
     changed: Vec<String>,
 }
@@ -110,10 +112,12 @@ impl NewCondition {
 impl Conditions {
     /// The conditions the object has.
     pub(crate) fn of(live: Live<'_>, now: Timestamp) -> Self {
+        let list = live.list(&["status", "conditions"]).to_vec();
         Self {
             generation: live.generation(),
             now,
-            list: live.list(&["status", "conditions"]).to_vec(),
+            before: list.clone(),
+            list,
             changed: Vec::new(),
         }
     }
@@ -123,7 +127,7 @@ impl Conditions {
         self.generation = self.generation.min(generation);
     }
 
-    /// Sets the condition of a type, in its place.
+    /// Sets the condition of a type, in its place. What was set or removed before in this pass does not count as a change.
     pub(crate) fn set(&mut self, kind: &str, condition: NewCondition) {
         let NewCondition {
             status,
@@ -132,8 +136,9 @@ impl Conditions {
             severity,
         } = condition;
         let place = self.list.iter().position(|held| held["type"] == kind);
-        let held = place.map(|place| &self.list[place]);
+        let held = self.before.iter().find(|held| held["type"] == kind);
         let same = held.filter(|held| held["status"] == status);
+        self.changed.retain(|changed| changed != kind);
         if same.is_none_or(|held| held["reason"] != reason.as_str()) {
             self.changed.push(kind.to_owned());
         }
@@ -292,6 +297,23 @@ mod tests {
         );
         assert_eq!(list[1]["lastTransitionTime"], "2026-01-01T00:00:09Z");
         assert_eq!(list[1].get("severity"), None);
+    }
+
+    #[test]
+    fn issue_15_a_condition_that_ends_as_it_was_did_not_change() {
+        let object = held();
+        let live = Live(&object);
+        let mut conditions = Conditions::of(live, now());
+        conditions.set("A", NewCondition::yes("Done", ""));
+        conditions.set("A", NewCondition::no("Why", "[Error] as before"));
+        conditions.remove("B");
+        conditions.set("B", NewCondition::no("Why", ""));
+        let mut outcome = Outcome::default();
+        conditions.report(live, &mut outcome);
+        assert_eq!(outcome.events, []);
+        for condition in conditions.into_value().as_array().unwrap() {
+            assert_eq!(condition["lastTransitionTime"], "2026-01-01T00:00:00Z");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::bench::{Bench, applied};
 use crate::api::conditions as c;
 use crate::health::Live;
-use crate::model::{AdapterError, ErrorClass};
+use crate::model::{AdapterError, ErrorClass, ObjectId};
 use crate::reconcile::outcome::Write;
 
 const PLANE: &str = "AROControlPlane";
@@ -289,4 +289,23 @@ fn section_3_4_the_secret_outlives_the_control_plane() {
     assert!(bench.find(PLANE, "c").is_none());
     assert!(bench.find("AROCluster", "c").is_some());
     assert!(bench.find("Secret", SECRET).is_some());
+}
+
+#[test]
+fn issue_15_a_secret_that_cannot_be_written_is_reported_once() {
+    let mut bench = bench(&json!({}));
+    bench.provision();
+    let id = ObjectId::new("", "Secret", "ns", SECRET);
+    let error = AdapterError::new(ErrorClass::Invalid, "spec.subscriptionID is required");
+    bench.fixture.snapshot.set_refusal(&id, Some(error));
+    bench.rest();
+    let reason = bench.reason(PLANE, c::IDENTITY_READY);
+    assert_eq!(reason, c::CREDENTIAL_SECRET_FAILED);
+    bench.warnings();
+    bench.wait(60);
+    assert_eq!(bench.warnings(), Vec::<String>::new());
+    for kind in [PLANE, "AROCluster"] {
+        let outcome = bench.decide(kind);
+        assert_eq!((outcome.writes, outcome.events), (vec![], vec![]), "{kind}");
+    }
 }
