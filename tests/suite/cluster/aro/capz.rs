@@ -79,12 +79,12 @@ async fn until_acting(fixture: &Fixture, sharers: &Sharers, acts: bool) -> i64 {
     fixture.clock.now().duration_since(start).as_secs()
 }
 
-/// No write of ours after CAPZ's first since then, and none of CAPZ's after its end.
+/// No write of the other after the first status that one wrote since then: that shows that it is at work.
 fn took_turns(log: &Log, since: Timestamp, first: &'static str) {
     let written = log.written();
     let begins = written
         .iter()
-        .find(|(at, who, _)| *at >= since && *who == first);
+        .find(|(at, who, path)| *at >= since && *who == first && path.ends_with("/status"));
     let (begins, ..) = begins.expect("it wrote");
     // What was on its way when the other appeared still arrives.
     let grace = *begins + Duration::from_secs(1);
