@@ -1,13 +1,17 @@
 //! What `status` and `why` share: the state of a cluster, and how the state of an object is written.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use kube::Client;
 use serde_json::{Value as Json, json};
 
 use super::cluster::{AccessArgs, Found};
 use super::ui::Ui;
+use crate::adapters::kubernetes::examine_aso;
 use crate::adapters::kubernetes::survey::{FleetChoice, Survey, survey};
 use crate::daemon::wall_time;
+use crate::reconcile::preflight::Report;
 use crate::settings::Environment;
 use crate::status::{Phase, StatusGraph};
 
@@ -66,6 +70,11 @@ impl StatusReader {
             is_simulated: self.is_simulated,
             survey,
         })
+    }
+
+    /// What is there of Azure Service Operator; `namespaces` are those with clusters.
+    pub(super) async fn aso(&self, namespaces: BTreeSet<String>) -> Report {
+        examine_aso(&self.client, namespaces).await
     }
 }
 

@@ -14,7 +14,8 @@ use super::signals::asked_to_stop;
 use super::ui::Ui;
 use crate::adapters::kubernetes::{Target, classify, connect_named, unserved};
 use crate::api::fleet::{Controllers, FirstApply};
-use crate::api::{kinds, suppliers};
+use crate::api::kinds::{self, Kind};
+use crate::api::suppliers;
 use crate::daemon::{self, WallClock};
 use crate::settings::Environment;
 
@@ -106,8 +107,13 @@ async fn work(args: &ControllersArgs, ui: &Ui, environment: &Environment) -> any
 }
 
 /// Names the kinds that the cluster does not serve, and who supplies them. The controllers begin once they are served.
-pub(super) async fn missing(target: &Target, ui: &Ui) -> anyhow::Result<()> {
-    let missing = unserved(&target.client, kinds::KINDS).await?;
+/// Those of Azure Service Operator are named with it.
+async fn missing(target: &Target, ui: &Ui) -> anyhow::Result<()> {
+    let others = kinds::KINDS
+        .iter()
+        .filter(|kind| !kinds::is_aso(kind.group));
+    let others: Vec<Kind> = others.copied().collect();
+    let missing = unserved(&target.client, &others).await?;
     let mut said: Vec<(String, Vec<&str>)> = Vec::new();
     for kind in missing {
         let help = suppliers::help(kind.group, kind.kind);

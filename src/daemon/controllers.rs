@@ -5,13 +5,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use kube::Client;
 use sha2::{Digest as _, Sha256};
 
 use super::clock::wall_time;
 use crate::adapters::azure::credentials::{self, AzureCredentials, DefaultIdentity, Files};
 use crate::adapters::kubernetes::controller::Connectors;
-use crate::adapters::kubernetes::{KubeObjects, KubeWorkloads, Sharers, Sharing, Target, share};
+use crate::adapters::kubernetes::{
+    KubeObjects, KubeWorkloads, Sharers, Sharing, Target, cluster_namespaces, examine_aso, share,
+};
 use crate::api::fleet::{Controllers, Mode};
+use crate::reconcile::preflight::Level;
 use crate::reconcile::{self, Settings};
 use crate::settings::{Azure, AzureIdentity, Environment};
 
@@ -28,6 +32,8 @@ pub fn controllers(
     if controllers.aro == Mode::Off {
         return None;
     }
+    // Nothing waits for it.
+    tokio::spawn(preflight(target.client.clone()));
     let sharing = Sharing {
         mode: controllers.aro,
         namespace: environment.namespace.clone(),
@@ -45,6 +51,26 @@ pub fn controllers(
         ..Connectors::default()
     };
     Some(share(&target.client, clock, all, connectors, sharing))
+}
+
+/// Says once what is there of Azure Service Operator, and what is wrong with it.
+async fn preflight(client: Client) {
+    let namespaces = cluster_namespaces(&client).await;
+    let report = examine_aso(&client, namespaces).await;
+    for title in report.titles() {
+        tracing::info!("{title}");
+    }
+    for finding in &report.findings {
+        match finding.level {
+            Level::Note => tracing::info!("Azure Service Operator: {finding}"),
+            _ => tracing::warn!("Azure Service Operator: {finding}"),
+        }
+    }
+    if !report.is_fine() {
+        for (name, value) in &report.settings {
+            tracing::info!("Azure Service Operator needs: {name}: {value}");
+        }
+    }
 }
 
 /// The credentials of the identities in a cluster, and that of this process.

@@ -24,6 +24,7 @@ pub(crate) mod lease;
 pub(crate) mod links;
 pub(crate) mod outcome;
 mod parent;
+pub(crate) mod preflight;
 mod resources;
 mod scope;
 mod settings;

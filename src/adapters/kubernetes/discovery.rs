@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResource;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIGroup, APIResource};
 use kube::Client;
 use kube::core::{ApiResource, GroupVersionKind};
 use tokio::sync::OnceCell;
@@ -104,16 +104,14 @@ impl Discovery {
         if object.group.is_empty() {
             return Ok(vec!["v1".to_owned()]);
         }
+        let groups = self.groups(object).await?;
+        Ok(versions(&groups, &object.group))
+    }
+
+    /// The groups that the cluster serves.
+    async fn groups(&self, object: &ObjectId) -> Result<Vec<APIGroup>, Error> {
         let groups = self.client.list_api_groups().await;
-        let groups = groups.map_err(|error| Error::new(object, error))?.groups;
-        let group = groups.into_iter().find(|group| group.name == object.group);
-        let Some(group) = group else {
-            return Ok(Vec::new());
-        };
-        let preferred = group.preferred_version.map(|preferred| preferred.version);
-        let all = group.versions.into_iter().map(|one| one.version);
-        let others = all.filter(|version| Some(version) != preferred.as_ref());
-        Ok(preferred.iter().cloned().chain(others).collect())
+        Ok(groups.map_err(|error| Error::new(object, error))?.groups)
     }
 
     async fn ask(
@@ -156,14 +154,33 @@ impl Discovery {
 /// When the cluster does not answer.
 pub async fn unserved(client: &Client, kinds: &[Kind]) -> Result<Vec<Kind>, Error> {
     let discovery = Discovery::new(client.clone());
+    let Some(first) = kinds.first() else {
+        return Ok(Vec::new());
+    };
+    let id = |kind: &Kind| ObjectId::new(kind.group, kind.kind, "", "");
+    let groups = discovery.groups(&id(first)).await?;
     let mut missing = Vec::new();
     for kind in kinds {
-        let id = ObjectId::new(kind.group, kind.kind, "", "");
-        if discovery.preferred(&id).await?.is_none() {
+        let mut is_served = false;
+        for version in versions(&groups, kind.group) {
+            is_served = is_served || discovery.find(&id(kind), &version).await?.is_some();
+        }
+        if !is_served {
             missing.push(*kind);
         }
     }
     Ok(missing)
+}
+
+/// The versions of a group, the preferred one first.
+fn versions(groups: &[APIGroup], group: &str) -> Vec<String> {
+    let Some(group) = groups.iter().find(|one| one.name == group) else {
+        return Vec::new();
+    };
+    let preferred = group.preferred_version.as_ref().map(|one| &one.version);
+    let all = group.versions.iter().map(|one| &one.version);
+    let others = all.filter(|version| Some(*version) != preferred);
+    preferred.into_iter().chain(others).cloned().collect()
 }
 
 fn find(resources: &[APIResource], gvk: &GroupVersionKind) -> Option<Served> {

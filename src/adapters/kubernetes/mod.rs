@@ -16,6 +16,7 @@
 
 mod any_object;
 mod aro_controllers;
+mod aso;
 mod compare;
 mod connect;
 pub mod controller;
@@ -42,6 +43,7 @@ mod watch;
 mod workloads;
 
 pub use aro_controllers::{LEASE, Sharers, Sharing, Standing, share};
+pub(crate) use aso::{cluster_namespaces, examine_aso};
 pub use compare::{Compared, compare};
 pub use connect::{Access, ConnectError, connect, connect_named};
 pub use discovery::unserved;

@@ -6,10 +6,11 @@ use super::super::cluster_status::ClusterStatus;
 use super::fleet::Fleets;
 use crate::apply::{Newest, Parent, Reason, Reasons};
 use crate::plan::ApplySet;
+use crate::reconcile::preflight::Report;
 use crate::status::{Chain, ClusterView, FleetView};
 
 /// All of it, for programs.
-pub(super) fn report(status: &ClusterStatus, fleets: &Fleets<'_>) -> Json {
+pub(super) fn report(status: &ClusterStatus, fleets: &Fleets<'_>, aso: Option<&Report>) -> Json {
     let fleet = |(set, parent, view): &(&ApplySet, &Parent, FleetView)| {
         let clusters = view
             .clusters
@@ -46,6 +47,7 @@ pub(super) fn report(status: &ClusterStatus, fleets: &Fleets<'_>) -> Json {
         "at": status.now.to_string(),
         "ready": fleets.iter().all(|(.., view)| view.is_ready()),
         "fleets": fleets.iter().map(fleet).collect::<Vec<_>>(),
+        "azureServiceOperator": aso.map(Report::json),
         "notSeen": status.unreadable(),
     })
 }

@@ -1,5 +1,6 @@
 //! `capstan status`: which clusters are ready, what blocks the others, and since when.
 
+mod aso;
 mod fleet;
 mod json;
 mod text;
@@ -15,9 +16,11 @@ use super::cluster::AccessArgs;
 use super::cluster_status::{ClusterStatus, StatusReader};
 use super::exit::Exit;
 use super::ui::Ui;
+use crate::reconcile::preflight::Report;
 use crate::settings::Environment;
 use crate::status::FleetView;
 
+use aso::Preflight;
 use fleet::Refusal;
 
 #[derive(Debug, Args)]
@@ -55,7 +58,12 @@ pub(super) fn run(args: &StatusArgs, ui: &Ui, environment: &Environment) -> anyh
     let fleet = args.name.as_deref();
     let seen = runtime.block_on(async {
         let reader = StatusReader::open(&args.access, fleet, environment, ui).await?;
-        let read = async || anyhow::Ok(Seen::of(&reader.read().await?, args.format));
+        let mut preflight = Preflight::default();
+        let read = async || {
+            let status = reader.read().await?;
+            let aso = preflight.look(&reader, &status).await;
+            anyhow::Ok(Seen::of(&status, aso, args.format))
+        };
         follow(args, read, ui).await
     })?;
     if !args.watch {
@@ -120,15 +128,15 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(status: &ClusterStatus, format: DataFormat) -> Self {
+    fn of(status: &ClusterStatus, aso: Option<&Report>, format: DataFormat) -> Self {
         let fleets = status.survey.fleets.iter();
         let fleets = fleets.map(|(set, parent)| (set, parent, status.graph.fleet(set, parent)));
         let fleets: Vec<_> = fleets.collect();
         let views = || fleets.iter().map(|(.., view)| view);
         Self {
             text: match format {
-                DataFormat::Text => text::text(status, &fleets),
-                DataFormat::Json => format!("{:#}\n", json::report(status, &fleets)),
+                DataFormat::Text => text::text(status, &fleets, aso),
+                DataFormat::Json => format!("{:#}\n", json::report(status, &fleets, aso)),
             },
             ready: views().all(FleetView::is_ready),
             failed: fleets

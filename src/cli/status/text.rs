@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use super::super::cluster_status::{ClusterStatus, word, wrapped};
+use super::aso;
 use super::fleet::{self, Fleets};
+use crate::reconcile::preflight::Report;
 use crate::status::{Chain, ClusterView, FleetView, Phase, Stray};
 
 /// How many causes are listed for objects that belong to no cluster.
@@ -23,7 +25,7 @@ const COUNTED: [Phase; 8] = [
 ];
 
 /// All of it, as people read it.
-pub(super) fn text(status: &ClusterStatus, fleets: &Fleets<'_>) -> String {
+pub(super) fn text(status: &ClusterStatus, fleets: &Fleets<'_>, aso: Option<&Report>) -> String {
     let mut out = String::new();
     for (set, parent, view) in fleets {
         let _ = writeln!(out, "fleet {}", set.fleet());
@@ -41,6 +43,9 @@ pub(super) fn text(status: &ClusterStatus, fleets: &Fleets<'_>) -> String {
             out.push('\n');
         }
         out.push_str(&strays_text(status, view));
+    }
+    if let Some(report) = aso {
+        out.push_str(&aso::text(report));
     }
     for unreadable in status.unreadable() {
         out.push_str(&wrapped("not seen: ", &unreadable));

@@ -118,6 +118,41 @@ impl Cluster {
     }
 }
 
+/// Azure Service Operator of somebody else, which installs other kinds and has no ready pod.
+fn an_operator_of_others_is_reported(cluster: &Cluster) {
+    let labels = json!({"control-plane": "controller-manager"});
+    let metadata = |name: &str| json!({"name": name, "namespace": "theirs"});
+    let pod = json!({"metadata": {"labels": labels}, "spec": {"containers": [{"name": "manager",
+        "image": "example.com/aso:v2.13.0", "args": ["--crd-pattern=cache.azure.com/*"],
+        "env": [{"name": "AZURE_TARGET_NAMESPACES", "value": "theirs"}]}]}});
+    let objects = [
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "theirs"}}),
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata("aso-controller-settings"),
+            "stringData": {"AZURE_CLIENT_ID": "", "AZURE_OPERATOR_MODE": "hunter2"}}),
+        json!({"apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": metadata("azureserviceoperator-controller-manager"),
+            "spec": {"selector": {"matchLabels": labels}, "template": pod}}),
+    ];
+    cluster.runtime.block_on(async {
+        for object in objects {
+            apply(&cluster.client, &object).await;
+        }
+    });
+    let running = cluster.controllers(&[]);
+    for words in [
+        "Azure Service Operator v2.13.0 in theirs, does not run",
+        "does not run: it has no ready pod",
+        "set its argument to --crd-pattern=cache.azure.com/*;authorization.azure.com/*;",
+        "it reconciles only the namespaces theirs, not default, where clusters are",
+        "AZURE_OPERATOR_MODE must be empty or both",
+    ] {
+        running.wait(words);
+    }
+    let (code, said) = running.stop();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(!said.contains("hunter2"), "{said}");
+}
+
 /// On an empty cluster.
 fn they_name_what_is_missing_and_stop_in_order(cluster: &Cluster) {
     let running = cluster.controllers(&[]);
@@ -126,6 +161,7 @@ fn they_name_what_is_missing_and_stop_in_order(cluster: &Cluster) {
     );
     cluster.install();
     running.wait("the ARO controllers run");
+    running.wait("Azure Service Operator: it is not installed");
     assert!(cluster.holder().contains("_controllers_"));
     let (code, said) = running.stop();
     assert_eq!(code, Some(0), "{said}");
@@ -133,7 +169,8 @@ fn they_name_what_is_missing_and_stop_in_order(cluster: &Cluster) {
         "running the ARO controllers on the cluster http",
         "unless CAPZ does",
         "AROCluster, AROMachinePool, AROControlPlane: install Capstan's CRDs (capstan crds | kubectl apply",
-        "add redhatopenshift.azure.com/* to its crdPattern (--crd-pattern",
+        "authorization.azure.com/*;redhatopenshift.azure.com/*' (cert-manager",
+        "Azure Service Operator needs: crdPattern (--crd-pattern): resources.azure.com/*;",
         "the cluster does not serve Cluster, MachinePool: install Cluster API",
         "stopped",
     ] {
@@ -175,6 +212,7 @@ fn controllers_alone_on_the_simulator() {
     they_name_what_is_missing_and_stop_in_order(&cluster);
     two_of_them_take_turns(&cluster);
     they_step_back_for_capz(&cluster);
+    an_operator_of_others_is_reported(&cluster);
 }
 
 #[test]
@@ -185,6 +223,7 @@ fn controllers_alone_on_kube_apiserver() {
     they_name_what_is_missing_and_stop_in_order(&cluster);
     two_of_them_take_turns(&cluster);
     they_step_back_for_capz(&cluster);
+    an_operator_of_others_is_reported(&cluster);
 }
 
 /// Somebody who may do nothing learns which rules are missing.

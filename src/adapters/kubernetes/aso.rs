@@ -1,0 +1,120 @@
+//! Reads what a cluster has of Azure Service Operator.
+//!
+//! In: a client, and where clusters are. Out: a report. Nothing is written. Of the Secret with its settings only
+//! metadata is read, whose managed fields name its keys, so that no value leaves the API server. What may not be read
+//! is part of the report. It does not know what should be there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures::future::{join_all, try_join};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{DynamicObject, ListParams};
+use kube::core::metadata::PartialObjectMeta;
+use kube::{Api, Client, ResourceExt as _};
+use serde_json::Value;
+
+use super::Error;
+use super::controller::writer::resource;
+use super::discovery::unserved;
+use super::request::in_time;
+use crate::api::kinds::{ARO, KINDS, Kind, find, is_aso};
+use crate::model::ObjectId;
+use crate::reconcile::preflight::{
+    DEPLOYMENT, Keys, LABEL, Operator, Report, SETTINGS, Seen, report,
+};
+
+/// What is there of ASO, and what to do about it. `namespaces` are those with clusters.
+pub(crate) async fn examine_aso(client: &Client, namespaces: BTreeSet<String>) -> Report {
+    let needed = KINDS.iter().filter(|kind| is_aso(kind.group));
+    let needed: Vec<Kind> = needed.copied().collect();
+    let about = ObjectId::new("apps", "Deployment", "", DEPLOYMENT);
+    let (operators, unserved) = tokio::join!(
+        operators(client, &about),
+        in_time(&about, unserved(client, &needed))
+    );
+    report(&Seen {
+        operators: operators.map_err(|error| error.to_string()),
+        unserved: unserved.map_err(|error| error.to_string()),
+        namespaces,
+    })
+}
+
+/// The namespaces with clusters of ours, as far as they may be seen.
+pub(crate) async fn cluster_namespaces(client: &Client) -> BTreeSet<String> {
+    let lists = ARO.iter().map(|(group, kind)| async move {
+        let newest = find(group, kind).and_then(|known| known.versions.last());
+        let resource = resource(group, newest.copied().unwrap_or_default(), kind);
+        let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+        let id = ObjectId::new(*group, *kind, "", "");
+        let list = async {
+            let list = api.list_metadata(&ListParams::default()).await;
+            list.map_err(|error| Error::new(&id, error))
+        };
+        let list = in_time(&id, list).await;
+        let found = list.map(|list| list.items).unwrap_or_default();
+        let names = found.iter().filter_map(|one| one.namespace());
+        names.collect::<Vec<_>>()
+    });
+    join_all(lists).await.into_iter().flatten().collect()
+}
+
+/// The Deployments of ASO in all namespaces, by their name or their label.
+async fn operators(client: &Client, about: &ObjectId) -> Result<Vec<Operator>, Error> {
+    let api: Api<Deployment> = Api::all(client.clone());
+    let list = |params: ListParams| {
+        let api = &api;
+        let listed = async move {
+            let listed = api.list(&params).await;
+            listed.map_err(|error| Error::new(about, error))
+        };
+        in_time(about, listed)
+    };
+    let (key, value) = LABEL;
+    let named = list(ListParams::default().fields(&format!("metadata.name={DEPLOYMENT}")));
+    let labelled = list(ListParams::default().labels(&format!("{key}={value}")));
+    let (named, labelled) = try_join(named, labelled).await?;
+    let all = named.items.into_iter().chain(labelled.items);
+    let all: BTreeMap<(String, String), Deployment> = all
+        .map(|one| ((one.namespace().unwrap_or_default(), one.name_any()), one))
+        .collect();
+    let read = all
+        .into_iter()
+        .map(|((namespace, _), deployment)| async move {
+            let keys = keys(client, &namespace).await;
+            let json = serde_json::to_value(deployment).unwrap_or_default();
+            Operator::read(&json, keys)
+        });
+    Ok(join_all(read).await)
+}
+
+/// The names of the keys of the settings.
+async fn keys(client: &Client, namespace: &str) -> Keys {
+    let id = ObjectId::new("", "Secret", namespace, SETTINGS);
+    let api: Api<Secret> = Api::namespaced(client.clone(), namespace);
+    let read = async {
+        let read = api.get_metadata_opt(SETTINGS).await;
+        read.map_err(|error| Error::new(&id, error))
+    };
+    match in_time(&id, read).await {
+        Ok(Some(secret)) => Keys::Named(named(&secret)),
+        Ok(None) => Keys::Missing,
+        Err(error) => Keys::Unseen(error.to_string()),
+    }
+}
+
+/// The keys that managed fields name.
+fn named(secret: &PartialObjectMeta<Secret>) -> BTreeSet<String> {
+    let managers = secret.managed_fields().iter();
+    let fields = managers.filter_map(|one| one.fields_v1.as_ref());
+    let data = fields.flat_map(|fields| ["f:data", "f:stringData"].map(|part| &fields.0[part]));
+    let names = data
+        .filter_map(Value::as_object)
+        .flat_map(|data| data.keys());
+    names
+        .filter_map(|name| Some(name.strip_prefix("f:")?.to_owned()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+//! What is there of Azure Service Operator, as people read it: below the fleets that need it.
+//!
+//! In: the cluster and its fleets. Out: lines, and the same for programs. It is looked at less often than the fleets,
+//! and nothing of it changes how the command ends: what it keeps from being made is seen in the fleets.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::super::cluster_status::{ClusterStatus, StatusReader, wrapped};
+use crate::api::kinds::{ARO, is_aso};
+use crate::reconcile::preflight::Report;
+
+/// How long what was seen is shown.
+const INTERVAL: Duration = Duration::from_secs(30);
+
+/// What was seen last, and when.
+#[derive(Default)]
+pub(super) struct Preflight(Option<(Instant, Option<Report>)>);
+
+impl Preflight {
+    /// What is there of it, if the fleets need it. In a simulated cluster nothing is.
+    pub(super) async fn look(
+        &mut self,
+        reader: &StatusReader,
+        status: &ClusterStatus,
+    ) -> Option<&Report> {
+        let is_due = |(at, _): &(Instant, _)| at.elapsed() >= INTERVAL;
+        if self.0.as_ref().is_none_or(is_due) {
+            let report = match !status.is_simulated && is_needed(status) {
+                true => Some(reader.aso(namespaces(status)).await),
+                false => None,
+            };
+            self.0 = Some((Instant::now(), report));
+        }
+        self.0.as_ref()?.1.as_ref()
+    }
+}
+
+/// Whether the group is one of ASO's, or the kind has resources of ASO in it.
+fn concerns(group: &str, kind: &str) -> bool {
+    is_aso(group) || ARO.contains(&(group, kind))
+}
+
+fn is_needed(status: &ClusterStatus) -> bool {
+    let parents = status.survey.fleets.iter().map(|(_, parent)| parent);
+    let mut kinds = parents.flat_map(|parent| &parent.kinds);
+    kinds.any(|(group, kind)| concerns(group, kind))
+}
+
+/// The namespaces of what concerns it.
+fn namespaces(status: &ClusterStatus) -> BTreeSet<String> {
+    let ids = status.survey.found.objects.keys();
+    let ids = ids.filter(|id| concerns(&id.group, &id.kind));
+    ids.map(|id| id.namespace.clone()).collect()
+}
+
+/// The lines of a report. What has to be set is listed when something is wrong.
+pub(super) fn text(report: &Report) -> String {
+    let mut out = String::new();
+    for title in report.titles() {
+        out.push_str(&wrapped("", &title));
+    }
+    for finding in &report.findings {
+        let level = format!("  {:<9} ", finding.level.word());
+        out.push_str(&wrapped(&level, &finding.message));
+        out.push_str(&wrapped("            help: ", &finding.help));
+    }
+    if !report.is_fine() {
+        out.push_str("  settings that clusters need:\n");
+        for (name, value) in &report.settings {
+            let _ = writeln!(out, "    {name}: {value}");
+        }
+    }
+    out.push('\n');
+    out
+}
