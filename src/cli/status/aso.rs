@@ -1,41 +1,20 @@
 //! What is there of Azure Service Operator, as people read it: below the fleets that need it.
 //!
-//! In: the cluster and its fleets. Out: lines, and the same for programs. It is looked at less often than the fleets,
-//! and nothing of it changes how the command ends: what it keeps from being made is seen in the fleets.
+//! In: the cluster and its fleets. Out: lines, and the same for programs. Nothing of it
+//! changes how the command ends: what it keeps from being made is seen in the fleets.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::time::Duration;
-
-use tokio::time::Instant;
 
 use super::super::cluster_status::{ClusterStatus, StatusReader, wrapped};
 use crate::api::kinds::{ARO, is_aso};
 use crate::reconcile::preflight::Report;
 
-/// How long what was seen is shown.
-const INTERVAL: Duration = Duration::from_secs(30);
-
-/// What was seen last, and when.
-#[derive(Default)]
-pub(super) struct Preflight(Option<(Instant, Option<Report>)>);
-
-impl Preflight {
-    /// What is there of it, if the fleets need it. In a simulated cluster nothing is.
-    pub(super) async fn look(
-        &mut self,
-        reader: &StatusReader,
-        status: &ClusterStatus,
-    ) -> Option<&Report> {
-        let is_due = |(at, _): &(Instant, _)| at.elapsed() >= INTERVAL;
-        if self.0.as_ref().is_none_or(is_due) {
-            let report = match !status.is_simulated && is_needed(status) {
-                true => Some(reader.aso(namespaces(status)).await),
-                false => None,
-            };
-            self.0 = Some((Instant::now(), report));
-        }
-        self.0.as_ref()?.1.as_ref()
+/// What is there of it, if the fleets need it. In a simulated cluster nothing is.
+pub(super) async fn look(reader: &StatusReader, status: &ClusterStatus) -> Option<Report> {
+    match !status.is_simulated && is_needed(status) {
+        true => Some(reader.aso(namespaces(status)).await),
+        false => None,
     }
 }
 

@@ -20,7 +20,6 @@ use crate::reconcile::preflight::Report;
 use crate::settings::Environment;
 use crate::status::FleetView;
 
-use aso::Preflight;
 use fleet::Refusal;
 
 #[derive(Debug, Args)]
@@ -58,11 +57,10 @@ pub(super) fn run(args: &StatusArgs, ui: &Ui, environment: &Environment) -> anyh
     let fleet = args.name.as_deref();
     let seen = runtime.block_on(async {
         let reader = StatusReader::open(&args.access, fleet, environment, ui).await?;
-        let mut preflight = Preflight::default();
         let read = async || {
             let status = reader.read().await?;
-            let aso = preflight.look(&reader, &status).await;
-            anyhow::Ok(Seen::of(&status, aso, args.format))
+            let aso = aso::look(&reader, &status).await;
+            anyhow::Ok(Seen::of(&status, aso.as_ref(), args.format))
         };
         follow(args, read, ui).await
     })?;
