@@ -37,7 +37,7 @@ pub struct Installation {
     pub image: String,
     /// How many processes serve it.
     pub replicas: u16,
-    /// What happens to a change if it cannot be checked.
+    /// What happens to a change if it cannot be checked, once the webhook answers.
     pub failure_policy: FailurePolicy,
     /// Users whose changes are not checked.
     pub exempt: Vec<String>,
@@ -165,8 +165,7 @@ impl Installation {
     }
 
     fn container(&self) -> Json {
-        let probe =
-            |path: &str| json!({"httpGet": {"path": path, "port": "https", "scheme": "HTTPS"}});
+        let probe = |path: &str| json!({"httpGet": {"path": path, "port": "https", "scheme": "HTTPS"}, "periodSeconds": 5});
         json!({
             "name": "admission", "image": self.image,
             "args": ["admission", format!("--address=:{TARGET_PORT}"),
@@ -199,7 +198,8 @@ impl Installation {
                 "clientConfig": {"service": service},
                 "admissionReviewVersions": ["v1"],
                 "sideEffects": "None",
-                "failurePolicy": word(self.failure_policy),
+                // Nobody answers yet. The webhook raises it to its setting once it can.
+                "failurePolicy": word(FailurePolicy::Ignore),
                 "matchPolicy": "Equivalent",
                 "timeoutSeconds": TIMEOUT_SECONDS,
                 "rules": [
@@ -250,12 +250,16 @@ mod tests {
             namespace: "n".to_owned(),
             image: "i".to_owned(),
             replicas: 2,
-            failure_policy: FailurePolicy::Ignore,
+            failure_policy: FailurePolicy::Fail,
             exempt: vec!["system:serviceaccount:n:capstan".to_owned()],
         };
         let all = manifests(&installation);
         let webhook = &all[all.len() - 1]["webhooks"][0];
-        assert_eq!(webhook["failurePolicy"], "Ignore");
+        assert_eq!(webhook["failurePolicy"], "Ignore", "nobody answers yet");
+        let deployment = all.iter().find(|object| object["kind"] == "Deployment");
+        let arguments = deployment
+            .map(|object| object["spec"]["template"]["spec"]["containers"][0]["args"].to_string());
+        assert!(arguments.is_some_and(|all| all.contains("--failure-policy=Fail")));
         assert_eq!(webhook["clientConfig"].get("caBundle"), None);
         let deleted: Vec<&Json> = webhook["rules"]
             .as_array()

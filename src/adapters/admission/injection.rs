@@ -24,6 +24,13 @@ pub(super) struct Current {
     policy: String,
 }
 
+impl Current {
+    /// Whether the API server trusts `bundle`.
+    pub(super) fn trusts(&self, bundle: &str) -> bool {
+        self.bundle == bundle
+    }
+}
+
 pub(super) struct Injection {
     pub(super) client: Client,
     /// The name of the configuration.
@@ -55,11 +62,20 @@ impl Injection {
         Ok(found.and_then(current))
     }
 
-    /// Writes what differs from `current`.
-    pub(super) async fn write(&self, current: &Current, bundle: &str) -> Result<(), AdapterError> {
-        let policy = format!("{:?}", self.policy);
-        if current.bundle == bundle && current.policy == policy {
-            return Ok(());
+    /// Writes what differs from `current`. Changes are refused for want of an answer only if `is_proven`: until then a
+    /// stricter setting waits. Says whether all is as the settings want it.
+    pub(super) async fn write(
+        &self,
+        current: &Current,
+        bundle: &str,
+        is_proven: bool,
+    ) -> Result<bool, AdapterError> {
+        let wanted = format!("{:?}", self.policy);
+        let may_change = is_proven || self.policy == FailurePolicy::Ignore;
+        let policy = if may_change { &wanted } else { &current.policy };
+        let is_done = *policy == wanted;
+        if current.trusts(bundle) && current.policy == *policy {
+            return Ok(is_done);
         }
         let patch = json!({
             "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
@@ -77,10 +93,10 @@ impl Injection {
             .map(drop)
             .map_err(|error| self.failed("write", &error))?;
         tracing::info!(
-            "admission: the API server trusts the authorities of {}",
+            "admission: the API server trusts the authorities of {}, failurePolicy {policy}",
             self.name
         );
-        Ok(())
+        Ok(is_done)
     }
 
     fn failed(&self, verb: &str, error: &Error) -> AdapterError {

@@ -1,9 +1,11 @@
 //! Keeps the certificates: makes them, renews them, shows the newest and has the API server trust it.
 //!
 //! In: the Secret that replicas share, the webhook's configuration, the time. Out: the certificate that is shown. Each
-//! replica does the same; the Secret's version decides who was first. It does not know: who connects.
+//! replica does the same; the Secret's version decides who was first. The API server refuses changes for want of an answer
+//! only after it was found to trust what is shown here, twice. It does not know: who connects.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use kube::Client;
@@ -19,6 +21,8 @@ use crate::model::{AdapterError, Clock, ErrorClass};
 const LOOK: Duration = Duration::from_secs(30);
 /// The same, after an error.
 const RETRY: Duration = Duration::from_secs(5);
+/// The same, while the failure policy is not yet as it is set: until the Service leads to a process that is ready.
+const RAISE: Duration = Duration::from_secs(10);
 /// How often others may be faster in one round.
 const ATTEMPTS: usize = 5;
 
@@ -58,6 +62,17 @@ impl Names {
     }
 }
 
+/// What the API server does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// It asks nobody: there is no configuration.
+    Never,
+    /// It asks, but does not wait for an answer yet.
+    Leniently,
+    /// It asks, with the failure policy that is set.
+    AsSet,
+}
+
 /// Keeps the certificates.
 pub struct Keeper {
     secrets: Secrets,
@@ -66,6 +81,8 @@ pub struct Keeper {
     lifetimes: Lifetimes,
     clock: Arc<dyn Clock>,
     serving: Arc<Serving>,
+    /// Whether the last round found that the API server trusts what is shown.
+    was_trusted: AtomicBool,
 }
 
 impl Keeper {
@@ -93,6 +110,7 @@ impl Keeper {
             lifetimes,
             clock,
             serving,
+            was_trusted: AtomicBool::new(false),
         }
     }
 
@@ -101,13 +119,15 @@ impl Keeper {
         let mut said = String::new();
         loop {
             let wait = match self.round().await {
-                Ok(is_asked) => {
+                Ok(asked) => {
                     let name = &self.injection.name;
                     let absent = format!(
                         "ValidatingWebhookConfiguration//{name} does not exist, so no change is checked; `capstan install --component admission` prints it"
                     );
-                    say(&mut said, if is_asked { "" } else { &absent });
-                    LOOK
+                    let is_absent = asked == Asked::Never;
+                    say(&mut said, if is_absent { &absent } else { "" });
+                    let is_early = asked == Asked::Leniently;
+                    if is_early { RAISE } else { LOOK }
                 }
                 Err(error) => {
                     say(&mut said, &error.to_string());
@@ -118,11 +138,11 @@ impl Keeper {
         }
     }
 
-    /// Looks once, and does what is due. Says whether the API server has a configuration.
+    /// Looks once, and does what is due. Says whether the API server asks.
     ///
     /// # Errors
     /// If the Secret or the configuration cannot be read or written.
-    pub async fn round(&self) -> Result<bool, AdapterError> {
+    pub async fn round(&self) -> Result<Asked, AdapterError> {
         for _ in 0..ATTEMPTS {
             match self.attempt().await {
                 Err(error) if error.class() == ErrorClass::Conflict => {}
@@ -133,8 +153,10 @@ impl Keeper {
         Err(AdapterError::new(ErrorClass::Conflict, message))
     }
 
-    async fn attempt(&self) -> Result<bool, AdapterError> {
+    async fn attempt(&self) -> Result<Asked, AdapterError> {
         let held = self.secrets.read().await?;
+        // What cannot be shown is made anew below, or reported there.
+        let _ = self.serving.show(&held.store);
         let current = self.injection.read().await?;
         let trusted = current.as_ref().map(|current| current.bundle.as_str());
         let (now, mut store) = (self.clock.now(), held.store.clone());
@@ -155,10 +177,19 @@ impl Keeper {
         }
         let shown = self.serving.show(&store);
         shown.map_err(|error| AdapterError::new(ErrorClass::Invalid, error))?;
-        if let Some(current) = &current {
-            self.injection.write(current, &store.bundle()).await?;
-        }
-        Ok(current.is_some())
+        let Some(current) = &current else {
+            return Ok(Asked::Never);
+        };
+        let bundle = store.bundle();
+        let is_trusted = self.serving.is_ready() && current.trusts(&bundle);
+        let was_trusted = self.was_trusted.swap(is_trusted, Ordering::Relaxed);
+        let is_proven = is_trusted && was_trusted;
+        let is_done = self.injection.write(current, &bundle, is_proven).await?;
+        Ok(if is_done {
+            Asked::AsSet
+        } else {
+            Asked::Leniently
+        })
     }
 }
 

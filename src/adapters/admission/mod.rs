@@ -19,7 +19,7 @@ mod secret;
 mod webhook;
 
 pub use certificates::{Lifetimes, Serving, Store, Task};
-pub use keeper::{Keeper, Names};
+pub use keeper::{Asked, Keeper, Names};
 pub use reader::{ClusterReader, Reader};
 pub use webhook::{ANSWER, MOST_BYTES, Webhook};
 

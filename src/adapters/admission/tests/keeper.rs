@@ -12,7 +12,8 @@ use serde_json::{Value as Json, json};
 use tokio::time::Instant;
 
 use super::super::certificates::{Lifetimes, Serving};
-use super::super::{Keeper, Names};
+use super::super::{Asked, Keeper, Names};
+use crate::admission::WEBHOOK;
 use crate::api::fleet::FailurePolicy;
 use crate::daemon::WallClock;
 
@@ -21,13 +22,33 @@ use crate::daemon::WallClock;
 struct Cluster {
     secret: Mutex<Option<Json>>,
     reads: Mutex<Vec<u64>>,
+    /// Of the webhook, if there is a configuration: the failure policy and the bundle, and each change of them.
+    configured: Mutex<Option<(String, String)>>,
+    policies: Mutex<Vec<(u64, String)>>,
+    /// Whether the configuration cannot be read.
+    is_denied: bool,
 }
 
 impl Cluster {
     fn answer(&self, method: &Method, path: &str, body: Json, second: u64) -> (u16, Json) {
         let missing = || json!({"kind": "Status", "code": 404, "status": "Failure", "reason": "NotFound", "message": "no"});
         if path.contains("validatingwebhookconfigurations") {
-            return (404, missing());
+            if self.is_denied {
+                let denied = json!({"kind": "Status", "code": 403, "status": "Failure", "reason": "Forbidden", "message": "no"});
+                return (403, denied);
+            }
+            let mut configured = self.configured.lock().unwrap();
+            let Some((policy, bundle)) = &mut *configured else {
+                return (404, missing());
+            };
+            if *method == Method::PATCH {
+                let webhook = &body["webhooks"][0];
+                let text = |value: &Json| value.as_str().unwrap().to_owned();
+                *policy = text(&webhook["failurePolicy"]);
+                *bundle = text(&webhook["clientConfig"]["caBundle"]);
+                self.policies.lock().unwrap().push((second, policy.clone()));
+            }
+            return (200, configuration(policy, bundle));
         }
         if *method == Method::GET {
             let mut reads = self.reads.lock().unwrap();
@@ -44,6 +65,13 @@ impl Cluster {
         *self.secret.lock().unwrap() = Some(body.clone());
         (201, body)
     }
+}
+
+fn configuration(policy: &str, bundle: &str) -> Json {
+    json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "capstan-admission", "uid": "u"},
+        "webhooks": [{"name": WEBHOOK, "failurePolicy": policy, "admissionReviewVersions": ["v1"],
+            "sideEffects": "None", "clientConfig": {"caBundle": bundle}}]})
 }
 
 fn client(cluster: &Arc<Cluster>) -> Client {
@@ -65,17 +93,61 @@ fn client(cluster: &Arc<Cluster>) -> Client {
     Client::new(service, "default")
 }
 
+fn keeper(cluster: &Arc<Cluster>, policy: FailurePolicy, serving: &Arc<Serving>) -> Keeper {
+    Keeper::new(
+        &client(cluster),
+        Names::in_namespace("capstan-system"),
+        policy,
+        Lifetimes::default(),
+        Arc::new(WallClock::start()),
+        Arc::clone(serving),
+    )
+}
+
+/// Review 15, finding 9: nothing is refused before something serves and the API server trusts it.
+#[tokio::test(start_paused = true)]
+async fn the_failure_policy_is_raised_after_the_api_server_was_found_to_trust() {
+    let installed = || Mutex::new(Some(("Ignore".to_owned(), String::new())));
+    let cluster = Arc::new(Cluster {
+        configured: installed(),
+        ..Cluster::default()
+    });
+    let strict = keeper(&cluster, FailurePolicy::Fail, &Arc::default());
+    let _ = tokio::time::timeout(Duration::from_secs(70), strict.run()).await;
+    let policies = cluster.policies.lock().unwrap().clone();
+    let expected = [(5, "Ignore"), (25, "Fail")];
+    assert_eq!(policies, expected.map(|(at, policy)| (at, policy.into())));
+
+    let lenient = keeper(&cluster, FailurePolicy::Ignore, &Arc::default());
+    assert_eq!(lenient.round().await.unwrap(), Asked::AsSet, "at once");
+    let configured = cluster.configured.lock().unwrap().clone().unwrap();
+    assert_eq!(configured.0, "Ignore");
+    assert!(!configured.1.is_empty());
+}
+
+/// Review 15, finding 9: the certificate of the Secret is shown whatever the configuration says.
+#[tokio::test(start_paused = true)]
+async fn what_the_secret_has_is_shown_even_if_the_configuration_cannot_be_read() {
+    let filled = Arc::new(Cluster::default());
+    let first = keeper(&filled, FailurePolicy::Fail, &Arc::default());
+    let _ = tokio::time::timeout(Duration::from_secs(10), first.run()).await;
+    let secret = filled.secret.lock().unwrap().clone();
+    let denied = Arc::new(Cluster {
+        secret: Mutex::new(secret),
+        reads: Mutex::new(vec![0]),
+        is_denied: true,
+        ..Cluster::default()
+    });
+    let serving = Arc::new(Serving::default());
+    let second = keeper(&denied, FailurePolicy::Fail, &serving);
+    second.round().await.unwrap_err();
+    assert!(serving.is_ready());
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_keeper_looks_after_30_seconds_and_after_5_if_something_failed() {
     let (cluster, serving) = (Arc::new(Cluster::default()), Arc::new(Serving::default()));
-    let keeper = Keeper::new(
-        &client(&cluster),
-        Names::in_namespace("capstan-system"),
-        FailurePolicy::Fail,
-        Lifetimes::default(),
-        Arc::new(WallClock::start()),
-        Arc::clone(&serving),
-    );
+    let keeper = keeper(&cluster, FailurePolicy::Fail, &serving);
     let _ = tokio::time::timeout(Duration::from_secs(70), keeper.run()).await;
     assert_eq!(*cluster.reads.lock().unwrap(), [0, 5, 35, 65]);
     assert!(serving.is_ready());
