@@ -1,7 +1,8 @@
 //! Whether a change is allowed.
 //!
 //! In: a request, and what the cluster has around the object. Out: a [`Decision`]. Errors refuse a change only if the
-//! object did not have them before: the removal of a finalizer, or a repair of one of two mistakes, always passes.
+//! object did not have them before: the removal of a finalizer, or a repair of one of two mistakes, always passes. An object whose Cluster is paused comes
+//! from another cluster or from a backup, with the mistakes that it has had there.
 
 use serde_json::Value as Json;
 
@@ -12,6 +13,9 @@ use crate::api::fleet::FleetPolicy;
 use crate::model::{Change, Finding, Object, Severity};
 use crate::plan::consequences;
 use crate::rules::check_live;
+
+/// The rule about identities that may not be used: it protects others, so nothing softens it.
+const FOREIGN_IDENTITY: &str = "T07";
 
 /// What the webhook answers.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,6 +55,7 @@ fn changed(
 ) -> Decision {
     let others: Vec<Object> = around
         .iter()
+        .filter(|json| json["kind"] != "Cluster")
         .filter_map(|json| as_object(json, None, ""))
         .filter(|other| other.id != request.id)
         .collect();
@@ -59,13 +64,17 @@ fn changed(
         let found = object.map(|object| check_live(&object, &others, policy));
         found.unwrap_or_default()
     };
+    let may_move = request.operation == Operation::Create && is_paused(around);
     let before = old.map(found).unwrap_or_default();
     let (mut after, warnings): (Vec<_>, Vec<_>) = found(new)
         .into_iter()
         .filter(|finding| finding.severity != Severity::Info)
         .partition(|finding| finding.severity == Severity::Error);
     after.dedup();
-    let (mut errors, known) = partition(&before, after);
+    let (mut errors, mut known) = partition(&before, after);
+    if may_move {
+        known.extend(errors.extract_if(.., |error| error.id != FOREIGN_IDENTITY));
+    }
     let mut decision = Decision {
         errors: Vec::new(),
         warnings: known.into_iter().chain(warnings).collect(),
@@ -78,6 +87,12 @@ fn changed(
     decision.warnings.extend(rolled);
     decision.errors = errors;
     decision
+}
+
+/// Whether the Cluster is paused, as `clusterctl move` and restores make it before the objects of its cluster.
+fn is_paused(around: &[Json]) -> bool {
+    let mut clusters = around.iter().filter(|one| one["kind"] == "Cluster");
+    clusters.any(|cluster| cluster["spec"]["paused"] == true)
 }
 
 /// U01 and U02: what the change of a field means in Azure.
@@ -234,6 +249,51 @@ mod tests {
         assert!(ids(&same(&both, &moved).warnings).contains(&"V02"));
         assert_eq!(ids(&same(&both, &bad).errors), [""; 0], "a repair");
         assert!(ids(&same(&bad, &both).errors).contains(&"V02"), "one more");
+    }
+
+    /// Review 15, finding 11: `clusterctl move` would stop halfway.
+    #[test]
+    fn what_comes_with_a_paused_cluster_has_its_errors_as_warnings_except_t07() {
+        let paused = |paused: bool| {
+            json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster",
+            "metadata": {"name": "c", "namespace": "ns"}, "spec": {"paused": paused}})
+        };
+        let bad = plane(
+            json!({"resources": [null], "identityRef": {"name": "id", "namespace": "platform"}}),
+        );
+        let theirs = identity("WorkloadIdentity", json!(["other"]));
+        let at = |cluster: Json| {
+            let around = [cluster, theirs.clone()];
+            decided("CREATE", &Json::Null, &bad, &around)
+        };
+        let moved = at(paused(true));
+        assert_eq!(ids(&moved.errors), ["T07"]);
+        assert!(ids(&moved.warnings).contains(&"V02"));
+        assert!(ids(&at(paused(false)).errors).contains(&"V02"));
+        let mut worse = bad.clone();
+        worse["spec"]["resources"] = json!([null, {"kind": "A"}]);
+        let updated = decided("UPDATE", &bad, &worse, &[paused(true)]);
+        assert!(ids(&updated.errors).contains(&"V02"), "no creation");
+    }
+
+    #[test]
+    fn a_creation_looks_at_the_cluster_of_its_label_or_of_its_owner() {
+        use crate::admission::{Query, queries};
+        use crate::model::ObjectId;
+        let mut owned = plane(json!({"resources": [null]}));
+        owned["metadata"]["name"] = json!("p");
+        owned["metadata"]["ownerReferences"] =
+            json!([{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "c"}]);
+        let wanted = Query::Object(ObjectId::new("cluster.x-k8s.io", "Cluster", "ns", "c"));
+        for (operation, object, looks) in [
+            ("CREATE", &owned, true),
+            ("CREATE", &pool("p"), true),
+            ("UPDATE", &owned, false),
+        ] {
+            let review = review(operation, &json!({"spec": {}}), object).to_string();
+            let request = Request::read(review.as_bytes()).expect("a review");
+            assert_eq!(queries(&request).contains(&wanted), looks, "{operation}");
+        }
     }
 
     #[test]

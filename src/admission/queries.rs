@@ -31,11 +31,13 @@ pub fn queries(request: &Request) -> Vec<Query> {
     let one = |group: &str, kind: &str, name: &str| {
         Query::Object(ObjectId::new(group, kind, namespace, name))
     };
-    let cluster = cluster(object).unwrap_or(&request.id.name);
+    let cluster = cluster(object)
+        .or_else(|| owner(object))
+        .unwrap_or(&request.id.name);
     let pools = || Query::Pools(namespace.to_owned(), cluster.to_owned());
     let aro_cluster = || one(INFRASTRUCTURE, "AROCluster", cluster);
     let plane = || one(CONTROL_PLANE, "AROControlPlane", cluster);
-    match (request.id.kind.as_str(), request.operation) {
+    let mut wanted = match (request.id.kind.as_str(), request.operation) {
         ("AROMachinePool", Operation::Delete) => {
             vec![
                 one(CAPI, "Cluster", cluster),
@@ -54,7 +56,11 @@ pub fn queries(request: &Request) -> Vec<Query> {
             wanted
         }
         _ => Vec::new(),
+    };
+    if request.operation == Operation::Create && request.id.kind != "AzureClusterIdentity" {
+        wanted.push(one(CAPI, "Cluster", cluster));
     }
+    wanted
 }
 
 fn of_namespace(name: &str) -> Query {
@@ -64,6 +70,17 @@ fn of_namespace(name: &str) -> Query {
 /// The cluster that an object's label names.
 pub(super) fn cluster(object: &Json) -> Option<&str> {
     object["metadata"]["labels"][CLUSTER_NAME].as_str()
+}
+
+/// The Cluster that owns an object.
+fn owner(object: &Json) -> Option<&str> {
+    let owners = object["metadata"]["ownerReferences"].as_array()?;
+    let is_cluster = |owner: &&Json| {
+        let version = owner["apiVersion"].as_str().unwrap_or_default();
+        let group = version.split('/').next();
+        owner["kind"] == "Cluster" && group == Some(CAPI)
+    };
+    owners.iter().find(is_cluster)?["name"].as_str()
 }
 
 /// The identity that a control plane names.
