@@ -148,6 +148,15 @@ impl ArmVersion {
             "etcd.dataEncryption.customerManaged.kms.vaultName",
         )
     }
+
+    /// Whether Azure replaces the version of a cluster's encryption key: with a new enough API, and OpenShift 4.22 or
+    /// later in the cluster. `running` is what runs there, such as `4.22.3`; what is not known is not in the way.
+    #[must_use]
+    pub fn rotates_keys(self, running: &str) -> bool {
+        let mut parts = running.split('.').map(|part| part.parse::<u64>().ok());
+        let minor = parts.next().flatten().zip(parts.next().flatten());
+        self >= Self::V20260630 && minor.is_none_or(|minor| minor >= (4, 22))
+    }
 }
 
 /// A parsed version of an ASO group: `^v(1api)?(\d{8})(preview)?(storage)?$`.

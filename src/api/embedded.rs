@@ -42,6 +42,9 @@ pub fn items(object: &Object) -> &[Node] {
     list.and_then(Node::as_list).unwrap_or_default()
 }
 
+/// The role definition with which keys are created in a vault: Key Vault Crypto Officer.
+pub const KEY_VAULT_CRYPTO_OFFICER: &str = "14b46e9e-c2b7-41b4-b07b-48a6ebf60603";
+
 /// The field of an HcpOpenShiftCluster with the key that encrypts its data.
 pub const KMS: [&str; 6] = [
     "spec",

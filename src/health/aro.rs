@@ -102,6 +102,7 @@ const KEY_REFUSED: &[&str] = &[
     c::ACTIVE_KEY_MISSING,
     c::KEY_VERSION_MISSING,
     c::VAULT_NAME_MISSING,
+    c::KEY_NAME_MISSING,
     c::VAULT_NOT_DECLARED,
     c::INCOMPATIBLE_VALUE,
 ];
@@ -110,6 +111,10 @@ const KEY_REFUSED: &[&str] = &[
 const KEY_FAILED: &[&str] = &[
     c::IDENTITY_NOT_FOUND,
     c::KEY_FAILED,
+    c::KEY_ACCESS_DENIED,
+    c::VAULT_NETWORK_DENIED,
+    c::KEY_DELETED,
+    c::KEY_UNUSABLE,
     c::KEY_MANAGEMENT_NOT_CONFIGURED,
 ];
 

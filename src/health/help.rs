@@ -202,7 +202,31 @@ const CAUSES: &[Cause] = &[
     ),
     reason(
         &[c::KEY_FAILED],
-        "the identity in identityRef must allow this namespace, and have permission to read and create keys in the vault",
+        "the identity in identityRef must allow this namespace, and get tokens for Key Vault: see its own condition Ready",
+    ),
+    reason(
+        &[c::KEY_NAME_MISSING],
+        "name the key in kms.activeKey.name of the HcpOpenShiftCluster, or in etcd.encryption.keyName of the definition: it is created if it does not exist",
+    ),
+    reason(
+        &[c::VAULT_NOT_FOUND],
+        "check that kms.vaultName is the name of the vault in Azure, and that this process resolves it; a vault with a private endpoint needs the zone privatelink.vaultcore.azure.net linked to the network that this process runs in",
+    ),
+    reason(
+        &[c::KEY_ACCESS_DENIED],
+        "assign the role in the message on the vault to the principal in it; with etcd.encryption.keyOfficerPrincipalID the definition does so; a new assignment takes up to ten minutes",
+    ),
+    reason(
+        &[c::VAULT_NETWORK_DENIED],
+        "run Capstan where it reaches the private endpoint of the vault, or let the firewall of the vault admit its address",
+    ),
+    reason(
+        &[c::KEY_DELETED],
+        "recover the key: az keyvault key recover --vault-name VAULT --name KEY; once purged, a new one is created",
+    ),
+    reason(
+        &[c::KEY_UNUSABLE],
+        "enable the newest version of the key in the vault, or create a new RSA version",
     ),
     reason(
         &[c::INCOMPATIBLE_VALUE],
@@ -222,7 +246,7 @@ const CAUSES: &[Cause] = &[
     ),
     reason(
         &[c::CREATING_KEY],
-        "the identity in identityRef must exist, allow this namespace, and have permission to create keys in the vault (Microsoft.KeyVault/vaults/keys/write)",
+        "the identity in identityRef must exist, allow this namespace, and have the role Key Vault Crypto Officer on the vault",
     ),
     reason(
         &[c::WAITING_FOR_NODE_POOL],

@@ -38,7 +38,7 @@ pub use error::{AdapterError, ErrorClass};
 pub(crate) use finding::message;
 pub use finding::{Arg, Finding, Message, Severity};
 pub use health::{Health, HealthState};
-pub use key_vault::{KeyRequest, KeyVaults};
+pub use key_vault::{KeyError, KeyFault, KeyRequest, KeyVaults};
 pub use kube_schema::{Path, Segment};
 pub use node::{Key, Map, Node, Origin, Value};
 pub use object::{Object, ObjectId};

@@ -11,7 +11,16 @@ use serde_json::Value;
 
 use super::parent::{GroupKind, Parent, owner_uids};
 use crate::health::Live;
-use crate::model::{AdapterError, CredentialRequest, KeyRequest, ObjectId, WorkloadNode};
+use crate::model::{AdapterError, CredentialRequest, KeyError, KeyRequest, ObjectId, WorkloadNode};
+
+/// What a vault answered about a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KeyAnswer {
+    /// The newest version, or why there is none.
+    pub(crate) version: Result<String, KeyError>,
+    /// When.
+    pub(crate) at: Timestamp,
+}
 
 /// What is known of a cluster.
 #[derive(Debug, Default)]
@@ -30,8 +39,8 @@ pub(crate) struct Snapshot {
     pub(super) refusals: BTreeMap<ObjectId, AdapterError>,
     /// The nodes of the workload cluster of each Cluster.
     pub(super) nodes: BTreeMap<ObjectId, Result<Vec<WorkloadNode>, AdapterError>>,
-    /// The newest version of each key that was asked for.
-    pub(super) keys: BTreeMap<KeyRequest, Result<String, AdapterError>>,
+    /// The newest answer about each key that was asked for.
+    pub(super) keys: BTreeMap<KeyRequest, KeyAnswer>,
     /// Whether each credential works that was asked about, and since when that is known.
     pub(super) credentials: BTreeMap<CredentialRequest, (Result<(), AdapterError>, Timestamp)>,
     /// The version of each Secret with a credential as it was written last.
@@ -127,13 +136,14 @@ impl Snapshot {
         }
     }
 
-    /// Records the version of a key, or why there is none. Returns whether that is news.
+    /// Records the newest version of a key, or why there is none.
     pub(crate) fn set_key(
         &mut self,
         request: KeyRequest,
-        answer: Result<String, AdapterError>,
-    ) -> bool {
-        self.keys.insert(request, answer.clone()) != Some(answer)
+        version: Result<String, KeyError>,
+        at: Timestamp,
+    ) {
+        self.keys.insert(request, KeyAnswer { version, at });
     }
 
     /// Records whether a credential works, in place of what was known of an earlier version of it. Returns whether that is

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 pub(crate) use super::parent::GroupKind;
 pub(crate) use super::parent::Parent;
-use super::snapshot::Snapshot;
+use super::snapshot::{KeyAnswer, Snapshot};
 use crate::health::Live;
 use crate::model::{AdapterError, CredentialRequest, KeyRequest, ObjectId, WorkloadNode};
 
@@ -100,10 +100,9 @@ impl<'a> World<'a> {
         Some(nodes.as_ref().map(Vec::as_slice))
     }
 
-    /// The version of a key, or why there is none; `None` while there is no answer.
-    pub(crate) fn key(self, request: &KeyRequest) -> Option<Result<&'a str, &'a AdapterError>> {
-        let answer = self.0.keys.get(request)?;
-        Some(answer.as_ref().map(String::as_str))
+    /// What a vault answered about a key; `None` while there is no answer.
+    pub(crate) fn key(self, request: &KeyRequest) -> Option<&'a KeyAnswer> {
+        self.0.keys.get(request)
     }
 
     /// Whether a credential works, and since when that is known; `None` while there is no answer.

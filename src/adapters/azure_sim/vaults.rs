@@ -11,7 +11,7 @@ use std::time::Duration;
 use futures::future::{BoxFuture, FutureExt as _};
 use sha2::{Digest, Sha256};
 
-use crate::model::{AdapterError, Clock, KeyRequest, KeyVaults};
+use crate::model::{Clock, KeyError, KeyRequest, KeyVaults};
 
 /// How long a key takes to be created.
 const CREATION: Duration = Duration::from_secs(5);
@@ -40,7 +40,7 @@ impl fmt::Debug for SimulatedVaults {
 }
 
 impl KeyVaults for SimulatedVaults {
-    fn ensure(&self, request: &KeyRequest) -> BoxFuture<'static, Result<String, AdapterError>> {
+    fn ensure(&self, request: &KeyRequest) -> BoxFuture<'static, Result<String, KeyError>> {
         let key = (request.vault.clone(), request.key.clone());
         let (keys, wait) = (Arc::clone(&self.keys), self.clock.real(CREATION));
         async move {

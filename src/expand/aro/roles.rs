@@ -4,6 +4,7 @@
 //! GUIDs are Azure's built-in role definitions.
 
 use super::identities::{self, Identity, Plane};
+use crate::api::embedded;
 
 /// One of Azure's built-in roles.
 #[derive(Debug, PartialEq, Eq)]
@@ -91,7 +92,7 @@ const FEDERATED_CREDENTIALS: Role = role(
 /// For who makes the key, when the definition names that principal.
 pub(super) const KEY_VAULT_CRYPTO_OFFICER: Role = role(
     "keyvaultcryptoofficerroleid",
-    "14b46e9e-c2b7-41b4-b07b-48a6ebf60603",
+    embedded::KEY_VAULT_CRYPTO_OFFICER,
 );
 
 /// What every operator may do, and the service on the network. The disk and image registry operators

@@ -281,15 +281,8 @@ fn arm_version(resource: &Json) -> Option<ArmVersion> {
 /// Whether Azure refuses to rotate the key of a cluster (C44). It looks at the version that runs, which is at most
 /// the one before the change.
 fn key_is_fixed(version: Option<ArmVersion>, before: &Json) -> bool {
-    let minor = |text: &str| {
-        let mut parts = text.split('.').map(|part| part.parse().ok());
-        Some((parts.next()??, parts.next()??))
-    };
-    let running: Option<(u64, u64)> =
-        minor(Live(before).text(&["spec", "properties", "version", "id"]));
-    version.is_some_and(|version| {
-        version < ArmVersion::V20260630 || running.is_some_and(|running| running < (4, 22))
-    })
+    let running = Live(before).text(&["spec", "properties", "version", "id"]);
+    version.is_some_and(|version| !version.rotates_keys(running))
 }
 
 /// The keys of a JSON pointer.

@@ -1,133 +1,51 @@
 //! The etcd encryption key of a control plane.
 //!
-//! In: an AROControlPlane, its HCP cluster's spec, the resources of its AROCluster, and what the vault answered. Out: the
-//! version of the key, or the condition `EncryptionKeyReady` that says what is missing. Without an identity a person
-//! creates the key and writes its version; with one, the key is asked for as soon as its vault is ready. It does not know
-//! how a vault is reached.
+//! In: the key that a control plane needs, its vault, and what the vault answered. Out: the version of the key, or the
+//! condition `EncryptionKeyReady` that says what is missing. Without an identity a person creates the key and writes its
+//! version; with one, the key is asked for as soon as its vault and the right to create it are there, and again from time
+//! to time. It does not know how a vault is reached.
+
+use std::time::Duration;
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use super::super::conditions::{NewCondition, Typed};
 use super::super::outcome::{Need, Outcome, Write};
 use super::super::resources::{self, Ledger};
-use super::mutators::{KeyVersion, VERSION, VERSION_BESIDE, Wanted};
-use crate::api::aro_control_plane::identity_namespace;
+use super::mutators::{KeyVersion, Wanted};
+use super::named_key::Key;
+use super::rotation;
 use crate::api::conditions as c;
-use crate::api::embedded::KMS;
-use crate::api::kinds::{INFRASTRUCTURE, KEYVAULT};
+use crate::api::embedded::KEY_VAULT_CRYPTO_OFFICER;
+use crate::api::kinds::AUTHORIZATION;
 use crate::health::Live;
-use crate::model::{AdapterError, ErrorClass, KeyRequest, ObjectId};
+use crate::model::{ErrorClass, KeyError, KeyFault, KeyRequest, ObjectId};
 
-/// The key that is created when the spec names none.
-const DEFAULT_KEY: &str = "etcd-data-kms-encryption-key";
+/// How long an answer is good: a key that somebody rotates is noticed after that.
+const POLL: Duration = Duration::from_secs(600);
 
-/// The key that a control plane needs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Key {
-    /// None.
-    NotAsked,
-    /// One that a person created.
-    ByHand,
-    /// One that is created here, in a vault that exists or is embedded in the AROCluster.
-    Ours(Box<KeyRequest>, Option<ObjectId>),
+/// What surrounds the key of a control plane.
+#[derive(Clone, Copy)]
+pub(super) struct Around<'a> {
+    /// The resources as they are to be applied, all but the version of the key.
+    pub(super) wanted: &'a Wanted,
+    /// The AROCluster.
+    pub(super) infrastructure: Live<'a>,
+    /// The HCP cluster that exists, if it does.
+    pub(super) applied: Option<Live<'a>>,
+    /// When the role assignments reach all of Azure: until then a vault that denies access is only waited for.
+    pub(super) opens: Timestamp,
 }
 
 fn no<T>(reason: &str, message: impl Into<String>) -> Result<T, Typed> {
     Err((c::ENCRYPTION_KEY_READY, NewCondition::no(reason, message)))
 }
 
-/// The first of the fields of `kms` with a text.
-fn text<'a>(kms: Live<'a>, fields: &[&[&str]]) -> &'a str {
-    let mut found = fields.iter().map(|field| kms.text(field));
-    found.find(|text| !text.is_empty()).unwrap_or_default()
-}
-
-/// The key that the HCP cluster needs, as far as the specs say.
-pub(super) fn needed(
-    ledger: &Ledger<'_>,
-    wanted: &Wanted,
-    infrastructure: Option<Live<'_>>,
-) -> Result<Key, Typed> {
-    let Some(kms) = wanted.cluster().at(&KMS).map(Live) else {
-        return Ok(Key::NotAsked);
-    };
-    let plane = ledger.owner;
-    let Some(reference) = plane.at(&["spec", "identityRef"]).map(Live) else {
-        return by_hand(kms);
-    };
-    let vault = text(kms, &[&["vaultName"], &["activeKey", "vaultName"]]);
-    if vault.is_empty() {
-        let path = wanted.path(&[KMS.as_slice(), &["vaultName"]].concat());
-        return no(
-            c::VAULT_NAME_MISSING,
-            format!(
-                "{path} is required: it names the vault in which the encryption key is created"
-            ),
-        );
-    }
-    let declared = match infrastructure.map(|infrastructure| declared(infrastructure, vault)) {
-        Some(None) => return no(c::VAULT_NOT_DECLARED, c::vault_not_declared(vault)),
-        Some(Some(declared)) => declared,
-        // Its AROCluster is waited for in any case.
-        None => None,
-    };
-    let name = text(kms, &[&["activeKey", "name"], &["keyName"]]);
-    let name = if name.is_empty() { DEFAULT_KEY } else { name };
-    let request = KeyRequest {
-        vault: vault.to_owned(),
-        key: name.to_owned(),
-        identity: identity(plane, reference),
-        namespace: plane.namespace().to_owned(),
-        environment: plane.text(&["spec", "azureEnvironment"]).to_owned(),
-    };
-    Ok(Key::Ours(Box::new(request), declared))
-}
-
-/// Without an identity the spec must name the key and its version.
-fn by_hand(kms: Live<'_>) -> Result<Key, Typed> {
-    let is_named = kms.at(&["activeKey"]).is_some() || kms.at(&["keyName"]).is_some();
-    match text(kms, &[VERSION, VERSION_BESIDE]) {
-        "" if !is_named => no(c::ACTIVE_KEY_MISSING, c::ACTIVE_KEY_REQUIRED),
-        "" => no(c::KEY_VERSION_MISSING, c::KEY_VERSION_REQUIRED),
-        _ => Ok(Key::ByHand),
-    }
-}
-
-fn identity(plane: Live<'_>, reference: Live<'_>) -> ObjectId {
-    let namespace = identity_namespace(Some(reference.text(&["namespace"])), plane.namespace());
-    let name = reference.text(&["name"]);
-    ObjectId::new(INFRASTRUCTURE, "AzureClusterIdentity", namespace, name)
-}
-
-/// The vault among the resources of the infrastructure: `Some(None)` if it exists in Azure already, since a resource is
-/// assigned to it by its ARM id; `None` if nothing speaks of it.
-fn declared(infrastructure: Live<'_>, vault: &str) -> Option<Option<ObjectId>> {
-    let items = infrastructure.list(&["spec", "resources"]);
-    let is_it = |item: &&Value| {
-        let live = Live(item);
-        let names = [live.text(&["spec", "azureName"]), live.name()];
-        live.group() == KEYVAULT && live.kind() == "Vault" && names.contains(&vault)
-    };
-    if let Some(item) = items.iter().find(is_it) {
-        return Some(Some(resources::id(infrastructure, item)));
-    }
-    let suffix = format!("/vaults/{}", vault.to_ascii_lowercase());
-    let mut owners = items
-        .iter()
-        .map(|item| Live(item).text(&["spec", "owner", "armId"]));
-    owners
-        .any(|owner| owner.to_ascii_lowercase().ends_with(&suffix))
-        .then_some(None)
-}
-
-/// The version of the key and the condition that reports it; asks for it if there is no answer yet. `opens` is when the
-/// role assignments reach all of Azure: until then a vault that denies access is only waited for.
+/// The version of the key and the condition that reports it; asks for it if there is no answer yet, or an old one.
 pub(super) fn version(
     ledger: &Ledger<'_>,
     key: Key,
-    applied: Option<Live<'_>>,
-    opens: Timestamp,
+    around: Around<'_>,
     outcome: &mut Outcome,
 ) -> Result<Option<(KeyVersion, NewCondition)>, Typed> {
     let (request, vault) = match key {
@@ -138,38 +56,32 @@ pub(super) fn version(
         }
         Key::Ours(request, vault) => (*request, vault),
     };
-    outcome.need(request.identity.clone());
-    if ledger.world.get(&request.identity).present().is_none() {
-        let ObjectId {
-            namespace, name, ..
-        } = &request.identity;
-        let message = format!(
-            "failed to retrieve AzureClusterIdentity external object {namespace:?}/{name:?}: it does not exist"
-        );
-        return no(c::IDENTITY_NOT_FOUND, message);
-    }
+    exists(ledger, &request.identity, outcome)?;
     outcome.needs.push(Need::Key(request.clone()));
+    let used = around.applied.and_then(|hcp| rotation::used(&request, hcp));
     let answer = ledger.world.key(&request);
-    if let Some(Ok(version)) = answer {
-        return Ok(Some(ready(&request, version)));
-    }
-    // After a restart the version that was applied is good until the vault answers.
-    let known = applied.and_then(|applied| known(ledger.owner, &request, applied));
-    if known.is_none()
-        && let Some(vault) = vault
-    {
-        let is_ready = ledger.world.get(&vault).present();
-        outcome.need(vault);
-        if !is_ready.is_some_and(|vault| vault.holds(c::READY)) {
-            return no(c::WAITING_FOR_VAULT, c::VAULT_AWAITED);
+    if let Some(Ok(newest)) = answer.map(|answer| &answer.version) {
+        let again = answer.and_then(|answer| answer.at.checked_add(POLL).ok());
+        match again.filter(|again| *again > ledger.now) {
+            Some(again) => outcome.wake_at(again),
+            None => outcome.write(Write::EnsureKey(request.clone())),
         }
+        let (wanted, applied) = (around.wanted, around.applied);
+        return Ok(Some(rotation::next(
+            &request, newest, used, wanted, applied,
+        )));
+    }
+    // After a restart, and while the vault does not answer, the version in use is good.
+    let known = used.and_then(|used| reported(ledger.owner, &request, used));
+    if known.is_none() {
+        may_ask(ledger, vault, around.infrastructure, outcome)?;
     }
     outcome.write(Write::EnsureKey(request.clone()));
-    match (known, answer) {
+    match (known, answer.map(|answer| &answer.version)) {
         (Some(known), _) => Ok(Some(known)),
         (None, Some(Err(error))) => Err((
             c::ENCRYPTION_KEY_READY,
-            failed(ledger, &request, error, opens),
+            failed(ledger, &request, error, around),
         )),
         (None, _) => no(
             c::CREATING_KEY,
@@ -178,49 +90,103 @@ pub(super) fn version(
     }
 }
 
-fn ready(request: &KeyRequest, version: &str) -> (KeyVersion, NewCondition) {
-    let KeyRequest { key, vault, .. } = request;
-    let condition = NewCondition::yes(c::KEY_READY, c::key_ready(key, version, vault));
-    let version = KeyVersion::Of {
-        name: key.clone(),
-        vault: vault.clone(),
-        version: version.to_owned(),
-    };
-    (version, condition)
+/// Whether the identity exists.
+fn exists(ledger: &Ledger<'_>, identity: &ObjectId, outcome: &mut Outcome) -> Result<(), Typed> {
+    outcome.need(identity.clone());
+    if ledger.world.get(identity).present().is_some() {
+        return Ok(());
+    }
+    let ObjectId {
+        namespace, name, ..
+    } = identity;
+    no(
+        c::IDENTITY_NOT_FOUND,
+        format!(
+            "failed to retrieve AzureClusterIdentity external object {namespace:?}/{name:?}: it does not exist"
+        ),
+    )
 }
 
-/// The version that the HCP cluster has, if the status says that it is of this key.
-fn known(
+/// Whether the vault is ready, and the role assignments with the right to create keys in it.
+fn may_ask(
+    ledger: &Ledger<'_>,
+    vault: Option<ObjectId>,
+    infrastructure: Live<'_>,
+    outcome: &mut Outcome,
+) -> Result<(), Typed> {
+    let mut is_ready = |id: ObjectId| {
+        let found = ledger.world.get(&id).present();
+        outcome.need(id);
+        found.is_some_and(|found| found.holds(c::READY))
+    };
+    if vault.is_some_and(|vault| !is_ready(vault)) {
+        return no(c::WAITING_FOR_VAULT, c::VAULT_AWAITED);
+    }
+    match officers(infrastructure).find(|officer| !is_ready(officer.clone())) {
+        Some(officer) => {
+            let message = c::key_officer_awaited(&officer.name);
+            no(c::WAITING_FOR_ROLE_ASSIGNMENTS, message)
+        }
+        None => Ok(()),
+    }
+}
+
+/// The role assignments of the infrastructure that let somebody create keys.
+fn officers<'a>(infrastructure: Live<'a>) -> impl Iterator<Item = ObjectId> + 'a {
+    let items = infrastructure.list(&["spec", "resources"]).iter();
+    let assigned = items.filter(|item| {
+        let role = Live(item).text(&["spec", "roleDefinitionReference", "armId"]);
+        Live(item).group() == AUTHORIZATION
+            && role
+                .to_ascii_lowercase()
+                .ends_with(KEY_VAULT_CRYPTO_OFFICER)
+    });
+    assigned.map(move |item| resources::id(infrastructure, item))
+}
+
+/// The version in use, if the status says that it is good.
+fn reported(
     plane: Live<'_>,
     request: &KeyRequest,
-    applied: Live<'_>,
+    used: &str,
 ) -> Option<(KeyVersion, NewCondition)> {
-    let version = applied.text(&[KMS.as_slice(), VERSION].concat());
     let reported = plane.condition(c::ENCRYPTION_KEY_READY)?;
-    let message = c::key_ready(&request.key, version, &request.vault);
-    let is_it = reported.is_true() && !version.is_empty() && reported.message() == message;
-    is_it.then(|| ready(request, version))
+    let good = c::key_ready(&request.key, used, &request.vault);
+    let is_it = reported.is_true() && reported.message().starts_with(&good);
+    let condition = || NewCondition::yes(reported.reason(), reported.message());
+    is_it.then(|| (KeyVersion::of(request, used), condition()))
 }
 
-/// The condition that reports an error of the vault.
+/// The condition that reports why there is no key.
 fn failed(
     ledger: &Ledger<'_>,
     request: &KeyRequest,
-    error: &AdapterError,
-    opens: Timestamp,
+    error: &KeyError,
+    around: Around<'_>,
 ) -> NewCondition {
     let text = error.to_string();
-    if text.starts_with(c::KEYS_NOT_CONFIGURED) {
-        return NewCondition::no(c::KEY_MANAGEMENT_NOT_CONFIGURED, text);
-    }
+    let is_settling = error.error.class() == ErrorClass::Denied && ledger.now < around.opens;
+    let may_pass = error.fault == KeyFault::Other && error.error.class() == ErrorClass::Transient;
     let creating = c::creating_key(&request.key, &request.vault);
-    let may_pass = match error.class() {
-        ErrorClass::Transient => true,
-        ErrorClass::Denied => ledger.now < opens,
-        _ => false,
-    };
-    if may_pass {
+    if is_settling || may_pass {
         return NewCondition::no(c::CREATING_KEY, format!("{creating}: {text}"));
     }
-    NewCondition::no(c::KEY_FAILED, format!("{creating} failed: {text}"))
+    let reason = match error.fault {
+        KeyFault::NotConfigured => {
+            return NewCondition::no(c::KEY_MANAGEMENT_NOT_CONFIGURED, text);
+        }
+        KeyFault::VaultNotFound => c::VAULT_NOT_FOUND,
+        KeyFault::AccessDenied => c::KEY_ACCESS_DENIED,
+        KeyFault::NetworkDenied => c::VAULT_NETWORK_DENIED,
+        KeyFault::Deleted => c::KEY_DELETED,
+        KeyFault::Unusable => c::KEY_UNUSABLE,
+        KeyFault::Other => c::KEY_FAILED,
+    };
+    let is_unassigned =
+        error.fault == KeyFault::AccessDenied && officers(around.infrastructure).next().is_none();
+    let hint = match is_unassigned {
+        true => format!("; {}", c::KEY_OFFICER_NOT_ASSIGNED),
+        false => String::new(),
+    };
+    NewCondition::no(reason, format!("{creating} failed: {text}{hint}"))
 }

@@ -13,9 +13,11 @@ mod external_auth;
 mod gates;
 mod kubeconfig;
 mod mutators;
+mod named_key;
 mod names;
 mod observed;
 mod recreation;
+mod rotation;
 mod secrets;
 mod status;
 #[cfg(test)]
@@ -24,6 +26,7 @@ mod tests;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use self::encryption::Around;
 use self::mutators::Wanted;
 use self::names::{EXTERNAL_AUTH, FINALIZER, HCP};
 use self::observed::Stage;
@@ -31,7 +34,7 @@ use super::Settings;
 use super::conditions::{Conditions, NewCondition, Typed};
 use super::credentials::{self, Parts};
 use super::links;
-use super::outcome::{Need, Outcome, Write};
+use super::outcome::{Need, Outcome};
 use super::resources::{self, Ledger};
 use super::scope::{self, Scope};
 use super::world::World;
@@ -145,9 +148,6 @@ fn provision(
         Err(why) => Stage::Held(why),
     };
     observed::report(ledger, stage, conditions, outcome);
-    // A vault may take its time: the status says so before.
-    let is_slow = |write: &Write| matches!(write, Write::EnsureKey(_));
-    outcome.writes.sort_by_key(is_slow);
 }
 
 /// Needs what the status is about, whether it may be applied or not: nothing is reported before these kinds are synced.
@@ -180,7 +180,7 @@ fn prepare(
     };
     let uses_secret = credentials::of(ledger, parts, conditions, outcome)?;
     let mut wanted = Wanted::of(ledger)?;
-    let key = encryption::needed(ledger, &wanted, found)?;
+    let key = named_key::needed(ledger, &wanted, found)?;
     let name = id.map_or_else(String::new, |id| id.to_string());
     let infrastructure = gates::infrastructure(&name, found)?;
     let applied = gates::made(ledger);
@@ -188,7 +188,13 @@ fn prepare(
         Some(_) => Timestamp::UNIX_EPOCH,
         None => gates::opens(ledger, infrastructure, settings.settle, outcome),
     };
-    match encryption::version(ledger, key, applied, opens, outcome)? {
+    let around = Around {
+        wanted: &wanted,
+        infrastructure,
+        applied,
+        opens,
+    };
+    match encryption::version(ledger, key, around, outcome)? {
         None => conditions.remove(c::ENCRYPTION_KEY_READY),
         Some((key, condition)) => {
             wanted.set_key(key)?;

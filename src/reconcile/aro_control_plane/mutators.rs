@@ -11,6 +11,7 @@ use super::names::{self, EXTERNAL_AUTH, HCP};
 use crate::api::conditions as c;
 use crate::api::embedded::KMS;
 use crate::health::Live;
+use crate::model::KeyRequest;
 
 /// The path of the fields that name the Secrets for credentials.
 const SECRETS: [&str; 3] = ["spec", "operatorSpec", "secrets"];
@@ -19,6 +20,9 @@ const SECRETS: [&str; 3] = ["spec", "operatorSpec", "secrets"];
 pub(super) const VERSION: &[&str] = &["activeKey", "version"];
 /// Where the proposal has it.
 pub(super) const VERSION_BESIDE: &[&str] = &["keyVersion"];
+
+/// The name of the key where the proposal has it.
+const NAME_BESIDE: &[&str] = &["keyName"];
 
 /// The version of the key to apply.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +35,17 @@ pub(super) enum KeyVersion {
         vault: String,
         version: String,
     },
+}
+
+impl KeyVersion {
+    /// This version of the key.
+    pub(super) fn of(request: &KeyRequest, version: &str) -> Self {
+        Self::Of {
+            name: request.key.clone(),
+            vault: request.vault.clone(),
+            version: version.to_owned(),
+        }
+    }
 }
 
 /// Resources as they are to be applied.
@@ -93,11 +108,13 @@ impl Wanted {
                 return Err((c::ENCRYPTION_KEY_READY, condition));
             }
         }
-        let key = json!({"name": name, "version": version});
-        for field in ["name", "version"] {
-            let path = [KMS.as_slice(), &["activeKey", field]].concat();
-            put(&mut self.items[self.place], &path, key[field].clone());
-        }
+        let kms = self.cluster().at(&KMS).map(Live);
+        let is_beside = kms.is_some_and(|kms| {
+            kms.at(&["activeKey"]).is_none() && !kms.text(NAME_BESIDE).is_empty()
+        });
+        let place = if is_beside { VERSION_BESIDE } else { VERSION };
+        let path = [KMS.as_slice(), place].concat();
+        put(&mut self.items[self.place], &path, json!(version));
         Ok(())
     }
 }

@@ -8,8 +8,8 @@ use futures::future::{self, BoxFuture, FutureExt as _};
 use futures::stream::{self, BoxStream, StreamExt as _};
 
 use crate::model::{
-    AdapterError, AsoSecretRequest, CredentialRequest, Credentials, ErrorClass, KeyRequest,
-    KeyVaults, ObjectId, SecretContent, WorkloadNode, Workloads,
+    AdapterError, AsoSecretRequest, CredentialRequest, Credentials, ErrorClass, KeyError, KeyFault,
+    KeyRequest, KeyVaults, ObjectId, SecretContent, WorkloadNode, Workloads,
 };
 
 /// What controllers reach besides the cluster they run on.
@@ -49,12 +49,13 @@ impl Workloads for Unconnected {
 }
 
 impl KeyVaults for Unconnected {
-    fn ensure(&self, request: &KeyRequest) -> BoxFuture<'static, Result<String, AdapterError>> {
+    fn ensure(&self, request: &KeyRequest) -> BoxFuture<'static, Result<String, KeyError>> {
         let KeyRequest { vault, key, .. } = request;
         let message = format!(
             "automatic keys are not configured: create the key '{key}' in the vault '{vault}' and set its version in the HcpOpenShiftCluster, without an identityRef"
         );
-        future::ready(Err(AdapterError::new(ErrorClass::Invalid, message))).boxed()
+        let error = AdapterError::new(ErrorClass::Invalid, message);
+        future::ready(Err(KeyError::new(KeyFault::NotConfigured, error))).boxed()
     }
 }
 

@@ -14,6 +14,7 @@
 mod backoff;
 mod cache;
 mod connectors;
+mod keys;
 mod nodes;
 mod outbox;
 mod runtime;

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::backoff::backoff;
 use crate::health::Live;
-use crate::model::{AdapterError, CredentialRequest, ErrorClass, KeyRequest, ObjectId};
+use crate::model::{AdapterError, CredentialRequest, ErrorClass, ObjectId};
 use crate::reconcile::outcome::covers;
 
 /// After this many repairs of the same kind in a row, somebody keeps undoing them.
@@ -33,21 +33,12 @@ pub(super) enum Verdict {
     Rest(Timestamp),
 }
 
-/// The newest patch of each object, by manager, and the questions that could not be answered.
+/// The newest patch of each object, by manager, and the credentials that could not be checked.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     patches: BTreeMap<(ObjectId, &'static str), Sent>,
-    /// How often each question failed in a row, and when to ask again.
-    failed: BTreeMap<Question, (u32, Timestamp)>,
-}
-
-/// What is asked of somebody else than the cluster.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Question {
-    /// The version of a key.
-    Key(KeyRequest),
-    /// Whether a credential works.
-    Credential(CredentialRequest),
+    /// How often each check failed in a row, and when to ask again.
+    failed: BTreeMap<CredentialRequest, (u32, Timestamp)>,
 }
 
 #[derive(Debug)]
@@ -155,19 +146,19 @@ impl Outbox {
         before.map_or(0, |sent| sent.repeats + 1)
     }
 
-    /// Whether to ask.
-    pub(super) fn admit_question(&self, question: &Question, now: Timestamp) -> Verdict {
+    /// Whether to check a credential.
+    pub(super) fn admit_check(&self, question: &CredentialRequest, now: Timestamp) -> Verdict {
         match self.failed.get(question) {
             Some((_, until)) if *until > now => Verdict::Rest(*until),
             _ => Verdict::Send,
         }
     }
 
-    /// There is an answer to a question. Returns when to ask again, if that is an error.
-    pub(super) fn question_answered<T>(
+    /// A credential was checked. Returns when to ask again, if that is an error.
+    pub(super) fn checked(
         &mut self,
-        question: Question,
-        answer: &Result<T, AdapterError>,
+        question: CredentialRequest,
+        answer: &Result<(), AdapterError>,
         now: Timestamp,
     ) -> Option<Timestamp> {
         let before = self

@@ -25,8 +25,9 @@ use super::super::Error;
 use super::backoff::backoff;
 use super::cache::Cache;
 use super::connectors::Connectors;
+use super::keys::{Answer, KeyQuestions};
 use super::nodes::{Heard, NodeWatches};
-use super::outbox::{Outbox, Question, Verdict};
+use super::outbox::{Outbox, Verdict};
 use super::schedule::{Key, Schedule};
 use super::watches::{self, KindEvent, WatchEvent};
 use super::writer::{Writer, Written};
@@ -43,7 +44,7 @@ const CONCURRENCY: usize = 32;
 /// How long a broken watch waits before it is tried again.
 const WATCH_PAUSE: Duration = Duration::from_secs(1);
 
-/// How long a vault may take to answer.
+/// How long a vault or Entra ID may take to answer.
 const KEY_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Key of the kubeconfig in its Secret, by Cluster API's contract.
@@ -63,6 +64,7 @@ pub(super) struct Runtime {
     denied: Denied,
     watches: SelectAll<BoxStream<'static, KindEvent>>,
     nodes: NodeWatches,
+    keys: KeyQuestions,
     cache: Cache,
     schedule: Schedule,
     outbox: Outbox,
@@ -96,6 +98,8 @@ impl Runtime {
         let starting = (0..controllers.len()).collect();
         let kinds = controllers.iter().flat_map(|one| one.watches.clone());
         let kinds: Vec<GroupKind> = kinds.collect();
+        let patience = clock.real(KEY_PATIENCE);
+        let keys = KeyQuestions::new(Arc::clone(&connectors.keys), patience);
         let mut runtime = Self {
             client,
             clock,
@@ -105,6 +109,7 @@ impl Runtime {
             denied: Denied::new(),
             watches: SelectAll::new(),
             nodes: NodeWatches::new(Arc::clone(&connectors.workloads)),
+            keys,
             connectors,
             cache: Cache::default(),
             schedule: Schedule::default(),
@@ -144,6 +149,7 @@ impl Runtime {
                 Some(event) = self.watches.next() => self.on_event(event),
                 Some(done) = writes.next() => self.finish(done, writes.is_empty()),
                 Some(heard) = self.nodes.next() => self.on_nodes(heard),
+                Some(answer) = self.keys.next() => self.on_key(answer),
                 Ok(()) = self.may_act.changed() => self.turn(),
                 () = wake => {}
             }
@@ -161,6 +167,8 @@ impl Runtime {
                     }
                 }
             }
+        } else {
+            self.keys.stop();
         }
     }
 
@@ -297,7 +305,7 @@ impl Runtime {
 
     /// The writes to send now, and when to send the first of the others.
     fn due(
-        &self,
+        &mut self,
         object: &ObjectId,
         manager: &'static str,
         changes: Vec<Write>,
@@ -305,6 +313,10 @@ impl Runtime {
     ) -> (Vec<Write>, Option<Timestamp>) {
         let (mut due, mut rests) = (Vec::new(), None::<Timestamp>);
         for write in changes {
+            if let Write::EnsureKey(request) = write {
+                rests = rests.into_iter().chain(self.keys.ask(request, now)).min();
+                continue;
+            }
             let id = write.object();
             let verdict = match (&write, &id) {
                 (Write::Apply(patch), Some(id)) => {
@@ -319,14 +331,7 @@ impl Runtime {
                     self.outbox
                         .admit((id, manager), patch, self.cache.get(id), now)
                 }
-                (Write::EnsureKey(request), _) => {
-                    let question = Question::Key(request.clone());
-                    self.outbox.admit_question(&question, now)
-                }
-                (Write::CheckCredential(request), _) => {
-                    let question = Question::Credential(request.clone());
-                    self.outbox.admit_question(&question, now)
-                }
+                (Write::CheckCredential(request), _) => self.outbox.admit_check(request, now),
                 _ => Verdict::Send,
             };
             match verdict {
@@ -378,6 +383,19 @@ impl Runtime {
         }
     }
 
+    /// Takes in what a vault answered.
+    fn on_key(&mut self, answer: Answer) {
+        let now = self.clock.now();
+        self.keys.answered(&answer, now);
+        let (request, answer) = answer;
+        if let Err(error) = &answer {
+            let class = error.error.class();
+            tracing::debug!(vault = request.vault, key = request.key, ?class, %error, "a key could not be had");
+        }
+        self.cache.snapshot.set_key(request.clone(), answer, now);
+        self.schedule.needed(&Need::Key(request));
+    }
+
     /// A decision that panics is a bug of ours: it is reported and made again later.
     fn report_panic(&mut self, key: &Key, manager: &str) {
         let pause = backoff(ErrorClass::Bug, self.schedule.count_failure(key));
@@ -398,15 +416,6 @@ impl Runtime {
                 }
                 Written::Failed(write, error) => {
                     failed = self.refused(&key, &write, manager, &error, now).or(failed);
-                }
-                Written::Key(request, answer) => {
-                    let question = Question::Key(request.clone());
-                    if let Some(until) = self.outbox.question_answered(question, &answer, now) {
-                        self.schedule.wake_by(&key, until);
-                    }
-                    if self.cache.snapshot.set_key(request.clone(), answer) {
-                        self.schedule.needed(&Need::Key(request));
-                    }
                 }
                 Written::Credential(request, answer) => {
                     self.checked(&key, request, answer, now);
@@ -445,8 +454,7 @@ impl Runtime {
         answer: Result<(), AdapterError>,
         now: Timestamp,
     ) {
-        let question = Question::Credential(request.clone());
-        if let Some(until) = self.outbox.question_answered(question, &answer, now) {
+        if let Some(until) = self.outbox.checked(request.clone(), &answer, now) {
             self.schedule.wake_by(key, until);
         }
         let snapshot = &mut self.cache.snapshot;

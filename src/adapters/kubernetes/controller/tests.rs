@@ -16,7 +16,7 @@ use super::connectors::Connectors;
 use super::runtime::Runtime;
 use super::writer::{Writer, Written, perform, resource};
 use crate::health::Live;
-use crate::model::{AdapterError, Clock, ErrorClass, KeyRequest, KeyVaults, ObjectId};
+use crate::model::{AdapterError, Clock, ErrorClass, KeyError, KeyRequest, KeyVaults, ObjectId};
 use crate::reconcile::controller::Controller;
 use crate::reconcile::outcome::{Need, Outcome, Write, apply, patch_of};
 use crate::reconcile::world::{GroupKind, Lookup, World};
@@ -186,10 +186,10 @@ async fn a_broken_watch_pauses_for_a_second_in_the_cluster() {
 struct Refusing(Instant, Arc<Mutex<Vec<u64>>>);
 
 impl KeyVaults for Refusing {
-    fn ensure(&self, _: &KeyRequest) -> BoxFuture<'static, Result<String, AdapterError>> {
+    fn ensure(&self, _: &KeyRequest) -> BoxFuture<'static, Result<String, KeyError>> {
         self.1.lock().unwrap().push(self.0.elapsed().as_secs());
         let error = AdapterError::new(ErrorClass::Transient, "the vault is away");
-        std::future::ready(Err(error)).boxed()
+        std::future::ready(Err(error.into())).boxed()
     }
 }
 
@@ -512,7 +512,7 @@ async fn what_every_decision_says_is_one_event() {
 struct Silent;
 
 impl KeyVaults for Silent {
-    fn ensure(&self, _: &KeyRequest) -> BoxFuture<'static, Result<String, AdapterError>> {
+    fn ensure(&self, _: &KeyRequest) -> BoxFuture<'static, Result<String, KeyError>> {
         std::future::pending().boxed()
     }
 }
@@ -533,8 +533,9 @@ async fn a_vault_that_never_answers_fails_after_a_minute() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let (log, start) = (Arc::clone(&seen), Instant::now());
     let controller = controller(move |world, _, _| {
-        let answer = world.key(&request).and_then(Result::err);
-        let class = answer.map(AdapterError::class);
+        let answer = world.key(&request);
+        let class = answer.and_then(|answer| answer.version.as_ref().err());
+        let class = class.map(|error| error.error.class());
         log.lock().unwrap().push((start.elapsed().as_secs(), class));
         Outcome {
             writes: vec![Write::EnsureKey(request.clone())],

@@ -4,9 +4,9 @@
 //! not stop the others, unless it is to the object that they were decided for: what is recorded on it comes before what
 //! it records. After one that may succeed later only that object's status is written. It does not know why anything is written.
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use std::time::Duration;
 
-use base64::prelude::{BASE64_STANDARD, Engine as _};
 use jiff::Timestamp;
 use kube::api::{
     ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions,
@@ -22,9 +22,7 @@ use super::super::request::in_time;
 use super::connectors::Connectors;
 use crate::api::kinds;
 use crate::health::Live;
-use crate::model::{
-    AdapterError, AsoSecretRequest, CredentialRequest, ErrorClass, KeyRequest, ObjectId,
-};
+use crate::model::{AdapterError, AsoSecretRequest, CredentialRequest, ErrorClass, ObjectId};
 use crate::reconcile::outcome::{Event, Write};
 
 /// What became of a write.
@@ -34,8 +32,6 @@ pub(crate) enum Written {
     Answered(Write, Option<Value>),
     /// It failed.
     Failed(Write, Error),
-    /// A key was asked for.
-    Key(KeyRequest, Result<String, AdapterError>),
     /// A credential was tried.
     Credential(CredentialRequest, Result<(), AdapterError>),
     /// A Secret with a credential was written: what the server answered, without its content.
@@ -48,7 +44,7 @@ pub(super) struct Writer {
     pub(super) client: Client,
     pub(super) connectors: Connectors,
     pub(super) manager: &'static str,
-    /// How long a vault may take to answer.
+    /// How long Entra ID may take to answer.
     pub(super) patience: Duration,
     /// Whether the controllers may act.
     pub(super) may_act: watch::Receiver<bool>,
@@ -65,11 +61,6 @@ impl Writer {
             }
             let about_it = write.object().as_ref() == Some(object);
             if is_status_only && !(about_it && matches!(write, Write::Status(_))) {
-                continue;
-            }
-            if let Write::EnsureKey(request) = write {
-                let answer = self.ensure(&request).await;
-                done.push(Written::Key(request, answer));
                 continue;
             }
             let write = match write {
@@ -149,13 +140,6 @@ impl Writer {
         let object = serde_json::from_value(patch.clone()).map_err(kube::Error::SerdeError)?;
         let made = api.create(&params, &object).await?;
         Ok(made.metadata.uid)
-    }
-
-    /// Asks for a key, but does not wait for ever.
-    async fn ensure(&self, request: &KeyRequest) -> Result<String, AdapterError> {
-        let answer = self.connectors.keys.ensure(request);
-        self.patiently(answer, || format!("the vault '{}'", request.vault))
-            .await
     }
 
     /// The answer of something outside the cluster, or that it does not answer.

@@ -10,9 +10,9 @@ use super::KIND;
 use crate::api::conditions as c;
 use crate::api::embedded::KMS;
 use crate::health::Live;
-use crate::model::{AdapterError, ErrorClass, KeyRequest};
+use crate::model::{KeyError, KeyRequest};
 
-fn bench(kms: &Value, with_identity: bool) -> Bench {
+pub(super) fn bench(kms: &Value, with_identity: bool) -> Bench {
     let mut bench = Bench::new();
     bench.edit(KIND, "c", |plane| {
         plane["spec"]["resources"] = hosted(kms);
@@ -32,26 +32,32 @@ fn identity() -> Value {
 }
 
 /// What is asked of the vault.
-fn asked(outcome: &Outcome) -> Option<KeyRequest> {
+pub(super) fn asked(outcome: &Outcome) -> Option<KeyRequest> {
     outcome.writes.iter().find_map(|write| match write {
         Write::EnsureKey(request) => Some(request.clone()),
         _ => None,
     })
 }
 
-fn modern() -> Value {
+pub(super) fn modern() -> Value {
     json!({"vaultName": "kv", "visibility": "Public", "activeKey": {"name": "etcd"}})
 }
 
-fn version(bench: &Bench) -> String {
+pub(super) fn version(bench: &Bench) -> String {
     let hcp = bench.find("HcpOpenShiftCluster", "c").unwrap_or_default();
     Live(&hcp)
         .text(&[KMS.as_slice(), &["activeKey", "version"]].concat())
         .to_owned()
 }
 
+/// The vault answers now.
+pub(super) fn answer(bench: &mut Bench, request: KeyRequest, answer: Result<String, KeyError>) {
+    let now = bench.fixture.now;
+    bench.fixture.snapshot.set_key(request, answer, now);
+}
+
 /// The infrastructure is there, and whoever is asked for keys has not answered.
-fn unanswered(bench: &mut Bench) -> KeyRequest {
+pub(super) fn unanswered(bench: &mut Bench) -> KeyRequest {
     bench.rest();
     bench.ready("ResourceGroup", "rg");
     bench.ready("Vault", "vault");
@@ -68,7 +74,7 @@ fn unanswered(bench: &mut Bench) -> KeyRequest {
     asked(&outcome).unwrap_or_else(|| panic!("nothing was asked: {outcome:#?}"))
 }
 
-fn decided(outcome: &Outcome, kind: &str) -> (String, String, String) {
+pub(super) fn decided(outcome: &Outcome, kind: &str) -> (String, String, String) {
     let status = outcome.writes.iter().find_map(|write| match write {
         Write::Status(patch) => Some(patch),
         _ => None,
@@ -190,7 +196,7 @@ fn with_an_identity_the_key_is_asked_for_and_its_version_injected() {
                 "Creating encryption key 'etcd' in vault 'kv'"
             )
         );
-        bench.fixture.snapshot.set_key(request, Ok("v7".to_owned()));
+        answer(&mut bench, request, Ok("v7".to_owned()));
         bench.rest();
         let found = bench.condition(KIND, c::ENCRYPTION_KEY_READY);
         assert_eq!(
@@ -239,6 +245,37 @@ fn section_4_a_vault_must_be_named_and_declared() {
     );
 }
 
+#[test]
+fn a_key_must_be_named() {
+    let mut bench = bench(&json!({"vaultName": "kv", "visibility": "Public"}), true);
+    bench.build();
+    let found = bench.condition(KIND, c::ENCRYPTION_KEY_READY);
+    assert_eq!(found.1, c::KEY_NAME_MISSING);
+    let path = "spec.resources[0].spec.properties.etcd.dataEncryption.customerManaged.kms.activeKey.name is required";
+    assert!(found.2.starts_with(path), "{}", found.2);
+    assert!(bench.fixture.health(KIND, "c").is_terminal());
+    let outcome = bench.decide(KIND);
+    assert_eq!((asked(&outcome), outcome.wake), (None, None), "no loop");
+}
+
+/// The proposal's form: the vault by its ARM id, and the version beside the name of the key.
+#[test]
+fn a_vault_named_by_its_arm_id_exists_and_the_version_is_written_beside_the_key() {
+    let id = "/subscriptions/s/resourceGroups/g/providers/Microsoft.KeyVault/vaults/elsewhere";
+    let mut bench = bench(&json!({"keyVaultResourceId": id, "keyName": "etcd"}), true);
+    let request = unanswered(&mut bench);
+    assert_eq!(
+        (request.vault.as_str(), request.key.as_str()),
+        ("elsewhere", "etcd")
+    );
+    answer(&mut bench, request, Ok("v7".to_owned()));
+    bench.rest();
+    let hcp = bench.live("HcpOpenShiftCluster", "c");
+    let kms = Live(&hcp).at(&KMS).cloned();
+    let expected = json!({"keyVaultResourceId": id, "keyName": "etcd", "keyVersion": "v7"});
+    assert_eq!(kms, Some(expected));
+}
+
 /// ARO-24893: the vault's name in Azure is not its name in Kubernetes; either is found.
 #[test]
 fn section_8_g_the_vault_is_found_by_either_name() {
@@ -266,17 +303,7 @@ fn a_version_that_a_person_set_must_be_the_one_of_the_key() {
     ] {
         let mut bench = bench(&set, true);
         let request = unanswered(&mut bench);
-        bench
-            .fixture
-            .snapshot
-            .set_key(request.clone(), Ok("old".to_owned()));
-        bench.rest();
-        assert_eq!(bench.reason(KIND, c::ENCRYPTION_KEY_READY), c::KEY_READY);
-        bench.warnings();
-        bench
-            .fixture
-            .snapshot
-            .set_key(request, Ok("new".to_owned()));
+        answer(&mut bench, request, Ok("new".to_owned()));
         bench.rest();
         let found = bench.condition(KIND, c::ENCRYPTION_KEY_READY);
         assert_eq!(found.1, c::INCOMPATIBLE_VALUE);
@@ -285,49 +312,7 @@ fn a_version_that_a_person_set_must_be_the_one_of_the_key() {
         );
         assert!(found.2.contains(&path), "{}", found.2);
         assert_eq!(bench.warnings(), [c::INCOMPATIBLE_VALUE]);
-        assert_eq!(version(&bench), "old");
-    }
-}
-
-#[test]
-fn a_vault_that_gives_no_key_holds_back_the_cluster_and_says_why() {
-    let cases = [
-        (
-            ErrorClass::Invalid,
-            "automatic keys are not configured: create the key",
-            c::KEY_MANAGEMENT_NOT_CONFIGURED,
-        ),
-        (
-            ErrorClass::Invalid,
-            "failed to check key existence",
-            c::KEY_FAILED,
-        ),
-        (ErrorClass::Denied, "no right to read keys", c::KEY_FAILED),
-        (
-            ErrorClass::Transient,
-            "the vault does not answer",
-            c::CREATING_KEY,
-        ),
-    ];
-    for (class, text, reason) in cases {
-        let mut bench = bench(&modern(), true);
-        let request = unanswered(&mut bench);
-        bench
-            .fixture
-            .snapshot
-            .set_key(request.clone(), Err(AdapterError::new(class, text)));
-        let outcome = bench.decide(KIND);
-        let found = decided(&outcome, c::ENCRYPTION_KEY_READY);
-        assert_eq!(found.1, reason, "{text}");
-        assert!(found.2.contains(text), "{}", found.2);
-        assert_eq!(asked(&outcome), Some(request), "it is asked again");
-        assert_eq!(
-            decided(&outcome, c::HCP_CLUSTER_READY).1,
-            c::WAITING_FOR_ENCRYPTION_KEY
-        );
-        assert_eq!(version(&bench), "");
-        let warns = outcome.events.iter().any(|event| event.is_warning);
-        assert_eq!(warns, reason != c::CREATING_KEY, "{text}");
+        assert_eq!(version(&bench), "", "nothing is applied");
     }
 }
 

@@ -5,7 +5,9 @@ mod conditions;
 mod deletion;
 mod gates;
 mod input;
+mod key_faults;
 mod keys;
+mod rotation;
 mod secrets;
 
 const KIND: &str = "AROControlPlane";

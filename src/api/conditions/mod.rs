@@ -3,6 +3,10 @@
 //! Source: facts/aro-controllers.md §3. The messages are CAPZ's, so that tools which read them keep
 //! working.
 
+mod keys;
+
+pub use keys::*;
+
 use super::aso;
 use super::labels::REPLICAS_MANAGED_BY;
 
@@ -82,33 +86,6 @@ pub const WAITING_FOR_IDENTITY: &str = "WaitingForIdentity";
 /// Reason: `azureEnvironment` names no cloud of Azure.
 pub const UNKNOWN_CLOUD: &str = "UnknownCloud";
 
-/// AROControlPlane: the etcd encryption key exists.
-pub const ENCRYPTION_KEY_READY: &str = "EncryptionKeyReady";
-/// Reason of [`ENCRYPTION_KEY_READY`] when true.
-pub const KEY_READY: &str = "KeyReady";
-/// Reason: the vault does not exist yet.
-pub const WAITING_FOR_VAULT: &str = "WaitingForVault";
-/// Reason: the key is being created.
-pub const CREATING_KEY: &str = "CreatingKey";
-/// Reason: there is no identityRef and no key.
-pub const ACTIVE_KEY_MISSING: &str = "ActiveKeyMissing";
-/// Reason: there is no identityRef and no key version.
-pub const KEY_VERSION_MISSING: &str = "KeyVersionMissing";
-/// Reason, with status Unknown: the key is managed by hand.
-pub const MANUAL_KEY_MANAGEMENT: &str = "ManualKeyManagement";
-/// Reason: the spec names a key, but no vault.
-pub const VAULT_NAME_MISSING: &str = "VaultNameMissing";
-/// Reason: the vault is not among the resources of the AROCluster.
-pub const VAULT_NOT_DECLARED: &str = "VaultNotDeclared";
-/// Reason: the identity does not exist.
-pub const IDENTITY_NOT_FOUND: &str = "IdentityNotFound";
-/// Reason: the vault refused to create the key, or to read its version.
-pub const KEY_FAILED: &str = "KeyFailed";
-/// Reason: nothing here can create keys.
-pub const KEY_MANAGEMENT_NOT_CONFIGURED: &str = "KeyManagementNotConfigured";
-/// How the message of an error begins where nothing can create keys.
-pub const KEYS_NOT_CONFIGURED: &str = "automatic keys are not configured";
-
 /// AROControlPlane: the ARO HCP cluster is ready.
 pub const HCP_CLUSTER_READY: &str = "HcpClusterReady";
 /// Reason of [`HCP_CLUSTER_READY`]: the resource does not exist yet.
@@ -178,14 +155,6 @@ pub const ARO_MACHINE_POOL_READY: &str = "AROMachinePoolReady";
 /// AROMachinePool: the last reconciliation had no error.
 pub const AGENT_POOLS_READY: &str = "AgentPoolsReady";
 
-/// Message: `EncryptionKeyReady` without identityRef and without a key.
-pub const ACTIVE_KEY_REQUIRED: &str = "activeKey is required when identityRef is not set - CAPZ cannot auto-create or propagate the encryption key without Azure credentials";
-/// Message: `EncryptionKeyReady` without identityRef and without a key version, as the proposal has it.
-pub const KEY_VERSION_REQUIRED: &str = "identityRef is not set and keyVersion is not specified in HcpOpenShiftCluster - CAPZ cannot auto-create or propagate the encryption key without Azure credentials. Please manually create the vault and key via ASO and specify the keyVersion in spec.properties.etcd.dataEncryption.customerManaged.kms.keyVersion";
-/// Message: `EncryptionKeyReady` if the key is managed by hand.
-pub const KEY_BY_HAND: &str = "identityRef not set - encryption key must be manually created and specified in HcpOpenShiftCluster";
-/// Message: `EncryptionKeyReady` while the vault is created.
-pub const VAULT_AWAITED: &str = "Waiting for KeyVault to be created";
 /// Message: external authentication waits.
 pub const EXTERNAL_AUTH_DEFERRED: &str =
     "ExternalAuth creation deferred until at least one node pool is ready";
@@ -225,18 +194,6 @@ pub fn all_ready(count: usize) -> String {
 #[must_use]
 pub fn some_ready(ready: usize, count: usize) -> String {
     format!("Waiting for infrastructure resources: {ready}/{count} ready")
-}
-
-/// Message of [`ENCRYPTION_KEY_READY`] while the key is created.
-#[must_use]
-pub fn creating_key(key: &str, vault: &str) -> String {
-    format!("Creating encryption key '{key}' in vault '{vault}'")
-}
-
-/// Message of [`ENCRYPTION_KEY_READY`] when true.
-#[must_use]
-pub fn key_ready(key: &str, version: &str, vault: &str) -> String {
-    format!("Encryption key '{key}' version '{version}' ready in vault '{vault}'")
 }
 
 /// Message of a condition in [`PER_KIND`] when false.
@@ -323,14 +280,6 @@ pub fn incompatible(path: &str, set: &str, must: &str, reason: &str) -> String {
     )
 }
 
-/// Message of [`ENCRYPTION_KEY_READY`] when nobody declares the vault.
-#[must_use]
-pub fn vault_not_declared(vault: &str) -> String {
-    format!(
-        "vault with azureName \"{vault}\" not found in AROCluster spec.resources - when using encryption with identityRef, the Vault resource must be declared in AROCluster.spec.resources[] (CAPZ will create the encryption key inside the vault, but ASO must create the vault itself). Add a Vault resource with spec.azureName: \"{vault}\" to AROCluster.spec.resources[]"
-    )
-}
-
 /// Reasons of a false condition after which only a change by a person helps.
 const TERMINAL: &[&str] = &[
     INVALID_RESOURCE,
@@ -341,6 +290,7 @@ const TERMINAL: &[&str] = &[
     ACTIVE_KEY_MISSING,
     KEY_VERSION_MISSING,
     VAULT_NAME_MISSING,
+    KEY_NAME_MISSING,
     VAULT_NOT_DECLARED,
     HCP_CLUSTER_INVALID,
     NODE_POOL_INVALID,
@@ -359,6 +309,11 @@ const WORTH_A_LOOK: &[&str] = &[
     CREDENTIALS_NOT_FOUND,
     CREDENTIAL_SECRET_FAILED,
     KEY_FAILED,
+    KEY_ACCESS_DENIED,
+    KEY_DELETED,
+    KEY_UNUSABLE,
+    VAULT_NETWORK_DENIED,
+    VAULT_NOT_FOUND,
     KEY_MANAGEMENT_NOT_CONFIGURED,
     AWAITING_SECRET,
     KUBECONFIG_INVALID,
