@@ -9,6 +9,7 @@ use kube::Client;
 use sha2::{Digest as _, Sha256};
 
 use super::clock::wall_time;
+use crate::adapters::azure::AzureKeys;
 use crate::adapters::azure::credentials::{self, AzureCredentials, DefaultIdentity, Files};
 use crate::adapters::kubernetes::controller::Connectors;
 use crate::adapters::kubernetes::{
@@ -45,10 +46,12 @@ pub fn controllers(
         first_apply: controllers.first_apply,
         has_identity: environment.azure.identity.is_some(),
     });
+    let credentials = Arc::new(credentials(target, &environment.azure));
+    let vaults = AzureKeys::new(Arc::clone(&credentials) as _, Arc::clone(&clock));
     let connectors = Connectors {
         workloads: Arc::new(KubeWorkloads::new(Arc::clone(&clock))),
-        credentials: Arc::new(credentials(target, &environment.azure)),
-        ..Connectors::default()
+        keys: Arc::new(vaults),
+        credentials,
     };
     Some(share(&target.client, clock, all, connectors, sharing))
 }

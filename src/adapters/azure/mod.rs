@@ -8,8 +8,10 @@ mod credential_source;
 pub mod credentials;
 mod entra_error;
 mod identity;
+mod keys;
 mod tokens;
 
 pub use credential_source::CredentialSource;
 pub use identity::Identity;
+pub use keys::AzureKeys;
 pub use tokens::EntraTokens;
