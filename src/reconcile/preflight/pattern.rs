@@ -70,6 +70,8 @@ fn matches(glob: &[u8], text: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
 
     #[test]
