@@ -44,7 +44,7 @@ pub fn controllers(
     let all = reconcile::aro(Settings {
         settle,
         first_apply: controllers.first_apply,
-        has_identity: environment.azure.identity.is_some(),
+        has_identity: has_identity(&environment.azure),
     });
     let credentials = Arc::new(credentials(target, &environment.azure));
     let vaults = AzureKeys::new(Arc::clone(&credentials) as _, Arc::clone(&clock));
@@ -76,10 +76,16 @@ async fn preflight(client: Client) {
     }
 }
 
+/// Whether somebody asked for an identity of this process. One that cannot be used is not the same as none: its clusters do
+/// not turn to another credential.
+const fn has_identity(azure: &Azure) -> bool {
+    azure.identity.is_some() || azure.fault.is_some()
+}
+
 /// The credentials of the identities in a cluster, and that of this process.
 fn credentials(target: &Target, azure: &Azure) -> AzureCredentials {
     if let Some(fault) = &azure.fault {
-        tracing::error!("there is no default identity: {fault}");
+        tracing::error!("the default identity cannot be used: {fault}");
     }
     let settings = credentials::Settings {
         authority: azure.authority.clone(),
@@ -88,6 +94,7 @@ fn credentials(target: &Target, azure: &Azure) -> AzureCredentials {
             token: azure.token.clone(),
         },
         default: azure.identity.clone().map(default_identity),
+        fault: azure.fault.clone(),
         ..credentials::Settings::default()
     };
     let objects = Arc::new(KubeObjects::new(target.client.clone()));
@@ -125,4 +132,18 @@ fn identity(name: &str, environment: &Environment) -> String {
         .map(|byte| format!("{byte:02x}"))
         .collect();
     format!("{host}_{name}_{digest}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn issue_15_a_faulty_identity_is_not_the_same_as_none() {
+        assert!(!has_identity(&Azure::default()));
+        assert!(has_identity(&Azure {
+            fault: Some("CAPSTAN_AZURE_TENANT_ID is not set".to_owned()),
+            ..Azure::default()
+        }));
+    }
 }

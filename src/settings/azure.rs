@@ -13,7 +13,8 @@ use crate::api::azure_cluster_identity::IdentityType;
 pub struct Azure {
     /// The server of Entra ID (`CAPSTAN_AZURE_AUTHORITY_HOST`); `None` for that of each cloud.
     pub authority: Option<String>,
-    /// The directory with the files that identities may name (`CAPSTAN_AZURE_FILES`).
+    /// The directory with the files that identities may name, in a directory for each of their namespaces
+    /// (`CAPSTAN_AZURE_FILES`).
     pub files: Option<PathBuf>,
     /// The token of the pod's service account (`CAPSTAN_AZURE_FEDERATED_TOKEN_FILE`).
     pub token: Option<PathBuf>,

@@ -12,7 +12,7 @@ use super::principal::{Keys, Principal};
 use crate::api::azure_cluster_identity::{AzureClusterIdentitySpec, IdentityType};
 
 /// How messages name it.
-const PLACE: &str = "the default identity (CAPSTAN_AZURE_*)";
+pub(super) const PLACE: &str = "the default identity (CAPSTAN_AZURE_*)";
 
 /// The identity of this process. It has no `Debug`, so that no log shows it.
 #[derive(Clone)]
@@ -54,6 +54,7 @@ impl DefaultIdentity {
             user_assigned_identity_credentials_cloud_type: None,
             allowed_namespaces: None,
         };
-        Principal::read(&spec, Some((PLACE, &keys)), files, now)
+        // It names its files itself.
+        Principal::read(&spec, Some((PLACE, &keys)), (files, ""), now)
     }
 }

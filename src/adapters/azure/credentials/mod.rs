@@ -49,6 +49,8 @@ pub struct Settings {
     pub files: Files,
     /// The identity of this process, if it has one.
     pub default: Option<DefaultIdentity>,
+    /// Why the identity of this process cannot be used, if somebody asked for one.
+    pub fault: Option<String>,
 }
 
 /// Credentials of the identities in a cluster.
@@ -100,6 +102,9 @@ impl Inner {
             CredentialOf::Identity(id) => id,
             CredentialOf::Default => {
                 let default = self.settings.default.as_ref();
+                if let Some(fault) = &self.settings.fault {
+                    return Err(invalid(format!("{}: {fault}", default::PLACE)));
+                }
                 let missing = || invalid("this process has no default identity".to_owned());
                 let principal = default
                     .ok_or_else(missing)?
@@ -110,7 +115,7 @@ impl Inner {
         let Found { spec, keys } = read::identity(self.objects.as_ref(), id, namespace).await?;
         let named = |why: String| invalid(format!("{id}: {why}"));
         let keys = keys.as_ref().map(|(place, keys)| (place.as_str(), keys));
-        let principal = Principal::read(&spec, keys, &self.settings.files, now);
+        let principal = Principal::read(&spec, keys, (&self.settings.files, &id.namespace), now);
         let own = spec.user_assigned_identity_credentials_cloud_type;
         let cloud = match own.filter(|own| !own.is_empty()) {
             Some(own) => Cloud::of_type(&own).map_err(named)?,
@@ -156,6 +161,8 @@ impl Inner {
         let (of, environment) = (&credential.of, &credential.environment);
         let (principal, _) = self.principal(of, Some(namespace), environment).await?;
         let default = self.settings.default.as_ref();
+        // That of this process is no business of other identities.
+        let default = default.filter(|_| *of == CredentialOf::Default);
         let own = default.and_then(|default| default.subscription.as_deref());
         let subscription = Some(subscription.as_str()).filter(|one| !one.is_empty());
         let subscription = subscription.or(own).ok_or_else(|| {

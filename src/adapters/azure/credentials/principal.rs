@@ -69,14 +69,14 @@ pub(super) fn needs_secret(spec: &AzureClusterIdentitySpec) -> bool {
 }
 
 impl Principal {
-    /// The principal of an identity. `keys` is the content of its Secret, and where that is, if it needs one.
+    /// The principal of an identity in a namespace. `keys` is the content of its Secret, and where that is, if it needs one.
     ///
     /// # Errors
     /// When something is missing or cannot be used.
     pub(super) fn read(
         spec: &AzureClusterIdentitySpec,
         keys: Option<(&str, &Keys)>,
-        files: &Files,
+        (files, namespace): (&Files, &str),
         now: Timestamp,
     ) -> Result<Self, String> {
         let proof = match spec.kind {
@@ -85,14 +85,19 @@ impl Principal {
             }
             IdentityType::ServicePrincipalCertificate => {
                 let pem = match text(spec.cert_path.as_ref()) {
-                    Some(path) => (format!("spec.certPath {path}"), files.read(path)?),
+                    Some(path) => (
+                        format!("spec.certPath {path}"),
+                        files.read(path, namespace)?,
+                    ),
                     None => certificate(keys)?,
                 };
                 Proof::Certificate(checked(pem, now)?)
             }
             IdentityType::UserAssignedMsi => Proof::Machine,
             IdentityType::WorkloadIdentity => Proof::Token(files.token()),
-            IdentityType::UserAssignedIdentityCredential => return delivered(spec, files, now),
+            IdentityType::UserAssignedIdentityCredential => {
+                return delivered(spec, (files, namespace), now);
+            }
         };
         for (field, value) in [("clientID", &spec.client_id), ("tenantID", &spec.tenant_id)] {
             if value.trim().is_empty() {
@@ -170,13 +175,13 @@ struct Delivered {
 /// The managed identity whose credential somebody delivers in a file.
 fn delivered(
     spec: &AzureClusterIdentitySpec,
-    files: &Files,
+    (files, namespace): (&Files, &str),
     now: Timestamp,
 ) -> Result<Principal, String> {
     let path = text(spec.user_assigned_identity_credentials_path.as_ref());
     let path = path.ok_or("spec.userAssignedIdentityCredentialsPath is empty")?;
     let place = format!("spec.userAssignedIdentityCredentialsPath {path}");
-    let content = files.read(path)?;
+    let content = files.read(path, namespace)?;
     // An error of serde may repeat a value.
     let read: Delivered = serde_json::from_slice(&content).map_err(|_| {
         format!("{place}: it is not JSON with client_id, tenant_id and client_secret")

@@ -89,6 +89,7 @@ impl Stage {
                 directory: None,
                 token: Some(files.path().join("token")),
             },
+            fault: None,
             default: None,
         };
         let clock: Arc<dyn Clock> = Arc::new(time);

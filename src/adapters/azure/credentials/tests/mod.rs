@@ -72,6 +72,7 @@ impl Stage {
                 token: Some(self.files.path().join("token")),
             },
             default: None,
+            fault: None,
         }
     }
 
@@ -82,6 +83,12 @@ impl Stage {
     fn with(&self, settings: Settings) -> AzureCredentials {
         let objects: Arc<dyn ObjectReader> = Arc::clone(&self.objects) as _;
         AzureCredentials::new(objects, Arc::new(RealTime), settings)
+    }
+
+    /// Writes a file of the identities in `team-a`, and names it.
+    fn own_file(&self, name: &str, content: &str) -> String {
+        std::fs::create_dir_all(self.files.path().join("team-a")).unwrap();
+        self.file(&format!("team-a/{name}"), content)
     }
 
     /// Writes a file, and names it.

@@ -58,7 +58,7 @@ async fn section_5_a_certificate_signs_an_assertion() {
         let id = stage.identity("app", spec);
         assert_eq!(used(&stage, &id).await, expected, "{key}");
     }
-    let path = stage.file("app.pem", pem.trim_end());
+    let path = stage.own_file("app.pem", pem.trim_end());
     let spec = json!({"type": "ServicePrincipalCertificate", "certPath": path});
     let id = stage.identity("app", spec);
     assert_eq!(used(&stage, &id).await, expected);
@@ -99,7 +99,7 @@ async fn section_5_the_credential_of_a_managed_identity_is_delivered_in_a_file()
         "authentication_endpoint": format!("{}/", stage.authority.url()),
         "not_after": "2090-01-01T00:00:00Z",
     });
-    let path = stage.file("credential.json", &content.to_string());
+    let path = stage.own_file("credential.json", &content.to_string());
     let spec = json!({"type": "UserAssignedIdentityCredential", "userAssignedIdentityCredentialsPath": path,
         "userAssignedIdentityCredentialsCloudType": "usgovernment"});
     let id = stage.identity("ignored", spec);
@@ -161,4 +161,44 @@ async fn the_default_identity_has_one_type() {
     let content = aso(&credentials, &request).await.unwrap();
     assert_eq!(content["AZURE_SUBSCRIPTION_ID"], "own");
     assert_eq!(content["AZURE_CLIENT_SECRET"], "s3cret");
+    // A team's identity is not told the subscription.
+    request.credential.of = CredentialOf::Identity(identity_id("team-a", "sp"));
+    let error = aso(&credentials, &request).await.unwrap_err().to_string();
+    assert!(error.starts_with("spec.subscriptionID"), "{error}");
+}
+
+#[tokio::test]
+async fn issue_15_a_default_identity_that_cannot_be_used_says_why() {
+    let stage = Stage::new().await;
+    let credentials = stage.with(Settings {
+        fault: Some("CAPSTAN_AZURE_TENANT_ID is not set".to_owned()),
+        ..stage.settings()
+    });
+    let mut request = request(&identity_id("", ""));
+    request.of = CredentialOf::Default;
+    let error = credentials.check(&request).await.unwrap_err();
+    assert_eq!(error.class(), ErrorClass::Invalid);
+    let expected = "the default identity (CAPSTAN_AZURE_*): CAPSTAN_AZURE_TENANT_ID is not set";
+    assert_eq!(error.to_string(), expected);
+}
+
+#[tokio::test]
+async fn issue_15_a_certificate_of_another_team_is_not_read() {
+    let stage = Stage::new().await;
+    let (public, pem) = certificate(2020, 2090);
+    stage
+        .authority
+        .know("tenant", "app", Known::Certificate(public));
+    std::fs::create_dir(stage.files.path().join("team-b")).unwrap();
+    stage.own_file("own.pem", &pem);
+    let path = stage.file("team-b/app.pem", &pem);
+    let spec = json!({"type": "ServicePrincipalCertificate", "certPath": path});
+    let id = stage.identity("app", spec);
+    let credentials = stage.credentials();
+    let refused = credentials.check(&request(&id)).await.unwrap_err();
+    assert_eq!(refused.class(), ErrorClass::Invalid);
+    assert!(!refused.to_string().contains("PRIVATE KEY"), "{refused}");
+    let secret = aso(&credentials, &secret_request(&id, "team-a")).await;
+    assert_eq!(secret.unwrap_err().class(), ErrorClass::Invalid);
+    assert!(stage.authority.asked().is_empty());
 }
