@@ -9,6 +9,14 @@ use crate::api::kinds::{
 };
 use crate::model::{Node, ObjectId};
 
+/// The keys of a Secret with a credential that say how it proves itself. The first that is there counts.
+pub const PROOFS: [&str; 4] = [
+    "AZURE_CLIENT_SECRET",
+    "AZURE_CLIENT_CERTIFICATE",
+    "AZURE_CLIENT_CERTIFICATE_PASSWORD",
+    "AUTH_MODE",
+];
+
 /// The only condition type.
 pub const READY: &str = "Ready";
 

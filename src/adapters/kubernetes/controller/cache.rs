@@ -16,6 +16,9 @@ use crate::reconcile::world::{GroupKind, Parent, World};
 /// How the names of Secrets with a kubeconfig and a certificate authority end, by Cluster API's contract.
 const READ: [&str; 2] = ["-kubeconfig", "-ca"];
 
+/// What `kubectl apply` keeps of an object: all of it, the data of a Secret included.
+const COPY: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
 /// Live objects, and which of them may be out of date.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
@@ -109,6 +112,12 @@ fn drop_unused(object: &mut Value) {
     }
     if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
+        if let Some(annotations) = metadata
+            .get_mut("annotations")
+            .and_then(Value::as_object_mut)
+        {
+            annotations.remove(COPY);
+        }
     }
 }
 
@@ -192,6 +201,22 @@ mod tests {
             let data = cache.get(&id).map(|live| live.at(&["data"]).is_some());
             assert_eq!(data, Some(keeps), "{name}");
         }
+    }
+
+    #[test]
+    fn issue_15_no_copy_of_the_data_stays_in_an_annotation() {
+        let mut cache = Cache::default();
+        cache.insert(
+            json!({"apiVersion": "v1", "kind": "Secret", "data": {"a": "aHVudGVyMg=="},
+            "metadata": {"name": "password", "namespace": "ns", "uid": "u", "resourceVersion": "1",
+            "annotations": {"mine": "1", COPY: "{\"data\":{\"a\":\"aHVudGVyMg==\"}}"}}}),
+        );
+        let id = ObjectId::new("", "Secret", "ns", "password");
+        let annotations = cache
+            .get(&id)
+            .and_then(|live| live.at(&["metadata", "annotations"]));
+        assert_eq!(annotations, Some(&json!({"mine": "1"})));
+        assert!(!format!("{cache:?}").contains("aHVudGVyMg"));
     }
 
     #[test]

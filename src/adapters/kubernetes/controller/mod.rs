@@ -19,6 +19,7 @@ mod nodes;
 mod outbox;
 mod runtime;
 mod schedule;
+mod secrets;
 #[cfg(test)]
 mod tests;
 pub(crate) mod watches;

@@ -30,7 +30,7 @@ use super::nodes::{Heard, NodeWatches};
 use super::outbox::{Outbox, Verdict};
 use super::schedule::{Key, Schedule};
 use super::watches::{self, KindEvent, WatchEvent};
-use super::writer::{Writer, Written};
+use super::writer::{Patience, Writer, Written};
 use crate::health::Live;
 use crate::model::{AdapterError, Clock, CredentialRequest, ErrorClass, ObjectId};
 use crate::reconcile::blocked::{Denied, blocked};
@@ -44,8 +44,14 @@ const CONCURRENCY: usize = 32;
 /// How long a broken watch waits before it is tried again.
 const WATCH_PAUSE: Duration = Duration::from_secs(1);
 
-/// How long a vault or Entra ID may take to answer.
+/// How long a vault may take to answer.
 const KEY_PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long the cluster may take to answer about a Secret with a credential.
+const SECRET_PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long Entra ID may take to answer, by its own clock whatever the controllers' is.
+const TOKEN_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Key of the kubeconfig in its Secret, by Cluster API's contract.
 const KUBECONFIG: &str = "value";
@@ -275,7 +281,10 @@ impl Runtime {
             client: self.client.clone(),
             connectors: self.connectors.clone(),
             manager,
-            patience: self.clock.real(KEY_PATIENCE),
+            patience: Patience {
+                cluster: self.clock.real(SECRET_PATIENCE),
+                token: TOKEN_PATIENCE,
+            },
             may_act: self.may_act.clone(),
         };
         if !events.is_empty() {

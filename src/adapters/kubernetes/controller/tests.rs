@@ -14,9 +14,12 @@ use tokio::time::Instant;
 
 use super::connectors::Connectors;
 use super::runtime::Runtime;
-use super::writer::{Writer, Written, perform, resource};
+use super::writer::{Patience, Writer, Written, perform, resource};
 use crate::health::Live;
-use crate::model::{AdapterError, Clock, ErrorClass, KeyError, KeyRequest, KeyVaults, ObjectId};
+use crate::model::{
+    AdapterError, AsoSecretRequest, Clock, CredentialOf, CredentialRequest, Credentials,
+    ErrorClass, KeyError, KeyRequest, KeyVaults, ObjectId, SecretContent,
+};
 use crate::reconcile::controller::Controller;
 use crate::reconcile::outcome::{Need, Outcome, Write, apply, patch_of};
 use crate::reconcile::world::{GroupKind, Lookup, World};
@@ -292,7 +295,10 @@ async fn after_a_passing_failure_only_the_status_of_the_object_itself_is_written
         client,
         connectors: Connectors::default(),
         manager: "controller",
-        patience: Duration::from_secs(1),
+        patience: Patience {
+            cluster: Duration::from_secs(9),
+            token: Duration::from_secs(2),
+        },
         may_act,
     };
     let mut status = config_map("one");
@@ -309,6 +315,56 @@ async fn after_a_passing_failure_only_the_status_of_the_object_itself_is_written
         _ => String::new(),
     });
     assert_eq!(sent.collect::<Vec<_>>(), ["two", "one"]);
+}
+
+/// An Entra ID that never answers.
+struct SilentEntra;
+
+impl Credentials for SilentEntra {
+    fn check(&self, _: &CredentialRequest) -> BoxFuture<'static, Result<(), AdapterError>> {
+        std::future::pending().boxed()
+    }
+
+    fn aso_secret(
+        &self,
+        _: &AsoSecretRequest,
+    ) -> BoxFuture<'static, Result<SecretContent, AdapterError>> {
+        std::future::pending().boxed()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn issue_15_a_token_that_does_not_come_is_waited_for_shorter_than_a_key() {
+    let (client, _) = refusing(http::Method::PATCH, http::StatusCode::FORBIDDEN).await;
+    let (_sender, may_act) = tokio::sync::watch::channel(true);
+    let writer = Writer {
+        client,
+        connectors: Connectors {
+            credentials: Arc::new(SilentEntra),
+            ..Connectors::default()
+        },
+        manager: "controller",
+        patience: Patience {
+            cluster: Duration::from_secs(60),
+            token: Duration::from_secs(20),
+        },
+        may_act,
+    };
+    let request = CredentialRequest {
+        of: CredentialOf::Default,
+        environment: String::new(),
+        version: String::new(),
+    };
+    let start = Instant::now();
+    let one = Live(&config_map("one")).id();
+    let written = writer.perform(&one, vec![Write::CheckCredential(request)]);
+    let written = written.await;
+    assert_eq!(start.elapsed().as_secs(), 20);
+    let Written::Credential(_, Err(error)) = &written[0] else {
+        panic!("{written:?}");
+    };
+    assert_eq!(error.class(), ErrorClass::Transient);
+    assert_eq!(error.to_string(), "Entra ID does not answer");
 }
 
 /// A definition whose status has `ready` and `failureMessage` only.

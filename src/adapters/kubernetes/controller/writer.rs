@@ -4,7 +4,6 @@
 //! not stop the others, unless it is to the object that they were decided for: what is recorded on it comes before what
 //! it records. After one that may succeed later only that object's status is written. It does not know why anything is written.
 
-use base64::prelude::{BASE64_STANDARD, Engine as _};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -22,7 +21,7 @@ use super::super::request::in_time;
 use super::connectors::Connectors;
 use crate::api::kinds;
 use crate::health::Live;
-use crate::model::{AdapterError, AsoSecretRequest, CredentialRequest, ErrorClass, ObjectId};
+use crate::model::{AdapterError, CredentialRequest, ErrorClass, ObjectId};
 use crate::reconcile::outcome::{Event, Write};
 
 /// What became of a write.
@@ -38,14 +37,35 @@ pub(crate) enum Written {
     Secret(Write, Result<Value, AdapterError>),
 }
 
+/// How long others may take to answer.
+#[derive(Clone, Copy)]
+pub(super) struct Patience {
+    /// The cluster, about a Secret with a credential.
+    pub(super) cluster: Duration,
+    /// Entra ID: a write that waits for it holds up those of others.
+    pub(super) token: Duration,
+}
+
+/// The answer of something outside the cluster, or that it does not answer.
+async fn patiently<T>(
+    patience: Duration,
+    answer: impl Future<Output = Result<T, AdapterError>>,
+    who: impl FnOnce() -> String,
+) -> Result<T, AdapterError> {
+    let answer = tokio::time::timeout(patience, answer).await;
+    answer.unwrap_or_else(|_| {
+        let message = format!("{} does not answer", who());
+        Err(AdapterError::new(ErrorClass::Transient, message))
+    })
+}
+
 /// Who writes, and what is reached besides the cluster.
 #[derive(Clone)]
 pub(super) struct Writer {
     pub(super) client: Client,
     pub(super) connectors: Connectors,
     pub(super) manager: &'static str,
-    /// How long Entra ID may take to answer.
-    pub(super) patience: Duration,
+    pub(super) patience: Patience,
     /// Whether the controllers may act.
     pub(super) may_act: watch::Receiver<bool>,
 }
@@ -66,13 +86,15 @@ impl Writer {
             let write = match write {
                 Write::CheckCredential(request) => {
                     let answer = self.connectors.credentials.check(&request);
-                    let answer = self.patiently(answer, || "Entra ID".to_owned()).await;
+                    let who = || "Entra ID".to_owned();
+                    let answer = patiently(self.patience.token, answer, who).await;
                     done.push(Written::Credential(request, answer));
                     continue;
                 }
                 Write::CredentialSecret(request, patch) => {
                     let answer = self.secret(&request, &patch);
-                    let answer = self.patiently(answer, || "the cluster".to_owned()).await;
+                    let who = || "the cluster".to_owned();
+                    let answer = patiently(self.patience.cluster, answer, who).await;
                     let write = Write::CredentialSecret(request, patch);
                     done.push(Written::Secret(write, answer));
                     continue;
@@ -93,66 +115,6 @@ impl Writer {
             }
         }
         done
-    }
-
-    /// Applies a Secret with a credential: the one that the patch names by its uid, or a new one.
-    async fn secret(
-        &self,
-        request: &AsoSecretRequest,
-        patch: &Value,
-    ) -> Result<Value, AdapterError> {
-        let id = Live(patch).id();
-        let failed = |error: kube::Error| {
-            let error = Error::new(&id, error);
-            AdapterError::new(error.class(), error.to_string())
-        };
-        let content = self.connectors.credentials.aso_secret(request).await?;
-        let (api, name) = target::<false>(&self.client, patch);
-        let mut body = patch.clone();
-        if body["metadata"].get("uid").is_none() {
-            // Fails if somebody has made one meanwhile, which must not get the content.
-            let made = self.create(patch).await.map_err(failed)?;
-            body["metadata"]["uid"] = json!(made);
-        }
-        for (key, value) in content.0 {
-            body["data"][key] = json!(BASE64_STANDARD.encode(value));
-        }
-        let params = PatchParams::apply(self.manager).force();
-        let answer = api.patch(name, &params, &Patch::Apply(&body)).await;
-        let mut answer = answer.map_err(failed)?.json;
-        if let Some(fields) = answer.as_object_mut() {
-            fields.remove("data");
-            fields.remove("stringData");
-        }
-        Ok(answer)
-    }
-
-    /// Creates an object as a patch has it. Returns its uid.
-    async fn create(&self, patch: &Value) -> Result<Option<String>, kube::Error> {
-        let live = Live(patch);
-        let resource = resource(live.group(), live.version(), live.kind());
-        let api: Api<DynamicObject> =
-            Api::namespaced_with(self.client.clone(), live.namespace(), &resource);
-        let params = PostParams {
-            field_manager: Some(self.manager.to_owned()),
-            ..PostParams::default()
-        };
-        let object = serde_json::from_value(patch.clone()).map_err(kube::Error::SerdeError)?;
-        let made = api.create(&params, &object).await?;
-        Ok(made.metadata.uid)
-    }
-
-    /// The answer of something outside the cluster, or that it does not answer.
-    async fn patiently<T>(
-        &self,
-        answer: impl Future<Output = Result<T, AdapterError>>,
-        who: impl FnOnce() -> String,
-    ) -> Result<T, AdapterError> {
-        let answer = tokio::time::timeout(self.patience, answer).await;
-        answer.unwrap_or_else(|_| {
-            let message = format!("{} does not answer", who());
-            Err(AdapterError::new(ErrorClass::Transient, message))
-        })
     }
 
     /// Writes events, as well as can be: an event that cannot be written is dropped.
@@ -268,7 +230,7 @@ async fn write_status(client: &Client, manager: &str, patch: &Value) -> kube::Re
 }
 
 /// The parameters of a merge patch.
-fn merging(manager: &str) -> PatchParams {
+pub(super) fn merging(manager: &str) -> PatchParams {
     PatchParams {
         field_manager: Some(manager.to_owned()),
         ..PatchParams::default()
@@ -331,7 +293,7 @@ async fn delete(
 }
 
 /// The API for the kind and namespace of a patch, and its name.
-fn target<'a, const MANAGED: bool>(
+pub(super) fn target<'a, const MANAGED: bool>(
     client: &Client,
     patch: &'a Value,
 ) -> (Api<AnyObject<MANAGED>>, &'a str) {
