@@ -183,10 +183,15 @@ pub(crate) fn apply(live: Live<'_>, patch: Value) -> Option<Write> {
 pub(crate) fn unfinalize(live: Live<'_>, finalizer: &str) -> Option<Write> {
     let held = live.list(&["metadata", "finalizers"]);
     let kept: Vec<&Value> = held.iter().filter(|held| *held != finalizer).collect();
+    (kept.len() < held.len()).then(|| without(live, "finalizers", json!(kept)))
+}
+
+/// Writes what is left of a list in the metadata, whoever wrote the rest: a tool that moved the object, too.
+pub(crate) fn without(live: Live<'_>, list: &str, kept: Value) -> Write {
     let mut patch = patch_of(live);
     patch["metadata"]["resourceVersion"] = json!(live.text(&["metadata", "resourceVersion"]));
-    patch["metadata"]["finalizers"] = json!(kept);
-    (kept.len() < held.len()).then_some(Write::Merge(patch))
+    patch["metadata"][list] = kept;
+    Write::Merge(patch)
 }
 
 /// Applies a whole status unless it is there already.

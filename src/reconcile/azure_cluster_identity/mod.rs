@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use self::users::Users;
 use super::conditions::{Conditions, NewCondition};
 use super::credentials::check;
-use super::outcome::{Outcome, Write, apply, patch_of};
+use super::outcome::{Outcome, Write, apply, patch_of, without};
 use super::world::World;
 use crate::api::capi::{DELETE_FOR_MOVE, PAUSED};
 use crate::api::conditions as c;
@@ -60,11 +60,37 @@ fn hold(live: Live<'_>, users: &Users<'_>, outcome: &mut Outcome) {
     if users.has_neighbours() {
         patch["metadata"]["labels"] = json!({MOVE_HIERARCHY: "true"});
     }
-    let mut ours = held.iter().filter(|one| users::is_ours(one));
-    match ours.any(|one| !wanted.contains(*one)) {
-        true => outcome.write(Write::Apply(patch)),
-        false if wanted.is_empty() => {}
-        false => outcome.maybe(apply(live, patch)),
+    let is_left = |one: &str| users::is_ours(one) && !wanted.contains(one);
+    if held.iter().any(|one| is_left(one)) {
+        let kept = held.iter().filter(|one| !is_left(one));
+        outcome.write(without(live, "finalizers", json!(kept.collect::<Vec<_>>())));
+        if !live.is_deleting() {
+            // What else was applied for them goes as well.
+            outcome.write(Write::Apply(patch));
+        }
+    } else if !wanted.is_empty() {
+        outcome.maybe(apply(live, patch));
+    }
+}
+
+/// The reasons of our condition.
+const REASONS: [&str; 6] = [
+    c::CREDENTIALS_VALID,
+    c::CREDENTIALS_REFUSED,
+    c::CREDENTIALS_INVALID,
+    c::CREDENTIALS_NOT_FOUND,
+    c::CREDENTIALS_UNCHECKED,
+    c::CHECKING_CREDENTIALS,
+];
+
+/// Says nothing of an identity that no ARO cluster uses: others use it in their own way.
+fn retract(live: Live<'_>, now: Timestamp, outcome: &mut Outcome) {
+    let held = live.condition(c::READY);
+    if held.is_some_and(|held| REASONS.contains(&held.reason())) {
+        let mut conditions = Conditions::of(live, now);
+        conditions.remove(c::READY);
+        let status = live.at(&["status"]).cloned().unwrap_or_else(|| json!({}));
+        conditions.write_plain(live, status, outcome);
     }
 }
 
@@ -76,6 +102,9 @@ fn report(
     now: Timestamp,
     outcome: &mut Outcome,
 ) {
+    if users.environments().is_empty() {
+        return retract(live, now, outcome);
+    }
     let version = check::version(world, live, now, outcome);
     let mut found: Option<NewCondition> = None;
     for environment in users.environments() {

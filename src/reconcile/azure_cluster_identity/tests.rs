@@ -23,13 +23,19 @@ fn identity(name: &str, namespace: &str) -> Value {
 
 /// A cluster that uses an identity in this namespace.
 fn used(namespace: &str) -> Bench {
+    let mut bench = with_user(namespace);
+    bench.rest();
+    bench
+}
+
+/// The same before anything was decided.
+fn with_user(namespace: &str) -> Bench {
     let mut bench = Bench::new();
     bench.put(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "password", "namespace": namespace}}));
     bench.put(identity("id", namespace));
     bench.edit(PLANE, "c", |plane| {
         plane["spec"]["identityRef"] = json!({"name": "id", "namespace": namespace});
     });
-    bench.rest();
     bench
 }
 
@@ -65,11 +71,31 @@ fn section_5_an_identity_is_kept_while_it_is_used() {
 }
 
 #[test]
-fn an_identity_of_nobody_has_no_finalizer_and_is_checked() {
+fn issue_15_an_identity_of_nobody_is_left_alone() {
     let mut bench = Bench::new();
+    bench.fixture.credential = Err(AdapterError::new(ErrorClass::Denied, "why"));
     bench.put(identity("id", "ns"));
+    let before = bench.live(KIND, "id");
     bench.rest();
-    assert!(finalizers(&bench, "id").is_empty());
+    assert_eq!(bench.live(KIND, "id"), before);
+    assert!(bench.warnings().is_empty());
+}
+
+#[test]
+fn issue_15_what_was_said_of_an_identity_goes_with_its_last_user() {
+    let mut bench = used("ns");
+    assert_eq!(ready(&bench).0, "True");
+    bench.edit(PLANE, "c", |plane| {
+        plane["spec"]["identityRef"] = json!(null)
+    });
+    bench.rest();
+    let conditions = &bench.live(KIND, "id")["status"]["conditions"];
+    assert_eq!(conditions, &json!([]));
+}
+
+#[test]
+fn the_condition_is_in_the_form_of_cluster_api() {
+    let bench = used("ns");
     assert_eq!(
         ready(&bench),
         ("True".to_owned(), c::CREDENTIALS_VALID.to_owned())
@@ -81,6 +107,29 @@ fn an_identity_of_nobody_has_no_finalizer_and_is_checked() {
 }
 
 #[test]
+fn issue_15_what_another_tool_made_for_former_users_goes_as_well() {
+    let mut bench = Bench::new();
+    let mut moved = identity("id", "ns");
+    moved["metadata"]["finalizers"] = json!([format!("{FINALIZER}{}", "0".repeat(56)), "other"]);
+    bench.put(moved);
+    let uid = bench.live(KIND, "id")["metadata"]["uid"].clone();
+    bench.edit(PLANE, "c", |plane| {
+        plane["spec"]["identityRef"] = json!({"name": "id", "namespace": "platform"});
+        let owners = plane["metadata"]["ownerReferences"].as_array_mut().unwrap();
+        owners.push(
+            json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": KIND,
+            "name": "id", "uid": uid}),
+        );
+    });
+    bench.rest();
+    assert_eq!(finalizers(&bench, "id"), ["other"]);
+    let plane = bench.live(PLANE, "c");
+    let owners = Live(&plane).list(&["metadata", "ownerReferences"]);
+    let kinds: Vec<&str> = owners.iter().map(|owner| Live(owner).kind()).collect();
+    assert_eq!(kinds, ["Cluster"]);
+}
+
+#[test]
 fn what_does_not_work_is_a_condition_and_an_event() {
     for (class, expected) in [
         (ErrorClass::Denied, ("False", c::CREDENTIALS_REFUSED)),
@@ -88,9 +137,8 @@ fn what_does_not_work_is_a_condition_and_an_event() {
         (ErrorClass::Gone, ("False", c::CREDENTIALS_NOT_FOUND)),
         (ErrorClass::Transient, ("Unknown", c::CREDENTIALS_UNCHECKED)),
     ] {
-        let mut bench = Bench::new();
+        let mut bench = with_user("ns");
         bench.fixture.credential = Err(AdapterError::new(class, "why"));
-        bench.put(identity("id", "ns"));
         bench.rest();
         let (status, reason) = ready(&bench);
         assert_eq!((status.as_str(), reason.as_str()), expected);
@@ -237,10 +285,10 @@ fn what_is_paused_is_left_alone() {
         "cluster.x-k8s.io/paused",
         "clusterctl.cluster.x-k8s.io/delete-for-move",
     ] {
-        let mut bench = Bench::new();
-        let mut paused = identity("id", "ns");
-        paused["metadata"]["annotations"] = json!({mark: ""});
-        bench.put(paused);
+        let mut bench = with_user("ns");
+        bench.edit(KIND, "id", |id| {
+            id["metadata"]["annotations"] = json!({mark: ""});
+        });
         bench.rest();
         assert!(bench.live(KIND, "id").get("status").is_none());
     }
@@ -248,11 +296,11 @@ fn what_is_paused_is_left_alone() {
 
 #[test]
 fn a_certificate_in_a_file_is_read_again_every_hour() {
-    let mut bench = Bench::new();
-    let mut with_file = identity("id", "ns");
-    with_file["spec"]["type"] = json!("ServicePrincipalCertificate");
-    with_file["spec"]["certPath"] = json!("/certificates/a.pem");
-    bench.put(with_file);
+    let mut bench = with_user("ns");
+    bench.edit(KIND, "id", |id| {
+        id["spec"]["type"] = json!("ServicePrincipalCertificate");
+        id["spec"]["certPath"] = json!("/certificates/ns/a.pem");
+    });
     bench.rest();
     assert_eq!(ready(&bench).0, "True");
     let why = "its certificate expired";

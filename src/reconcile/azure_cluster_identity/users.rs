@@ -12,10 +12,10 @@ use crate::api::azure_cluster_identity::{Allowed, AzureClusterIdentitySpec};
 use crate::api::labels::MOVE;
 use crate::health::Live;
 use crate::model::ObjectId;
-use crate::reconcile::outcome::{Need, Outcome, Write, apply, patch_of};
+use crate::reconcile::links;
+use crate::reconcile::outcome::{Need, Outcome, apply, patch_of, without};
 use crate::reconcile::parent::Parent;
 use crate::reconcile::world::World;
-use crate::reconcile::{credentials, links};
 
 /// How finalizers for users begin.
 const PREFIX: &str = "arocontrolplane.controlplane.cluster.x-k8s.io/";
@@ -70,15 +70,11 @@ impl<'a> Users<'a> {
         self.planes.iter().map(one).collect()
     }
 
-    /// The clouds in which it is used; the public one if nobody uses it.
+    /// The clouds in which it is used.
     pub(super) fn environments(&self) -> BTreeSet<&'a str> {
         let environments = self.planes.iter();
         let environments = environments.map(|plane| plane.text(&["spec", "azureEnvironment"]));
-        let environments: BTreeSet<&str> = environments.collect();
-        match environments.is_empty() {
-            true => [""].into(),
-            false => environments,
-        }
+        environments.collect()
     }
 
     /// Whether it has users in its own namespace.
@@ -104,8 +100,11 @@ impl<'a> Users<'a> {
         let owned = world.owned(identity.uid());
         let left =
             owned.filter(|one| one.kind() == "AROControlPlane" && !users.contains(one.uid()));
-        for plane in left.filter(|plane| credentials::identity(*plane).is_none()) {
-            outcome.write(Write::Apply(patch_of(plane)));
+        for plane in left {
+            let owners = plane.list(&["metadata", "ownerReferences"]).iter();
+            let owners = owners.filter(|owner| owner["uid"] != identity.uid());
+            let kept = json!(owners.collect::<Vec<_>>());
+            outcome.write(without(plane, "ownerReferences", kept));
         }
         let spec = AzureClusterIdentitySpec::from_json(identity.0).ok();
         let secret = spec.and_then(|spec| spec.secret(identity.namespace()));
