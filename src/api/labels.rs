@@ -46,6 +46,10 @@ pub const NAMESPACE_CREDENTIAL: &str = "aso-credential";
 pub const IDENTITY_NAMESPACES: &str = "capstan.dev/identity-namespaces";
 /// On the Secret with a cluster's credential for ASO: what it was made of. It holds no secret.
 pub const CREDENTIAL_VERSION: &str = "capstan.dev/credential-version";
+/// On the same Secret: whose credential it is, in which cloud and for which subscription, in JSON. It holds no secret.
+pub const CREDENTIAL_SOURCE: &str = "capstan.dev/credential-source";
+/// The finalizer of the same Secret: resources are deleted in Azure with it.
+pub const CREDENTIAL_FINALIZER: &str = "capstan.dev/credential";
 /// clusterctl: the object moves with its namespace, and all that it owns.
 pub const MOVE_HIERARCHY: &str = "clusterctl.cluster.x-k8s.io/move-hierarchy";
 /// clusterctl: the object moves with its namespace.

@@ -1,18 +1,18 @@
 //! Deletes what an AROCluster made.
 //!
 //! In: an AROCluster that is being deleted. Out: its resources deleted once its control plane is gone, resource groups
-//! after everything in them; then its finalizer taken off. A Cluster that is gone holds up nothing.
+//! after everything in them; then the Secret with its credential released, and its finalizer taken off. A Cluster that is gone holds up nothing.
 
 use std::collections::BTreeSet;
 
 use serde_json::json;
 
 use super::super::conditions::{Conditions, NewCondition};
-use super::super::links;
 use super::super::outcome::{self, Need, Outcome};
 use super::super::resources::{self, Ledger};
 use super::super::scope::{RECHECK, Scope, awaited};
 use super::super::world::{Parent, World};
+use super::super::{credentials, links};
 use super::status;
 use crate::api::conditions as c;
 use crate::api::kinds::{CONTROL_PLANE, RESOURCES};
@@ -46,7 +46,11 @@ pub(super) fn proceed(
         left = resources::remove(ledger, |_| true, outcome);
     }
     if left.is_empty() {
-        return outcome.maybe(outcome::unfinalize(live, FINALIZER));
+        // The Secret first: nobody else lets it go.
+        if credentials::release(ledger, outcome) {
+            outcome.maybe(outcome::unfinalize(live, FINALIZER));
+        }
+        return;
     }
     let names: Vec<String> = left
         .iter()
@@ -60,6 +64,7 @@ pub(super) fn proceed(
     );
     status["resources"] = resources::listed(&left);
     conditions.write(live, status, outcome);
+    credentials::refresh(ledger, None, outcome);
 }
 
 /// The control planes of its Cluster that are still there.

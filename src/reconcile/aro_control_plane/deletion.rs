@@ -2,9 +2,10 @@
 //!
 //! In: an AROControlPlane that is being deleted, or whose Cluster is. Out: external authentications deleted first; then node
 //! pools are waited for, the HCP cluster and the rest deleted, and the finalizer taken off. Neither the Cluster nor the
-//! identity is needed for it.
+//! identity is needed for it; as long as the identity is there, a change of it still reaches Azure Service Operator.
 
 use super::super::conditions::{Conditions, NewCondition};
+use super::super::credentials;
 use super::super::outcome::{self, Need, Outcome};
 use super::super::resources::{self, Entry, Ledger};
 use super::super::scope::{RECHECK, awaited, leaves};
@@ -42,7 +43,10 @@ pub(super) fn proceed(ledger: &Ledger<'_>, conditions: Conditions, outcome: &mut
     }
     let left = resources::remove(ledger, |_| true, outcome);
     if left.is_empty() {
-        return outcome.maybe(outcome::unfinalize(ledger.owner, FINALIZER));
+        if credentials::release_orphan(ledger, outcome) {
+            outcome.maybe(outcome::unfinalize(ledger.owner, FINALIZER));
+        }
+        return;
     }
     let message = awaited(
         "the resources",
@@ -133,4 +137,5 @@ fn wait_with(
     }
     status["resources"] = resources::listed(left);
     status::write(live, status, conditions, outcome);
+    credentials::refresh(ledger, Some(live), outcome);
 }

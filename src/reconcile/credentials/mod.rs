@@ -3,23 +3,24 @@
 //! In: an object with resources, its control plane and infrastructure, the identity that the control plane names. Out: whether
 //! the resources are to name the Secret `<cluster>-aso-secret`, the writes that make it, and the condition `IdentityReady`;
 //! or why nothing may be applied. A namespace that the identity does not allow gets nothing. The Secret belongs to the
-//! AROCluster, which is deleted last, and no secret value is looked at here.
+//! AROCluster and outlives the resources that name it; no secret value is looked at here.
 
 mod allowed;
 pub(in crate::reconcile) mod check;
 mod chosen;
+mod ending;
 mod secret;
+mod source;
 #[cfg(test)]
 mod tests;
 
 pub(super) use self::chosen::secret_name;
-use self::chosen::{Chosen, no};
+use self::chosen::{Chosen, identity, no};
+pub(super) use self::ending::{refresh, release, release_orphan};
 use super::conditions::{Conditions, Typed};
 use super::outcome::Outcome;
 use super::resources::{Ledger, has_credential};
-use crate::api::aro_control_plane::identity_namespace;
 use crate::api::conditions as c;
-use crate::api::kinds::INFRASTRUCTURE;
 use crate::api::labels::NAMESPACE_CREDENTIAL;
 use crate::health::Live;
 use crate::model::{CredentialOf, CredentialRequest, ObjectId};
@@ -56,6 +57,11 @@ pub(super) fn of(
         return no(c::WAITING_FOR_IDENTITY, message);
     };
     let environment = plane.text(&["spec", "azureEnvironment"]);
+    if ledger.owner.uid() == plane.uid() {
+        ending::let_go(ledger, parts.infrastructure, outcome);
+    }
+    // Resources that name the Secret do not turn to another credential by themselves: a person deletes the Secret first.
+    let is_settled = secret::ours(ledger, outcome).is_some_and(secret::is_filled);
     let chosen = match identity(plane) {
         Some(id) => {
             if !CLOUDS.contains(&environment) {
@@ -68,14 +74,14 @@ pub(super) fn of(
                 state,
             })
         }
-        None if parts.has_default && !has_namespace_credential(ledger, outcome) => {
+        None if parts.has_default && (is_settled || !has_namespace_credential(ledger, outcome)) => {
             Some(default(ledger, environment, outcome))
         }
         None => None,
     };
     let Some(chosen) = chosen else {
         conditions.remove(c::IDENTITY_READY);
-        return Ok(false);
+        return Ok(is_settled && needs_secret(plane, parts.infrastructure));
     };
     conditions.set(c::IDENTITY_READY, chosen.state.condition.clone());
     if !needs_secret(plane, parts.infrastructure) {
@@ -107,16 +113,6 @@ fn unknown_cloud(environment: &str) -> String {
     format!(
         "spec.azureEnvironment {environment:?} is unknown: AzurePublicCloud, AzureChinaCloud or AzureUSGovernmentCloud"
     )
-}
-
-/// The identity that a control plane names.
-pub(super) fn identity(plane: Live<'_>) -> Option<ObjectId> {
-    let reference = Live(plane.at(&["spec", "identityRef"])?);
-    let name = reference.text(&["name"]);
-    let namespace = Some(reference.text(&["namespace"]));
-    let namespace = identity_namespace(namespace, plane.namespace());
-    let id = || ObjectId::new(INFRASTRUCTURE, "AzureClusterIdentity", namespace, name);
-    (!name.is_empty()).then(id)
 }
 
 /// Whether a person made a credential for the whole namespace, which goes before that of this process.

@@ -6,14 +6,34 @@
 use serde_json::{Value, json};
 
 use super::chosen::{Chosen, no, secret_name};
+use super::source::Source;
 use crate::api::conditions as c;
-use crate::api::labels::{CREDENTIAL_VERSION, OWNED};
+use crate::api::labels::{CREDENTIAL_FINALIZER, CREDENTIAL_SOURCE, CREDENTIAL_VERSION, OWNED};
 use crate::health::Live;
-use crate::model::{AsoSecretRequest, CredentialRequest, ObjectId};
+use crate::model::{AsoSecretRequest, ObjectId};
 use crate::reconcile::conditions::{Conditions, NewCondition, Typed};
 use crate::reconcile::links;
 use crate::reconcile::outcome::{Outcome, Write, covers};
 use crate::reconcile::resources::Ledger;
+
+/// The id of the Secret of a cluster.
+pub(super) fn id(ledger: &Ledger<'_>) -> ObjectId {
+    let name = secret_name(ledger.cluster);
+    ObjectId::new("", "Secret", ledger.owner.namespace(), name)
+}
+
+/// The Secret, if it is there and we made it.
+pub(super) fn ours<'a>(ledger: &Ledger<'a>, outcome: &mut Outcome) -> Option<Live<'a>> {
+    let id = id(ledger);
+    let live = ledger.world.get(&id).present();
+    outcome.need(id);
+    live.filter(|live| live.label(ledger.cluster) == OWNED)
+}
+
+/// Whether the Secret has its content: it is made without.
+pub(super) fn is_filled(live: Live<'_>) -> bool {
+    !live.annotation(CREDENTIAL_VERSION).is_empty()
+}
 
 /// Keeps the Secret as it should be, if the owner is the control plane; whether the resources may name it.
 pub(super) fn keep(
@@ -23,35 +43,40 @@ pub(super) fn keep(
     conditions: &mut Conditions,
     outcome: &mut Outcome,
 ) -> Result<bool, Typed> {
-    let name = secret_name(ledger.cluster);
-    let id = ObjectId::new("", "Secret", ledger.owner.namespace(), name.as_str());
-    outcome.need(id.clone());
-    let live = ledger.world.get(&id).present();
-    let is_ours = |live: &Live<'_>| live.label(ledger.cluster) == OWNED;
-    if live.is_some_and(|live| !is_ours(&live)) {
+    let id = id(ledger);
+    let ours = ours(ledger, outcome);
+    if ours.is_none() && ledger.world.get(&id).present().is_some() {
         return Ok(true);
     }
-    let works = chosen.state.works;
+    let is_filled = ours.is_some_and(is_filled);
     let is_writer = ledger.owner.uid() == plane.uid();
-    if works && is_writer {
-        let patch = patch(ledger, &name, (live, infrastructure), &chosen);
-        if !is_held(ledger, &id, live, &patch) {
-            let request = Box::new(request(ledger, plane, chosen.clone()));
-            outcome.write(Write::CredentialSecret(request, patch));
+    let works = chosen.state.works;
+    match infrastructure {
+        Some(infrastructure) if is_writer && works => {
+            let source = Source::of_plane(chosen.of, plane);
+            let request = source.request(ledger.owner.namespace(), chosen.state.version);
+            let owners = json!([links::owned_by(infrastructure, false)]);
+            write(ledger, ours, owners, request, outcome);
+            if let Some(error) = ledger.world.refusal(&id) {
+                let failed = NewCondition::no(c::CREDENTIAL_SECRET_FAILED, error.to_string());
+                conditions.set(c::IDENTITY_READY, failed);
+            }
         }
-        if let Some(error) = ledger.world.refusal(&id) {
-            let failed = NewCondition::no(c::CREDENTIAL_SECRET_FAILED, error.to_string());
-            conditions.set(c::IDENTITY_READY, failed);
-        }
+        // Nothing is applied before there is an infrastructure.
+        None if is_writer => return Ok(is_filled),
+        _ => {}
     }
-    match (live, ledger.world.refusal(&id)) {
-        (Some(_), _) => Ok(true),
-        (None, Some(error)) => no(c::CREDENTIAL_SECRET_FAILED, error.to_string()),
-        (None, None) if works => no(
+    match ledger.world.refusal(&id) {
+        _ if is_filled => Ok(true),
+        Some(error) => no(c::CREDENTIAL_SECRET_FAILED, error.to_string()),
+        None if works => no(
             c::WAITING_FOR_IDENTITY,
-            format!("Waiting for the Secret {name} with the credential of the cluster"),
+            format!(
+                "Waiting for the Secret {} with the credential of the cluster",
+                id.name
+            ),
         ),
-        (None, None) => Err((c::IDENTITY_READY, awaited(chosen.state.condition))),
+        None => Err((c::IDENTITY_READY, awaited(chosen.state.condition))),
     }
 }
 
@@ -67,42 +92,46 @@ fn awaited(condition: NewCondition) -> NewCondition {
     NewCondition::no(c::WAITING_FOR_IDENTITY, message)
 }
 
-fn request(ledger: &Ledger<'_>, plane: Live<'_>, chosen: Chosen) -> AsoSecretRequest {
-    AsoSecretRequest {
-        credential: CredentialRequest {
-            of: chosen.of,
-            environment: plane.text(&["spec", "azureEnvironment"]).to_owned(),
-            version: chosen.state.version,
-        },
-        namespace: ledger.owner.namespace().to_owned(),
-        subscription: plane.text(&["spec", "subscriptionID"]).to_owned(),
+/// Writes the Secret with this credential, unless it is there already.
+pub(super) fn write(
+    ledger: &Ledger<'_>,
+    live: Option<Live<'_>>,
+    owners: Value,
+    request: AsoSecretRequest,
+    outcome: &mut Outcome,
+) {
+    let patch = patch(ledger, live, owners, &request);
+    if !is_held(ledger, live, &patch) {
+        outcome.write(Write::CredentialSecret(Box::new(request), patch));
     }
 }
 
 /// The Secret without its content. A Secret that exists is named by its uid, so that no other gets the content.
 fn patch(
     ledger: &Ledger<'_>,
-    name: &str,
-    (live, infrastructure): (Option<Live<'_>>, Option<Live<'_>>),
-    chosen: &Chosen,
+    live: Option<Live<'_>>,
+    owners: Value,
+    request: &AsoSecretRequest,
 ) -> Value {
-    let subscription = ledger.owner.text(&["spec", "subscriptionID"]);
-    let version = format!("{}/{subscription}", chosen.state.version);
+    let version = format!("{}/{}", request.credential.version, request.subscription);
     let mut labels = json!({});
     labels[ledger.cluster] = json!(OWNED);
     let mut patch = json!({
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {
-            "name": name,
+            "name": id(ledger).name,
             "namespace": ledger.owner.namespace(),
             "labels": labels,
-            "annotations": {CREDENTIAL_VERSION: version},
+            "annotations": {
+                CREDENTIAL_VERSION: version,
+                CREDENTIAL_SOURCE: Source::of_request(request).text(),
+            },
+            "finalizers": [CREDENTIAL_FINALIZER],
         },
         "type": "Opaque",
     });
-    let owner = infrastructure.unwrap_or(ledger.owner);
-    patch["metadata"]["ownerReferences"] = json!([links::owned_by(owner, false)]);
+    patch["metadata"]["ownerReferences"] = owners;
     if let Some(live) = live {
         patch["metadata"]["uid"] = json!(live.uid());
     }
@@ -110,8 +139,8 @@ fn patch(
 }
 
 /// Whether the Secret is as it was written last, for the same credential.
-fn is_held(ledger: &Ledger<'_>, id: &ObjectId, live: Option<Live<'_>>, patch: &Value) -> bool {
-    let written = ledger.world.written(id);
+fn is_held(ledger: &Ledger<'_>, live: Option<Live<'_>>, patch: &Value) -> bool {
+    let written = ledger.world.written(&id(ledger));
     live.is_some_and(|live| {
         let version = live.text(&["metadata", "resourceVersion"]);
         written == Some(version) && covers(live.0, patch)

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod ending;
+
 use serde_json::{Value, json};
 
 use super::super::bench::{Bench, applied};
@@ -308,4 +310,47 @@ fn issue_15_a_secret_that_cannot_be_written_is_reported_once() {
         let outcome = bench.decide(kind);
         assert_eq!((outcome.writes, outcome.events), (vec![], vec![]), "{kind}");
     }
+}
+
+#[test]
+fn issue_15_a_secret_without_content_is_not_used() {
+    let mut bench = bench(&json!({}));
+    bench.fixture.credential = Err(AdapterError::new(ErrorClass::Denied, "no"));
+    bench.put(json!({"apiVersion": "v1", "kind": "Secret",
+        "metadata": {"name": SECRET, "labels": {"c": "owned"}}}));
+    bench.rest();
+    for kind in [PLANE, "AROCluster"] {
+        let reason = bench.reason(kind, c::IDENTITY_READY);
+        assert_eq!(reason, c::CREDENTIALS_REFUSED);
+    }
+    assert!(bench.find("ResourceGroup", "rg").is_none());
+    bench.fixture.credential = Ok(());
+    bench.edit("Secret", "password", |secret| {
+        secret["data"] = json!({"x": "eA=="})
+    });
+    bench.provision();
+    assert_eq!(named(&bench, "ResourceGroup", "rg"), SECRET);
+}
+
+#[test]
+fn issue_15_resources_do_not_turn_to_another_credential_by_themselves() {
+    let mut bench = Bench::with_default();
+    bench.provision();
+    bench
+        .put(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "aso-credential"}}));
+    bench.wait(60);
+    for (kind, name) in [("ResourceGroup", "rg"), ("HcpOpenShiftCluster", "c")] {
+        assert_eq!(named(&bench, kind, name), SECRET, "{kind}");
+    }
+    // The process has no identity any more.
+    for kind in [PLANE, "AROCluster"] {
+        assert_eq!(applied(&bench.decide(kind)), Vec::<String>::new(), "{kind}");
+    }
+    // That of the process cannot be used any more.
+    let why = AdapterError::new(ErrorClass::Invalid, "CAPSTAN_AZURE_TENANT_ID is not set");
+    bench.fixture.credential = Err(why);
+    bench.wait(7200);
+    let reason = bench.reason(PLANE, c::IDENTITY_READY);
+    assert_eq!(reason, c::CREDENTIALS_INVALID);
+    assert_eq!(named(&bench, "ResourceGroup", "rg"), SECRET);
 }
