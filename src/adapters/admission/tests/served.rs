@@ -1,7 +1,8 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -132,6 +133,40 @@ async fn a_body_that_does_not_arrive_is_given_up_after_4_seconds() {
     .await;
     assert_eq!(status, StatusCode::REQUEST_TIMEOUT);
     assert_eq!(begun.elapsed().as_secs(), 4);
+}
+
+/// Review 15, finding 10: whoever reaches the port could fill the memory with bodies that nobody has read yet.
+#[tokio::test(start_paused = true)]
+async fn no_body_is_read_before_its_turn() {
+    let router = webhook(Cluster::Empty, FailurePolicy::Fail, &Arc::default());
+    let read = Arc::new(AtomicUsize::new(0));
+    let send = || {
+        let read = Arc::clone(&read);
+        let mut is_new = true;
+        let body = futures::stream::poll_fn(move |_| {
+            read.fetch_add(usize::from(is_new), Ordering::Relaxed);
+            is_new = false;
+            Poll::<Option<Result<axum::body::Bytes, std::io::Error>>>::Pending
+        });
+        let request = Request::post("/validate").body(Body::from_stream(body));
+        tokio::spawn(router.clone().oneshot(request.unwrap()))
+    };
+    let sent: Vec<_> = (0..3).map(|_| send()).collect();
+    tokio::time::sleep(ANSWER / 2).await;
+    assert_eq!(
+        read.load(Ordering::Relaxed),
+        2,
+        "of seven turns each, as their length is unknown"
+    );
+    let mut statuses = Vec::new();
+    for one in sent {
+        statuses.push(one.await.unwrap().unwrap().status());
+    }
+    assert_eq!(statuses[..2], [StatusCode::REQUEST_TIMEOUT; 2]);
+    assert!(!statuses[2].is_success(), "its turn came too late");
+    let request = Request::post("/validate").body(Body::from(good())).unwrap();
+    let after = router.oneshot(request).await.unwrap();
+    assert_eq!(after.status(), StatusCode::OK, "the turns are free again");
 }
 
 #[tokio::test]
