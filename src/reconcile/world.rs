@@ -111,7 +111,7 @@ impl<'a> World<'a> {
         request: &CredentialRequest,
     ) -> Option<(Result<(), &'a AdapterError>, Timestamp)> {
         let (answer, at) = self.0.credentials.get(request)?;
-        Some((answer.as_ref().map(|()| ()), *at))
+        Some((answer.as_ref().copied(), *at))
     }
 
     /// The version of a Secret with a credential as it was written last, if this process wrote it.

@@ -513,10 +513,10 @@ impl Runtime {
             Write::CredentialSecret(_, patch) => Some((manager, patch)),
             _ => None,
         };
-        if let (Some((manager, patch)), Some(answer)) = (sent, &answer) {
-            if self.outbox.answered((&id, manager), patch, answer, now) {
-                tracing::warn!(object = %id, manager, "another controller keeps changing fields of this object; Capstan repairs them less and less often");
-            }
+        if let (Some((manager, patch)), Some(answer)) = (sent, &answer)
+            && self.outbox.answered((&id, manager), patch, answer, now)
+        {
+            tracing::warn!(object = %id, manager, "another controller keeps changing fields of this object; Capstan repairs them less and less often");
         }
         let is_over = match write {
             Write::Merge(_) => !self.outbox.has_refused(&id),
@@ -561,7 +561,7 @@ impl Runtime {
         if let Some((manager, patch)) = sent {
             let until = self.outbox.refused((&id, manager), patch, class, now);
             self.schedule.wake_by(key, until);
-            if self.refusal_is_news(&id, manager, &error) {
+            if self.refusal_is_news(&id, manager, error) {
                 self.schedule.enqueue(key.clone());
             }
             return None;
@@ -571,7 +571,7 @@ impl Runtime {
         }
         // Nothing keeps this write from being sent again at once, so that only the first refusal is told at once.
         let is_first = self.cache.world().refusal(&id).is_none();
-        self.refusal_is_news(&id, manager, &error);
+        self.refusal_is_news(&id, manager, error);
         if is_first {
             self.schedule.enqueue(key.clone());
             return None;
