@@ -4,6 +4,8 @@
 //! life, a federated token. Beside it is the endpoint of managed identities, whose fixed address [`Authority::transport`]
 //! leads here.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::pin::Pin;

@@ -4,6 +4,9 @@
 //! [`TokenSource`](crate::model::TokenSource), whose tokens are for Azure DevOps and its hosts alone, and the port through
 //! which everything else gets a credential.
 
+#[cfg(test)]
+#[path = "../../../tests/support/authority.rs"]
+pub(crate) mod authority;
 mod credential_source;
 pub mod credentials;
 mod entra_error;

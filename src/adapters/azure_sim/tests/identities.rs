@@ -3,10 +3,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-#[path = "../../../../tests/support/authority.rs"]
-#[allow(dead_code, reason = "others use the rest")]
-mod authority;
-
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -20,8 +16,8 @@ use serde_json::{Value, json};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use self::authority::{Authority, KEY, Known, certificate};
 use super::manifests::{NAMESPACE, small_cluster};
+use crate::adapters::azure::authority::{Authority, KEY, Known, certificate};
 use crate::adapters::azure::credentials::{AzureCredentials, Files, Settings as Azure};
 use crate::adapters::azure_sim::{Options, SimulatedVaults, SimulatedWorkloads, controllers, crds};
 use crate::adapters::kubernetes::KubeObjects;

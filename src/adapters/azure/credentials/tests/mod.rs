@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::needless_pass_by_value)]
 
-#[path = "../../../../../tests/support/authority.rs"]
-mod authority;
 mod secrets;
 mod sharing;
 mod types;
@@ -18,8 +16,8 @@ use futures::future::BoxFuture;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use self::authority::{Authority, Known};
 use super::*;
+use crate::adapters::azure::authority::{self, Authority, Known};
 use crate::model::ErrorClass;
 
 const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
