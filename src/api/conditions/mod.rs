@@ -237,9 +237,8 @@ pub const BEING_DELETED: &str = "Being deleted";
 /// Message: a resource left the list while another one in it cannot be read.
 pub const KEPT_WHILE_UNREADABLE: &str =
     "No longer listed; it is deleted once every resource in the list can be read";
-/// Message: a resource left the list of a paused object.
-pub const KEPT_WHILE_NEEDED: &str =
-    "No longer listed; it is deleted once the control plane, or what is below it, is gone";
+/// Message: a resource left the list, and something that lives stands on it.
+pub const KEPT_WHILE_NEEDED: &str = "No longer listed; it is kept, since its deletion in Azure would destroy what stands on it, and deleted once the control plane, or what is below it, is gone";
 /// Message: a resource left the list while its owner is paused.
 pub const KEPT_WHILE_PAUSED: &str = "No longer listed; it is deleted after the pause";
 

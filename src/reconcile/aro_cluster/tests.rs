@@ -160,19 +160,21 @@ fn section_3_1_step_9_without_resources_the_control_plane_decides() {
     assert_eq!(status(&bench)["ready"], true);
 }
 
-/// CAPZ skips the step for an empty list, so that nothing is pruned.
+/// CAPZ skips the step for an empty list.
 #[test]
-fn section_3_1_step_7_an_emptied_list_prunes() {
+fn section_3_1_step_7_an_emptied_list_takes_nothing_from_the_control_plane() {
     let mut bench = Bench::new();
     bench.build();
     bench.edit(KIND, "c", |object| object["spec"]["resources"] = json!([]));
     bench.rest();
-    assert_eq!(bench.find("Vault", "vault"), None);
-    assert!(
-        bench.find("ResourceGroup", "rg").is_some(),
-        "the control plane lives in it"
-    );
-    assert_eq!(status(&bench)["resources"][0]["ready"], true);
+    for (kind, name) in [("ResourceGroup", "rg"), ("Vault", "vault")] {
+        assert!(bench.find(kind, name).is_some(), "the cluster needs it");
+    }
+    for entry in 0..2 {
+        let entry = &status(&bench)["resources"][entry];
+        assert_eq!(entry["ready"], true);
+        assert_eq!(entry["message"], c::KEPT_WHILE_NEEDED);
+    }
 }
 
 /// CAPZ clears `ready` at the start of every reconciliation, and takes `provisioned` back.

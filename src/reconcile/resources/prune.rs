@@ -42,7 +42,7 @@ pub(super) fn take_unlisted(
     let unlisted = controlled(ledger).filter(|(id, _)| !kept.contains(id));
     let needed: BTreeSet<&ObjectId> = unlisted
         .map(|(id, _)| id)
-        .filter(|id| is_needed(ledger, id, outcome))
+        .filter(|id| is_needed(ledger, id, kept, outcome))
         .collect();
     let is_doomed = |id: &ObjectId, _: Live<'_>| !kept.contains(id) && !needed.contains(id);
     let mut left = take(ledger, is_doomed, outcome);
@@ -54,11 +54,27 @@ pub(super) fn take_unlisted(
     left
 }
 
+/// Kinds without which an HCP cluster dies. A list in which none of one is left is more likely cut short than meant.
+const VITAL: [&str; 6] = [
+    "NetworkSecurityGroup",
+    "RoleAssignment",
+    "UserAssignedIdentity",
+    "Vault",
+    "VirtualNetwork",
+    "VirtualNetworksSubnet",
+];
+
 /// Whether deleting it would take something else along in Azure: with a resource group goes all of the cluster, with an
-/// HCP cluster its node pools.
-fn is_needed(ledger: &Ledger<'_>, id: &ObjectId, outcome: &mut Outcome) -> bool {
+/// HCP cluster its node pools, and with all of a vital kind the HCP cluster.
+fn is_needed(
+    ledger: &Ledger<'_>,
+    id: &ObjectId,
+    kept: &BTreeSet<&ObjectId>,
+    outcome: &mut Outcome,
+) -> bool {
+    let plane: &[(&str, &str, &str)] = &[(CONTROL_PLANE, "AROControlPlane", ledger.cluster)];
     let above: &[(&str, &str, &str)] = match id.kind.as_str() {
-        "ResourceGroup" => &[(CONTROL_PLANE, "AROControlPlane", ledger.cluster)],
+        "ResourceGroup" => plane,
         "HcpOpenShiftCluster" => &[
             (RED_HAT_OPENSHIFT, "HcpOpenShiftClustersNodePool", &id.name),
             (
@@ -67,6 +83,7 @@ fn is_needed(ledger: &Ledger<'_>, id: &ObjectId, outcome: &mut Outcome) -> bool 
                 &id.name,
             ),
         ],
+        _ if is_cut_short(ledger.owner, id, kept) => plane,
         _ => &[],
     };
     let mut is_needed = false;
@@ -76,6 +93,13 @@ fn is_needed(ledger: &Ledger<'_>, id: &ObjectId, outcome: &mut Outcome) -> bool 
         outcome.needs.push(Need::Below(parent));
     }
     is_needed
+}
+
+/// Whether the list of an AROCluster is empty, or has none of a vital kind any more.
+fn is_cut_short(owner: Live<'_>, id: &ObjectId, kept: &BTreeSet<&ObjectId>) -> bool {
+    let is_last = || kept.iter().all(|kept| kept.kind != id.kind);
+    let is_vital = VITAL.contains(&id.kind.as_str());
+    owner.kind() == "AROCluster" && (kept.is_empty() || is_vital && is_last())
 }
 
 /// The same for what is chosen by its id.

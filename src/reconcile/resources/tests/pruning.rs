@@ -1,9 +1,11 @@
 //! What left the list is deleted, and nothing else.
 
+use std::collections::BTreeSet;
+
 use jiff::ToSpan;
 use serde_json::json;
 
-use super::fixture::{Bed, group, lines, names, network, ready, unready};
+use super::fixture::{Bed, group, item, lines, names, network, ready, unready};
 use crate::api::labels::CLUSTER_NAME;
 use crate::health::Live;
 use crate::reconcile::outcome::Need;
@@ -32,22 +34,87 @@ fn what_left_the_list_is_deleted_and_listed_until_it_is_gone() {
     assert!(Live(&last).is_deleting());
 }
 
-/// With the group Azure would delete the running cluster.
-#[test]
-fn a_resource_group_that_left_the_list_stays_as_long_as_there_is_a_control_plane() {
-    let mut bed = four();
-    let owner = bed.fixture.live("AROCluster", "c").expect("the owner");
-    let cluster = Live(&owner).label(CLUSTER_NAME).to_owned();
+/// The Cluster has a control plane.
+fn live(bed: &mut Bed) {
+    let cluster = Live(&bed.owner()).label(CLUSTER_NAME).to_owned();
     assert!(!cluster.is_empty());
     let plane = json!({"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "AROControlPlane",
         "metadata": {"name": "c", "labels": {CLUSTER_NAME: cluster}}});
     bed.fixture.put(plane);
+}
+
+/// It has none any more.
+fn gone(bed: &mut Bed) {
+    let plane = bed.fixture.live("AROControlPlane", "c").expect("it");
+    bed.fixture.delete(&Live(&plane).id());
+}
+
+/// A list that lost all of a kind was more likely cut short than meant.
+#[test]
+fn a_list_that_is_cut_short_takes_nothing_from_a_control_plane() {
+    let vault = |name| item("keyvault.azure.com/v1", "Vault", name, json!({}));
+    let identity = item(
+        "managedidentity.azure.com/v1",
+        "UserAssignedIdentity",
+        "i",
+        json!({}),
+    );
+    let role = item(
+        "authorization.azure.com/v1",
+        "RoleAssignment",
+        "r",
+        json!({}),
+    );
+    let zone = item("network.azure.com/v1", "DnsZone", "z", json!({}));
+    let all = [
+        group("rg"),
+        network("vnet"),
+        vault("v"),
+        identity,
+        role,
+        zone.clone(),
+    ];
+    let without_zone = &all[..5];
+    // The list, and what is still there.
+    let cases = [
+        (json!([]), "rg vnet v i r z"),
+        (json!([group("rg")]), "rg vnet v i r"),
+        (json!(without_zone), "rg vnet v i r"),
+        (json!([group("rg"), vault("v2"), zone]), "rg vnet v2 i r z"),
+        (json!([group("rg"), network("vnet2")]), "rg vnet2 v i r"),
+    ];
+    for (list, expected) in cases {
+        let mut bed = Bed::direct(&json!(all));
+        let zones = GroupKind::new("network.azure.com", "DnsZone");
+        bed.fixture.snapshot.sync(&zones, true);
+        live(&mut bed);
+        bed.settle();
+        bed.list(list);
+        let entries = bed.settle();
+        let expected: BTreeSet<&str> = expected.split(' ').collect();
+        let left = entries.iter().map(|entry| entry.id.name.as_str());
+        assert_eq!(left.collect::<BTreeSet<_>>(), expected);
+        for name in ["vnet", "v", "i", "r", "z"] {
+            let entry = entries.iter().find(|entry| entry.id.name == name);
+            let object = entry.and_then(|entry| bed.fixture.live(&entry.id.kind, name));
+            assert_eq!(object.is_some(), expected.contains(name), "{name}");
+        }
+        gone(&mut bed);
+        let listed = bed.owner()["spec"]["resources"].as_array().map(Vec::len);
+        assert_eq!(Some(bed.settle().len()), listed, "all else is deleted");
+    }
+}
+
+/// With the group Azure would delete the running cluster.
+#[test]
+fn a_resource_group_that_left_the_list_stays_as_long_as_there_is_a_control_plane() {
+    let mut bed = four();
+    live(&mut bed);
     bed.settle();
     let entries = bed.settle();
     assert_eq!(entries.len(), 4, "{:?}", names(&entries));
     assert!(bed.fixture.live("ResourceGroup", "rg0").is_some());
-    let plane = bed.fixture.live("AROControlPlane", "c").expect("it");
-    bed.fixture.delete(&Live(&plane).id());
+    gone(&mut bed);
     bed.settle();
     assert!(bed.fixture.live("ResourceGroup", "rg0").is_none());
 }
