@@ -89,6 +89,8 @@ pub const PRE_PAUSE_POLICY: &str =
 pub const ADOPT_EXISTING: &str = "capstan.dev/adopt-existing";
 /// On an embedded resource: a digest of what was applied, by which it is noticed that a field left the list.
 pub const APPLIED_DIGEST: &str = "capstan.dev/applied-digest";
+/// On an embedded resource that existed before: the [`RECONCILE_POLICY`] that somebody wrote by hand, and that stays.
+pub const KEPT_POLICY: &str = "capstan.dev/kept-policy";
 /// Azure: the value of the tag that [`ownership_tag`] names.
 pub const OWNED: &str = "owned";
 

@@ -10,7 +10,9 @@ use super::ledger::Ledger;
 use super::owners::{self, Controller};
 use super::policy::Terms;
 use crate::api::aso;
-use crate::api::labels::{APPLIED_DIGEST, CREDENTIAL_FROM, OWNED, RECONCILE_POLICY, ownership_tag};
+use crate::api::labels::{
+    APPLIED_DIGEST, CREDENTIAL_FROM, KEPT_POLICY, OWNED, RECONCILE_POLICY, ownership_tag,
+};
 use crate::health::Live;
 use crate::reconcile::links;
 use crate::reconcile::outcome::covers;
@@ -25,6 +27,8 @@ pub(super) struct Payload<'a> {
     owner: Live<'a>,
     item: Live<'a>,
     policy: &'a str,
+    /// Whether it is recorded that the policy stays.
+    is_kept: bool,
     /// The Secret with its credential; empty if it names one itself, or needs none.
     credential: &'a str,
     tag: Option<String>,
@@ -53,11 +57,15 @@ impl<'a> Payload<'a> {
         if !credential.is_empty() {
             digest.text(credential);
         }
+        if terms.is_kept {
+            digest.text(KEPT_POLICY);
+        }
         digest.text(tag.as_deref().unwrap_or_default());
         Self {
             owner: ledger.owner,
             item,
             policy: terms.policy,
+            is_kept: terms.is_kept,
             credential,
             tag,
             digest: digest.finish(),
@@ -75,6 +83,7 @@ impl<'a> Payload<'a> {
         self.is_applied(live)
             && matches!(owners::controller(self.owner, live), Controller::Owner)
             && (self.policy.is_empty() || live.annotation(RECONCILE_POLICY) == self.policy)
+            && (!self.is_kept || live.annotation(KEPT_POLICY) == self.policy)
             && (self.credential.is_empty() || live.annotation(CREDENTIAL_FROM) == self.credential)
             && self.tag.as_ref().is_none_or(has_tag)
             && parts(self.item).all(|(key, value)| match METADATA.contains(&key) {
@@ -113,6 +122,9 @@ impl<'a> Payload<'a> {
         set(annotations, APPLIED_DIGEST, &self.digest);
         if !self.policy.is_empty() {
             set(annotations, RECONCILE_POLICY, self.policy);
+        }
+        if self.is_kept {
+            set(annotations, KEPT_POLICY, self.policy);
         }
         if !self.credential.is_empty() {
             set(annotations, CREDENTIAL_FROM, self.credential);

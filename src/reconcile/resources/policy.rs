@@ -10,7 +10,8 @@ use crate::api::aso;
 use crate::api::conditions::READY;
 use crate::api::fleet::FirstApply;
 use crate::api::labels::{
-    ADOPT_EXISTING, MANAGE, OWNED, PRE_PAUSE_POLICY, RECONCILE_POLICY, SKIP, ownership_tag,
+    ADOPT_EXISTING, APPLIED_DIGEST, KEPT_POLICY, MANAGE, OWNED, PRE_PAUSE_POLICY, RECONCILE_POLICY,
+    SKIP, ownership_tag,
 };
 use crate::health::Live;
 use crate::reconcile::outcome::Outcome;
@@ -39,6 +40,8 @@ pub(super) struct Terms<'a> {
     pub(super) is_tagged: bool,
     /// Whether it exists in Azure and is not the cluster's.
     pub(super) is_foreign: bool,
+    /// Whether somebody wrote the policy by hand before the resource was taken over, which is recorded.
+    pub(super) is_kept: bool,
 }
 
 impl<'a> Terms<'a> {
@@ -47,6 +50,15 @@ impl<'a> Terms<'a> {
             policy,
             is_tagged,
             is_foreign: false,
+            is_kept: false,
+        }
+    }
+
+    /// The policy that somebody wrote by hand.
+    const fn kept(is_tagged: bool) -> Self {
+        Self {
+            is_kept: true,
+            ..Self::new(SKIP, is_tagged)
         }
     }
 }
@@ -87,11 +99,19 @@ pub(super) fn decide<'a>(
         return Policy::LeaveAlone;
     }
     match owners::policy(live) {
-        SKIP if free => Policy::Apply(Terms::new(SKIP, tagged)),
+        SKIP if is_kept(&controller, live) => Policy::Apply(Terms::kept(tagged)),
         SKIP if !is_direct => Policy::Apply(probed(ledger, item, live, outcome)),
         MANAGE => Policy::Apply(Terms::new(MANAGE, tagged)),
         _ => Policy::Apply(Terms::new("", tagged)),
     }
+}
+
+/// Whether somebody wrote by hand that ASO skips a resource: it is so before it is taken over, and recorded from then on.
+/// What was applied from a list before, and lost its owner, has the policy of that time.
+fn is_kept(controller: &Controller<'_>, live: Live<'_>) -> bool {
+    let is_new =
+        matches!(controller, Controller::Nobody) && live.annotation(APPLIED_DIGEST).is_empty();
+    is_new || live.annotation(KEPT_POLICY) == SKIP
 }
 
 /// How a resource is applied that does not exist in the cluster.
@@ -122,11 +142,12 @@ fn probed<'a>(
         policy: if is_managed { MANAGE } else { SKIP },
         is_tagged: true,
         is_foreign: exists && !is_managed,
+        is_kept: false,
     }
 }
 
 /// The policy that the user wrote.
-fn written(item: Live<'_>) -> Option<&str> {
+pub(super) fn written(item: Live<'_>) -> Option<&str> {
     let written = item.at(&["metadata", "annotations", RECONCILE_POLICY])?;
     written.as_str()
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::fixture::{Bed, group, item, lines, missing, names, network, ready, unready, with};
 use crate::api::fleet::FirstApply;
-use crate::api::labels::{ADOPT_EXISTING, RECONCILE_POLICY};
+use crate::api::labels::{ADOPT_EXISTING, KEPT_POLICY, RECONCILE_POLICY};
 
 const TAG: &str = "sigs.k8s.io_cluster-api-provider-azure_cluster_c";
 
@@ -304,6 +304,52 @@ fn a_skipped_resource_that_nobody_controls_is_taken_over_only_if_it_is_the_clust
         let policy = bed.policy("ResourceGroup", "rg");
         assert_eq!(policy.as_deref(), Some("skip"), "{case}");
     }
+}
+
+/// Nothing that is seen or wanted later changes a policy that the user wrote, until the user changes it.
+#[test]
+fn a_skip_written_by_hand_stays_when_the_resource_is_taken_over() {
+    for first_apply in [FirstApply::Probe, FirstApply::Direct] {
+        let mut bed = Bed::new(
+            first_apply,
+            &json!([with(group("rg"), ADOPT_EXISTING, "true")]),
+        );
+        bed.fixture.put(with(group("rg"), RECONCILE_POLICY, "skip"));
+        bed.settle();
+        for condition in [missing(), ready()] {
+            bed.reports("ResourceGroup", "rg", condition);
+            bed.settle();
+            let policy = bed.policy("ResourceGroup", "rg");
+            assert_eq!(policy.as_deref(), Some("skip"), "{first_apply:?}");
+        }
+        bed.rest(Bed::pause);
+        bed.first_apply = FirstApply::Probe;
+        bed.settle();
+        let policy = bed.policy("ResourceGroup", "rg");
+        assert_eq!(policy.as_deref(), Some("skip"), "{first_apply:?}");
+        bed.edit("ResourceGroup", "rg", |rg| {
+            rg["metadata"]["annotations"][RECONCILE_POLICY] = json!("manage");
+        });
+        bed.settle();
+        let rg = bed.fixture.live("ResourceGroup", "rg").expect("it");
+        let annotations = &rg["metadata"]["annotations"];
+        assert_eq!(annotations[RECONCILE_POLICY], "manage", "{first_apply:?}");
+        assert_eq!(annotations[KEPT_POLICY], Value::Null, "{first_apply:?}");
+    }
+}
+
+/// A backup, say, restores a resource without its owner.
+#[test]
+fn a_skip_that_a_probe_wrote_is_not_taken_for_one_written_by_hand() {
+    let mut bed = probing(json!([group("rg")]));
+    bed.settle();
+    bed.edit("ResourceGroup", "rg", |rg| {
+        rg["metadata"]["ownerReferences"] = json!([]);
+        rg["status"]["tags"] = json!({TAG: "owned"});
+    });
+    bed.reports("ResourceGroup", "rg", ready());
+    bed.settle();
+    assert_eq!(bed.policy("ResourceGroup", "rg").as_deref(), Some("manage"));
 }
 
 #[test]
