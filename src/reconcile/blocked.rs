@@ -3,20 +3,16 @@
 //! In: the object, and which kinds may not be watched. Out: a status that says so, and an event. It does not know what is
 //! needed of them.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::conditions::{Conditions, NewCondition};
 use super::outcome::Outcome;
+use super::snapshot::Denied;
 use super::world::GroupKind;
 use crate::api::conditions::{KIND_NOT_READABLE, PROVISIONING, READY};
 use crate::api::kinds::ARO;
 use crate::health::Live;
-
-/// Kinds that may not be watched, each with what to do about it.
-pub(crate) type Denied = BTreeMap<GroupKind, String>;
 
 /// What is reported of an object that needs one of these kinds. Nothing else of its status changes.
 pub(crate) fn blocked(

@@ -12,7 +12,7 @@ use super::conditions::{Conditions, NewCondition};
 use super::links;
 use super::outcome::{self, Outcome};
 use super::resources::{self, Ledger};
-use super::world::{Lookup, World};
+use super::world::{GroupKind, Lookup, World};
 use crate::api::capi::{DELETE_FOR_MOVE, PAUSED};
 use crate::api::conditions as c;
 use crate::api::labels::CLUSTER_NAME;
@@ -111,22 +111,26 @@ pub(super) fn awaited<'a>(kind: &str, names: impl IntoIterator<Item = &'a str>) 
 }
 
 /// Whether an object is being deleted, or belongs to an object that is there, and that takes it along. Azure Service
-/// Operator makes the HCP cluster an owner of its node pools: that does not count.
-pub(super) fn leaves(world: World<'_>, live: Live<'_>) -> bool {
+/// Operator makes the HCP cluster an owner of its node pools: that does not count. Nor does an owner of which nobody may
+/// tell us whether it is there: whoever waits would wait for ever.
+pub(super) fn leaves(world: World<'_>, live: Live<'_>, outcome: &mut Outcome) -> bool {
     let owners = live.list(&["metadata", "ownerReferences"]).iter().map(Live);
-    let mut others = owners.filter(|owner| owner.kind() != "HcpOpenShiftCluster");
-    live.is_deleting()
-        || others.any(|owner| {
-            let id = ObjectId::new(
-                owner.group(),
-                owner.kind(),
-                live.namespace(),
-                owner.text(&["name"]),
-            );
-            match world.get(&id) {
+    let others = owners.filter(|owner| owner.kind() != "HcpOpenShiftCluster");
+    let mut leaves = live.is_deleting();
+    for owner in others {
+        // An owner of a kind without namespaces has none.
+        for namespace in [live.namespace(), ""] {
+            let [kind, name] = ["kind", "name"].map(|part| owner.text(&[part]));
+            let id = ObjectId::new(owner.group(), kind, namespace, name);
+            leaves |= match world.get(&id) {
                 Lookup::Present(found) => found.uid() == owner.text(&["uid"]),
                 Lookup::Absent => false,
-                Lookup::NotSynced => true,
+                Lookup::NotSynced => !world.is_denied(&GroupKind::from(&id)),
+            };
+            if !world.is_denied(&GroupKind::from(&id)) {
+                outcome.need(id);
             }
-        })
+        }
+    }
+    leaves
 }

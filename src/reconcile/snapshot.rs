@@ -22,6 +22,9 @@ pub(crate) struct KeyAnswer {
     pub(crate) at: Timestamp,
 }
 
+/// Kinds that may not be watched, each with what to do about it.
+pub(crate) type Denied = BTreeMap<GroupKind, String>;
+
 /// What is known of a cluster.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshot {
@@ -35,6 +38,8 @@ pub(crate) struct Snapshot {
     pub(super) synced: BTreeSet<GroupKind>,
     /// Kinds that the cluster does not serve; they are synced as well.
     pub(super) unserved: BTreeSet<GroupKind>,
+    /// Kinds that may not be watched. What was known of them before stays.
+    pub(crate) denied: Denied,
     /// Why the last write to an object failed.
     pub(super) refusals: BTreeMap<ObjectId, AdapterError>,
     /// The nodes of the workload cluster of each Cluster.

@@ -86,6 +86,11 @@ impl<'a> World<'a> {
         self.0.unserved.contains(kind)
     }
 
+    /// Whether the kind may not be watched.
+    pub(crate) fn is_denied(self, kind: &GroupKind) -> bool {
+        self.0.denied.contains_key(kind)
+    }
+
     /// Why the last write to the object failed, if it did.
     pub(crate) fn refusal(self, id: &ObjectId) -> Option<&'a AdapterError> {
         self.0.refusals.get(id)

@@ -91,7 +91,7 @@ fn pools(ledger: &Ledger<'_>, outcome: &mut Outcome) -> Vec<String> {
         ledger.cluster,
     ));
     let there = parents.iter().flat_map(|parent| world.below(parent));
-    let there = there.filter(|pool| leaves(world, *pool));
+    let there = there.filter(|pool| leaves(world, *pool, outcome));
     let names = there
         .map(|pool| format!("{} {}", pool.kind(), pool.name()))
         .collect();

@@ -33,7 +33,7 @@ use super::watches::{self, KindEvent, WatchEvent};
 use super::writer::{Patience, Writer, Written};
 use crate::health::Live;
 use crate::model::{AdapterError, Clock, CredentialRequest, ErrorClass, ObjectId};
-use crate::reconcile::blocked::{Denied, blocked};
+use crate::reconcile::blocked::blocked;
 use crate::reconcile::controller::Controller;
 use crate::reconcile::outcome::{Event, Need, Outcome, Write};
 use crate::reconcile::world::{GroupKind, Parent};
@@ -66,8 +66,6 @@ pub(super) struct Runtime {
     may_act: watch::Receiver<bool>,
     /// The watched kinds, each once.
     kinds: Vec<GroupKind>,
-    /// Those that may not be watched.
-    denied: Denied,
     watches: SelectAll<BoxStream<'static, KindEvent>>,
     nodes: NodeWatches,
     keys: KeyQuestions,
@@ -112,7 +110,6 @@ impl Runtime {
             controllers,
             may_act,
             kinds: Vec::new(),
-            denied: Denied::new(),
             watches: SelectAll::new(),
             nodes: NodeWatches::new(Arc::clone(&connectors.workloads)),
             keys,
@@ -236,7 +233,7 @@ impl Runtime {
     /// Which controllers have something to say, by place: those that started, and those that never will, since a kind may
     /// not be watched.
     fn deciding(&self) -> impl Iterator<Item = bool> {
-        let is_denied = |kind: &GroupKind| self.denied.contains_key(kind);
+        let is_denied = |kind: &GroupKind| self.cache.snapshot.denied.contains_key(kind);
         let controllers = self.controllers.iter().enumerate();
         controllers.map(move |(place, controller)| {
             !self.starting.contains(&place) || controller.watches.iter().any(is_denied)
@@ -267,7 +264,7 @@ impl Runtime {
             events = self.untold(&key, events);
         } else {
             let live = self.cache.get(&key.object);
-            let said = live.map(|live| blocked(live, &unsynced, &self.denied, now));
+            let said = live.map(|live| blocked(live, &unsynced, &self.cache.snapshot.denied, now));
             let said = said.unwrap_or_default();
             (changes, events) = (said.writes, said.events);
         }
@@ -619,7 +616,7 @@ impl Runtime {
         let kind = self.kinds[kind].clone();
         let right = watches::missing_right(&kind);
         let help = format!("grant {right}: {error}");
-        let before = self.denied.insert(kind.clone(), help);
+        let before = self.cache.snapshot.denied.insert(kind.clone(), help);
         if before.is_none() {
             let (group, name) = (&kind.group, &kind.kind);
             tracing::warn!(
@@ -629,7 +626,7 @@ impl Runtime {
                 "a kind may not be watched, and what needs it waits: grant {right}"
             );
         }
-        if before.as_ref() != self.denied.get(&kind) {
+        if before.as_ref() != self.cache.snapshot.denied.get(&kind) {
             self.schedule.needed(&Need::Synced(kind));
         }
     }
@@ -637,7 +634,7 @@ impl Runtime {
     /// A kind was listed whole, or is not served, so that no object of it exists.
     fn end_list(&mut self, kind: usize, is_served: bool) {
         let kind = self.kinds[kind].clone();
-        self.denied.remove(&kind);
+        self.cache.snapshot.denied.remove(&kind);
         for (id, parents) in self.cache.end_list(&kind) {
             self.forget(&id, parents);
         }

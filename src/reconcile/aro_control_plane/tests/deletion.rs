@@ -4,6 +4,8 @@ use serde_json::json;
 
 use super::super::super::bench::{Bench, HCP_API, applied, deleted, object, wakes_in};
 use super::super::super::links::owned_by;
+use super::super::super::outcome::{Need, Outcome};
+use super::super::super::world::{GroupKind, World};
 use super::KIND;
 use crate::api::capi::DELETE_FOR_MOVE;
 use crate::api::conditions as c;
@@ -186,6 +188,59 @@ fn a_node_pool_whose_owner_is_gone_is_not_waited_for() {
     bench.rest();
     gone(&mut bench, "HcpOpenShiftClustersExternalAuth", "c-ea");
     assert!(!is_leaving(&bench, "HcpOpenShiftClustersNodePool", "c-mp1"));
+    assert!(is_leaving(&bench, "HcpOpenShiftCluster", "c"));
+}
+
+/// Another tool owns the node pool: whether it will delete it is known once its own kind is.
+#[test]
+fn an_owner_of_a_node_pool_is_looked_at_before_the_cluster_is_deleted() {
+    let composition = GroupKind::new("example.com", "Composition");
+    let mut bench = Bench::new();
+    bench.provision();
+    let mut pool = object(
+        HCP_API,
+        "HcpOpenShiftClustersNodePool",
+        "raw",
+        json!({"owner": {"name": "c"}}),
+    );
+    pool["metadata"]["ownerReferences"] =
+        json!([{"apiVersion": "example.com/v1", "kind": "Composition", "name": "own", "uid": "u"}]);
+    bench.put(pool);
+    bench.edit("HcpOpenShiftCluster", "c", |hcp| {
+        hcp["metadata"]["finalizers"] = json!(["serviceoperator.azure.com/finalizer"]);
+    });
+    bench.delete(KIND, "c");
+    bench.rest();
+    let outcome = bench.decide(KIND);
+    assert!(deleted(&outcome).is_empty());
+    let kinds: Vec<_> = outcome.needs.iter().filter_map(Need::kind).collect();
+    assert!(kinds.contains(&composition));
+    let ends = |bench: &Bench, outcome: &Outcome| {
+        let needed: Vec<_> = outcome.needs.iter().filter_map(Need::kind).collect();
+        let is_blocked = |kind: &GroupKind| !World::of(&bench.fixture.snapshot).is_synced(kind);
+        !needed.iter().any(is_blocked) && deleted(outcome) == ["HcpOpenShiftCluster"]
+    };
+    // The kind may not be watched: nobody would ever know.
+    let denied = &mut bench.fixture.snapshot.denied;
+    denied.insert(composition.clone(), String::new());
+    assert!(ends(&bench, &bench.decide(KIND)));
+    bench.fixture.snapshot.denied.clear();
+    // It is watched, or not served.
+    for is_served in [true, false] {
+        bench.fixture.snapshot.sync(&composition, is_served);
+        assert!(ends(&bench, &bench.decide(KIND)), "{is_served}");
+    }
+    for namespace in ["ns", ""] {
+        let own = json!({"apiVersion": "example.com/v1", "kind": "Composition",
+            "metadata": {"name": "own", "namespace": namespace, "uid": "u"}});
+        let id = Live(&own).id();
+        bench.fixture.snapshot.insert(own);
+        let outcome = bench.decide(KIND);
+        assert!(deleted(&outcome).is_empty(), "{namespace}");
+        assert!(outcome.needs.contains(&Need::Object(id.clone())));
+        bench.fixture.snapshot.remove(&id);
+    }
+    bench.rest();
     assert!(is_leaving(&bench, "HcpOpenShiftCluster", "c"));
 }
 
