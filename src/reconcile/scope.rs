@@ -86,8 +86,10 @@ pub(super) fn pause(
     let live = ledger.owner;
     unblock(&mut conditions);
     let items = live.list(&["spec", "resources"]);
-    status["resources"] = resources::listed(&resources::pause(ledger, items, outcome));
-    conditions.set(c::PAUSED, NewCondition::yes(c::PAUSED, ""));
+    let entries = resources::pause(ledger, items, outcome);
+    status["resources"] = resources::listed(&entries);
+    let refused = resources::notes(&entries);
+    conditions.set(c::PAUSED, NewCondition::yes(c::PAUSED, refused));
     conditions.write(live, status, outcome);
 }
 

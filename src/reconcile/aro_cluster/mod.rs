@@ -118,6 +118,8 @@ fn provision(
         Ok(false) => "",
         Err((kind, why)) => {
             conditions.set(kind, why.clone());
+            let items = live.list(&["spec", "resources"]);
+            resources::resume(ledger, items, outcome);
             return refuse(
                 live,
                 conditions,

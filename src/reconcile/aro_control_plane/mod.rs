@@ -145,7 +145,10 @@ fn provision(
             };
             Stage::Applied(resources::reconcile(ledger, &items, outcome))
         }
-        Err(why) => Stage::Held(why),
+        Err(why) => {
+            resources::resume(ledger, items, outcome);
+            Stage::Held(why)
+        }
     };
     observed::report(ledger, stage, conditions, outcome);
 }

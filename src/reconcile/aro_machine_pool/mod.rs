@@ -112,7 +112,10 @@ fn provision(
             };
             Stage::Applied(resources::reconcile(ledger, &wanted.items, outcome))
         }
-        Err(why) => Stage::Held(why),
+        Err(why) => {
+            resources::resume(ledger, &wanted.items, outcome);
+            Stage::Held(why)
+        }
     };
     outcome
         .writes

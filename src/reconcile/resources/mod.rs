@@ -26,7 +26,7 @@ use serde_json::Value;
 pub(super) use self::apply::reconcile;
 pub(super) use self::entry::{Entry, listed, notes, reported, with_notes};
 pub(super) use self::ledger::{Ledger, mark};
-pub(super) use self::pause::pause;
+pub(super) use self::pause::{pause, resume};
 pub(super) use self::payload::has_credential;
 pub(super) use self::prune::remove;
 use crate::health::Live;

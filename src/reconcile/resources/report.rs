@@ -93,6 +93,14 @@ pub(super) fn leaving(world: World<'_>, id: &ObjectId, live: Live<'_>) -> Entry 
     }
 }
 
+/// Says why a write to a resource is refused, if it is.
+pub(super) fn refused(world: World<'_>, entry: &mut Entry) {
+    if let Some(refusal) = world.refusal(&entry.id) {
+        entry.message = refusal.to_string();
+        entry.concern = Some(APPLY_REFUSED);
+    }
+}
+
 fn concern(
     id: ObjectId,
     version: &str,

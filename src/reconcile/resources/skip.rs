@@ -29,6 +29,17 @@ pub(super) fn resume(live: Live<'_>, policy: &str) -> Write {
     )
 }
 
+/// Gives a paused resource the policy of the list before the list is applied, unless it has it: until then it counts as
+/// paused, so that the policy is left to the list in the end.
+pub(super) fn lift(live: Live<'_>, policy: &str) -> Option<Write> {
+    let annotations = [RECONCILE_POLICY, PRE_PAUSE_POLICY];
+    let has_it = annotations
+        .iter()
+        .all(|name| live.annotation(name) == policy);
+    let lifted = json!({RECONCILE_POLICY: policy, PRE_PAUSE_POLICY: policy});
+    (!has_it).then(|| annotate(live, lifted))
+}
+
 /// Leaves the policy of a paused resource to the list again: it is applied next. A policy set here would stay when it
 /// leaves the list.
 pub(super) fn release(live: Live<'_>) -> Write {

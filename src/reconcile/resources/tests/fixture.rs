@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::{Entry, Ledger, listed, mark, pause, reconcile, remove};
+use super::super::{Entry, Ledger, listed, mark, pause, reconcile, remove, resume};
 use crate::api::fleet::FirstApply;
 use crate::api::labels::{CLUSTER_NAME, OWNED_KINDS, RECONCILE_POLICY};
 use crate::health::Live;
@@ -152,6 +152,14 @@ impl Bed {
 
     pub(super) fn pause(&self) -> (Vec<Entry>, Outcome) {
         self.decide(pause)
+    }
+
+    /// Something else holds back what is in the list.
+    pub(super) fn resume(&self) -> (Vec<Entry>, Outcome) {
+        self.decide(|ledger, list, outcome| {
+            resume(ledger, list, outcome);
+            Vec::new()
+        })
     }
 
     pub(super) fn remove(&self, is_doomed: fn(Live<'_>) -> bool) -> (Vec<Entry>, Outcome) {
