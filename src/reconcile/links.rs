@@ -40,6 +40,9 @@ pub(crate) fn control_plane(cluster: Live<'_>) -> Option<ObjectId> {
     referenced(cluster, &["spec", "controlPlaneRef"])
 }
 
+/// In place of the private key of an authority, in base64: Cluster API wants one, and nobody has it but Azure.
+pub(crate) const NO_KEY: &str = "cGxhY2Vob2xkZXI=";
+
 /// The Secret with the admin kubeconfig of a Cluster, by Cluster API's contract.
 pub(crate) fn kubeconfig(cluster: Live<'_>) -> ObjectId {
     let name = format!("{}-kubeconfig", cluster.name());

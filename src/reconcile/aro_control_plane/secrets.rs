@@ -165,8 +165,6 @@ fn formed(ledger: &Ledger<'_>, secret: Live<'_>, found: &Kubeconfig) -> Option<W
 
 /// The Secret with the certificate authority, unless there is one of somebody else's.
 fn authority(ledger: &Ledger<'_>, found: &Kubeconfig, outcome: &mut Outcome) -> Option<Write> {
-    /// Cluster API wants a key beside the certificate, which nobody has but Azure. In base64.
-    const PLACEHOLDER: &str = "cGxhY2Vob2xkZXI=";
     let authority = found.authority.as_deref()?;
     let owner = ledger.owner;
     let name = format!("{}-ca", ledger.cluster);
@@ -190,7 +188,7 @@ fn authority(ledger: &Ledger<'_>, found: &Kubeconfig, outcome: &mut Outcome) -> 
             "ownerReferences": [links::owned_by(owner, true)],
         },
         "type": TYPE,
-        "data": {"tls.crt": authority, "tls.key": PLACEHOLDER},
+        "data": {"tls.crt": authority, "tls.key": links::NO_KEY},
     });
     let is_held = live.is_some_and(|live| covers(live.0, &patch));
     (!is_held).then_some(Write::Apply(patch))

@@ -1,20 +1,26 @@
 //! What the controllers know of the cluster: the newest state of every object.
 //!
 //! In: objects from watches and from the answers to writes. Out: a [`World`] to look at, and what an object that changed
-//! was and is below. Of Secrets only kubeconfigs and certificate authorities keep their data. It does not know its readers,
-//! nor where the objects come from.
+//! was and is below. Of Secrets only kubeconfigs and the certificates of authorities are kept. It does not know its
+//! readers, nor where the objects come from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::health::Live;
 use crate::model::ObjectId;
+use crate::reconcile::links::NO_KEY;
 use crate::reconcile::snapshot::Snapshot;
 use crate::reconcile::world::{GroupKind, Parent, World};
 
-/// How the names of Secrets with a kubeconfig and a certificate authority end, by Cluster API's contract.
-const READ: [&str; 2] = ["-kubeconfig", "-ca"];
+/// What is read of Secrets: how their names end, by Cluster API's contract, and the keys. Others may end so, too.
+const READ: [(&str, &[&str]); 2] = [
+    ("-kubeconfig", &["value"]),
+    ("-ca", &["tls.crt", "tls.key"]),
+];
+/// The private key of an authority.
+const PRIVATE: &str = "tls.key";
 
 /// What `kubectl apply` keeps of an object: all of it, the data of a Secret included.
 const COPY: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -103,12 +109,14 @@ impl Cache {
 /// Takes out what no controller looks at.
 fn drop_unused(object: &mut Value) {
     let is_secret = object["kind"] == "Secret" && object["apiVersion"] == "v1";
-    let is_read = READ.iter().any(|end| Live(object).name().ends_with(end));
+    let name = Live(object).name();
+    let read = READ.iter().find(|(end, _)| name.ends_with(end));
+    let read = read.map(|(_, keys)| *keys);
     let Some(fields) = object.as_object_mut() else {
         return;
     };
-    if is_secret && !is_read {
-        fields.remove("data");
+    if is_secret {
+        drop_data(fields, read);
     }
     if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
@@ -118,6 +126,18 @@ fn drop_unused(object: &mut Value) {
         {
             annotations.remove(COPY);
         }
+    }
+}
+
+/// Takes out the data of a Secret, but for the keys that are read.
+fn drop_data(secret: &mut Map<String, Value>, read: Option<&[&str]>) {
+    let (Some(read), Some(Value::Object(data))) = (read, secret.get_mut("data")) else {
+        secret.remove("data");
+        return;
+    };
+    data.retain(|key, _| read.contains(&key.as_str()));
+    if let Some(key) = data.get_mut(PRIVATE).filter(|key| **key != NO_KEY) {
+        *key = Value::Null;
     }
 }
 
@@ -185,21 +205,33 @@ mod tests {
     }
 
     #[test]
-    fn only_kubeconfigs_and_their_authorities_keep_their_data() {
-        let secret = |name: &str| {
-            json!({"apiVersion": "v1", "kind": "Secret", "data": {"value": "YQ=="},
+    fn issue_15_of_secrets_only_what_is_read_is_kept() {
+        let secret = |name: &str, key: &str| {
+            json!({"apiVersion": "v1", "kind": "Secret",
+                "data": {"value": "eA==", "clientSecret": "eA==", "tls.crt": "eA==", "tls.key": key},
                 "metadata": {"name": name, "namespace": "ns", "uid": name, "resourceVersion": "1"}})
         };
         let mut cache = Cache::default();
-        for (name, keeps) in [
-            ("one-kubeconfig", true),
-            ("one-ca", true),
-            ("password", false),
+        let private = "aHVudGVyMg==";
+        for (name, key, kept) in [
+            ("one-kubeconfig", private, json!({"value": "eA=="})),
+            (
+                "one-ca",
+                NO_KEY,
+                json!({"tls.crt": "eA==", "tls.key": NO_KEY}),
+            ),
+            (
+                "other-ca",
+                private,
+                json!({"tls.crt": "eA==", "tls.key": null}),
+            ),
+            ("password", private, json!(null)),
         ] {
-            cache.insert(secret(name));
+            cache.insert(secret(name, key));
             let id = ObjectId::new("", "Secret", "ns", name);
-            let data = cache.get(&id).map(|live| live.at(&["data"]).is_some());
-            assert_eq!(data, Some(keeps), "{name}");
+            let live = cache.get(&id).expect("it is here");
+            let data = live.at(&["data"]).cloned().unwrap_or_default();
+            assert_eq!(data, kept, "{name}");
         }
     }
 
