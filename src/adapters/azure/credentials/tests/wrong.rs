@@ -108,6 +108,21 @@ async fn what_is_missing_is_named() {
 }
 
 #[tokio::test]
+async fn issue_15_nobody_learns_which_secrets_another_namespace_has() {
+    let stage = Stage::new().await;
+    let mut found = Vec::new();
+    for exists in [false, true] {
+        if exists {
+            stage.secret("team-b", "theirs", &[("clientSecret", "hunter2")]);
+        }
+        let secret = json!({"name": "theirs", "namespace": "team-b"});
+        let spec = json!({"type": "ServicePrincipal", "clientSecret": secret});
+        found.push(refused(&stage, &stage.identity("id", spec)).await);
+    }
+    assert_eq!(found[0], found[1]);
+}
+
+#[tokio::test]
 async fn a_secret_of_another_namespace_may_be_shared() {
     let stage = Stage::new().await;
     stage.principal("sp", "s3cret");
