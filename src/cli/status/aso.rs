@@ -5,6 +5,9 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use super::super::cluster_status::{ClusterStatus, StatusReader, wrapped};
 use crate::api::kinds::{ARO, is_aso};
@@ -15,6 +18,27 @@ pub(super) async fn look(reader: &StatusReader, status: &ClusterStatus) -> Optio
     match !status.is_simulated && is_needed(status) {
         true => Some(reader.aso(namespaces(status)).await),
         false => None,
+    }
+}
+
+/// How long a report counts while the status is watched: it takes several requests.
+const LIFE: Duration = Duration::from_secs(60);
+
+/// What was there the last time, and when that was.
+#[derive(Default)]
+pub(super) struct Looked(Option<(Instant, Report)>);
+
+impl Looked {
+    /// What is there, unless somebody looked a moment ago: then what was there.
+    pub(super) async fn report(
+        &mut self,
+        look: impl AsyncFnOnce() -> Option<Report>,
+    ) -> Option<&Report> {
+        let is_new = |(at, _): &(Instant, Report)| at.elapsed() < LIFE;
+        if !self.0.as_ref().is_some_and(is_new) {
+            self.0 = look().await.map(|report| (Instant::now(), report));
+        }
+        self.0.as_ref().map(|(_, report)| report)
     }
 }
 
@@ -55,4 +79,32 @@ pub(super) fn text(report: &Report) -> String {
     }
     out.push('\n');
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn it_is_looked_at_once_a_minute() {
+        let (mut looked, mut looks) = (Looked::default(), 0);
+        for _ in 0..60 {
+            let look = async || {
+                looks += 1;
+                Some(Report::default())
+            };
+            assert!(looked.report(look).await.is_some());
+            tokio::time::sleep(Duration::from_secs(2)).await;
+        }
+        assert_eq!(looks, 2);
+        // Where nothing needs it there is nothing to look at, but something may need it soon.
+        let mut looked = Looked::default();
+        assert!(looked.report(async || None).await.is_none());
+        assert!(
+            looked
+                .report(async || Some(Report::default()))
+                .await
+                .is_some()
+        );
+    }
 }

@@ -57,10 +57,11 @@ pub(super) fn run(args: &StatusArgs, ui: &Ui, environment: &Environment) -> anyh
     let fleet = args.name.as_deref();
     let seen = runtime.block_on(async {
         let reader = StatusReader::open(&args.access, fleet, environment, ui).await?;
+        let mut operator = aso::Looked::default();
         let read = async || {
             let status = reader.read().await?;
-            let aso = aso::look(&reader, &status).await;
-            anyhow::Ok(Seen::of(&status, aso.as_ref(), args.format))
+            let report = operator.report(|| aso::look(&reader, &status)).await;
+            anyhow::Ok(Seen::of(&status, report, args.format))
         };
         follow(args, read, ui).await
     })?;
