@@ -221,7 +221,7 @@ impl Serving {
         Ok(())
     }
 
-    fn current(&self) -> Option<Arc<CertifiedKey>> {
+    pub(super) fn current(&self) -> Option<Arc<CertifiedKey>> {
         self.0
             .read()
             .unwrap_or_else(PoisonError::into_inner)

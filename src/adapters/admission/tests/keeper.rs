@@ -19,11 +19,11 @@ use crate::daemon::WallClock;
 
 /// A cluster with one Secret, whose first answer is an error. It notes when the Secret is read.
 #[derive(Default)]
-struct Cluster {
+pub(super) struct Cluster {
     secret: Mutex<Option<Json>>,
     reads: Mutex<Vec<u64>>,
     /// Of the webhook, if there is a configuration: the failure policy and the bundle, and each change of them.
-    configured: Mutex<Option<(String, String)>>,
+    pub(super) configured: Mutex<Option<(String, String)>>,
     policies: Mutex<Vec<(u64, String)>>,
     /// Whether the configuration cannot be read.
     is_denied: bool,
@@ -62,7 +62,34 @@ impl Cluster {
                 None => (404, missing()),
             };
         }
-        *self.secret.lock().unwrap() = Some(body.clone());
+        self.write(body)
+    }
+}
+
+impl Cluster {
+    /// One with a configuration, which answers at once.
+    pub(super) fn installed() -> Self {
+        Self {
+            reads: Mutex::new(vec![0]),
+            configured: Mutex::new(Some(("Ignore".to_owned(), String::new()))),
+            ..Self::default()
+        }
+    }
+
+    /// Keeps the Secret, if it is written by one who knows the newest.
+    fn write(&self, mut body: Json) -> (u16, Json) {
+        let mut secret = self.secret.lock().unwrap();
+        let version = |secret: &Json| secret["metadata"]["resourceVersion"].clone();
+        let held = secret.as_ref().map(version).unwrap_or_default();
+        if held != version(&body) {
+            let conflict = json!({"kind": "Status", "code": 409, "status": "Failure", "reason": "Conflict", "message": "no"});
+            return (409, conflict);
+        }
+        let next = held
+            .as_str()
+            .map_or(1, |held| held.parse::<u32>().unwrap() + 1);
+        body["metadata"]["resourceVersion"] = json!(next.to_string());
+        *secret = Some(body.clone());
         (201, body)
     }
 }
@@ -74,7 +101,7 @@ fn configuration(policy: &str, bundle: &str) -> Json {
             "sideEffects": "None", "clientConfig": {"caBundle": bundle}}]})
 }
 
-fn client(cluster: &Arc<Cluster>) -> Client {
+pub(super) fn client(cluster: &Arc<Cluster>) -> Client {
     let (cluster, begun) = (Arc::clone(cluster), Instant::now());
     let service = tower::service_fn(move |request: Request<kube::client::Body>| {
         let cluster = Arc::clone(&cluster);

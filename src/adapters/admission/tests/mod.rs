@@ -2,4 +2,5 @@
 
 mod certificates;
 mod keeper;
+mod replicas;
 mod served;
