@@ -13,6 +13,7 @@
 
 mod backoff;
 mod cache;
+mod checks;
 mod connectors;
 mod keys;
 mod nodes;

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::backoff::backoff;
 use crate::health::Live;
-use crate::model::{AdapterError, CredentialRequest, ErrorClass, ObjectId};
+use crate::model::{ErrorClass, ObjectId};
 use crate::reconcile::outcome::covers;
 
 /// After this many repairs of the same kind in a row, somebody keeps undoing them.
@@ -33,12 +33,10 @@ pub(super) enum Verdict {
     Rest(Timestamp),
 }
 
-/// The newest patch of each object, by manager, and the credentials that could not be checked.
+/// The newest patch of each object, by manager.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     patches: BTreeMap<(ObjectId, &'static str), Sent>,
-    /// How often each check failed in a row, and when to ask again.
-    failed: BTreeMap<CredentialRequest, (u32, Timestamp)>,
 }
 
 #[derive(Debug)]
@@ -144,32 +142,6 @@ impl Outbox {
         };
         let before = self.patches.get(&(id.clone(), manager)).filter(again);
         before.map_or(0, |sent| sent.repeats + 1)
-    }
-
-    /// Whether to check a credential.
-    pub(super) fn admit_check(&self, question: &CredentialRequest, now: Timestamp) -> Verdict {
-        match self.failed.get(question) {
-            Some((_, until)) if *until > now => Verdict::Rest(*until),
-            _ => Verdict::Send,
-        }
-    }
-
-    /// A credential was checked. Returns when to ask again, if that is an error.
-    pub(super) fn checked(
-        &mut self,
-        question: CredentialRequest,
-        answer: &Result<(), AdapterError>,
-        now: Timestamp,
-    ) -> Option<Timestamp> {
-        let before = self
-            .failed
-            .remove(&question)
-            .map_or(0, |(failures, _)| failures);
-        let error = answer.as_ref().err()?;
-        let until = now.checked_add(backoff(error.class(), before + 1));
-        let until = until.unwrap_or(now);
-        self.failed.insert(question, (before + 1, until));
-        Some(until)
     }
 
     /// Whether a patch of this object was refused, and rests.

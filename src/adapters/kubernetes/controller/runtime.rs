@@ -24,15 +24,16 @@ use tokio::sync::watch;
 use super::super::Error;
 use super::backoff::backoff;
 use super::cache::Cache;
+use super::checks::{Checked, CredentialChecks};
 use super::connectors::Connectors;
 use super::keys::{Answer, KeyQuestions};
 use super::nodes::{Heard, NodeWatches};
 use super::outbox::{Outbox, Verdict};
 use super::schedule::{Key, Schedule};
 use super::watches::{self, KindEvent, WatchEvent};
-use super::writer::{Patience, Writer, Written};
+use super::writer::{Writer, Written};
 use crate::health::Live;
-use crate::model::{AdapterError, Clock, CredentialRequest, ErrorClass, ObjectId};
+use crate::model::{AdapterError, Clock, ErrorClass, ObjectId};
 use crate::reconcile::blocked::blocked;
 use crate::reconcile::controller::Controller;
 use crate::reconcile::outcome::{Event, Need, Outcome, Write};
@@ -69,6 +70,7 @@ pub(super) struct Runtime {
     watches: SelectAll<BoxStream<'static, KindEvent>>,
     nodes: NodeWatches,
     keys: KeyQuestions,
+    checks: CredentialChecks,
     cache: Cache,
     schedule: Schedule,
     outbox: Outbox,
@@ -104,6 +106,7 @@ impl Runtime {
         let kinds: Vec<GroupKind> = kinds.collect();
         let patience = clock.real(KEY_PATIENCE);
         let keys = KeyQuestions::new(Arc::clone(&connectors.keys), patience);
+        let checks = CredentialChecks::new(Arc::clone(&connectors.credentials), TOKEN_PATIENCE);
         let mut runtime = Self {
             client,
             clock,
@@ -113,6 +116,7 @@ impl Runtime {
             watches: SelectAll::new(),
             nodes: NodeWatches::new(Arc::clone(&connectors.workloads)),
             keys,
+            checks,
             connectors,
             cache: Cache::default(),
             schedule: Schedule::default(),
@@ -153,6 +157,7 @@ impl Runtime {
                 Some(done) = writes.next() => self.finish(done, writes.is_empty()),
                 Some(heard) = self.nodes.next() => self.on_nodes(heard),
                 Some(answer) = self.keys.next() => self.on_key(answer),
+                Some(answer) = self.checks.next() => self.on_check(answer),
                 Ok(()) = self.may_act.changed() => self.turn(),
                 () = wake => {}
             }
@@ -172,6 +177,7 @@ impl Runtime {
             }
         } else {
             self.keys.stop();
+            self.checks.stop();
         }
     }
 
@@ -278,10 +284,7 @@ impl Runtime {
             client: self.client.clone(),
             connectors: self.connectors.clone(),
             manager,
-            patience: Patience {
-                cluster: self.clock.real(SECRET_PATIENCE),
-                token: TOKEN_PATIENCE,
-            },
+            patience: self.clock.real(SECRET_PATIENCE),
             may_act: self.may_act.clone(),
         };
         if !events.is_empty() {
@@ -319,8 +322,13 @@ impl Runtime {
     ) -> (Vec<Write>, Option<Timestamp>) {
         let (mut due, mut rests) = (Vec::new(), None::<Timestamp>);
         for write in changes {
-            if let Write::EnsureKey(request) = write {
-                rests = rests.into_iter().chain(self.keys.ask(request, now)).min();
+            let asked = match &write {
+                Write::EnsureKey(request) => Some(self.keys.ask(request.clone(), now)),
+                Write::CheckCredential(request) => Some(self.checks.ask(request.clone(), now)),
+                _ => None,
+            };
+            if let Some(until) = asked {
+                rests = rests.into_iter().chain(until).min();
                 continue;
             }
             let id = write.object();
@@ -337,7 +345,6 @@ impl Runtime {
                     self.outbox
                         .admit((id, manager), patch, self.cache.get(id), now)
                 }
-                (Write::CheckCredential(request), _) => self.outbox.admit_check(request, now),
                 _ => Verdict::Send,
             };
             match verdict {
@@ -402,6 +409,18 @@ impl Runtime {
         self.schedule.needed(&Need::Key(request));
     }
 
+    /// Takes in whether a credential works. Who needs one that does not is to try it again in time.
+    fn on_check(&mut self, answer: Checked) {
+        let now = self.clock.now();
+        self.checks.answered(&answer, now);
+        let (request, answer) = answer;
+        let is_error = answer.is_err();
+        let snapshot = &mut self.cache.snapshot;
+        if snapshot.set_credential(request.clone(), answer, now) || is_error {
+            self.schedule.needed(&Need::Credential(request));
+        }
+    }
+
     /// A decision that panics is a bug of ours: it is reported and made again later.
     fn report_panic(&mut self, key: &Key, manager: &str) {
         let pause = backoff(ErrorClass::Bug, self.schedule.count_failure(key));
@@ -422,9 +441,6 @@ impl Runtime {
                 }
                 Written::Failed(write, error) => {
                     failed = self.refused(&key, &write, manager, &error, now).or(failed);
-                }
-                Written::Credential(request, answer) => {
-                    self.checked(&key, request, answer, now);
                 }
                 Written::Secret(write, Ok(answer)) => {
                     let live = Live(&answer);
@@ -450,23 +466,6 @@ impl Runtime {
         }
         let pause = backoff(class, self.schedule.count_failure(&key));
         self.schedule.failed(&key, now, pause);
-    }
-
-    /// There is an answer whether a credential works.
-    fn checked(
-        &mut self,
-        key: &Key,
-        request: CredentialRequest,
-        answer: Result<(), AdapterError>,
-        now: Timestamp,
-    ) {
-        if let Some(until) = self.outbox.checked(request.clone(), &answer, now) {
-            self.schedule.wake_by(key, until);
-        }
-        let snapshot = &mut self.cache.snapshot;
-        if snapshot.set_credential(request.clone(), answer, now) {
-            self.schedule.needed(&Need::Credential(request));
-        }
     }
 
     /// A Secret with a credential could not be written. Returns the class of the error when the whole key has to wait for it.

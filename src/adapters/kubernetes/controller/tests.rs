@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::connectors::Connectors;
 use super::runtime::Runtime;
-use super::writer::{Patience, Writer, Written, perform, resource};
+use super::writer::{Writer, Written, perform, resource};
 use crate::health::Live;
 use crate::model::{
     AdapterError, AsoSecretRequest, Clock, CredentialOf, CredentialRequest, Credentials,
@@ -295,10 +295,7 @@ async fn after_a_passing_failure_only_the_status_of_the_object_itself_is_written
         client,
         connectors: Connectors::default(),
         manager: "controller",
-        patience: Patience {
-            cluster: Duration::from_secs(9),
-            token: Duration::from_secs(2),
-        },
+        patience: Duration::from_secs(9),
         may_act,
     };
     let mut status = config_map("one");
@@ -334,7 +331,64 @@ impl Credentials for SilentEntra {
 }
 
 #[tokio::test(start_paused = true)]
-async fn issue_15_a_token_that_does_not_come_is_waited_for_shorter_than_a_key() {
+async fn issue_15_a_token_that_does_not_come_holds_up_no_write_and_is_asked_for_again() {
+    let time = SimClock::new(Timestamp::UNIX_EPOCH, 1);
+    let client = Server::new(Arc::new(time)).client("default");
+    let one = vec![Write::Apply(config_map("one"))];
+    perform(&client, "somebody", one).await.1.unwrap();
+    let request = CredentialRequest {
+        of: CredentialOf::Default,
+        environment: String::new(),
+        version: String::new(),
+    };
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let (log, start) = (Arc::clone(&seen), Instant::now());
+    let controller = controller(move |world, live, _| {
+        let answer = world.credential(&request);
+        let second = start.elapsed().as_secs();
+        let is_written = live.label("written") == "yes";
+        let new = (second, answer.is_some(), is_written);
+        log.lock().unwrap().push(new);
+        let mut written = config_map("one");
+        written["metadata"]["labels"] = json!({"written": "yes"});
+        Outcome {
+            writes: vec![
+                Write::CheckCredential(request.clone()),
+                Write::Apply(written),
+            ],
+            needs: vec![Need::Credential(request.clone())],
+            ..Outcome::default()
+        }
+    });
+    let connectors = Connectors {
+        credentials: Arc::new(SilentEntra),
+        ..Connectors::default()
+    };
+    let (_sender, may_act) = tokio::sync::watch::channel(true);
+    let runtime = Runtime::new(
+        client,
+        Arc::new(time),
+        vec![controller],
+        connectors,
+        may_act,
+    );
+    let limit = Duration::from_secs(45);
+    assert!(tokio::time::timeout(limit, runtime.run()).await.is_err());
+    let mut seen = seen.lock().unwrap().clone();
+    seen.dedup();
+    let expected = [
+        (0, false, false),
+        (0, false, true),
+        (20, true, true),
+        (21, true, true),
+        (41, true, true),
+        (43, true, true),
+    ];
+    assert_eq!(seen, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn issue_15_a_secret_that_does_not_get_written_is_waited_for_a_minute() {
     let (client, _) = refusing(http::Method::PATCH, http::StatusCode::FORBIDDEN).await;
     let (_sender, may_act) = tokio::sync::watch::channel(true);
     let writer = Writer {
@@ -344,27 +398,27 @@ async fn issue_15_a_token_that_does_not_come_is_waited_for_shorter_than_a_key() 
             ..Connectors::default()
         },
         manager: "controller",
-        patience: Patience {
-            cluster: Duration::from_secs(60),
-            token: Duration::from_secs(20),
-        },
+        patience: Duration::from_secs(60),
         may_act,
     };
-    let request = CredentialRequest {
-        of: CredentialOf::Default,
-        environment: String::new(),
-        version: String::new(),
+    let request = AsoSecretRequest {
+        credential: CredentialRequest {
+            of: CredentialOf::Default,
+            environment: String::new(),
+            version: String::new(),
+        },
+        namespace: "default".to_owned(),
+        subscription: String::new(),
     };
     let start = Instant::now();
     let one = Live(&config_map("one")).id();
-    let written = writer.perform(&one, vec![Write::CheckCredential(request)]);
-    let written = written.await;
-    assert_eq!(start.elapsed().as_secs(), 20);
-    let Written::Credential(_, Err(error)) = &written[0] else {
+    let secret = Write::CredentialSecret(Box::new(request), json!({"kind": "Secret"}));
+    let written = writer.perform(&one, vec![secret]).await;
+    assert_eq!(start.elapsed().as_secs(), 60);
+    let Written::Secret(_, Err(error)) = &written[0] else {
         panic!("{written:?}");
     };
-    assert_eq!(error.class(), ErrorClass::Transient);
-    assert_eq!(error.to_string(), "Entra ID does not answer");
+    assert_eq!(error.to_string(), "the cluster does not answer");
 }
 
 /// A definition whose status has `ready` and `failureMessage` only.

@@ -21,7 +21,7 @@ use super::super::request::in_time;
 use super::connectors::Connectors;
 use crate::api::kinds;
 use crate::health::Live;
-use crate::model::{AdapterError, CredentialRequest, ErrorClass, ObjectId};
+use crate::model::{AdapterError, ErrorClass, ObjectId};
 use crate::reconcile::outcome::{Event, Write};
 
 /// What became of a write.
@@ -31,30 +31,18 @@ pub(crate) enum Written {
     Answered(Write, Option<Value>),
     /// It failed.
     Failed(Write, Error),
-    /// A credential was tried.
-    Credential(CredentialRequest, Result<(), AdapterError>),
     /// A Secret with a credential was written: what the server answered, without its content.
     Secret(Write, Result<Value, AdapterError>),
 }
 
-/// How long others may take to answer.
-#[derive(Clone, Copy)]
-pub(super) struct Patience {
-    /// The cluster, about a Secret with a credential.
-    pub(super) cluster: Duration,
-    /// Entra ID: a write that waits for it holds up those of others.
-    pub(super) token: Duration,
-}
-
-/// The answer of something outside the cluster, or that it does not answer.
+/// The answer of the cluster, or that it does not answer.
 async fn patiently<T>(
     patience: Duration,
     answer: impl Future<Output = Result<T, AdapterError>>,
-    who: impl FnOnce() -> String,
 ) -> Result<T, AdapterError> {
     let answer = tokio::time::timeout(patience, answer).await;
     answer.unwrap_or_else(|_| {
-        let message = format!("{} does not answer", who());
+        let message = "the cluster does not answer";
         Err(AdapterError::new(ErrorClass::Transient, message))
     })
 }
@@ -65,7 +53,8 @@ pub(super) struct Writer {
     pub(super) client: Client,
     pub(super) connectors: Connectors,
     pub(super) manager: &'static str,
-    pub(super) patience: Patience,
+    /// How long the cluster may take to answer about a Secret with a credential.
+    pub(super) patience: Duration,
     /// Whether the controllers may act.
     pub(super) may_act: watch::Receiver<bool>,
 }
@@ -84,17 +73,9 @@ impl Writer {
                 continue;
             }
             let write = match write {
-                Write::CheckCredential(request) => {
-                    let answer = self.connectors.credentials.check(&request);
-                    let who = || "Entra ID".to_owned();
-                    let answer = patiently(self.patience.token, answer, who).await;
-                    done.push(Written::Credential(request, answer));
-                    continue;
-                }
                 Write::CredentialSecret(request, patch) => {
                     let answer = self.secret(&request, &patch);
-                    let who = || "the cluster".to_owned();
-                    let answer = patiently(self.patience.cluster, answer, who).await;
+                    let answer = patiently(self.patience, answer).await;
                     let write = Write::CredentialSecret(request, patch);
                     done.push(Written::Secret(write, answer));
                     continue;
