@@ -18,9 +18,11 @@ pub(super) use self::chosen::secret_name;
 use self::chosen::{Chosen, identity, no};
 pub(super) use self::ending::{refresh, release, release_orphan};
 use super::conditions::{Conditions, Typed};
-use super::outcome::Outcome;
+use super::outcome::{Need, Outcome};
 use super::resources::{Ledger, has_credential};
+use super::world::Parent;
 use crate::api::conditions as c;
+use crate::api::kinds::INFRASTRUCTURE;
 use crate::api::labels::NAMESPACE_CREDENTIAL;
 use crate::health::Live;
 use crate::model::{CredentialOf, CredentialRequest, ObjectId};
@@ -52,7 +54,12 @@ pub(super) fn of(
     conditions: &mut Conditions,
     outcome: &mut Outcome,
 ) -> Result<bool, Typed> {
+    // Resources that name the Secret do not turn to another credential by themselves: a person deletes the Secret first.
+    let is_settled = secret::ours(ledger, outcome).is_some_and(secret::is_filled);
     let Some(plane) = parts.plane else {
+        if is_settled {
+            return Ok(needs_secret(ledger, parts, outcome));
+        }
         let message = "Waiting for the AROControlPlane, which names the identity of the cluster";
         return no(c::WAITING_FOR_IDENTITY, message);
     };
@@ -60,8 +67,6 @@ pub(super) fn of(
     if ledger.owner.uid() == plane.uid() {
         ending::let_go(ledger, parts.infrastructure, outcome);
     }
-    // Resources that name the Secret do not turn to another credential by themselves: a person deletes the Secret first.
-    let is_settled = secret::ours(ledger, outcome).is_some_and(secret::is_filled);
     let chosen = match identity(plane) {
         Some(id) => {
             if !CLOUDS.contains(&environment) {
@@ -81,10 +86,10 @@ pub(super) fn of(
     };
     let Some(chosen) = chosen else {
         conditions.remove(c::IDENTITY_READY);
-        return Ok(is_settled && needs_secret(plane, parts.infrastructure));
+        return Ok(is_settled && needs_secret(ledger, parts, outcome));
     };
     conditions.set(c::IDENTITY_READY, chosen.state.condition.clone());
-    if !needs_secret(plane, parts.infrastructure) {
+    if !needs_secret(ledger, parts, outcome) {
         return Ok(false);
     }
     secret::keep(
@@ -125,8 +130,18 @@ fn has_namespace_credential(ledger: &Ledger<'_>, outcome: &mut Outcome) -> bool 
 }
 
 /// Whether a resource of the cluster names no credential itself.
-fn needs_secret(plane: Live<'_>, infrastructure: Option<Live<'_>>) -> bool {
-    let lists = [Some(plane), infrastructure].into_iter().flatten();
-    let mut items = lists.flat_map(|live| live.list(&["spec", "resources"]));
-    items.any(|item| !has_credential(Live(item)))
+fn needs_secret(ledger: &Ledger<'_>, parts: Parts<'_>, outcome: &mut Outcome) -> bool {
+    let needs = |live: Live<'_>| {
+        let mut items = live.list(&["spec", "resources"]).iter();
+        items.any(|item| !has_credential(Live(item)))
+    };
+    let mut lists = [parts.plane, parts.infrastructure].into_iter().flatten();
+    if lists.any(needs) {
+        return true;
+    }
+    let namespace = ledger.owner.namespace();
+    let pools = Parent::new(INFRASTRUCTURE, "AROMachinePool", namespace, ledger.cluster);
+    let found = ledger.world.below(&pools).any(needs);
+    outcome.needs.push(Need::Below(pools));
+    found
 }

@@ -235,6 +235,48 @@ fn resources_that_all_name_a_credential_need_no_secret() {
 }
 
 #[test]
+fn issue_15_a_pool_may_need_the_secret_alone() {
+    let mut bench = bench(&json!({}));
+    for kind in [PLANE, "AROCluster"] {
+        bench.edit(kind, "c", |object| {
+            for item in object["spec"]["resources"].as_array_mut().unwrap() {
+                item["metadata"]["annotations"] = json!({FROM: "mine"});
+            }
+        });
+    }
+    bench.build();
+    assert!(bench.find("Secret", SECRET).is_none());
+    bench.put(
+        json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "AROMachinePool",
+        "metadata": {"name": "p", "labels": {"cluster.x-k8s.io/cluster-name": "c"}},
+        "spec": {"resources": [{"apiVersion": "redhatopenshift.azure.com/v1api20251223preview",
+            "kind": "HcpOpenShiftClustersNodePool", "metadata": {"name": "p"}, "spec": {}}]}}),
+    );
+    bench.rest();
+    assert!(bench.find("Secret", SECRET).is_some());
+}
+
+#[test]
+fn issue_15_without_its_control_plane_a_cluster_goes_on_with_its_secret() {
+    let mut bench = bench(&json!({}));
+    bench.provision();
+    bench.edit(PLANE, "c", |plane| {
+        plane["metadata"]["finalizers"] = json!([])
+    });
+    bench.delete(PLANE, "c");
+    assert!(bench.find(PLANE, "c").is_none());
+    bench.edit("ResourceGroup", "rg", |group| {
+        group["spec"]["location"] = json!("elsewhere");
+    });
+    bench.rest();
+    assert_eq!(
+        bench.live("ResourceGroup", "rg")["spec"]["location"],
+        "uksouth"
+    );
+    assert_eq!(named(&bench, "ResourceGroup", "rg"), SECRET);
+}
+
+#[test]
 fn without_identity_and_default_nothing_is_written() {
     let mut bench = Bench::new();
     bench.provision();
