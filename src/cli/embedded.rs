@@ -64,7 +64,7 @@ impl Embedded {
         controllers.extend(reconcile::aro(Settings {
             settle,
             first_apply: FirstApply::default(),
-            has_identity: false,
+            identity: None,
         }));
         let connectors = Connectors {
             workloads: Arc::new(SimulatedWorkloads::new(client.clone(), &*clock)),

@@ -16,6 +16,7 @@ use crate::adapters::kubernetes::{
     KubeObjects, KubeWorkloads, Sharers, Sharing, Target, cluster_namespaces, examine_aso, share,
 };
 use crate::api::fleet::{Controllers, Mode};
+use crate::model::Namespaces;
 use crate::reconcile::preflight::Level;
 use crate::reconcile::{self, Settings};
 use crate::settings::{Azure, AzureIdentity, Environment};
@@ -44,7 +45,7 @@ pub fn controllers(
     let all = reconcile::aro(Settings {
         settle,
         first_apply: controllers.first_apply,
-        has_identity: has_identity(&environment.azure),
+        identity: uses_identity(&environment.azure),
     });
     let credentials = Arc::new(credentials(target, &environment.azure));
     let vaults = AzureKeys::new(Arc::clone(&credentials) as _, Arc::clone(&clock));
@@ -76,10 +77,11 @@ async fn preflight(client: Client) {
     }
 }
 
-/// Whether somebody asked for an identity of this process. One that cannot be used is not the same as none: its clusters do
+/// The namespaces that use the identity of this process, if somebody asked for one. One that cannot be used is not the same as none: its clusters do
 /// not turn to another credential.
-const fn has_identity(azure: &Azure) -> bool {
-    azure.identity.is_some() || azure.fault.is_some()
+fn uses_identity(azure: &Azure) -> Option<Namespaces> {
+    let is_wanted = azure.identity.is_some() || azure.fault.is_some();
+    is_wanted.then(|| azure.namespaces.clone())
 }
 
 /// The credentials of the identities in a cluster, and that of this process.
@@ -94,6 +96,7 @@ fn credentials(target: &Target, azure: &Azure) -> AzureCredentials {
             token: azure.token.clone(),
         },
         default: azure.identity.clone().map(default_identity),
+        namespaces: azure.namespaces.clone(),
         fault: azure.fault.clone(),
         ..credentials::Settings::default()
     };
@@ -140,10 +143,11 @@ mod tests {
 
     #[test]
     fn issue_15_a_faulty_identity_is_not_the_same_as_none() {
-        assert!(!has_identity(&Azure::default()));
-        assert!(has_identity(&Azure {
+        assert_eq!(uses_identity(&Azure::default()), None);
+        let faulty = Azure {
             fault: Some("CAPSTAN_AZURE_TENANT_ID is not set".to_owned()),
             ..Azure::default()
-        }));
+        };
+        assert_eq!(uses_identity(&faulty), Some(Namespaces::All));
     }
 }

@@ -16,7 +16,7 @@ use super::{Settings, aro};
 use crate::api::fleet::FirstApply;
 use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE};
 use crate::health::Live;
-use crate::model::ObjectId;
+use crate::model::{Namespaces, ObjectId};
 
 /// How long the role assignments settle.
 pub(super) const SETTLE: Duration = Duration::from_secs(120);
@@ -72,19 +72,24 @@ pub(super) fn hosted(kms: &Value) -> Value {
 impl Bench {
     /// A Cluster `c` with an AROCluster and an AROControlPlane, which own nothing yet; no encryption.
     pub(super) fn new() -> Self {
-        Self::made(false)
+        Self::made(None)
     }
 
     /// The same with an identity of the process.
     pub(super) fn with_default() -> Self {
-        Self::made(true)
+        Self::with_default_for(Namespaces::All)
     }
 
-    fn made(has_identity: bool) -> Self {
+    /// The same if only some namespaces may use it.
+    pub(super) fn with_default_for(namespaces: Namespaces) -> Self {
+        Self::made(Some(namespaces))
+    }
+
+    fn made(identity: Option<Namespaces>) -> Self {
         let settings = Settings {
             settle: SETTLE,
             first_apply: FirstApply::Direct,
-            has_identity,
+            identity,
         };
         let mut bench = Self {
             fixture: Fixture::new(aro(settings)),
@@ -195,7 +200,7 @@ impl Bench {
         let settings = Settings {
             settle: SETTLE,
             first_apply: FirstApply::Direct,
-            has_identity: false,
+            identity: None,
         };
         let controllers = aro(settings);
         let controller = controllers.iter().find(|one| (one.handles)(&id));

@@ -53,6 +53,7 @@ pub fn aro(settings: Settings) -> Vec<Controller> {
         handles,
         reconcile,
     };
+    let (network, plane) = (settings.clone(), settings.clone());
     vec![
         controller(
             "capstan-azureclusteridentity",
@@ -62,20 +63,20 @@ pub fn aro(settings: Settings) -> Vec<Controller> {
         controller(
             "capstan-arocluster",
             |id| id.is(INFRASTRUCTURE, "AROCluster"),
-            Box::new(move |world, live, now| aro_cluster::reconcile(world, live, now, settings)),
+            Box::new(move |world, live, now| aro_cluster::reconcile(world, live, now, &network)),
         ),
         controller(
             "capstan-arocontrolplane",
             |id| id.is(CONTROL_PLANE, "AROControlPlane"),
             Box::new(move |world, live, now| {
-                aro_control_plane::reconcile(world, live, now, settings)
+                aro_control_plane::reconcile(world, live, now, &plane)
             }),
         ),
         controller(
             "capstan-aromachinepool",
             |id| id.is(INFRASTRUCTURE, "AROMachinePool"),
             Box::new(move |world, live, now| {
-                aro_machine_pool::reconcile(world, live, now, settings)
+                aro_machine_pool::reconcile(world, live, now, &settings)
             }),
         ),
     ]

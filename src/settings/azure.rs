@@ -7,6 +7,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::api::azure_cluster_identity::IdentityType;
+use crate::model::Namespaces;
 
 /// How tokens of Azure are asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub struct Azure {
     pub token: Option<PathBuf>,
     /// The identity of this process.
     pub identity: Option<AzureIdentity>,
+    /// The namespaces that may use it (`CAPSTAN_AZURE_NAMESPACES`).
+    pub namespaces: Namespaces,
     /// What is wrong with that, if it cannot be used.
     pub fault: Option<String>,
 }
@@ -76,6 +79,8 @@ impl Azure {
             files: own("FILES").map(PathBuf::from),
             token: either("FEDERATED_TOKEN_FILE").map(PathBuf::from),
             identity,
+            namespaces: own("NAMESPACES")
+                .map_or(Namespaces::All, |text| Namespaces::of_text(&text)),
             fault,
         }
     }
@@ -154,6 +159,13 @@ mod tests {
         assert!(!format!("{found:?}").contains("hunter2"));
         let over = [&typed[..], &[("CAPSTAN_AZURE_CLIENT_ID", "own")]].concat();
         assert_eq!(read(&over).identity.unwrap().client, "own");
+    }
+
+    #[test]
+    fn issue_15_a_list_says_which_namespaces_may_use_the_identity() {
+        assert!(read(&[]).namespaces.has("a"));
+        let found = read(&[("CAPSTAN_AZURE_NAMESPACES", "a,b")]).namespaces;
+        assert!(found.has("b") && !found.has("c"));
     }
 
     #[test]

@@ -62,7 +62,7 @@ impl Fixture<'_> {
             let settings = Settings {
                 settle: Duration::from_millis(200),
                 first_apply: FirstApply::Probe,
-                has_identity: false,
+                identity: None,
             };
             let connectors = Connectors {
                 workloads: Arc::new(SimulatedWorkloads::new(client.clone(), &*clock)),

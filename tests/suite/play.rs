@@ -45,7 +45,7 @@ pub(crate) fn settings() -> Settings {
     Settings {
         settle: timeline::SETTLE,
         first_apply: FirstApply::default(),
-        has_identity: false,
+        identity: None,
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn reconcile(
     world: World<'_>,
     live: Live<'_>,
     now: Timestamp,
-    settings: Settings,
+    settings: &Settings,
 ) -> Outcome {
     let mut outcome = Outcome::default();
     let scope = Scope::of(world, live, &mut outcome);
@@ -97,7 +97,7 @@ fn refuse(
 fn provision(
     ledger: &Ledger<'_>,
     cluster: Live<'_>,
-    settings: Settings,
+    settings: &Settings,
     mut conditions: Conditions,
     outcome: &mut Outcome,
 ) {
@@ -110,7 +110,7 @@ fn provision(
     let parts = Parts {
         plane,
         infrastructure: Some(live),
-        has_default: settings.has_identity,
+        default: settings.identity.as_ref(),
     };
     let secret = credentials::secret_name(ledger.cluster);
     let credential = match credentials::of(ledger, parts, &mut conditions, outcome) {

@@ -47,7 +47,7 @@ pub(super) fn reconcile(
     world: World<'_>,
     live: Live<'_>,
     now: Timestamp,
-    settings: Settings,
+    settings: &Settings,
 ) -> Outcome {
     let mut outcome = Outcome::default();
     let scope = Scope::of(world, live, &mut outcome);
@@ -128,7 +128,7 @@ fn refuse(live: Live<'_>, mut conditions: Conditions, why: Typed, outcome: &mut 
 fn provision(
     ledger: &Ledger<'_>,
     cluster: Live<'_>,
-    settings: Settings,
+    settings: &Settings,
     mut conditions: Conditions,
     outcome: &mut Outcome,
 ) {
@@ -169,7 +169,7 @@ fn look_at(ledger: &Ledger<'_>, items: &[Value], outcome: &mut Outcome) {
 fn prepare(
     ledger: &Ledger<'_>,
     cluster: Live<'_>,
-    settings: Settings,
+    settings: &Settings,
     conditions: &mut Conditions,
     outcome: &mut Outcome,
 ) -> Result<(Vec<Value>, bool), Typed> {
@@ -179,7 +179,7 @@ fn prepare(
     let parts = Parts {
         plane: Some(ledger.owner),
         infrastructure: found,
-        has_default: settings.has_identity,
+        default: settings.identity.as_ref(),
     };
     let uses_secret = credentials::of(ledger, parts, conditions, outcome)?;
     let mut wanted = Wanted::of(ledger)?;

@@ -41,7 +41,7 @@ pub(super) fn reconcile(
     world: World<'_>,
     live: Live<'_>,
     now: Timestamp,
-    settings: Settings,
+    settings: &Settings,
 ) -> Outcome {
     let mut outcome = Outcome::default();
     let family = Family::of(world, live, &mut outcome);
@@ -84,7 +84,7 @@ pub(super) fn reconcile(
 fn provision(
     ledger: &Ledger<'_>,
     family: &Family<'_>,
-    (pool, cluster, settings): (Live<'_>, Live<'_>, Settings),
+    (pool, cluster, settings): (Live<'_>, Live<'_>, &Settings),
     mut conditions: Conditions,
     outcome: &mut Outcome,
 ) {
@@ -136,7 +136,7 @@ fn credential(
     ledger: &Ledger<'_>,
     family: &Family<'_>,
     cluster: Live<'_>,
-    settings: Settings,
+    settings: &Settings,
     conditions: &mut Conditions,
     outcome: &mut Outcome,
 ) -> Result<String, Typed> {
@@ -146,7 +146,7 @@ fn credential(
     let parts = Parts {
         plane: family.plane,
         infrastructure,
-        has_default: settings.has_identity,
+        default: settings.identity.as_ref(),
     };
     let used = credentials::of(ledger, parts, conditions, outcome);
     conditions.remove(c::IDENTITY_READY);

@@ -25,7 +25,7 @@ use crate::api::conditions as c;
 use crate::api::kinds::INFRASTRUCTURE;
 use crate::api::labels::NAMESPACE_CREDENTIAL;
 use crate::health::Live;
-use crate::model::{CredentialOf, CredentialRequest, ObjectId};
+use crate::model::{CredentialOf, CredentialRequest, Namespaces, ObjectId};
 
 /// The clouds that `azureEnvironment` names.
 const CLOUDS: [&str; 4] = [
@@ -42,8 +42,8 @@ pub(super) struct Parts<'a> {
     pub(super) plane: Option<Live<'a>>,
     /// The infrastructure.
     pub(super) infrastructure: Option<Live<'a>>,
-    /// Whether this process has an identity for clusters that name none.
-    pub(super) has_default: bool,
+    /// Where clusters that name no identity use that of this process, if it has one.
+    pub(super) default: Option<&'a Namespaces>,
 }
 
 /// Whether the resources of `ledger.owner` are to name the Secret of the cluster. Sets the condition, and writes the Secret
@@ -79,7 +79,9 @@ pub(super) fn of(
                 state,
             })
         }
-        None if parts.has_default && (is_settled || !has_namespace_credential(ledger, outcome)) => {
+        None if may_default(ledger, parts)
+            && (is_settled || !has_namespace_credential(ledger, outcome)) =>
+        {
             Some(default(ledger, environment, outcome))
         }
         None => None,
@@ -99,6 +101,12 @@ pub(super) fn of(
         conditions,
         outcome,
     )
+}
+
+/// Whether a cluster that names no identity uses that of this process.
+fn may_default(ledger: &Ledger<'_>, parts: Parts<'_>) -> bool {
+    let namespace = ledger.owner.namespace();
+    parts.default.is_some_and(|some| some.has(namespace))
 }
 
 /// The identity of this process, checked here since no object speaks for it.

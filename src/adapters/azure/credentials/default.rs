@@ -14,6 +14,10 @@ use crate::api::azure_cluster_identity::{AzureClusterIdentitySpec, IdentityType}
 /// How messages name it.
 pub(super) const PLACE: &str = "the default identity (CAPSTAN_AZURE_*)";
 
+/// Why a namespace does not get it.
+pub(super) const NOT_ALLOWED: &str =
+    "the default identity is not for this namespace (CAPSTAN_AZURE_NAMESPACES)";
+
 /// The identity of this process. It has no `Debug`, so that no log shows it.
 #[derive(Clone)]
 pub struct DefaultIdentity {

@@ -35,7 +35,7 @@ use self::read::Found;
 use super::{CredentialSource, entra_error};
 use crate::model::{
     AdapterError, AsoSecretRequest, Clock, CredentialOf, CredentialRequest, Credentials,
-    ErrorClass, ObjectId, ObjectReader, SecretContent,
+    ErrorClass, Namespaces, ObjectId, ObjectReader, SecretContent,
 };
 
 /// How credentials are made.
@@ -49,6 +49,8 @@ pub struct Settings {
     pub files: Files,
     /// The identity of this process, if it has one.
     pub default: Option<DefaultIdentity>,
+    /// The namespaces that may use it.
+    pub namespaces: Namespaces,
     /// Why the identity of this process cannot be used, if somebody asked for one.
     pub fault: Option<String>,
 }
@@ -101,6 +103,13 @@ impl Inner {
         let id = match of {
             CredentialOf::Identity(id) => id,
             CredentialOf::Default => {
+                let may_use = |namespace| self.settings.namespaces.has(namespace);
+                if !namespace.is_none_or(may_use) {
+                    return Err(AdapterError::new(
+                        ErrorClass::Denied,
+                        default::NOT_ALLOWED.to_owned(),
+                    ));
+                }
                 let default = self.settings.default.as_ref();
                 if let Some(fault) = &self.settings.fault {
                     return Err(invalid(format!("{}: {fault}", default::PLACE)));

@@ -26,7 +26,7 @@ fn fixture(failures: &[&str]) -> Fixture {
     controllers.extend(reconcile::aro(Settings {
         settle: SETTLE,
         first_apply: FirstApply::default(),
-        has_identity: false,
+        identity: None,
     }));
     let mut fixture = Fixture::new(controllers);
     fixture.nodes = Some(workloads::nodes);

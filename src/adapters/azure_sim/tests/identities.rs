@@ -85,8 +85,7 @@ impl Stage {
                 directory: None,
                 token: Some(files.path().join("token")),
             },
-            fault: None,
-            default: None,
+            ..Azure::default()
         };
         let clock: Arc<dyn Clock> = Arc::new(time);
         let objects = Arc::new(KubeObjects::new(client.clone()));
@@ -99,7 +98,7 @@ impl Stage {
         all.extend(reconcile::aro(Settings {
             settle: Duration::from_secs(120),
             first_apply: FirstApply::default(),
-            has_identity: false,
+            identity: None,
         }));
         let running = controller::spawn(client.clone(), clock, all, connectors);
         Self {

@@ -174,7 +174,7 @@ fn spawn(client: &Client, clock: &Arc<dyn Clock>, options: &Options) -> Running 
     all.extend(reconcile::aro(Settings {
         settle: timeline::SETTLE,
         first_apply: FirstApply::default(),
-        has_identity: false,
+        identity: None,
     }));
     let connectors = Connectors {
         workloads: Arc::new(SimulatedWorkloads::new(client.clone(), &**clock)),

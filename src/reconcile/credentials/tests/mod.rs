@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::super::bench::{Bench, applied};
 use crate::api::conditions as c;
 use crate::health::Live;
-use crate::model::{AdapterError, ErrorClass, ObjectId};
+use crate::model::{AdapterError, ErrorClass, Namespaces, ObjectId};
 use crate::reconcile::outcome::Write;
 
 const PLANE: &str = "AROControlPlane";
@@ -297,6 +297,17 @@ fn issue_15_the_default_identity_is_reflected_unless_the_namespace_has_a_credent
     bench.provision();
     assert_eq!(named(&bench, "ResourceGroup", "rg"), "");
     assert!(bench.find("Secret", SECRET).is_none());
+}
+
+#[test]
+fn issue_15_only_listed_namespaces_use_the_identity_of_the_process() {
+    for (listed, credential) in [("other,ns", SECRET), ("other", "")] {
+        let mut bench = Bench::with_default_for(Namespaces::of_text(listed));
+        bench.provision();
+        let found = bench.find("Secret", SECRET).is_some();
+        assert_eq!(found, !credential.is_empty(), "{listed}");
+        assert_eq!(named(&bench, "ResourceGroup", "rg"), credential);
+    }
 }
 
 #[test]

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::adapters::azure::authority::{self, Authority, Known};
-use crate::model::ErrorClass;
+use crate::model::{ErrorClass, Namespaces};
 
 const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 
@@ -69,8 +69,7 @@ impl Stage {
                 directory: Some(self.files.path().to_owned()),
                 token: Some(self.files.path().join("token")),
             },
-            default: None,
-            fault: None,
+            ..Settings::default()
         }
     }
 

@@ -153,7 +153,7 @@ async fn the_default_identity_has_one_type() {
         }),
         ..stage.settings()
     };
-    let credentials = stage.with(settings);
+    let credentials = stage.with(settings.clone());
     let mut request = secret_request(&identity_id("", ""), "anywhere");
     request.credential.of = CredentialOf::Default;
     request.subscription = String::new();
@@ -161,6 +161,15 @@ async fn the_default_identity_has_one_type() {
     let content = aso(&credentials, &request).await.unwrap();
     assert_eq!(content["AZURE_SUBSCRIPTION_ID"], "own");
     assert_eq!(content["AZURE_CLIENT_SECRET"], "s3cret");
+    // Only listed namespaces get it.
+    let listed = stage.with(Settings {
+        namespaces: Namespaces::of_text("team-a"),
+        ..settings
+    });
+    let error = aso(&listed, &request).await.unwrap_err();
+    assert_eq!(error.class(), ErrorClass::Denied);
+    request.namespace = "team-a".to_owned();
+    aso(&listed, &request).await.unwrap();
     // A team's identity is not told the subscription.
     request.credential.of = CredentialOf::Identity(identity_id("team-a", "sp"));
     let error = aso(&credentials, &request).await.unwrap_err().to_string();
