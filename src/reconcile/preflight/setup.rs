@@ -13,7 +13,8 @@ const MODE: &str = "AZURE_OPERATOR_MODE";
 const NAMESPACES: &str = "AZURE_TARGET_NAMESPACES";
 const POLICY: &str = "DEFAULT_RECONCILE_POLICY";
 const WORKLOAD_IDENTITY: &str = "USE_WORKLOAD_IDENTITY_AUTH";
-const CLIENT: &str = "AZURE_CLIENT_ID";
+/// Without it the operator has no global credential, whatever else is set.
+const SUBSCRIPTION: &str = "AZURE_SUBSCRIPTION_ID";
 /// Keys of a global credential that is a secret.
 const SECRETS: [&str; 2] = ["AZURE_CLIENT_SECRET", "AZURE_CLIENT_CERTIFICATE"];
 
@@ -200,7 +201,7 @@ fn secret(operator: &Operator) -> Option<Finding> {
             reason: "SettingsMissing",
             message: format!("the Secret {SETTINGS} is missing in the namespace {namespace}"),
             help: format!(
-                "create it with AZURE_SUBSCRIPTION_ID, AZURE_TENANT_ID and {CLIENT}, which may be empty if every cluster brings its own identity: the operator does not start without it"
+                "create it with {SUBSCRIPTION}, AZURE_TENANT_ID and AZURE_CLIENT_ID, which may be empty if every cluster brings its own identity: the operator does not start without it"
             ),
         }),
         Keys::Unseen(why) => Some(Finding {
@@ -249,7 +250,7 @@ fn credential(operator: &Operator) -> Option<Finding> {
                 .to_owned(),
         });
     }
-    let is_set = operator.setting(CLIENT) != Setting::Unset;
+    let is_set = operator.setting(SUBSCRIPTION) != Setting::Unset;
     (!is_set).then(|| Finding {
         level: Level::Note,
         reason: "NoGlobalCredential",

@@ -276,7 +276,7 @@ fn settings_in_the_secret_are_named_and_not_read() {
     };
     let (reasons, text) = with(
         keys(&[
-            "AZURE_CLIENT_ID",
+            "AZURE_SUBSCRIPTION_ID",
             "AZURE_OPERATOR_MODE",
             "AZURE_TARGET_NAMESPACES",
         ]),
@@ -284,11 +284,13 @@ fn settings_in_the_secret_are_named_and_not_read() {
     );
     assert_eq!(reasons, ["SettingsNotRead"]);
     assert!(text.contains("AZURE_OPERATOR_MODE must be empty or both; AZURE_TARGET_NAMESPACES must be empty, or name"), "{text}");
-    let secret = keys(&["AZURE_CLIENT_ID", "AZURE_CLIENT_SECRET"]);
+    let secret = keys(&["AZURE_SUBSCRIPTION_ID", "AZURE_CLIENT_SECRET"]);
     assert!(with(secret.clone(), &[]).0.is_empty());
     let env = [("USE_WORKLOAD_IDENTITY_AUTH", "true")];
     assert_eq!(with(secret, &env).0, ["TwoCredentials"]);
-    assert_eq!(with(keys(&[]), &[]).0, ["NoGlobalCredential"]);
+    for missing in [keys(&[]), keys(&["AZURE_CLIENT_ID", "AZURE_TENANT_ID"])] {
+        assert_eq!(with(missing, &[]).0, ["NoGlobalCredential"]);
+    }
     assert_eq!(with(Keys::Missing, &[]).0, ["SettingsMissing"]);
     let (reasons, text) = with(Keys::Unseen("you may not get secrets".to_owned()), &[]);
     assert_eq!(reasons, ["SettingsNotSeen"]);

@@ -51,7 +51,7 @@ async fn install(client: &Client, namespace: &str, name: &str, args: &[&str]) {
     apply(client, namespaced).await;
     let secret = json!({"apiVersion": "v1", "kind": "Secret",
         "metadata": {"name": SETTINGS, "namespace": namespace},
-        "data": {"AZURE_CLIENT_ID": "aWQ=", "AZURE_CLIENT_SECRET": "aHVudGVyMg=="}});
+        "data": {"AZURE_SUBSCRIPTION_ID": "aWQ=", "AZURE_CLIENT_SECRET": "aHVudGVyMg=="}});
     apply(client, secret).await;
     let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment",
         "metadata": {"name": name, "namespace": namespace, "labels": labels},
