@@ -13,5 +13,6 @@ mod pipeline;
 mod planning;
 mod provisioning;
 mod refusals;
+mod serving;
 mod status;
 mod target;
