@@ -78,6 +78,25 @@ impl Store {
             .collect()
     }
 
+    /// The same beside what the API server trusts, as long as a replica may show what an authority signed that is lost.
+    #[must_use]
+    pub fn bundle_beside(&self, trusted: &str, now: Timestamp, lifetimes: &Lifetimes) -> String {
+        const END: &str = "-----END CERTIFICATE-----";
+        let mut bundle = self.bundle();
+        let is_settled = |leaf: &Leaf| passed(leaf.made, now) >= lifetimes.settle;
+        if self.leaf.as_ref().is_some_and(is_settled) {
+            return bundle;
+        }
+        let lost = trusted.split_inclusive(END).map(str::trim);
+        for lost in lost.filter(|one| one.ends_with(END)) {
+            if !bundle.contains(lost) {
+                bundle.push_str(lost);
+                bundle.push('\n');
+            }
+        }
+        bundle
+    }
+
     /// What is due at `now`. `trusted` is what the API server trusts, if it has a configuration.
     #[must_use]
     pub fn task(

@@ -175,12 +175,18 @@ impl Keeper {
         if is_new {
             self.secrets.write(held, &store).await?;
         }
-        let shown = self.serving.show(&store);
-        shown.map_err(|error| AdapterError::new(ErrorClass::Invalid, error))?;
+        let bundle = store.bundle_beside(trusted.unwrap_or_default(), now, &self.lifetimes);
+        let is_known = current
+            .as_ref()
+            .is_none_or(|current| current.trusts(&bundle));
+        // What the API server does not trust yet is shown in the next round, unless there is nothing else to show.
+        if is_known || !self.serving.is_ready() {
+            let shown = self.serving.show(&store);
+            shown.map_err(|error| AdapterError::new(ErrorClass::Invalid, error))?;
+        }
         let Some(current) = &current else {
             return Ok(Asked::Never);
         };
-        let bundle = store.bundle();
         let is_trusted = self.serving.is_ready() && current.trusts(&bundle);
         let was_trusted = self.was_trusted.swap(is_trusted, Ordering::Relaxed);
         let is_proven = is_trusted && was_trusted;

@@ -76,6 +76,11 @@ impl Cluster {
         }
     }
 
+    /// Somebody deletes the Secret.
+    pub(super) fn lose(&self) {
+        *self.secret.lock().unwrap() = None;
+    }
+
     /// Keeps the Secret, if it is written by one who knows the newest.
     fn write(&self, mut body: Json) -> (u16, Json) {
         let mut secret = self.secret.lock().unwrap();

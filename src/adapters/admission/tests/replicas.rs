@@ -49,45 +49,88 @@ fn covers(bundle: &str, serving: &Serving, now: Timestamp) -> bool {
     verified.is_ok()
 }
 
-/// One replica looks every 30 seconds, the other is slow. The API server may be a minute behind.
-#[tokio::test]
-async fn the_api_server_trusts_what_each_replica_shows_while_all_is_renewed() {
-    let cluster = Arc::new(Cluster::installed());
-    let start = Timestamp::UNIX_EPOCH + Duration::from_secs(86_400);
-    let clock = Arc::new(Hand(Mutex::new(start)));
-    let lifetimes = Lifetimes {
-        authority: Duration::from_secs(3 * 3600),
-        leaf: Duration::from_secs(3600),
-        settle: Duration::from_secs(600),
-    };
-    let shown: [Arc<Serving>; 2] = Default::default();
-    let keepers = shown.each_ref().map(|serving| {
-        let names = Names::in_namespace("capstan-system");
-        let clock = Arc::clone(&clock) as Arc<dyn Clock>;
-        let serving = Arc::clone(serving);
-        let policy = FailurePolicy::Fail;
-        Keeper::new(&client(&cluster), names, policy, lifetimes, clock, serving)
-    });
-    let (mut bundles, mut known) = (VecDeque::new(), 0);
-    for second in (0..43_200).step_by(30) {
-        let now = start + Duration::from_secs(second);
-        *clock.0.lock().unwrap() = now;
-        for (keeper, (every, first)) in keepers.iter().zip([(30, 0), (480, 30)]) {
-            if second % every == first {
+/// Two replicas, and the API server.
+struct Stage {
+    cluster: Arc<Cluster>,
+    clock: Arc<Hand>,
+    keepers: [Keeper; 2],
+    shown: [Arc<Serving>; 2],
+    /// What the API server trusts, and did before: it may be late.
+    bundles: VecDeque<String>,
+    /// How often that changed.
+    changes: usize,
+}
+
+impl Stage {
+    fn new() -> Self {
+        let cluster = Arc::new(Cluster::installed());
+        let start = Timestamp::UNIX_EPOCH + Duration::from_secs(86_400);
+        let clock = Arc::new(Hand(Mutex::new(start)));
+        let lifetimes = Lifetimes {
+            authority: Duration::from_secs(3 * 3600),
+            leaf: Duration::from_secs(3600),
+            settle: Duration::from_secs(600),
+        };
+        let shown: [Arc<Serving>; 2] = Default::default();
+        let keepers = shown.each_ref().map(|serving| {
+            let names = Names::in_namespace("capstan-system");
+            let clock = Arc::clone(&clock) as Arc<dyn Clock>;
+            let serving = Arc::clone(serving);
+            let policy = FailurePolicy::Fail;
+            Keeper::new(&client(&cluster), names, policy, lifetimes, clock, serving)
+        });
+        Self {
+            cluster,
+            clock,
+            keepers,
+            shown,
+            bundles: VecDeque::new(),
+            changes: 0,
+        }
+    }
+
+    /// Half a minute: one replica looks each time, the other one rarely. What they show must be trusted by an API server
+    /// that is `late` by so many of these.
+    async fn step(&mut self, number: u32, late: usize) {
+        let now = self.clock.now() + Duration::from_secs(30);
+        *self.clock.0.lock().unwrap() = now;
+        for (keeper, every) in self.keepers.iter().zip([1, 16]) {
+            if number % every == 0 {
                 keeper.round().await.unwrap();
             }
         }
-        let bundle = cluster.configured.lock().unwrap().clone().unwrap().1;
-        known += usize::from(bundles.back() != Some(&bundle));
-        bundles.push_back(bundle);
-        if bundles.len() > 3 {
-            bundles.pop_front();
-            for serving in &shown {
-                let trusted = bundles.iter().all(|one| covers(one, serving, now));
-                assert!(trusted, "after {second} seconds");
+        let bundle = self.cluster.configured.lock().unwrap().clone().unwrap().1;
+        self.changes += usize::from(self.bundles.back() != Some(&bundle));
+        self.bundles.push_back(bundle);
+        if self.bundles.len() > late + 1 {
+            self.bundles.pop_front();
+            for serving in &self.shown {
+                let trusted = self.bundles.iter().all(|one| covers(one, serving, now));
+                assert!(trusted, "step {number}");
             }
         }
     }
+}
+
+#[tokio::test]
+async fn the_api_server_trusts_what_each_replica_shows_while_all_is_renewed() {
+    let mut stage = Stage::new();
+    for number in 0..1440 {
+        stage.step(number, 2).await;
+    }
     // Authorities came and went.
-    assert!(known > 8, "{known}");
+    assert!(stage.changes > 8, "{}", stage.changes);
+}
+
+#[tokio::test]
+async fn the_api_server_trusts_what_each_replica_shows_while_a_lost_secret_is_made_anew() {
+    let mut stage = Stage::new();
+    for number in 0..100 {
+        if number == 40 {
+            stage.cluster.lose();
+        }
+        stage.step(number, 1).await;
+    }
+    // Made, made anew, and no longer what was there before.
+    assert_eq!(stage.changes, 3);
 }
