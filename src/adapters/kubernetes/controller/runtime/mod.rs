@@ -8,6 +8,9 @@
 //! runtime it does the same every time: ordered maps, a biased select, no randomness. It does not know
 //! what the controllers do.
 
+mod answers;
+mod events;
+
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,26 +21,23 @@ use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{BoxStream, FuturesUnordered, SelectAll, StreamExt};
 use jiff::Timestamp;
 use kube::Client;
-use serde_json::Value;
 use tokio::sync::watch;
 
-use super::super::Error;
 use super::backoff::backoff;
 use super::cache::Cache;
-use super::checks::{Checked, CredentialChecks};
+use super::checks::CredentialChecks;
 use super::connectors::Connectors;
-use super::keys::{Answer, KeyQuestions};
-use super::nodes::{Heard, NodeWatches};
+use super::keys::KeyQuestions;
+use super::nodes::NodeWatches;
 use super::outbox::{Outbox, Verdict};
 use super::schedule::{Key, Schedule};
-use super::watches::{self, KindEvent, WatchEvent};
+use super::watches::{self, KindEvent};
 use super::writer::{Writer, Written};
-use crate::health::Live;
-use crate::model::{AdapterError, Clock, ErrorClass, ObjectId};
+use crate::model::{Clock, ErrorClass, ObjectId};
 use crate::reconcile::blocked::blocked;
 use crate::reconcile::controller::Controller;
 use crate::reconcile::outcome::{Event, Need, Outcome, Write};
-use crate::reconcile::world::{GroupKind, Parent};
+use crate::reconcile::world::GroupKind;
 
 /// How many objects are written at once.
 const CONCURRENCY: usize = 32;
@@ -389,300 +389,13 @@ impl Runtime {
         }
     }
 
-    /// Takes in what was heard of a workload cluster.
-    fn on_nodes(&mut self, (cluster, nodes): Heard) {
-        if self.cache.snapshot.set_nodes(&cluster, Some(nodes)) {
-            self.schedule.nodes_changed(&cluster);
-        }
-    }
-
-    /// Takes in what a vault answered.
-    fn on_key(&mut self, answer: Answer) {
-        let now = self.clock.now();
-        self.keys.answered(&answer, now);
-        let (request, answer) = answer;
-        if let Err(error) = &answer {
-            let class = error.error.class();
-            tracing::debug!(vault = request.vault, key = request.key, ?class, %error, "a key could not be had");
-        }
-        self.cache.snapshot.set_key(request.clone(), answer, now);
-        self.schedule.needed(&Need::Key(request));
-    }
-
-    /// Takes in whether a credential works. Who needs one that does not is to try it again in time.
-    fn on_check(&mut self, answer: Checked) {
-        let now = self.clock.now();
-        self.checks.answered(&answer, now);
-        let (request, answer) = answer;
-        let is_error = answer.is_err();
-        let snapshot = &mut self.cache.snapshot;
-        if snapshot.set_credential(request.clone(), answer, now) || is_error {
-            self.schedule.needed(&Need::Credential(request));
-        }
-    }
-
     /// A decision that panics is a bug of ours: it is reported and made again later.
     fn report_panic(&mut self, key: &Key, manager: &str) {
         let pause = backoff(ErrorClass::Bug, self.schedule.count_failure(key));
         tracing::error!(object = %key.object, manager, ?pause, "a controller panicked: this is a bug in capstan, please report it");
         self.schedule.failed(key, self.clock.now(), pause);
     }
-
-    /// Takes in the end of a key's writes; `last` when no others are in progress.
-    fn finish(&mut self, done: Done, last: bool) {
-        let Some(key) = done.key else { return };
-        let manager = self.controllers[key.controller].manager;
-        let now = self.clock.now();
-        let mut failed = None;
-        for written in done.written {
-            match written {
-                Written::Answered(write, answer) => {
-                    self.answered(&key, &write, manager, answer, now);
-                }
-                Written::Failed(write, error) => {
-                    failed = self.refused(&key, &write, manager, &error, now).or(failed);
-                }
-                Written::Secret(write, Ok(answer)) => {
-                    let live = Live(&answer);
-                    let version = live.text(&["metadata", "resourceVersion"]);
-                    self.cache.snapshot.set_written(&live.id(), version);
-                    self.answered(&key, &write, manager, Some(answer), now);
-                }
-                Written::Secret(write, Err(error)) => {
-                    failed = self.unwritten(&key, &write, manager, error, now).or(failed);
-                }
-            }
-        }
-        if last {
-            self.cache.forget_deleted();
-        }
-        let Some(class) = failed else {
-            return self.schedule.done(&key);
-        };
-        let gone = matches!(class, ErrorClass::Gone | ErrorClass::Conflict)
-            && self.cache.get(&key.object).is_none();
-        if gone {
-            return self.schedule.done(&key);
-        }
-        let pause = backoff(class, self.schedule.count_failure(&key));
-        self.schedule.failed(&key, now, pause);
-    }
-
-    /// A Secret with a credential could not be written. Returns the class of the error when the whole key has to wait for it.
-    fn unwritten(
-        &mut self,
-        key: &Key,
-        write: &Write,
-        manager: &'static str,
-        error: AdapterError,
-        now: Timestamp,
-    ) -> Option<ErrorClass> {
-        let class = error.class();
-        tracing::debug!(object = %key.object, ?class, %error, "a Secret with a credential could not be written");
-        let (Write::CredentialSecret(_, patch), Some(id)) = (write, write.object()) else {
-            return Some(class);
-        };
-        if matches!(class, ErrorClass::Transient | ErrorClass::Conflict) {
-            return Some(class);
-        }
-        let until = self.outbox.refused((&id, manager), patch, class, now);
-        self.schedule.wake_by(key, until);
-        if self.cache.snapshot.set_refusal(&id, Some(error)) {
-            self.schedule.enqueue(key.clone());
-        }
-        None
-    }
-
-    /// A write succeeded.
-    fn answered(
-        &mut self,
-        key: &Key,
-        write: &Write,
-        manager: &'static str,
-        answer: Option<Value>,
-        now: Timestamp,
-    ) {
-        let Some(id) = write.object() else { return };
-        let sent = match write {
-            Write::Apply(patch) => Some((manager, patch)),
-            Write::ApplyAs(manager, patch) => Some((*manager, patch)),
-            Write::CredentialSecret(_, patch) => Some((manager, patch)),
-            _ => None,
-        };
-        if let (Some((manager, patch)), Some(answer)) = (sent, &answer)
-            && self.outbox.answered((&id, manager), patch, answer, now)
-        {
-            tracing::warn!(object = %id, manager, "another controller keeps changing fields of this object; Capstan repairs them less and less often");
-        }
-        let is_over = match write {
-            Write::Merge(_) => !self.outbox.has_refused(&id),
-            Write::Delete { .. } => true,
-            _ => sent.is_some(),
-        };
-        if is_over && self.cache.snapshot.set_refusal(&id, None) {
-            self.schedule.enqueue(key.clone());
-        }
-        if let Some(answer) = answer {
-            self.merge(answer);
-        }
-    }
-
-    /// A write failed. Returns the class of the error when the whole key has to wait for it.
-    fn refused(
-        &mut self,
-        key: &Key,
-        write: &Write,
-        manager: &'static str,
-        error: &Error,
-        now: Timestamp,
-    ) -> Option<ErrorClass> {
-        let class = error.class();
-        tracing::debug!(object = %key.object, ?class, %error, "a write failed");
-        let id = write.object().filter(|id| *id != key.object);
-        let Some(id) = id else {
-            return Some(class);
-        };
-        if class == ErrorClass::Transient {
-            // What fails once may succeed next time.
-            if self.schedule.failures(key) > 0 {
-                self.refusal_is_news(&id, manager, error);
-            }
-            return Some(class);
-        }
-        let sent = match write {
-            Write::Apply(patch) => Some((manager, patch)),
-            Write::ApplyAs(manager, patch) => Some((*manager, patch)),
-            _ => None,
-        };
-        if let Some((manager, patch)) = sent {
-            let until = self.outbox.refused((&id, manager), patch, class, now);
-            self.schedule.wake_by(key, until);
-            if self.refusal_is_news(&id, manager, error) {
-                self.schedule.enqueue(key.clone());
-            }
-            return None;
-        }
-        if !is_lasting(class) {
-            return Some(class);
-        }
-        // Nothing keeps this write from being sent again at once, so that only the first refusal is told at once.
-        let is_first = self.cache.world().refusal(&id).is_none();
-        self.refusal_is_news(&id, manager, error);
-        if is_first {
-            self.schedule.enqueue(key.clone());
-            return None;
-        }
-        Some(class)
-    }
-
-    /// Records why a write to an object was refused. Returns whether that is news.
-    fn refusal_is_news(&mut self, id: &ObjectId, manager: &str, error: &Error) -> bool {
-        let class = error.class();
-        let before = self.cache.world().refusal(id).map(AdapterError::class);
-        let is_told = is_lasting(class) || class == ErrorClass::Transient;
-        if before != Some(class) && is_told {
-            tracing::warn!(object = %id, manager, %error, "a write was refused; it is tried again less and less often");
-        }
-        let refusal = AdapterError::new(class, error.to_string());
-        self.cache.snapshot.set_refusal(id, Some(refusal))
-    }
-
-    /// Takes in what happened to a kind.
-    fn on_event(&mut self, event: KindEvent) {
-        let KindEvent { kind, event } = event;
-        match event {
-            WatchEvent::ListStarted => self.cache.start_list(&self.kinds[kind]),
-            WatchEvent::Listed(object) | WatchEvent::Applied(object) => self.merge(object),
-            WatchEvent::ListEnded => self.end_list(kind, true),
-            WatchEvent::NotServed => self.end_list(kind, false),
-            WatchEvent::Deleted(object) => {
-                let live = Live(&object);
-                let id = live.id();
-                if let Some(parents) = self.cache.remove(&id, live.uid()) {
-                    self.forget(&id, parents);
-                }
-            }
-            WatchEvent::Denied(error) => self.deny(kind, &error),
-            WatchEvent::Failed(error) => {
-                let GroupKind { group, kind } = &self.kinds[kind];
-                tracing::debug!(group, kind, error, "a watch failed");
-            }
-        }
-    }
-
-    /// A kind may not be watched: the objects that need it say so.
-    fn deny(&mut self, kind: usize, error: &str) {
-        let kind = self.kinds[kind].clone();
-        let right = watches::missing_right(&kind);
-        let help = format!("grant {right}: {error}");
-        let before = self.cache.snapshot.denied.insert(kind.clone(), help);
-        if before.is_none() {
-            let (group, name) = (&kind.group, &kind.kind);
-            tracing::warn!(
-                group,
-                kind = name,
-                error,
-                "a kind may not be watched, and what needs it waits: grant {right}"
-            );
-        }
-        if before.as_ref() != self.cache.snapshot.denied.get(&kind) {
-            self.schedule.needed(&Need::Synced(kind));
-        }
-    }
-
-    /// A kind was listed whole, or is not served, so that no object of it exists.
-    fn end_list(&mut self, kind: usize, is_served: bool) {
-        let kind = self.kinds[kind].clone();
-        self.cache.snapshot.denied.remove(&kind);
-        for (id, parents) in self.cache.end_list(&kind) {
-            self.forget(&id, parents);
-        }
-        if self.cache.snapshot.sync(&kind, is_served) {
-            return;
-        }
-        let cache = &self.cache;
-        let controllers = &self.controllers;
-        let is_synced = |kind| cache.is_synced(kind);
-        self.starting
-            .retain(|place| !controllers[*place].watches.iter().all(is_synced));
-        self.schedule.needed(&Need::Synced(kind));
-    }
-
-    /// Stores an object and queues it for the controllers that handle it or need it.
-    fn merge(&mut self, object: Value) {
-        let id = Live(&object).id();
-        let Some(parents) = self.cache.insert(object) else {
-            return;
-        };
-        for (place, controller) in self.controllers.iter().enumerate() {
-            if (controller.handles)(&id) {
-                self.schedule.enqueue(Key::new(place, &id));
-            }
-        }
-        self.schedule.changed(&id, parents);
-    }
-
-    /// An object was deleted: its own wake-up is dropped, and the objects that need it are queued.
-    fn forget(&mut self, id: &ObjectId, parents: Vec<Parent>) {
-        for controller in 0..self.controllers.len() {
-            let key = Key::new(controller, id);
-            self.schedule.reconciled(&key, Vec::new(), None);
-            self.told.remove(&key);
-        }
-        self.outbox.forget(id);
-        self.forget_nodes(id);
-        self.schedule.changed(id, parents);
-    }
 }
-
-/// Whether a write that was refused so is refused until somebody changes something.
-const fn is_lasting(class: ErrorClass) -> bool {
-    matches!(
-        class,
-        ErrorClass::Denied | ErrorClass::Invalid | ErrorClass::Bug
-    )
-}
-
 /// Writes events.
 fn reported(writer: Writer, now: Timestamp, events: Vec<Event>) -> BoxFuture<'static, Done> {
     Box::pin(async move {

@@ -1,0 +1,138 @@
+//! What follows from what was heard of the cluster, of workload clusters, vaults and Entra ID.
+//!
+//! In: events of the watches, nodes, keys, answers about credentials. Out: the cache shows them, and the schedule has every object that handles or
+//! needs them. It does not know what is decided then.
+
+use serde_json::Value;
+
+use super::Runtime;
+use crate::adapters::kubernetes::controller::checks::Checked;
+use crate::adapters::kubernetes::controller::keys::Answer;
+use crate::adapters::kubernetes::controller::nodes::Heard;
+use crate::adapters::kubernetes::controller::schedule::Key;
+use crate::adapters::kubernetes::controller::watches::{self, KindEvent, WatchEvent};
+use crate::health::Live;
+use crate::model::ObjectId;
+use crate::reconcile::outcome::Need;
+use crate::reconcile::world::{GroupKind, Parent};
+
+impl Runtime {
+    /// Takes in what was heard of a workload cluster.
+    pub(super) fn on_nodes(&mut self, (cluster, nodes): Heard) {
+        if self.cache.snapshot.set_nodes(&cluster, Some(nodes)) {
+            self.schedule.nodes_changed(&cluster);
+        }
+    }
+
+    /// Takes in what a vault answered.
+    pub(super) fn on_key(&mut self, answer: Answer) {
+        let now = self.clock.now();
+        self.keys.answered(&answer, now);
+        let (request, answer) = answer;
+        if let Err(error) = &answer {
+            let class = error.error.class();
+            tracing::debug!(vault = request.vault, key = request.key, ?class, %error, "a key could not be had");
+        }
+        self.cache.snapshot.set_key(request.clone(), answer, now);
+        self.schedule.needed(&Need::Key(request));
+    }
+
+    /// Takes in whether a credential works. Who needs one that does not is to try it again in time.
+    pub(super) fn on_check(&mut self, answer: Checked) {
+        let now = self.clock.now();
+        self.checks.answered(&answer, now);
+        let (request, answer) = answer;
+        let is_error = answer.is_err();
+        let snapshot = &mut self.cache.snapshot;
+        if snapshot.set_credential(request.clone(), answer, now) || is_error {
+            self.schedule.needed(&Need::Credential(request));
+        }
+    }
+
+    /// Takes in what happened to a kind.
+    pub(super) fn on_event(&mut self, event: KindEvent) {
+        let KindEvent { kind, event } = event;
+        match event {
+            WatchEvent::ListStarted => self.cache.start_list(&self.kinds[kind]),
+            WatchEvent::Listed(object) | WatchEvent::Applied(object) => self.merge(object),
+            WatchEvent::ListEnded => self.end_list(kind, true),
+            WatchEvent::NotServed => self.end_list(kind, false),
+            WatchEvent::Deleted(object) => {
+                let live = Live(&object);
+                let id = live.id();
+                if let Some(parents) = self.cache.remove(&id, live.uid()) {
+                    self.forget(&id, parents);
+                }
+            }
+            WatchEvent::Denied(error) => self.deny(kind, &error),
+            WatchEvent::Failed(error) => {
+                let GroupKind { group, kind } = &self.kinds[kind];
+                tracing::debug!(group, kind, error, "a watch failed");
+            }
+        }
+    }
+
+    /// A kind may not be watched: the objects that need it say so.
+    fn deny(&mut self, kind: usize, error: &str) {
+        let kind = self.kinds[kind].clone();
+        let right = watches::missing_right(&kind);
+        let help = format!("grant {right}: {error}");
+        let before = self.cache.snapshot.denied.insert(kind.clone(), help);
+        if before.is_none() {
+            let (group, name) = (&kind.group, &kind.kind);
+            tracing::warn!(
+                group,
+                kind = name,
+                error,
+                "a kind may not be watched, and what needs it waits: grant {right}"
+            );
+        }
+        if before.as_ref() != self.cache.snapshot.denied.get(&kind) {
+            self.schedule.needed(&Need::Synced(kind));
+        }
+    }
+
+    /// A kind was listed whole, or is not served, so that no object of it exists.
+    fn end_list(&mut self, kind: usize, is_served: bool) {
+        let kind = self.kinds[kind].clone();
+        self.cache.snapshot.denied.remove(&kind);
+        for (id, parents) in self.cache.end_list(&kind) {
+            self.forget(&id, parents);
+        }
+        if self.cache.snapshot.sync(&kind, is_served) {
+            return;
+        }
+        let cache = &self.cache;
+        let controllers = &self.controllers;
+        let is_synced = |kind| cache.is_synced(kind);
+        self.starting
+            .retain(|place| !controllers[*place].watches.iter().all(is_synced));
+        self.schedule.needed(&Need::Synced(kind));
+    }
+
+    /// Stores an object and queues it for the controllers that handle it or need it.
+    pub(super) fn merge(&mut self, object: Value) {
+        let id = Live(&object).id();
+        let Some(parents) = self.cache.insert(object) else {
+            return;
+        };
+        for (place, controller) in self.controllers.iter().enumerate() {
+            if (controller.handles)(&id) {
+                self.schedule.enqueue(Key::new(place, &id));
+            }
+        }
+        self.schedule.changed(&id, parents);
+    }
+
+    /// An object was deleted: its own wake-up is dropped, and the objects that need it are queued.
+    fn forget(&mut self, id: &ObjectId, parents: Vec<Parent>) {
+        for controller in 0..self.controllers.len() {
+            let key = Key::new(controller, id);
+            self.schedule.reconciled(&key, Vec::new(), None);
+            self.told.remove(&key);
+        }
+        self.outbox.forget(id);
+        self.forget_nodes(id);
+        self.schedule.changed(id, parents);
+    }
+}
