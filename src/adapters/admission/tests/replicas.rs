@@ -95,7 +95,7 @@ impl Stage {
         let now = self.clock.now() + Duration::from_secs(30);
         *self.clock.0.lock().unwrap() = now;
         for (keeper, every) in self.keepers.iter().zip([1, 16]) {
-            if number % every == 0 {
+            if number.is_multiple_of(every) {
                 keeper.round().await.unwrap();
             }
         }
