@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::parent::{GroupKind, Parent, owner_uids};
+use crate::api::labels::CREDENTIAL_VERSION;
 use crate::health::Live;
 use crate::model::{AdapterError, CredentialRequest, KeyError, KeyRequest, ObjectId, WorkloadNode};
 
@@ -48,7 +49,7 @@ pub(crate) struct Snapshot {
     pub(super) keys: BTreeMap<KeyRequest, KeyAnswer>,
     /// Whether each credential works that was asked about, and since when that is known.
     pub(super) credentials: BTreeMap<CredentialRequest, (Result<(), AdapterError>, Timestamp)>,
-    /// The version of each Secret with a credential as it was written last.
+    /// The version of each Secret with a credential as it was written last; as it was seen first, if not by this process.
     pub(super) written: BTreeMap<ObjectId, String>,
 }
 
@@ -78,6 +79,11 @@ impl Snapshot {
         for owner in owner_uids(live) {
             let owned = self.owned.entry(owner.to_owned()).or_default();
             owned.insert(id.clone());
+        }
+        if id.is("", "Secret") && !live.annotation(CREDENTIAL_VERSION).is_empty() {
+            let version = live.text(&["metadata", "resourceVersion"]);
+            let written = self.written.entry(id.clone());
+            written.or_insert_with(|| version.to_owned());
         }
         for parent in Parent::all(live) {
             self.below.entry(parent).or_default().insert(id.clone());

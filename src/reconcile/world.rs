@@ -119,7 +119,7 @@ impl<'a> World<'a> {
         Some((answer.as_ref().copied(), *at))
     }
 
-    /// The version of a Secret with a credential as it was written last, if this process wrote it.
+    /// The version of a Secret with a credential as it was written last; as it was seen first, if another process wrote it.
     pub(crate) fn written(self, secret: &ObjectId) -> Option<&'a str> {
         self.0.written.get(secret).map(String::as_str)
     }

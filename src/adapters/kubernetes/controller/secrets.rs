@@ -2,7 +2,8 @@
 //!
 //! In: the Secret without its content, and whose credential it is. Out: what the server answered, without the content. What
 //! proves the credential is replaced as a whole, whoever wrote what was there before: Azure Service Operator takes the first proof
-//! that it finds. It does not know who decided to write it.
+//! that it finds. Other proofs go first, so that a Secret that names a version has the content of it and no more, wherever
+//! this process ends. It does not know who decided to write it.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +33,16 @@ impl Writer {
         let content = self.connectors.credentials.aso_secret(request).await?;
         let (api, name) = target::<false>(&self.client, patch);
         let mut body = patch.clone();
-        if body["metadata"].get("uid").is_none() {
+        if body["metadata"].get("uid").is_some() {
+            let held = api.get(name).await.map_err(failed)?.json;
+            let is_named = Live(&held).uid() == Live(patch).uid();
+            let rest = left_over(&held, &content.0).filter(|_| is_named);
+            if let Some(rest) = rest {
+                let params = merging(self.manager);
+                let cleared = api.patch(name, &params, &Patch::Merge(rest)).await;
+                cleared.map_err(failed)?;
+            }
+        } else {
             // Fails if somebody has made one meanwhile, which must not get the content.
             let made = self.create(&empty(patch)).await.map_err(failed)?;
             body["metadata"]["uid"] = json!(made);
@@ -43,11 +53,6 @@ impl Writer {
         let params = PatchParams::apply(self.manager).force();
         let answer = api.patch(name, &params, &Patch::Apply(&body)).await;
         let mut answer = answer.map_err(failed)?.json;
-        if let Some(rest) = left_over(&answer, &content.0) {
-            let params = merging(self.manager);
-            let cleared = api.patch(name, &params, &Patch::Merge(rest)).await;
-            answer = cleared.map_err(failed)?.json;
-        }
         if let Some(fields) = answer.as_object_mut() {
             fields.remove("data");
             fields.remove("stringData");

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::bench::{Bench, applied};
 use crate::api::conditions as c;
+use crate::api::labels::CREDENTIAL_VERSION;
 use crate::health::Live;
 use crate::model::{AdapterError, ErrorClass, Namespaces, ObjectId};
 use crate::reconcile::outcome::Write;
@@ -327,6 +328,31 @@ fn a_secret_that_somebody_changes_is_written_again_and_a_settled_one_is_not() {
     bench.rest();
     assert_eq!(writes(&bench), 0);
     assert!(applied(&bench.decide(PLANE)).is_empty());
+}
+
+/// Otherwise each start would write the Secret of every cluster.
+#[test]
+fn a_secret_that_an_earlier_process_wrote_is_not_written_again() {
+    let mut bench = bench(&json!({}));
+    bench.provision();
+    let writes = |bench: &Bench| {
+        let writes = bench.decide(PLANE).writes;
+        let is_secret = |write: &&Write| matches!(write, Write::CredentialSecret(..));
+        writes.iter().filter(is_secret).count()
+    };
+    let secret = bench.live("Secret", SECRET);
+    let id = Live(&secret).id();
+    // A process that starts sees it for the first time.
+    bench.fixture.snapshot.remove(&id);
+    bench.fixture.snapshot.insert(secret.clone());
+    assert_eq!(writes(&bench), 0);
+    for version in ["other/sub", ""] {
+        let mut secret = secret.clone();
+        secret["metadata"]["annotations"][CREDENTIAL_VERSION] = json!(version);
+        bench.fixture.snapshot.remove(&id);
+        bench.fixture.snapshot.insert(secret);
+        assert_eq!(writes(&bench), 1, "{version}");
+    }
 }
 
 #[test]

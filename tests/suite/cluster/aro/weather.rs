@@ -145,7 +145,10 @@ fn under_every_fault_schedule_a_cluster_is_made_once_and_deleted_in_order() {
                 let runtime = runtime.enable_all().start_paused(true).build();
                 runtime.expect("a runtime").block_on(life(seed));
             }));
-            bad.extend(lived.is_err().then_some(seed));
+            if lived.is_err() {
+                let _ = writeln!(std::io::stderr(), "weather: CAPSTAN_SEED={seed} failed");
+                bad.push(seed);
+            }
         }
     };
     let bad: Vec<u64> = std::thread::scope(|scope| {

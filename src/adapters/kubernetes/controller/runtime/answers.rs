@@ -70,7 +70,10 @@ impl Runtime {
         let (Write::CredentialSecret(_, patch), Some(id)) = (write, write.object()) else {
             return Some(class);
         };
-        if matches!(class, ErrorClass::Transient | ErrorClass::Conflict) {
+        if matches!(
+            class,
+            ErrorClass::Transient | ErrorClass::Conflict | ErrorClass::Gone
+        ) {
             return Some(class);
         }
         let until = self.outbox.refused((&id, manager), patch, class, now);
