@@ -18,6 +18,7 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
+use tower::BoxError;
 
 use crate::api::kinds::{self, Kind, RED_HAT_OPENSHIFT};
 use crate::health::Live;
@@ -37,6 +38,9 @@ const LONGEST_LABEL: usize = 63;
 /// How long a broken watch waits before it is tried again.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// How long the management cluster may take to answer.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// The workload clusters of a management cluster.
 #[derive(Clone)]
 pub struct SimulatedWorkloads(Arc<Inner>);
@@ -54,7 +58,7 @@ impl SimulatedWorkloads {
     #[must_use]
     pub fn new(client: Client, clock: &dyn Clock) -> Self {
         Self(Arc::new(Inner {
-            client,
+            client: patient(client),
             pause: clock.real(PAUSE),
             known: Arc::default(),
             task: OnceLock::new(),
@@ -174,6 +178,21 @@ fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
     known.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A client that waits for no answer for ever: a list comes and a watch begins in time. Of a watch that has begun the
+/// watcher sees by itself that nothing comes any more.
+fn patient(client: Client) -> Client {
+    let namespace = client.default_namespace().to_owned();
+    let service = tower::service_fn(move |request| {
+        let client = client.clone();
+        async move {
+            let answer = client.send(request);
+            let answer = tokio::time::timeout(PATIENCE, answer).await;
+            answer.map_err(BoxError::from)?.map_err(BoxError::from)
+        }
+    });
+    Client::new(service, namespace)
+}
+
 /// Watches a kind, at the newest version that is served.
 async fn follow(
     client: Client,
@@ -282,6 +301,8 @@ fn nodes_of(pool: Live<'_>, prefix: &str) -> impl Iterator<Item = WorkloadNode> 
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use jiff::Timestamp;
     use kube::api::{Patch, PatchParams};
     use kube_sim::{Server, SimClock};
@@ -380,6 +401,33 @@ mod tests {
         assert_eq!(count(ours.next().await), 3);
         let again = workloads.nodes(&id("c"), b"").next().await;
         assert_eq!(count(again), 3, "the watch is shared");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_list_that_is_not_answered_within_30_seconds_is_asked_for_again() {
+        let clock = SimClock::new(Timestamp::UNIX_EPOCH, 1);
+        let server = Server::new(Arc::new(clock));
+        let client = server.client("default");
+        for kind in [HCP_CLUSTER, NODE_POOL] {
+            let kind = kinds::find(RED_HAT_OPENSHIFT, kind).expect("it is known");
+            apply(&client, &crds::definition(kind)).await;
+        }
+        let asked = Arc::new(AtomicUsize::new(0));
+        let silent = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+            let (client, number) = (client.clone(), asked.fetch_add(1, Ordering::SeqCst));
+            async move {
+                if number < 2 {
+                    std::future::pending::<()>().await;
+                }
+                client.send(request).await
+            }
+        });
+        let silent = Client::new(silent, "default");
+        let start = Instant::now();
+        let cluster = ObjectId::new(kinds::CAPI, "Cluster", "default", "c");
+        let mut nodes = SimulatedWorkloads::new(silent, &clock).nodes(&cluster, b"");
+        assert!(nodes.next().await.is_some());
+        assert!(start.elapsed() >= PATIENCE);
     }
 
     #[tokio::test(start_paused = true)]

@@ -89,8 +89,11 @@ async fn life(seed: u64) {
     tokio::time::sleep_until(ends).await;
     fixture.until_gone().await;
     let tally = fixture.tally();
-    // A process that starts from an old list may apply once more what is deleted already; it deletes that again. Never so a
-    // cluster or its node pools, whose owners are read first.
+    // What is deleted already may be applied once more, and is then deleted again. Nothing can prevent that: the watches of
+    // two kinds are not ordered, so that a process may see that a subnet is gone before it sees that its AROCluster is being
+    // deleted. It takes that for a loss, which it repairs, and the API server knows no condition on another object. Not even
+    // a read of the owner before each write would do: the deletion may come between the two. For a cluster or its node pools
+    // no schedule has shown it, and none may.
     let is_right = |(id, (made, deleted)): (&String, &(usize, usize))| {
         let most = if id.contains("hcpOpenShiftClusters") {
             1
@@ -127,7 +130,6 @@ fn number(variable: &str) -> Option<u64> {
 }
 
 #[test]
-#[ignore = "open: some schedules end with a subnet made again during the deletion; run with --ignored"]
 fn under_every_fault_schedule_a_cluster_is_made_once_and_deleted_in_order() {
     let began = std::time::Instant::now();
     let first = number("CAPSTAN_SEED").unwrap_or(1);
