@@ -124,7 +124,8 @@ impl Writer {
         let cut = (0..=1024.min(message.len())).rev();
         let cut = cut.into_iter().find(|cut| message.is_char_boundary(*cut));
         message.truncate(cut.unwrap_or(0));
-        let name = format!("{}.", Live(&regarding).text(&["name"]));
+        // A prefix may end with a hyphen, but not with a dot.
+        let name = format!("{}-", Live(&regarding).text(&["name"]));
         json!({
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
