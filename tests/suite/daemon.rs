@@ -197,6 +197,12 @@ impl World {
             .find(|check| check.context == context)
     }
 
+    /// All that is noted about a revision; nothing, if there is no note.
+    pub(crate) fn note(&self, revision: &str) -> String {
+        let note = self.author.note(NOTES_REF, revision).expect("readable");
+        note.unwrap_or_default()
+    }
+
     /// The check once it is in this state.
     pub(crate) fn wait(&self, revision: &str, context: &str, state: CheckState) -> Check {
         let check = || self.check(revision, context);

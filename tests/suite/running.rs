@@ -23,13 +23,17 @@ impl Running {
 
     /// The same of another command that runs until it is stopped.
     pub(crate) fn command(command: &str, dir: &Path, arguments: &[&str]) -> Self {
-        let child = Command::new(env!("CARGO_BIN_EXE_capstan"))
+        let mut program = Command::new(env!("CARGO_BIN_EXE_capstan"));
+        program
             .arg(command)
             .args(arguments)
-            .env("CAPSTAN_CACHE", dir.join("cache"))
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn();
+            .env("CAPSTAN_CACHE", dir.join("cache"));
+        Self::spawn(program)
+    }
+
+    /// The same of a command that is ready to start.
+    pub(crate) fn spawn(mut program: Command) -> Self {
+        let child = program.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
         let mut child = child.expect("it starts");
         let stderr = child.stderr.take().expect("piped");
         let said = Arc::new(Mutex::default());

@@ -85,16 +85,8 @@ impl Drop for Authority {
 impl Authority {
     /// Serves from now on.
     pub(crate) async fn start() -> Self {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let CertifiedKey { cert, signing_key } =
-            rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
-        let key = PrivateKeyDer::try_from(signing_key.serialize_der()).unwrap();
-        let config = ServerConfig::builder()
-            .with_no_client_auth()
-            .with_single_cert(vec![cert.der().clone()], key)
-            .unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let (listener, certificate) = Tls::bind("localhost").await;
+        let address = axum::serve::Listener::local_addr(&listener).unwrap();
         let world = Arc::new(Mutex::new(World {
             url: format!("https://localhost:{}", address.port()),
             ..World::default()
@@ -103,14 +95,10 @@ impl Authority {
             .route("/{tenant}/oauth2/v2.0/token", post(token))
             .route("/metadata/identity/oauth2/token", get(machine))
             .with_state(Arc::clone(&world));
-        let listener = Tls {
-            listener,
-            acceptor: TlsAcceptor::from(Arc::new(config)),
-        };
         let task = tokio::spawn(async move { drop(axum::serve(listener, router).await) });
         Self {
             world,
-            certificate: cert.pem(),
+            certificate,
             address,
             task,
         }
@@ -142,6 +130,11 @@ impl Authority {
         lock(&self.world).most_at_once
     }
 
+    /// Whose tokens are whose.
+    pub(crate) fn register(&self) -> Register {
+        Register(Arc::clone(&self.world))
+    }
+
     /// Sends requests over TLS, those of the machine here as well.
     pub(crate) fn options(&self) -> ClientOptions {
         let trusted = reqwest::Certificate::from_pem(self.certificate.as_bytes()).unwrap();
@@ -157,6 +150,22 @@ impl Authority {
         }
     }
 }
+
+/// Tells whom a token was issued to.
+#[derive(Clone)]
+pub(crate) struct Register(Arc<Mutex<World>>);
+
+impl Register {
+    /// Who asked for this token; nobody, if it was not issued here.
+    pub(crate) fn owner(&self, token: &str) -> Option<Asked> {
+        let number: usize = token.strip_prefix(TOKEN)?.parse().ok()?;
+        let asked = lock(&self.0).asked.get(number.checked_sub(1)?).cloned();
+        asked.filter(|asked| asked.granted)
+    }
+}
+
+/// How tokens begin; the number of the request follows.
+pub(crate) const TOKEN: &str = "issued-token-";
 
 /// A certificate of an application with [`KEY`], valid between these years, and both in one PEM.
 pub(crate) fn certificate(from: i32, until: i32) -> (String, String) {
@@ -203,9 +212,29 @@ impl HttpClient for Here {
     }
 }
 
-struct Tls {
+/// A port of loopback behind TLS.
+pub(crate) struct Tls {
     listener: TcpListener,
     acceptor: TlsAcceptor,
+}
+
+impl Tls {
+    /// A free port, with a certificate of its own for this host; and that certificate in PEM.
+    pub(crate) async fn bind(host: &str) -> (Self, String) {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let CertifiedKey { cert, signing_key } =
+            rcgen::generate_simple_self_signed(vec![host.to_owned()]).unwrap();
+        let key = PrivateKeyDer::try_from(signing_key.serialize_der()).unwrap();
+        let config = ServerConfig::builder()
+            .with_no_client_auth()
+            .with_single_cert(vec![cert.der().clone()], key)
+            .unwrap();
+        let tls = Self {
+            listener: TcpListener::bind("127.0.0.1:0").await.unwrap(),
+            acceptor: TlsAcceptor::from(Arc::new(config)),
+        };
+        (tls, cert.pem())
+    }
 }
 
 impl axum::serve::Listener for Tls {
@@ -253,7 +282,7 @@ async fn token(
     let number = end(&world, &tenant, &client, &of("scope"), judged.is_ok());
     match judged {
         Ok(()) => {
-            let token = format!("issued-token-{number}");
+            let token = format!("{TOKEN}{number}");
             let body = json!({"token_type": "Bearer", "access_token": token, "expires_in": 3600});
             (StatusCode::OK, body.to_string()).into_response()
         }
@@ -366,7 +395,7 @@ async fn machine(State(world): State<Arc<Mutex<World>>>, RawQuery(query): RawQue
         return (StatusCode::BAD_REQUEST, "{}").into_response();
     }
     let expires = (jiff::Timestamp::now().as_second() + 3600).to_string();
-    let token = format!("issued-token-{number}");
+    let token = format!("{TOKEN}{number}");
     let body = json!({"token_type": "Bearer", "access_token": token, "expires_on": expires, "resource": resource});
     (StatusCode::OK, body.to_string()).into_response()
 }

@@ -12,7 +12,13 @@ pub mod credentials;
 mod entra_error;
 mod identity;
 mod keys;
+#[cfg(test)]
+#[path = "../../../tests/support/log.rs"]
+pub(crate) mod log;
 mod tokens;
+#[cfg(test)]
+#[path = "../../../tests/support/vaults.rs"]
+pub(crate) mod vaults;
 
 pub use credential_source::CredentialSource;
 pub use identity::Identity;

@@ -23,28 +23,27 @@ const PLANE: &str = "controlplane.cluster.x-k8s.io/v1beta2";
 const ARO: &str = "infrastructure.cluster.x-k8s.io/v1beta2";
 const IDENTITY: &str = "infrastructure.cluster.x-k8s.io/v1beta1";
 const HCP: &str = "redhatopenshift.azure.com/v1api20251223preview";
-const CLOSED: &str = "Fail";
+pub(super) const CLOSED: &str = "Fail";
 const OPEN: &str = "Ignore";
 
 /// A cluster whose API server asks the webhook on this port.
-struct Guarded {
-    cluster: Management,
+pub(super) struct Guarded<'a> {
+    cluster: &'a Management,
     port: u16,
     dir: tempfile::TempDir,
 }
 
-impl Guarded {
-    /// The printed manifests, with the address of this machine in place of the Service. None when the machine has no
-    /// real server.
-    fn open() -> Option<Self> {
-        let cluster = Management::real(SPEED, actors::Options::default())?;
+impl<'a> Guarded<'a> {
+    /// Not yet: the webhook is neither installed nor served.
+    pub(super) fn over(cluster: &'a Management) -> Self {
         let free = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = free.local_addr().expect("an address").port();
         let dir = tempfile::tempdir().expect("a directory");
-        Some(Self { cluster, port, dir })
+        Self { cluster, port, dir }
     }
 
-    fn install(&self) {
+    /// The printed manifests, with the address of this machine in place of the Service.
+    pub(super) fn install(&self) {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "capstan-system"}});
         self.apply(&namespace);
         for mut object in printed() {
@@ -71,7 +70,7 @@ impl Guarded {
     }
 
     /// The program, with no more rights than the manifests give it, once the API server trusts it.
-    fn serve(&self, policy: &str) -> Running {
+    pub(super) fn serve(&self, policy: &str) -> Running {
         let kubeconfig = std::fs::read_to_string(&self.cluster.kubeconfig).expect("readable");
         let user = "system:serviceaccount:capstan-system:capstan-admission";
         let file = self.dir.path().join("kubeconfig");
@@ -117,7 +116,7 @@ impl Guarded {
         self.run(async |client| apply(client, object).await);
     }
 
-    fn create(&self, object: &Json) -> Result<(), Box<Status>> {
+    pub(super) fn create(&self, object: &Json) -> Result<(), Box<Status>> {
         let sent = serde_json::from_value(object.clone()).expect("an object");
         let created = self.run(async |client| {
             api(client, object)
@@ -127,7 +126,7 @@ impl Guarded {
         created.map(drop).map_err(status)
     }
 
-    fn patch(&self, object: &Json, patch: &Json) -> Result<(), Box<Status>> {
+    pub(super) fn patch(&self, object: &Json, patch: &Json) -> Result<(), Box<Status>> {
         let name = name(object);
         let patched = self.run(async |client| {
             let patch = Patch::Merge(patch);
@@ -155,7 +154,11 @@ impl Guarded {
     }
 
     /// Creates until the API server answers this: its view of the configuration may be a little late.
-    fn created_at_last(&self, object: &Json, expected: impl Fn(&Result<(), Box<Status>>) -> bool) {
+    pub(super) fn created_at_last(
+        &self,
+        object: &Json,
+        expected: impl Fn(&Result<(), Box<Status>>) -> bool,
+    ) {
         let attempt = || {
             let created = self.create(object);
             if created.is_ok() && !expected(&created) {
@@ -323,7 +326,7 @@ fn bad() -> Vec<(Json, &'static str)> {
 }
 
 /// The webhook refuses what is bad, with the texts of `validate`, and passes a whole fleet.
-fn it_judges(guarded: &Guarded, old: &Json) {
+fn it_judges(guarded: &Guarded<'_>, old: &Json) {
     let other = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}});
     guarded.apply(&other);
     let mut theirs = object(
@@ -390,9 +393,10 @@ fn it_judges(guarded: &Guarded, old: &Json) {
 
 #[test]
 fn kube_apiserver_asks_the_webhook() {
-    let Some(guarded) = Guarded::open() else {
+    let Some(cluster) = Management::real(SPEED, actors::Options::default()) else {
         return;
     };
+    let guarded = Guarded::over(&cluster);
     let old = object(
         PLANE,
         "AROControlPlane",
@@ -429,7 +433,7 @@ fn kube_apiserver_asks_the_webhook() {
 }
 
 /// Without the webhook, the controllers refuse the same: no cluster is made without the version of its key.
-fn second_layer(guarded: &Guarded) {
+fn second_layer(guarded: &Guarded<'_>) {
     let configuration = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
         "metadata": {"name": "capstan-admission"}});
     guarded.delete(&configuration).expect("it is removed");

@@ -27,6 +27,11 @@ use crate::servers::{anonymous, serve};
 /// How much faster than outside time passes for the actors.
 const SPEED: u32 = 600;
 
+/// Sets somebody to work on a management cluster.
+pub(super) trait Play: FnOnce(&Client, &Arc<dyn Clock>) -> Running {}
+
+impl<F: FnOnce(&Client, &Arc<dyn Clock>) -> Running> Play for F {}
+
 /// A management cluster whose systems are played, and the kubeconfig to reach it.
 pub(super) struct Management {
     pub(super) kubeconfig: PathBuf,
@@ -42,6 +47,11 @@ pub(super) struct Management {
 impl Management {
     /// `speed` times faster than outside.
     pub(super) fn simulated(speed: u32, options: actors::Options) -> Self {
+        Self::simulated_with(speed, |client, clock| play(client, clock, &options))
+    }
+
+    /// The same with others at work.
+    pub(super) fn simulated_with(speed: u32, play: impl Play) -> Self {
         let time = SimClock::new(wall_time(), speed);
         let clock: Arc<dyn Clock> = Arc::new(time);
         let runtime = runtime();
@@ -50,7 +60,7 @@ impl Management {
         let server = kube_sim::Server::new(Arc::new(time));
         let address = runtime.block_on(serve(server.clone()));
         std::fs::write(&kubeconfig, anonymous(&address)).expect("written");
-        let opened = Self::open(runtime, dir, kubeconfig, (clock, options), None);
+        let opened = Self::open(runtime, dir, kubeconfig, (clock, play), None);
         Self {
             server: Some(server),
             ..opened
@@ -59,12 +69,17 @@ impl Management {
 
     /// None when the machine has no real server.
     pub(super) fn real(speed: u32, options: actors::Options) -> Option<Self> {
+        Self::real_with(speed, |client, clock| play(client, clock, &options))
+    }
+
+    /// The same with others at work.
+    pub(super) fn real_with(speed: u32, play: impl Play) -> Option<Self> {
         let real = Kubernetes::own()?;
         let clock: Arc<dyn Clock> = Arc::new(SimClock::new(wall_time(), speed));
         let dir = tempfile::tempdir().expect("a directory");
         let kubeconfig = real.kubeconfig().to_owned();
-        let play = (clock, options);
-        Some(Self::open(runtime(), dir, kubeconfig, play, Some(real)))
+        let work = (clock, play);
+        Some(Self::open(runtime(), dir, kubeconfig, work, Some(real)))
     }
 
     /// Installs the kinds and what a fleet expects, and lets the actors play.
@@ -72,7 +87,7 @@ impl Management {
         runtime: Runtime,
         dir: TempDir,
         kubeconfig: PathBuf,
-        (clock, options): (Arc<dyn Clock>, actors::Options),
+        (clock, play): (Arc<dyn Clock>, impl Play),
         real: Option<Kubernetes>,
     ) -> Self {
         let (client, actors) = runtime.block_on(async {
@@ -91,7 +106,7 @@ impl Management {
             )
             .await;
             apply(&client, &identity(&json!({}))).await;
-            let actors = play(&client, &clock, &options);
+            let actors = play(&client, &clock);
             (client, actors)
         });
         Self {

@@ -50,7 +50,10 @@ impl AzureKeys {
         Self::through(credentials, clock, ClientOptions::default())
     }
 
-    fn through(
+    /// The same, with requests that are sent by these options. Only who builds the program in code can set them: no setting
+    /// and no flag does.
+    #[must_use]
+    pub fn through(
         credentials: Arc<dyn CredentialSource>,
         clock: Arc<dyn Clock>,
         options: ClientOptions,

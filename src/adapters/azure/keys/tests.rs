@@ -3,7 +3,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use std::io::Write;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
@@ -17,6 +16,7 @@ use jiff::Timestamp;
 use kube_sim::SimClock;
 use serde_json::{Value, json};
 
+use super::super::log::Log;
 use super::*;
 use crate::model::ObjectId;
 
@@ -375,36 +375,16 @@ async fn a_vault_that_never_answers_is_given_up_after_30_seconds() {
     assert_eq!(error.error.class(), ErrorClass::Transient);
 }
 
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(text)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 #[tokio::test]
 async fn no_token_is_logged_at_any_level() {
-    let log = Log::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::TRACE)
-        .with_writer(move || writer.clone())
-        .finish();
-    let guard = tracing::subscriber::set_default(subscriber);
+    let log = Log::begin();
     let (keys, vault) = world(Mood::Serves);
     keys.ensure(&request()).await.unwrap();
     let refused = Mood::Refuses(403, error("Forbidden", "no", Some("ForbiddenByRbac")), None);
     *vault.mood.lock().unwrap() = refused;
     keys.ensure(&request()).await.unwrap_err();
     tracing::trace!("the end");
-    drop(guard);
-    let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let text = log.end();
     assert!(text.contains("the end"), "{text}");
     assert!(!text.contains(TOKEN), "{text}");
 }

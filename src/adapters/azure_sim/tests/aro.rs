@@ -98,7 +98,7 @@ fn the_key_version_is_injected_once_its_vault_is_there() {
     assert_eq!(key, ("True".to_owned(), c::KEY_READY.to_owned()));
     let hcp = fixture.live("HcpOpenShiftCluster", "c").unwrap_or_default();
     let version = [KMS.as_slice(), &["activeKey", "version"]].concat();
-    assert_eq!(Live(&hcp).text(&version), "kv-etcd-v1");
+    assert_eq!(Live(&hcp).text(&version), "kv1-etcd-v1");
 }
 
 #[test]

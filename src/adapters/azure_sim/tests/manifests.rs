@@ -34,7 +34,7 @@ pub(super) fn infrastructure() -> Value {
             "keyvault.azure.com/v1api20230701",
             "Vault",
             "vault",
-            json!({"azureName": "kv", "location": "uksouth", "owner": owner})
+            json!({"azureName": "kv1", "location": "uksouth", "owner": owner})
         ),
         embedded(
             "managedidentity.azure.com/v1api20230131",
@@ -52,7 +52,7 @@ pub(super) fn infrastructure() -> Value {
 }
 
 fn control_plane() -> Value {
-    let kms = json!({"vaultName": "kv", "visibility": "Public", "activeKey": {"name": "etcd"}});
+    let kms = json!({"vaultName": "kv1", "visibility": "Public", "activeKey": {"name": "etcd"}});
     let properties = json!({"version": {"id": "4.20"},
         "etcd": {"dataEncryption": {"customerManaged": {"kms": kms}}}});
     let hcp = json!({"owner": {"name": "rg"}, "location": "uksouth", "properties": properties});

@@ -2,5 +2,7 @@
 
 mod aro;
 mod identities;
+mod keys;
 mod manifests;
+mod stage;
 mod whole;

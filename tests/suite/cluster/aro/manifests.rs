@@ -13,7 +13,7 @@ const CAPI: &str = "cluster.x-k8s.io";
 
 /// The numbers of a cluster that change in its life.
 #[derive(Clone, Debug)]
-pub(super) struct Cluster {
+pub(in crate::cluster) struct Cluster {
     pub(super) name: String,
     /// The version of Red Hat OpenShift's kinds in ASO.
     pub(super) api: String,
@@ -25,7 +25,7 @@ pub(super) struct Cluster {
 
 impl Cluster {
     /// One with a node pool.
-    pub(super) fn new(name: &str) -> Self {
+    pub(in crate::cluster) fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
             api: HCP_VERSION.to_owned(),
@@ -35,7 +35,7 @@ impl Cluster {
     }
 
     /// Everything that a person applies.
-    pub(super) fn objects(&self) -> Vec<Json> {
+    pub(in crate::cluster) fn objects(&self) -> Vec<Json> {
         let mut objects = vec![
             self.infrastructure(),
             self.control_plane(),

@@ -6,7 +6,7 @@ mod cutoff;
 mod fixture;
 mod ledger;
 mod life;
-mod manifests;
+pub(super) mod manifests;
 mod many;
 mod moving;
 mod pausing;

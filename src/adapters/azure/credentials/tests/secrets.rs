@@ -1,27 +1,8 @@
 //! No secret is written to a log, at whatever level.
 
-use std::io::Write;
-
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::util::SubscriberInitExt as _;
-
 use super::authority::{KEY, certificate};
 use super::*;
-
-/// What was logged.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
+use crate::adapters::azure::log::Log;
 
 /// Texts that must not be found.
 fn hunted(pem: &str) -> Vec<String> {
@@ -33,13 +14,7 @@ fn hunted(pem: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn the_hunt_a_trace_of_everything_shows_no_secret() {
-    let log = Log::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::new("trace"))
-        .with_writer(move || writer.clone())
-        .finish();
-    let guard = subscriber.set_default();
+    let log = Log::begin();
     let stage = Stage::new().await;
     let (public, pem) = certificate(2020, 2090);
     let id = stage.principal("sp", "seeded-password");
@@ -65,8 +40,7 @@ async fn the_hunt_a_trace_of_everything_shows_no_secret() {
         .know("tenant", "sp", Known::Password("another".to_owned()));
     let error = stage.credentials().check(&request(&id)).await.unwrap_err();
     tracing::info!(?error, "it was refused");
-    drop(guard);
-    let text = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
+    let text = log.end();
     assert!(
         text.contains("it was refused") && text.contains("TRACE"),
         "{text}"
