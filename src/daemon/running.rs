@@ -78,7 +78,7 @@ impl Daemon {
                         tracing::info!(cluster, uid, "approved to recreate the HCP cluster");
                     }
                     Ok(None) => {
-                        tracing::warn!(cluster, "approved to recreate the HCP cluster, but there is none");
+                        tracing::warn!(cluster, "approved to recreate the HCP cluster, but there is nothing to recreate: it does not exist, is not in state 'error', ran before, or was approved already");
                     }
                     Err(error) => {
                         tracing::warn!(cluster, %error, "the approval to recreate the HCP cluster cannot be passed on: set the annotation capstan.dev/recreate of its AROControlPlane to the uid of the HcpOpenShiftCluster");

@@ -238,7 +238,11 @@ pub const BEING_DELETED: &str = "Being deleted";
 pub const KEPT_WHILE_UNREADABLE: &str =
     "No longer listed; it is deleted once every resource in the list can be read";
 /// Message: a resource left the list, and something that lives stands on it.
-pub const KEPT_WHILE_NEEDED: &str = "No longer listed; it is kept, since its deletion in Azure would destroy what stands on it, and deleted once the control plane, or what is below it, is gone";
+pub const KEPT_WHILE_NEEDED: &str = "No longer listed, but kept: a control plane or node pool that still exists depends on it. It is deleted after that";
+/// Message: an embedded resource has no kind; the words of CAPZ's webhook.
+pub const NO_KIND: &str = "resource must have kind";
+/// Message: an embedded resource has no name; the words of CAPZ's webhook.
+pub const NO_NAME: &str = "resource must have metadata.name";
 /// Message: a resource left the list while its owner is paused.
 pub const KEPT_WHILE_PAUSED: &str = "No longer listed; it is deleted after the pause";
 

@@ -101,7 +101,7 @@ fn wrong(live: Live<'_>, cluster: Live<'_>) -> Option<Typed> {
     match clusters.len() {
         0 => {
             let nameless = list.iter().position(|item| Live(item).kind().is_empty());
-            let hint = nameless.map(|place| format!("; spec.resources[{place}] must have kind"));
+            let hint = nameless.map(|place| format!("; spec.resources[{place}]: {}", c::NO_KIND));
             let message = format!("{}{}", c::NO_HCP_CLUSTER, hint.unwrap_or_default());
             refuse(c::HCP_CLUSTER_INVALID, &message)
         }

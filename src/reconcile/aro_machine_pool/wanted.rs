@@ -39,7 +39,7 @@ impl Wanted {
             [_, ..] => return refuse(c::NODE_POOL_INVALID, &several(&items, &places)),
         };
         if Live(&items[place]).name().is_empty() {
-            let message = format!("spec.resources[{place}]: resource must have metadata.name");
+            let message = format!("spec.resources[{place}]: {}", c::NO_NAME);
             return refuse(c::NODE_POOL_INVALID, &message);
         }
         set_owner(&mut items[place], place, hcp)?;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::api::conditions::{DUPLICATE_RESOURCE, INVALID_RESOURCE};
+use crate::api::conditions::{DUPLICATE_RESOURCE, INVALID_RESOURCE, NO_KIND, NO_NAME};
 use crate::api::kinds::is_aso;
 use crate::health::Live;
 use crate::model::ObjectId;
@@ -143,8 +143,8 @@ fn missing(value: Live<'_>) -> Option<&'static str> {
     let needed = [
         (value.0.is_object(), "resource must be an object"),
         (!value.version().is_empty(), "resource must have apiVersion"),
-        (!value.kind().is_empty(), "resource must have kind"),
-        (!value.name().is_empty(), "resource must have metadata.name"),
+        (!value.kind().is_empty(), NO_KIND),
+        (!value.name().is_empty(), NO_NAME),
     ];
     needed.iter().find(|(has, _)| !has).map(|(_, text)| *text)
 }

@@ -48,7 +48,7 @@ fn section_10_item_16_wrong_resources_are_named_in_condition_event_and_failure()
         (
             json!([{"apiVersion": "x/v1", "metadata": {"name": "a"}}]),
             c::HCP_CLUSTER_INVALID,
-            "; spec.resources[0] must have kind",
+            "; spec.resources[0]: resource must have kind",
         ),
         (
             json!([{"apiVersion": HCP_API, "kind": "HcpOpenShiftCluster"}]),
