@@ -47,7 +47,7 @@ pub(super) struct Management {
 impl Management {
     /// `speed` times faster than outside.
     pub(super) fn simulated(speed: u32, options: actors::Options) -> Self {
-        Self::simulated_with(speed, |client, clock| play(client, clock, &options))
+        Self::simulated_with(speed, move |client, clock| play(client, clock, &options))
     }
 
     /// The same with others at work.
@@ -69,7 +69,7 @@ impl Management {
 
     /// None when the machine has no real server.
     pub(super) fn real(speed: u32, options: actors::Options) -> Option<Self> {
-        Self::real_with(speed, |client, clock| play(client, clock, &options))
+        Self::real_with(speed, move |client, clock| play(client, clock, &options))
     }
 
     /// The same with others at work.
