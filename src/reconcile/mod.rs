@@ -25,6 +25,8 @@ pub(crate) mod links;
 pub(crate) mod outcome;
 mod parent;
 pub(crate) mod preflight;
+#[cfg(test)]
+mod properties;
 mod resources;
 mod scope;
 mod settings;

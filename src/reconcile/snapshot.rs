@@ -28,6 +28,7 @@ pub(crate) type Denied = BTreeMap<GroupKind, String>;
 
 /// What is known of a cluster.
 #[derive(Debug, Default)]
+#[cfg_attr(test, derive(Clone))]
 pub(crate) struct Snapshot {
     /// The objects by id.
     pub(super) objects: BTreeMap<ObjectId, Value>,
