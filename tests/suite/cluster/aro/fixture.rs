@@ -1,6 +1,6 @@
 //! A management cluster whose other systems are played, and an Azure that records what is done to it.
 //!
-//! On the simulator time is paused and jumps; on a real server it passes [`SPEED`] times faster than outside.
+//! On the simulator time is paused and jumps; on a real server it passes some times faster than outside.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,6 +29,8 @@ use crate::play::{actors, ours};
 
 /// How much faster than outside time passes on a real server.
 const SPEED: u32 = 600;
+/// The same where a Lease is held: its holder renews it within 10 seconds.
+const LEASED_SPEED: u32 = 60;
 /// Longer than anything that works takes.
 const LONGEST: Duration = Duration::from_secs(6 * 3600);
 /// How often a condition is looked at.
@@ -55,9 +57,18 @@ pub(super) fn on_simulator(test: impl AsyncFnOnce(&Fixture)) {
 
 /// Runs a test on a real server, if there is one.
 pub(super) fn on_kube_apiserver(test: impl AsyncFnOnce(&Fixture)) {
+    on_real(SPEED, test);
+}
+
+/// The same for a test in which processes hold a Lease.
+pub(super) fn on_kube_apiserver_with_lease(test: impl AsyncFnOnce(&Fixture)) {
+    on_real(LEASED_SPEED, test);
+}
+
+fn on_real(speed: u32, test: impl AsyncFnOnce(&Fixture)) {
     let runtime = crate::cluster::pipeline::runtime();
     runtime.block_on(async {
-        if let Some(fixture) = Fixture::real(Azure::default().recording()).await {
+        if let Some(fixture) = Fixture::real_at(Azure::default().recording(), speed).await {
             test(&fixture).await;
         }
     });
@@ -81,10 +92,14 @@ impl Fixture {
 
     /// On a real server of its own; none when the machine has none.
     pub(super) async fn real(azure: Azure) -> Option<Self> {
+        Self::real_at(azure, SPEED).await
+    }
+
+    async fn real_at(azure: Azure, speed: u32) -> Option<Self> {
         let real = Kubernetes::own()?;
         let fixture = Self {
             client: real.client().await,
-            clock: Arc::new(SimClock::new(wall_time(), SPEED)),
+            clock: Arc::new(SimClock::new(wall_time(), speed)),
             azure,
             server: None,
             _real: Some(real),
@@ -201,6 +216,15 @@ impl Fixture {
     pub(super) async fn delete(&self, kind: &str, name: &str) {
         let deleted = self.api(kind).delete(name, &DeleteParams::default()).await;
         deleted.unwrap_or_else(|error| panic!("{kind} {name}: {error}"));
+    }
+
+    /// How long something takes that is on its way.
+    pub(super) fn grace(&self) -> Duration {
+        let second = Duration::from_secs(1);
+        match self.server {
+            Some(_) => second,
+            None => second * LEASED_SPEED,
+        }
     }
 
     /// Lets time pass for everybody who is played.
