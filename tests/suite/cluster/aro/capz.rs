@@ -170,7 +170,8 @@ async fn handed_over_by_its_deployment(fixture: &Fixture) {
     assert!(tally.values().all(|counts| *counts == (1, 1)), "{tally:#?}");
 }
 
-/// CAPZ runs where nobody sees it: only what it writes tells.
+/// CAPZ runs where nobody sees it: only what it writes tells. Between two of its writes the HCP cluster is made for almost
+/// the 10 minutes after which we take over, so that this needs a time that does not run on while requests do.
 async fn handed_over_by_what_is_written(fixture: &Fixture) {
     let log = Log::default();
     let _actors = fixture.actors();
@@ -226,9 +227,4 @@ fn a_cluster_is_handed_over_by_its_deployment_both_ways_on_kube_apiserver() {
 #[test]
 fn a_cluster_is_handed_over_by_what_is_written_both_ways() {
     on_simulator(handed_over_by_what_is_written);
-}
-
-#[test]
-fn a_cluster_is_handed_over_by_what_is_written_both_ways_on_kube_apiserver() {
-    on_kube_apiserver_with_lease(handed_over_by_what_is_written);
 }
