@@ -2,12 +2,12 @@
 //!
 //! In: the Secret that replicas share, the webhook's configuration, the time. Out: the certificate that is shown. Each
 //! replica does the same; the Secret's version decides who was first. The API server refuses changes for want of an answer
-//! only after it was found to trust what is shown here, twice. It does not know: who connects.
+//! only ten seconds after it was found to trust what is shown here. It does not know: who connects.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use kube::Client;
 
 use super::certificates::{Lifetimes, Serving};
@@ -21,7 +21,8 @@ use crate::model::{AdapterError, Clock, ErrorClass};
 const LOOK: Duration = Duration::from_secs(30);
 /// The same, after an error.
 const RETRY: Duration = Duration::from_secs(5);
-/// The same, while the failure policy is not yet as it is set: until the Service leads to a process that is ready.
+/// The same, while the failure policy is not yet as it is set. So long the API server must have trusted what is shown before
+/// it is raised: until then, the Service leads to a process that is ready.
 const RAISE: Duration = Duration::from_secs(10);
 /// How often others may be faster in one round.
 const ATTEMPTS: usize = 5;
@@ -81,8 +82,8 @@ pub struct Keeper {
     lifetimes: Lifetimes,
     clock: Arc<dyn Clock>,
     serving: Arc<Serving>,
-    /// Whether the last round found that the API server trusts what is shown.
-    was_trusted: AtomicBool,
+    /// Since when each round has found that the API server trusts what is shown.
+    trusted_since: Mutex<Option<Timestamp>>,
 }
 
 impl Keeper {
@@ -110,7 +111,7 @@ impl Keeper {
             lifetimes,
             clock,
             serving,
-            was_trusted: AtomicBool::new(false),
+            trusted_since: Mutex::default(),
         }
     }
 
@@ -188,14 +189,21 @@ impl Keeper {
             return Ok(Asked::Never);
         };
         let is_trusted = self.serving.is_ready() && current.trusts(&bundle);
-        let was_trusted = self.was_trusted.swap(is_trusted, Ordering::Relaxed);
-        let is_proven = is_trusted && was_trusted;
+        let is_proven = self.is_proven(is_trusted, now);
         let is_done = self.injection.write(current, &bundle, is_proven).await?;
         Ok(if is_done {
             Asked::AsSet
         } else {
             Asked::Leniently
         })
+    }
+
+    /// Whether the API server has trusted for long enough what is shown; `is_trusted` says whether it does `now`.
+    fn is_proven(&self, is_trusted: bool, now: Timestamp) -> bool {
+        let since = self.trusted_since.lock();
+        let mut since = since.unwrap_or_else(PoisonError::into_inner);
+        *since = is_trusted.then(|| since.unwrap_or(now));
+        since.is_some_and(|since| now >= since + RAISE)
     }
 }
 

@@ -157,6 +157,41 @@ async fn the_failure_policy_is_raised_after_the_api_server_was_found_to_trust() 
     assert!(!configured.1.is_empty());
 }
 
+/// However often it looks: rounds that follow each other at once prove nothing.
+#[tokio::test(start_paused = true)]
+async fn the_failure_policy_is_raised_ten_seconds_after_the_first_round_that_found_trust() {
+    let cluster = Arc::new(Cluster::installed());
+    let keeper = keeper(&cluster, FailurePolicy::Fail, &Arc::default());
+    let policy = || cluster.configured.lock().unwrap().clone().unwrap().0;
+    // The first one makes the certificate, the second one finds it trusted.
+    for _ in 0..4 {
+        assert_eq!(keeper.round().await.unwrap(), Asked::Leniently);
+    }
+    tokio::time::advance(Duration::from_millis(9_999)).await;
+    assert_eq!(keeper.round().await.unwrap(), Asked::Leniently);
+    assert_eq!(policy(), "Ignore");
+    tokio::time::advance(Duration::from_millis(1)).await;
+    assert_eq!(keeper.round().await.unwrap(), Asked::AsSet);
+    assert_eq!(policy(), "Fail");
+}
+
+/// What is no longer trusted has to be proven anew.
+#[tokio::test(start_paused = true)]
+async fn the_ten_seconds_begin_anew_when_the_api_server_loses_the_authority() {
+    let cluster = Arc::new(Cluster::installed());
+    let keeper = keeper(&cluster, FailurePolicy::Fail, &Arc::default());
+    for _ in 0..2 {
+        assert_eq!(keeper.round().await.unwrap(), Asked::Leniently);
+    }
+    *cluster.configured.lock().unwrap() = Some(("Ignore".to_owned(), String::new()));
+    for _ in 0..2 {
+        tokio::time::advance(Duration::from_secs(10)).await;
+        assert_eq!(keeper.round().await.unwrap(), Asked::Leniently);
+    }
+    tokio::time::advance(Duration::from_secs(10)).await;
+    assert_eq!(keeper.round().await.unwrap(), Asked::AsSet);
+}
+
 /// Review 15, finding 9: the certificate of the Secret is shown whatever the configuration says.
 #[tokio::test(start_paused = true)]
 async fn what_the_secret_has_is_shown_even_if_the_configuration_cannot_be_read() {
