@@ -212,6 +212,24 @@ mod tests {
         assert_eq!(created(&identity, &[]), ["V06"]);
     }
 
+    /// The webhook does not see who names a part, and the Cluster may come later.
+    #[test]
+    fn a_part_is_not_warned_about_because_nothing_names_it_yet() {
+        let mut arocluster = pool("c");
+        arocluster["kind"] = json!("AROCluster");
+        let resources = json!([{"apiVersion": "a/v1", "kind": "A", "metadata": {"name": "a"}}]);
+        for object in [
+            pool("p"),
+            plane(json!({"resources": resources})),
+            arocluster,
+        ] {
+            let found = decided("CREATE", &Json::Null, &object, &[]);
+            let found = [ids(&found.errors), ids(&found.warnings)].concat();
+            let is_owner = |id: &&str| ["D05", "D06"].contains(id);
+            assert!(!found.iter().any(is_owner), "{found:?}");
+        }
+    }
+
     #[test]
     fn an_identity_is_used_only_where_it_allows() {
         let user = plane(
