@@ -286,6 +286,9 @@ mod tests {
         };
         let moved = at(paused(true));
         assert_eq!(ids(&moved.errors), ["T07"]);
+        let help = moved.errors[0].help.clone().unwrap_or_default();
+        let place = "defined at AzureClusterIdentity/platform/id";
+        assert!(help.ends_with(place), "no line of a live object: {help}");
         assert!(ids(&moved.warnings).contains(&"V02"));
         assert!(ids(&at(paused(false)).errors).contains(&"V02"));
         let mut worse = bad.clone();

@@ -167,7 +167,7 @@ pub(super) fn as_object(json: &Json, id: Option<&ObjectId>, version: &str) -> Op
     };
     let kind = named["kind"].as_str().unwrap_or_default();
     let path = Arc::from(format!("{kind}/{namespace}/{name}"));
-    let origin = Origin::new(Span::top(&path));
+    let origin = Origin::new(Span::whole(&path));
     Object::from_node(Node::from_json(&named, &origin), namespace)
 }
 

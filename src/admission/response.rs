@@ -16,6 +16,8 @@ const LISTED: usize = 20;
 const WARNING_LENGTH: usize = 256;
 /// It drops warnings beyond 4096 characters.
 const WARNINGS: usize = 12;
+/// The field of an error about the object as a whole.
+const WHOLE: &str = "metadata.name";
 
 /// The answer to the request `uid`.
 #[must_use]
@@ -23,10 +25,7 @@ pub fn response(uid: &str, decision: &Decision) -> Json {
     let errors = &decision.errors;
     let mut response = json!({"uid": uid, "allowed": errors.is_empty()});
     if !errors.is_empty() {
-        let causes = errors.iter().take(LISTED).map(|error| {
-            let field = error.field.as_ref().map(ToString::to_string);
-            json!({"reason": "FieldValueInvalid", "field": field.unwrap_or_default(), "message": line(error)})
-        });
+        let causes = errors.iter().take(LISTED).map(cause);
         response["status"] = json!({
             "status": "Failure", "code": 422, "reason": "Invalid", "message": message(errors),
             "details": {"causes": causes.collect::<Vec<_>>()},
@@ -74,9 +73,20 @@ pub fn uid_of(body: &[u8]) -> Option<String> {
     Some(review.request.uid)
 }
 
+/// An error as kubectl prints it: `field: message`. So the message does not repeat the field, and there always is one.
+fn cause(error: &Finding) -> Json {
+    let field = error.field.as_ref().map(ToString::to_string);
+    let field = field.unwrap_or_else(|| WHOLE.to_owned());
+    let message = with_help(format!("{} {}", error.id, error.message), error);
+    json!({"reason": "FieldValueInvalid", "field": field, "message": message})
+}
+
 /// `V05 spec.resources[0].…: message (help)`.
 fn line(finding: &Finding) -> String {
-    let head = head(finding);
+    with_help(head(finding), finding)
+}
+
+fn with_help(head: String, finding: &Finding) -> String {
     match &finding.help {
         Some(help) => format!("{head} ({help})"),
         None => head,
@@ -149,7 +159,14 @@ mod tests {
         assert_eq!(answer["response"]["allowed"], false);
         let status = &answer["response"]["status"];
         assert_eq!(status["message"], "V01 spec.a: wrong (fix it)");
-        assert_eq!(status["details"]["causes"][0]["field"], "spec.a");
+        let cause = |field: &str| json!({"reason": "FieldValueInvalid", "field": field, "message": "V01 wrong (fix it)"});
+        assert_eq!(status["details"]["causes"], json!([cause("spec.a")]));
+        let whole = Decision {
+            errors: vec![Finding::error("V01", "wrong").help("fix it")],
+            ..Decision::default()
+        };
+        let status = &response("u", &whole)["response"]["status"];
+        assert_eq!(status["details"]["causes"], json!([cause("metadata.name")]));
         let many = Decision {
             errors: vec![error; 30],
             ..Decision::default()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// A position in a text: 1-based line and column, columns counted in Unicode scalars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
-    /// 1-based line.
+    /// 1-based line; 0 if there are no lines.
     pub line: u32,
     /// 1-based column in Unicode scalars.
     pub column: u32,
@@ -44,11 +44,21 @@ impl Span {
     pub fn top(path: &Arc<str>) -> Self {
         Self::new(path, 1, 1, 0)
     }
+
+    /// All of something that is no file, such as an object of a cluster: it has no lines.
+    #[must_use]
+    pub fn whole(path: &Arc<str>) -> Self {
+        Self::new(path, 0, 0, 0)
+    }
 }
 
-/// `path:line:column`, as compilers print it.
+/// `path:line:column`, as compilers print it; only the path if there are no lines.
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.path, self.start.line, self.start.column)
+        let Position { line, column } = self.start;
+        if line == 0 {
+            return f.write_str(&self.path);
+        }
+        write!(f, "{}:{line}:{column}", self.path)
     }
 }
