@@ -87,7 +87,14 @@ fn uses_identity(azure: &Azure) -> Option<Namespaces> {
 /// The credentials of the identities in a cluster, and that of this process.
 fn credentials(target: &Target, azure: &Azure) -> AzureCredentials {
     if let Some(fault) = &azure.fault {
-        tracing::error!("the default identity cannot be used: {fault}");
+        tracing::error!("the identity of the process cannot be used: {fault}");
+    } else if let Some(identity) = &azure.identity {
+        let (client, namespaces) = (&identity.client, azure.namespaces.to_string());
+        tracing::info!(
+            client,
+            namespaces,
+            "clusters without identityRef use the identity of the process"
+        );
     }
     let settings = credentials::Settings {
         authority: azure.authority.clone(),

@@ -3,6 +3,7 @@
 //! In: a text from a setting. Out: whether a namespace is on it. It does not know what the list is for.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// Some namespaces, or all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,6 +34,18 @@ impl Namespaces {
     }
 }
 
+impl fmt::Display for Namespaces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("all"),
+            Self::Some(names) => {
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                f.write_str(&names.join(", "))
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,6 +54,7 @@ mod tests {
     fn a_text_names_them() {
         let some = Namespaces::of_text("a, b,,");
         assert!(some.has("a") && some.has("b"));
+        assert_eq!(some.to_string(), "a, b");
         assert!(!some.has("c") && !some.has(""));
         assert!(!Namespaces::of_text(" ").has("a"));
         assert!(Namespaces::All.has("a"));

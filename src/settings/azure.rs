@@ -65,13 +65,30 @@ const TYPES: [(&str, IdentityType); 4] = [
     ("WorkloadIdentity", IdentityType::WorkloadIdentity),
 ];
 
+/// The variables, without `CAPSTAN_AZURE_`.
+const NAMES: [&str; 10] = [
+    "AUTHORITY_HOST",
+    "CLIENT_CERTIFICATE_PATH",
+    "CLIENT_ID",
+    "CLIENT_SECRET",
+    "FEDERATED_TOKEN_FILE",
+    "FILES",
+    "IDENTITY_TYPE",
+    NAMESPACES,
+    "SUBSCRIPTION_ID",
+    "TENANT_ID",
+];
+const NAMESPACES: &str = "NAMESPACES";
+
 impl Azure {
     pub(super) fn from(variable: &impl Fn(&str) -> Option<String>) -> Self {
         let own = |name: &str| variable(&format!("CAPSTAN_AZURE_{name}"));
         let either = |name: &str| own(name).or_else(|| variable(&format!("AZURE_{name}")));
-        let (identity, fault) = match identity(&own, &either) {
-            Ok(identity) => (identity, None),
-            Err(fault) => (None, Some(fault)),
+        let namespaces = own(NAMESPACES).map_or(Ok(Namespaces::All), |text| named(&text));
+        let both = identity(&own, &either).and_then(|identity| Ok((identity, namespaces?)));
+        let (identity, namespaces, fault) = match both {
+            Ok((identity, namespaces)) => (identity, namespaces, None),
+            Err(fault) => (None, Namespaces::All, Some(fault)),
         };
         let authority = own("AUTHORITY_HOST");
         Self {
@@ -79,10 +96,43 @@ impl Azure {
             files: own("FILES").map(PathBuf::from),
             token: either("FEDERATED_TOKEN_FILE").map(PathBuf::from),
             identity,
-            namespaces: own("NAMESPACES")
-                .map_or(Namespaces::All, |text| Namespaces::of_text(&text)),
+            namespaces,
             fault,
         }
+    }
+
+    /// Finds a mistake in the `names` of all variables that are set, empty ones included: a typo must not let every
+    /// namespace use the identity.
+    pub(super) fn check_names(&mut self, names: impl Iterator<Item = (String, bool)>) {
+        for (name, is_empty) in names {
+            let Some(short) = name.strip_prefix("CAPSTAN_AZURE_") else {
+                continue;
+            };
+            let why = if !NAMES.contains(&short) {
+                let known = NAMES.join(", ");
+                format!("{name} is not known; after CAPSTAN_AZURE_ comes one of {known}")
+            } else if short == NAMESPACES && is_empty {
+                format!("{name} is empty: name the namespaces, or unset it to let all use it")
+            } else {
+                continue;
+            };
+            self.identity = None;
+            self.fault.get_or_insert(why);
+        }
+    }
+}
+
+/// The namespaces in a list.
+fn named(text: &str) -> Result<Namespaces, String> {
+    let fits = |name: &str| {
+        let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        !name.is_empty() && name.chars().all(inner)
+    };
+    match text.split(',').map(str::trim).find(|name| !fits(name)) {
+        Some(name) => Err(format!(
+            "CAPSTAN_AZURE_NAMESPACES: {name:?} is not the name of a namespace; separate names by commas"
+        )),
+        None => Ok(Namespaces::of_text(text)),
     }
 }
 
@@ -96,7 +146,7 @@ fn identity(
         return match own("CLIENT_ID").or_else(|| own("CLIENT_SECRET")) {
             None => Ok(None),
             Some(_) => Err(format!(
-                "CAPSTAN_AZURE_IDENTITY_TYPE is not set beside other CAPSTAN_AZURE_ variables: {}",
+                "CAPSTAN_AZURE_IDENTITY_TYPE is not set, but other CAPSTAN_AZURE_ variables are: set it to one of {}",
                 known()
             )),
         };
@@ -166,6 +216,29 @@ mod tests {
         assert!(read(&[]).namespaces.has("a"));
         let found = read(&[("CAPSTAN_AZURE_NAMESPACES", "a,b")]).namespaces;
         assert!(found.has("b") && !found.has("c"));
+        let faulty = read(&[("CAPSTAN_AZURE_NAMESPACES", "team-a;team-b")]);
+        assert!(faulty.fault.unwrap().contains("\"team-a;team-b\""));
+    }
+
+    #[test]
+    fn issue_15_a_typo_gives_the_identity_to_nobody() {
+        let typed = [
+            ("CAPSTAN_AZURE_IDENTITY_TYPE", "UserAssignedMSI"),
+            ("CAPSTAN_AZURE_CLIENT_ID", "c"),
+            ("CAPSTAN_AZURE_TENANT_ID", "t"),
+        ];
+        for (name, is_empty, expected) in [
+            ("CAPSTAN_AZURE_NAMESPACES", false, None),
+            ("AZURE_WHATEVER", false, None),
+            ("CAPSTAN_AZURE_NAMESPACE", false, Some("is not known")),
+            ("CAPSTAN_AZURE_NAMESPACES", true, Some("is empty")),
+        ] {
+            let mut found = read(&typed);
+            found.check_names(std::iter::once((name.to_owned(), is_empty)));
+            assert_eq!(found.identity.is_some(), expected.is_none(), "{name}");
+            let fault = found.fault.unwrap_or_default();
+            assert!(fault.contains(expected.unwrap_or_default()), "{fault}");
+        }
     }
 
     #[test]

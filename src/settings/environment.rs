@@ -54,7 +54,11 @@ impl Environment {
     /// Reads the environment.
     #[must_use]
     pub fn read() -> Self {
-        Self::from(|name| env::var(name).ok().filter(|value| !value.is_empty()))
+        let mut read = Self::from(|name| env::var(name).ok().filter(|value| !value.is_empty()));
+        let all = env::vars_os().map(|(name, value)| (name, value.is_empty()));
+        let all = all.filter_map(|(name, is_empty)| Some((name.into_string().ok()?, is_empty)));
+        read.azure.check_names(all);
+        read
     }
 
     pub(super) fn from(variable: impl Fn(&str) -> Option<String>) -> Self {

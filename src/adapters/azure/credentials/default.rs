@@ -12,11 +12,11 @@ use super::principal::{Keys, Principal};
 use crate::api::azure_cluster_identity::{AzureClusterIdentitySpec, IdentityType};
 
 /// How messages name it.
-pub(super) const PLACE: &str = "the default identity (CAPSTAN_AZURE_*)";
+pub(super) const PLACE: &str = "the identity of the process (CAPSTAN_AZURE_*)";
 
 /// Why a namespace does not get it.
 pub(super) const NOT_ALLOWED: &str =
-    "the default identity is not for this namespace (CAPSTAN_AZURE_NAMESPACES)";
+    "the identity of the process is not for this namespace (CAPSTAN_AZURE_NAMESPACES)";
 
 /// The identity of this process. It has no `Debug`, so that no log shows it.
 #[derive(Clone)]

@@ -187,7 +187,8 @@ async fn issue_15_a_default_identity_that_cannot_be_used_says_why() {
     request.of = CredentialOf::Default;
     let error = credentials.check(&request).await.unwrap_err();
     assert_eq!(error.class(), ErrorClass::Invalid);
-    let expected = "the default identity (CAPSTAN_AZURE_*): CAPSTAN_AZURE_TENANT_ID is not set";
+    let expected =
+        "the identity of the process (CAPSTAN_AZURE_*): CAPSTAN_AZURE_TENANT_ID is not set";
     assert_eq!(error.to_string(), expected);
 }
 
