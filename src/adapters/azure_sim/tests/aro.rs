@@ -150,14 +150,21 @@ fn a_failing_node_pool_is_reported_up_to_the_machine_pool() {
 fn a_resource_removed_from_the_list_is_deleted_and_the_others_stay() {
     let mut fixture = fixture(&[]);
     fixture.run();
-    let mut cluster = fixture.live("AROCluster", "c").unwrap_or_default();
-    let mut items = infrastructure().as_array().cloned().unwrap_or_default();
-    items.pop();
-    cluster["spec"]["resources"] = json!(items);
-    fixture.put(cluster);
-    fixture.run();
-    assert!(fixture.live("RoleAssignment", "kms-vault").is_none());
-    assert_eq!(fixture.unready(), Vec::<String>::new());
+    let mut list = |items: &Value| {
+        let mut cluster = fixture.live("AROCluster", "c").unwrap_or_default();
+        cluster["spec"]["resources"] = items.clone();
+        fixture.put(cluster);
+        fixture.run();
+        assert_eq!(fixture.unready(), Vec::<String>::new());
+        ["kms-vault", "other"].map(|name| fixture.live("RoleAssignment", name).is_some())
+    };
+    let few = infrastructure();
+    let mut more = few.as_array().cloned().unwrap_or_default();
+    let mut other = more.last().cloned().unwrap_or_default();
+    other["metadata"]["name"] = json!("other");
+    more.push(other);
+    assert_eq!(list(&json!(more)), [true, true]);
+    assert_eq!(list(&few), [true, false]);
 }
 
 #[test]
