@@ -83,7 +83,11 @@ fn is_needed(
                 &id.name,
             ),
         ],
-        _ if is_cut_short(ledger.owner, id, kept) => plane,
+        _ if ledger.owner.kind() != "AROCluster" => &[],
+        _ if kept.is_empty() => plane,
+        kind if VITAL.contains(&kind) && kept.iter().all(|kept| kept.kind != kind) => {
+            return has_cluster(ledger, outcome);
+        }
         _ => &[],
     };
     let mut is_needed = false;
@@ -95,11 +99,25 @@ fn is_needed(
     is_needed
 }
 
-/// Whether the list of an AROCluster is empty, or has none of a vital kind any more.
-fn is_cut_short(owner: Live<'_>, id: &ObjectId, kept: &BTreeSet<&ObjectId>) -> bool {
-    let is_last = || kept.iter().all(|kept| kept.kind != id.kind);
-    let is_vital = VITAL.contains(&id.kind.as_str());
-    owner.kind() == "AROCluster" && (kept.is_empty() || is_vital && is_last())
+/// Whether a control plane of the Cluster has an HCP cluster. Before that nothing stands on the infrastructure.
+fn has_cluster(ledger: &Ledger<'_>, outcome: &mut Outcome) -> bool {
+    const HCP: &str = "HcpOpenShiftCluster";
+    let (world, namespace) = (ledger.world, ledger.owner.namespace());
+    let planes = Parent::new(CONTROL_PLANE, "AROControlPlane", namespace, ledger.cluster);
+    let owned = world
+        .below(&planes)
+        .flat_map(|plane| world.owned(plane.uid()));
+    let clusters: Vec<ObjectId> = owned
+        .filter(|live| live.kind() == HCP)
+        .map(Live::id)
+        .collect();
+    let is_there = !clusters.is_empty();
+    outcome.needs.push(Need::Below(planes));
+    outcome
+        .needs
+        .push(Need::Synced(GroupKind::new(RED_HAT_OPENSHIFT, HCP)));
+    outcome.needs.extend(clusters.into_iter().map(Need::Object));
+    is_there
 }
 
 /// The same for what is chosen by its id.

@@ -237,7 +237,6 @@ fn section_4_a_vault_must_be_named_and_declared() {
     bench.rest();
     bench.ready("RoleAssignment", "role");
     bench.ready("ResourceGroup", "rg");
-    bench.ready("Vault", "vault");
     bench.wait(200);
     assert_eq!(
         bench.reason(KIND, c::ENCRYPTION_KEY_READY),

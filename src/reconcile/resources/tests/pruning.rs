@@ -41,6 +41,15 @@ fn live(bed: &mut Bed) {
     let plane = json!({"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "AROControlPlane",
         "metadata": {"name": "c", "labels": {CLUSTER_NAME: cluster}}});
     bed.fixture.put(plane);
+    let plane = bed.fixture.live("AROControlPlane", "c").expect("it");
+    let owner = json!({"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "AROControlPlane", "name": "c",
+        "uid": Live(&plane).uid(), "controller": true});
+    let hcp = GroupKind::new("redhatopenshift.azure.com", "HcpOpenShiftCluster");
+    bed.fixture.snapshot.sync(&hcp, true);
+    bed.fixture.put(
+        json!({"apiVersion": "redhatopenshift.azure.com/v1", "kind": "HcpOpenShiftCluster",
+        "metadata": {"name": "c", "ownerReferences": [owner]}}),
+    );
 }
 
 /// It has none any more.
