@@ -245,6 +245,7 @@ fn without_key(mut objects: Vec<Json>) -> Vec<Json> {
 /// Objects that break one rule of the provider's webhooks each, or an identity's own rule, and what is said.
 fn bad() -> Vec<(Json, &'static str)> {
     let plane = |name: &str, spec: Json| object(PLANE, "AROControlPlane", name, spec);
+    let embedding = |resource: Json| plane("c", json!({"resources": [resource]}));
     let whole = json!({"apiVersion": "a/v1", "kind": "A", "metadata": {"name": "a"}});
     vec![
         (
@@ -256,31 +257,19 @@ fn bad() -> Vec<(Json, &'static str)> {
             "V01 spec.resources: resources mode is required",
         ),
         (
-            plane(
-                "c",
-                json!({"resources": [{"kind": "A", "metadata": {"name": "a"}}]}),
-            ),
+            embedding(json!({"kind": "A", "metadata": {"name": "a"}})),
             "V02 spec.resources[0]: resource must have apiVersion",
         ),
         (
-            plane(
-                "c",
-                json!({"resources": [{"apiVersion": "a/v1", "metadata": {"name": "a"}}]}),
-            ),
+            embedding(json!({"apiVersion": "a/v1", "metadata": {"name": "a"}})),
             "V02 spec.resources[0]: resource must have kind",
         ),
         (
-            plane(
-                "c",
-                json!({"resources": [{"apiVersion": "a/v1", "kind": "A"}]}),
-            ),
+            embedding(json!({"apiVersion": "a/v1", "kind": "A"})),
             "V02 spec.resources[0]: resource must have metadata",
         ),
         (
-            plane(
-                "c",
-                json!({"resources": [{"apiVersion": "a/v1", "kind": "A", "metadata": {"name": ""}}]}),
-            ),
+            embedding(json!({"apiVersion": "a/v1", "kind": "A", "metadata": {"name": ""}})),
             "V02 spec.resources[0]: resource must have metadata.name",
         ),
         (
@@ -295,14 +284,11 @@ fn bad() -> Vec<(Json, &'static str)> {
             "V04 metadata.name: cluster name is invalid because 'MICROSOFT' and 'WINDOWS' can't be used",
         ),
         (
-            plane("c", json!({"resources": [hcp(json!({"vaultName": "v"}))]})),
+            embedding(hcp(json!({"vaultName": "v"}))),
             "activeKey is required when KMS encryption is configured",
         ),
         (
-            plane(
-                "c",
-                json!({"resources": [hcp(json!({"vaultName": "v", "activeKey": {"name": "k"}}))]}),
-            ),
+            embedding(hcp(json!({"vaultName": "v", "activeKey": {"name": "k"}}))),
             "activeKey.version is required when identityRef is not set - CAPZ cannot auto-create",
         ),
         (

@@ -235,9 +235,11 @@ async fn a_version_that_cannot_encrypt_is_refused() {
     }
 }
 
+/// A refusal: its status and body, what it is taken for, how it is retried, and part of what is said of it.
+type Refusal = (u16, Value, KeyFault, ErrorClass, &'static str);
+
 /// Texts of Key Vault, with the numbers that change from request to request.
-#[tokio::test]
-async fn each_refusal_says_what_to_do_and_for_whom() {
+fn refusals() -> Vec<Refusal> {
     use ErrorClass::{Denied, Invalid, Transient};
     let caller = "Caller: appid=11;oid=22-33;iss=https://sts.windows.net/44/\r\n";
     let rbac = format!(
@@ -251,7 +253,7 @@ async fn each_refusal_says_what_to_do_and_for_whom() {
         "Public network access is disabled and request is not from a trusted service nor via an approved private link.\r\n{caller}Vault: kv1;location=uksouth"
     );
     let deleted = "Key etcd is currently in a deleted but recoverable state, and its name cannot be reused; in this state, the key can only be recovered or purged.";
-    let cases = [
+    vec![
         (
             403,
             error("Forbidden", &rbac, Some("ForbiddenByRbac")),
@@ -315,8 +317,12 @@ async fn each_refusal_says_what_to_do_and_for_whom() {
             Invalid,
             "400 (BadParameter)",
         ),
-    ];
-    for (status, body, fault, class, text) in cases {
+    ]
+}
+
+#[tokio::test]
+async fn each_refusal_says_what_to_do_and_for_whom() {
+    for (status, body, fault, class, text) in refusals() {
         let (keys, _) = world(Mood::Refuses(status, body, None));
         let error = keys.ensure(&request()).await.unwrap_err();
         assert_eq!(
