@@ -31,7 +31,7 @@ fn name_of(resource: &Node) -> &str {
 /// D12: the cluster in Azure has the name of its Cluster, which the controllers set as the owner of its node pools.
 fn another_name(parts: &Parts<'_>, plane: &Object) -> Option<Finding> {
     let cluster = parts.user(plane)?;
-    let (path, hcp) = carried(plane, CLUSTER)?;
+    let (path, hcp) = carried(plane, CLUSTER).next()?;
     let (name, wanted) = (name_of(hcp), &*cluster.id.name);
     let message = message!(
         "the {CLUSTER} {name} must have the name of its Cluster, {wanted}: the controllers make that the owner of the node pools",
@@ -53,8 +53,11 @@ fn named_owner<'a>(
     let mut planes = parts
         .planes()
         .filter(|plane| plane.id.namespace == namespace);
-    let is_there =
-        planes.any(|plane| carried(plane, CLUSTER).is_some_and(|(_, hcp)| name_of(hcp) == name));
+    let is_there = planes.any(|plane| {
+        carried(plane, CLUSTER)
+            .next()
+            .is_some_and(|(_, hcp)| name_of(hcp) == name)
+    });
     let field = path.key("spec").key("owner").key("name");
     is_there.then_some((field, name))
 }
@@ -62,7 +65,7 @@ fn named_owner<'a>(
 /// D12: the owner of a node pool is the cluster of its MachinePool.
 fn pool_of_another(parts: &Parts<'_>, pool: &Object) -> Option<Finding> {
     let wanted = parts.cluster_of_pool(pool)?;
-    let (path, node_pool) = carried(pool, POOL)?;
+    let (path, node_pool) = carried(pool, POOL).next()?;
     if node_pool.text(&["spec", "owner", "name"]) == Some(wanted) {
         return None;
     }
@@ -98,14 +101,17 @@ fn is_misnamed(parts: &Parts<'_>, namespace: &str, cluster: &str, name: &str) ->
     parts.planes().any(|plane| {
         let user = parts.user(plane).map(|user| &user.id);
         let is_its = user.is_some_and(|id| id.namespace == namespace && id.name == cluster);
-        is_its && carried(plane, CLUSTER).is_some_and(|(_, hcp)| name_of(hcp) == name)
+        is_its
+            && carried(plane, CLUSTER)
+                .next()
+                .is_some_and(|(_, hcp)| name_of(hcp) == name)
     })
 }
 
 /// D13: the owner of an external auth is the cluster beside it.
 fn auth_of_another(parts: &Parts<'_>, plane: &Object) -> Option<Finding> {
-    let (_, hcp) = carried(plane, CLUSTER)?;
-    let (path, auth) = carried(plane, AUTH)?;
+    let (_, hcp) = carried(plane, CLUSTER).next()?;
+    let (path, auth) = carried(plane, AUTH).next()?;
     let wanted = name_of(hcp);
     let (field, name) = named_owner(parts, &plane.id.namespace, (&path, auth))?;
     if name == wanted {
@@ -124,7 +130,7 @@ fn auth_of_another(parts: &Parts<'_>, plane: &Object) -> Option<Finding> {
 /// the key every written one is another one: a warning, since it may be right today.
 fn fixed_version(plane: &Object) -> Option<Finding> {
     identity_ref(plane)?;
-    let (path, hcp) = carried(plane, CLUSTER)?;
+    let (path, hcp) = carried(plane, CLUSTER).next()?;
     let field = embedded::KMS
         .iter()
         .fold(Path::default(), |path, key| path.key(*key));

@@ -14,16 +14,19 @@ pub(super) const CONTROL_PLANE_REF: &str = "spec.controlPlaneRef";
 /// The field of a MachinePool that names its infrastructure.
 pub(super) const POOL_REF: &str = "spec.template.spec.infrastructureRef";
 
-/// The first resource of ARO HCP of a kind that an object carries, and its path.
-pub(super) fn carried<'a>(carrier: &'a Object, kind: &str) -> Option<(Path, &'a Node)> {
-    let is_its = |item: &Node| {
+/// The resources of ARO HCP of a kind that an object carries, each with its path.
+pub(super) fn carried<'a>(
+    carrier: &'a Object,
+    kind: &'a str,
+) -> impl Iterator<Item = (Path, &'a Node)> {
+    let is_its = move |item: &Node| {
         let version = item.text(&["apiVersion"]).unwrap_or_default();
         let group = version.split('/').next();
         group == Some(RED_HAT_OPENSHIFT) && item.text(&["kind"]) == Some(kind)
     };
-    let items = embedded::items(carrier);
-    let at = items.iter().position(is_its)?;
-    Some((Path::dotted("spec.resources").index(at), &items[at]))
+    let items = embedded::items(carrier).iter().enumerate();
+    let its = items.filter(move |(_, item)| is_its(item));
+    its.map(|(at, item)| (Path::dotted("spec.resources").index(at), item))
 }
 
 /// The objects of a fleet, by id, and what names them.

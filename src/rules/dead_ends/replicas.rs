@@ -19,7 +19,8 @@ pub(super) fn one_manages_the_replicas(parts: &Parts<'_>) -> Vec<Finding> {
 }
 
 fn node_pool(pool: &Object) -> Option<&Node> {
-    carried(pool, "HcpOpenShiftClustersNodePool").map(|(_, one)| one)
+    let mut all = carried(pool, "HcpOpenShiftClustersNodePool");
+    all.next().map(|(_, one)| one)
 }
 
 /// Whether the node pool that a machine pool carries has autoscaling.

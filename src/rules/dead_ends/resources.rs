@@ -1,24 +1,56 @@
-//! D01 and D02: what a machine pool and a control plane must carry.
+//! D01 and D02: what a machine pool and a control plane must carry, once.
 
-use super::parts::{Parts, finding};
+use super::parts::{Parts, carried, finding};
 use crate::api::embedded;
 use crate::api::kinds::{self, RED_HAT_OPENSHIFT};
-use crate::model::{Finding, Object, Path, message};
+use crate::model::{Finding, Node, Object, Path, message};
 
-/// D01: a machine pool carries a node pool. V01 reports one that carries nothing.
+const CLUSTER: &str = "HcpOpenShiftCluster";
+const POOL: &str = "HcpOpenShiftClustersNodePool";
+
+/// D01: a machine pool carries one node pool. V01 reports one that carries nothing.
 pub(super) fn pools_carry_a_node_pool(parts: &Parts<'_>) -> Vec<Finding> {
-    let kind = "HcpOpenShiftClustersNodePool";
-    let faults = parts.pools().filter_map(|pool| lacking("D01", pool, kind));
+    let pools = parts.pools();
+    pools.flat_map(|pool| not_one("D01", pool, POOL)).collect()
+}
+
+/// D02: a control plane carries one cluster.
+pub(super) fn planes_carry_a_cluster(parts: &Parts<'_>) -> Vec<Finding> {
+    let planes = parts.planes();
+    let faults = planes.flat_map(|plane| not_one("D02", plane, CLUSTER));
     faults.collect()
 }
 
-/// D02: a control plane carries a cluster.
-pub(super) fn planes_carry_a_cluster(parts: &Parts<'_>) -> Vec<Finding> {
-    let kind = "HcpOpenShiftCluster";
-    let faults = parts
-        .planes()
-        .filter_map(|plane| lacking("D02", plane, kind));
-    faults.collect()
+/// Findings if `object` carries no resource of this kind, or more than one.
+fn not_one(id: &'static str, object: &Object, kind: &'static str) -> Vec<Finding> {
+    let none = lacking(id, object, kind).into_iter();
+    none.chain(further(id, object, kind)).collect()
+}
+
+/// A finding for each resource of this kind after the first.
+fn further(id: &'static str, object: &Object, kind: &'static str) -> Vec<Finding> {
+    let mut all = carried(object, kind);
+    let Some((_, first)) = all.next() else {
+        return Vec::new();
+    };
+    let first = first.text(&["metadata", "name"]).unwrap_or_default();
+    let carrier = &object.id.kind;
+    let owner = if kind == POOL {
+        "MachinePool"
+    } else {
+        "Cluster"
+    };
+    let finding = |(path, _): (Path, &Node)| {
+        let message = message!(
+            "this {carrier} already carries the {kind} {first:?}, and its controller gives up when there are two",
+            carrier,
+            kind,
+            first
+        );
+        let help = format!("move it to an {carrier} and a {owner} of its own");
+        finding(id, object, &path, message).help(help)
+    };
+    all.map(finding).collect()
 }
 
 /// A finding if `object` carries resources, but none of this kind. It points at one that is probably meant.
@@ -69,6 +101,18 @@ mod tests {
         );
         let none = CLUSTER[3].replace("resources: [", "resources: [], was: [");
         assert_eq!(findings_of(&none).len(), 1, "V01 reports it, here only D06");
+    }
+
+    #[test]
+    fn a_second_resource_of_the_kind_is_pointed_at() {
+        let second = "resources: [{apiVersion: redhatopenshift.azure.com/v1, kind: HcpOpenShiftCluster, metadata: {name: d}}, ";
+        let found = findings_of(&CLUSTER[2].replace("resources: [", second));
+        let message = "this AROControlPlane already carries the HcpOpenShiftCluster \"d\", and its controller gives up when there are two";
+        let of_it = found.iter().find(|one| one.starts_with("D02"));
+        assert!(of_it.is_some_and(|one| one.ends_with(message)), "{found:?}");
+        let second = "resources: [{apiVersion: redhatopenshift.azure.com/v1, kind: HcpOpenShiftClustersNodePool, metadata: {name: q}}, ";
+        let found = findings_of(&CLUSTER[3].replace("resources: [", second));
+        assert!(found.iter().any(|one| one.starts_with("D01")), "{found:?}");
     }
 
     #[test]
