@@ -1,5 +1,5 @@
-//! The admission rules of AROControlPlane, AROMachinePool and AROCluster (V01–V04), worded as the
-//! provider's webhooks word them (facts/aro-controllers.md §2).
+//! The admission rules of AROControlPlane, AROMachinePool and AROCluster: V01–V04, worded as the provider's webhooks
+//! word them (facts/aro-controllers.md §2), and V08 (§6.4).
 
 use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE};
 use crate::api::{aro_control_plane, embedded};
@@ -74,6 +74,32 @@ fn malformed(item: &Node) -> Vec<(&'static str, &'static str)> {
     ];
     let wrong = faults.into_iter().filter(|(wrong, ..)| *wrong);
     wrong.map(|(_, message, help)| (message, help)).collect()
+}
+
+/// V08: an embedded resource names no namespace but that of the object that carries it, in which it is created.
+pub(super) fn namespace_is_the_carriers(object: &Object) -> Vec<Finding> {
+    let path = Path::dotted("spec.resources");
+    let fault = |(index, item): (usize, &Node)| {
+        let node = item.at(&["metadata", "namespace"])?;
+        let other = node.as_str().filter(|name| !name.is_empty())?;
+        let (carrier, own) = (&object.id.kind, &object.id.namespace);
+        if own.is_empty() || other == own {
+            return None;
+        }
+        let message = message!(
+            "the namespace {other:?} has no effect: the resource is created in that of its {carrier}, {own:?}",
+            other,
+            carrier,
+            own
+        );
+        let field = path.index(index).key("metadata").key("namespace");
+        let finding = Finding::warning("V08", message)
+            .at(node.span())
+            .of(&object.id);
+        Some(finding.field(&field).help("remove it"))
+    };
+    let items = embedded::items(object).iter().enumerate();
+    items.filter_map(fault).collect()
 }
 
 /// V03: an identityRef names an identity.
@@ -190,6 +216,27 @@ mod tests {
         assert_eq!(
             findings_of(resources_well_formed, &machine_pool(sound)),
             NONE
+        );
+    }
+
+    #[test]
+    fn an_embedded_resource_is_created_in_the_namespace_of_its_carrier() {
+        let of = |metadata: &str| {
+            let resources =
+                format!("{{resources: [{{apiVersion: v1, kind: A, metadata: {metadata}}}]}}");
+            findings_of(namespace_is_the_carriers, &machine_pool(&resources))
+        };
+        for fine in [
+            "{name: a}",
+            "{name: a, namespace: default}",
+            "{name: a, namespace: ''}",
+        ] {
+            assert_eq!(of(fine), NONE, "{fine}");
+        }
+        let message = "the namespace \"other\" has no effect: the resource is created in that of its AROMachinePool, \"default\"";
+        assert_eq!(
+            of("{name: a, namespace: other}"),
+            [format!("V08 4:77 {message}")]
         );
     }
 

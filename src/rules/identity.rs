@@ -25,7 +25,33 @@ pub(super) fn fields_fit_the_type(object: &Object) -> Vec<Finding> {
         .iter()
         .filter_map(|(field, of)| of_another_type(object, field, of));
     let others = of_another.chain(without_secret(object));
-    others.chain(unknown_cloud(object)).collect()
+    let others = others.chain(unknown_cloud(object));
+    let ids = ["clientID", "tenantID"].into_iter();
+    others
+        .chain(ids.filter_map(|id| malformed_id(object, id)))
+        .collect()
+}
+
+/// Entra ID knows applications by GUID, and tenants by GUID or by domain. S04 reports an empty ID.
+fn malformed_id(object: &Object, field: &str) -> Option<Finding> {
+    let id = value(object, field)?.as_str()?;
+    let is_domain = field == "tenantID" && id.contains('.');
+    if is_guid(id) || is_domain {
+        return None;
+    }
+    let message = message!("{field} {id:?} is not a GUID", field, id);
+    let help = match field {
+        "tenantID" => "write the tenant's ID: `az account show --query tenantId`",
+        _ => "write the application (client) ID, not the name or the object ID of the identity",
+    };
+    Some(finding(object, field, message).help(help))
+}
+
+/// Whether a text is 32 hexadecimal digits in groups of 8, 4, 4, 4 and 12.
+fn is_guid(text: &str) -> bool {
+    let groups = text.split('-');
+    let is_hex = |group: &str| group.bytes().all(|byte| byte.is_ascii_hexdigit());
+    groups.clone().map(str::len).eq([8, 4, 4, 4, 12]) && groups.into_iter().all(is_hex)
 }
 
 /// A finding if the field is set and the identity is not of the type that has it.
@@ -131,6 +157,23 @@ mod tests {
             ),
             (
                 "type: UserAssignedIdentityCredential, userAssignedIdentityCredentialsCloudType: germany",
+                1,
+            ),
+            (
+                "type: WorkloadIdentity, clientID: 6f0d8a52-9a0e-4a0f-8f5e-2b7a9c1d3e4f, tenantID: contoso.onmicrosoft.com",
+                0,
+            ),
+            (
+                "type: WorkloadIdentity, clientID: my-app, tenantID: contoso",
+                2,
+            ),
+            ("type: WorkloadIdentity, clientID: app.contoso.com", 1),
+            (
+                "type: WorkloadIdentity, clientID: 6f0d8a52-9a0e-4a0f-8f5e-2b7a9c1d3e4",
+                1,
+            ),
+            (
+                "type: WorkloadIdentity, clientID: 6f0d8a52-9a0e-4a0f-8f5e-2b7a9c1d3e4g",
                 1,
             ),
             (

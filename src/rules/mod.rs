@@ -74,6 +74,7 @@ const ADMISSION_RULES: &[Rule] = &[
     admission::name_allowed,
     key_version::key_version_given,
     identity::fields_fit_the_type,
+    admission::namespace_is_the_carriers,
 ];
 
 /// The rules for clusters, by id.
