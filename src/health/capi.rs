@@ -11,6 +11,7 @@ use crate::api::capi;
 use crate::api::labels::REPLICAS_MANAGED_BY;
 use crate::model::HealthState::{Failed, Progressing, Ready};
 
+const PAUSED: Keys = &["spec", "paused"];
 const PHASE: Keys = &["status", "phase"];
 const OLDER: Test = Test::Version(capi::V1BETA1);
 const PROVISIONED: Keys = &["status", "initialization", "infrastructureProvisioned"];
@@ -20,7 +21,8 @@ const OLDER_PROVISIONED: Keys = &["status", "infrastructureReady"];
 pub(super) fn cluster() -> Vec<Clause> {
     let is = |of| Test::Condition(capi::AVAILABLE, vec![of]);
     let why = Why::Condition(capi::AVAILABLE);
-    let mut clauses = vec![unread()];
+    let mut clauses = only_if(&Test::Flag(PAUSED), vec![paused()]);
+    clauses.push(unread());
     clauses.extend(only_if(&OLDER, older_cluster()));
     clauses.extend(step(
         PROVISIONED,
@@ -107,6 +109,12 @@ pub(super) fn machine_pool() -> Vec<Clause> {
 /// The status is about an older spec, or there is none.
 fn unread() -> Clause {
     clause(Test::Behind, Progressing, Why::Unobserved("status"))
+}
+
+/// The pause is a change of the spec, and nothing observes a change of a paused Cluster.
+fn paused() -> Clause {
+    let words = "the Cluster is paused: its controllers change nothing until spec.paused is false";
+    clause(Test::Behind, Progressing, Why::Words("Paused", words))
 }
 
 /// What the previous contract reports if only a change of the spec can help.

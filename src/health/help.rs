@@ -38,11 +38,11 @@ const fn message(contains: &'static str, help: &'static str) -> Cause {
 const CAUSES: &[Cause] = &[
     message(
         aso::IN_STATE_ERROR,
-        "the cluster failed to provision, and Azure accepts no changes to it: fix the cause (usually a missing role assignment), then delete the HcpOpenShiftCluster; its controller creates it again",
+        "the cluster failed to provision, and Azure accepts no changes to it: fix the cause (usually a missing role assignment), then approve its recreation with the trailer `Capstan-Approve: recreate NAMESPACE/NAME` of a commit, or delete the HcpOpenShiftCluster",
     ),
     message(
         "lacks required actions",
-        "a role assignment is missing, or had not yet propagated when the cluster was created: add it if it is missing, then delete the HcpOpenShiftCluster; its controller creates it again",
+        "a role assignment is missing, or had not yet propagated when the cluster was created: add it if it is missing, then approve the recreation of the cluster with the trailer `Capstan-Approve: recreate NAMESPACE/NAME` of a commit, or delete the HcpOpenShiftCluster",
     ),
     reason(
         &[aso::MULTIPLE_ERRORS_OCCURRED],
@@ -261,12 +261,16 @@ const CAUSES: &[Cause] = &[
         "if this persists: check that the node pool has its machines in Azure (quota), and that they reach the control plane (network)",
     ),
     reason(
+        &["Paused"],
+        "nothing to do during a pause; to end it, remove `paused` from the spec of the Cluster",
+    ),
+    reason(
         &["Terminating"],
         "nothing can be created in a namespace that is being deleted: wait until it is gone, or see its status for what blocks its deletion",
     ),
     reason(
         &["LatestGenerationNotObserved", "NotObserved"],
-        "its controller has not reported a status yet: if this persists, check that the controller runs (namespace capz-system for Azure, capi-system for Cluster API) and handles this kind",
+        "its controller has not reported a status yet: if this persists, check that its controller runs: Capstan or CAPZ for the ARO kinds, Azure Service Operator for Azure resources, Cluster API for Cluster and MachinePool",
     ),
     reason(
         &["DeletionNotSupportedInAzure"],

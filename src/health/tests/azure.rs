@@ -83,6 +83,9 @@ fn clusters_need_their_first_steps_and_their_summary() {
     let full = json!({"observedGeneration": 2, "initialization": done, "conditions": [on("Available")], "phase": "Provisioned"});
     let mut stale = full.clone();
     stale["observedGeneration"] = json!(1);
+    let mut paused = of(stale.clone());
+    paused["spec"]["paused"] = json!(true);
+    assert_eq!(crate::health::health(&paused).reason, "Paused");
     let mut half = full.clone();
     half["initialization"]["controlPlaneInitialized"] = json!(false);
     let mut down = full.clone();
@@ -91,6 +94,7 @@ fn clusters_need_their_first_steps_and_their_summary() {
         ("no status", of(json!({})), Progressing),
         ("all", of(full), Ready),
         ("older generation", of(stale), Progressing),
+        ("paused", paused, Progressing),
         ("half", of(half), Progressing),
         ("not available", of(down), Progressing),
         (
