@@ -69,14 +69,23 @@ pub(super) fn keep(
     match ledger.world.refusal(&id) {
         _ if is_filled => Ok(true),
         Some(error) => no(c::CREDENTIAL_SECRET_FAILED, error.to_string()),
-        None if works => no(
-            c::WAITING_FOR_IDENTITY,
-            format!(
-                "Waiting for the Secret {} with the credential of the cluster",
-                id.name
-            ),
-        ),
+        None if works => no(c::WAITING_FOR_IDENTITY, waiting(&id.name, plane)),
         None => Err((c::IDENTITY_READY, awaited(chosen.state.condition))),
+    }
+}
+
+/// A control plane that a person has to change writes no Secret.
+fn waiting(secret: &str, plane: Live<'_>) -> String {
+    let message = format!("Waiting for the Secret {secret} with the credential of the cluster");
+    let refused = plane.condition(c::HCP_CLUSTER_READY).filter(|refused| {
+        [c::HCP_CLUSTER_INVALID, c::UNSUPPORTED_INFRASTRUCTURE].contains(&refused.reason())
+    });
+    match refused {
+        Some(refused) => {
+            let (name, why) = (plane.name(), refused.message());
+            format!("{message}, which AROControlPlane {name} writes once it is corrected: {why}")
+        }
+        None => message,
     }
 }
 

@@ -68,6 +68,23 @@ fn issue_15_every_resource_names_the_secret_that_is_made_for_the_cluster() {
 }
 
 #[test]
+fn the_infrastructure_says_why_the_control_plane_writes_no_secret() {
+    let mut bench = bench(&json!({}));
+    bench.edit(PLANE, "c", |plane| {
+        let resources = plane["spec"]["resources"].as_array_mut().unwrap();
+        resources.retain(|one| one["kind"] != "HcpOpenShiftCluster");
+    });
+    bench.rest();
+    let (_, reason, message) = bench.condition("AROCluster", c::IDENTITY_READY);
+    assert_eq!(reason, c::WAITING_FOR_IDENTITY);
+    let expected = format!(
+        "Waiting for the Secret {SECRET} with the credential of the cluster, which AROControlPlane c writes once it is corrected: {}",
+        c::NO_HCP_CLUSTER
+    );
+    assert_eq!(message, expected);
+}
+
+#[test]
 fn section_5_a_namespace_that_is_not_allowed_gets_nothing() {
     for allowed in [json!(null), json!({"list": []}), json!({"list": ["other"]})] {
         let mut bench = bench(&allowed);
