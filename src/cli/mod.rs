@@ -49,7 +49,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use crate::settings::Environment;
 use args::ColorChoice;
 use exit::Exit;
-use ui::Ui;
+use ui::{Logs, Ui};
 
 /// A GitOps reconciler for Azure Red Hat OpenShift (ARO HCP) clusters.
 #[derive(Debug, Parser)]
@@ -161,11 +161,14 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let environment = Environment::read();
     let ui = Ui::new(&environment, cli.color);
-    let quiet = !matches!(
-        cli.command,
-        Command::Run(_) | Command::Controllers(_) | Command::Admission(_)
+    ui.log(
+        &environment,
+        match cli.command {
+            Command::Run(_) => Logs::UnlessDrawn,
+            Command::Controllers(_) | Command::Admission(_) => Logs::Progress,
+            _ => Logs::Errors,
+        },
     );
-    ui.log(&environment, quiet);
     // A second provider in the process is no fault of ours.
     let _ = rustls::crypto::ring::default_provider().install_default();
     ui.restore_on_panic();

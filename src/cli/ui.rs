@@ -61,6 +61,17 @@ pub(super) fn plain_lines(text: &str) -> String {
     lines.join("\n")
 }
 
+/// Which logs a command shows.
+#[derive(Clone, Copy)]
+pub(super) enum Logs {
+    /// Errors.
+    Errors,
+    /// Progress; on a terminal it is drawn instead, and log lines would disturb it.
+    UnlessDrawn,
+    /// Progress, on a terminal too.
+    Progress,
+}
+
 /// Output for the person who started the program.
 pub(super) struct Ui {
     /// Whether messages are coloured.
@@ -102,14 +113,17 @@ impl Ui {
         }));
     }
 
-    /// Sends logs to stderr: progress, or errors only when `quiet`, or what CAPSTAN_LOG selects. On a
-    /// terminal progress is drawn instead, and other lines would disturb it. The errors of a request are
+    /// Sends logs to stderr: those of the command, or what CAPSTAN_LOG selects. The errors of a request are
     /// reported by the code that made it.
-    pub(super) fn log(&self, environment: &Environment, quiet: bool) {
-        let default = if quiet || self.screen.is_some() {
-            "error,kube_client=off"
-        } else {
-            "warn,capstan=info,kube_client=off"
+    pub(super) fn log(&self, environment: &Environment, logs: Logs) {
+        let shows_progress = match logs {
+            Logs::Errors => false,
+            Logs::UnlessDrawn => self.screen.is_none(),
+            Logs::Progress => true,
+        };
+        let default = match shows_progress {
+            true => "warn,capstan=info,kube_client=off,kube_runtime=off",
+            false => "error,kube_client=off,kube_runtime=off",
         };
         let filter = environment.log.as_deref().unwrap_or(default);
         let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new(default));

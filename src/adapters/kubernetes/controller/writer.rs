@@ -98,9 +98,10 @@ impl Writer {
         done
     }
 
-    /// Writes events, as well as can be: an event that cannot be written is dropped.
+    /// Logs and writes events, as well as can be: an event that cannot be written is dropped.
     pub(super) async fn report(&self, now: Timestamp, events: Vec<Event>) {
         for event in events {
+            log(&event);
             let namespace = Live(&event.regarding).text(&["namespace"]).to_owned();
             let resource = resource("events.k8s.io", "v1", "Event");
             let api: Api<DynamicObject> =
@@ -139,6 +140,18 @@ impl Writer {
             "note": message,
             "regarding": regarding,
         })
+    }
+}
+
+/// For those who run the controllers without a fleet: nothing else shows what fails.
+fn log(event: &Event) {
+    let object = Live(&event.regarding);
+    let text = |key: &str| object.text(&[key]);
+    let object = format!("{}/{}/{}", text("kind"), text("namespace"), text("name"));
+    let (reason, message) = (&event.reason, &event.message);
+    match event.is_warning {
+        true => tracing::warn!("{object}: {reason}: {message}"),
+        false => tracing::info!("{object}: {reason}: {message}"),
     }
 }
 
