@@ -83,7 +83,7 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     pub(super) webhook_secret: Option<PathBuf>,
     /// Whether to run the ARO controllers [default: spec.controllers.aro of the Fleet document, else auto]
-    #[arg(long, value_enum, value_name = "MODE")]
+    #[arg(long, value_enum, value_name = "MODE", conflicts_with = "embedded")]
     pub(super) aro: Option<AroMode>,
     /// The file with the checks of a directory, outside of it [default: a file in CAPSTAN_CACHE, which is named
     /// at the start]
@@ -340,7 +340,11 @@ async fn admission(
     cluster: &Cluster,
     ui: &Ui,
 ) -> anyhow::Result<Option<AdmissionServer>> {
-    let (Some(settings), Cluster::Real(target)) = (&config.admission, cluster) else {
+    let Some(settings) = &config.admission else {
+        return Ok(None);
+    };
+    let Cluster::Real(target) = cluster else {
+        ui.message("spec.serve.admission is ignored: the simulated cluster calls no webhook");
         return Ok(None);
     };
     let names = Names::in_namespace(&config.namespace);

@@ -5,7 +5,10 @@
 //! S04 for unknown or invalid annotations of Capstan. It does not know the kinds.
 
 use crate::api::{embedded, kinds, labels};
-use crate::model::{Finding, Key, Message, Node, Object, ObjectId, Path, Value, message};
+use crate::model::{
+    Finding, Key, Message, Node, Object, ObjectId, Path, Value, is_dns_label, is_dns_subdomain,
+    message,
+};
 use crate::schema;
 use kube_schema::{OBJECT_META_SCHEMA, nearest};
 
@@ -89,7 +92,7 @@ fn name_fault(id: &ObjectId, node: &Node, role: bool) -> Option<Finding> {
         && !name.contains([
             '/', '%', '?', '#', '"', '<', '>', '\\', '^', '`', '{', '|', '}',
         ]);
-    if is_subdomain(name) || role && part && !name.is_empty() {
+    if is_dns_subdomain(name) || role && part && !name.is_empty() {
         return None;
     }
     let message = message!("`{name}` is not a valid object name", name);
@@ -99,7 +102,7 @@ fn name_fault(id: &ObjectId, node: &Node, role: bool) -> Option<Finding> {
 }
 
 fn namespace_fault(id: &ObjectId, node: &Node) -> Option<Finding> {
-    let name = node.as_str().filter(|name| !is_label(name))?;
+    let name = node.as_str().filter(|name| !is_dns_label(name))?;
     let field = Path::dotted("metadata.namespace");
     let help =
         "use at most 63 lower-case letters, digits and `-`; start and end with a letter or digit";
@@ -157,26 +160,6 @@ fn misspelt(id: &ObjectId, name: &str, value: &Node, field: &Path) -> Option<Fin
         values => format!("write \"{}\"", values.join("\" or \"")),
     };
     Some(fault(id, "S04", value, field, message, &help))
-}
-
-fn is_lower(byte: u8) -> bool {
-    byte.is_ascii_lowercase() || byte.is_ascii_digit()
-}
-
-/// RFC 1123, as Kubernetes checks names of namespaces.
-fn is_label(text: &str) -> bool {
-    text.len() <= 63 && is_word(text)
-}
-
-/// RFC 1123, as Kubernetes checks names of most objects.
-fn is_subdomain(text: &str) -> bool {
-    text.len() <= 253 && text.split('.').all(is_word)
-}
-
-fn is_word(text: &str) -> bool {
-    let mut ends = [text.bytes().next(), text.bytes().last()].into_iter();
-    let inner = text.bytes().all(|byte| is_lower(byte) || byte == b'-');
-    inner && ends.all(|end| end.is_some_and(is_lower))
 }
 
 fn is_label_value(text: &str) -> bool {

@@ -11,6 +11,7 @@ mod check;
 mod check_sink;
 mod clock;
 mod credentials;
+mod dns;
 mod error;
 mod finding;
 mod health;
@@ -35,6 +36,7 @@ pub use clock::Clock;
 pub use credentials::{
     AsoSecretRequest, CredentialOf, CredentialRequest, Credentials, SecretContent,
 };
+pub use dns::{is_dns_label, is_dns_subdomain};
 pub use error::{AdapterError, ErrorClass};
 pub(crate) use finding::message;
 pub use finding::{Arg, Finding, Message, Severity};

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use kube_schema::nearest;
 
 use super::arm::Field;
-use crate::model::{Finding, message};
+use crate::model::{Finding, is_dns_subdomain, message};
 
 /// Why `key` is not a valid key of a label or taint.
 pub(super) fn of_label_key(key: &str) -> Option<&'static str> {
@@ -18,8 +18,7 @@ pub(super) fn of_label_key(key: &str) -> Option<&'static str> {
             "the name must have 1 to 63 letters, digits, `-`, `_` or `.`, and start and end with a letter or digit",
         );
     }
-    let domain =
-        prefix.is_none_or(|prefix| prefix.len() <= 253 && prefix.split('.').all(is_dns_label));
+    let domain = prefix.is_none_or(is_dns_subdomain);
     (!domain).then_some("the prefix before `/` must be a lower-case DNS name")
 }
 
@@ -37,12 +36,6 @@ fn is_label_text(text: &str) -> bool {
         .chars()
         .all(|c| ends(c) || matches!(c, '-' | '_' | '.'));
     text.is_empty() || (text.len() <= 63 && sound && text.starts_with(ends) && text.ends_with(ends))
-}
-
-fn is_dns_label(text: &str) -> bool {
-    let ends = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    let inner = text.chars().all(|c| ends(c) || c == '-');
-    !text.is_empty() && inner && text.starts_with(ends) && text.ends_with(ends)
 }
 
 /// Whether two texts name one region: Azure reads `UK South` as `uksouth`.
