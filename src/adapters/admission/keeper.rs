@@ -66,7 +66,7 @@ impl Names {
 /// What the API server does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// It asks nobody: there is no configuration.
+    /// It does not ask: there is no configuration.
     Never,
     /// It asks, but does not wait for an answer yet.
     Leniently,

@@ -47,7 +47,7 @@ impl Secrets {
                     namespace, name, ..
                 } = self;
                 tracing::warn!(
-                    "admission: {STORE} of Secret/{namespace}/{name} cannot be read; the certificates are made anew"
+                    "admission: {STORE} of Secret/{namespace}/{name} cannot be read; new certificates replace it"
                 );
                 Store::default()
             }

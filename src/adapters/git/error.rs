@@ -271,7 +271,7 @@ pub enum Error {
         dir: PathBuf,
     },
     /// The objects in a repository of ours cannot be read.
-    #[error("the git objects in {dir} are damaged: {cause}; the next fetch copies them anew")]
+    #[error("the git objects in {dir} are damaged: {cause}; the next fetch copies them again")]
     Damaged {
         /// The repository.
         dir: PathBuf,

@@ -170,7 +170,7 @@ impl Inner {
         let (of, environment) = (&credential.of, &credential.environment);
         let (principal, _) = self.principal(of, Some(namespace), environment).await?;
         let default = self.settings.default.as_ref();
-        // That of this process is no business of other identities.
+        // Other identities do not get the subscription of this process.
         let default = default.filter(|_| *of == CredentialOf::Default);
         let own = default.and_then(|default| default.subscription.as_deref());
         let subscription = Some(subscription.as_str()).filter(|one| !one.is_empty());

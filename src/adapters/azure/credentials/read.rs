@@ -87,7 +87,7 @@ async fn secret_of(
     if secret.is_none() && id.namespace == identity.namespace {
         return Err(gone(format!("{identity}: {id} does not exist")));
     }
-    // Whether there is one in another namespace is nobody's business.
+    // The message must not tell whether another namespace has such a Secret.
     let secret = secret.filter(|secret| is_shared(secret, &identity.namespace));
     let secret = secret.ok_or_else(|| denied(secret_not_shared(identity, id)))?;
     let data = secret["data"].as_object().into_iter().flatten();
