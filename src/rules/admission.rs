@@ -87,7 +87,7 @@ pub(super) fn namespace_is_the_carriers(object: &Object) -> Vec<Finding> {
             return None;
         }
         let message = message!(
-            "the namespace {other:?} has no effect: the resource is created in that of its {carrier}, {own:?}",
+            "metadata.namespace {other:?} is ignored: the resource is created in the namespace of its {carrier}, {own:?}",
             other,
             carrier,
             own
@@ -233,7 +233,7 @@ mod tests {
         ] {
             assert_eq!(of(fine), NONE, "{fine}");
         }
-        let message = "the namespace \"other\" has no effect: the resource is created in that of its AROMachinePool, \"default\"";
+        let message = "metadata.namespace \"other\" is ignored: the resource is created in the namespace of its AROMachinePool, \"default\"";
         assert_eq!(
             of("{name: a, namespace: other}"),
             [format!("V08 4:77 {message}")]

@@ -1,5 +1,6 @@
 //! V06: the fields of an AzureClusterIdentity fit its type (facts/aro-controllers.md §1, §2).
 
+use super::placeholder;
 use crate::api::kinds::INFRASTRUCTURE;
 use crate::model::{Finding, Message, Node, Object, Path, Value, message};
 
@@ -32,14 +33,15 @@ pub(super) fn fields_fit_the_type(object: &Object) -> Vec<Finding> {
         .collect()
 }
 
-/// Entra ID knows applications by GUID, and tenants by GUID or by domain. S04 reports an empty ID.
+/// Entra ID knows applications by GUID, and tenants by GUID or by domain. A placeholder is filled in later. The message
+/// does not repeat the value, which may be a password in the wrong place.
 fn malformed_id(object: &Object, field: &str) -> Option<Finding> {
-    let id = value(object, field)?.as_str()?;
+    let id = object.node.at(&["spec", field])?.as_str()?.trim();
     let is_domain = field == "tenantID" && id.contains('.');
-    if is_guid(id) || is_domain {
+    if is_guid(id) || is_domain || placeholder::stands_for_a_secret(id) {
         return None;
     }
-    let message = message!("{field} {id:?} is not a GUID", field, id);
+    let message = message!("spec.{field} is not a GUID", field);
     let help = match field {
         "tenantID" => "write the tenant's ID: `az account show --query tenantId`",
         _ => "write the application (client) ID, not the name or the object ID of the identity",
@@ -168,6 +170,11 @@ mod tests {
                 2,
             ),
             ("type: WorkloadIdentity, clientID: app.contoso.com", 1),
+            ("type: WorkloadIdentity, clientID: '', tenantID: ' '", 2),
+            (
+                "type: WorkloadIdentity, clientID: '${CLIENT_ID}', tenantID: <tenant>",
+                0,
+            ),
             (
                 "type: WorkloadIdentity, clientID: 6f0d8a52-9a0e-4a0f-8f5e-2b7a9c1d3e4",
                 1,

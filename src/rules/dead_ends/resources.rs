@@ -41,13 +41,14 @@ fn further(id: &'static str, object: &Object, kind: &'static str) -> Vec<Finding
         "Cluster"
     };
     let finding = |(path, _): (Path, &Node)| {
+        // The webhook recognizes a finding by its arguments: which one is the first may change.
         let message = message!(
-            "this {carrier} already carries the {kind} {first:?}, and its controller gives up when there are two",
+            "an {carrier} has one {kind}, and this one already has {first:?}",
             carrier,
             kind,
-            first
+            item = first
         );
-        let help = format!("move it to an {carrier} and a {owner} of its own");
+        let help = format!("move it to an {carrier} and a {owner} of its own, or remove it");
         finding(id, object, &path, message).help(help)
     };
     all.map(finding).collect()
@@ -107,7 +108,8 @@ mod tests {
     fn a_second_resource_of_the_kind_is_pointed_at() {
         let second = "resources: [{apiVersion: redhatopenshift.azure.com/v1, kind: HcpOpenShiftCluster, metadata: {name: d}}, ";
         let found = findings_of(&CLUSTER[2].replace("resources: [", second));
-        let message = "this AROControlPlane already carries the HcpOpenShiftCluster \"d\", and its controller gives up when there are two";
+        let message =
+            "an AROControlPlane has one HcpOpenShiftCluster, and this one already has \"d\"";
         let of_it = found.iter().find(|one| one.starts_with("D02"));
         assert!(of_it.is_some_and(|one| one.ends_with(message)), "{found:?}");
         let second = "resources: [{apiVersion: redhatopenshift.azure.com/v1, kind: HcpOpenShiftClustersNodePool, metadata: {name: q}}, ";

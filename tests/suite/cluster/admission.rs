@@ -296,8 +296,8 @@ fn bad() -> Vec<(Json, &'static str)> {
                 IDENTITY,
                 "AzureClusterIdentity",
                 "i",
-                json!({"type": "WorkloadIdentity", "clientID": "a",
-                "tenantID": "b", "resourceID": "/x"}),
+                json!({"type": "WorkloadIdentity", "clientID": "6f0d8a52-9a0e-4a0f-8f5e-2b7a9c1d3e4f",
+                "tenantID": "8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31", "resourceID": "/x"}),
             ),
             "V06 spec.resourceID: /x can only be set when AzureClusterIdentity is of type UserAssignedMSI",
         ),
@@ -320,7 +320,7 @@ fn it_judges(guarded: &Guarded<'_>, old: &Json) {
         "AzureClusterIdentity",
         "theirs",
         json!({"type": "WorkloadIdentity",
-        "clientID": "a", "tenantID": "b", "allowedNamespaces": {"list": ["other"]}}),
+        "clientID": "6f0d8a52-9a0e-4a0f-8f5e-2b7a9c1d3e4f", "tenantID": "8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31", "allowedNamespaces": {"list": ["other"]}}),
     );
     theirs["metadata"]["namespace"] = json!("other");
     guarded.create(&theirs).expect("a good identity");
@@ -408,7 +408,7 @@ fn kube_apiserver_asks_the_webhook() {
         !failed.iter().any(|words| said.contains(words)),
         "no right is missing: {said}"
     );
-    let spec = json!({"type": "WorkloadIdentity", "clientID": "a", "tenantID": "b", "allowedNamespaces": {}});
+    let spec = json!({"type": "WorkloadIdentity", "clientID": "6f0d8a52-9a0e-4a0f-8f5e-2b7a9c1d3e4f", "tenantID": "8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31", "allowedNamespaces": {}});
     let good = object(IDENTITY, "AzureClusterIdentity", "down", spec);
     let refused = guarded.create(&good).expect_err("nobody answers").message;
     assert!(refused.contains("failed calling webhook"), "{refused}");

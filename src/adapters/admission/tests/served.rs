@@ -71,7 +71,7 @@ fn good() -> String {
     review(
         &json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "AzureClusterIdentity",
         "metadata": {"name": "c", "namespace": "n"},
-        "spec": {"type": "WorkloadIdentity", "clientID": "a", "tenantID": "b", "allowedNamespaces": {}}}),
+        "spec": {"type": "WorkloadIdentity", "clientID": "6f0d8a52-9a0e-4a0f-8f5e-2b7a9c1d3e4f", "tenantID": "8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31", "allowedNamespaces": {}}}),
     )
 }
 

@@ -68,7 +68,7 @@ fn carriers_carry_resources() {
 /// The errors of an identity with these fields.
 fn identity(fields: &str) -> Vec<String> {
     errors(&format!(
-        "apiVersion: infrastructure.cluster.x-k8s.io/v1beta1\nkind: AzureClusterIdentity\nmetadata: {{name: a, namespace: b}}\nspec: {{clientID: c, tenantID: t, {fields}}}\n"
+        "apiVersion: infrastructure.cluster.x-k8s.io/v1beta1\nkind: AzureClusterIdentity\nmetadata: {{name: a, namespace: b}}\nspec: {{clientID: 6f0d8a52-9a0e-4a0f-8f5e-2b7a9c1d3e4f, tenantID: 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31, {fields}}}\n"
     ))
 }
 
