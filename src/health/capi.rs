@@ -113,7 +113,7 @@ fn unread() -> Clause {
 
 /// The pause is a change of the spec, and nothing observes a change of a paused Cluster.
 fn paused() -> Clause {
-    let words = "the Cluster is paused: its controllers change nothing until spec.paused is false";
+    let words = "the Cluster is paused: its controllers change nothing";
     clause(Test::Behind, Progressing, Why::Words("Paused", words))
 }
 

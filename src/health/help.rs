@@ -38,11 +38,19 @@ const fn message(contains: &'static str, help: &'static str) -> Cause {
 const CAUSES: &[Cause] = &[
     message(
         aso::IN_STATE_ERROR,
-        "the cluster failed to provision, and Azure accepts no changes to it: fix the cause (usually a missing role assignment), then approve its recreation with the trailer `Capstan-Approve: recreate NAMESPACE/NAME` of a commit, or delete the HcpOpenShiftCluster",
+        "the cluster failed to provision, and Azure accepts no changes to it: fix the cause (usually a missing role assignment), then let Capstan recreate the cluster, as the condition HcpClusterReady of the AROControlPlane describes, or delete the HcpOpenShiftCluster; its controller creates it again",
     ),
     message(
         "lacks required actions",
-        "a role assignment is missing, or had not yet propagated when the cluster was created: add it if it is missing, then approve the recreation of the cluster with the trailer `Capstan-Approve: recreate NAMESPACE/NAME` of a commit, or delete the HcpOpenShiftCluster",
+        "a role assignment is missing, or had not yet propagated when the cluster was created: add it if it is missing, then delete the HcpOpenShiftCluster; its controller creates it again",
+    ),
+    message(
+        "the Cluster is paused",
+        "to end the pause, set spec.paused of the Cluster to false; in the repository, if it is set there",
+    ),
+    message(
+        "writes once it is corrected",
+        "correct the AROControlPlane as the message says",
     ),
     reason(
         &[aso::MULTIPLE_ERRORS_OCCURRED],
@@ -259,10 +267,6 @@ const CAUSES: &[Cause] = &[
     reason(
         &["NodesNotReady"],
         "if this persists: check that the node pool has its machines in Azure (quota), and that they reach the control plane (network)",
-    ),
-    reason(
-        &["Paused"],
-        "nothing to do during a pause; to end it, remove `paused` from the spec of the Cluster",
     ),
     reason(
         &["Terminating"],

@@ -115,7 +115,7 @@ impl StatusGraph {
 
 /// Only deletions wait for something that is ready.
 const STILL_THERE: &str = "it must be deleted, but nobody has requested that yet: if this persists, check that its controller runs, and read its logs";
-const NOT_MADE: &str = "usually nothing to do: its controller is about to create it; if this persists, check that the controller runs (namespace capz-system), and read its logs";
+const NOT_MADE: &str = "usually nothing to do: its controller is about to create it; if this persists, check that its controller runs, and read its logs";
 
 fn missing(id: &ObjectId) -> String {
     let what = match id.kind.as_str() {

@@ -108,6 +108,7 @@ fn spec(random: &mut Random) -> Json {
         json!([{"kind": "ResourceGroup"}, {"kind": "HcpOpenShiftClustersExternalAuth"}]),
     ];
     maybe(&mut spec, random, "resources", &resources);
+    maybe(&mut spec, random, "paused", &[json!(true), json!(false)]);
     maybe(
         &mut spec,
         random,
