@@ -78,7 +78,8 @@ pub(super) fn keep(
 fn waiting(secret: &str, plane: Live<'_>) -> String {
     let message = format!("Waiting for the Secret {secret} with the credential of the cluster");
     let refused = plane.condition(c::HCP_CLUSTER_READY).filter(|refused| {
-        [c::HCP_CLUSTER_INVALID, c::UNSUPPORTED_INFRASTRUCTURE].contains(&refused.reason())
+        let reasons = [c::HCP_CLUSTER_INVALID, c::UNSUPPORTED_INFRASTRUCTURE];
+        plane.is_current(*refused) && reasons.contains(&refused.reason())
     });
     match refused {
         Some(refused) => {

@@ -259,7 +259,7 @@ impl Turns {
             return Standing::Unguarded(error.to_string());
         }
         Standing::Blocked(format!(
-            "{error}. Or set controllers.aro to on (`--aro on`), if no other process runs them"
+            "{error}. Or, if no other process runs them, set spec.controllers.aro to on, or pass `--aro on`"
         ))
     }
 

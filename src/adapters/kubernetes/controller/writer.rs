@@ -116,15 +116,13 @@ impl Writer {
 
     /// The object of an event, as `events.k8s.io/v1` has it: a note is at most 1024 bytes long.
     fn body(&self, now: Timestamp, event: Event) -> Value {
+        let note = note(&event).to_owned();
         let Event {
             regarding,
             is_warning,
             reason,
-            mut message,
+            ..
         } = event;
-        let cut = (0..=1024.min(message.len())).rev();
-        let cut = cut.into_iter().find(|cut| message.is_char_boundary(*cut));
-        message.truncate(cut.unwrap_or(0));
         // A prefix may end with a hyphen, but not with a dot.
         let name = format!("{}-", Live(&regarding).text(&["name"]));
         json!({
@@ -137,18 +135,28 @@ impl Writer {
             "action": "Reconcile",
             "type": if is_warning { "Warning" } else { "Normal" },
             "reason": reason,
-            "note": message,
+            "note": note,
             "regarding": regarding,
         })
     }
 }
 
-/// For those who run the controllers without a fleet: nothing else shows what fails.
+/// The message of an event, at most 1024 bytes of it.
+fn note(event: &Event) -> &str {
+    let message = &event.message;
+    let cuts = (0..=1024.min(message.len())).rev();
+    let cut = cuts.into_iter().find(|cut| message.is_char_boundary(*cut));
+    &message[..cut.unwrap_or(0)]
+}
+
+/// The event as one line: without a fleet nothing else shows what fails.
 fn log(event: &Event) {
     let object = Live(&event.regarding);
     let text = |key: &str| object.text(&[key]);
     let object = format!("{}/{}/{}", text("kind"), text("namespace"), text("name"));
-    let (reason, message) = (&event.reason, &event.message);
+    let reason = &event.reason;
+    let message: Vec<&str> = note(event).split_whitespace().collect();
+    let message = message.join(" ");
     match event.is_warning {
         true => tracing::warn!("{object}: {reason}: {message}"),
         false => tracing::info!("{object}: {reason}: {message}"),

@@ -266,14 +266,13 @@ impl Runtime {
         needs.extend(unsynced.iter().cloned().map(Need::Synced));
         self.watch_nodes(&needs);
         let now = self.clock.now();
-        if synced {
-            events = self.untold(&key, events);
-        } else {
+        if !synced {
             let live = self.cache.get(&key.object);
             let said = live.map(|live| blocked(live, &unsynced, &self.cache.snapshot.denied, now));
             let said = said.unwrap_or_default();
             (changes, events) = (said.writes, said.events);
         }
+        let events = self.untold(&key, events);
         let (changes, rests) = self.due(&key.object, manager, changes, now);
         let wake = wake.into_iter().chain(rests).min();
         self.schedule.reconciled(&key, needs, wake);
