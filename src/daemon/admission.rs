@@ -17,13 +17,13 @@ use crate::api::fleet::{self, FleetPolicy};
 #[derive(Debug, thiserror::Error)]
 pub enum AdmissionError {
     /// The port cannot be opened.
-    #[error("{0}")]
+    #[error(transparent)]
     Listen(#[from] http::Error),
     /// The system does not say which port it is.
-    #[error("{0}")]
+    #[error(transparent)]
     Address(#[from] std::io::Error),
     /// There is no safe version of TLS.
-    #[error("{0}")]
+    #[error(transparent)]
     Tls(#[from] rustls::Error),
 }
 

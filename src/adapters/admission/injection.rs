@@ -9,7 +9,7 @@ use kube::api::{Api, Patch, PatchParams};
 use kube::{Client, Error};
 use serde_json::json;
 
-use super::reader::class;
+use super::reader::{class, why};
 use crate::admission::WEBHOOK;
 use crate::api::fleet::FailurePolicy;
 use crate::model::AdapterError;
@@ -101,8 +101,9 @@ impl Injection {
 
     fn failed(&self, verb: &str, error: &Error) -> AdapterError {
         let message = format!(
-            "cannot {verb} ValidatingWebhookConfiguration//{}: {error}",
-            self.name
+            "cannot {verb} ValidatingWebhookConfiguration//{}: {}",
+            self.name,
+            why(error)
         );
         AdapterError::new(class(error), message)
     }

@@ -120,7 +120,22 @@ fn whole(object: &DynamicObject, resource: &ApiResource) -> Json {
 }
 
 fn failed(what: &str, error: &Error) -> AdapterError {
-    AdapterError::new(class(error), format!("cannot read {what}: {error}"))
+    AdapterError::new(class(error), format!("cannot read {what}: {}", why(error)))
+}
+
+/// What the API server said; if it was not reached, the innermost cause: the layers above it only repeat that a request
+/// failed.
+pub(super) fn why(error: &Error) -> String {
+    match error {
+        Error::Api(status) => return status.message.clone(),
+        Error::Service(_) | Error::HyperError(_) => {}
+        other => return other.to_string(),
+    }
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    format!("the cluster cannot be reached: {cause}")
 }
 
 /// What kind of error the API server's answer is.

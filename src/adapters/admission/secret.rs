@@ -9,7 +9,7 @@ use kube::api::{Api, ObjectMeta, PostParams};
 use kube::{Client, Error};
 
 use super::certificates::Store;
-use super::reader::class;
+use super::reader::{class, why};
 use crate::model::{AdapterError, ErrorClass};
 
 /// All that is kept, with the keys.
@@ -86,7 +86,7 @@ impl Secrets {
         } = self;
         AdapterError::new(
             class(error),
-            format!("cannot {verb} Secret/{namespace}/{name}: {error}"),
+            format!("cannot {verb} Secret/{namespace}/{name}: {}", why(error)),
         )
     }
 }
