@@ -8,7 +8,7 @@ COPY crds crds
 COPY examples examples
 COPY overlays overlays
 COPY tests tests
-RUN cargo build --locked --release
+RUN cargo build --locked --profile dist
 
 FROM debian:bookworm-slim
 # ca-certificates: TLS to git servers and Azure. openssh-client: git remotes over SSH.
@@ -16,7 +16,7 @@ RUN apt-get update \
     && apt-get install -y --no-install-recommends ca-certificates openssh-client \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 65532 --create-home --home-dir /home/capstan capstan
-COPY --from=build /src/target/release/capstan /usr/local/bin/capstan
+COPY --from=build /src/target/dist/capstan /usr/local/bin/capstan
 COPY --from=build /src/overlays /usr/share/capstan/overlays
 USER 65532:65532
 WORKDIR /home/capstan

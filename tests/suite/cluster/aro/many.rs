@@ -185,7 +185,7 @@ async fn all_become_ready(fixture: &Fixture, count: usize, look: Duration) {
 }
 
 #[test]
-#[ignore = "it takes minutes in a debug build; the bench `load -- controllers` takes as many on a real server"]
+#[ignore = "it takes minutes in a debug build; `.ci/deep` runs it"]
 fn two_hundred_clusters_at_once_on_the_simulator() {
     on_simulator(async |fixture| all_become_ready(fixture, 200, Duration::from_secs(120)).await);
 }
