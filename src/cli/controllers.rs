@@ -29,7 +29,7 @@ pub(super) struct ControllersArgs {
     /// How an Azure resource is applied for the first time
     #[arg(long, value_enum, default_value_t, value_name = "HOW")]
     first_apply: FirstApplyMode,
-    /// How long new role assignments take to propagate in Azure, before the HCP cluster is applied
+    /// How long to wait after the last role assignment is ready before the HCP cluster is applied
     #[arg(long, default_value = "2m", value_name = "DURATION", value_parser = duration)]
     settle: Duration,
 }
@@ -78,7 +78,8 @@ pub(super) fn run(
 async fn work(args: &ControllersArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
     let (client, name) = connect_named(&args.access.access()).await?;
     let answer = client.apiserver_version().await;
-    answer.map_err(|error| anyhow::anyhow!("{}", classify(&error).1))?;
+    let answer = answer.map_err(|error| anyhow::anyhow!("{}", classify(&error).1));
+    answer.with_context(|| name.clone())?;
     let mode = match args.aro {
         AroMode::On => "whatever CAPZ does",
         _ => "unless CAPZ does",

@@ -12,18 +12,18 @@ use crate::yaml;
 
 #[derive(Debug, Args)]
 pub(super) struct InstallArgs {
-    /// Which part. This version prints only the admission webhook; the others follow
+    /// The component to install; this version has only `admission`
     #[arg(long, value_enum, value_name = "COMPONENT")]
     component: Component,
     /// The namespace to install it in, which must exist [default: CAPSTAN_NAMESPACE, else capstan-system]
     #[arg(long, value_name = "NAME", value_parser = namespace)]
     namespace: Option<String>,
-    /// The image with the program
+    /// The container image of Capstan. The default is a placeholder: set an image that your cluster can pull
     #[arg(
         long,
         default_value = concat!("registry.example.com/capstan:", env!("CARGO_PKG_VERSION")),
         value_name = "IMAGE",
-        value_parser = word
+        value_parser = image
     )]
     image: String,
     /// How many pods serve it
@@ -34,7 +34,7 @@ pub(super) struct InstallArgs {
     failure_policy: OnFailure,
     /// A user whose changes are not checked; may be repeated [default: the service account `capstan` of the namespace,
     /// for a daemon that applies what it has checked]
-    #[arg(long, value_name = "USER", value_parser = word)]
+    #[arg(long, value_name = "USER", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     exempt: Vec<String>,
 }
 
@@ -49,15 +49,15 @@ fn namespace(text: &str) -> Result<String, String> {
     match is_dns_label(text) {
         true => Ok(text.to_owned()),
         false => Err(format!(
-            "{text:?} names no namespace: at most 63 lower-case letters, digits and inner hyphens"
+            "a namespace has at most 63 lower-case letters, digits and hyphens, and starts and ends with a letter or digit; {text:?} does not"
         )),
     }
 }
 
-/// A text without spaces that is not empty.
-fn word(text: &str) -> Result<String, String> {
+/// The name of an image.
+fn image(text: &str) -> Result<String, String> {
     match text.is_empty() || text.contains(char::is_whitespace) {
-        true => Err("it is empty, or contains a space".to_owned()),
+        true => Err("an image has no spaces and is not empty".to_owned()),
         false => Ok(text.to_owned()),
     }
 }
@@ -90,7 +90,7 @@ mod tests {
     fn names_that_kubernetes_refuses_are_refused() {
         assert_eq!(namespace("capstan-system").as_deref(), Ok("capstan-system"));
         assert!(namespace("bad ns").is_err() && namespace("").is_err());
-        assert_eq!(word("a/b:c").as_deref(), Ok("a/b:c"));
-        assert!(word("").is_err() && word("a b").is_err());
+        assert_eq!(image("a/b:c").as_deref(), Ok("a/b:c"));
+        assert!(image("").is_err() && image("a b").is_err());
     }
 }

@@ -100,14 +100,15 @@ enum Command {
     Run(Box<run::RunArgs>),
     /// Run only the ARO controllers, without a fleet and without git
     ///
-    /// For clusters that another engine syncs, such as Flux or Argo CD: Cluster API, Azure Service Operator and this
-    /// are all that they need. By default it steps back while CAPZ's controllers act. Runs until SIGTERM or SIGINT.
+    /// Use it when another engine, such as Flux or Argo CD, applies the cluster objects. The management cluster also
+    /// needs Cluster API and Azure Service Operator. By default it steps back while CAPZ's controllers act. Runs until
+    /// SIGTERM or SIGINT.
     Controllers(controllers::ControllersArgs),
     /// Check changes of ARO objects before the API server accepts them (a validating webhook)
     ///
-    /// With the rules of `capstan validate`. `capstan install --component admission` prints what makes the API server
-    /// ask. It keeps its certificates in a Secret, renews them, and has the API server trust them. Runs until SIGTERM or
-    /// SIGINT.
+    /// Applies the rules of `capstan validate`. `capstan install --component admission` prints the manifests that install
+    /// it. The webhook stores its certificates in a Secret, renews them, and writes its CA into its
+    /// ValidatingWebhookConfiguration. Runs until SIGTERM or SIGINT.
     Admission(admission::AdmissionArgs),
     /// Print manifests that install a part of Capstan in a cluster
     Install(install::InstallArgs),

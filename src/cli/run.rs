@@ -85,8 +85,8 @@ pub(super) struct RunArgs {
     /// Whether to run the ARO controllers [default: spec.controllers.aro of the Fleet document, else auto]
     #[arg(long, value_enum, value_name = "MODE", conflicts_with = "embedded")]
     pub(super) aro: Option<AroMode>,
-    /// The file with the checks of a directory, outside of it [default: a file in CAPSTAN_CACHE, which is named
-    /// at the start]
+    /// Where to write the checks of a followed directory; must be outside that directory [default: a file in
+    /// CAPSTAN_CACHE, which is named at the start]
     #[arg(long, value_name = "FILE", conflicts_with = "source")]
     pub(super) status_file: Option<PathBuf>,
     #[command(flatten)]

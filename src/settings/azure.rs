@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::api::azure_cluster_identity::IdentityType;
-use crate::model::Namespaces;
+use crate::model::{Namespaces, is_dns_label};
 
 /// How tokens of Azure are asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -124,11 +124,11 @@ impl Azure {
 
 /// The namespaces in a list.
 fn named(text: &str) -> Result<Namespaces, String> {
-    let fits = |name: &str| {
-        let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        !name.is_empty() && name.chars().all(inner)
-    };
-    match text.split(',').map(str::trim).find(|name| !fits(name)) {
+    match text
+        .split(',')
+        .map(str::trim)
+        .find(|name| !is_dns_label(name))
+    {
         Some(name) => Err(format!(
             "CAPSTAN_AZURE_NAMESPACES: {name:?} is not the name of a namespace; separate names by commas"
         )),
