@@ -1,6 +1,6 @@
 //! The ARO controllers at work on many clusters: how soon a cluster's next write follows on an ASO resource that became
 //! ready, what they take of memory, and what a ready fleet costs. Cluster API, ASO and Azure are played by another
-//! process, in which 20 minutes take 2 seconds.
+//! process, in which 20 minutes take 20 seconds.
 
 use std::collections::BTreeMap;
 use std::process::{Child, Command};
@@ -32,8 +32,11 @@ use serde_json::{Value as Json, json};
 use super::{AT_ONCE, Fixture, generate};
 
 /// How much faster than outside time passes for those that are played.
-const SPEED: u32 = 600;
-/// How many clusters are under way at once, and how many there are in the end.
+const SPEED: u32 = 60;
+/// How far behind they begin: what they report must not lie in the future, in runs of up to 23 minutes, and the tokens
+/// that they issue last a day.
+const BEHIND: Duration = Duration::from_secs(23 * 3600 + 1800);
+/// How many clusters there are after each part, if nothing else is asked for.
 const STAGES: [usize; 2] = [200, 500];
 /// How long a ready fleet is looked at.
 const QUIET: Duration = Duration::from_secs(60);
@@ -52,7 +55,8 @@ struct Log {
 
 impl Fixture<'_> {
     /// Prints what is said above.
-    pub(super) fn controllers(&self) {
+    pub(super) fn controllers(&self, counts: &[usize]) {
+        let counts = if counts.is_empty() { &STAGES } else { counts };
         let _play = Playing::start(self.server.kubeconfig());
         let log = Arc::new(Log::default());
         let (client, running) = self.runtime.block_on(async {
@@ -76,7 +80,7 @@ impl Fixture<'_> {
             )
         });
         let mut made = 0;
-        for count in STAGES {
+        for &count in counts {
             let start = Instant::now();
             self.runtime.block_on(self.provision(&client, made..count));
             let took = start.elapsed().as_secs_f64();
@@ -160,7 +164,7 @@ pub(super) async fn play(kubeconfig: std::path::PathBuf) {
     let client = capstan::adapters::kubernetes::connect(&access)
         .await
         .unwrap();
-    let clock: Arc<dyn Clock> = Arc::new(SimClock::new(wall_time(), SPEED));
+    let clock: Arc<dyn Clock> = Arc::new(SimClock::new(wall_time() - BEHIND, SPEED));
     let actors = azure_sim::controllers(&azure_sim::Options::default());
     let _running = controller::spawn(client, clock, actors, Connectors::default());
     std::future::pending::<()>().await;

@@ -2,10 +2,10 @@
 //! loop of parallel PATCH requests, each on a server of its own, in the same run.
 //!
 //! `cargo bench --bench load` prints a table, then the cost of an unchanged fleet (`steady`), how
-//! soon a step follows on what it waited for (`wake`), the ARO controllers on many clusters (`controllers`), and what
-//! many revisions take of memory (`revisions`); `-- apply`, `-- steady`, `-- wake`, `-- controllers` or `-- revisions` is
-//! one of them. It needs the server
-//! and the kubectl of `tests/kubernetes/build`.
+//! soon a step follows on what it waited for (`wake`), the ARO controllers on 200 and then 500 clusters (`controllers`), and
+//! what many revisions take of memory (`revisions`); `-- apply`, `-- steady`, `-- wake`, `-- controllers` or
+//! `-- revisions` is one of them, and `-- controllers 20 50` takes other numbers of clusters. It needs the server and the
+//! kubectl of `tests/kubernetes/build`.
 
 #![allow(
     clippy::panic,
@@ -107,7 +107,8 @@ fn main() {
         with_fixture(&|fixture| fixture.wake());
     }
     if is_asked("controllers") {
-        with_fixture(&|fixture| fixture.controllers());
+        let counts: Vec<usize> = asked.iter().filter_map(|word| word.parse().ok()).collect();
+        with_fixture(&|fixture| fixture.controllers(&counts));
     }
     if is_asked("revisions") {
         with_fixture(&|fixture| fixture.revisions());
