@@ -16,7 +16,7 @@ pub(super) struct Custom {
     /// What objects of this version may hold.
     pub(super) schema: Arc<Schema>,
     /// The rules of `schema`.
-    pub(super) rules: RuleTree,
+    pub(super) rules: Arc<RuleTree>,
     /// The schema of the version that is stored: the same as `schema` when that is this one.
     pub(super) stored: Arc<Schema>,
     /// The generation of the definition, so that objects written under an older one are known.

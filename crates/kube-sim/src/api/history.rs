@@ -14,7 +14,9 @@ use super::object::Stored;
 /// How many changes of one collection are kept. A watch that falls further behind must list again.
 const KEPT: usize = 16_384;
 /// How many bytes of objects that were replaced or deleted are kept with them.
-const KEPT_BYTES: usize = 16 * 1024 * 1024;
+const KEPT_BYTES: usize = 2 * 1024 * 1024;
+/// How many changes are kept however large their objects are: more than clients write before the watches have a turn.
+const KEPT_AT_LEAST: usize = 64;
 
 /// One change of one object.
 #[derive(Clone, Debug)]
@@ -72,9 +74,14 @@ impl History {
         self.latest.send_replace(event.version());
         self.bytes += event.superseded();
         self.events.push_back(event);
-        while self.events.len() > KEPT || self.bytes > KEPT_BYTES {
+        while self.is_too_long() {
             self.forget_oldest();
         }
+    }
+
+    fn is_too_long(&self) -> bool {
+        let count = self.events.len();
+        count > KEPT || (count > KEPT_AT_LEAST && self.bytes > KEPT_BYTES)
     }
 
     fn forget_oldest(&mut self) {
@@ -194,7 +201,8 @@ mod tests {
         let mut history = History::after(0);
         let large = json!({"metadata": {"name": "x".repeat(1024 * 1024)}});
         let large = Stored::new(&large, 0, 0);
-        for version in 1..=40 {
+        let last = KEPT_AT_LEAST as u64 + 6;
+        for version in 1..=last {
             history.push(Event {
                 key: "a".into(),
                 before: Some(large.at(version - 1)),
@@ -202,7 +210,7 @@ mod tests {
                 deleted: false,
             });
         }
-        assert_eq!(history.since(20).err(), Some(Forgotten(25)));
-        assert_eq!(history.since(25).unwrap().count(), 15);
+        assert_eq!(history.since(5).err(), Some(Forgotten(6)));
+        assert_eq!(history.since(6).unwrap().count(), KEPT_AT_LEAST);
     }
 }

@@ -24,13 +24,13 @@ pub(super) struct Schemas {
 }
 
 /// A schema and its rules.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Ruled {
     pub(super) schema: Arc<Schema>,
-    pub(super) rules: RuleTree,
+    pub(super) rules: Arc<RuleTree>,
 }
 
-/// Reads the schemas of `versions`.
+/// Reads the schemas of `versions`. Versions that agree share one.
 pub(super) fn read(versions: &[Value]) -> Schemas {
     let mut schemas = Schemas::default();
     let alike = versions
@@ -43,13 +43,14 @@ pub(super) fn read(versions: &[Value]) -> Schemas {
             true => "spec.validation.openAPIV3Schema".to_owned(),
             false => format!("spec.versions[{at}].schema.openAPIV3Schema"),
         };
-        let read = one(json, &field);
-        let told_before = alike && json.is_object() && at > 0;
-        schemas.read.extend(read.schema);
-        if !told_before {
-            schemas.causes.extend(read.causes);
-            schemas.warnings.extend(read.warnings);
+        if alike && json.is_object() && at > 0 {
+            schemas.read.extend(schemas.read.first().cloned());
+            continue;
         }
+        let read = one(json, &field);
+        schemas.read.extend(read.schema);
+        schemas.causes.extend(read.causes);
+        schemas.warnings.extend(read.warnings);
     }
     schemas
 }
@@ -92,7 +93,7 @@ fn one(json: &Value, field: &str) -> Read {
     let found = rule_faults(&schema, &rules, causes.is_empty());
     causes.extend(found.faults.into_iter().map(below));
     let unchecked = found.unchecked.into_iter();
-    let schema = Arc::new(schema);
+    let (schema, rules) = (Arc::new(schema), Arc::new(rules));
     Read {
         schema: Some(Ruled { schema, rules }),
         causes,

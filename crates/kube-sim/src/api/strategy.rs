@@ -308,7 +308,13 @@ fn keep_all_but_status(object: &mut Value, old: &Value) {
     let parts = old
         .iter()
         .filter(|(key, _)| !["metadata", "status"].contains(&key.as_str()));
-    *new = parts.map(copy).collect();
+    // Mostly they are as they were: to compare them costs less than to copy them.
+    let part = |(key, old): (&String, &Value)| {
+        let same = new.remove(key).filter(|new| new == old);
+        (key.clone(), same.unwrap_or_else(|| old.clone()))
+    };
+    let parts: Map<String, Value> = parts.map(part).collect();
+    *new = parts;
     new.insert("metadata".into(), kept.into());
     new.extend(status.map(|status| ("status".to_owned(), status)));
 }

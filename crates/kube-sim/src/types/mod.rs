@@ -196,6 +196,14 @@ impl<'a> Types<'a> {
         }
     }
 
+    /// Whether every value fits here, whatever is in it.
+    pub(super) const fn take_anything(self) -> bool {
+        matches!(
+            self.0,
+            Place::Shape(Shape::Plain | Shape::Deduced | Shape::Untyped)
+        )
+    }
+
     /// Whether the place holds a map with free keys and texts.
     pub(super) const fn is_map_of_texts(self) -> bool {
         matches!(self.0, Place::Shape(Shape::Map(Shape::Text)))
