@@ -27,7 +27,7 @@ pub(super) struct Operation {
 }
 
 impl Operation {
-    /// The operation a resource is in.
+    /// The operation a resource is in, or was in last.
     pub(super) fn of(live: Live<'_>) -> Option<Self> {
         let (about, start) = live.annotation(POLLER).split_once('/')?;
         let start = start.parse().ok()?;
@@ -109,7 +109,8 @@ impl<'a> Marks<'a> {
         self
     }
 
-    /// The write, unless the resource has these marks and no other operation.
+    /// The write, unless the resource has these marks. An operation stays when it is over, unlike ASO's, so that its end
+    /// takes no write of its own: the condition shows that it is over.
     pub(super) fn write(self) -> Option<Write> {
         let mut annotations = Map::new();
         if !self.id.is_empty() {
@@ -131,8 +132,7 @@ impl<'a> Marks<'a> {
         if !self.owners.is_empty() {
             patch["metadata"]["ownerReferences"] = Value::Array(self.owners);
         }
-        let leftover = self.operation.is_none() && !self.live.annotation(POLLER).is_empty();
-        let held = covers(self.live.0, &patch) && !leftover;
+        let held = covers(self.live.0, &patch);
         (!held).then_some(Write::Apply(patch))
     }
 }
@@ -154,6 +154,6 @@ mod tests {
         assert!(marked.write().is_some());
         object["metadata"]["annotations"] = json!({POLLER: "1/1970-01-01T00:00:00Z", ASKED: "1"});
         assert!(was_asked(Live(&object)));
-        assert!(Marks::of(Live(&object)).write().is_some(), "it is over");
+        assert_eq!(Marks::of(Live(&object)).write(), None);
     }
 }

@@ -69,7 +69,7 @@ impl Aso {
         }
         let failure = self.failures.iter().find(|failure| hits(failure, live));
         match Operation::of(live) {
-            Some(operation) if operation.is_about(live) => {
+            Some(operation) if operation.is_about(live) && !is_settled(live, failure) => {
                 self.run(world, live, now, &operation, failure)
             }
             _ if policy(live) == Policy::Skip => skip::look(&self.azure, world, live, now),
@@ -87,7 +87,6 @@ impl Aso {
         };
         if let Some((reason, message)) = gate.blocked {
             let condition = NewCondition::no(reason, message).severe(aso::WARNING);
-            outcome.maybe(Marks::of(live).kept_owners().write());
             outcome.maybe(status::report(live, now, condition, None));
             return outcome;
         }
@@ -145,7 +144,6 @@ impl Aso {
                 outcome.maybe(status::succeeds(live, now, state));
             }
         }
-        outcome.maybe(Marks::of(live).kept_owners().write());
         outcome
     }
 

@@ -26,11 +26,9 @@ pub(super) fn look(azure: &Azure, world: World<'_>, live: Live<'_>, now: Timesta
         .is_none_or(|id| world.get(id).present().is_some());
     let reference = owner.as_ref().and_then(|id| gate::reference_to(world, id));
     owner.into_iter().for_each(|id| outcome.need(id));
-    let marks = Marks::of(live).owned_by(reference);
     if !known {
         let message = "The owner does not exist";
         let condition = NewCondition::no(aso::WAITING_FOR_OWNER, message).severe(aso::WARNING);
-        outcome.maybe(marks.write());
         outcome.maybe(status::report(live, now, condition, None));
         return outcome;
     }
@@ -40,13 +38,13 @@ pub(super) fn look(azure: &Azure, world: World<'_>, live: Live<'_>, now: Timesta
     }
     match azure.get(&id) {
         Some(state) => {
-            outcome.maybe(marks.id(id.clone()).write());
+            let marks = Marks::of(live).owned_by(reference).id(id.clone());
+            outcome.maybe(marks.write());
             outcome.maybe(status::found(live, now, &id, state));
         }
         None => {
             let message = format!("{id} was not found");
             let condition = NewCondition::no(aso::AZURE_RESOURCE_NOT_FOUND, message);
-            outcome.maybe(marks.write());
             let condition = condition.severe(aso::WARNING);
             outcome.maybe(status::report(live, now, condition, None));
         }

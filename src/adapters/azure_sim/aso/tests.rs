@@ -87,10 +87,6 @@ fn a_resource_is_ready_after_its_time_and_not_before() {
         (words::SUCCEEDED.to_owned(), String::new())
     );
     let object = fixture.live("ResourceGroup", "rg").unwrap_or_default();
-    assert_eq!(
-        Live(&object).annotation("serviceoperator.azure.com/poller-resume-token"),
-        ""
-    );
     let id = Live(&object).text(&["status", "id"]);
     assert!(
         id.starts_with("/subscriptions/") && id.ends_with("/resourceGroups/rg"),
