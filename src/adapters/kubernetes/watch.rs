@@ -24,7 +24,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use tokio::time::Instant;
 
-use super::any_object::AnyObject;
+use super::any_object::{AnyObject, LeanObject};
 use super::discovery::Served;
 use super::error::classify;
 use super::request::REQUEST_TIMEOUT;
@@ -116,14 +116,16 @@ pub(super) fn members(
     served: &Served,
     labels: &str,
 ) -> BoxStream<'static, WatchEvent> {
+    let api: Api<AnyObject> = Api::all_with(patient(client), &served.resource);
     let config = watcher::Config::default().labels(labels);
-    objects(client, served, config, WatchScope::Members)
+    objects(api, served, config, WatchScope::Members)
 }
 
-/// Watches all objects of one kind.
+/// Watches all objects of one kind, without their managed fields.
 pub(super) fn all(client: &Client, served: &Served) -> BoxStream<'static, WatchEvent> {
+    let api: Api<LeanObject> = Api::all_with(patient(client), &served.resource);
     objects(
-        client,
+        api,
         served,
         watcher::Config::default(),
         WatchScope::Embedded,
@@ -150,19 +152,18 @@ where
 }
 
 /// Reconnects by itself, with back-off; objects deleted in the meantime are reported as gone.
-fn objects(
-    client: &Client,
+fn objects<const MANAGED: bool>(
+    api: Api<AnyObject<MANAGED>>,
     served: &Served,
     config: watcher::Config,
     scope: WatchScope,
 ) -> BoxStream<'static, WatchEvent> {
-    let api: Api<AnyObject> = Api::all_with(patient(client), &served.resource);
     let events = patiently(watcher(api, config), &served.resource.kind);
     watch_events(events, served.resource.clone(), scope).boxed()
 }
 
-fn watch_events(
-    events: impl Stream<Item = watcher::Result<watcher::Event<AnyObject>>> + Send + 'static,
+fn watch_events<const MANAGED: bool>(
+    events: impl Stream<Item = watcher::Result<watcher::Event<AnyObject<MANAGED>>>> + Send + 'static,
     resource: ApiResource,
     scope: WatchScope,
 ) -> impl Stream<Item = WatchEvent> + Send {
@@ -240,7 +241,7 @@ pub(super) fn is_denied(error: &watcher::Error) -> bool {
     interruption(error).denied
 }
 
-fn id(object: &AnyObject, resource: &ApiResource) -> ObjectId {
+fn id<const MANAGED: bool>(object: &AnyObject<MANAGED>, resource: &ApiResource) -> ObjectId {
     let namespace = object.namespace().unwrap_or_default();
     let (group, kind) = (resource.group.as_str(), resource.kind.as_str());
     ObjectId::new(group, kind, namespace, object.name_any())
@@ -256,7 +257,11 @@ fn kind(resource: &ApiResource) -> Kind {
     (group.clone(), version.clone(), kind.clone())
 }
 
-fn present(live: AnyObject, resource: &ApiResource, scope: WatchScope) -> WatchEvent {
+fn present<const MANAGED: bool>(
+    live: AnyObject<MANAGED>,
+    resource: &ApiResource,
+    scope: WatchScope,
+) -> WatchEvent {
     let id = id(&live, resource);
     let mut live = live.json;
     // API servers leave it out of the items of a list.
