@@ -13,9 +13,13 @@ use crate::model::ObjectId;
 use crate::reconcile::outcome::Need;
 use crate::reconcile::world::Parent;
 
-/// How long a key waits for further changes. A cluster has 50 resources, of which many change together; one decision and
-/// one status for all of them is worth this delay.
+/// How long a key waits for further changes, so that what changes together is decided once.
 const GATHER: Duration = Duration::from_millis(20);
+/// The same for a key that needs many objects. A cluster has 50 resources: when one becomes ready, those that wait for it
+/// change next. One decision and one status for all of them is worth this delay.
+const GATHER_MANY: Duration = Duration::from_millis(50);
+/// From how many needs on a key needs many objects.
+const MANY: usize = 16;
 
 /// One object of one controller.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,8 +43,8 @@ impl Key {
 pub(super) struct Schedule {
     /// Keys that were queued since the time was last told.
     fresh: Vec<Key>,
-    /// Keys that wait for further changes, each with the time at which that ends.
-    gathering: VecDeque<(Timestamp, Key)>,
+    /// Keys that wait for further changes, by the time at which that ends: those that need few objects, and the others.
+    gathering: [VecDeque<(Timestamp, Key)>; 2],
     /// In the order of their turns.
     queue: VecDeque<Key>,
     /// Fresh, gathering or in the queue.
@@ -161,18 +165,23 @@ impl Schedule {
     /// When the first wake-up is due, or the first key has gathered its changes.
     pub(super) fn first_wake(&self) -> Option<Timestamp> {
         let wake = self.wakes.first().map(|(time, _)| *time);
-        let end = self.gathering.front().map(|(end, _)| *end);
-        wake.into_iter().chain(end).min()
+        let ends = self.gathering.iter().filter_map(VecDeque::front);
+        wake.into_iter().chain(ends.map(|(end, _)| *end)).min()
     }
 
     /// Queues every key whose wake-up is due, or that has gathered its changes.
     pub(super) fn wake(&mut self, now: Timestamp) {
-        let end = now.checked_add(GATHER).unwrap_or(now);
-        let fresh = self.fresh.drain(..).map(|key| (end, key));
-        self.gathering.extend(fresh);
-        let gathered = self.gathering.partition_point(|(end, _)| *end <= now);
-        let gathered = self.gathering.drain(..gathered);
-        self.queue.extend(gathered.map(|(_, key)| key));
+        let ends = [GATHER, GATHER_MANY].map(|time| now.checked_add(time).unwrap_or(now));
+        for key in std::mem::take(&mut self.fresh) {
+            let needs_many = self.needs_of.get(&key).map_or(0, Vec::len) >= MANY;
+            let class = usize::from(needs_many);
+            self.gathering[class].push_back((ends[class], key));
+        }
+        for gathering in &mut self.gathering {
+            let gathered = gathering.partition_point(|(end, _)| *end <= now);
+            let gathered = gathering.drain(..gathered);
+            self.queue.extend(gathered.map(|(_, key)| key));
+        }
         while let Some((time, key)) = self.wakes.first().cloned() {
             if time > now {
                 return;
