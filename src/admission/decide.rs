@@ -119,6 +119,7 @@ mod tests {
 
     use super::*;
     use crate::admission::request::tests::review;
+    use crate::model::ClientBindings;
 
     const PLANE: &str = "controlplane.cluster.x-k8s.io/v1beta2";
     const ARO: &str = "infrastructure.cluster.x-k8s.io/v1beta2";
@@ -253,6 +254,30 @@ mod tests {
             assert_eq!(found.contains(&"T07"), refused, "{label}");
         }
         assert!(!created(&user, &[]).contains(&"T07"), "it may come later");
+    }
+
+    /// The identity is of team B, its client of team A, and what proves it is Capstan itself.
+    #[test]
+    fn issue_15_an_identity_may_name_only_a_client_of_its_namespace() {
+        let decided = |kind: &str, bindings: &str| {
+            let new = identity(kind, json!(["platform"]));
+            let review = review("CREATE", &Json::Null, &new).to_string();
+            let request = Request::read(review.as_bytes()).expect("a review");
+            let policy = FleetPolicy {
+                bindings: ClientBindings::of_text(bindings).expect("bindings"),
+                ..FleetPolicy::default()
+            };
+            let errors = decide(&request, &[], &policy).errors;
+            errors.iter().map(|one| one.id).collect::<Vec<_>>()
+        };
+        let own = "platform=6f0d8a52-9a0e-4a0f-8f5e-2b7a9c1d3e4f";
+        let theirs = "ns=6f0d8a52-9a0e-4a0f-8f5e-2b7a9c1d3e4f";
+        for kind in ["WorkloadIdentity", "UserAssignedMSI"] {
+            assert_eq!(decided(kind, own), [""; 0]);
+            assert_eq!(decided(kind, theirs), ["T08"], "{kind}");
+            assert_eq!(decided(kind, "none"), ["T08"], "{kind}");
+        }
+        assert_eq!(decided("ServicePrincipal", theirs), [""; 0]);
     }
 
     #[test]

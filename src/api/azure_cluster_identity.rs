@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::model::ObjectId;
+use crate::model::{ClientBindings, ObjectId};
 
 /// Credentials for Azure.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -109,6 +109,34 @@ pub enum IdentityType {
     /// A managed identity whose credentials are in a file.
     UserAssignedIdentityCredential,
 }
+
+impl IdentityType {
+    /// Whether an identity proves itself as this process: by its service account or its machine, and by nothing of its
+    /// own. Whoever writes one becomes any client that trusts this process.
+    #[must_use]
+    pub const fn is_of_process(self) -> bool {
+        matches!(self, Self::WorkloadIdentity | Self::UserAssignedMsi)
+    }
+}
+
+/// Why identities in `namespace` may not name this client. The client is not repeated: it may be a password in the wrong
+/// place.
+#[must_use]
+pub fn unbound(
+    bindings: &ClientBindings,
+    namespace: &str,
+    (kind, client): (IdentityType, &str),
+) -> Option<String> {
+    let is_refused = kind.is_of_process() && !bindings.allow(namespace, client);
+    is_refused.then(|| {
+        format!(
+            "spec.clientID is not bound to the namespace {namespace}, and an identity of this type authenticates as Capstan itself"
+        )
+    })
+}
+
+/// What to do about it.
+pub const UNBOUND_HELP: &str = "ask the operators of the management cluster to add the namespace and the client ID to CAPSTAN_AZURE_IDENTITY_BINDINGS, or use a type with a credential of its own, such as ServicePrincipal";
 
 /// Namespaces, by name or by label.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

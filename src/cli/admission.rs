@@ -53,7 +53,8 @@ pub(super) fn run(
 
 async fn work(args: &AdmissionArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
     let policy = args.fleet.as_deref().map(settings::policy);
-    let policy = policy.transpose().context("--fleet")?.unwrap_or_default();
+    let mut policy = policy.transpose().context("--fleet")?.unwrap_or_default();
+    policy.bindings = environment.azure.bindings.clone();
     let (client, name) = connect_named(&args.access.access()).await?;
     let target = Target {
         client,

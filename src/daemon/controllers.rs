@@ -104,6 +104,7 @@ fn credentials(target: &Target, azure: &Azure) -> AzureCredentials {
         },
         default: azure.identity.clone().map(default_identity),
         namespaces: azure.namespaces.clone(),
+        bindings: azure.bindings.clone(),
         fault: azure.fault.clone(),
         ..credentials::Settings::default()
     };

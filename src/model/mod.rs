@@ -9,6 +9,7 @@
 
 mod check;
 mod check_sink;
+mod client_bindings;
 mod clock;
 mod credentials;
 mod dns;
@@ -32,6 +33,7 @@ mod workload;
 
 pub use check::{Annotation, Button, COMMENT_MARK, Check, CheckDetail, CheckState};
 pub use check_sink::{CheckSink, Later, no_approvals};
+pub use client_bindings::ClientBindings;
 pub use clock::Clock;
 pub use credentials::{
     AsoSecretRequest, CredentialOf, CredentialRequest, Credentials, SecretContent,

@@ -10,6 +10,7 @@ pub(crate) mod allowed_namespaces;
 mod arm;
 mod azure_name;
 pub mod book;
+mod bound_clients;
 mod cidr;
 mod cluster;
 mod contract;
@@ -168,6 +169,7 @@ pub fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
     let of_fleet = of_fleet.chain(networks::RULES).chain(vaults::RULES);
     found.par_extend(of_fleet.flat_map_iter(|rule| rule(&world)));
     found.extend(allowed_namespaces::check(objects));
+    found.extend(bound_clients::check(objects, &policy.bindings));
     found.extend(dead_ends::check(objects));
     found
 }

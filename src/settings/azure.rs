@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::api::azure_cluster_identity::IdentityType;
-use crate::model::{Namespaces, is_dns_label};
+use crate::model::{ClientBindings, Namespaces, is_dns_label};
 
 /// How tokens of Azure are asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,6 +23,9 @@ pub struct Azure {
     pub identity: Option<AzureIdentity>,
     /// The namespaces that may use it (`CAPSTAN_AZURE_NAMESPACES`).
     pub namespaces: Namespaces,
+    /// The client IDs that identities which prove themselves as this process may name
+    /// (`CAPSTAN_AZURE_IDENTITY_BINDINGS`).
+    pub bindings: ClientBindings,
     /// What is wrong with that, if it cannot be used.
     pub fault: Option<String>,
 }
@@ -66,19 +69,21 @@ const TYPES: [(&str, IdentityType); 4] = [
 ];
 
 /// The variables, without `CAPSTAN_AZURE_`.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     "AUTHORITY_HOST",
     "CLIENT_CERTIFICATE_PATH",
     "CLIENT_ID",
     "CLIENT_SECRET",
     "FEDERATED_TOKEN_FILE",
     "FILES",
+    BINDINGS,
     "IDENTITY_TYPE",
     NAMESPACES,
     "SUBSCRIPTION_ID",
     "TENANT_ID",
 ];
 const NAMESPACES: &str = "NAMESPACES";
+const BINDINGS: &str = "IDENTITY_BINDINGS";
 
 impl Azure {
     pub(super) fn from(variable: &impl Fn(&str) -> Option<String>) -> Self {
@@ -86,9 +91,22 @@ impl Azure {
         let either = |name: &str| own(name).or_else(|| variable(&format!("AZURE_{name}")));
         let namespaces = own(NAMESPACES).map_or(Ok(Namespaces::All), |text| named(&text));
         let both = identity(&own, &either).and_then(|identity| Ok((identity, namespaces?)));
-        let (identity, namespaces, fault) = match both {
+        let (identity, namespaces, mut fault) = match both {
             Ok((identity, namespaces)) => (identity, namespaces, None),
             Err(fault) => (None, Namespaces::All, Some(fault)),
+        };
+        let bindings = match own(BINDINGS).map(|text| ClientBindings::of_text(&text)) {
+            None => ClientBindings::default(),
+            Some(Ok(bindings)) => bindings,
+            Some(Err(why)) => {
+                fault.get_or_insert(format!("CAPSTAN_AZURE_{BINDINGS}: {why}"));
+                ClientBindings::nobody()
+            }
+        };
+        // A list of namespaces must not be bypassed by an identity that names the same client.
+        let bindings = match identity.as_ref().filter(|one| one.kind.is_of_process()) {
+            Some(identity) => bindings.and_own(&identity.client, namespaces.clone()),
+            None => bindings,
         };
         let authority = own("AUTHORITY_HOST");
         Self {
@@ -97,12 +115,13 @@ impl Azure {
             token: either("FEDERATED_TOKEN_FILE").map(PathBuf::from),
             identity,
             namespaces,
+            bindings,
             fault,
         }
     }
 
     /// Finds a mistake in the `names` of all variables that are set, empty ones included: a typo must not let every
-    /// namespace use the identity.
+    /// namespace use the identity, or any client.
     pub(super) fn check_names(&mut self, names: impl Iterator<Item = (String, bool)>) {
         for (name, is_empty) in names {
             let Some(short) = name.strip_prefix("CAPSTAN_AZURE_") else {
@@ -113,10 +132,13 @@ impl Azure {
                 format!("{name} is not known; after CAPSTAN_AZURE_ comes one of {known}")
             } else if short == NAMESPACES && is_empty {
                 format!("{name} is empty: name the namespaces, or unset it to let all use it")
+            } else if short == BINDINGS && is_empty {
+                format!("{name} is empty: write none to bind nothing, or unset it to limit nothing")
             } else {
                 continue;
             };
             self.identity = None;
+            self.bindings = ClientBindings::nobody();
             self.fault.get_or_insert(why);
         }
     }
@@ -232,13 +254,46 @@ mod tests {
             ("AZURE_WHATEVER", false, None),
             ("CAPSTAN_AZURE_NAMESPACE", false, Some("is not known")),
             ("CAPSTAN_AZURE_NAMESPACES", true, Some("is empty")),
+            ("CAPSTAN_AZURE_IDENTITY_BINDINGS", true, Some("is empty")),
+            (
+                "CAPSTAN_AZURE_IDENTITY_BINDING",
+                false,
+                Some("is not known"),
+            ),
         ] {
             let mut found = read(&typed);
             found.check_names(std::iter::once((name.to_owned(), is_empty)));
             assert_eq!(found.identity.is_some(), expected.is_none(), "{name}");
+            assert_eq!(
+                found.bindings.allow("a", "other"),
+                expected.is_none(),
+                "{name}"
+            );
             let fault = found.fault.unwrap_or_default();
             assert!(fault.contains(expected.unwrap_or_default()), "{fault}");
         }
+    }
+
+    #[test]
+    fn issue_15_bindings_say_who_may_name_which_client() {
+        assert!(read(&[]).bindings.is_open());
+        let bound = read(&[("CAPSTAN_AZURE_IDENTITY_BINDINGS", "team-a=c1")]);
+        assert!(bound.bindings.allow("team-a", "c1") && !bound.bindings.allow("team-b", "c1"));
+        let faulty = read(&[("CAPSTAN_AZURE_IDENTITY_BINDINGS", "team-a:c1")]);
+        assert!(!faulty.bindings.allow("team-a", "c1"));
+        assert!(
+            faulty
+                .fault
+                .unwrap()
+                .starts_with("CAPSTAN_AZURE_IDENTITY_BINDINGS: part 1 ")
+        );
+        let own = read(&[
+            ("CAPSTAN_AZURE_IDENTITY_TYPE", "WorkloadIdentity"),
+            ("CAPSTAN_AZURE_CLIENT_ID", "c"),
+            ("CAPSTAN_AZURE_TENANT_ID", "t"),
+            ("CAPSTAN_AZURE_NAMESPACES", "platform"),
+        ]);
+        assert!(own.bindings.allow("platform", "c") && !own.bindings.allow("team-b", "c"));
     }
 
     #[test]

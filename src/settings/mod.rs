@@ -182,7 +182,10 @@ impl SyncConfig {
             kubeconfig_secret: None,
             forge: None,
             controllers: Controllers::default(),
-            policy: FleetPolicy::default(),
+            policy: FleetPolicy {
+                bindings: environment.azure.bindings.clone(),
+                ..FleetPolicy::default()
+            },
             serve: None,
             admission: None,
             webhook_secret: None,
@@ -216,7 +219,10 @@ impl SyncConfig {
 
     fn document(path: &str, text: &[u8], environment: &Environment) -> Result<Self, Error> {
         let (document, fleet) = fleet_in(path, text)?;
-        let policy = FleetPolicy::from(&fleet);
+        let policy = FleetPolicy {
+            bindings: environment.azure.bindings.clone(),
+            ..FleetPolicy::from(&fleet)
+        };
         if let Some(spec) = document.get("spec") {
             refuse(spec, &Path::default())?;
         }

@@ -22,7 +22,7 @@ pub use source::{Directory, Git, GitReference, Source, Verify, VerifyMode};
 pub use tenancy::{FleetPolicy, Tenant};
 
 use super::{document, structural};
-use crate::model::{Finding, Node, Value};
+use crate::model::{ClientBindings, Finding, Node, Value};
 use kube_schema::Schema;
 
 /// The source of a fleet, its cluster and its settings.
@@ -108,6 +108,7 @@ impl From<&Fleet> for FleetPolicy {
             outside: fleet.spec.outside.clone(),
             experimental: fleet.spec.rules.experimental_release_features,
             regions: fleet.spec.rules.regions.clone(),
+            bindings: ClientBindings::default(),
         }
     }
 }

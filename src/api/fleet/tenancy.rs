@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::OutsideObject;
-use crate::model::{Finding, Node, Path, Value};
+use crate::model::{ClientBindings, Finding, Node, Path, Value};
 
 /// What the files below a path may use. An absent list limits nothing, an empty list allows nothing. A
 /// file must satisfy every tenant whose path matches it.
@@ -25,6 +25,10 @@ pub struct Tenant {
     /// AzureClusterIdentities, and Secrets with credentials of Azure Service Operator, as `namespace/name`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identities: Option<Vec<String>>,
+    /// Client IDs that AzureClusterIdentities of the types `WorkloadIdentity` and `UserAssignedMSI` may have: those
+    /// authenticate as Capstan itself.
+    #[serde(default, rename = "clientIDs", skip_serializing_if = "Option::is_none")]
+    pub client_ids: Option<Vec<String>>,
     /// Kinds: `Kind` for the core group and Capstan's, `Kind.group` for all others. If namespaces are limited,
     /// cluster-scoped kinds must be listed here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,6 +48,9 @@ pub struct FleetPolicy {
     pub experimental: bool,
     /// Regions that have the ARO HCP service, besides those that are known.
     pub regions: Vec<String>,
+    /// The client IDs that identities which authenticate as Capstan itself may name: a setting of the process, which the
+    /// Fleet document cannot change.
+    pub bindings: ClientBindings,
 }
 
 /// Normalizes a fleet's path in its repository, as a prefix of the paths of its files.
@@ -60,6 +67,7 @@ impl Tenant {
             &self.namespaces,
             &self.subscriptions,
             &self.identities,
+            &self.client_ids,
             &self.kinds,
         ];
         lists.iter().all(|list| list.is_none())

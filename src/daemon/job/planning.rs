@@ -15,7 +15,7 @@ use crate::daemon::approvals::{self, Approvals};
 use crate::daemon::candidates::{Candidate, OpenRef};
 use crate::daemon::failure::Failure;
 use crate::daemon::report::{self, Base};
-use crate::model::{Action, Check, CheckSink, Tree};
+use crate::model::{Action, Check, CheckSink, ClientBindings, Tree};
 use crate::plan::Plan;
 
 /// How many of the refs that are there at the start are planned: the newest. A ref may outlive its pull
@@ -176,6 +176,7 @@ impl Source {
         let _compiling = self.compiling();
         let policy = FleetPolicy {
             tenants: Vec::new(),
+            bindings: ClientBindings::default(),
             ..self.policy.clone()
         };
         let compiled = compile_by(&policy, &trees[0], &trees[1..]);

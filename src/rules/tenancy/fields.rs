@@ -9,6 +9,7 @@ use crate::api::kinds::{INFRASTRUCTURE, is_aso};
 use crate::api::{embedded, labels};
 use crate::graph;
 use crate::model::{Node, ObjectId, Value, message};
+use crate::rules::bound_clients::process_client;
 use crate::rules::secrets::is_ciphertext;
 use crate::rules::way::Way;
 
@@ -48,6 +49,24 @@ impl Judge<'_> {
         let made = graph::makes(id, node);
         for id in std::iter::once(id).chain(&made).filter(is_identity) {
             self.identity(&id.namespace, &id.name, place);
+        }
+        if id.is(INFRASTRUCTURE, "AzureClusterIdentity") {
+            self.client(id, node);
+        }
+    }
+
+    /// Checks the client ID of an identity that authenticates as Capstan itself.
+    fn client(&mut self, id: &ObjectId, node: &Node) {
+        let known = self.tenant.client_ids.as_ref();
+        let spec = Way::Key(&Way::Top, "spec");
+        let Some((client, place)) = process_client(node) else {
+            return;
+        };
+        let is_known = |one: &String| one.trim().eq_ignore_ascii_case(client.trim());
+        if !is_ciphertext(client) && !known.is_none_or(|known| known.iter().any(is_known)) {
+            let what = message!("{id} authenticates as Capstan itself with a client ID", id);
+            let way = Way::Key(&spec, "clientID");
+            self.refuse("T08", what, Some((place, &way)));
         }
     }
 

@@ -38,6 +38,7 @@ pub(super) fn refused(tenant: &Tenant, id: &'static str, what: Message) -> Findi
         "T02" => ("namespaces", &tenant.namespaces),
         "T03" => ("kinds", &tenant.kinds),
         "T04" => ("subscriptions", &tenant.subscriptions),
+        "T08" => ("clientIDs", &tenant.client_ids),
         _ => ("identities", &tenant.identities),
     };
     let list = match list.as_deref().unwrap_or_default() {

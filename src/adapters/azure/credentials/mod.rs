@@ -2,9 +2,9 @@
 //!
 //! In: which identity, for whose namespace, in which cloud. Out: a credential of azure_identity; whether it works; or what
 //! Azure Service Operator needs of it. The identity and its Secret are read at the moment they are needed, and a credential is
-//! kept by a digest of what it is made of, so that many clusters share its tokens and a change makes a new one. Two rules
-//! keep tenants apart: an identity is for the namespaces that it allows, and a Secret is for the identities of its own
-//! namespace unless it says otherwise.
+//! kept by a digest of what it is made of, so that many clusters share its tokens and a change makes a new one. Three rules
+//! keep tenants apart: an identity is for the namespaces that it allows, a Secret is for the identities of its own
+//! namespace unless it says otherwise, and only a client that is bound to its namespace is proved by this process itself.
 
 mod aso;
 mod build;
@@ -19,7 +19,8 @@ mod read;
 mod tests;
 mod validity;
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use azure_core::credentials::TokenCredential;
 use azure_core::http::ClientOptions;
@@ -33,9 +34,10 @@ pub use self::files::Files;
 use self::principal::{Principal, Proof};
 use self::read::Found;
 use super::{CredentialSource, entra_error};
+use crate::api::azure_cluster_identity::{IdentityType, UNBOUND_HELP, unbound};
 use crate::model::{
-    AdapterError, AsoSecretRequest, Clock, CredentialOf, CredentialRequest, Credentials,
-    ErrorClass, Namespaces, ObjectId, ObjectReader, SecretContent,
+    AdapterError, AsoSecretRequest, ClientBindings, Clock, CredentialOf, CredentialRequest,
+    Credentials, ErrorClass, Namespaces, ObjectId, ObjectReader, SecretContent,
 };
 
 /// How credentials are made.
@@ -51,6 +53,8 @@ pub struct Settings {
     pub default: Option<DefaultIdentity>,
     /// The namespaces that may use it.
     pub namespaces: Namespaces,
+    /// The client IDs that identities which prove themselves as this process may name.
+    pub bindings: ClientBindings,
     /// Why the identity of this process cannot be used, if somebody asked for one.
     pub fault: Option<String>,
 }
@@ -64,6 +68,8 @@ struct Inner {
     clock: Arc<dyn Clock>,
     settings: Settings,
     cache: Cache,
+    /// The namespaces of identities that proved themselves as this process while nothing was bound.
+    unbound: Mutex<BTreeSet<String>>,
 }
 
 /// A credential, and what a token for Azure Resource Manager is asked for.
@@ -86,6 +92,7 @@ impl AzureCredentials {
             clock,
             settings,
             cache: Cache::default(),
+            unbound: Mutex::default(),
         }))
     }
 }
@@ -122,6 +129,7 @@ impl Inner {
             }
         };
         let Found { spec, keys } = read::identity(self.objects.as_ref(), id, namespace).await?;
+        self.bound(id, (spec.kind, &spec.client_id))?;
         let named = |why: String| invalid(format!("{id}: {why}"));
         let keys = keys.as_ref().map(|(place, keys)| (place.as_str(), keys));
         let principal = Principal::read(&spec, keys, (&self.settings.files, &id.namespace), now);
@@ -131,6 +139,32 @@ impl Inner {
             None => cloud,
         };
         Ok((principal.map_err(named)?, cloud))
+    }
+
+    /// Whether the identity may prove itself as this process, if that is what it does.
+    fn bound(&self, id: &ObjectId, who: (IdentityType, &str)) -> Result<(), AdapterError> {
+        let bindings = &self.settings.bindings;
+        if who.0.is_of_process() && bindings.is_open() {
+            self.warn_if_shared(&id.namespace);
+        }
+        let refused = unbound(bindings, &id.namespace, who);
+        refused.map_or(Ok(()), |why| {
+            let text = format!("{id}: {why}: {UNBOUND_HELP}");
+            Err(AdapterError::new(ErrorClass::Denied, text))
+        })
+    }
+
+    /// Warns once as soon as identities of two namespaces prove themselves as this process, and nothing keeps either from
+    /// naming the client of the other.
+    fn warn_if_shared(&self, namespace: &str) {
+        let mut seen = self.unbound.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_second = seen.insert(namespace.to_owned()) && seen.len() == 2;
+        if is_second {
+            let namespaces = Vec::from_iter(seen.iter().map(String::as_str)).join(", ");
+            tracing::warn!(
+                "identities in the namespaces {namespaces} authenticate as Capstan itself, and each of them can name any client ID: set CAPSTAN_AZURE_IDENTITY_BINDINGS to keep them apart"
+            );
+        }
     }
 
     async fn made(

@@ -214,3 +214,22 @@ fn only_the_identities_of_a_team_are_used() {
         );
     }
 }
+
+/// The file of an identity says whose it is: its name is the team's, its client may be of another.
+#[test]
+fn issue_15_an_identity_that_authenticates_as_capstan_has_a_client_of_the_team() {
+    let identity = |kind: &str, client: &str| {
+        format!(
+            "{{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: AzureClusterIdentity, metadata: {{name: id, namespace: team-a}}, spec: {{type: {kind}, clientID: {client}, tenantID: 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31, clientSecret: {{name: s}}, allowedNamespaces: {{}}}}}}"
+        )
+    };
+    let (own, other) = (
+        "5A0C1F5E-8d2b-4f0e-9c57-2b7f4d1e6a90",
+        "6f0d8a52-9a0e-4a0f-8f5e-2b7a9c1d3e4f",
+    );
+    for kind in ["WorkloadIdentity", "UserAssignedMSI"] {
+        assert_eq!(ids(&identity(kind, own)), [""; 0], "{kind}");
+        assert_eq!(ids(&identity(kind, other)), ["T08"], "{kind}");
+    }
+    assert_eq!(ids(&identity("ServicePrincipal", other)), [""; 0]);
+}

@@ -117,6 +117,34 @@ pub(super) fn with_its_secret(scene: &Scene) {
     nothing_is_made(scene, "delta");
 }
 
+/// Client ID and tenant of the other are no secrets, and Capstan itself would prove them.
+pub(super) fn with_its_client(scene: &Scene) {
+    for (index, kind) in ["WorkloadIdentity", "UserAssignedMSI"]
+        .into_iter()
+        .enumerate()
+    {
+        let (name, cluster) = (format!("claimed-{index}"), format!("claim-{index}"));
+        let spec = json!({"type": kind, "clientID": A.client, "tenantID": A.tenant});
+        scene.apply(&B.identity(&name, &spec));
+        for object in B.whole(&cluster, &json!({"name": name})) {
+            scene.apply(&object);
+        }
+        let (reason, place) = (
+            "CredentialsRefused",
+            ("AzureClusterIdentity", B.namespace, name.as_str()),
+        );
+        let message = scene.said(place, "Ready", reason);
+        let expected = "spec.clientID is not bound to the namespace team-b";
+        assert!(message.contains(expected), "{message}");
+        let plane = ("AROControlPlane", B.namespace, cluster.as_str());
+        let message = scene.said(plane, "IdentityReady", reason);
+        assert!(message.contains(expected), "{message}");
+        scene.until_event(place, reason);
+        scene.until_event(plane, reason);
+        nothing_is_made(scene, &cluster);
+    }
+}
+
 /// Its own identity is no good in the vault of the other.
 pub(super) fn in_its_vault(scene: &Scene) {
     let vault = format!(

@@ -103,6 +103,7 @@ fn two_teams_share_a_cluster(scene: &Scene, guarded: Option<&Guarded<'_>>) {
     attempts::in_the_check(scene);
     attempts::at_reconcile(scene);
     attempts::with_its_secret(scene);
+    attempts::with_its_client(scene);
     attempts::in_its_vault(scene);
     attempts::of_a_cluster_that_runs(scene);
     if let Some(guarded) = guarded {

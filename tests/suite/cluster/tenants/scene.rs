@@ -15,7 +15,7 @@ use capstan::adapters::kubernetes::controller::{self, Connectors, Running};
 use capstan::api::kinds::KINDS;
 use capstan::daemon::wall_time;
 use capstan::health::{Live, health};
-use capstan::model::Clock;
+use capstan::model::{ClientBindings, Clock};
 use capstan::reconcile::aro;
 use jiff::Timestamp;
 use kube::Client;
@@ -98,6 +98,12 @@ impl Team {
     }
 }
 
+/// Each team may name its own client where Capstan itself proves who asks.
+fn bindings() -> ClientBindings {
+    let bound = [A, B].map(|team| format!("{}={}", team.namespace, team.client));
+    ClientBindings::of_text(&bound.join(",")).expect("bindings")
+}
+
 struct WallClock;
 
 impl Clock for WallClock {
@@ -149,6 +155,7 @@ impl Scene {
             let credentials = Settings {
                 options: to_entra,
                 authority: Some(entra),
+                bindings: bindings(),
                 ..Settings::default()
             };
             let objects = Arc::new(KubeObjects::new(client.clone()));

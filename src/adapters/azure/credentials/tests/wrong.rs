@@ -2,6 +2,7 @@
 
 use super::authority::{KEY, certificate};
 use super::*;
+use crate::adapters::azure::log::Log;
 
 /// The class and the text of the error of an identity.
 async fn refused(stage: &Stage, id: &ObjectId) -> (ErrorClass, String) {
@@ -232,4 +233,73 @@ async fn section_9_allowed_namespaces_are_enforced_wherever_a_credential_is_used
             );
         }
     }
+}
+
+/// Team B writes what it knows of team A: the client ID and the tenant are no secrets, and the proof is that of the process.
+#[tokio::test]
+async fn issue_15_the_proof_of_the_process_is_only_for_clients_of_the_namespace() {
+    let stage = Stage::new().await;
+    stage.file("token", "federated");
+    for client in ["client-a", "client-b"] {
+        let known = Known::Federated("federated".to_owned());
+        stage.authority.know("tenant", client, known);
+    }
+    let bound = ClientBindings::of_text("team-a=client-a,team-b=client-b").unwrap();
+    let bound = stage.with(Settings {
+        bindings: bound,
+        ..stage.settings()
+    });
+    for kind in ["WorkloadIdentity", "UserAssignedMSI"] {
+        let id = stage.identity("stolen", json!({"type": kind, "clientID": "client-b"}));
+        let error = bound.check(&request(&id)).await.unwrap_err();
+        assert_eq!(error.class(), ErrorClass::Denied, "{error}");
+        let expected = "AzureClusterIdentity/team-a/stolen: spec.clientID is not bound to the namespace team-a";
+        assert!(error.to_string().starts_with(expected), "{error}");
+        let secret = aso(&bound, &secret_request(&id, "team-a")).await;
+        assert_eq!(secret.unwrap_err().class(), ErrorClass::Denied);
+        let key = bound.credential(&id, "team-a", "").await;
+        assert!(key.is_err_and(|error| error.class() == ErrorClass::Denied));
+    }
+    assert!(stage.authority.asked().is_empty(), "nobody asks Entra ID");
+    let own = stage.identity(
+        "own",
+        json!({"type": "WorkloadIdentity", "clientID": "client-a"}),
+    );
+    bound.check(&request(&own)).await.unwrap();
+    // Nothing is limited unless somebody says so.
+    let id = stage.identity(
+        "other",
+        json!({"type": "WorkloadIdentity", "clientID": "client-b"}),
+    );
+    stage.credentials().check(&request(&id)).await.unwrap();
+    let secret = stage.principal("client-c", "hunter2");
+    bound.check(&request(&secret)).await.unwrap();
+}
+
+#[tokio::test]
+async fn issue_15_namespaces_that_could_act_as_each_other_are_warned_about_once() {
+    let log = Log::begin();
+    let stage = Stage::new().await;
+    stage.file("token", "federated");
+    let spec = json!({"type": "WorkloadIdentity", "clientID": "c", "tenantID": "tenant"});
+    let others = identity_id("team-b", "b");
+    stage.put(&others, json!({"spec": spec.clone()}));
+    let ours = stage.identity("a", spec);
+    let warning = "team-a, team-b authenticate as Capstan itself";
+    let bound = stage.with(Settings {
+        bindings: ClientBindings::of_text("team-a=c,team-b=c").unwrap(),
+        ..stage.settings()
+    });
+    let open = stage.credentials();
+    for id in [&ours, &others, &ours, &others] {
+        bound.check(&request(id)).await.unwrap_err();
+    }
+    tracing::info!("nothing was open");
+    for id in [&ours, &others, &ours, &others] {
+        open.check(&request(id)).await.unwrap_err();
+    }
+    let text = log.end();
+    let (before, after) = text.split_once("nothing was open").unwrap();
+    assert!(!before.contains(warning), "{before}");
+    assert_eq!(after.matches(warning).count(), 1, "{after}");
 }
