@@ -2,10 +2,12 @@
 //!
 //! In: a cluster, and which controllers run how. Out: controllers that take their turn. It does not know what they do.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
+use ring::pbkdf2;
 use sha2::{Digest as _, Sha256};
 
 use super::clock::wall_time;
@@ -16,9 +18,8 @@ use crate::adapters::kubernetes::{
     KubeObjects, KubeWorkloads, Sharers, Sharing, Target, cluster_namespaces, examine_aso, share,
 };
 use crate::api::fleet::{Controllers, Mode};
-use crate::model::Namespaces;
 use crate::reconcile::preflight::Level;
-use crate::reconcile::{self, Settings};
+use crate::reconcile::{self, ProcessIdentity, Settings};
 use crate::settings::{Azure, AzureIdentity, Environment};
 
 /// Starts the controllers that `controllers` asks for; `None` if it asks for none. The HCP cluster is applied `settle`
@@ -77,11 +78,48 @@ async fn preflight(client: Client) {
     }
 }
 
-/// The namespaces that use the identity of this process, if somebody asked for one. One that cannot be used is not the same as none: its clusters do
+/// The identity of this process, if somebody asked for one. One that cannot be used is not the same as none: its clusters do
 /// not turn to another credential.
-fn uses_identity(azure: &Azure) -> Option<Namespaces> {
+fn uses_identity(azure: &Azure) -> Option<ProcessIdentity> {
     let is_wanted = azure.identity.is_some() || azure.fault.is_some();
-    is_wanted.then(|| azure.namespaces.clone())
+    let identity = azure.identity.as_ref();
+    is_wanted.then(|| ProcessIdentity {
+        namespaces: azure.namespaces.clone(),
+        version: identity.map(version).unwrap_or_default(),
+        has_file: identity.is_some_and(|identity| identity.certificate.is_some()),
+    })
+}
+
+/// What tells one identity of the process from another. It is an annotation of the Secrets of clusters, which more people and
+/// tools see than their content, so that a password must not be guessed from it: each guess costs a hundred thousand
+/// rounds, and so few bits are kept that many wrong guesses pass as well.
+fn version(identity: &AzureIdentity) -> String {
+    let AzureIdentity {
+        kind,
+        client,
+        tenant,
+        password,
+        certificate,
+        subscription,
+    } = identity;
+    // What is no secret comes in whole.
+    let open = format!("{kind:?} {client:?} {tenant:?} {certificate:?} {subscription:?}");
+    let rounds = NonZeroU32::new(100_000).unwrap_or(NonZeroU32::MAX);
+    let secret = password.as_deref().unwrap_or_default();
+    let mut kept = [0; 4];
+    let algorithm = pbkdf2::PBKDF2_HMAC_SHA256;
+    pbkdf2::derive(
+        algorithm,
+        rounds,
+        open.as_bytes(),
+        secret.as_bytes(),
+        &mut kept,
+    );
+    format!("process-{}", hexadecimal(&kept))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The credentials of the identities in a cluster, and that of this process.
@@ -137,17 +175,13 @@ fn identity(name: &str, environment: &Environment) -> String {
     let process = std::process::id();
     let began = format!("{host} {process} {}", wall_time().as_nanosecond());
     let digest = Sha256::digest(began);
-    let digest: String = digest
-        .iter()
-        .take(4)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("{host}_{name}_{digest}")
+    format!("{host}_{name}_{}", hexadecimal(&digest[..4]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::azure_cluster_identity::IdentityType;
 
     #[test]
     fn issue_15_a_faulty_identity_is_not_the_same_as_none() {
@@ -156,6 +190,43 @@ mod tests {
             fault: Some("CAPSTAN_AZURE_TENANT_ID is not set".to_owned()),
             ..Azure::default()
         };
-        assert_eq!(uses_identity(&faulty), Some(Namespaces::All));
+        assert_eq!(uses_identity(&faulty), Some(ProcessIdentity::default()));
+    }
+
+    #[test]
+    fn issue_15_every_part_of_the_identity_shows_in_its_version_and_no_secret() {
+        let text = |text: &str| Some(text.to_owned());
+        let identity =
+            |client: &str, password, certificate: Option<&str>, subscription| AzureIdentity {
+                kind: IdentityType::ServicePrincipal,
+                client: client.to_owned(),
+                tenant: "t".to_owned(),
+                password,
+                certificate: certificate.map(Into::into),
+                subscription,
+            };
+        let first = identity("c", text("hunter2"), None, None);
+        let mut all = vec![
+            first.clone(),
+            AzureIdentity {
+                kind: IdentityType::WorkloadIdentity,
+                ..first.clone()
+            },
+            AzureIdentity {
+                tenant: "u".to_owned(),
+                ..first.clone()
+            },
+            identity("d", text("hunter2"), None, None),
+            identity("c", text("hunter3"), None, None),
+            identity("c", text("hunter2"), Some("/a.pem"), None),
+            identity("c", text("hunter2"), None, text("s")),
+        ];
+        assert_eq!(version(&first), version(&all[0]));
+        let count = all.len();
+        let mut versions: Vec<String> = all.drain(..).map(|one| version(&one)).collect();
+        assert!(versions.iter().all(|one| !one.contains("hunter")));
+        versions.sort();
+        versions.dedup();
+        assert_eq!(versions.len(), count);
     }
 }

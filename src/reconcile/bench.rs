@@ -12,7 +12,7 @@ use super::fixture::Fixture;
 use super::links::owned_by;
 use super::outcome::{Outcome, Write};
 use super::world::World;
-use super::{Settings, aro};
+use super::{ProcessIdentity, Settings, aro};
 use crate::api::fleet::FirstApply;
 use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE};
 use crate::health::Live;
@@ -82,17 +82,28 @@ impl Bench {
 
     /// The same if only some namespaces may use it.
     pub(super) fn with_default_for(namespaces: Namespaces) -> Self {
-        Self::made(Some(namespaces))
+        Self::made(Some(ProcessIdentity {
+            namespaces,
+            ..ProcessIdentity::default()
+        }))
     }
 
-    fn made(identity: Option<Namespaces>) -> Self {
-        let settings = Settings {
+    /// Another process starts, which has this identity.
+    pub(super) fn restart_with(&mut self, identity: ProcessIdentity) {
+        self.fixture.controllers = aro(Self::settings(Some(identity)));
+    }
+
+    const fn settings(identity: Option<ProcessIdentity>) -> Settings {
+        Settings {
             settle: SETTLE,
             first_apply: FirstApply::Direct,
             identity,
-        };
+        }
+    }
+
+    fn made(identity: Option<ProcessIdentity>) -> Self {
         let mut bench = Self {
-            fixture: Fixture::new(aro(settings)),
+            fixture: Fixture::new(aro(Self::settings(identity))),
         };
         let reference =
             |group: &str, kind: &str| json!({"apiGroup": group, "kind": kind, "name": "c"});
@@ -197,12 +208,7 @@ impl Bench {
         let id = ObjectId::new(group, kind, "ns", "c");
         let live = self.fixture.snapshot.get(&id);
         let live = live.unwrap_or_else(|| panic!("there is no {id}"));
-        let settings = Settings {
-            settle: SETTLE,
-            first_apply: FirstApply::Direct,
-            identity: None,
-        };
-        let controllers = aro(settings);
+        let controllers = aro(Self::settings(None));
         let controller = controllers.iter().find(|one| (one.handles)(&id));
         let controller = controller.unwrap_or_else(|| panic!("nobody handles {id}"));
         (controller.reconcile)(World::of(&self.fixture.snapshot), live, self.fixture.now)

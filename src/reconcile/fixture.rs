@@ -25,7 +25,7 @@ type Nodes = fn(World<'_>, &ObjectId) -> Vec<WorkloadNode>;
 /// A cluster and its controllers.
 pub(crate) struct Fixture {
     pub(crate) snapshot: Snapshot,
-    controllers: Vec<Controller>,
+    pub(super) controllers: Vec<Controller>,
     /// What the workload cluster of a Cluster with a kubeconfig has.
     pub(crate) nodes: Option<Nodes>,
     /// What Entra ID answers.

@@ -34,7 +34,7 @@ pub(crate) mod snapshot;
 pub(crate) mod world;
 
 use self::controller::{Controller, Reconcile};
-pub use self::settings::Settings;
+pub use self::settings::{ProcessIdentity, Settings};
 use self::world::GroupKind;
 use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE};
 use crate::model::ObjectId;

@@ -12,6 +12,18 @@ pub struct Settings {
     pub settle: Duration,
     /// How an Azure resource is applied for the first time.
     pub first_apply: FirstApply,
-    /// Where clusters that name no identity use that of this process; `None` if it has none.
-    pub identity: Option<Namespaces>,
+    /// The identity of this process, for clusters that name none; `None` if it has none.
+    pub identity: Option<ProcessIdentity>,
+}
+
+/// The identity of this process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProcessIdentity {
+    /// Where clusters that name no identity use it.
+    pub namespaces: Namespaces,
+    /// Changes with all that it is made of, except the content of files. It is written to clusters, so nothing secret may
+    /// follow from it.
+    pub version: String,
+    /// Whether a file belongs to it, which may change at any time.
+    pub has_file: bool,
 }

@@ -45,6 +45,7 @@ pub(super) fn reconcile(
         cluster: scope.name,
         credential: "",
         first_apply: settings.first_apply,
+        process: settings.identity.as_ref(),
         now,
     };
     let mut conditions = Conditions::of(live, now);
@@ -66,7 +67,7 @@ pub(super) fn reconcile(
                 let kind = c::NETWORK_INFRASTRUCTURE_READY;
                 refuse(live, conditions, kind, wrong, &mut outcome);
             }
-            None => provision(&ledger, cluster, settings, conditions, &mut outcome),
+            None => provision(&ledger, cluster, conditions, &mut outcome),
         },
     }
     outcome
@@ -97,7 +98,6 @@ fn refuse(
 fn provision(
     ledger: &Ledger<'_>,
     cluster: Live<'_>,
-    settings: &Settings,
     mut conditions: Conditions,
     outcome: &mut Outcome,
 ) {
@@ -110,7 +110,6 @@ fn provision(
     let parts = Parts {
         plane,
         infrastructure: Some(live),
-        default: settings.identity.as_ref(),
     };
     let secret = credentials::secret_name(ledger.cluster);
     let credential = match credentials::of(ledger, parts, &mut conditions, outcome) {

@@ -57,6 +57,7 @@ pub(super) fn reconcile(
         cluster: scope.name,
         credential: "",
         first_apply: settings.first_apply,
+        process: settings.identity.as_ref(),
         now,
     };
     let mut conditions = Conditions::of(live, now);
@@ -179,7 +180,6 @@ fn prepare(
     let parts = Parts {
         plane: Some(ledger.owner),
         infrastructure: found,
-        default: settings.identity.as_ref(),
     };
     let uses_secret = credentials::of(ledger, parts, conditions, outcome)?;
     let mut wanted = Wanted::of(ledger)?;

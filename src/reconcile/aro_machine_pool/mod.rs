@@ -51,6 +51,7 @@ pub(super) fn reconcile(
         cluster: family.name,
         credential: "",
         first_apply: settings.first_apply,
+        process: settings.identity.as_ref(),
         now,
     };
     let mut conditions = Conditions::of(live, now);
@@ -67,7 +68,7 @@ pub(super) fn reconcile(
         // Cluster API deletes the MachinePool next.
         (_, Some(cluster)) if cluster.is_deleting() => {}
         (Some(pool), Some(cluster)) => {
-            let parts = (pool, cluster, settings);
+            let parts = (pool, cluster);
             provision(&ledger, &family, parts, conditions, &mut outcome);
         }
         _ => observed::refuse(
@@ -84,7 +85,7 @@ pub(super) fn reconcile(
 fn provision(
     ledger: &Ledger<'_>,
     family: &Family<'_>,
-    (pool, cluster, settings): (Live<'_>, Live<'_>, &Settings),
+    (pool, cluster): (Live<'_>, Live<'_>),
     mut conditions: Conditions,
     outcome: &mut Outcome,
 ) {
@@ -102,8 +103,7 @@ fn provision(
     resources::mark(ledger, FINALIZER, &wanted.items, spec, outcome);
     let scales = wanted.scales();
     let open = replicas::claim(pool, scales).and_then(|()| family.gate());
-    let open =
-        open.and_then(|()| credential(ledger, family, cluster, settings, &mut conditions, outcome));
+    let open = open.and_then(|()| credential(ledger, family, cluster, &mut conditions, outcome));
     let stage = match open {
         Ok(credential) => {
             let ledger = &Ledger {
@@ -136,7 +136,6 @@ fn credential(
     ledger: &Ledger<'_>,
     family: &Family<'_>,
     cluster: Live<'_>,
-    settings: &Settings,
     conditions: &mut Conditions,
     outcome: &mut Outcome,
 ) -> Result<String, Typed> {
@@ -146,7 +145,6 @@ fn credential(
     let parts = Parts {
         plane: family.plane,
         infrastructure,
-        default: settings.identity.as_ref(),
     };
     let used = credentials::of(ledger, parts, conditions, outcome);
     conditions.remove(c::IDENTITY_READY);

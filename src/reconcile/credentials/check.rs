@@ -12,6 +12,7 @@ use crate::model::{AdapterError, CredentialOf, CredentialRequest, ErrorClass, Ob
 use crate::reconcile::conditions::NewCondition;
 use crate::reconcile::outcome::{Need, Outcome, Write};
 use crate::reconcile::resources::Ledger;
+use crate::reconcile::settings::ProcessIdentity;
 use crate::reconcile::world::World;
 
 /// How long an answer counts.
@@ -28,6 +29,25 @@ pub(in crate::reconcile) struct State {
     pub(in crate::reconcile) works: bool,
 }
 
+/// The hour, as a part of what a credential is made of: it stands for the content of a file.
+fn hour(now: Timestamp, outcome: &mut Outcome) -> String {
+    let hour = now.as_second() / LIFE.as_secs();
+    if let Ok(next) = Timestamp::from_second((hour + 1) * LIFE.as_secs()) {
+        outcome.wake_at(next);
+    }
+    format!("@{hour}")
+}
+
+/// What the identity of the process is made of now.
+pub(super) fn version_of_process(
+    process: &ProcessIdentity,
+    now: Timestamp,
+    outcome: &mut Outcome,
+) -> String {
+    let hour = process.has_file.then(|| hour(now, outcome));
+    format!("{}{}", process.version, hour.unwrap_or_default())
+}
+
 /// What the identity and its Secret are now. A file may change at any time: it counts as another one every hour.
 pub(in crate::reconcile) fn version(
     world: World<'_>,
@@ -39,14 +59,10 @@ pub(in crate::reconcile) fn version(
     let has_file = spec.as_ref().is_some_and(|spec| {
         spec.cert_path.is_some() || spec.user_assigned_identity_credentials_path.is_some()
     });
-    let hour = now.as_second() / LIFE.as_secs();
-    let next = Timestamp::from_second((hour + 1) * LIFE.as_secs());
-    let file = match next {
-        Ok(next) if has_file => {
-            outcome.wake_at(next);
-            format!("@{hour}")
-        }
-        _ => String::new(),
+    let file = if has_file {
+        hour(now, outcome)
+    } else {
+        String::new()
     };
     let secret = spec.and_then(|spec| spec.secret(identity.namespace()));
     let secret = secret.map_or_else(String::new, |id| {

@@ -47,10 +47,11 @@ pub(in crate::reconcile) fn refresh(
     }
 }
 
-/// What a credential is made of now; `None` if the namespace may not use it.
+/// What a credential is made of now; `None` if the namespace may not use it, or if there is none.
 fn version(ledger: &Ledger<'_>, of: &CredentialOf, outcome: &mut Outcome) -> Option<String> {
     let CredentialOf::Identity(id) = of else {
-        return Some(String::new());
+        let process = ledger.process?;
+        return Some(check::version_of_process(process, ledger.now, outcome));
     };
     allowed::check(ledger, id, outcome).ok()?;
     let identity = ledger.world.get(id).present()?;

@@ -20,20 +20,13 @@ pub(super) use self::ending::{refresh, release, release_orphan};
 use super::conditions::{Conditions, Typed};
 use super::outcome::{Need, Outcome};
 use super::resources::{Ledger, has_credential};
+use super::settings::ProcessIdentity;
 use super::world::Parent;
 use crate::api::conditions as c;
 use crate::api::kinds::INFRASTRUCTURE;
 use crate::api::labels::NAMESPACE_CREDENTIAL;
 use crate::health::Live;
-use crate::model::{CredentialOf, CredentialRequest, Namespaces, ObjectId};
-
-/// The clouds that `azureEnvironment` names.
-const CLOUDS: [&str; 4] = [
-    "",
-    "AzurePublicCloud",
-    "AzureChinaCloud",
-    "AzureUSGovernmentCloud",
-];
+use crate::model::{CredentialOf, CredentialRequest, ObjectId};
 
 /// The parts of a cluster that choose its credential.
 #[derive(Clone, Copy)]
@@ -42,8 +35,6 @@ pub(super) struct Parts<'a> {
     pub(super) plane: Option<Live<'a>>,
     /// The infrastructure.
     pub(super) infrastructure: Option<Live<'a>>,
-    /// Where clusters that name no identity use that of this process, if it has one.
-    pub(super) default: Option<&'a Namespaces>,
 }
 
 /// Whether the resources of `ledger.owner` are to name the Secret of the cluster. Sets the condition, and writes the Secret
@@ -79,12 +70,12 @@ pub(super) fn of(
                 state,
             })
         }
-        None if may_default(ledger, parts)
-            && (is_settled || !has_namespace_credential(ledger, outcome)) =>
-        {
-            Some(default(ledger, environment, outcome))
-        }
-        None => None,
+        None => match process(ledger) {
+            Some(process) if is_settled || !has_namespace_credential(ledger, outcome) => {
+                Some(default(ledger, process, environment, outcome))
+            }
+            _ => None,
+        },
     };
     let Some(chosen) = chosen else {
         conditions.remove(c::IDENTITY_READY);
@@ -103,18 +94,24 @@ pub(super) fn of(
     )
 }
 
-/// Whether a cluster that names no identity uses that of this process.
-fn may_default(ledger: &Ledger<'_>, parts: Parts<'_>) -> bool {
+/// The identity of this process, if a cluster that names none uses it.
+fn process<'a>(ledger: &Ledger<'a>) -> Option<&'a ProcessIdentity> {
     let namespace = ledger.owner.namespace();
-    parts.default.is_some_and(|some| some.has(namespace))
+    let process = ledger.process;
+    process.filter(|process| process.namespaces.has(namespace))
 }
 
 /// The identity of this process, checked here since no object speaks for it.
-fn default(ledger: &Ledger<'_>, environment: &str, outcome: &mut Outcome) -> Chosen {
+fn default(
+    ledger: &Ledger<'_>,
+    process: &ProcessIdentity,
+    environment: &str,
+    outcome: &mut Outcome,
+) -> Chosen {
     let request = CredentialRequest {
         of: CredentialOf::Default,
         environment: environment.to_owned(),
-        version: String::new(),
+        version: check::version_of_process(process, ledger.now, outcome),
     };
     Chosen {
         of: CredentialOf::Default,

@@ -13,12 +13,12 @@ use super::super::controller::Controller;
 use super::super::outcome::{Outcome, Write};
 use super::super::snapshot::Snapshot;
 use super::super::world::{GroupKind, World};
-use super::super::{Settings, aro};
+use super::super::{ProcessIdentity, Settings, aro};
 use super::start::{Start, begin};
 use crate::api::fleet::FirstApply;
 use crate::api::kinds::is_aso;
 use crate::health::Live;
-use crate::model::{Namespaces, ObjectId};
+use crate::model::ObjectId;
 
 /// Whose lists change.
 pub(super) const LISTS: [&str; 2] = ["AROCluster", "AROControlPlane"];
@@ -42,7 +42,7 @@ impl Scene {
             } else {
                 FirstApply::Probe
             },
-            identity: start.has_default.then_some(Namespaces::All),
+            identity: start.has_default.then(ProcessIdentity::default),
         };
         let bench = begin(start);
         let mut scene = Self {

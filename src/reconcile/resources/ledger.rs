@@ -13,6 +13,7 @@ use crate::api::fleet::FirstApply;
 use crate::api::labels::OWNED_KINDS;
 use crate::health::Live;
 use crate::reconcile::outcome::{Outcome, Write, apply, patch_of};
+use crate::reconcile::settings::ProcessIdentity;
 use crate::reconcile::world::{GroupKind, World};
 
 /// An owner of embedded resources, and what there is to know for them.
@@ -28,6 +29,8 @@ pub(in crate::reconcile) struct Ledger<'a> {
     pub(in crate::reconcile) credential: &'a str,
     /// How a resource is applied for the first time.
     pub(in crate::reconcile) first_apply: FirstApply,
+    /// The identity of this process, if it has one.
+    pub(in crate::reconcile) process: Option<&'a ProcessIdentity>,
     /// The time.
     pub(in crate::reconcile) now: Timestamp,
 }

@@ -11,6 +11,7 @@ use crate::api::conditions as c;
 use crate::api::labels::CREDENTIAL_VERSION;
 use crate::health::Live;
 use crate::model::{AdapterError, ErrorClass, Namespaces, ObjectId};
+use crate::reconcile::ProcessIdentity;
 use crate::reconcile::outcome::Write;
 
 const PLANE: &str = "AROControlPlane";
@@ -370,6 +371,36 @@ fn a_secret_that_an_earlier_process_wrote_is_not_written_again() {
         bench.fixture.snapshot.insert(secret);
         assert_eq!(writes(&bench), 1, "{version}");
     }
+}
+
+/// A restart is the only way to change the identity of the process, and the Secrets of an earlier one count as written.
+#[test]
+fn issue_15_a_new_identity_of_the_process_reaches_the_secrets_that_are_there() {
+    let mut bench = Bench::with_default();
+    bench.provision();
+    let version = |bench: &Bench| {
+        let secret = bench.live("Secret", SECRET);
+        Live(&secret).annotation(CREDENTIAL_VERSION).to_owned()
+    };
+    let identity = |version: &str, has_file| ProcessIdentity {
+        version: version.to_owned(),
+        has_file,
+        ..ProcessIdentity::default()
+    };
+    let before = version(&bench);
+    bench.restart_with(identity("two", false));
+    bench.wait(60);
+    let second = version(&bench);
+    assert_ne!(second, before);
+    bench.restart_with(identity("two", false));
+    bench.wait(7200);
+    assert_eq!(version(&bench), second, "nothing changed");
+    // A file that somebody replaces shows only in what it says.
+    bench.restart_with(identity("three", true));
+    bench.wait(60);
+    let third = version(&bench);
+    bench.wait(3600);
+    assert_ne!(version(&bench), third);
 }
 
 #[test]
