@@ -27,6 +27,26 @@ pub fn identity_namespace<'a>(named: Option<&'a str>, used_in: &'a str) -> &'a s
     named.filter(|named| !named.is_empty()).unwrap_or(used_in)
 }
 
+/// The clouds that `azureEnvironment` names.
+pub const CLOUDS: [&str; 3] = [
+    "AzurePublicCloud",
+    "AzureChinaCloud",
+    "AzureUSGovernmentCloud",
+];
+
+/// Whether `azureEnvironment` names a cloud; an empty one is the public cloud.
+#[must_use]
+pub fn is_known_cloud(environment: &str) -> bool {
+    environment.is_empty() || CLOUDS.contains(&environment)
+}
+
+/// Why an `azureEnvironment` is refused.
+#[must_use]
+pub fn unknown_cloud(environment: &str) -> String {
+    let [public, china, government] = CLOUDS;
+    format!("spec.azureEnvironment {environment:?} is unknown: {public}, {china} or {government}")
+}
+
 /// The ARO HCP cluster itself.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(

@@ -14,7 +14,7 @@ use super::snapshot::Snapshot;
 use super::world::{GroupKind, World};
 use crate::api::kinds::{CAPI, KINDS};
 use crate::health::{Live, health};
-use crate::model::{AdapterError, Health, ObjectId, WorkloadNode};
+use crate::model::{AdapterError, ErrorClass, Health, ObjectId, WorkloadNode};
 
 /// More rounds than this without time passing is an endless loop.
 const MOST_ROUNDS: usize = 40;
@@ -30,6 +30,8 @@ pub(crate) struct Fixture {
     pub(crate) nodes: Option<Nodes>,
     /// What Entra ID answers.
     pub(crate) credential: Result<(), AdapterError>,
+    /// The clouds whose Entra ID refuses instead.
+    pub(crate) refusing: Vec<&'static str>,
     start: Timestamp,
     pub(crate) now: Timestamp,
     changes: u64,
@@ -54,6 +56,7 @@ impl Fixture {
             controllers,
             nodes: None,
             credential: Ok(()),
+            refusing: Vec::new(),
             start,
             now: start,
             changes: 0,
@@ -231,8 +234,11 @@ impl Fixture {
             }
             Write::CheckCredential(request) => {
                 let now = self.now;
-                self.snapshot
-                    .set_credential(request, self.credential.clone(), now);
+                let answer = match self.refusing.contains(&request.environment.as_str()) {
+                    true => Err(AdapterError::new(ErrorClass::Denied, "unknown here")),
+                    false => self.credential.clone(),
+                };
+                self.snapshot.set_credential(request, answer, now);
             }
             Write::CredentialSecret(_, patch) => {
                 let id = Live(&patch).id();

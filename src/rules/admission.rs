@@ -3,7 +3,7 @@
 
 use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE};
 use crate::api::{aro_control_plane, embedded};
-use crate::model::{Finding, Node, Object, Path, Value, message};
+use crate::model::{Finding, Message, Node, Object, Path, Value, message};
 
 /// V01: a control plane and a machine pool carry at least one resource.
 pub(super) fn resources_present(object: &Object) -> Vec<Finding> {
@@ -118,6 +118,23 @@ pub(super) fn identity_ref_named(object: &Object) -> Vec<Finding> {
     }
 }
 
+/// V09: a control plane names a cloud that exists. Nothing else would say so before its identity is asked.
+pub(super) fn cloud_is_known(object: &Object) -> Vec<Finding> {
+    let path = Path::dotted("spec.azureEnvironment");
+    let written = object.node.at(&["spec", "azureEnvironment"]);
+    let Some((node, cloud)) = written.and_then(|node| Some((node, node.as_str()?))) else {
+        return Vec::new();
+    };
+    if !object.id.is(CONTROL_PLANE, "AROControlPlane") || aro_control_plane::is_known_cloud(cloud) {
+        return Vec::new();
+    }
+    let message = Message::from(aro_control_plane::unknown_cloud(cloud));
+    let finding = Finding::error("V09", message)
+        .at(node.span())
+        .of(&object.id);
+    vec![finding.field(&path).help("remove it for the public cloud")]
+}
+
 /// V04: Azure rejects names with these words.
 pub(super) fn name_allowed(object: &Object) -> Vec<Finding> {
     let name = object.id.name.to_lowercase();
@@ -149,6 +166,26 @@ mod tests {
         format!(
             "apiVersion: controlplane.cluster.x-k8s.io/v1beta2\nkind: AROControlPlane\nmetadata: {{name: c}}\nspec: {spec}\n"
         )
+    }
+
+    #[test]
+    fn issue_15_only_clouds_that_exist_are_named() {
+        let unknown = "V09 4:26 spec.azureEnvironment \"Moon\" is unknown: AzurePublicCloud, AzureChinaCloud or AzureUSGovernmentCloud";
+        let found = |cloud: &str| {
+            let spec = format!("{{azureEnvironment: {cloud}}}");
+            findings_of(cloud_is_known, &control_plane(&spec))
+        };
+        assert_eq!(found("Moon"), [unknown]);
+        assert_eq!(found("azurepubliccloud").len(), 1, "Azure compares case");
+        for cloud in [
+            "AzurePublicCloud",
+            "AzureChinaCloud",
+            "AzureUSGovernmentCloud",
+            "''",
+            "null",
+        ] {
+            assert_eq!(found(cloud), NONE, "{cloud}");
+        }
     }
 
     fn machine_pool(spec: &str) -> String {

@@ -72,6 +72,7 @@ const ADMISSION_RULES: &[Rule] = &[
     admission::resources_present,
     admission::resources_well_formed,
     admission::identity_ref_named,
+    admission::cloud_is_known,
     admission::name_allowed,
     key_version::key_version_given,
     identity::fields_fit_the_type,

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::json;
 use sha2::{Digest as _, Sha224};
 
+use crate::api::aro_control_plane::is_known_cloud;
 use crate::api::azure_cluster_identity::{Allowed, AzureClusterIdentitySpec};
 use crate::api::labels::MOVE;
 use crate::health::Live;
@@ -70,11 +71,11 @@ impl<'a> Users<'a> {
         self.planes.iter().map(one).collect()
     }
 
-    /// The clouds in which it is used.
+    /// The clouds in which it is used. A cloud that does not exist is the fault of its user alone.
     pub(super) fn environments(&self) -> BTreeSet<&'a str> {
         let environments = self.planes.iter();
         let environments = environments.map(|plane| plane.text(&["spec", "azureEnvironment"]));
-        environments.collect()
+        environments.filter(|one| is_known_cloud(one)).collect()
     }
 
     /// Whether it has users in its own namespace.

@@ -80,7 +80,8 @@ pub(in crate::reconcile) fn version(
     )
 }
 
-/// What the identity reports of itself.
+/// Whether an identity works in the cloud of the owner. Its own condition is about all clouds in which it is used, so that it
+/// only stands in for an answer that has not come.
 pub(super) fn of_identity(
     ledger: &Ledger<'_>,
     id: &ObjectId,
@@ -95,32 +96,44 @@ pub(super) fn of_identity(
             works: false,
         };
     };
-    let reported = identity.condition(c::READY);
     let named = |message: &str| match message {
         "" => id.to_string(),
         message if message.contains(&id.to_string()) => message.to_owned(),
         message => format!("{id}: {message}"),
-    };
-    let condition = match reported {
-        Some(ready) if ready.is_true() => NewCondition::yes(c::CREDENTIALS_VALID, ""),
-        Some(ready) if ready.status() == c::FALSE => {
-            NewCondition::no(ready.reason(), named(ready.message()))
-        }
-        Some(ready) => NewCondition::unknown(ready.reason(), named(ready.message())),
-        None => NewCondition::unknown(c::CHECKING_CREDENTIALS, ""),
     };
     let request = CredentialRequest {
         of: CredentialOf::Identity(id.clone()),
         environment: environment.to_owned(),
         version: version(world, identity, ledger.now, outcome),
     };
-    let works = matches!(world.credential(&request), Some((Ok(()), _)));
+    let answer = world.credential(&request).map(|(answer, _)| answer);
+    let condition = match answer.map(|answer| answer.map_err(failed)) {
+        Some(Ok(())) => NewCondition::yes(c::CREDENTIALS_VALID, ""),
+        Some(Err(failed)) if failed.is_false() => {
+            NewCondition::no(failed.reason(), named(failed.message()))
+        }
+        _ => {
+            let held = ledger.owner.condition(c::IDENTITY_READY);
+            let held = held.is_some_and(|held| held.is_true());
+            match identity.condition(c::READY) {
+                Some(ready) if ready.is_true() => NewCondition::yes(c::CREDENTIALS_VALID, ""),
+                Some(ready) if ready.status() == c::FALSE && held => {
+                    NewCondition::yes(c::CREDENTIALS_VALID, "")
+                }
+                Some(ready) if ready.status() == c::FALSE => {
+                    NewCondition::no(ready.reason(), named(ready.message()))
+                }
+                Some(ready) => NewCondition::unknown(ready.reason(), named(ready.message())),
+                None => NewCondition::unknown(c::CHECKING_CREDENTIALS, ""),
+            }
+        }
+    };
     let version = request.version.clone();
     outcome.needs.push(Need::Credential(request));
     State {
         condition,
         version,
-        works,
+        works: matches!(answer, Some(Ok(()))),
     }
 }
 

@@ -22,6 +22,7 @@ use super::outcome::{Need, Outcome};
 use super::resources::{Ledger, has_credential};
 use super::settings::ProcessIdentity;
 use super::world::Parent;
+use crate::api::aro_control_plane::{is_known_cloud, unknown_cloud};
 use crate::api::conditions as c;
 use crate::api::kinds::INFRASTRUCTURE;
 use crate::api::labels::NAMESPACE_CREDENTIAL;
@@ -58,11 +59,11 @@ pub(super) fn of(
     if ledger.owner.uid() == plane.uid() {
         ending::let_go(ledger, parts.infrastructure, outcome);
     }
+    if !is_known_cloud(environment) {
+        return no(c::UNKNOWN_CLOUD, unknown_cloud(environment));
+    }
     let chosen = match identity(plane) {
         Some(id) => {
-            if !CLOUDS.contains(&environment) {
-                return no(c::UNKNOWN_CLOUD, unknown_cloud(environment));
-            }
             allowed::check(ledger, &id, outcome)?;
             let state = check::of_identity(ledger, &id, environment, outcome);
             Some(Chosen {
@@ -117,12 +118,6 @@ fn default(
         of: CredentialOf::Default,
         state: check::ask(ledger.world, &request, ledger.now, outcome),
     }
-}
-
-fn unknown_cloud(environment: &str) -> String {
-    format!(
-        "spec.azureEnvironment {environment:?} is unknown: AzurePublicCloud, AzureChinaCloud or AzureUSGovernmentCloud"
-    )
 }
 
 /// Whether a person made a credential for the whole namespace, which goes before that of this process.

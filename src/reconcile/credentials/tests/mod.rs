@@ -161,6 +161,45 @@ fn a_missing_identity_and_an_unknown_cloud_are_named() {
     assert!(bench.find("ResourceGroup", "rg").is_none());
 }
 
+/// An identity may be shared by teams that do not know each other.
+#[test]
+fn issue_15_the_cloud_of_one_user_of_an_identity_breaks_no_other() {
+    for (cloud, expected) in [("Moon", "True"), ("AzureChinaCloud", "False")] {
+        let mut bench = bench(&json!({}));
+        bench.fixture.refusing = vec!["AzureChinaCloud", "Moon"];
+        let mut other = bench.live(PLANE, "c");
+        other["metadata"] = json!({"name": "other", "namespace": "theirs"});
+        other["spec"]["azureEnvironment"] = json!(cloud);
+        other["spec"]["identityRef"] = json!({"name": "id", "namespace": "ns"});
+        bench.put(other);
+        bench.provision();
+        let identity = bench.live("AzureClusterIdentity", "id");
+        let ready = Live(&identity).condition(c::READY).unwrap();
+        assert_eq!(ready.status(), expected, "{cloud}");
+        for kind in [PLANE, "AROCluster"] {
+            let reason = bench.reason(kind, c::IDENTITY_READY);
+            assert_eq!(reason, c::CREDENTIALS_VALID, "{cloud}");
+        }
+        assert_eq!(bench.condition(PLANE, c::READY).0, "True", "{cloud}");
+    }
+}
+
+#[test]
+fn issue_15_an_unknown_cloud_is_refused_without_an_identity_as_well() {
+    for mut bench in [Bench::new(), Bench::with_default()] {
+        bench.edit(PLANE, "c", |plane| {
+            plane["spec"]["azureEnvironment"] = json!("Moon")
+        });
+        bench.rest();
+        for kind in [PLANE, "AROCluster"] {
+            let (_, reason, message) = bench.condition(kind, c::IDENTITY_READY);
+            assert_eq!(reason, c::UNKNOWN_CLOUD, "{kind}");
+            assert!(message.contains("\"Moon\" is unknown"), "{message}");
+        }
+        assert!(bench.find("ResourceGroup", "rg").is_none());
+    }
+}
+
 #[test]
 fn issue_15_a_wrong_password_shows_on_identity_and_cluster() {
     let mut bench = bench(&json!({}));
