@@ -229,6 +229,10 @@ const CAUSES: &[Cause] = &[
         "run Capstan where it reaches the private endpoint of the vault, or let the firewall of the vault admit its address",
     ),
     reason(
+        &[c::VAULT_UNREACHABLE],
+        "check the name of the vault, and that this process reaches port 443 of its public or private endpoint: the route, the zone privatelink.vaultcore.azure.net, firewalls and proxies",
+    ),
+    reason(
         &[c::KEY_DELETED],
         "recover the key: az keyvault key recover --vault-name VAULT --name KEY; once purged, a new one is created",
     ),

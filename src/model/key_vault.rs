@@ -35,6 +35,8 @@ pub enum KeyFault {
     AccessDenied,
     /// The vault takes no connection from this network.
     NetworkDenied,
+    /// Nobody answers at the address of the vault.
+    Unreachable,
     /// The key was deleted, and its name is reserved until it is recovered or purged.
     Deleted,
     /// The key exists, but nothing can be encrypted with its newest version.

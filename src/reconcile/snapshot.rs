@@ -21,6 +21,8 @@ pub(crate) struct KeyAnswer {
     pub(crate) version: Result<String, KeyError>,
     /// When.
     pub(crate) at: Timestamp,
+    /// Since when the answer, or the fault, is of this sort.
+    pub(crate) since: Timestamp,
 }
 
 /// Kinds that may not be watched, each with what to do about it.
@@ -155,7 +157,11 @@ impl Snapshot {
         version: Result<String, KeyError>,
         at: Timestamp,
     ) {
-        self.keys.insert(request, KeyAnswer { version, at });
+        let before = self.keys.get(&request);
+        let fault = |version: &Result<String, KeyError>| version.as_ref().err().map(|e| e.fault);
+        let same = before.filter(|before| fault(&before.version) == fault(&version));
+        let since = same.map_or(at, |same| same.since);
+        self.keys.insert(request, KeyAnswer { version, at, since });
     }
 
     /// Records whether a credential works, in place of what was known of an earlier version of it. Returns whether that is

@@ -34,6 +34,8 @@ pub const VAULT_NOT_FOUND: &str = "VaultNotFound";
 pub const KEY_ACCESS_DENIED: &str = "KeyAccessDenied";
 /// Reason: the vault takes no connection from the network of this process.
 pub const VAULT_NETWORK_DENIED: &str = "VaultNetworkDenied";
+/// Reason of [`ENCRYPTION_KEY_READY`]: nobody answers at the address of the vault, not even after some time.
+pub const VAULT_UNREACHABLE: &str = "VaultUnreachable";
 /// Reason: the key was deleted, and can be recovered.
 pub const KEY_DELETED: &str = "KeyDeleted";
 /// Reason: the newest version of the key is disabled, expired or of another type.

@@ -24,6 +24,10 @@ use crate::model::{ErrorClass, KeyError, KeyFault, KeyRequest, ObjectId};
 /// How long an answer is good: a key that somebody rotates is noticed after that.
 const POLL: Duration = Duration::from_secs(600);
 
+/// How long a vault may be out of reach before somebody has to know: a refused connection may heal, and a new private
+/// endpoint takes its time.
+const UNREACHED: Duration = Duration::from_secs(180);
+
 /// What surrounds the key of a control plane.
 #[derive(Clone, Copy)]
 pub(super) struct Around<'a> {
@@ -77,12 +81,17 @@ pub(super) fn version(
         may_ask(ledger, vault, around.infrastructure, outcome)?;
     }
     outcome.write(Write::EnsureKey(request.clone()));
-    match (known, answer.map(|answer| &answer.version)) {
+    match (known, answer.map(|answer| (&answer.version, answer.since))) {
         (Some(known), _) => Ok(Some(known)),
-        (None, Some(Err(error))) => Err((
-            c::ENCRYPTION_KEY_READY,
-            failed(ledger, &request, error, around),
-        )),
+        (None, Some((Err(error), since))) => {
+            let until = since + UNREACHED;
+            let is_new = error.fault == KeyFault::Unreachable && ledger.now < until;
+            if is_new {
+                outcome.wake_at(until);
+            }
+            let failed = failed(ledger, &request, (error, is_new), around);
+            Err((c::ENCRYPTION_KEY_READY, failed))
+        }
         (None, _) => no(
             c::CREATING_KEY,
             c::creating_key(&request.key, &request.vault),
@@ -161,14 +170,14 @@ fn reported(
 fn failed(
     ledger: &Ledger<'_>,
     request: &KeyRequest,
-    error: &KeyError,
+    (error, is_new): (&KeyError, bool),
     around: Around<'_>,
 ) -> NewCondition {
     let text = error.to_string();
     let is_settling = error.error.class() == ErrorClass::Denied && ledger.now < around.opens;
     let may_pass = error.fault == KeyFault::Other && error.error.class() == ErrorClass::Transient;
     let creating = c::creating_key(&request.key, &request.vault);
-    if is_settling || may_pass {
+    if is_settling || may_pass || is_new {
         return NewCondition::no(c::CREATING_KEY, format!("{creating}: {text}"));
     }
     let reason = match error.fault {
@@ -178,6 +187,7 @@ fn failed(
         KeyFault::VaultNotFound => c::VAULT_NOT_FOUND,
         KeyFault::AccessDenied => c::KEY_ACCESS_DENIED,
         KeyFault::NetworkDenied => c::VAULT_NETWORK_DENIED,
+        KeyFault::Unreachable => c::VAULT_UNREACHABLE,
         KeyFault::Deleted => c::KEY_DELETED,
         KeyFault::Unusable => c::KEY_UNUSABLE,
         KeyFault::Other => c::KEY_FAILED,

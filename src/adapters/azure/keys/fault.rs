@@ -146,11 +146,25 @@ fn unreached(vault: &str, address: &Address, error: &Error) -> KeyError {
         return KeyError::new(KeyFault::VaultNotFound, error);
     }
     let why = texts.last().cloned().unwrap_or_default();
-    let message = format!(
-        "cannot reach the vault '{vault}' at {}: {why}; this process must reach its public or its private endpoint on port 443",
+    unreachable(format!(
+        "cannot reach the vault '{vault}' at {}: {why}; {WHAT_TO_CHECK}",
         address.host
-    );
-    AdapterError::new(ErrorClass::Transient, message).into()
+    ))
+}
+
+/// Nobody answered within this time. A part of it goes to the token.
+pub(super) fn silent(vault: &str, seconds: u64) -> KeyError {
+    unreachable(format!(
+        "the vault '{vault}', or Entra ID, did not answer within {seconds} seconds; {WHAT_TO_CHECK}"
+    ))
+}
+
+/// The usual reason is a private endpoint to which no route leads.
+const WHAT_TO_CHECK: &str = "check the name of the vault, and that port 443 of its public or private endpoint is open to this process: the route to a private endpoint, its DNS zone privatelink.vaultcore.azure.net, firewalls and proxies";
+
+fn unreachable(message: String) -> KeyError {
+    let error = AdapterError::new(ErrorClass::Transient, message);
+    KeyError::new(KeyFault::Unreachable, error)
 }
 
 fn missing(vault: &str, address: &Address) -> String {

@@ -80,20 +80,11 @@ impl KeyVaults for AzureKeys {
         let patience = self.0.clock.real(PATIENCE);
         async move {
             let answer = tokio::time::timeout(patience, inner.ensure(&request));
-            answer.await.unwrap_or_else(|_| Err(silent(&request)))
+            let silent = || fault::silent(&request.vault, PATIENCE.as_secs());
+            answer.await.unwrap_or_else(|_| Err(silent()))
         }
         .boxed()
     }
-}
-
-/// Nobody answered in time.
-fn silent(request: &KeyRequest) -> KeyError {
-    let message = format!(
-        "the vault '{}' did not answer within {} seconds",
-        request.vault,
-        PATIENCE.as_secs()
-    );
-    AdapterError::new(ErrorClass::Transient, message).into()
 }
 
 impl Inner {

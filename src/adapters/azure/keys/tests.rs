@@ -30,6 +30,7 @@ enum Mood {
     Refuses(u16, Value, Option<&'static str>),
     IsUnknown,
     IsSilent,
+    Closes,
     HasNoToken,
 }
 
@@ -96,6 +97,11 @@ impl HttpClient for Vault {
     {
         match *self.mood.lock().unwrap() {
             Mood::IsSilent => return std::future::pending().boxed(),
+            Mood::Closes => {
+                let cause = std::io::Error::other("tcp connect error: Connection refused");
+                let error = azure_core::Error::new(ErrorKind::Io, cause);
+                return std::future::ready(Err(error)).boxed();
+            }
             Mood::IsUnknown => {
                 let cause = std::io::Error::other("dns error: no address");
                 let error = azure_core::Error::new(ErrorKind::Io, cause);
@@ -362,6 +368,19 @@ async fn a_vault_whose_name_is_unknown_may_come_yet() {
 }
 
 #[tokio::test]
+async fn issue_15_a_vault_without_a_route_is_unreachable() {
+    let (keys, _) = world(Mood::Closes);
+    let error = keys.ensure(&request()).await.unwrap_err();
+    assert_eq!(
+        (error.fault, error.error.class()),
+        (KeyFault::Unreachable, ErrorClass::Transient)
+    );
+    for part in [HOST, "Connection refused", "private endpoint", "firewalls"] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn an_identity_without_a_token_is_reported_as_entra_id_does() {
     let (keys, _) = world(Mood::HasNoToken);
     let error = keys.ensure(&request()).await.unwrap_err();
@@ -378,7 +397,10 @@ async fn a_vault_that_never_answers_is_given_up_after_30_seconds() {
     let start = tokio::time::Instant::now();
     let error = keys.ensure(&request()).await.unwrap_err();
     assert_eq!(start.elapsed(), PATIENCE);
-    assert_eq!(error.error.class(), ErrorClass::Transient);
+    assert_eq!(
+        (error.fault, error.error.class()),
+        (KeyFault::Unreachable, ErrorClass::Transient)
+    );
 }
 
 #[tokio::test]

@@ -71,6 +71,33 @@ fn each_fault_of_a_vault_holds_back_the_cluster_and_has_its_reason() {
     }
 }
 
+/// A private endpoint without a route never heals, and a refused connection usually does.
+#[test]
+fn issue_15_a_vault_that_stays_out_of_reach_is_reported() {
+    let unreachable = |text: &str| fault(KeyFault::Unreachable, ErrorClass::Transient, text);
+    let mut bench = bench(&modern(), true);
+    let request = unanswered(&mut bench);
+    let mut said = |after: u64, error: Result<String, KeyError>| {
+        bench.fixture.now += std::time::Duration::from_secs(after);
+        answer(&mut bench, request.clone(), error);
+        let outcome = bench.decide(KIND);
+        assert_eq!(asked(&outcome), Some(request.clone()), "it is asked again");
+        let warns = outcome.events.iter().any(|event| event.is_warning);
+        let found = decided(&outcome, c::ENCRYPTION_KEY_READY);
+        assert_eq!(warns, found.1 != c::CREATING_KEY);
+        (found.1, found.2)
+    };
+    assert_eq!(said(0, Err(unreachable("a"))).0, c::CREATING_KEY);
+    assert_eq!(said(60, Err(unreachable("b"))).0, c::CREATING_KEY);
+    let (reason, message) = said(180, Err(unreachable("check the route")));
+    assert_eq!(reason, c::VAULT_UNREACHABLE);
+    assert!(message.contains("check the route"), "{message}");
+    // Something answered in between.
+    let busy = fault(KeyFault::Other, ErrorClass::Transient, "busy");
+    assert_eq!(said(60, Err(busy)).0, c::CREATING_KEY);
+    assert_eq!(said(60, Err(unreachable("a"))).0, c::CREATING_KEY);
+}
+
 #[test]
 fn the_key_waits_for_the_assignment_of_the_role_that_creates_it() {
     let mut bench = bench(&modern(), true);
