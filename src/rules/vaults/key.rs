@@ -8,7 +8,8 @@ use crate::rules::arm::World;
 /// The key that CAPZ creates, whatever the spec says (facts/aro-controllers.md §4).
 const KEY: &str = "etcd-data-kms-encryption-key";
 
-/// K08: with an identityRef, the key has the name that the controllers use.
+/// K08: with an identityRef, the key has the name that CAPZ's controllers use. Capstan's controllers use any name, and no
+/// file says which of them run: so it is a warning.
 pub(super) fn has_the_name_that_controllers_use(world: &World<'_>) -> Vec<Finding> {
     let made = kept(world).filter(|one| identity_ref(one.cluster.carrier).is_some());
     let fault = |one: Kept<'_>| {
@@ -17,11 +18,11 @@ pub(super) fn has_the_name_that_controllers_use(world: &World<'_>) -> Vec<Findin
         let is_valid = |name: &&str| (1..=255).contains(&name.len());
         let name = field.text().filter(is_valid)?;
         let message = message!(
-            "with identityRef, the controllers create the key {KEY} and use its version, but the cluster names the key {name}",
+            "the cluster names the key {name}, but CAPZ's controllers would create the key {KEY} and use its version",
             name
         );
         let help = format!(
-            "name the key {KEY}, or remove identityRef and give the version of your own key"
+            "ignore this if Capstan's controllers run, which use the name in the spec; otherwise name the key {KEY}"
         );
         (name != KEY).then(|| field.finding("K08", message).help(help))
     };

@@ -18,4 +18,5 @@ pub(super) const RULES: &[FleetRule] = &[
     access::public_vaults_can_be_reached,
     access::vaults_accept_roles,
     key::has_the_name_that_controllers_use,
+    private::private_vaults_are_reached_by_controllers,
 ];

@@ -1,6 +1,7 @@
-//! K02: what a private vault needs around it.
+//! K02 and K09: what a private vault needs around it, and who has to reach it.
 
 use super::kept::{Kept, kept};
+use crate::api::aro_control_plane::identity_ref;
 use crate::api::kinds::NETWORK;
 use crate::model::{Finding, message};
 use crate::rules::arm::{ArmId, Field, Resource, World};
@@ -28,6 +29,22 @@ pub(super) fn private_vaults_have_an_endpoint(world: &World<'_>) -> Vec<Finding>
         Some(one.visibility().finding("K02", message).help(help))
     };
     private.filter_map(fault).collect()
+}
+
+/// K09: with an identityRef the controllers create the key, and read it from then on, through the private endpoint. No file
+/// says whether they reach it.
+pub(super) fn private_vaults_are_reached_by_controllers(world: &World<'_>) -> Vec<Finding> {
+    let private = kept(world).filter(|one| one.visibility().text() == Some("Private"));
+    let asked = private.filter(|one| identity_ref(one.cluster.carrier).is_some());
+    let warning = |one: Kept<'_>| {
+        let message = message!(
+            "with identityRef, the controllers create the key in the vault {vault} through its private endpoint, which they must reach",
+            vault = one.vault_name
+        );
+        let help = "run them where they reach the endpoint and resolve its name, and allow this warning with that reason; or create the key yourself and set its version, without identityRef";
+        one.visibility().finding("K09", message).help(help)
+    };
+    asked.map(warning).collect()
 }
 
 fn missing(world: &World<'_>, one: &Kept<'_>) -> Vec<&'static str> {
@@ -179,6 +196,24 @@ mod tests {
         assert_eq!(lacks(&[&wrong, &rest.concat()]), no_endpoint);
         assert_eq!(lacks(&[VAULT, ENDPOINT, ZONED]), ["ZoneGroup"]);
         assert_eq!(lacks(&[VAULT, ENDPOINT, GROUP]), ["NetworkLink"]);
+    }
+
+    #[test]
+    fn issue_15_controllers_that_create_the_key_reach_the_vault() {
+        let found = |identity: &str, visibility: &str| {
+            let yaml = format!(
+                "{{apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: AROControlPlane, metadata: {{name: c}}, spec: {{{identity}, resources: [{{apiVersion: redhatopenshift.azure.com/v1api20251223preview, kind: HcpOpenShiftCluster, metadata: {{name: c}}, spec: {{properties: {{etcd: {{dataEncryption: {{customerManaged: {{kms: {{vaultName: v, visibility: {visibility}, activeKey: {{name: k}}}}}}}}}}}}}}}}]}}}}"
+            );
+            findings_of_fleet(private_vaults_are_reached_by_controllers, &yaml).len()
+        };
+        let identity = "identityRef: {name: i}";
+        assert_eq!(found(identity, "Private"), 1);
+        assert_eq!(found(identity, "Public"), 0);
+        assert_eq!(
+            found("subscriptionID: s", "Private"),
+            0,
+            "a person creates it"
+        );
     }
 
     #[test]

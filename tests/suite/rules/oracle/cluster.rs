@@ -215,7 +215,7 @@ fn encryption() {
             "C42",
         ),
         goods(VISIBILITY, &["Public"]),
-        bads("K02", VISIBILITY, &["Private"]),
+        bads("K02, K09", VISIBILITY, &["Private"]),
         bads("C43", VISIBILITY, &["Shared", "\"\""]),
         null(
             CLUSTER,
