@@ -4,6 +4,7 @@
 //! installed it: nothing of it is ever changed from here. It does not know who looked, or who reads the report.
 
 mod advice;
+mod cloud;
 mod operator;
 mod pattern;
 mod report;
@@ -25,6 +26,8 @@ pub(crate) struct Seen {
     pub(crate) unserved: Result<Vec<Kind>, String>,
     /// Where clusters are.
     pub(crate) namespaces: BTreeSet<String>,
+    /// The `azureEnvironment`s of clusters, as far as they may be seen; empty for the public cloud.
+    pub(crate) environments: BTreeSet<String>,
 }
 
 /// What follows.
@@ -34,21 +37,27 @@ pub(crate) fn report(seen: &Seen) -> Report {
     findings.extend(operators.iter().filter_map(health));
     findings.extend(kinds(seen, operators));
     findings.extend(setup::findings(operators, &seen.namespaces));
+    findings.extend(cloud::findings(operators, &seen.environments));
     findings.sort_by_key(|finding| finding.level);
     Report {
         installations: operators.iter().map(installation).collect(),
         findings,
-        settings: settings(&seen.namespaces),
+        settings: settings(seen),
     }
 }
 
 /// The settings that clusters need.
-fn settings(namespaces: &BTreeSet<String>) -> Vec<(&'static str, String)> {
-    let all = match namespaces.is_empty() {
+fn settings(seen: &Seen) -> Vec<(&'static str, String)> {
+    let all = match seen.namespaces.is_empty() {
         true => "every namespace with clusters".to_owned(),
-        false => namespaces.iter().cloned().collect::<Vec<_>>().join(","),
+        false => seen
+            .namespaces
+            .iter()
+            .cloned()
+            .collect::<Vec<_>>()
+            .join(","),
     };
-    vec![
+    let mut settings = vec![
         ("crdPattern (--crd-pattern)", pattern::needed()),
         (
             "azureOperatorMode (AZURE_OPERATOR_MODE)",
@@ -63,7 +72,9 @@ fn settings(namespaces: &BTreeSet<String>) -> Vec<(&'static str, String)> {
             "global credential",
             "none is needed where each cluster has an identityRef".to_owned(),
         ),
-    ]
+    ];
+    settings.extend(cloud::settings(&seen.environments));
+    settings
 }
 
 fn installation(operator: &Operator) -> Installation {

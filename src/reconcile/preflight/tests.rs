@@ -50,7 +50,66 @@ fn seen(deployments: &[Value], unserved: &[&str]) -> Seen {
         operators: Ok(operators.collect()),
         unserved: Ok(kinds.copied().collect()),
         namespaces: ["clusters".to_owned()].into(),
+        environments: BTreeSet::new(),
     }
+}
+
+/// `azureEnvironment` says where a cluster is; the settings of the operator say where it works.
+#[test]
+fn issue_15_an_operator_works_in_the_cloud_of_the_clusters() {
+    let china = [
+        ("AZURE_AUTHORITY_HOST", "https://login.chinacloudapi.cn/"),
+        (
+            "AZURE_RESOURCE_MANAGER_ENDPOINT",
+            "https://management.chinacloudapi.cn",
+        ),
+    ];
+    let at = |environments: &[&str], env: &[(&str, &str)]| {
+        let installed = deployment(HELM, &[&whole()], env);
+        let environments = environments.iter().map(|one| (*one).to_owned());
+        Seen {
+            environments: environments.collect(),
+            ..seen(&[installed], &[])
+        }
+    };
+    for (environments, env, expected) in [
+        (&[][..], &china[..], &[][..]),
+        (&["", "AzurePublicCloud"], &[], &[]),
+        (&["AzureChinaCloud"], &china, &[]),
+        (&["AzureChinaCloud"], &[], &["OtherCloud"]),
+        (&["AzureChinaCloud"], &china[..1], &["OtherCloud"]),
+        (&[""], &china, &["OtherCloud"]),
+        (
+            &["AzureChinaCloud", "AzureUSGovernmentCloud"],
+            &china,
+            &["OtherCloud"],
+        ),
+    ] {
+        let found = reasons(&at(environments, env));
+        assert_eq!(found, expected, "{environments:?} {env:?}");
+    }
+    let report = report(&at(&["AzureUSGovernmentCloud"], &[]));
+    let (_, text) = found(&report);
+    assert!(
+        text.contains("AZURE_AUTHORITY_HOST=https://login.microsoftonline.us"),
+        "{text}"
+    );
+    let audience = (
+        "AZURE_RESOURCE_MANAGER_AUDIENCE",
+        "https://management.core.usgovcloudapi.net for AzureUSGovernmentCloud",
+    );
+    let audience = (audience.0, audience.1.to_owned());
+    assert!(report.settings.contains(&audience), "{:?}", report.settings);
+    // A value in a Secret is not read, so nothing is known to be wrong.
+    let mut hidden = at(&["AzureChinaCloud"], &[]);
+    for operator in hidden.operators.iter_mut().flatten() {
+        operator.keys = keys(&[
+            "AZURE_SUBSCRIPTION_ID",
+            "AZURE_AUTHORITY_HOST",
+            "AZURE_RESOURCE_MANAGER_ENDPOINT",
+        ]);
+    }
+    assert!(!reasons(&hidden).contains(&"OtherCloud"));
 }
 
 /// The reasons and the texts.
@@ -324,6 +383,7 @@ fn what_may_not_be_seen_is_a_note() {
     let denied = |unserved| Seen {
         operators: Err("nobody may not list deployments".to_owned()),
         unserved,
+        environments: BTreeSet::new(),
         namespaces: BTreeSet::new(),
     };
     let hidden = report(&denied(Err("no answer".to_owned())));

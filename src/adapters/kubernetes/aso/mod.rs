@@ -18,7 +18,7 @@ use super::Error;
 use super::controller::writer::resource;
 use super::discovery::unserved;
 use super::request::in_time;
-use crate::api::kinds::{ARO, KINDS, Kind, find, is_aso};
+use crate::api::kinds::{ARO, CONTROL_PLANE, KINDS, Kind, find, is_aso};
 use crate::model::ObjectId;
 use crate::reconcile::preflight::{
     DEPLOYMENT, Keys, LABEL, Operator, Report, SETTINGS, Seen, report,
@@ -29,15 +29,37 @@ pub(crate) async fn examine_aso(client: &Client, namespaces: BTreeSet<String>) -
     let needed = KINDS.iter().filter(|kind| is_aso(kind.group));
     let needed: Vec<Kind> = needed.copied().collect();
     let about = ObjectId::new("apps", "Deployment", "", DEPLOYMENT);
-    let (operators, unserved) = tokio::join!(
+    let (operators, unserved, environments) = tokio::join!(
         operators(client, &about),
-        in_time(&about, unserved(client, &needed))
+        in_time(&about, unserved(client, &needed)),
+        environments(client)
     );
     report(&Seen {
         operators: operators.map_err(|error| error.to_string()),
         unserved: unserved.map_err(|error| error.to_string()),
         namespaces,
+        environments,
     })
+}
+
+/// The clouds that clusters name, as far as they may be seen.
+async fn environments(client: &Client) -> BTreeSet<String> {
+    let newest = find(CONTROL_PLANE, "AROControlPlane").and_then(|known| known.versions.last());
+    let newest = newest.copied().unwrap_or_default();
+    let resource = resource(CONTROL_PLANE, newest, "AROControlPlane");
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+    let id = ObjectId::new(CONTROL_PLANE, "AROControlPlane", "", "");
+    let list = async {
+        let list = api.list(&ListParams::default()).await;
+        list.map_err(|error| Error::new(&id, error))
+    };
+    let found = in_time(&id, list).await.map(|list| list.items);
+    let found = found.unwrap_or_default().into_iter();
+    let named = |plane: DynamicObject| {
+        let environment = plane.data["spec"]["azureEnvironment"].as_str();
+        environment.unwrap_or_default().to_owned()
+    };
+    found.map(named).collect()
 }
 
 /// The namespaces with clusters of ours, as far as they may be seen.
