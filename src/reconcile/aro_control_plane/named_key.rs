@@ -62,7 +62,7 @@ pub(super) fn needed(
     };
     let plane = ledger.owner;
     let Some(reference) = plane.at(&["spec", "identityRef"]).map(Live) else {
-        return by_hand(kms);
+        return by_hand(kms, wanted);
     };
     let (vault, has_id) = vault_of(kms);
     let required = |field: &[&str], what: &str| {
@@ -97,10 +97,17 @@ pub(super) fn needed(
 }
 
 /// Without an identity the spec must name the key and its version.
-fn by_hand(kms: Live<'_>) -> Result<Key, Typed> {
+fn by_hand(kms: Live<'_>, wanted: &Wanted) -> Result<Key, Typed> {
     let is_named = kms.at(&["activeKey"]).is_some() || kms.at(&["keyName"]).is_some();
     match text(kms, &[VERSION, VERSION_BESIDE]) {
         "" if !is_named => no(c::ACTIVE_KEY_MISSING, c::ACTIVE_KEY_REQUIRED),
+        // The proposal's field is gone from later API versions.
+        "" if kms.at(&["activeKey"]).is_some() => {
+            let place = wanted.path(&[KMS.as_slice(), VERSION].concat());
+            let required = c::KEY_VERSION_REQUIRED;
+            let message = format!("{required}. In this API version, the field is {place}");
+            no(c::KEY_VERSION_MISSING, message)
+        }
         "" => no(c::KEY_VERSION_MISSING, c::KEY_VERSION_REQUIRED),
         _ => Ok(Key::ByHand),
     }

@@ -96,6 +96,9 @@ const SEED: &str = "identityRef is not set and keyVersion is not specified in Hc
 fn section_3_2_step_5_without_an_identity_the_key_must_be_given() {
     let missing = "activeKey is required when identityRef is not set - CAPZ cannot auto-create or propagate the encryption key without Azure credentials";
     let by_hand = "identityRef not set - encryption key must be manually created and specified in HcpOpenShiftCluster";
+    let now = format!(
+        "{SEED}. In this API version, the field is spec.resources[0].spec.properties.etcd.dataEncryption.customerManaged.kms.activeKey.version"
+    );
     let cases = [
         (
             json!({"vaultName": "kv"}),
@@ -103,12 +106,12 @@ fn section_3_2_step_5_without_an_identity_the_key_must_be_given() {
             c::ACTIVE_KEY_MISSING,
             missing,
         ),
-        (modern(), "False", c::KEY_VERSION_MISSING, SEED),
+        (modern(), "False", c::KEY_VERSION_MISSING, &*now),
         (
             json!({"activeKey": {"name": "etcd", "vaultName": "kv"}}),
             "False",
             c::KEY_VERSION_MISSING,
-            SEED,
+            &*now,
         ),
         (
             json!({"keyVaultResourceId": "/x", "keyName": "etcd"}),
