@@ -1,12 +1,14 @@
 //! Credentials, each made once.
 //!
-//! In: what a credential is made of, and who asks. Out: the same credential for the same content. What nobody asked for with
-//! its last content is dropped. It holds no content, but its digest.
+//! In: what a credential is made of, and who asks when. Out: the same credential for the same content. What nobody asked for
+//! with its last content, or at all for some hours, is dropped: its password must not outlive a deleted identity here. It
+//! holds no content, but its digest.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use azure_core::credentials::TokenCredential;
+use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
 
 use super::principal::Principal;
@@ -31,6 +33,9 @@ pub(super) fn content(principal: &Principal, authority: &str) -> Content {
 /// Whose credential, and at which server of Entra ID.
 type Asked = (CredentialOf, String);
 
+/// How long a credential is kept for who does not ask again. Whoever uses one asks every hour.
+const KEPT: SignedDuration = SignedDuration::from_hours(3);
+
 /// The credentials that are in use.
 #[derive(Default)]
 pub(super) struct Cache(Mutex<Held>);
@@ -38,7 +43,16 @@ pub(super) struct Cache(Mutex<Held>);
 #[derive(Default)]
 struct Held {
     made: BTreeMap<Content, Arc<dyn TokenCredential>>,
-    newest: BTreeMap<Asked, Content>,
+    newest: BTreeMap<Asked, (Content, Timestamp)>,
+}
+
+impl Held {
+    /// Drops what is the newest content of nobody.
+    fn prune(&mut self) {
+        let newest = &self.newest;
+        self.made
+            .retain(|content, _| newest.values().any(|(newest, _)| newest == content));
+    }
 }
 
 impl Cache {
@@ -47,15 +61,18 @@ impl Cache {
         &self,
         asked: Asked,
         content: Content,
+        now: Timestamp,
         make: impl FnOnce() -> Result<Arc<dyn TokenCredential>, AdapterError>,
     ) -> Result<Arc<dyn TokenCredential>, AdapterError> {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let held = &mut *held;
-        let before = held.newest.insert(asked, content);
-        if let Some(before) = before.filter(|before| *before != content)
-            && !held.newest.values().any(|newest| *newest == before)
-        {
-            held.made.remove(&before);
+        let before = held.newest.insert(asked, (content, now));
+        let count = held.newest.len();
+        held.newest
+            .retain(|_, (_, at)| now.duration_since(*at) < KEPT);
+        let is_changed = before.is_some_and(|(before, _)| before != content);
+        if is_changed || held.newest.len() < count {
+            held.prune();
         }
         if let Some(made) = held.made.get(&content) {
             return Ok(Arc::clone(made));
@@ -63,6 +80,13 @@ impl Cache {
         let made = make()?;
         held.made.insert(content, Arc::clone(&made));
         Ok(made)
+    }
+
+    /// Drops the credentials of an identity that is gone.
+    pub(super) fn forget(&self, of: &CredentialOf) {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        held.newest.retain(|(whose, _), _| whose != of);
+        held.prune();
     }
 
     #[cfg(test)]

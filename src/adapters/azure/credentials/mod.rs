@@ -173,7 +173,14 @@ impl Inner {
         namespace: Option<&str>,
         environment: &str,
     ) -> Result<Made, AdapterError> {
-        let (principal, cloud) = self.principal(of, namespace, environment).await?;
+        let found = self.principal(of, namespace, environment).await;
+        if found
+            .as_ref()
+            .is_err_and(|error| error.class() == ErrorClass::Gone)
+        {
+            self.cache.forget(of);
+        }
+        let (principal, cloud) = found?;
         let authority = match (&principal.proof, &self.settings.authority) {
             (Proof::CertificateAt { authority, .. }, _) | (_, Some(authority)) => authority.clone(),
             (_, None) => cloud.authority().to_owned(),
@@ -182,7 +189,7 @@ impl Inner {
         let asked = (of.clone(), authority.clone());
         let make = || build::credential(principal, &authority, &self.clock, &self.settings.options);
         Ok(Made {
-            credential: self.cache.get(asked, content, make)?,
+            credential: self.cache.get(asked, content, self.clock.now(), make)?,
             management: cloud.management(),
         })
     }

@@ -56,3 +56,46 @@ async fn a_changed_secret_is_a_new_credential_and_the_old_one_is_forgotten() {
     assert_eq!(stage.authority.asked().len(), 2);
     assert_eq!(credentials.0.cache.len(), 1);
 }
+
+/// The time of a test.
+struct Time(Mutex<Timestamp>);
+
+impl Clock for Time {
+    fn now(&self) -> Timestamp {
+        *self.0.lock().unwrap()
+    }
+
+    fn real(&self, pause: std::time::Duration) -> std::time::Duration {
+        pause
+    }
+}
+
+/// A credential has the password in it.
+#[tokio::test]
+async fn issue_15_the_credential_of_a_deleted_identity_is_forgotten() {
+    let stage = Stage::new().await;
+    let (gone, kept) = (
+        stage.principal("gone", "s3cret"),
+        stage.principal("kept", "s3cret"),
+    );
+    let clock = Arc::new(Time(Mutex::new(Timestamp::now())));
+    let objects: Arc<dyn ObjectReader> = Arc::clone(&stage.objects) as _;
+    let credentials = AzureCredentials::new(objects, Arc::clone(&clock) as _, stage.settings());
+    for id in [&gone, &kept] {
+        token(&credentials, id, "a").await;
+    }
+    assert_eq!(credentials.0.cache.len(), 2);
+    // Somebody asks for it once more.
+    let object = stage.objects.read(&gone).await.unwrap().unwrap();
+    stage.objects.0.lock().unwrap().remove(&gone);
+    credentials.check(&request(&gone)).await.unwrap_err();
+    assert_eq!(credentials.0.cache.len(), 1);
+    // Nobody does.
+    stage.put(&gone, object);
+    token(&credentials, &gone, "a").await;
+    for _ in 0..4 {
+        *clock.0.lock().unwrap() += jiff::SignedDuration::from_hours(1);
+        token(&credentials, &kept, "a").await;
+    }
+    assert_eq!(credentials.0.cache.len(), 1);
+}
