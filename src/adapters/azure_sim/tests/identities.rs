@@ -7,8 +7,10 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::{Value, json};
 
 use super::stage::Stage;
-use crate::adapters::azure::authority::{KEY, Known, certificate};
+use crate::adapters::azure::authority::{KEY, Known, certificate, spellings};
+use crate::adapters::azure::credentials::DefaultIdentity;
 use crate::adapters::azure::log::Log;
+use crate::api::azure_cluster_identity::IdentityType;
 use crate::health::Live;
 
 fn spec(kind: &str, secret: bool) -> Value {
@@ -21,12 +23,28 @@ fn spec(kind: &str, secret: bool) -> Value {
 }
 
 fn assert_hidden(text: &str, pem: &str) {
-    let lines = pem.lines().chain(KEY.lines());
-    let lines = lines.filter(|line| line.len() > 30).map(str::to_owned);
-    let seeded = ["seeded-password", "seeded-federated", "issued-token"];
-    let encoded = seeded.map(|text| BASE64_STANDARD.encode(text));
-    for secret in lines.chain(seeded.map(str::to_owned)).chain(encoded) {
+    let seeded = [
+        pem,
+        KEY,
+        "seeded-password",
+        "seeded-federated",
+        "issued-token",
+    ];
+    let seeded = seeded.into_iter().filter(|secret| !secret.is_empty());
+    for secret in seeded.flat_map(spellings) {
         assert!(!text.contains(&secret), "{secret} is in public");
+    }
+}
+
+/// A hunt that finds nothing proves something only if it would find what is there.
+#[test]
+fn issue_15_a_key_in_base64_is_found_wherever_it_begins() {
+    for before in ["", "a", "ab", "abc"] {
+        let encoded = BASE64_STANDARD.encode(format!("{before}{KEY}\n"));
+        for secret in [encoded, KEY.to_owned()] {
+            let found = spellings(KEY).into_iter().any(|one| secret.contains(&one));
+            assert!(found, "{before:?}");
+        }
     }
 }
 
@@ -37,6 +55,11 @@ async fn issue_15_each_type_gets_a_token_a_secret_and_a_cluster_and_shows_nothin
     let cases = [
         (
             "ServicePrincipal",
+            Some(Known::Password("seeded-password".to_owned())),
+            "AZURE_CLIENT_SECRET",
+        ),
+        (
+            "ManualServicePrincipal",
             Some(Known::Password("seeded-password".to_owned())),
             "AZURE_CLIENT_SECRET",
         ),
@@ -116,4 +139,39 @@ async fn issue_15_a_wrong_password_is_shown_without_it_and_a_new_one_helps() {
     stage.secret("seeded", "clientSecret", "right").await;
     let is_ready = |plane: Live<'_>| plane.flag(&["status", "ready"]);
     stage.until("AROControlPlane", "c", is_ready).await;
+}
+
+/// A cluster that names no identity gets that of the process.
+#[tokio::test]
+async fn issue_15_the_identity_of_the_process_gets_a_token_a_secret_and_a_cluster() {
+    let log = Log::begin();
+    let stage = Stage::with_identity(DefaultIdentity {
+        kind: IdentityType::ServicePrincipal,
+        client: "client".to_owned(),
+        tenant: "tenant".to_owned(),
+        password: Some("seeded-password".to_owned()),
+        certificate: None,
+        subscription: Some("subscription".to_owned()),
+    })
+    .await;
+    let known = Known::Password("seeded-password".to_owned());
+    stage.authority.know("tenant", "client", known);
+    stage.cluster_without_identity().await;
+    let is_ready = |plane: Live<'_>| plane.flag(&["status", "ready"]);
+    stage.until("AROControlPlane", "c", is_ready).await;
+    let made = stage.find("Secret", "c-aso-secret").unwrap();
+    for (key, value) in [
+        ("AZURE_CLIENT_SECRET", "seeded-password"),
+        ("AZURE_CLIENT_ID", "client"),
+        ("AZURE_SUBSCRIPTION_ID", "subscription"),
+    ] {
+        assert_eq!(made["data"][key], BASE64_STANDARD.encode(value), "{key}");
+    }
+    let hcp = stage.find("HcpOpenShiftCluster", "c").unwrap();
+    let named = Live(&hcp).annotation("serviceoperator.azure.com/credential-from");
+    assert_eq!(named, "c-aso-secret");
+    assert_eq!(stage.authority.asked().len(), 1);
+    assert!(stage.find("AzureClusterIdentity", "identity").is_none());
+    assert_hidden(&stage.public(), "");
+    assert_hidden(&log.end(), "");
 }

@@ -15,7 +15,9 @@ use serde_json::{Value, json};
 use super::manifests::{NAMESPACE, small_cluster};
 use crate::adapters::azure::AzureKeys;
 use crate::adapters::azure::authority::Authority;
-use crate::adapters::azure::credentials::{AzureCredentials, Files, Settings as Azure};
+use crate::adapters::azure::credentials::{
+    AzureCredentials, DefaultIdentity, Files, Settings as Azure,
+};
 use crate::adapters::azure::vaults::Vaults;
 use crate::adapters::azure_sim::{Options, SimulatedVaults, SimulatedWorkloads, controllers, crds};
 use crate::adapters::kubernetes::KubeObjects;
@@ -25,7 +27,7 @@ use crate::api::fleet::FirstApply;
 use crate::api::kinds::KINDS;
 use crate::health::Live;
 use crate::model::{Clock, KeyVaults};
-use crate::reconcile::{self, Settings};
+use crate::reconcile::{self, ProcessIdentity, Settings};
 
 /// How much faster the time of the cluster passes.
 const SPEED: u32 = 4000;
@@ -69,12 +71,23 @@ pub(super) struct Stage {
 impl Stage {
     /// Vaults are simulated.
     pub(super) async fn new() -> Self {
-        Self::open(SPEED, |_, _, clock| Arc::new(SimulatedVaults::new(clock))).await
+        Self::open(SPEED, None, |_, _, clock| {
+            Arc::new(SimulatedVaults::new(clock))
+        })
+        .await
+    }
+
+    /// The same with an identity of the process.
+    pub(super) async fn with_identity(identity: DefaultIdentity) -> Self {
+        Self::open(SPEED, Some(identity), |_, _, clock| {
+            Arc::new(SimulatedVaults::new(clock))
+        })
+        .await
     }
 
     /// Vaults are real to our program: it speaks to them over TLS.
     pub(super) async fn with_vaults() -> Self {
-        Self::open(SLOWLY, |credentials, vaults, _| {
+        Self::open(SLOWLY, None, |credentials, vaults, _| {
             let clock = Arc::new(RealTime);
             Arc::new(AzureKeys::through(credentials, clock, vaults.options()))
         })
@@ -83,6 +96,7 @@ impl Stage {
 
     async fn open(
         speed: u32,
+        default: Option<DefaultIdentity>,
         connect: impl FnOnce(Arc<AzureCredentials>, &Vaults, Arc<dyn Clock>) -> Arc<dyn KeyVaults>,
     ) -> Self {
         let authority = Authority::start().await;
@@ -97,7 +111,9 @@ impl Stage {
         let namespace =
             json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}});
         apply(&client, &namespace).await;
+        let identity = default.as_ref().map(|_| ProcessIdentity::default());
         let settings = Azure {
+            default,
             options: authority.options(),
             authority: Some(authority.url()),
             files: Files {
@@ -119,7 +135,7 @@ impl Stage {
         all.extend(reconcile::aro(Settings {
             settle: Duration::from_secs(120),
             first_apply: FirstApply::default(),
-            identity: None,
+            identity,
         }));
         let running = controller::spawn(client.clone(), clock, all, connectors);
         Self {
@@ -139,6 +155,24 @@ impl Stage {
                 object["spec"] = spec.clone();
             }
             apply(&self.client, &object).await;
+        }
+    }
+
+    /// Applies a cluster that names no identity, and no subscription.
+    pub(super) async fn cluster_without_identity(&self) {
+        for mut object in small_cluster() {
+            if object["kind"] == "AROControlPlane" {
+                object["spec"] = json!({"resources": object["spec"]["resources"]});
+                let resources = object["spec"]["resources"].as_array_mut().unwrap();
+                let key = "/spec/properties/etcd/dataEncryption/customerManaged/kms/activeKey";
+                // Without an identity a person creates the key.
+                for key in resources.iter_mut().filter_map(|one| one.pointer_mut(key)) {
+                    key["version"] = json!("1");
+                }
+            }
+            if object["kind"] != "AzureClusterIdentity" {
+                apply(&self.client, &object).await;
+            }
         }
     }
 

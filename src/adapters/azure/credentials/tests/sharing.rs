@@ -28,6 +28,18 @@ async fn nfr_1_200_clusters_that_share_10_identities_make_10_token_requests() {
     assert_eq!(tokens.len(), 200);
     assert_eq!(stage.authority.asked().len(), 10);
     assert_eq!(stage.authority.most_at_once(), 1, "one client at a time");
+    // Vaults want tokens of their own.
+    let keys = namespaces
+        .iter()
+        .enumerate()
+        .map(async |(number, namespace)| {
+            let id = &identities[number % 10];
+            let credential = credentials.credential(id, namespace, "").await.unwrap();
+            let scopes = ["https://vault.azure.net/.default"];
+            credential.get_token(&scopes, None).await.unwrap();
+        });
+    join_all(keys).await;
+    assert_eq!(stage.authority.asked().len(), 20);
 }
 
 #[tokio::test]

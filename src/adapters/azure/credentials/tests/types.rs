@@ -1,5 +1,9 @@
 //! Every type of identity gets a token, and becomes a Secret for Azure Service Operator.
 
+use std::pin::Pin;
+
+use azure_core::http::{AsyncRawResponse, HttpClient, Request, RetryOptions, Transport};
+
 use super::authority::certificate;
 use super::*;
 
@@ -211,4 +215,58 @@ async fn issue_15_a_certificate_of_another_team_is_not_read() {
     let secret = aso(&credentials, &secret_request(&id, "team-a")).await;
     assert_eq!(secret.unwrap_err().class(), ErrorClass::Invalid);
     assert!(stage.authority.asked().is_empty());
+}
+
+/// Notes where requests go, and answers none.
+#[derive(Debug, Default)]
+struct Hosts(Mutex<Vec<String>>);
+
+impl HttpClient for Hosts {
+    fn execute_request<'s, 'r, 'f>(
+        &'s self,
+        request: &'r Request,
+    ) -> Pin<Box<dyn Future<Output = azure_core::Result<AsyncRawResponse>> + Send + 'f>>
+    where
+        's: 'f,
+        'r: 'f,
+    {
+        let host = request.url().host_str().unwrap_or_default().to_owned();
+        self.0.lock().unwrap().push(host);
+        let cause = std::io::Error::other("nobody answers");
+        let error = azure_core::Error::new(azure_core::error::ErrorKind::Io, cause);
+        std::future::ready(Err(error)).boxed()
+    }
+}
+
+#[tokio::test]
+async fn issue_15_each_cloud_asks_its_own_entra_id() {
+    let stage = Stage::new().await;
+    let id = stage.principal("sp", "s3cret");
+    for (environment, expected) in [
+        ("", "login.microsoftonline.com"),
+        ("AzurePublicCloud", "login.microsoftonline.com"),
+        ("AzureChinaCloud", "login.chinacloudapi.cn"),
+        ("AzureUSGovernmentCloud", "login.microsoftonline.us"),
+    ] {
+        let hosts = Arc::new(Hosts::default());
+        let credentials = stage.with(Settings {
+            options: ClientOptions {
+                transport: Some(Transport::new(Arc::clone(&hosts) as _)),
+                retry: RetryOptions::none(),
+                ..ClientOptions::default()
+            },
+            ..Settings::default()
+        });
+        let request = CredentialRequest {
+            environment: environment.to_owned(),
+            ..request(&id)
+        };
+        credentials.check(&request).await.unwrap_err();
+        let asked = hosts.0.lock().unwrap().clone();
+        assert!(!asked.is_empty(), "{environment}");
+        assert!(
+            asked.iter().all(|host| host == expected),
+            "{environment}: {asked:?}"
+        );
+    }
 }
