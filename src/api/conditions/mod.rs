@@ -213,6 +213,8 @@ pub fn hcp_cluster_missing(name: &str) -> String {
 
 /// Reason: an embedded resource cannot be applied as it is written.
 pub const INVALID_RESOURCE: &str = "InvalidResource";
+/// Reason of an event: an embedded resource names another namespace than its owner's, and is applied in the owner's.
+pub const NAMESPACE_IGNORED: &str = "NamespaceIgnored";
 /// Reason: two embedded resources are the same object.
 pub const DUPLICATE_RESOURCE: &str = "DuplicateResource";
 /// Reason: an embedded resource is already somebody else's in the cluster.

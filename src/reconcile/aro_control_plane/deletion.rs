@@ -111,6 +111,7 @@ fn rest(ledger: &Ledger<'_>, left: &[Entry]) -> Vec<Entry> {
         ready: live.holds(c::READY),
         message: String::new(),
         concern: None,
+        note: None,
     });
     left.iter().cloned().chain(others).collect()
 }

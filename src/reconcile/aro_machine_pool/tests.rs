@@ -572,3 +572,21 @@ fn a_pool_of_a_cluster_that_is_on_its_way_out_is_left_as_it_is() {
     });
     assert!(bench.decide(KIND).writes.is_empty());
 }
+
+#[test]
+fn an_ignored_namespace_is_no_failure_of_a_pool() {
+    let mut bench = bench();
+    bench.edit(KIND, "c", |machines| {
+        machines["spec"]["resources"][0]["metadata"]["namespace"] = json!("elsewhere");
+    });
+    bench.provision();
+    bench.report(NODE_POOL, "c-np1", "False", "Reconciling", "working");
+    bench.rest();
+    assert_eq!(condition(&bench, c::NODE_POOL_READY).1, "Reconciling");
+    assert_eq!(condition(&bench, c::AGENT_POOLS_READY).0, "True");
+    let message = machines(&bench)["status"]["resources"][0]["message"].clone();
+    assert!(
+        message.as_str().is_some_and(|text| text.contains("is ignored")),
+        "{message}"
+    );
+}

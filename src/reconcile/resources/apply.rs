@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::entry::Entry;
 use super::items::{self, Item};
@@ -109,22 +109,27 @@ fn send(
     }
 }
 
-/// An event on the owner for each concern that its status does not have yet.
+/// An event on the owner for each concern and each note that its status does not have yet: a warning for what somebody
+/// should act on.
 fn report_concerns(owner: Live<'_>, entries: &[Entry], outcome: &mut Outcome) {
     let known = owner.list(&["status", "resources"]);
     for entry in entries {
-        let Some(reason) = entry.concern else {
-            continue;
-        };
         let Entry { id, message, .. } = entry;
-        let is_known = |held: &Value| {
-            held["message"] == json!(message)
-                && held["resource"]["name"] == json!(id.name)
-                && held["resource"]["kind"] == json!(id.kind)
+        let is_known = |message: &str| {
+            known.iter().map(Live).any(|held| {
+                held.text(&["message"]).contains(message)
+                    && held.text(&["resource", "name"]) == id.name
+                    && held.text(&["resource", "kind"]) == id.kind
+            })
         };
-        if !known.iter().any(is_known) {
-            let message = format!("{}/{}: {message}", id.kind, id.name);
-            outcome.event(owner, true, reason, message);
+        let concern = entry.concern.map(|reason| (true, reason, message));
+        let note = entry.note.as_ref();
+        let note = note.map(|(reason, message)| (false, *reason, message));
+        for (is_warning, reason, message) in concern.into_iter().chain(note) {
+            if !is_known(message) {
+                let message = format!("{}/{}: {message}", id.kind, id.name);
+                outcome.event(owner, is_warning, reason, message);
+            }
         }
     }
 }

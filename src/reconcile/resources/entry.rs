@@ -23,6 +23,18 @@ pub(in crate::reconcile) struct Entry {
     pub(in crate::reconcile) message: String,
     /// The reason, if somebody should act on it.
     pub(in crate::reconcile) concern: Option<&'static str>,
+    /// What is odd about its item although it is applied: a reason and a message.
+    pub(in crate::reconcile) note: Option<(&'static str, String)>,
+}
+
+impl Entry {
+    /// What the status says of it.
+    pub(in crate::reconcile) fn text(&self) -> String {
+        let note = self.note.iter().map(|(_, note)| note.as_str());
+        let said = [self.message.as_str()].into_iter().chain(note);
+        let said: Vec<&str> = said.filter(|text| !text.is_empty()).collect();
+        said.join("; ")
+    }
 }
 
 /// Entries as the status holds them.
@@ -40,8 +52,9 @@ pub(in crate::reconcile) fn listed(entries: &[Entry]) -> Value {
         let resource =
             json!({"group": id.group, "version": version, "kind": id.kind, "name": id.name});
         let mut listed = json!({"resource": resource, "ready": ready});
-        if !entry.message.is_empty() {
-            listed["message"] = json!(entry.message);
+        let text = entry.text();
+        if !text.is_empty() {
+            listed["message"] = json!(text);
         }
         listed
     };

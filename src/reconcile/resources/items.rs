@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::api::conditions::{DUPLICATE_RESOURCE, INVALID_RESOURCE, NO_KIND, NO_NAME};
+use crate::api::conditions::{
+    DUPLICATE_RESOURCE, INVALID_RESOURCE, NAMESPACE_IGNORED, NO_KIND, NO_NAME,
+};
 use crate::api::kinds::is_aso;
 use crate::health::Live;
 use crate::model::ObjectId;
@@ -26,7 +28,7 @@ pub(super) struct Item<'a> {
 /// What is wrong with an item.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fault {
-    /// Reason of the event.
+    /// Reason of what is reported.
     pub(super) reason: &'static str,
     /// What to change.
     pub(super) message: String,
@@ -80,7 +82,7 @@ pub(super) fn kinds(list: &[Value]) -> impl Iterator<Item = [&str; 3]> {
 
 fn one<'a>(owner: Live<'_>, place: usize, value: Live<'a>) -> Item<'a> {
     let fault = |message: &str, is_harmless| Fault {
-        reason: INVALID_RESOURCE,
+        reason: if is_harmless { NAMESPACE_IGNORED } else { INVALID_RESOURCE },
         message: format!("spec.resources[{place}]: {message}"),
         is_harmless,
     };

@@ -48,17 +48,19 @@ pub(super) fn entry(
     let version = item.value.version();
     let concerned = problem(ledger, &item, live, state);
     let Item { id, fault, .. } = item;
-    match (concerned, fault) {
-        (Some((reason, message)), _) => concern(id, version, ready, reason, message),
-        (None, Some(fault)) => concern(id, version, ready, fault.reason, fault.message),
-        (None, None) => Entry {
+    let note = fault.map(|fault| (fault.reason, fault.message));
+    let entry = match concerned {
+        Some((reason, message)) => concern(id, version, ready, reason, message),
+        None => Entry {
             message: live.map_or_else(|| WAITING_TO_BE_CREATED.to_owned(), message),
             version: version.to_owned(),
             id,
             ready,
             concern: None,
+            note: None,
         },
-    }
+    };
+    Entry { note, ..entry }
 }
 
 /// The entry of a resource that is not in the list.
@@ -69,6 +71,7 @@ pub(super) fn unlisted(id: &ObjectId, live: Live<'_>, why: &str) -> Entry {
         ready: false,
         message: why.to_owned(),
         concern: None,
+        note: None,
     }
 }
 
@@ -114,6 +117,7 @@ fn concern(
         ready,
         message,
         concern: Some(reason),
+        note: None,
     }
 }
 

@@ -355,3 +355,32 @@ fn section_8_o_a_missing_machine_cidr_is_named() {
     bench.rest();
     assert_eq!(bench.condition(KIND, c::HCP_CLUSTER_READY).2, "working");
 }
+
+/// The resource is applied all the same, so that nothing fails: CI was red until the cluster was ready.
+#[test]
+fn an_ignored_namespace_is_no_failure_of_anything() {
+    let mut bench = Bench::new();
+    for kind in ["AROCluster", KIND] {
+        bench.edit(kind, "c", |owner| {
+            owner["spec"]["resources"][0]["metadata"]["namespace"] = json!("elsewhere");
+        });
+    }
+    bench.rest();
+    assert_eq!(
+        bench.reason("AROCluster", c::RESOURCES_READY),
+        c::PROVISIONING_INFRASTRUCTURE
+    );
+    bench.build();
+    bench.report("HcpOpenShiftCluster", "c", "False", "Reconciling", "working");
+    bench.rest();
+    let found = bench.condition(KIND, c::HCP_CLUSTER_READY);
+    assert_eq!(
+        (found.1.as_str(), found.2.as_str()),
+        ("Reconciling", "working")
+    );
+    let status = bench.live(KIND, "c")["status"].clone();
+    assert_eq!(status.get("failureMessage"), None);
+    let message = status["resources"][0]["message"].as_str();
+    assert!(message.is_some_and(|message| message.contains("\"elsewhere\" is ignored")));
+    assert!(bench.warnings().is_empty());
+}

@@ -50,12 +50,27 @@ fn a_namespace_of_its_own_is_ignored_with_a_note() {
     let mut elsewhere = group("rg");
     elsewhere["metadata"]["namespace"] = json!("elsewhere");
     let mut bed = Bed::direct(&json!([elsewhere]));
+    let events = bed.reconcile().1.events;
+    let events: Vec<_> = events
+        .iter()
+        .map(|event| (event.is_warning, event.reason.as_str()))
+        .collect();
+    assert_eq!(events, [(false, "NamespaceIgnored")]);
     let entries = bed.settle();
     let live = bed.fixture.live("ResourceGroup", "rg").expect("it");
     assert_eq!(live["metadata"]["namespace"], "ns");
-    assert!(entries[0].message.contains("\"elsewhere\" is ignored"));
+    assert_eq!(entries[0].concern, None, "it is no problem");
+    let text = entries[0].text();
+    assert!(
+        text.starts_with("Waiting for Azure Service Operator to reconcile it; spec.resources[0]"),
+        "{text}"
+    );
+    assert!(text.contains("\"elsewhere\" is ignored"), "{text}");
+    assert_eq!(bed.reconcile().1.events, [], "it was said");
     bed.reports("ResourceGroup", "rg", ready());
-    assert_eq!(names(&bed.settle()), ["+rg"]);
+    let entries = bed.settle();
+    assert_eq!(names(&entries), ["+rg"]);
+    assert!(entries[0].text().contains("is ignored"));
 }
 
 #[test]
