@@ -152,7 +152,7 @@ pub const NODE_POOL_INVALID: &str = "InvalidNodePool";
 pub const WAITING_FOR_HCP_CLUSTER: &str = "WaitingForHcpCluster";
 /// AROMachinePool: the same, under the name other tools read.
 pub const ARO_MACHINE_POOL_READY: &str = "AROMachinePoolReady";
-/// AROMachinePool: the last reconciliation had no error.
+/// AROMachinePool: the last reconciliation had no error, and the node pool does not wait to be created.
 pub const AGENT_POOLS_READY: &str = "AgentPoolsReady";
 
 /// Message: external authentication waits.

@@ -113,9 +113,11 @@ impl Observed<'_> {
         resources::notes(&late.collect::<Vec<_>>())
     }
 
-    /// Whether this pass had no error.
+    /// Whether this pass had no error, and the node pool does not wait to be created.
     fn agents(&self) -> NewCondition {
-        if let Stage::Held((c::AGENT_POOLS_READY, why)) = &self.stage {
+        if let Stage::Held((kind, why)) = &self.stage
+            && (*kind == c::AGENT_POOLS_READY || self.made.is_none())
+        {
             return why.clone();
         }
         match self.failing() {

@@ -43,17 +43,20 @@ pub(super) fn copy(node_pool: Live<'_>, status: &mut Value) {
     }
 }
 
-/// Sets the number of nodes: those that were counted, else what Azure reports, else what is asked for.
+/// Sets the number of nodes: those that were counted, else what Azure reports of the node pool, else what is asked of it.
+/// Without a node pool there are none.
 pub(super) fn set_replicas(
     status: &mut Value,
     nodes: usize,
     node_pool: Option<Live<'_>>,
     pool: Live<'_>,
 ) {
-    let reported = node_pool.and_then(|live| live.number(&["status", "properties", "replicas"]));
-    let asked = || pool.number(&["spec", "replicas"]);
+    let of_pool = |node_pool: Live<'_>| {
+        let reported = node_pool.number(&["status", "properties", "replicas"]);
+        reported.or_else(|| pool.number(&["spec", "replicas"]))
+    };
     status["replicas"] = match nodes {
-        0 => json!(reported.or_else(asked).unwrap_or(0)),
+        0 => json!(node_pool.and_then(of_pool).unwrap_or(0)),
         nodes => json!(nodes),
     };
 }
@@ -121,7 +124,8 @@ mod tests {
             (5, Some(&reported), 5),
             (0, Some(&reported), 4),
             (0, Some(&silent), 3),
-            (0, None, 3),
+            (0, None, 0),
+            (2, None, 2),
         ];
         for (nodes, node_pool, expected) in cases {
             let mut status = json!({});

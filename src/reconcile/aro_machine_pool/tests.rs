@@ -156,7 +156,9 @@ fn case_8d_a_node_pool_waits_for_the_hcp_cluster_and_for_nothing_else() {
         (waits.0.as_str(), waits.1.as_str()),
         ("False", c::WAITING_FOR_HCP_CLUSTER)
     );
-    assert_eq!(bench.condition(KIND, c::AGENT_POOLS_READY).0, "True");
+    assert_eq!(bench.condition(KIND, c::AGENT_POOLS_READY), waits);
+    let replicas = machines(&bench)["status"]["replicas"].clone();
+    assert_eq!(replicas, 0, "section 3.3, item 3: no node pool was read");
     // Ready, but without a kubeconfig.
     bench.ready(HCP, "c");
     bench.rest();
@@ -164,6 +166,7 @@ fn case_8d_a_node_pool_waits_for_the_hcp_cluster_and_for_nothing_else() {
     assert_eq!(plane["status"]["ready"], false);
     let pool = bench.live(NODE_POOL, "c-np1");
     assert_eq!(pool["spec"]["owner"], json!({"name": "c"}));
+    assert_eq!(bench.condition(KIND, c::AGENT_POOLS_READY).0, "True");
     assert_eq!(condition(&bench, c::NODE_POOL_READY).1, c::PROVISIONING);
 }
 
