@@ -33,6 +33,7 @@ mod settings;
 pub(crate) mod snapshot;
 pub(crate) mod world;
 
+pub(crate) use self::aro_control_plane::heeds_trailer;
 use self::controller::{Controller, Reconcile};
 pub use self::settings::{ProcessIdentity, Settings};
 use self::world::GroupKind;

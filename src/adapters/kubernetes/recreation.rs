@@ -16,6 +16,7 @@ use crate::api::labels::RECREATE;
 use crate::health::Live;
 use crate::model::ObjectId;
 use crate::plan::MANAGER;
+use crate::reconcile::heeds_trailer;
 
 const HCP: &str = "HcpOpenShiftCluster";
 
@@ -48,9 +49,7 @@ async fn approve(client: &Client, id: &ObjectId) -> Result<Option<String>, Error
         return Ok(None);
     };
     let uid = Live(&hcp).uid().to_owned();
-    let ran = Live(&plane).flag(&["status", "initialization", "controlPlaneInitialized"]);
-    let is_used = !["", &uid].contains(&Live(&plane).annotation(RECREATE));
-    if !Live(&hcp).is_lost() || ran || is_used {
+    if !Live(&hcp).is_lost() || !heeds_trailer(Live(&plane), &uid) {
         return Ok(None);
     }
     let patch = json!({"metadata": {"annotations": {RECREATE: uid}}});

@@ -30,6 +30,7 @@ use self::encryption::Around;
 use self::mutators::Wanted;
 use self::names::{EXTERNAL_AUTH, FINALIZER, HCP};
 use self::observed::Stage;
+pub(crate) use self::recreation::heeds_trailer;
 use super::Settings;
 use super::conditions::{Conditions, NewCondition, Typed};
 use super::credentials::{self, Parts};

@@ -17,14 +17,29 @@ pub(super) fn advise(ledger: &Ledger<'_>, hcp: Live<'_>, condition: NewCondition
     if !hcp.is_lost() || hcp.is_deleting() {
         return condition;
     }
+    let owner = ledger.owner;
+    let trailer = match heeds_trailer(owner, hcp.uid()) {
+        true => format!(
+            "with the commit trailer '{APPROVE}: recreate {}/{}', or ",
+            owner.namespace(),
+            owner.name()
+        ),
+        false => String::new(),
+    };
     let message = format!(
-        "{}. Azure could not create this cluster and cannot update it: add what was missing, often a role assignment, then let Capstan delete and recreate it with the commit trailer '{APPROVE}: recreate {}/{}', or with the annotation {RECREATE}={} on this object",
+        "{}. Azure could not create this cluster and cannot update it: add what was missing, often a role assignment, then let Capstan delete and recreate it {trailer}with the annotation {RECREATE}={} on this object",
         condition.message().trim_end_matches('.'),
-        ledger.owner.namespace(),
-        ledger.cluster,
         hcp.uid(),
     );
     condition.saying(message)
+}
+
+/// Whether a commit can approve that the HCP cluster of this uid is recreated. A commit may be read more than once, so it
+/// approves for no cluster that ever ran, nor for one after an earlier approval.
+pub(crate) fn heeds_trailer(plane: Live<'_>, uid: &str) -> bool {
+    let ran = plane.flag(&["status", "initialization", "controlPlaneInitialized"]);
+    let is_used = !["", uid].contains(&plane.annotation(RECREATE));
+    !ran && !is_used
 }
 
 /// Deletes such a cluster if a person approved it. It is made again once it is gone. An approval that is not needed any

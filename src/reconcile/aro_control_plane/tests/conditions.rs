@@ -129,11 +129,7 @@ fn section_8_a_a_lost_cluster_is_recreated_only_when_this_one_is_approved() {
         .uid()
         .to_owned();
     let found = bench.condition(KIND, c::HCP_CLUSTER_READY);
-    assert!(
-        found.2.contains("Capstan-Approve: recreate ns/c"),
-        "{}",
-        found.2
-    );
+    assert!(!found.2.contains("Capstan-Approve"), "it ran: {}", found.2);
     assert!(
         found.2.contains(&format!("capstan.dev/recreate={uid}")),
         "{}",
@@ -383,4 +379,30 @@ fn an_ignored_namespace_is_no_failure_of_anything() {
     let message = status["resources"][0]["message"].as_str();
     assert!(message.is_some_and(|message| message.contains("\"elsewhere\" is ignored")));
     assert!(bench.warnings().is_empty());
+}
+
+/// What the condition recommends is what is heeded.
+#[test]
+fn a_commit_is_offered_to_approve_a_recreation_only_while_one_is_heeded() {
+    let mut bench = Bench::new();
+    bench.build();
+    let lose = |bench: &mut Bench| {
+        let reason = "InvalidRequestContent";
+        bench.report("HcpOpenShiftCluster", "c", "False", reason, LOST);
+        bench.rest();
+        bench.condition(KIND, c::HCP_CLUSTER_READY).2
+    };
+    let message = lose(&mut bench);
+    let offered = "with the commit trailer 'Capstan-Approve: recreate ns/c', or with the annotation";
+    assert!(message.contains(offered), "{message}");
+    let uid = Live(&bench.live("HcpOpenShiftCluster", "c"))
+        .uid()
+        .to_owned();
+    bench.edit(KIND, "c", |plane| {
+        plane["metadata"]["annotations"][RECREATE] = json!(uid)
+    });
+    bench.rest();
+    let message = lose(&mut bench);
+    assert!(!message.contains("Capstan-Approve"), "{message}");
+    assert!(message.contains("with the annotation"), "{message}");
 }
