@@ -176,10 +176,14 @@ impl Conditions {
     }
 
     /// Events for what changed: a warning for a false condition that needs a person, a note for one that became true.
-    /// The summary says nothing new.
+    /// The summary counts if no other condition says the same.
     fn report(&self, live: Live<'_>, outcome: &mut Outcome) {
         let mut said: Vec<&str> = Vec::new();
-        for kind in self.changed.iter().filter(|kind| *kind != READY) {
+        let summary = self.refuted(READY).map(|(_, message)| message);
+        let others = self.list.iter().map(Live);
+        let mut others = others.filter(|held| held.text(&["type"]) != READY);
+        let is_news = summary.is_some_and(|text| !others.any(|held| held.text(&["message"]) == text));
+        for kind in self.changed.iter().filter(|kind| *kind != READY || is_news) {
             let found = self.list.iter().map(Live);
             let Some(held) = found.clone().find(|held| held.text(&["type"]) == kind) else {
                 continue;
@@ -272,6 +276,7 @@ pub(crate) fn stamp(time: Timestamp) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::api::conditions as c;
 
     fn held() -> Value {
         json!({"metadata": {"generation": 3}, "status": {"conditions": [
@@ -334,6 +339,23 @@ mod tests {
             .map(|event| (event.is_warning, event.reason.as_str()))
             .collect();
         assert_eq!(events, [(false, "B"), (true, "Denied")]);
+    }
+
+    #[test]
+    fn a_summary_is_an_event_if_nothing_else_says_the_same() {
+        let object = held();
+        for (message, other, expected) in [
+            ("the owner is gone", "", 1),
+            ("the owner is gone", "the owner is gone", 0),
+        ] {
+            let mut conditions = Conditions::of(Live(&object), now());
+            conditions.set("A", NewCondition::no("Why", other));
+            let missing = NewCondition::no(c::CLUSTER_NOT_FOUND, message);
+            conditions.set(READY, missing);
+            let mut outcome = Outcome::default();
+            conditions.report(Live(&object), &mut outcome);
+            assert_eq!(outcome.events.len(), expected, "{other}");
+        }
     }
 
     #[test]

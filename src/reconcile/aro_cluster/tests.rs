@@ -34,6 +34,7 @@ fn section_9_a_dangling_owner_is_reported() {
     });
     bench.rest();
     assert_eq!(bench.reason(KIND, c::READY), c::CLUSTER_NOT_FOUND);
+    assert_eq!(bench.warnings(), [c::CLUSTER_NOT_FOUND]);
     assert_eq!(bench.find("ResourceGroup", "rg"), None);
 }
 
