@@ -64,6 +64,8 @@ pub(super) fn reconcile(
         Ok(cluster) if cluster.is_deleting() => {}
         Ok(cluster) => match wrong(cluster) {
             Some(wrong) => {
+                let items = live.list(&["spec", "resources"]);
+                resources::resume(&ledger, items, &mut outcome);
                 let kind = c::NETWORK_INFRASTRUCTURE_READY;
                 refuse(live, conditions, kind, wrong, &mut outcome);
             }

@@ -77,7 +77,11 @@ pub(super) fn reconcile(
             deletion::begin(&ledger, conditions, &mut outcome);
         }
         Ok(cluster) => match wrong(live, cluster) {
-            Some(wrong) => refuse(live, conditions, wrong, &mut outcome),
+            Some(wrong) => {
+                let items = live.list(&["spec", "resources"]);
+                resources::resume(&ledger, items, &mut outcome);
+                refuse(live, conditions, wrong, &mut outcome);
+            }
             None => provision(&ledger, cluster, settings, conditions, &mut outcome),
         },
     }

@@ -92,7 +92,11 @@ fn provision(
     let (world, live) = (ledger.world, ledger.owner);
     let wanted = match Wanted::of(live, family.hcp) {
         Ok(wanted) => wanted,
-        Err(wrong) => return observed::refuse(live, conditions, wrong, outcome),
+        Err(wrong) => {
+            let items = live.list(&["spec", "resources"]);
+            resources::resume(ledger, items, outcome);
+            return observed::refuse(live, conditions, wrong, outcome);
+        }
     };
     let id = resources::id(live, wanted.node_pool().0);
     outcome.need(id.clone());

@@ -11,7 +11,9 @@ use super::super::outcome::{Outcome, Write};
 use super::names::{EXTERNAL_AUTH, FINALIZER, HCP, NODE_POOL};
 use crate::api::conditions as c;
 use crate::api::kinds::{CAPI, INFRASTRUCTURE};
-use crate::api::labels::{NODE_POOL as NODE_LABEL, REPLICAS_MANAGED_BY, REPLICAS_MANAGED_BY_ARO};
+use crate::api::labels::{
+    NODE_POOL as NODE_LABEL, RECONCILE_POLICY, REPLICAS_MANAGED_BY, REPLICAS_MANAGED_BY_ARO, SKIP,
+};
 use crate::health::Live;
 use crate::model::{AdapterError, ErrorClass, ObjectId, WorkloadNode};
 
@@ -592,4 +594,55 @@ fn an_ignored_namespace_is_no_failure_of_a_pool() {
         message.as_str().is_some_and(|text| text.contains("is ignored")),
         "{message}"
     );
+}
+
+#[test]
+fn an_owner_that_does_not_exist_is_an_event() {
+    for (missing, reason) in [
+        ("MachinePool", c::MACHINE_POOL_NOT_FOUND),
+        ("Cluster", c::CLUSTER_NOT_FOUND),
+    ] {
+        let mut bench = whole();
+        bench.warnings();
+        let id = Live(&bench.live(missing, "c")).id();
+        bench.fixture.snapshot.remove(&id);
+        bench.rest();
+        assert_eq!(bench.reason(KIND, c::READY), reason);
+        let warnings = bench.warnings();
+        assert!(warnings.contains(&reason.to_owned()), "{warnings:?}");
+    }
+}
+
+/// What is live was applied before, and is not to stay paused because of what cannot be.
+#[test]
+fn a_pause_ends_although_the_spec_is_refused() {
+    let mut bench = whole();
+    let pause = |bench: &mut Bench, is_paused: bool| {
+        bench.edit("Cluster", "c", |cluster| {
+            cluster["spec"]["paused"] = json!(is_paused)
+        });
+        bench.rest();
+    };
+    let live = [
+        ("ResourceGroup", "rg"),
+        (HCP, "c"),
+        (NODE_POOL, "c-np1"),
+    ];
+    pause(&mut bench, true);
+    for (kind, name) in live {
+        let policy = bench.live(kind, name);
+        assert_eq!(Live(&policy).annotation(RECONCILE_POLICY), SKIP, "{kind}");
+    }
+    for kind in [KIND, "AROControlPlane"] {
+        bench.edit(kind, "c", |owner| owner["spec"]["resources"] = json!([]));
+    }
+    bench.edit("Cluster", "c", |cluster| {
+        cluster["spec"]["controlPlaneRef"]["apiGroup"] = json!("other.x-k8s.io");
+    });
+    pause(&mut bench, false);
+    for (kind, name) in live {
+        let policy = bench.live(kind, name);
+        assert_eq!(Live(&policy).annotation(RECONCILE_POLICY), "", "{kind}");
+    }
+    assert_eq!(condition(&bench, c::NODE_POOL_READY).1, c::NODE_POOL_INVALID);
 }
