@@ -10,6 +10,9 @@ use crate::health::{Condition, Live};
 use crate::model::ObjectId;
 use crate::reconcile::conditions::NewCondition;
 
+/// The group of an item that names none.
+pub(super) const UNKNOWN_GROUP: &str = "unknown";
+
 /// How far one embedded resource is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::reconcile) struct Entry {
@@ -44,13 +47,14 @@ pub(in crate::reconcile) fn listed(entries: &[Entry]) -> Value {
             id, version, ready, ..
         } = entry;
         // The definition of the owner's kind requires texts.
-        let version = if version.is_empty() {
-            "unknown"
-        } else {
-            version
-        };
-        let resource =
+        let is_known = !version.is_empty() && id.group != UNKNOWN_GROUP;
+        let version = if version.is_empty() { "unknown" } else { version };
+        let mut resource =
             json!({"group": id.group, "version": version, "kind": id.kind, "name": id.name});
+        if is_known {
+            resource["apiVersion"] = json!(format!("{}/{version}", id.group));
+            resource["namespace"] = json!(id.namespace);
+        }
         let mut listed = json!({"resource": resource, "ready": ready});
         let text = entry.text();
         if !text.is_empty() {

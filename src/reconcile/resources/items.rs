@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::entry::UNKNOWN_GROUP;
 use crate::api::conditions::{
     DUPLICATE_RESOURCE, INVALID_RESOURCE, NAMESPACE_IGNORED, NO_KIND, NO_NAME,
 };
@@ -95,7 +96,7 @@ fn one<'a>(owner: Live<'_>, place: usize, value: Live<'a>) -> Item<'a> {
         text => text.to_owned(),
     };
     let id = ObjectId::new(
-        or(value.group(), &|| "unknown".to_owned()),
+        or(value.group(), &|| UNKNOWN_GROUP.to_owned()),
         or(value.kind(), &|| "Unknown".to_owned()),
         owner.namespace(),
         or(value.name(), &|| format!("spec.resources[{place}]")),

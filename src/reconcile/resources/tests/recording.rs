@@ -64,7 +64,8 @@ fn resources_of_a_recorded_kind_are_applied_and_reported() {
     assert_eq!(names(&entries), ["+rg1", "-rg2"]);
     let owner = bed.owner();
     let listed = Live(&owner).list(&["status", "resources"]);
-    let resource = json!({"group": "resources.azure.com", "version": "v1", "kind": "ResourceGroup", "name": "rg1"});
+    let resource = json!({"group": "resources.azure.com", "version": "v1", "kind": "ResourceGroup", "name": "rg1",
+        "apiVersion": "resources.azure.com/v1", "namespace": "ns"});
     assert_eq!(listed[0], json!({"resource": resource, "ready": true}));
 }
 
