@@ -17,11 +17,12 @@ const PROVISIONED: Keys = &["status", "initialization", "provisioned"];
 
 /// AROCluster: every embedded resource is ready, and the cluster has been provisioned once.
 pub(super) fn cluster() -> Vec<Clause> {
-    let mut clauses = refused(
+    let mut clauses = unwritten();
+    clauses.extend(refused(
         c::NETWORK_INFRASTRUCTURE_READY,
         &[c::UNSUPPORTED_CONTROL_PLANE],
         true,
-    );
+    ));
     let invalid = &[c::INVALID_RESOURCE, c::DUPLICATE_RESOURCE];
     clauses.extend(refused(c::RESOURCES_READY, invalid, true));
     clauses.extend(refused(c::RESOURCES_READY, NOT_APPLIED, false));
@@ -48,7 +49,8 @@ pub(super) fn control_plane() -> Vec<Clause> {
         Test::Holds(RESOURCES, "HcpOpenShiftClustersExternalAuth"),
     ]);
     let awaited = Why::Words("KubeconfigAwaited", "the kubeconfig does not exist yet");
-    let mut clauses = refused(c::IDENTITY_READY, IDENTITY_REFUSED, false);
+    let mut clauses = unwritten();
+    clauses.extend(refused(c::IDENTITY_READY, IDENTITY_REFUSED, false));
     clauses.extend(refused(c::ENCRYPTION_KEY_READY, KEY_REFUSED, true));
     clauses.extend(refused(c::ENCRYPTION_KEY_READY, KEY_FAILED, false));
     clauses.extend(refused(c::HCP_CLUSTER_READY, SPEC_REFUSED, true));
@@ -69,7 +71,8 @@ pub(super) fn control_plane() -> Vec<Clause> {
 /// AROMachinePool: the node pool is ready, and it has been provisioned once.
 pub(super) fn machine_pool() -> Vec<Clause> {
     let is_there = Test::All(vec![Test::Flag(PROVISIONED), Test::Flag(READY)]);
-    let mut clauses = refused(c::NODE_POOL_READY, POOL_REFUSED, true);
+    let mut clauses = unwritten();
+    clauses.extend(refused(c::NODE_POOL_READY, POOL_REFUSED, true));
     clauses.extend(unmet(c::NODE_POOL_READY));
     clauses.push(clause(is_there, Ready, Why::Nothing));
     clauses.extend(unprovisioned(c::AGENT_POOLS_READY));
@@ -138,6 +141,11 @@ const POOL_REFUSED: &[&str] = &[c::INCOMPATIBLE_VALUE, c::NODE_POOL_INVALID];
 fn refused(kind: &'static str, reasons: &'static [&'static str], terminal: bool) -> Vec<Clause> {
     let refused = Test::Condition(kind, vec![Of::False, Of::Reason(reasons)]);
     vec![clause(refused, Failed { terminal }, Why::Condition(kind))]
+}
+
+/// The cluster refuses writes to the object itself, so that nothing is done for it.
+fn unwritten() -> Vec<Clause> {
+    refused(c::READY, &[c::WRITE_REFUSED], false)
 }
 
 /// External authentication waits for a Secret that a person makes. The cluster works without it: it counts as ready, and

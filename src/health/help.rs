@@ -249,6 +249,10 @@ const CAUSES: &[Cause] = &[
         "create the Secret in the message with the client secret of the application: until then nobody can log in to the console with it",
     ),
     reason(
+        &[c::WRITE_REFUSED],
+        "grant the right that the message names, or remove what refuses the write: a policy, or a webhook configuration whose service does not exist",
+    ),
+    reason(
         &[c::KUBECONFIG_INVALID],
         "delete the Secret in the message: Azure Service Operator writes it again when it reconciles the HcpOpenShiftCluster next, after an hour at most",
     ),

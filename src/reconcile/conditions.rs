@@ -122,6 +122,14 @@ impl Conditions {
         }
     }
 
+    /// The same, with a list that was decided and is not written yet.
+    pub(crate) fn going_on(live: Live<'_>, list: Vec<Value>, now: Timestamp) -> Self {
+        Self {
+            list,
+            ..Self::of(live, now)
+        }
+    }
+
     /// From here on the conditions are about this generation at most: the newest spec is not applied yet.
     pub(crate) fn about(&mut self, generation: i64) {
         self.generation = self.generation.min(generation);

@@ -27,6 +27,7 @@ mod parent;
 pub(crate) mod preflight;
 #[cfg(test)]
 mod properties;
+pub(crate) mod refused;
 mod resources;
 mod scope;
 mod settings;

@@ -42,6 +42,8 @@ pub const MACHINE_POOL_NOT_FOUND: &str = "MachinePoolNotFound";
 pub const CLUSTER_NOT_FOUND: &str = "ClusterNotFound";
 /// Reason of [`READY`]: a kind that a decision needs may not be watched.
 pub const KIND_NOT_READABLE: &str = "KindNotReadable";
+/// Reason of [`READY`]: the cluster refuses a write to the object itself.
+pub const WRITE_REFUSED: &str = "WriteRefused";
 /// Reason: a field has a value that only the controller may set, and to something else.
 pub const INCOMPATIBLE_VALUE: &str = "IncompatibleValue";
 
@@ -306,6 +308,7 @@ const TERMINAL: &[&str] = &[
 const WORTH_A_LOOK: &[&str] = &[
     CLUSTER_NOT_FOUND,
     MACHINE_POOL_NOT_FOUND,
+    WRITE_REFUSED,
     INVALID_ENDPOINT,
     NAMESPACE_NOT_ALLOWED_BY_IDENTITY,
     IDENTITY_NOT_FOUND,

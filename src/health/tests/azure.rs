@@ -376,6 +376,14 @@ fn aro_control_planes_pass_on_the_messages_of_azure() {
             FAILED,
         ),
         (
+            "nobody may write it",
+            of(
+                json!([on("HcpClusterReady"), off("Ready", "WriteRefused", "")]),
+                true,
+            ),
+            FAILED,
+        ),
+        (
             "auth waits for a person",
             of(
                 json!([

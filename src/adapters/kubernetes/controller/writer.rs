@@ -2,8 +2,11 @@
 //!
 //! In: a client, a field manager and writes. Out: for each write what the server answered. A write that is refused does
 //! not stop the others, unless it is to the object that they were decided for: what is recorded on it comes before what
-//! it records. After one that may succeed later only that object's status is written. It does not know why anything is written.
+//! it records. After that, and after one that may succeed later, only that object's status is written. It does not know why
+//! anything is written.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -57,6 +60,8 @@ pub(super) struct Writer {
     pub(super) patience: Duration,
     /// Whether the controllers may act.
     pub(super) may_act: watch::Receiver<bool>,
+    /// Whether events cannot be written.
+    pub(super) is_mute: Arc<AtomicBool>,
 }
 
 impl Writer {
@@ -87,9 +92,13 @@ impl Writer {
             match in_time(about, one(&self.client, self.manager, &write)).await {
                 Ok(answer) => done.push(Written::Answered(write, answer)),
                 Err(error) => {
-                    is_status_only |= error.class() == ErrorClass::Transient;
+                    let class = error.class();
+                    // What was decided is out of date.
+                    let is_stale = matches!(class, ErrorClass::Gone | ErrorClass::Conflict);
+                    let is_status = matches!(write, Write::Status(_));
+                    is_status_only |= about_it || class == ErrorClass::Transient;
                     done.push(Written::Failed(write, error));
-                    if about_it {
+                    if about_it && (is_stale || is_status) {
                         break;
                     }
                 }
@@ -98,7 +107,7 @@ impl Writer {
         done
     }
 
-    /// Logs and writes events, as well as can be: an event that cannot be written is dropped.
+    /// Logs and writes events, as well as can be: an event that cannot be written is dropped, with one warning until one can.
     pub(super) async fn report(&self, now: Timestamp, events: Vec<Event>) {
         for event in events {
             log(&event);
@@ -108,9 +117,25 @@ impl Writer {
                 Api::namespaced_with(self.client.clone(), &namespace, &resource);
             let body = serde_json::from_value(self.body(now, event));
             let Ok(body) = body else { continue };
-            if let Err(error) = api.create(&PostParams::default(), &body).await {
-                tracing::debug!(%error, "an event could not be written");
+            match api.create(&PostParams::default(), &body).await {
+                Ok(_) => self.is_mute.store(false, Ordering::Relaxed),
+                Err(error) => self.report_mute(&namespace, error),
             }
+        }
+    }
+
+    /// An event could not be written. What passes, and a namespace that goes, needs nobody.
+    fn report_mute(&self, namespace: &str, error: kube::Error) {
+        let error = Error::new(&ObjectId::new("events.k8s.io", "Event", namespace, ""), error);
+        let is_refused = matches!(
+            error.class(),
+            ErrorClass::Denied | ErrorClass::Invalid | ErrorClass::Bug
+        );
+        let leaves = error.to_string().contains("being terminated");
+        if is_refused && !leaves && !self.is_mute.swap(true, Ordering::Relaxed) {
+            tracing::warn!(%error, "events cannot be written; they are only in this log");
+        } else {
+            tracing::debug!(%error, "an event could not be written");
         }
     }
 

@@ -3,10 +3,13 @@
 //! In: the end of a key's writes. Out: the cache shows what was written and what was refused, and the schedule when the key
 //! is due again. It does not know what is decided then.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Done, Runtime};
+use super::itself::Part;
+use super::{Done, Runtime, STATUS};
 use crate::adapters::kubernetes::Error;
 use crate::adapters::kubernetes::controller::backoff::backoff;
 use crate::adapters::kubernetes::controller::schedule::Key;
@@ -22,12 +25,15 @@ impl Runtime {
         let manager = self.controllers[key.controller].manager;
         let now = self.clock.now();
         let mut failed = None;
+        let (mut settled, mut broken) = (BTreeSet::new(), BTreeSet::new());
         for written in done.written {
             match written {
                 Written::Answered(write, answer) => {
+                    settled.extend(Part::of(&write, &key.object));
                     self.answered(&key, &write, manager, answer, now);
                 }
                 Written::Failed(write, error) => {
+                    broken.extend(Part::of(&write, &key.object));
                     failed = self.refused(&key, &write, manager, &error, now).or(failed);
                 }
                 Written::Secret(write, Ok(answer)) => {
@@ -39,6 +45,11 @@ impl Runtime {
                 Written::Secret(write, Err(error)) => {
                     failed = self.unwritten(&key, &write, manager, error, now).or(failed);
                 }
+            }
+        }
+        for part in settled.difference(&broken) {
+            if self.itself.settled(&key, *part) {
+                self.schedule.enqueue(key.clone());
             }
         }
         if last {
@@ -105,6 +116,9 @@ impl Runtime {
         {
             tracing::warn!(object = %id, manager, "another controller keeps changing fields of this object; Capstan repairs them less and less often");
         }
+        if let (Write::Status(patch), Some(answer)) = (write, &answer) {
+            self.outbox.answered((&id, STATUS), patch, answer, now);
+        }
         let is_over = match write {
             Write::Merge(_) => !self.outbox.has_refused(&id),
             Write::Delete { .. } => true,
@@ -129,8 +143,10 @@ impl Runtime {
     ) -> Option<ErrorClass> {
         let class = error.class();
         tracing::debug!(object = %key.object, ?class, %error, "a write failed");
-        let id = write.object().filter(|id| *id != key.object);
-        let Some(id) = id else {
+        if let Some(part) = Part::of(write, &key.object) {
+            return self.refused_itself((key, part), manager, error);
+        }
+        let Some(id) = write.object() else {
             return Some(class);
         };
         if class == ErrorClass::Transient {
@@ -160,6 +176,27 @@ impl Runtime {
         let is_first = self.cache.world().refusal(&id).is_none();
         self.refusal_is_news(&id, manager, error);
         if is_first {
+            self.schedule.enqueue(key.clone());
+            return None;
+        }
+        Some(class)
+    }
+
+    /// A write to the object of the key itself failed. What fails once may succeed next time; what is refused is reported
+    /// at once, by the next decision.
+    fn refused_itself(
+        &mut self,
+        (key, part): (&Key, Part),
+        manager: &str,
+        error: &Error,
+    ) -> Option<ErrorClass> {
+        let class = error.class();
+        let fails_again = class == ErrorClass::Transient && self.schedule.failures(key) > 0;
+        if !is_lasting(class) && !fails_again {
+            return Some(class);
+        }
+        let before = self.itself.refused((key, part), manager, error);
+        if before.is_none() && !fails_again {
             self.schedule.enqueue(key.clone());
             return None;
         }

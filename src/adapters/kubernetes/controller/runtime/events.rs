@@ -130,6 +130,7 @@ impl Runtime {
             let key = Key::new(controller, id);
             self.schedule.reconciled(&key, Vec::new(), None);
             self.told.remove(&key);
+            self.itself.forget(&key);
         }
         self.outbox.forget(id);
         self.forget_nodes(id);

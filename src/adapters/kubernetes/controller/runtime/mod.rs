@@ -10,10 +10,12 @@
 
 mod answers;
 mod events;
+mod itself;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
@@ -23,6 +25,7 @@ use jiff::Timestamp;
 use kube::Client;
 use tokio::sync::watch;
 
+use self::itself::{Itself, Part};
 use super::backoff::backoff;
 use super::cache::Cache;
 use super::checks::CredentialChecks;
@@ -57,6 +60,9 @@ const TOKEN_PATIENCE: Duration = Duration::from_secs(20);
 /// Key of the kubeconfig in its Secret, by Cluster API's contract.
 const KUBECONFIG: &str = "value";
 
+/// The manager under which the outbox remembers statuses.
+const STATUS: &str = "status";
+
 /// Controllers at work on one cluster.
 pub(super) struct Runtime {
     client: Client,
@@ -78,6 +84,10 @@ pub(super) struct Runtime {
     starting: Vec<usize>,
     /// The events of the newest decision about each object: what it goes on to say is not said again.
     told: BTreeMap<Key, Vec<Event>>,
+    /// Writes to the objects themselves that are refused.
+    itself: Itself,
+    /// Whether events cannot be written.
+    is_mute: Arc<AtomicBool>,
     /// Whether no write is in progress.
     resting: watch::Sender<bool>,
 }
@@ -123,6 +133,8 @@ impl Runtime {
             outbox: Outbox::default(),
             starting,
             told: BTreeMap::new(),
+            itself: Itself::default(),
+            is_mute: Arc::default(),
             resting: watch::channel(true).0,
         };
         for kind in kinds {
@@ -272,6 +284,14 @@ impl Runtime {
             let said = said.unwrap_or_default();
             (changes, events) = (said.writes, said.events);
         }
+        let mut outcome = Outcome {
+            writes: changes,
+            events,
+            ..Outcome::default()
+        };
+        let live = self.cache.get(&key.object);
+        self.itself.tell(&key, live, now, &mut outcome);
+        let (changes, events) = (outcome.writes, outcome.events);
         let events = self.untold(&key, events);
         let (changes, rests) = self.due(&key.object, manager, changes, now);
         let wake = wake.into_iter().chain(rests).min();
@@ -285,6 +305,7 @@ impl Runtime {
             manager,
             patience: self.clock.real(SECRET_PATIENCE),
             may_act: self.may_act.clone(),
+            is_mute: Arc::clone(&self.is_mute),
         };
         if !events.is_empty() {
             writes.push(reported(writer.clone(), now, events));
@@ -320,7 +341,11 @@ impl Runtime {
         now: Timestamp,
     ) -> (Vec<Write>, Option<Timestamp>) {
         let (mut due, mut rests) = (Vec::new(), None::<Timestamp>);
+        let mut is_status_only = false;
         for write in changes {
+            if is_status_only && Part::of(&write, object) != Some(Part::Status) {
+                continue;
+            }
             let asked = match &write {
                 Write::EnsureKey(request) => Some(self.keys.ask(request.clone(), now)),
                 Write::CheckCredential(request) => Some(self.checks.ask(request.clone(), now)),
@@ -344,6 +369,10 @@ impl Runtime {
                     self.outbox
                         .admit((id, manager), patch, self.cache.get(id), now)
                 }
+                (Write::Status(patch), Some(id)) => {
+                    let live = self.cache.get(id);
+                    self.outbox.admit((id, STATUS), patch, live, now)
+                }
                 _ => Verdict::Send,
             };
             match verdict {
@@ -352,9 +381,7 @@ impl Runtime {
                 Verdict::Rest(until) => {
                     rests = Some(rests.map_or(until, |rests| rests.min(until)));
                     // What is recorded on the object comes before what it records.
-                    if id.as_ref() == Some(object) {
-                        break;
-                    }
+                    is_status_only |= id.as_ref() == Some(object);
                 }
             }
         }

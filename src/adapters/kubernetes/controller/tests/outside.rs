@@ -132,6 +132,7 @@ async fn issue_15_a_secret_that_does_not_get_written_is_waited_for_a_minute() {
         manager: "controller",
         patience: Duration::from_secs(60),
         may_act,
+        is_mute: Arc::default(),
     };
     let request = AsoSecretRequest {
         credential: CredentialRequest {

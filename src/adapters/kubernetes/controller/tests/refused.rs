@@ -1,5 +1,7 @@
 //! What the runtime does with writes and watches that the cluster refuses.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::*;
 
 /// A cluster whose requests of this method to objects named `two` get this answer, with the ConfigMaps `one` and `two`.
@@ -62,21 +64,139 @@ async fn after_a_passing_failure_only_the_status_of_the_object_itself_is_written
         manager: "controller",
         patience: Duration::from_secs(9),
         may_act,
+        is_mute: Arc::default(),
     };
-    let mut status = config_map("one");
+    let sent = sent(&writer, "one").await;
+    assert_eq!(sent, ["two", "one"]);
+}
+
+/// What is sent for the ConfigMap `name` of: an apply of `two`, one of `three`, its own status.
+async fn sent(writer: &Writer, name: &str) -> Vec<String> {
+    let mut status = config_map(name);
     status["status"] = json!({});
     let writes = vec![
         Write::Apply(config_map("two")),
         Write::Apply(config_map("three")),
         Write::Status(status),
     ];
-    let one = Live(&config_map("one")).id();
-    let written = writer.perform(&one, writes).await;
+    let object = Live(&config_map(name)).id();
+    let written = writer.perform(&object, writes).await;
     let sent = written.iter().map(|written| match written {
         Written::Answered(write, _) | Written::Failed(write, _) => write.object().unwrap().name,
         _ => String::new(),
     });
-    assert_eq!(sent.collect::<Vec<_>>(), ["two", "one"]);
+    sent.collect()
+}
+
+/// The status can say it, and nothing is applied that is not recorded.
+#[tokio::test(start_paused = true)]
+async fn after_a_refused_write_to_the_object_itself_only_its_status_is_written() {
+    for (code, expected) in [
+        (http::StatusCode::FORBIDDEN, &["two", "two"][..]),
+        (http::StatusCode::INTERNAL_SERVER_ERROR, &["two", "two"]),
+        (http::StatusCode::CONFLICT, &["two"]),
+    ] {
+        let (client, _) = refusing(http::Method::PATCH, code).await;
+        let (_sender, may_act) = tokio::sync::watch::channel(true);
+        let writer = Writer {
+            client,
+            connectors: Connectors::default(),
+            manager: "controller",
+            patience: Duration::from_secs(9),
+            may_act,
+            is_mute: Arc::default(),
+        };
+        assert_eq!(sent(&writer, "two").await, expected, "{code}");
+    }
+}
+
+/// A missing right, a policy, or a webhook of CAPZ's whose service is gone.
+#[tokio::test(start_paused = true)]
+async fn a_refused_write_to_the_object_itself_is_an_event_and_rests() {
+    for (code, times) in [
+        (http::StatusCode::FORBIDDEN, &[0, 0, 30, 90][..]),
+        (http::StatusCode::INTERNAL_SERVER_ERROR, &[0, 1, 3, 7, 15, 31, 63]),
+    ] {
+        let (client, time) = refusing(http::Method::PATCH, code).await;
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&told);
+        let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+            let (client, log) = (client.clone(), Arc::clone(&log));
+            async move {
+                if request.uri().path().ends_with("/events") {
+                    let (parts, body) = request.into_parts();
+                    let bytes = body.collect_bytes().await.unwrap();
+                    let event: Value = serde_json::from_slice(&bytes).unwrap();
+                    log.lock().unwrap().push(event["reason"].clone());
+                    let body = kube::client::Body::from(bytes);
+                    return client.send(http::Request::from_parts(parts, body)).await;
+                }
+                client.send(request).await
+            }
+        });
+        let client = Client::new(service, "default");
+        let (seen, start) = (Arc::new(Mutex::new(Vec::new())), Instant::now());
+        let decisions = Arc::clone(&seen);
+        let controller = Controller {
+            handles: |id| id.kind == "ConfigMap" && id.name == "two",
+            ..controller(move |_, live, _| {
+                decisions.lock().unwrap().push(start.elapsed().as_secs());
+                let mut patch = patch_of(live);
+                patch["data"] = json!({"a": "b"});
+                Outcome {
+                    writes: vec![Write::Apply(patch), Write::Apply(config_map("three"))],
+                    ..Outcome::default()
+                }
+            })
+        };
+        let limit = Duration::from_secs(100);
+        run(client.clone(), Arc::new(time), vec![controller], limit).await;
+        assert_eq!(*seen.lock().unwrap(), times, "{code}");
+        assert_eq!(*told.lock().unwrap(), ["WriteRefused"], "{code}");
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(client, "default", &resource("", "v1", "ConfigMap"));
+        assert!(api.get_opt("three").await.unwrap().is_none());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_that_are_refused_are_noticed_until_one_is_written() {
+    let object = config_map("one");
+    for (message, is_mute) in [
+        ("events.events.k8s.io is forbidden", true),
+        ("the namespace is being terminated", false),
+        ("", false),
+    ] {
+        let service = tower::service_fn(move |_: http::Request<kube::client::Body>| async move {
+            let (code, answer) = match message {
+                "" => (
+                    http::StatusCode::CREATED,
+                    json!({"apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": "e"}}),
+                ),
+                message => (
+                    http::StatusCode::FORBIDDEN,
+                    json!({"kind": "Status", "apiVersion": "v1", "status": "Failure",
+                        "message": message, "reason": "Forbidden", "code": 403}),
+                ),
+            };
+            let body = kube::client::Body::from(answer.to_string().into_bytes());
+            let answer = http::Response::builder().status(code).body(body).unwrap();
+            Ok::<_, kube::Error>(answer)
+        });
+        let (_sender, may_act) = tokio::sync::watch::channel(true);
+        let writer = Writer {
+            client: Client::new(service, "default"),
+            connectors: Connectors::default(),
+            manager: "controller",
+            patience: Duration::from_secs(9),
+            may_act,
+            is_mute: Arc::new(AtomicBool::new(message.is_empty())),
+        };
+        let mut outcome = Outcome::default();
+        outcome.event(Live(&object), true, "Foreign", "it is not ours");
+        writer.report(Timestamp::UNIX_EPOCH, outcome.events).await;
+        assert_eq!(writer.is_mute.load(Ordering::Relaxed), is_mute, "{message}");
+    }
 }
 
 /// A definition whose status has `ready` and `failureMessage` only.
@@ -91,6 +211,43 @@ fn poor_definition() -> Value {
             "names": {"kind": "Thing", "plural": "things"},
             "versions": [{"name": "v1", "served": true, "storage": true,
                 "subresources": {"status": {}}, "schema": {"openAPIV3Schema": schema}}]}})
+}
+
+/// CAPZ's definitions lack fields of ours.
+#[tokio::test(start_paused = true)]
+async fn a_status_of_which_fields_are_pruned_is_not_sent_with_every_decision() {
+    let time = SimClock::new(Timestamp::UNIX_EPOCH, 1);
+    let open = Server::new(Arc::new(time)).client("default");
+    let thing = json!({"apiVersion": "capstan.test/v1", "kind": "Thing",
+        "metadata": {"name": "one", "namespace": "default"}});
+    let writes = vec![Write::Apply(poor_definition()), Write::Apply(thing)];
+    perform(&open, "somebody", writes).await.1.unwrap();
+    let sent = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&sent);
+    let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+        *count.lock().unwrap() += usize::from(request.uri().path().ends_with("/status"));
+        let open = open.clone();
+        async move { open.send(request).await }
+    });
+    let decisions = Arc::new(Mutex::new(0));
+    let decided = Arc::clone(&decisions);
+    let controller = Controller {
+        watches: vec![GroupKind::new("capstan.test", "Thing")],
+        handles: |id| id.kind == "Thing",
+        ..controller(move |_, live, now| {
+            *decided.lock().unwrap() += 1;
+            let mut outcome = Outcome::default();
+            let status = json!({"ready": false, "unknown": 1});
+            outcome.maybe(crate::reconcile::outcome::status(live, status));
+            outcome.wake_at(now + Duration::from_secs(1));
+            outcome
+        })
+    };
+    let limit = Duration::from_secs(10);
+    let client = Client::new(service, "default");
+    run(client, Arc::new(time), vec![controller], limit).await;
+    assert!(*decisions.lock().unwrap() > 5);
+    assert_eq!(*sent.lock().unwrap(), 2, "an apply that fails, and a merge");
 }
 
 #[tokio::test(start_paused = true)]
