@@ -58,7 +58,7 @@ pub(super) fn control_plane() -> Vec<Clause> {
     clauses.extend(unmet(c::HCP_CLUSTER_READY));
     clauses.extend(refused(
         c::KUBECONFIG_READY,
-        &[c::KUBECONFIG_INVALID],
+        &[c::KUBECONFIG_INVALID, c::KUBECONFIG_EXPIRED],
         false,
     ));
     clauses.push(clause(not(has_kubeconfig), Progressing, awaited));

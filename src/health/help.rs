@@ -249,6 +249,10 @@ const CAUSES: &[Cause] = &[
         "create the Secret in the message with the client secret of the application: until then nobody can log in to the console with it",
     ),
     reason(
+        &[c::KUBECONFIG_EXPIRED],
+        "check that Azure Service Operator runs and reconciles the HcpOpenShiftCluster, then pause and resume the Cluster: that renews the credential",
+    ),
+    reason(
         &[c::WRITE_REFUSED],
         "grant the right that the message names, or remove what refuses the write: a policy, or a webhook configuration whose service does not exist",
     ),

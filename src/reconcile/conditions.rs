@@ -190,7 +190,8 @@ impl Conditions {
         let summary = self.refuted(READY).map(|(_, message)| message);
         let others = self.list.iter().map(Live);
         let mut others = others.filter(|held| held.text(&["type"]) != READY);
-        let is_news = summary.is_some_and(|text| !others.any(|held| held.text(&["message"]) == text));
+        let is_news =
+            summary.is_some_and(|text| !others.any(|held| held.text(&["message"]) == text));
         for kind in self.changed.iter().filter(|kind| *kind != READY || is_news) {
             let found = self.list.iter().map(Live);
             let Some(held) = found.clone().find(|held| held.text(&["type"]) == kind) else {

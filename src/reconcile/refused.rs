@@ -61,7 +61,10 @@ mod tests {
         outcome.write(Write::Apply(object.clone()));
         outcome.write(Write::Status(patch));
         tell(live, WHY, Timestamp::UNIX_EPOCH, &mut outcome);
-        assert!(matches!(outcome.writes[..], [Write::Apply(_), Write::Status(_)]));
+        assert!(matches!(
+            outcome.writes[..],
+            [Write::Apply(_), Write::Status(_)]
+        ));
         let Some(Write::Status(patch)) = outcome.writes.last() else {
             return;
         };

@@ -110,6 +110,8 @@ pub const KUBECONFIG_AWAITED: &str = "KubeconfigAwaited";
 pub const KUBECONFIG_INVALID: &str = "InvalidKubeconfig";
 /// Reason of [`KUBECONFIG_READY`]: it expires soon, and ASO has not renewed it.
 pub const KUBECONFIG_EXPIRING: &str = "KubeconfigExpiring";
+/// Reason of [`KUBECONFIG_READY`]: it expired, and ASO has not renewed it.
+pub const KUBECONFIG_EXPIRED: &str = "KubeconfigExpired";
 /// AROControlPlane: external authentication is configured.
 pub const EXTERNAL_AUTH_READY: &str = "ExternalAuthReady";
 /// Reason of [`EXTERNAL_AUTH_READY`]: no node pool is ready yet.
@@ -327,6 +329,7 @@ const WORTH_A_LOOK: &[&str] = &[
     AWAITING_SECRET,
     KUBECONFIG_INVALID,
     KUBECONFIG_EXPIRING,
+    KUBECONFIG_EXPIRED,
     FAILED,
 ];
 

@@ -93,24 +93,30 @@ fn in_use(
     found: &Kubeconfig,
     outcome: &mut Outcome,
 ) -> Found {
-    let mut condition = NewCondition::yes(c::SUCCEEDED, "");
-    if let Some(end) = expiry(secret, found) {
-        let late = end.checked_sub(MARGIN).unwrap_or(end);
-        if late > ledger.now {
-            outcome.wake_at(late);
-        } else {
-            let message = format!(
-                "the credential in the Secret {} expires at {}, and Azure Service Operator has not renewed it, as it does whenever it reconciles the HcpOpenShiftCluster: check that ASO runs, that this resource is not paused, and that AZURE_SYNC_PERIOD is shorter than the life of the credential",
-                secret.name(),
-                stamp(end)
-            );
-            condition = NewCondition::no(c::KUBECONFIG_EXPIRING, message);
-        }
-    }
-    Found {
+    let usable = |condition| Found {
         condition,
         is_usable: true,
+    };
+    let Some(end) = expiry(secret, found) else {
+        return usable(NewCondition::yes(c::SUCCEEDED, ""));
+    };
+    let late = end.checked_sub(MARGIN).unwrap_or(end);
+    let message = |verb: &str| {
+        format!(
+            "the credential in the Secret {} {verb} at {}, and Azure Service Operator has not renewed it, as it does whenever it reconciles the HcpOpenShiftCluster: check that ASO runs, that this resource is not paused, and that AZURE_SYNC_PERIOD is shorter than the life of the credential. To renew it now, pause and resume the Cluster",
+            secret.name(),
+            stamp(end)
+        )
+    };
+    if end <= ledger.now {
+        return Found::no(c::KUBECONFIG_EXPIRED, message("expired"));
     }
+    if late <= ledger.now {
+        outcome.wake_at(end);
+        return usable(NewCondition::no(c::KUBECONFIG_EXPIRING, message("expires")));
+    }
+    outcome.wake_at(late);
+    usable(NewCondition::yes(c::SUCCEEDED, ""))
 }
 
 /// When the credential expires: as it says itself, else as is noted beside it.

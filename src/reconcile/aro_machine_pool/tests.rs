@@ -591,7 +591,9 @@ fn an_ignored_namespace_is_no_failure_of_a_pool() {
     assert_eq!(condition(&bench, c::AGENT_POOLS_READY).0, "True");
     let message = machines(&bench)["status"]["resources"][0]["message"].clone();
     assert!(
-        message.as_str().is_some_and(|text| text.contains("is ignored")),
+        message
+            .as_str()
+            .is_some_and(|text| text.contains("is ignored")),
         "{message}"
     );
 }
@@ -623,11 +625,7 @@ fn a_pause_ends_although_the_spec_is_refused() {
         });
         bench.rest();
     };
-    let live = [
-        ("ResourceGroup", "rg"),
-        (HCP, "c"),
-        (NODE_POOL, "c-np1"),
-    ];
+    let live = [("ResourceGroup", "rg"), (HCP, "c"), (NODE_POOL, "c-np1")];
     pause(&mut bench, true);
     for (kind, name) in live {
         let policy = bench.live(kind, name);
@@ -644,5 +642,8 @@ fn a_pause_ends_although_the_spec_is_refused() {
         let policy = bench.live(kind, name);
         assert_eq!(Live(&policy).annotation(RECONCILE_POLICY), "", "{kind}");
     }
-    assert_eq!(condition(&bench, c::NODE_POOL_READY).1, c::NODE_POOL_INVALID);
+    assert_eq!(
+        condition(&bench, c::NODE_POOL_READY).1,
+        c::NODE_POOL_INVALID
+    );
 }

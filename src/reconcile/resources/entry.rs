@@ -48,7 +48,11 @@ pub(in crate::reconcile) fn listed(entries: &[Entry]) -> Value {
         } = entry;
         // The definition of the owner's kind requires texts.
         let is_known = !version.is_empty() && id.group != UNKNOWN_GROUP;
-        let version = if version.is_empty() { "unknown" } else { version };
+        let version = if version.is_empty() {
+            "unknown"
+        } else {
+            version
+        };
         let mut resource =
             json!({"group": id.group, "version": version, "kind": id.kind, "name": id.name});
         if is_known {

@@ -83,7 +83,11 @@ pub(super) fn kinds(list: &[Value]) -> impl Iterator<Item = [&str; 3]> {
 
 fn one<'a>(owner: Live<'_>, place: usize, value: Live<'a>) -> Item<'a> {
     let fault = |message: &str, is_harmless| Fault {
-        reason: if is_harmless { NAMESPACE_IGNORED } else { INVALID_RESOURCE },
+        reason: if is_harmless {
+            NAMESPACE_IGNORED
+        } else {
+            INVALID_RESOURCE
+        },
         message: format!("spec.resources[{place}]: {message}"),
         is_harmless,
     };

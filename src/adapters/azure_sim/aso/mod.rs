@@ -147,8 +147,8 @@ impl Aso {
         outcome
     }
 
-    /// Azure has what the spec asks for. Writes the kubeconfig again if somebody deleted it. Azure may be another one
-    /// than before: it is as the objects of the cluster report it.
+    /// Azure has what the spec asks for. Writes the kubeconfig again if somebody deleted it, and some time before its token
+    /// expires. Azure may be another one than before: it is as the objects of the cluster report it.
     fn keep(&self, world: World<'_>, live: Live<'_>, now: Timestamp) -> Outcome {
         let mut outcome = Outcome::default();
         let id = arm::id(world, live);
@@ -157,8 +157,12 @@ impl Aso {
         }
         if let Some(secret) = outputs::kubeconfig(live, now) {
             let id = Live(&secret).id();
-            if world.get(&id).is_absent() {
+            let held = world.get(&id);
+            let renewal = held.present().and_then(outputs::renewal);
+            if held.is_absent() || renewal.is_some_and(|time| time <= now) {
                 outcome.write(Write::Apply(secret));
+            } else if let Some(time) = renewal {
+                outcome.wake_at(time);
             }
             outcome.need(id);
         }

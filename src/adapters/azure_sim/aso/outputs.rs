@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
+use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD, Engine as _};
 use jiff::Timestamp;
 use k8s_openapi::ByteString;
 use serde_json::{Map, Value, json};
@@ -21,6 +21,9 @@ const AUTHORITY: &str = include_str!("certificate.pem");
 
 /// How long the token of a kubeconfig is valid.
 const TOKEN_LIFE: Duration = Duration::from_secs(24 * 3600);
+
+/// How long before its end a token is issued again: the operator does it with each of its hourly reconciliations.
+const RENEWED: Duration = Duration::from_secs(3600);
 
 /// The longest domain prefix the service gives (facts/aro-rules.md §2.2).
 const LONGEST_PREFIX: usize = 15;
@@ -106,6 +109,19 @@ pub(super) fn kubeconfig(live: Live<'_>, now: Timestamp) -> Option<Value> {
     let encoded = json!(ByteString(config.to_string().into_bytes()));
     let data = Value::Object(Map::from_iter([(key.to_owned(), encoded)]));
     Some(output(live, "Secret", name, data))
+}
+
+/// When the kubeconfig in a Secret is to be issued again, if it can be read.
+pub(super) fn renewal(secret: Live<'_>) -> Option<Timestamp> {
+    let config = secret.at(&["data"])?.as_object()?.values().next()?;
+    let config = BASE64_STANDARD.decode(config.as_str()?).ok()?;
+    let config: Value = serde_json::from_slice(&config).ok()?;
+    let user = Live(config.pointer("/users/0/user")?);
+    let claims = user.text(&["token"]).split('.').nth(1)?;
+    let claims = BASE64_URL_SAFE_NO_PAD.decode(claims).ok()?;
+    let claims: Value = serde_json::from_slice(&claims).ok()?;
+    let end = Timestamp::from_second(claims.get("exp")?.as_i64()?).ok()?;
+    end.checked_sub(RENEWED).ok()
 }
 
 /// A JSON Web Token that nobody signed: who it is for, and when it expires.

@@ -523,6 +523,22 @@ fn a_kubeconfig_has_a_ca_and_is_issued_again_when_somebody_deletes_it() {
 }
 
 #[test]
+fn a_kubeconfig_is_issued_again_before_it_expires() {
+    let mut fixture = fixture(&[]);
+    fixture.put(group());
+    fixture.put(cluster());
+    fixture.run();
+    let (first, elapsed) = (kubeconfig(&fixture), fixture.elapsed());
+    fixture.run_to(elapsed + 22 * 3600);
+    assert_eq!(kubeconfig(&fixture), first);
+    fixture.run_to(elapsed + 23 * 3600 + 60);
+    let second = kubeconfig(&fixture);
+    assert_ne!(second, first);
+    fixture.run_to(elapsed + 47 * 3600);
+    assert_ne!(kubeconfig(&fixture), second, "and again");
+}
+
+#[test]
 fn an_external_authentication_waits_for_the_secret_of_its_client() {
     let component = json!({"name": "console", "authClientNamespace": "openshift-console"});
     let clients = json!([{"type": "Confidential", "component": component}]);

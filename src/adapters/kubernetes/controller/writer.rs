@@ -126,7 +126,10 @@ impl Writer {
 
     /// An event could not be written. What passes, and a namespace that goes, needs nobody.
     fn report_mute(&self, namespace: &str, error: kube::Error) {
-        let error = Error::new(&ObjectId::new("events.k8s.io", "Event", namespace, ""), error);
+        let error = Error::new(
+            &ObjectId::new("events.k8s.io", "Event", namespace, ""),
+            error,
+        );
         let is_refused = matches!(
             error.class(),
             ErrorClass::Denied | ErrorClass::Invalid | ErrorClass::Bug

@@ -367,7 +367,13 @@ fn an_ignored_namespace_is_no_failure_of_anything() {
         c::PROVISIONING_INFRASTRUCTURE
     );
     bench.build();
-    bench.report("HcpOpenShiftCluster", "c", "False", "Reconciling", "working");
+    bench.report(
+        "HcpOpenShiftCluster",
+        "c",
+        "False",
+        "Reconciling",
+        "working",
+    );
     bench.rest();
     let found = bench.condition(KIND, c::HCP_CLUSTER_READY);
     assert_eq!(
@@ -393,7 +399,8 @@ fn a_commit_is_offered_to_approve_a_recreation_only_while_one_is_heeded() {
         bench.condition(KIND, c::HCP_CLUSTER_READY).2
     };
     let message = lose(&mut bench);
-    let offered = "with the commit trailer 'Capstan-Approve: recreate ns/c', or with the annotation";
+    let offered =
+        "with the commit trailer 'Capstan-Approve: recreate ns/c', or with the annotation";
     assert!(message.contains(offered), "{message}");
     let uid = Live(&bench.live("HcpOpenShiftCluster", "c"))
         .uid()

@@ -10,6 +10,7 @@ use crate::api::labels::{
     CLUSTER_NAME, KUBECONFIG_LAST_UPDATED, KUBECONFIG_REFRESH_NEEDED, TOKEN_EXPIRES_AT,
 };
 use crate::health::Live;
+use crate::model::HealthState;
 
 fn server() -> Value {
     json!({"server": "https://api.example:443"})
@@ -210,6 +211,31 @@ fn section_3_2_step_12_a_credential_that_is_not_renewed_in_time_is_reported() {
         bench.live(KIND, "c")["status"]["ready"],
         true,
         "it can be used until then"
+    );
+    assert_ne!(
+        bench.fixture.health(KIND, "c").reason,
+        c::KUBECONFIG_EXPIRED
+    );
+    assert_eq!(wakes_in(&bench, &bench.decide(KIND)), Some(900));
+    bench.wait(900);
+    let (status, reason, message) = bench.condition(KIND, c::KUBECONFIG_READY);
+    assert_eq!(
+        (status.as_str(), reason.as_str()),
+        ("False", c::KUBECONFIG_EXPIRED)
+    );
+    assert!(
+        message.contains("pause and resume the Cluster"),
+        "{message}"
+    );
+    assert_eq!(bench.warnings(), [c::KUBECONFIG_EXPIRED]);
+    assert_eq!(bench.live(KIND, "c")["status"]["ready"], false);
+    let health = bench.fixture.health(KIND, "c");
+    assert_eq!(
+        (health.state, health.reason.as_str()),
+        (
+            HealthState::Failed { terminal: false },
+            c::KUBECONFIG_EXPIRED
+        )
     );
     expires(&mut bench, 7200);
     bench.rest();

@@ -115,7 +115,10 @@ async fn after_a_refused_write_to_the_object_itself_only_its_status_is_written()
 async fn a_refused_write_to_the_object_itself_is_an_event_and_rests() {
     for (code, times) in [
         (http::StatusCode::FORBIDDEN, &[0, 0, 30, 90][..]),
-        (http::StatusCode::INTERNAL_SERVER_ERROR, &[0, 1, 3, 7, 15, 31, 63]),
+        (
+            http::StatusCode::INTERNAL_SERVER_ERROR,
+            &[0, 1, 3, 7, 15, 31, 63],
+        ),
     ] {
         let (client, time) = refusing(http::Method::PATCH, code).await;
         let told = Arc::new(Mutex::new(Vec::new()));
