@@ -171,7 +171,7 @@ fn nobody(id: &'static str, part: &Object, by: &str, field: &str) -> Finding {
     let name = field.rsplit('.').next().unwrap_or_default();
     let namespace = &part.id.namespace;
     let message = message!(
-        "no {by} in namespace {namespace} names {part}: its controller waits for one and reports nothing",
+        "no {by} in namespace {namespace} names {part}: its controller waits for one and creates nothing",
         by,
         namespace,
         part = part.id
