@@ -155,8 +155,9 @@ enum Event {
     Recorded(Box<(Option<Newest>, Result<(), kubernetes::Error>)>),
     /// What could not be recorded may be tried again.
     RecordAgain,
-    /// The HCP clusters of these clusters, `namespace/name`, may be deleted and made again.
-    Recreated(BTreeSet<String>),
+    /// The HCP clusters of these clusters, `namespace/name`, may be deleted and made again; how long to wait if that cannot
+    /// be passed on.
+    Recreated(BTreeSet<String>, Duration),
 }
 
 /// Follows the repository until `stop`.
@@ -346,7 +347,7 @@ impl Daemon {
             Event::Recalled(sync, applied) => self.recalled(sync, applied),
             Event::Recorded(recorded) => self.newest_recorded(recorded.0, recorded.1),
             Event::RecordAgain => self.record_again(),
-            Event::Recreated(clusters) => self.recreated(clusters),
+            Event::Recreated(clusters, pause) => self.recreated(clusters, pause),
         }
         self.end_abandoned();
         self.publish();

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use tokio::sync::mpsc::unbounded_channel;
@@ -17,6 +18,9 @@ use super::verdict::Verdict;
 use super::{Daemon, Event};
 use crate::adapters::git;
 use crate::adapters::kubernetes::{self, Assignment};
+
+/// The longest pause before an approval to recreate is passed on again.
+const MOST_PAUSE: Duration = Duration::from_secs(300);
 
 impl Daemon {
     /// Starts to apply what was prepared.
@@ -48,7 +52,7 @@ impl Daemon {
         let approvals = move |applied: &str| {
             let recreated = source.recreations(applied, &revision);
             if !recreated.is_empty() {
-                let _ = events.send(Event::Recreated(recreated));
+                let _ = events.send(Event::Recreated(recreated, RETRY));
             }
             source.approvals(applied, &revision)
         };
@@ -67,10 +71,11 @@ impl Daemon {
     }
 
     /// Somebody approved that the HCP clusters of these clusters are deleted and made again. The controllers do it, if
-    /// they are in that state.
-    pub(super) fn recreated(&mut self, clusters: BTreeSet<String>) {
+    /// they are in that state. What cannot be passed on is tried again after `pause`: no later commit says it again.
+    pub(super) fn recreated(&mut self, clusters: BTreeSet<String>, pause: Duration) {
         let client = self.engine.target.client.clone();
         self.jobs.spawn(async move {
+            let mut left = BTreeSet::new();
             for cluster in clusters {
                 let (namespace, name) = cluster.split_once('/').unwrap_or_default();
                 match kubernetes::approve_recreation(&client, namespace, name).await {
@@ -81,11 +86,18 @@ impl Daemon {
                         tracing::warn!(cluster, "approved to recreate the HCP cluster, but there is nothing to recreate: it does not exist, is not in state 'error', ran before, or was approved already");
                     }
                     Err(error) => {
-                        tracing::warn!(cluster, %error, "the approval to recreate the HCP cluster cannot be passed on: set the annotation capstan.dev/recreate of its AROControlPlane to the uid of the HcpOpenShiftCluster");
+                        if pause == RETRY {
+                            tracing::warn!(cluster, %error, "the approval to recreate the HCP cluster cannot be passed on yet, and is tried again; setting the annotation capstan.dev/recreate of its AROControlPlane to the uid of the HcpOpenShiftCluster does the same");
+                        }
+                        left.insert(cluster);
                     }
                 }
             }
-            Event::Tick
+            if left.is_empty() {
+                return Event::Tick;
+            }
+            tokio::time::sleep(pause).await;
+            Event::Recreated(left, (pause * 2).min(MOST_PAUSE))
         });
     }
 

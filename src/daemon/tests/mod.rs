@@ -9,6 +9,7 @@ mod hinted;
 mod newest;
 mod pressed;
 mod progress;
+mod recreation;
 mod second_owners;
 mod silent;
 mod source;
@@ -180,6 +181,7 @@ fn name(event: &Event) -> &'static str {
         Event::Recalled(..) => "Recalled",
         Event::Recorded(_) => "Recorded",
         Event::RecordAgain => "RecordAgain",
+        Event::Recreated(..) => "Recreated",
         _ => "another",
     }
 }
