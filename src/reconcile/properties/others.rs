@@ -64,7 +64,18 @@ pub(super) enum Step {
     Pause(bool),
     /// Somebody takes a resource out of the lists, or puts all of them back.
     List(Option<usize>),
+    /// Somebody changes the version of a listed resource.
+    Version(usize),
+    /// Somebody sets a reconcile policy on a listed resource, or takes it off.
+    Policy(usize, usize),
+    /// The API server refuses to apply a resource from now on, or nothing any more.
+    Refuse(Option<usize>),
 }
+
+/// What people set, and none.
+const POLICIES: [Option<&str>; 4] = [Some("manage"), Some(SKIP), Some("detach-on-delete"), None];
+/// Versions that are served.
+const VERSIONS: [&str; 2] = ["v1api20251223preview", "v1api20260630preview"];
 
 impl Scene {
     /// Lets others do something.
@@ -109,8 +120,40 @@ impl Scene {
                 }
             }
             Step::List(place) => self.list(place),
+            Step::Version(place) => self.item(place, |item| {
+                let version = Live(item).version();
+                let version = VERSIONS[usize::from(version == VERSIONS[0])];
+                item["apiVersion"] = json!(format!("{}/{version}", Live(item).group()));
+            }),
+            Step::Policy(place, policy) => self.item(place, |item| {
+                item["metadata"]["annotations"] = match POLICIES[policy] {
+                    Some(policy) => json!({RECONCILE_POLICY: policy}),
+                    None => json!({}),
+                };
+            }),
+            Step::Refuse(place) => {
+                let refused = place.and_then(|place| choose(self.resources(), place));
+                self.refused = refused.into_iter().collect();
+                self.seen.refusals.clear();
+            }
         }
         self.see();
+    }
+
+    /// Changes an item of a list.
+    fn item(&mut self, place: usize, change: impl FnOnce(&mut Value)) {
+        let Some(mut object) = self.bench.find(LISTS[place % 2], "c") else {
+            return;
+        };
+        let list = object["spec"]["resources"].as_array_mut();
+        let item = list.and_then(|list| {
+            let count = list.len().max(1);
+            list.get_mut(place / 2 % count)
+        });
+        if let Some(item) = item {
+            change(item);
+            self.bench.put(object);
+        }
     }
 
     fn list(&mut self, place: Option<usize>) {

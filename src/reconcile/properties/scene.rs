@@ -18,7 +18,7 @@ use super::start::{Start, begin};
 use crate::api::fleet::FirstApply;
 use crate::api::kinds::is_aso;
 use crate::health::Live;
-use crate::model::ObjectId;
+use crate::model::{AdapterError, ErrorClass, ObjectId};
 
 /// Whose lists change.
 pub(super) const LISTS: [&str; 2] = ["AROCluster", "AROControlPlane"];
@@ -30,6 +30,8 @@ pub(super) struct Scene {
     pub(super) seen: Snapshot,
     /// The kinds of which it is not seen what others do.
     pub(super) lagging: BTreeSet<GroupKind>,
+    /// What the API server refuses to apply.
+    pub(super) refused: BTreeSet<ObjectId>,
     controllers: Vec<Controller>,
 }
 
@@ -50,6 +52,7 @@ impl Scene {
             bench,
             seen: Snapshot::default(),
             lagging: BTreeSet::new(),
+            refused: BTreeSet::new(),
             controllers: aro(settings),
         };
         scene.see();
@@ -103,6 +106,16 @@ impl Scene {
         seen.keys.clone_from(&real.keys);
         seen.credentials.clone_from(&real.credentials);
         seen.written.clone_from(&real.written);
+    }
+
+    /// Refuses a write that the API server refuses; whether that was known. It is not sent again soon.
+    pub(super) fn refuse(&mut self, write: &Write) -> Option<bool> {
+        let is_apply = matches!(write, Write::ApplyAs(..));
+        let id = write
+            .object()
+            .filter(|id| is_apply && self.refused.contains(id))?;
+        let refusal = AdapterError::new(ErrorClass::Invalid, "a policy refuses it");
+        Some(!self.seen.set_refusal(&id, Some(refusal)))
     }
 
     /// Carries out one write if the API server accepts it; whether it does.

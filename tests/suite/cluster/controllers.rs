@@ -3,9 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
+use capstan::adapters::azure_sim::Options;
+use capstan::adapters::azure_sim::crds::foreign;
 use capstan::adapters::kubernetes::{Access, connect};
 use capstan::daemon::wall_time;
+use capstan::model::Clock;
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
 use kube::core::GroupVersionKind;
@@ -14,8 +18,11 @@ use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
+use super::aro::manifests::Cluster as Small;
 use super::pipeline::{apply, established, runtime};
 use crate::kubernetes::Kubernetes;
+use crate::patience::until;
+use crate::play::actors;
 use crate::running::Running;
 use crate::servers::{anonymous, serve};
 
@@ -30,8 +37,11 @@ struct Cluster {
 
 impl Cluster {
     fn simulated() -> Self {
+        Self::simulated_at(SimClock::new(wall_time(), 1))
+    }
+
+    fn simulated_at(clock: SimClock) -> Self {
         let runtime = runtime();
-        let clock = SimClock::new(wall_time(), 1);
         let server = kube_sim::Server::new(Arc::new(clock));
         let address = runtime.block_on(serve(server));
         let dir = tempfile::tempdir().expect("a directory");
@@ -81,6 +91,21 @@ impl Cluster {
             }
             established(&self.client).await;
         });
+    }
+
+    /// The first of `objects` of a kind, as it is now.
+    fn find(&self, objects: &[Json], kind: &str) -> Json {
+        let object = objects.iter().find(|object| object["kind"] == kind);
+        let object = object.expect("there is one");
+        let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
+        let api_version = text(&object["apiVersion"]);
+        let (group, version) = api_version.split_once('/').expect("a group");
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(self.client.clone(), "clusters", &resource);
+        let name = text(&object["metadata"]["name"]);
+        let found = self.runtime.block_on(api.get(&name));
+        serde_json::to_value(found.expect("it is there")).expect("plain data")
     }
 
     /// Who holds the Lease; empty if nobody does.
@@ -224,6 +249,61 @@ fn controllers_alone_on_kube_apiserver() {
     two_of_them_take_turns(&cluster);
     they_step_back_for_capz(&cluster);
     an_operator_of_others_is_reported(&cluster);
+}
+
+/// A cluster whose key a person made, with the systems around our controllers played, and without Azure. Their time lies in
+/// the past, so that nothing they report is in the future of the program.
+#[test]
+fn the_program_s_own_controllers_make_a_cluster_ready_on_the_simulator() {
+    const SPEED: u32 = 200;
+    let start = wall_time() - Duration::from_secs(12 * 3600);
+    let clock = SimClock::new(start, SPEED);
+    let cluster = Cluster::simulated_at(clock);
+    let _actors = cluster.runtime.block_on(async {
+        for definition in foreign().into_iter().chain(capstan::api::crds::crds()) {
+            apply(&cluster.client, &definition).await;
+        }
+        established(&cluster.client).await;
+        let namespace =
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "clusters"}});
+        apply(&cluster.client, &namespace).await;
+        let clock: Arc<dyn Clock> = Arc::new(clock);
+        actors(&cluster.client, &clock, &Options::default())
+    });
+    let running = cluster.controllers(&[]);
+    running.wait("the ARO controllers run");
+    let mut objects = Small::new("one").objects();
+    let plane = &mut objects[1]["spec"];
+    plane.as_object_mut().expect("a map").remove("identityRef");
+    let hcp = &mut plane["resources"][0]["spec"]["properties"];
+    hcp["etcd"]["dataEncryption"]["customerManaged"]["kms"]["activeKey"]["version"] = json!("1");
+    cluster.runtime.block_on(async {
+        for object in &objects {
+            apply(&cluster.client, object).await;
+        }
+    });
+    for (kind, path) in [
+        ("AROCluster", "/status/initialization/provisioned"),
+        ("AROControlPlane", "/status/ready"),
+        ("Cluster", "/status/initialization/controlPlaneInitialized"),
+        ("AROMachinePool", "/status/initialization/provisioned"),
+    ] {
+        let find = || cluster.find(&objects, kind);
+        let is_so = || {
+            find()
+                .pointer(path)
+                .is_some_and(|held| held == true)
+                .then_some(())
+        };
+        until(is_so, || {
+            format!("{kind}: no {path}: {:#}\n{}", find(), running.said())
+        });
+    }
+    let plane = cluster.find(&objects, "AROControlPlane");
+    let conditions = plane["status"]["conditions"].as_array().cloned();
+    let mut conditions = conditions.unwrap_or_default().into_iter();
+    assert!(conditions.any(|one| one["reason"] == "ManualKeyManagement"));
+    assert_eq!(running.stop().0, Some(0));
 }
 
 /// Somebody who may do nothing learns which rules are missing.

@@ -159,6 +159,15 @@ impl Management {
         self.versions(group, "v1beta2", kind).len()
     }
 
+    /// The uids of all objects of a kind.
+    fn uids(&self, group: &str, version: &str, kind: &str) -> Vec<Option<String>> {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
+        let listed = self.runtime.block_on(api.list(&ListParams::default()));
+        let listed = listed.expect("the kind is served").into_iter();
+        listed.map(|object| object.metadata.uid).collect()
+    }
+
     /// The versions of all objects of a kind, by name.
     fn versions(&self, group: &str, version: &str, kind: &str) -> Vec<(String, String)> {
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
@@ -286,6 +295,48 @@ fn a_repository_is_followed(cluster: &Management) {
     world.start(SPEED);
     let success = world.wait(&second, SYNC, CheckState::Success);
     assert_eq!(success.title, "58/58 ready");
+    another_api_version_replaces_nothing(cluster, &world, (&second, &more));
+}
+
+/// A push that changes `armAPIVersion`: the records of kinds follow, and every object is the one it was.
+fn another_api_version_replaces_nothing(
+    cluster: &Management,
+    world: &World,
+    (applied, definition): (&str, &str),
+) {
+    const KINDS: [&str; 2] = ["HcpOpenShiftCluster", "HcpOpenShiftClustersNodePool"];
+    const NEWER: &str = "v1api20260630preview";
+    let uids = || {
+        let of = |kind: &str| cluster.uids("redhatopenshift.azure.com", NEWER, kind);
+        KINDS.map(of)
+    };
+    let records = || {
+        let parts = [
+            ("controlplane.cluster.x-k8s.io", "AROControlPlane", "one"),
+            (
+                "infrastructure.cluster.x-k8s.io",
+                "AROMachinePool",
+                "one-mp1",
+            ),
+        ];
+        parts.map(|(group, kind, name)| {
+            let annotations = cluster.live(group, kind, name).metadata.annotations;
+            let record = "sigs.k8s.io/cluster-api-provider-azure-owned-aso-kinds";
+            annotations.and_then(|all| all.get(record).cloned())
+        })
+    };
+    let (before, recorded) = (uids(), records());
+    assert!(before.iter().all(|uids| !uids.is_empty()));
+    let newer = definition.replace("spec:\n", "spec:\n  armAPIVersion: 2026-06-30-preview\n");
+    let third = world.push("main", Some(applied), &newer);
+    world.wait(&third, SYNC, CheckState::Success);
+    assert_eq!(uids(), before, "nothing is deleted and made again");
+    for (before, after) in recorded.into_iter().zip(records()) {
+        let (before, after) = (before.expect("a record"), after.expect("a record"));
+        assert!(!before.contains(NEWER), "{before}");
+        let is_newer = |entry: &str| entry.contains(NEWER) || !entry.contains("redhatopenshift");
+        assert!(after.split(';').all(is_newer), "{after}");
+    }
 }
 
 #[test]

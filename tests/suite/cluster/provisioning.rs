@@ -27,20 +27,51 @@ const ARO: &str = "infrastructure.cluster.x-k8s.io/v1beta2";
 const PLANE: &str = "controlplane.cluster.x-k8s.io/v1beta2";
 const HCP: &str = "redhatopenshift.azure.com/v1api20251223preview";
 
-/// The steps of the proposal's dependency chain, in its order: a kind, and what of it shows the step.
-const CHAIN: &[(&str, &str, &str)] = &[
-    (ARO, "AROCluster", "ResourcesReady"),
-    (HCP, "HcpOpenShiftCluster", "exists"),
-    (PLANE, "AROControlPlane", "HcpClusterReady"),
-    (PLANE, "AROControlPlane", "ready"),
-    (ARO, "AROCluster", "ready"),
-    (ARO, "AROCluster", "provisioned"),
-    (
-        "cluster.x-k8s.io/v1beta2",
-        "Cluster",
-        "infrastructureProvisioned",
-    ),
+const CAPI: &str = "cluster.x-k8s.io/v1beta2";
+const ROLES: &str = "authorization.azure.com/v1api20220401";
+
+/// A step: a kind, and what of it shows the step.
+type Step = (&'static str, &'static str, &'static str);
+
+const ASSIGNED: Step = (ROLES, "RoleAssignment", "Ready");
+const BUILT: Step = (ARO, "AROCluster", "ResourcesReady");
+const HCP_EXISTS: Step = (HCP, "HcpOpenShiftCluster", "exists");
+const HCP_READY: Step = (PLANE, "AROControlPlane", "HcpClusterReady");
+const KUBECONFIG: Step = ("v1", "Secret", "exists");
+const PLANE_READY: Step = (PLANE, "AROControlPlane", "ready");
+const POOL_EXISTS: Step = (HCP, "HcpOpenShiftClustersNodePool", "exists");
+const POOL_READY: Step = (HCP, "HcpOpenShiftClustersNodePool", "Ready");
+const AUTH_EXISTS: Step = (HCP, "HcpOpenShiftClustersExternalAuth", "exists");
+
+/// The proposal's dependency chain, and what branches off it: each step after the one before.
+const CHAINS: &[&[Step]] = &[
+    &[
+        ASSIGNED,
+        BUILT,
+        HCP_EXISTS,
+        HCP_READY,
+        PLANE_READY,
+        (ARO, "AROCluster", "ready"),
+        (ARO, "AROCluster", "provisioned"),
+        (CAPI, "Cluster", "infrastructureProvisioned"),
+    ],
+    &[
+        HCP_EXISTS,
+        KUBECONFIG,
+        PLANE_READY,
+        (CAPI, "Cluster", "controlPlaneInitialized"),
+    ],
+    &[HCP_READY, POOL_EXISTS, POOL_READY],
 ];
+
+/// The same of the clusters that have external authentication.
+const AUTH: &[Step] = &[POOL_READY, AUTH_EXISTS];
+
+/// All steps.
+fn steps() -> BTreeSet<Step> {
+    let chains = CHAINS.iter().chain([&AUTH]);
+    chains.flat_map(|chain| chain.iter().copied()).collect()
+}
 
 /// Whether an object shows a step.
 fn shows(object: &Json, step: &str) -> bool {
@@ -49,7 +80,9 @@ fn shows(object: &Json, step: &str) -> bool {
     match step {
         "exists" => true,
         "ready" => status["ready"] == true,
-        "provisioned" | "infrastructureProvisioned" => initialization[step] == true,
+        "provisioned" | "infrastructureProvisioned" | "controlPlaneInitialized" => {
+            initialization[step] == true
+        }
         condition => {
             let conditions = status["conditions"].as_array();
             let mut conditions = conditions.into_iter().flatten();
@@ -58,19 +91,33 @@ fn shows(object: &Json, step: &str) -> bool {
     }
 }
 
-/// When each step was first seen of each cluster: the server's count of changes, which is in the order of time for all
-/// kinds.
-type Firsts = Arc<Mutex<BTreeMap<(String, usize), u64>>>;
+/// The cluster that an object is about, if any.
+fn cluster_of(object: &Json) -> Option<String> {
+    let name = object["metadata"]["name"].as_str()?;
+    let owners = object["metadata"]["ownerReferences"].as_array();
+    let mut owners = owners.into_iter().flatten();
+    let of = match object["kind"].as_str()? {
+        "Secret" => name.strip_suffix("-kubeconfig"),
+        "RoleAssignment" => owners.find(|owner| owner["kind"] == "AROCluster")?["name"].as_str(),
+        "HcpOpenShiftClustersNodePool" | "HcpOpenShiftClustersExternalAuth" => {
+            object["spec"]["owner"]["name"].as_str()
+        }
+        _ => Some(name),
+    };
+    of.map(str::to_owned)
+}
+
+/// When each step was first seen of each object of a cluster: the server's count of changes, which is in the order of time
+/// for all kinds.
+type Firsts = Arc<Mutex<BTreeMap<(String, Step), BTreeMap<String, u64>>>>;
 
 /// Notes the steps from now on.
 fn recorded(cluster: &Management) -> Firsts {
     let firsts = Firsts::default();
-    let kinds: BTreeSet<_> = CHAIN
-        .iter()
-        .map(|(version, kind, _)| (*version, *kind))
-        .collect();
+    let steps = steps().into_iter();
+    let kinds: BTreeSet<_> = steps.map(|(version, kind, _)| (version, kind)).collect();
     for (api_version, kind) in kinds {
-        let (group, version) = api_version.split_once('/').expect("a group");
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
         let api: Api<DynamicObject> = Api::all_with(cluster.client.clone(), &resource);
         let firsts = Arc::clone(&firsts);
@@ -79,15 +126,19 @@ fn recorded(cluster: &Management) -> Firsts {
             let mut seen = std::pin::pin!(seen.default_backoff().applied_objects());
             while let Some(seen) = seen.next().await {
                 let Ok(seen) = seen else { continue };
-                let object = serde_json::to_value(&seen).expect("plain data");
+                let mut object = serde_json::to_value(&seen).expect("plain data");
+                object["kind"] = kind.into();
+                let Some(of) = cluster_of(&object) else {
+                    continue;
+                };
                 let at = object["metadata"]["resourceVersion"].as_str();
                 let at: u64 = at.and_then(|at| at.parse().ok()).expect("a number");
                 let name = seen.metadata.name.unwrap_or_default();
                 let mut firsts = firsts.lock().unwrap_or_else(PoisonError::into_inner);
-                for (place, (_, of, step)) in CHAIN.iter().enumerate() {
-                    if *of == kind && shows(&object, step) {
-                        firsts.entry((name.clone(), place)).or_insert(at);
-                    }
+                let steps = self::steps().into_iter();
+                for step in steps.filter(|step| step.1 == kind && shows(&object, step.2)) {
+                    let first = firsts.entry((of.clone(), step)).or_default();
+                    first.entry(name.clone()).or_insert(at);
                 }
             }
         });
@@ -113,7 +164,7 @@ fn files(directory: &Path, root: &Path, found: &mut Files) {
 
 /// The names of the objects of a kind in every namespace; none if the kind is not served.
 fn names(cluster: &Management, api_version: &str, kind: &str) -> Vec<String> {
-    let (group, version) = api_version.split_once('/').expect("a group");
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
     let api: Api<DynamicObject> = Api::all_with(cluster.client.clone(), &resource);
     let all = cluster.runtime.block_on(api.list(&ListParams::default()));
@@ -142,13 +193,25 @@ fn the_example_fleet_comes_and_goes(cluster: &Management) {
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .clone();
+    // Every role assignment, and the first of the others.
+    let time = |name: &str, step: Step| {
+        let times = seen.get(&(name.to_owned(), step))?.values().copied();
+        if step == ASSIGNED {
+            times.max()
+        } else {
+            times.min()
+        }
+    };
+    let has_auth = |name: &&String| time(name, AUTH_EXISTS).is_some();
+    assert!(clusters.iter().any(|name| has_auth(&name)));
     for name in &clusters {
-        let steps = (0..CHAIN.len()).map(|place| seen.get(&(name.clone(), place)).copied());
-        let steps: Vec<Option<u64>> = steps.collect();
-        assert!(
-            steps.iter().all(Option::is_some) && steps.is_sorted(),
-            "{name}: {steps:?}"
-        );
+        let auth = has_auth(&name).then_some(&AUTH);
+        for chain in CHAINS.iter().chain(auth) {
+            let times: Vec<_> = chain.iter().map(|step| (time(name, *step), step)).collect();
+            let is_whole = times.iter().all(|(time, _)| time.is_some());
+            let is_ordered = times.is_sorted_by_key(|(time, _)| *time);
+            assert!(is_whole && is_ordered, "{name}: {times:#?}");
+        }
     }
 
     // Nobody deletes a cluster by removing its file alone.
@@ -166,7 +229,8 @@ fn the_example_fleet_comes_and_goes(cluster: &Management) {
     let message = format!("let them go\n\n{}", approvals.collect::<String>());
     let third = world.push_saying(&message, "main", Some(&second), &fleet);
     world.wait(&third, SYNC, CheckState::Success);
-    let kinds = CHAIN.iter().map(|(version, kind, _)| (*version, *kind));
+    let steps = steps().into_iter().filter(|step| step.1 != "Secret");
+    let kinds = steps.map(|(version, kind, _)| (version, kind));
     let pools = [
         ("cluster.x-k8s.io/v1beta2", "MachinePool"),
         (ARO, "AROMachinePool"),
