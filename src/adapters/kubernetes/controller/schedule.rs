@@ -317,4 +317,21 @@ mod tests {
         assert_eq!(schedule.next(|_| true), Some(key("a")));
         assert_eq!(next(&mut schedule), None);
     }
+
+    #[test]
+    fn a_key_that_needs_many_waits_longer_and_holds_up_no_other() {
+        let mut schedule = Schedule::default();
+        let needs = (0..MANY).map(|number| Need::Object(key(&format!("part-{number}")).object));
+        schedule.reconciled(&key("whole"), needs.collect(), None);
+        for name in ["whole", "a"] {
+            schedule.enqueue(key(name));
+        }
+        schedule.wake(at(5));
+        for (name, milliseconds) in [("a", 20), ("whole", 50)] {
+            let turn = schedule.first_wake().expect("it is queued");
+            assert_eq!(turn.duration_since(at(5)).as_millis(), milliseconds);
+            schedule.wake(turn);
+            assert_eq!(schedule.next(|_| true), Some(key(name)));
+        }
+    }
 }
