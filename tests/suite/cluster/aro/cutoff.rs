@@ -43,6 +43,8 @@ fn normalized(value: &mut Json) {
                 "creationTimestamp",
                 "lastTransitionTime",
                 "time",
+                // When Azure was asked.
+                "serviceoperator.azure.com/poller-resume-token",
             ] {
                 map.remove(key);
             }
