@@ -15,7 +15,7 @@ use super::ui::Ui;
 use crate::adapters::admission::Names;
 use crate::adapters::kubernetes::{Target, connect_named};
 use crate::api::fleet::Admission;
-use crate::daemon::{AdmissionServer, WallClock};
+use crate::daemon::{self, AdmissionServer, WallClock};
 use crate::settings::{self, Environment};
 
 #[derive(Debug, Args)]
@@ -52,6 +52,7 @@ pub(super) fn run(
 }
 
 async fn work(args: &AdmissionArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
+    daemon::report_fault(environment);
     let policy = args.fleet.as_deref().map(settings::policy);
     let mut policy = policy.transpose().context("--fleet")?.unwrap_or_default();
     policy.bindings = environment.azure.bindings.clone();

@@ -76,6 +76,7 @@ pub(super) fn run(
 }
 
 async fn work(args: &ControllersArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
+    daemon::report_fault(environment);
     let (client, name) = connect_named(&args.access.access()).await?;
     let answer = client.apiserver_version().await;
     let answer = answer.map_err(|error| anyhow::anyhow!("{}", classify(&error).1));

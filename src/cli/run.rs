@@ -102,6 +102,7 @@ pub(super) const LEAVE: Duration = Duration::from_secs(2);
 
 /// Runs until SIGTERM or SIGINT.
 pub(super) fn run(args: &RunArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
+    daemon::report_fault(environment);
     let config = sync_config(args, environment)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

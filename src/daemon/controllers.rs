@@ -58,6 +58,15 @@ pub fn controllers(
     Some(share(&target.client, clock, all, connectors, sharing))
 }
 
+/// Logs what is wrong with the variables of Azure: what is refused for it speaks only of the tenant.
+pub fn report_fault(environment: &Environment) {
+    if let Some(fault) = &environment.azure.fault {
+        tracing::error!(
+            "Capstan does not use an identity of its own, and refuses those that authenticate as Capstan: {fault}"
+        );
+    }
+}
+
 /// Says once what is there of Azure Service Operator, and what is wrong with it.
 async fn preflight(client: Client) {
     let namespaces = cluster_namespaces(&client).await;
@@ -124,9 +133,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
 
 /// The credentials of the identities in a cluster, and that of this process.
 fn credentials(target: &Target, azure: &Azure) -> AzureCredentials {
-    if let Some(fault) = &azure.fault {
-        tracing::error!("the identity of the process cannot be used: {fault}");
-    } else if let Some(identity) = &azure.identity {
+    if let Some(identity) = &azure.identity {
         let (client, namespaces) = (&identity.client, azure.namespaces.to_string());
         tracing::info!(
             client,

@@ -82,7 +82,7 @@ use applied::{Applied, AppliedRevision};
 use candidates::{Candidate, Candidates, OpenRef};
 use check_queue::CheckQueue;
 pub use clock::{WallClock, wall_time};
-pub use controllers::controllers;
+pub use controllers::{controllers, report_fault};
 pub use endpoint::Endpoint;
 use failure::Failure;
 pub use forge::forge_sink;

@@ -73,16 +73,18 @@ impl ClientBindings {
         self.bound.is_none()
     }
 
-    /// Whether identities in `namespace` may name `client`.
+    /// Whether identities in `namespace` may name `client`. All client IDs are not that of this process, unless the
+    /// namespace may use it.
     #[must_use]
     pub fn allow(&self, namespace: &str, client: &str) -> bool {
         let client = client.trim().to_ascii_lowercase();
+        let own = self.own.as_ref().filter(|(own, _)| *own == client);
+        let as_any = own.is_none_or(|(_, namespaces)| namespaces.has(namespace));
         let Some(bound) = &self.bound else {
-            let own = self.own.as_ref().filter(|(own, _)| *own == client);
-            return own.is_none_or(|(_, namespaces)| namespaces.has(namespace));
+            return as_any;
         };
         let is_bound = |client: &str| bound.contains(&(namespace.to_owned(), client.to_owned()));
-        is_bound(&client) || is_bound(ANY)
+        is_bound(&client) || (is_bound(ANY) && as_any)
     }
 }
 
@@ -121,7 +123,11 @@ mod tests {
         assert!(open.allow("platform", "p1") && !open.allow("team-b", "p1"));
         assert!(open.allow("team-b", "b1"));
         let bound = ClientBindings::of_text("team-b=p1").unwrap();
-        assert!(bound.and_own("p1", own).allow("team-b", "p1"));
+        assert!(bound.and_own("p1", own.clone()).allow("team-b", "p1"));
+        let all = ClientBindings::of_text("team-b=*,platform=*").unwrap();
+        let all = all.and_own("p1", own);
+        assert!(all.allow("team-b", "b1") && !all.allow("team-b", "p1"));
+        assert!(all.allow("platform", "p1"));
     }
 
     #[test]
