@@ -44,7 +44,9 @@ pub fn is_known_cloud(environment: &str) -> bool {
 #[must_use]
 pub fn unknown_cloud(environment: &str) -> String {
     let [public, china, government] = CLOUDS;
-    format!("spec.azureEnvironment {environment:?} is unknown: {public}, {china} or {government}")
+    format!(
+        "spec.azureEnvironment {environment:?} is not a cloud: use {public}, {china} or {government}"
+    )
 }
 
 /// The ARO HCP cluster itself.

@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn issue_15_only_clouds_that_exist_are_named() {
-        let unknown = "V09 4:26 spec.azureEnvironment \"Moon\" is unknown: AzurePublicCloud, AzureChinaCloud or AzureUSGovernmentCloud";
+        let unknown = "V09 4:26 spec.azureEnvironment \"Moon\" is not a cloud: use AzurePublicCloud, AzureChinaCloud or AzureUSGovernmentCloud";
         let found = |cloud: &str| {
             let spec = format!("{{azureEnvironment: {cloud}}}");
             findings_of(cloud_is_known, &control_plane(&spec))

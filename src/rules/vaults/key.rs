@@ -18,11 +18,11 @@ pub(super) fn has_the_name_that_controllers_use(world: &World<'_>) -> Vec<Findin
         let is_valid = |name: &&str| (1..=255).contains(&name.len());
         let name = field.text().filter(is_valid)?;
         let message = message!(
-            "the cluster names the key {name}, but CAPZ's controllers would create the key {KEY} and use its version",
+            "the cluster names the key `{name}`, but CAPZ's controllers would create the key {KEY} and use its version",
             name
         );
         let help = format!(
-            "ignore this if Capstan's controllers run, which use the name in the spec; otherwise name the key {KEY}"
+            "allow this warning if Capstan's controllers run, which use the name in the spec; otherwise name the key {KEY}"
         );
         (name != KEY).then(|| field.finding("K08", message).help(help))
     };

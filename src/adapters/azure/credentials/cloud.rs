@@ -20,7 +20,7 @@ impl Cloud {
             "AzureChinaCloud" => Ok(Self::China),
             "AzureUSGovernmentCloud" => Ok(Self::UsGovernment),
             other => Err(format!(
-                "azureEnvironment {other:?} is unknown: AzurePublicCloud, AzureChinaCloud or AzureUSGovernmentCloud"
+                "azureEnvironment {other:?} is not a cloud: use AzurePublicCloud, AzureChinaCloud or AzureUSGovernmentCloud"
             )),
         }
     }
@@ -32,7 +32,7 @@ impl Cloud {
             "china" => Ok(Self::China),
             "usgovernment" => Ok(Self::UsGovernment),
             _ => Err(format!(
-                "userAssignedIdentityCredentialsCloudType {name:?} is unknown: public, china or usgovernment"
+                "userAssignedIdentityCredentialsCloudType {name:?} is not a cloud: use public, china or usgovernment"
             )),
         }
     }

@@ -156,7 +156,7 @@ fn a_missing_identity_and_an_unknown_cloud_are_named() {
     for kind in [PLANE, "AROCluster"] {
         let (_, reason, message) = bench.condition(kind, c::IDENTITY_READY);
         assert_eq!(reason, c::UNKNOWN_CLOUD);
-        assert!(message.contains("\"Moon\" is unknown"), "{message}");
+        assert!(message.contains("\"Moon\" is not a cloud"), "{message}");
     }
     assert!(bench.find("ResourceGroup", "rg").is_none());
 }
@@ -194,7 +194,7 @@ fn issue_15_an_unknown_cloud_is_refused_without_an_identity_as_well() {
         for kind in [PLANE, "AROCluster"] {
             let (_, reason, message) = bench.condition(kind, c::IDENTITY_READY);
             assert_eq!(reason, c::UNKNOWN_CLOUD, "{kind}");
-            assert!(message.contains("\"Moon\" is unknown"), "{message}");
+            assert!(message.contains("\"Moon\" is not a cloud"), "{message}");
         }
         assert!(bench.find("ResourceGroup", "rg").is_none());
     }

@@ -196,7 +196,7 @@ async fn an_unknown_cloud_is_named() {
     assert!(
         error
             .to_string()
-            .contains("\"AzureGermanCloud\" is unknown"),
+            .contains("\"AzureGermanCloud\" is not a cloud"),
         "{error}"
     );
 }
