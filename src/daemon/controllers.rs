@@ -111,7 +111,7 @@ fn version(identity: &AzureIdentity) -> String {
         certificate,
         subscription,
     } = identity;
-    // What is no secret comes in whole.
+    // What is not a secret is hashed as it is.
     let open = format!("{kind:?} {client:?} {tenant:?} {certificate:?} {subscription:?}");
     let rounds = NonZeroU32::new(100_000).unwrap_or(NonZeroU32::MAX);
     let secret = password.as_deref().unwrap_or_default();

@@ -59,7 +59,7 @@ fn a_namespace_of_its_own_is_ignored_with_a_note() {
     let entries = bed.settle();
     let live = bed.fixture.live("ResourceGroup", "rg").expect("it");
     assert_eq!(live["metadata"]["namespace"], "ns");
-    assert_eq!(entries[0].concern, None, "it is no problem");
+    assert_eq!(entries[0].concern, None, "a note is not a problem");
     let text = entries[0].text();
     assert!(
         text.starts_with("Waiting for Azure Service Operator to reconcile it; spec.resources[0]"),
