@@ -1,8 +1,8 @@
 //! Credentials, each made once.
 //!
-//! In: what a credential is made of, and who asks when. Out: the same credential for the same content. What nobody asked for
-//! with its last content, or at all for some hours, is dropped: its password must not outlive a deleted identity here. It
-//! holds no content, but its digest.
+//! In: what a credential is made of, who asks for it, and the time. Out: the same credential for the same content. A
+//! credential is dropped when its content is replaced, its identity is gone, or nobody has asked for it for some hours, so
+//! that a password does not stay in memory. It holds no content, but its digest.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -66,7 +66,7 @@ fn a_namespace_of_its_own_is_ignored_with_a_note() {
         "{text}"
     );
     assert!(text.contains("\"elsewhere\" is ignored"), "{text}");
-    assert_eq!(bed.reconcile().1.events, [], "it was said");
+    assert_eq!(bed.reconcile().1.events, [], "an event is written once");
     bed.reports("ResourceGroup", "rg", ready());
     let entries = bed.settle();
     assert_eq!(names(&entries), ["+rg"]);

@@ -98,7 +98,7 @@ impl Team {
     }
 }
 
-/// Each team may name its own client where Capstan itself proves who asks.
+/// Each team may name its own client ID in identities that authenticate as Capstan.
 fn bindings() -> ClientBindings {
     let bound = [A, B].map(|team| format!("{}={}", team.namespace, team.client));
     ClientBindings::of_text(&bound.join(",")).expect("bindings")
