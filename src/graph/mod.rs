@@ -15,6 +15,7 @@ mod clusters;
 mod cycles;
 mod draw;
 mod outside;
+mod parts;
 mod references;
 mod schedule;
 

@@ -17,6 +17,11 @@ pub(super) struct Event {
     pub(super) message: String,
 }
 
+/// The second of the last of the changes.
+pub(super) fn end(changes: &[Event]) -> u64 {
+    changes.last().map_or(0, |event| event.at)
+}
+
 /// What is known so far, by object.
 #[derive(Debug, Default)]
 pub(super) struct Events(BTreeMap<String, Course>);
@@ -54,6 +59,13 @@ impl Events {
         }
         changes.sort();
         changes
+    }
+
+    /// Takes in the events of other objects. One object may be in two parts of a fleet, where the same happens to it.
+    pub(super) fn add(&mut self, others: Self) {
+        for (object, course) in others.0 {
+            self.0.entry(object).or_insert(course);
+        }
     }
 
     /// The last word on an object.

@@ -5,6 +5,7 @@
 mod events;
 mod fights;
 mod output;
+mod parts;
 mod prerequisites;
 mod rehearsal;
 
@@ -68,11 +69,11 @@ pub(super) fn run(args: &RehearseArgs, ui: &Ui, environment: &Environment) -> an
             stranger.name
         );
     }
-    let options = Options {
+    let options = || Options {
         failures: args.fail.clone(),
         ..Options::default()
     };
-    let rehearsal = Rehearsal::hold(&fleet.compiled, &set, options, |server| server)?;
+    let rehearsal = Rehearsal::hold_in_parts(&fleet.compiled, &set, options)?;
     ui.data(&match args.format {
         DataFormat::Text => rehearsal.text(&fleet.compiled),
         DataFormat::Json => rehearsal.json(),

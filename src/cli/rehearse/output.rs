@@ -6,26 +6,28 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::events::{Event, end};
 use super::rehearsal::Rehearsal;
 use crate::api::kinds::is_aso;
 use crate::apply::State;
 use crate::compile::Compiled;
 use crate::graph::{self, minutes};
+use crate::model::ObjectId;
 
 impl Rehearsal {
     /// Every change of state, as JSON (DESIGN §12).
     #[must_use]
     pub fn json(&self) -> String {
-        let events = self
-            .changes
+        let changes = self.events.changes();
+        let events = changes
             .iter()
             .map(|event| json!({"at": event.at, "object": event.object, "state": event.state}));
         let report = json!({
             "apiVersion": "capstan.dev/v1alpha1",
             "kind": "Rehearsal",
             "ready": self.ready,
-            "virtual_seconds": self.seconds(),
-            "supplied": self.supplied.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "virtual_seconds": end(&changes),
+            "supplied": self.supplied().map(ToString::to_string).collect::<Vec<_>>(),
             "events": events.collect::<Vec<_>>(),
         });
         format!("{report:#}\n")
@@ -35,15 +37,15 @@ impl Rehearsal {
     #[must_use]
     pub fn text(&self, compiled: &Compiled) -> String {
         let mut out = String::new();
-        for id in &self.supplied {
+        for id in self.supplied() {
             let who = match is_aso(&id.group) {
                 true => "only read by the fleet; Azure must have it",
                 false => "not in the fleet; the real cluster must have it",
             };
             let _ = writeln!(out, "supplied  {id} ({who})");
         }
-        for event in self
-            .changes
+        let changes = self.events.changes();
+        for event in changes
             .iter()
             .filter(|event| matches!(event.state, State::Ready | State::Failed))
         {
@@ -60,8 +62,8 @@ impl Rehearsal {
                 event.object
             );
         }
-        out.push_str(&critical_path(compiled, self));
-        let end = clock(self.seconds());
+        out.push_str(&critical_path(compiled, &changes, self.settle));
+        let end = clock(end(&changes));
         let total = compiled.objects.len() + compiled.embedded().len();
         let _ = match self.ready {
             true => writeln!(out, "\nready after {end} (virtual): {total} objects"),
@@ -73,6 +75,15 @@ impl Rehearsal {
         };
         out
     }
+
+    /// What the fleet expects and does not contain, namespaces first.
+    fn supplied(&self) -> impl Iterator<Item = &ObjectId> {
+        let of = |is_namespace: bool| {
+            let all = self.supplied.iter();
+            all.filter(move |id| id.is("", "Namespace") == is_namespace)
+        };
+        of(true).chain(of(false))
+    }
 }
 
 fn clock(seconds: u64) -> String {
@@ -80,9 +91,8 @@ fn clock(seconds: u64) -> String {
 }
 
 /// The critical path of what happened, and the time for which the cluster waited for its role assignments.
-fn critical_path(compiled: &Compiled, rehearsal: &Rehearsal) -> String {
-    let ready: HashMap<&str, u64> = rehearsal
-        .changes
+fn critical_path(compiled: &Compiled, changes: &[Event], settle: Duration) -> String {
+    let ready: HashMap<&str, u64> = changes
         .iter()
         .filter(|event| event.state == State::Ready)
         .map(|event| (event.object.as_str(), event.at))
@@ -97,7 +107,6 @@ fn critical_path(compiled: &Compiled, rehearsal: &Rehearsal) -> String {
     for (step, &at) in path.iter().enumerate() {
         let before = step.checked_sub(1).map(|before| path[before]);
         if before.is_some_and(|before| graph::waits_for_roles(graph, before, at)) {
-            let settle = rehearsal.settle;
             let settled = before.and_then(when).map(|ready| minutes(ready + settle));
             let (settled, why) = (settled.unwrap_or_default(), graph::in_force(settle));
             let _ = writeln!(out, "{settled:>8}  {why}");

@@ -1,10 +1,14 @@
 //! One rehearsal.
 //!
 //! In: a compiled fleet, what should fail, and the faults in front of the simulated API server. Out:
-//! what happened and when, the same each time, in whatever order the tasks ran. It
+//! what happened and when, the same each time, in whatever order the tasks ran and on however many processors. It
 //! does not know how that is shown.
 
+use std::collections::BTreeSet;
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -16,6 +20,7 @@ use tokio::time::Instant;
 use super::super::embedded::{Embedded, supply};
 use super::events::{Event, Events};
 use super::fights;
+use super::parts::{SMALL, parts};
 use super::prerequisites::prerequisites;
 use crate::adapters::azure_sim as actors;
 use crate::adapters::kubernetes::{self, Assignment};
@@ -36,9 +41,8 @@ const CALM: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct Rehearsal {
     pub(super) ready: bool,
-    pub(super) changes: Vec<Event>,
     pub(super) events: Events,
-    pub(super) supplied: Vec<ObjectId>,
+    pub(super) supplied: BTreeSet<ObjectId>,
     /// How long role assignments needed to come into force.
     pub(super) settle: Duration,
 }
@@ -63,15 +67,68 @@ impl Rehearsal {
         runtime.block_on(rehearse(compiled, set, options, front))
     }
 
+    /// The same on all processors, each with a part of the fleet at a time. `options` are made anew for each part: what
+    /// they say exists in Azure is changed by a rehearsal.
+    ///
+    /// # Errors
+    /// As [`Self::hold`].
+    pub fn hold_in_parts(
+        compiled: &Compiled,
+        set: &ApplySet,
+        options: impl Fn() -> actors::Options + Sync,
+    ) -> anyhow::Result<Self> {
+        Self::hold_all(&parts(compiled, SMALL), set, options)
+    }
+
+    fn hold_all(
+        parts: &[Compiled],
+        set: &ApplySet,
+        options: impl Fn() -> actors::Options + Sync,
+    ) -> anyhow::Result<Self> {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut held = Vec::new();
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(part) = parts.get(at) else {
+                    return held;
+                };
+                held.push((at, Self::hold(part, set, options(), |server| server)));
+            }
+        };
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let mut held = thread::scope(|scope| {
+            let workers = 0..processors.min(parts.len());
+            let workers: Vec<_> = workers.map(|_| scope.spawn(work)).collect();
+            let held = workers.into_iter().map(thread::ScopedJoinHandle::join);
+            held.flat_map(|held| held.unwrap_or_else(|panic| resume_unwind(panic)))
+                .collect::<Vec<_>>()
+        });
+        held.sort_by_key(|(at, _)| *at);
+        held.into_iter()
+            .try_fold(Self::of_nothing(), |all, (_, one)| Ok(all.and(one?)))
+    }
+
+    fn of_nothing() -> Self {
+        Self {
+            ready: true,
+            events: Events::default(),
+            supplied: BTreeSet::new(),
+            settle: timeline::SETTLE,
+        }
+    }
+
+    fn and(mut self, other: Self) -> Self {
+        self.ready &= other.ready;
+        self.events.add(other.events);
+        self.supplied.extend(other.supplied);
+        self
+    }
+
     /// Whether everything became ready.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.ready
-    }
-
-    /// The second of the last event.
-    pub(super) fn seconds(&self) -> u64 {
-        self.changes.last().map_or(0, |event| event.at)
     }
 }
 
@@ -93,8 +150,9 @@ async fn rehearse(
     let embedded = Embedded::behind(clock, options, settle, watched).await?;
     let mut fights = fights.context("the simulated API server has a router")?;
     let target = embedded.target.clone();
-    let mut supplied = supply(&target.client, &compiled.graph).await?;
-    supplied.extend(prerequisites(compiled));
+    let supplied = supply(&target.client, &compiled.graph).await?;
+    let supplied = supplied.into_iter().chain(prerequisites(compiled));
+    let supplied = supplied.collect();
     let plan = Arc::new(plan::against_none(&compiled.objects, &compiled.graph, set));
     let (sender, mut progress) = unbounded_channel();
     let options = kubernetes::Options {
@@ -138,7 +196,6 @@ async fn rehearse(
     runner.abort();
     Ok(Rehearsal {
         ready: tracker.is_ready(),
-        changes: events.changes(),
         events,
         supplied,
         settle,
@@ -182,8 +239,13 @@ impl Event {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use std::path::Path;
+
     use super::*;
+    use crate::adapters::git::directory;
+    use crate::cli::rehearse::events::end;
     use crate::cli::rehearse::fleet;
+    use crate::compile::compile;
 
     const GROUP: &str = "{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: rg, namespace: default}, spec: {location: uksouth}}";
 
@@ -197,9 +259,24 @@ mod tests {
         let time = start.elapsed().as_millis() as u64 / 1000 * 1000;
         (
             rehearsal.ready,
-            rehearsal.seconds(),
+            end(&rehearsal.events.changes()),
             Duration::from_millis(time),
         )
+    }
+
+    #[test]
+    fn a_fleet_rehearses_the_same_in_parts() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let read = |path: &str| directory::read(&root.join(path)).unwrap();
+        let compiled = compile(&read("examples/fleet"), &[read("overlays")]);
+        let set = ApplySet::new("test", "default");
+        let whole = Rehearsal::hold(&compiled, &set, actors::Options::default(), |server| server);
+        let parts = parts(&compiled, 0);
+        assert!(parts.len() > 4, "{}", parts.len());
+        let in_parts = Rehearsal::hold_all(&parts, &set, actors::Options::default);
+        let (whole, in_parts) = (whole.unwrap(), in_parts.unwrap());
+        assert_eq!(in_parts.text(&compiled), whole.text(&compiled));
+        assert_eq!(in_parts.json(), whole.json());
     }
 
     #[tokio::test(start_paused = true)]

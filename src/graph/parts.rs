@@ -1,0 +1,350 @@
+//! Parts of a fleet that nothing connects, each with all that it needs.
+//!
+//! In: a graph, and the names by which its objects may meet outside of it. Out: sets of objects; what becomes of the
+//! objects of one set does not depend on the others. What several of them need, such as a Namespace, is in each of them.
+//! It does not know what the sets are for.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::{Graph, Place};
+
+impl Graph {
+    /// The parts, by their first object: a part for each Cluster, together with the Clusters that it depends on or that
+    /// depend on it, and one for whatever no Cluster needs. Each is a set of indices into the objects that the graph was
+    /// built from. Objects that share one of their `names` are in one part.
+    #[must_use]
+    pub fn parts(&self, names: impl Fn(usize) -> Vec<String>) -> Vec<BTreeSet<usize>> {
+        let needs = self.unit_needs(names);
+        let mut sets = Sets::new(self.vertices.len());
+        let mut in_cluster: BTreeSet<usize> = BTreeSet::new();
+        for members in self.clusters() {
+            in_cluster.extend(members);
+            members
+                .iter()
+                .for_each(|member| sets.unite(members[0], *member));
+        }
+        // Members of clusters first, so that only what no cluster needs is left.
+        let units = self.units();
+        let (members, others): (Vec<usize>, Vec<usize>) =
+            units.partition(|unit| in_cluster.contains(unit));
+        let mut needed: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        for member in members {
+            let reached = closure(&needs, member);
+            let met = reached.iter().filter(|unit| in_cluster.contains(unit));
+            met.for_each(|met| sets.unite(member, *met));
+            needed.insert(member, reached);
+        }
+        let held: BTreeSet<usize> = needed.values().flatten().copied().collect();
+        let mut rest = BTreeSet::new();
+        for other in others.into_iter().filter(|other| !held.contains(other)) {
+            let reached = closure(&needs, other);
+            let met = reached.iter().filter(|unit| in_cluster.contains(unit));
+            let met: Vec<usize> = met.copied().collect();
+            match met.first() {
+                None => rest.extend(reached),
+                Some(first) => {
+                    met.iter().for_each(|met| sets.unite(*first, *met));
+                    needed.entry(*first).or_default().extend(reached);
+                }
+            }
+        }
+        let mut parts: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        for (member, reached) in needed {
+            let part = parts.entry(sets.root(member)).or_default();
+            part.extend(reached);
+        }
+        let parts = parts.into_values().chain(Some(rest));
+        let objects = |part: BTreeSet<usize>| -> BTreeSet<usize> {
+            part.into_iter()
+                .filter_map(|unit| self.object(unit))
+                .collect()
+        };
+        let mut parts: Vec<BTreeSet<usize>> = parts.map(objects).collect();
+        parts.retain(|part| !part.is_empty());
+        parts.sort();
+        parts
+    }
+
+    /// The graph of some of the objects, by their indices: a part with all that it needs. Its indices count only those
+    /// objects. What nothing needs and the cluster must have is in the graph of the object with the index 0.
+    #[must_use]
+    pub fn part(&self, objects: &BTreeSet<usize>) -> Self {
+        let places: HashMap<usize, usize> = objects.iter().copied().zip(0..).collect();
+        let mut is_needed = vec![false; self.vertices.len()];
+        self.edges.iter().for_each(|edge| is_needed[edge.to] = true);
+        let is_kept = |at: usize| {
+            let object = self.unit(at).and_then(|unit| self.object(unit));
+            object.is_some_and(|object| objects.contains(&object))
+        };
+        let mut kept: BTreeSet<usize> =
+            (0..self.vertices.len()).filter(|at| is_kept(*at)).collect();
+        let edges = self.edges.iter().filter(|edge| kept.contains(&edge.from));
+        let edges: Vec<_> = edges.collect();
+        let outside = |at: &usize| self.vertices[*at].place == Place::Outside;
+        let named = edges.iter().map(|edge| edge.to).filter(outside);
+        let unneeded = (0..self.vertices.len()).filter(|at| !is_needed[*at] && outside(at));
+        let unneeded = unneeded.filter(|_| objects.contains(&0));
+        let more: Vec<usize> = named.chain(unneeded).collect();
+        kept.extend(more);
+        let now: HashMap<usize, usize> = kept.iter().copied().zip(0..).collect();
+        let vertex = |at: &usize| {
+            let mut vertex = self.vertices[*at].clone();
+            vertex.place = match vertex.place {
+                Place::TopLevel(object) => Place::TopLevel(places[&object]),
+                Place::Embedded(carrier) => Place::Embedded(now[&carrier]),
+                Place::Outside => Place::Outside,
+            };
+            vertex
+        };
+        let moved = |at: &usize| now.get(at).copied();
+        let edges = edges.into_iter().filter_map(|edge| {
+            let (from, to) = (moved(&edge.from)?, moved(&edge.to)?);
+            Some(super::Edge {
+                from,
+                to,
+                ..edge.clone()
+            })
+        });
+        let clusters = self.clusters.iter();
+        let clusters = clusters.map(|members| members.iter().filter_map(moved).collect());
+        Self {
+            vertices: kept.iter().map(vertex).collect(),
+            edges: edges.collect(),
+            clusters: clusters
+                .filter(|members: &Vec<usize>| !members.is_empty())
+                .collect(),
+        }
+    }
+
+    /// The top-level vertices.
+    fn units(&self) -> impl Iterator<Item = usize> {
+        (0..self.vertices.len()).filter(|at| self.object(*at).is_some())
+    }
+
+    /// The top-level vertex that a vertex is or is in; `None` for one outside the fleet.
+    fn unit(&self, at: usize) -> Option<usize> {
+        match self.vertices[at].place {
+            Place::TopLevel(_) => Some(at),
+            Place::Embedded(carrier) => Some(carrier),
+            Place::Outside => None,
+        }
+    }
+
+    /// The index of the object of a top-level vertex.
+    fn object(&self, at: usize) -> Option<usize> {
+        match self.vertices[at].place {
+            Place::TopLevel(object) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// What each top-level vertex needs, with what is in it: other top-level vertices, those that share a name included.
+    fn unit_needs(&self, names: impl Fn(usize) -> Vec<String>) -> Vec<Vec<usize>> {
+        let mut needs = vec![Vec::new(); self.vertices.len()];
+        let mut link = |from: usize, to: usize| {
+            if from != to {
+                needs[from].push(to);
+            }
+        };
+        for edge in &self.edges {
+            if let (Some(from), Some(to)) = (self.unit(edge.from), self.unit(edge.to)) {
+                link(from, to);
+            }
+        }
+        let mut first: HashMap<String, usize> = HashMap::new();
+        for unit in self.units() {
+            let object = self.object(unit);
+            for name in object.into_iter().flat_map(&names) {
+                let other = *first.entry(name).or_insert(unit);
+                link(unit, other);
+                link(other, unit);
+            }
+        }
+        needs
+    }
+}
+
+/// `start` and what it needs, directly or not.
+fn closure(needs: &[Vec<usize>], start: usize) -> BTreeSet<usize> {
+    let (mut reached, mut open) = (BTreeSet::from([start]), vec![start]);
+    while let Some(at) = open.pop() {
+        open.extend(needs[at].iter().filter(|next| reached.insert(**next)));
+    }
+    reached
+}
+
+/// Disjoint sets of vertices.
+struct Sets(Vec<usize>);
+
+impl Sets {
+    fn new(count: usize) -> Self {
+        Self((0..count).collect())
+    }
+
+    /// The smallest vertex of the set.
+    fn root(&mut self, at: usize) -> usize {
+        let mut root = at;
+        while self.0[root] != root {
+            root = self.0[root];
+        }
+        self.0[at] = root;
+        root
+    }
+
+    fn unite(&mut self, one: usize, other: usize) {
+        let (one, other) = (self.root(one), self.root(other));
+        self.0[one.max(other)] = one.min(other);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::graph::build;
+    use crate::model::Object;
+
+    fn objects(yaml: &str) -> Vec<Object> {
+        let (documents, findings) = crate::yaml::read(&Arc::from("fleet.yaml"), yaml.as_bytes());
+        assert_eq!(findings, [], "the test's YAML is sound");
+        let objects = documents.into_iter();
+        objects
+            .filter_map(|one| Object::from_node(one, "ns"))
+            .collect()
+    }
+
+    /// A Cluster with its AROCluster, which embeds a resource group; `more` is of the metadata of the Cluster.
+    fn cluster(name: &str, group: &str, more: &str) -> String {
+        format!(
+            "---
+{{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {{name: {name}, namespace: ns{more}}}, spec: {{infrastructureRef: {{apiGroup: infrastructure.cluster.x-k8s.io, kind: AROCluster, name: {name}}}}}}}
+---
+{{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AROCluster, metadata: {{name: {name}, namespace: ns}}, spec: {{identityRef: {{kind: AzureClusterIdentity, name: id}}, resources: [{{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {{name: {group}}}}}]}}}}
+"
+        )
+    }
+
+    const NAMESPACE: &str = "---\n{apiVersion: v1, kind: Namespace, metadata: {name: ns}}\n";
+
+    fn after(kind: &str, name: &str) -> String {
+        let depends = "config.kubernetes.io/depends-on";
+        format!(", annotations: {{{depends}: cluster.x-k8s.io/namespaces/ns/{kind}/{name}}}")
+    }
+
+    fn config(name: &str, more: &str) -> String {
+        format!(
+            "---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: ns{more}}}}}\n"
+        )
+    }
+
+    /// The parts of a fleet as the names of their objects.
+    fn parts(yaml: &str) -> Vec<String> {
+        let objects = objects(yaml);
+        let graph = build(&objects).0;
+        let names = |at: usize| {
+            let embedded = crate::api::embedded::ids(&objects[at]).map(|(id, _)| id);
+            let ids = std::iter::once(objects[at].id.clone()).chain(embedded);
+            ids.map(|id| id.to_string()).collect()
+        };
+        let name = |object: &usize| {
+            let id = &objects[*object].id;
+            format!("{}/{}", id.kind, id.name)
+        };
+        let parts = graph.parts(names);
+        let shown = parts
+            .iter()
+            .map(|part| part.iter().map(name).collect::<Vec<_>>().join(" "));
+        shown.collect()
+    }
+
+    #[test]
+    fn each_cluster_is_a_part_with_what_it_shares_and_the_rest_is_one() {
+        let fleet = [
+            NAMESPACE,
+            &cluster("a", "a-rg", ""),
+            &config("x", ""),
+            &cluster("b", "b-rg", ""),
+            &config("z", ""),
+        ];
+        let expected = [
+            "Namespace/ns Cluster/a AROCluster/a",
+            "Namespace/ns ConfigMap/x ConfigMap/z",
+            "Namespace/ns Cluster/b AROCluster/b",
+        ];
+        assert_eq!(parts(&fleet.concat()), expected);
+    }
+
+    #[test]
+    fn clusters_that_depend_on_each_other_are_one_part() {
+        let fleet = [
+            cluster("a", "a-rg", ""),
+            cluster("b", "b-rg", &after("Cluster", "a")),
+        ];
+        assert_eq!(
+            parts(&fleet.concat()),
+            ["Cluster/a AROCluster/a Cluster/b AROCluster/b"]
+        );
+    }
+
+    #[test]
+    fn what_depends_on_a_cluster_is_in_its_part_and_joins_two() {
+        let (a, b) = (cluster("a", "a-rg", ""), cluster("b", "b-rg", ""));
+        let one = [&a, &b, &config("x", &after("Cluster", "b"))]
+            .map(String::as_str)
+            .concat();
+        let expected = [
+            "Cluster/a AROCluster/a",
+            "Cluster/b AROCluster/b ConfigMap/x",
+        ];
+        assert_eq!(parts(&one), expected);
+        let both =
+            after("Cluster", "b").replace("/b}", "/b,cluster.x-k8s.io/namespaces/ns/Cluster/a}");
+        let both = both
+            .replace("depends-on: ", "depends-on: '")
+            .replace('}', "'}");
+        let both = [&a, &b, &config("x", &both)].map(String::as_str).concat();
+        assert_eq!(
+            parts(&both),
+            ["Cluster/a AROCluster/a Cluster/b AROCluster/b ConfigMap/x"]
+        );
+    }
+
+    #[test]
+    fn clusters_with_the_same_resource_are_one_part() {
+        let fleet = [cluster("a", "rg", ""), cluster("b", "rg", "")].concat();
+        assert_eq!(
+            parts(&fleet),
+            ["Cluster/a AROCluster/a Cluster/b AROCluster/b"]
+        );
+    }
+
+    #[test]
+    fn the_graph_of_a_part_is_that_of_its_objects() {
+        let fleet = [
+            NAMESPACE,
+            &cluster("a", "a-rg", ""),
+            &cluster("b", "b-rg", ""),
+        ]
+        .concat();
+        let objects = objects(&fleet);
+        let graph = build(&objects).0;
+        for part in graph.parts(|_| Vec::new()) {
+            let alone: Vec<Object> = part.iter().map(|at| objects[*at].clone()).collect();
+            let (alone, part) = (build(&alone).0, graph.part(&part));
+            let vertices = |graph: &Graph| -> Vec<_> {
+                let all = graph.vertices.iter();
+                all.map(|vertex| (vertex.id.clone(), vertex.place))
+                    .collect()
+            };
+            assert_eq!(vertices(&part), vertices(&alone));
+            assert_eq!(part.edges, alone.edges);
+            assert_eq!(part.clusters(), alone.clusters());
+            assert!(
+                part.vertices
+                    .iter()
+                    .any(|vertex| vertex.place == Place::Outside)
+            );
+        }
+    }
+}
