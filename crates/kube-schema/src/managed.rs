@@ -97,24 +97,36 @@ impl Managed {
         let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
             return;
         };
+        match Self::entries(managers) {
+            Some(entries) => metadata.insert("managedFields".into(), entries),
+            None => metadata.remove("managedFields"),
+        };
+    }
+
+    /// `metadata.managedFields`, in the order the API server keeps; `None` when there is no entry.
+    #[must_use]
+    pub fn entries(managers: &[Self]) -> Option<Value> {
         let mut sorted: Vec<&Self> = managers.iter().collect();
-        sorted.sort_by_key(|entry| {
-            let Self {
-                operation,
-                time,
-                manager,
-                api_version,
-                subresource,
-                ..
-            } = *entry;
-            (*operation, time, manager, api_version, subresource)
-        });
-        if sorted.is_empty() {
-            metadata.remove("managedFields");
-        } else {
-            let entries = sorted.into_iter().map(Self::to_json).collect();
-            metadata.insert("managedFields".into(), entries);
-        }
+        sorted.sort_by(|a, b| a.rank().cmp(&b.rank()));
+        let entries = sorted.into_iter().map(Self::to_json);
+        (!managers.is_empty()).then(|| entries.collect())
+    }
+
+    /// Brings entries into the order the API server keeps.
+    pub fn sort(managers: &mut [Self]) {
+        managers.sort_by(|a, b| a.rank().cmp(&b.rank()));
+    }
+
+    fn rank(&self) -> impl Ord + '_ {
+        let Self {
+            operation,
+            time,
+            manager,
+            api_version,
+            subresource,
+            ..
+        } = self;
+        (operation, time, manager, api_version, subresource)
     }
 
     /// Reads one entry.

@@ -13,7 +13,7 @@ use super::delete;
 use super::kinds;
 use super::managers::Hand;
 use super::metadata;
-use super::object::Stored;
+use super::object::{Parsed, Stored};
 use super::options::WriteOptions;
 use super::part::Part;
 use super::resources::Resource;
@@ -21,6 +21,7 @@ use super::rules;
 use super::status::{Cause, Refusal};
 use super::store::State;
 use super::strategy;
+use kube_schema::Managed;
 
 /// The largest object that is stored, in bytes (etcd's request limit).
 const OBJECT_LIMIT: usize = 1_536 * 1024;
@@ -68,14 +69,14 @@ pub(super) struct Written {
     pub(super) warnings: Vec<String>,
 }
 
-/// Checks and stores a new object.
+/// Checks and stores a new object, which these managers own.
 ///
 /// # Errors
 /// The refusal.
 pub(super) fn create(
     state: &mut State,
     write: Write<'_>,
-    mut object: Value,
+    (mut object, managers): (Value, Vec<Managed>),
 ) -> Result<Written, Refusal> {
     let name = metadata::text(&object, "name").to_owned();
     admit(state, write, &name)?;
@@ -102,7 +103,7 @@ pub(super) fn create(
     is_new(state, write, &address, &object).map_err(|no| no.warned(warnings.clone()))?;
     let version = metadata::text(&object, "resourceVersion").parse();
     strategy::settle(write.resource, write.part, &mut object);
-    let draft = draft(state, write, object)?;
+    let draft = draft(state, write, object, managers)?;
     let object = match write.options.dry_run {
         true => {
             state.skip_uid();
@@ -145,9 +146,14 @@ fn is_new(
     })
 }
 
-fn draft(state: &State, write: Write<'_>, mut object: Value) -> Result<Stored, Refusal> {
+fn draft(
+    state: &State,
+    write: Write<'_>,
+    mut object: Value,
+    managers: Vec<Managed>,
+) -> Result<Stored, Refusal> {
     blank::empty_is_null(&mut object, strategy::blank(write.resource));
-    let draft = state.draft(write.resource, object);
+    let draft = state.managed_draft(write.resource, object, managers);
     match draft.size() > OBJECT_LIMIT {
         true => Err(Refusal::object_too_large()),
         false => Ok(draft),
@@ -183,16 +189,17 @@ fn admit(state: &State, write: Write<'_>, name: &str) -> Result<(), Refusal> {
     }
 }
 
-/// Checks and stores an object that takes the place of `old`.
+/// Checks and stores an object that takes the place of `old`, and that these managers own.
 ///
 /// # Errors
 /// The refusal.
 pub(super) fn change(
     state: &mut State,
     write: Write<'_>,
-    old: &Value,
-    mut object: Value,
+    live: &Parsed,
+    (mut object, mut managers): (Value, Vec<Managed>),
 ) -> Result<Written, Refusal> {
+    let old = &live.object;
     // It counts as a change, although nothing keeps it.
     let is_linked = object["metadata"].get("selfLink").is_some();
     metadata::carry_over(&mut object, old);
@@ -206,8 +213,9 @@ pub(super) fn change(
         return Err(refusal.warned(checked.warnings));
     }
     let warnings = checked.warnings.into_iter().chain(checked.advice).collect();
-    if !is_linked {
-        keep_managers_of_no_change(&mut object, old);
+    Managed::sort(&mut managers);
+    if !is_linked && is_no_change((&object, &managers), live) {
+        managers.clone_from(&live.managers);
     }
     let address = write.address();
     let grace = old["metadata"]["deletionGracePeriodSeconds"].as_i64();
@@ -216,7 +224,7 @@ pub(super) fn change(
     if !ends {
         strategy::settle(write.resource, write.part, &mut object);
     }
-    let draft = draft(state, write, object)?;
+    let draft = draft(state, write, object, managers)?;
     let version = state.get(&address).map_or(0, |live| live.version);
     let object = match (write.options.dry_run, ends) {
         (true, _) => draft.at(version),
@@ -234,26 +242,19 @@ pub(super) fn change(
 }
 
 /// Times of managers alone are no change: with nothing else new, they stay.
-fn keep_managers_of_no_change(object: &mut Value, old: &Value) {
-    fn managers(object: &Value) -> &[Value] {
-        let entries = object["metadata"]["managedFields"].as_array();
-        entries.map_or(&[], Vec::as_slice)
-    }
-    let same_entry = |(new, old): (&Value, &Value)| same_but(new, old, &["time"]);
-    let (new_managers, old_managers) = (managers(object), managers(old));
-    let same = !old_managers.is_empty()
-        && new_managers.len() == old_managers.len()
+fn is_no_change((object, managers): (&Value, &[Managed]), live: &Parsed) -> bool {
+    let old = &live.object;
+    let untimed = |entry: &Managed| Managed {
+        time: String::new(),
+        ..entry.clone()
+    };
+    let is_same =
+        |(new, old): (&Managed, &Managed)| new.fields == old.fields && untimed(new) == untimed(old);
+    !live.managers.is_empty()
+        && managers.len() == live.managers.len()
         && same_but(object, old, &["metadata"])
-        && same_but(
-            &object["metadata"],
-            &old["metadata"],
-            &["managedFields", "resourceVersion"],
-        )
-        && new_managers.iter().zip(old_managers).all(same_entry);
-    if same {
-        let kept = Value::from(old_managers);
-        metadata::of(object).insert("managedFields".into(), kept);
-    }
+        && same_but(&object["metadata"], &old["metadata"], &["resourceVersion"])
+        && managers.iter().zip(&live.managers).all(is_same)
 }
 
 /// Whether two maps are equal, these keys aside.

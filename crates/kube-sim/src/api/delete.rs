@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use kube_schema::Managed;
+
 use super::address::Address;
 use super::conditions::{condition, set_condition};
 use super::managers::{self, Hand};
@@ -190,10 +192,11 @@ pub(super) fn edit(
     let Some(stored) = state.get(address).cloned() else {
         return;
     };
-    let mut old = stored.stored_value();
-    let mut object = old.clone();
+    let old = stored.parsed(hand.resource);
+    let mut object = old.whole();
     change(&mut object);
-    let object = managers::updated(hand, Some(&mut old), object);
+    let (mut object, managers) = managers::updated(hand, Some(&old), object);
+    Managed::write(&managers, &mut object);
     if metadata::is_deleting(&object) && !is_held(hand.resource, &object) {
         state.remove(address);
     } else {

@@ -1,12 +1,15 @@
 //! Who owns which field: the bridge to server-side apply.
 //!
-//! In: objects with their `managedFields`, who writes, and where. Out: the objects with the
-//! `managedFields` that the write leaves behind, or why an apply is refused.
+//! In: objects with their managers, who writes, and where. Out: the objects without `managedFields` and the managers that
+//! the write leaves behind, or why an apply is refused.
+
+use std::borrow::Cow;
 
 use serde_json::Value;
 
 use super::builtin::BUILTINS;
 use super::metadata;
+use super::object::Parsed;
 use super::part::Part;
 use super::resources::{Nature, Resource, api_version};
 use super::status::{Cause, Refusal};
@@ -56,10 +59,15 @@ impl Hand<'_> {
     }
 }
 
-/// `object` with the managers that it has after replacing `live`, or as a new one. Managers that the
+/// `object` and the managers that it has after replacing `live`, or as a new one. Managers that the
 /// object itself names count, so that a client can edit them; an empty list or entry drops them all.
-pub(super) fn updated(hand: Hand<'_>, live: Option<&mut Value>, mut object: Value) -> Value {
-    let before = before_update(live.as_deref(), &object, hand.endpoint());
+pub(super) fn updated(
+    hand: Hand<'_>,
+    live: Option<&Parsed>,
+    mut object: Value,
+) -> (Value, Vec<Managed>) {
+    let known = live.map_or(&[][..], |live| &live.managers);
+    let before = before_update(known, &object, hand.endpoint());
     let tracked = !before.is_empty();
     let api_version = hand.resource.api_version();
     let writer = hand.writer(&api_version);
@@ -67,13 +75,11 @@ pub(super) fn updated(hand: Hand<'_>, live: Option<&mut Value>, mut object: Valu
     // It is compared without them, and what the client sent of them was read.
     metadata::take_managers(&mut object);
     let managers = match (of_known_versions(hand.resource, before), live) {
-        (Ok(before), Some(live)) => {
-            without_managers(live, |live| match tracked && before.is_empty() {
-                // Entries that are forgotten are entries still.
-                true => crate::create(live, &object, before, &writer, types),
-                false => crate::update(live, &object, before, &writer, types),
-            })
+        // Entries that are forgotten are entries still.
+        (Ok(before), Some(live)) if tracked && before.is_empty() => {
+            crate::create(&live.object, &object, before, &writer, types)
         }
+        (Ok(before), Some(live)) => crate::update(&live.object, &object, before, &writer, types),
         (Ok(before), None) => {
             let blank = strategy::blank(hand.resource);
             crate::create(blank, &object, before, &writer, types)
@@ -81,36 +87,25 @@ pub(super) fn updated(hand: Hand<'_>, live: Option<&mut Value>, mut object: Valu
         // What cannot be seen through takes everybody off.
         (Err(_), _) => Vec::new(),
     };
-    Managed::write(&managers, &mut object);
-    object
-}
-
-/// What `look` makes of `object` while that is without its managers, so that nobody has to copy the rest.
-fn without_managers<T>(object: &mut Value, look: impl FnOnce(&Value) -> T) -> T {
-    let managers = metadata::take_managers(object);
-    let seen = look(object);
-    if let Some(managers) = managers {
-        metadata::of(object).insert("managedFields".into(), managers);
-    }
-    seen
+    (object, managers)
 }
 
 /// `object` without managers: an object that claims another kind has no type for them.
-pub(super) fn without(mut object: Value) -> Value {
-    Managed::write(&[], &mut object);
-    object
+pub(super) fn without(mut object: Value) -> (Value, Vec<Managed>) {
+    metadata::take_managers(&mut object);
+    (object, Vec::new())
 }
 
-/// What an apply of `config` makes of `live`, managers included.
+/// What an apply of `config` makes of `live`, and who manages it then.
 ///
 /// # Errors
 /// 409 for conflicts with other managers, 400 or 500 for a configuration that cannot be applied.
 pub(super) fn applied(
     hand: Hand<'_>,
-    live: Option<&mut Value>,
+    live: Option<&Parsed>,
     config: &Value,
     force: bool,
-) -> Result<Value, Refusal> {
+) -> Result<(Value, Vec<Managed>), Refusal> {
     if config
         .pointer("/metadata/managedFields")
         .is_some_and(|m| !m.is_null())
@@ -120,38 +115,39 @@ pub(super) fn applied(
     let (resource, types) = (hand.resource, hand.types());
     crate::fits(config, types).map_err(|why| unfit(resource, "patch", config, &why))?;
     check_declared(hand, config)?;
-    if let Some(live) = live.as_deref() {
-        fits_stored(live, types).map_err(|why| unfit(resource, "live", live, &why))?;
+    if let Some(Parsed { object, .. }) = live {
+        fits_stored(object, types).map_err(|why| unfit(resource, "live", object, &why))?;
     }
-    let managers = live.as_deref();
-    let managers = managers.map(|live| Managed::read(live).unwrap_or_default());
-    let managers = of_known_versions(resource, managers.unwrap_or_default());
-    let managers = managers.map_err(|version| {
+    let managers = live.map_or_else(Vec::new, |live| live.managers.clone());
+    let managers = of_known_versions(resource, managers).map_err(|version| {
         Refusal::internal(format!(
             "request to convert CR to an invalid group/version: {version}"
         ))
     })?;
     let api_version = hand.resource.api_version();
     let writer = hand.writer(&api_version);
-    let blank = strategy::blank(resource);
-    let apply = |live: Option<&Value>| {
-        crate::apply(
-            Ground { live, blank },
-            managers,
-            config,
-            &writer,
-            force,
-            types,
-        )
+    let live = live.map(|live| written(hand, &live.object));
+    let ground = Ground {
+        live: live.as_deref(),
+        blank: strategy::blank(resource),
     };
-    let done = match live {
-        Some(live) => without_managers(live, |live| apply(Some(live))),
-        None => apply(None),
-    };
+    let done = crate::apply(ground, managers, config, &writer, force, types);
     let (object, managers) = done.map_err(|why| refused(resource, config, &why))?;
-    let mut object = strategy::completed(resource, object).map_err(Refusal::bad_request)?;
-    Managed::write(&managers, &mut object);
-    Ok(object)
+    let object = strategy::completed(resource, object).map_err(Refusal::bad_request)?;
+    Ok((object, managers))
+}
+
+/// The part of a stored object that a write can change: to the status of a custom object its spec, which is often large,
+/// does not matter. It comes back with [`strategy::prepare_update`].
+fn written<'a>(hand: Hand<'_>, object: &'a Value) -> Cow<'a, Value> {
+    match object.as_object() {
+        Some(fields) if hand.part == Part::Status && !hand.resource.is_builtin() => {
+            let kept = fields.iter().filter(|(key, _)| *key != "spec");
+            let kept = kept.map(|(key, value)| (key.clone(), value.clone()));
+            Cow::Owned(kept.collect())
+        }
+        _ => Cow::Borrowed(object),
+    }
 }
 
 /// The entries of versions that the kind has; of a built-in kind others are forgotten.

@@ -1,14 +1,17 @@
 //! One stored object, kept as text so that it is written out without being built again.
 //!
 //! In: an object as a value. Out: its text, the few fields the store looks at, and its rendering
-//! in any of the forms a client may ask for. It does not know where it is kept.
+//! in any of the forms a client may ask for; also the value, which is kept for a while, since what was written is often
+//! written again soon. It does not know where it is kept.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
+use super::metadata;
 use super::resources::Resource;
+use kube_schema::Managed;
 
 /// An owner reference, as far as garbage collection reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +47,45 @@ struct Content {
     text: Bytes,
     /// Where the metadata ends.
     split: usize,
+    parsed: Mutex<Option<Arc<Parsed>>>,
+}
+
+/// An object as writes look at it.
+#[derive(Debug)]
+pub(super) struct Parsed {
+    /// The object with its type and resource version, without `managedFields`.
+    pub(super) object: Value,
+    /// The entries of `managedFields`.
+    pub(super) managers: Vec<Managed>,
+    version: u64,
+}
+
+impl Parsed {
+    /// The object with `managedFields`.
+    pub(super) fn whole(&self) -> Value {
+        let mut whole = self.object.clone();
+        Managed::write(&self.managers, &mut whole);
+        whole
+    }
+}
+
+/// A stored object that still has its value.
+#[derive(Debug)]
+pub(super) struct Fresh(Weak<Content>);
+
+impl Fresh {
+    /// Keeps the text alone.
+    pub(super) fn forget(&self) {
+        if let Some(content) = self.0.upgrade() {
+            *content.parsed() = None;
+        }
+    }
+}
+
+impl Content {
+    fn parsed(&self) -> MutexGuard<'_, Option<Arc<Parsed>>> {
+        self.parsed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The form in which a client wants objects.
@@ -69,21 +111,59 @@ impl Form {
 impl Stored {
     /// Wraps an object; its resource version becomes `version`.
     pub(super) fn new(object: &Value, version: u64, edition: u32) -> Self {
-        let metadata = &object["metadata"];
-        let (text, split) = text(object);
-        let content = Content {
-            uid: metadata["uid"].as_str().unwrap_or_default().into(),
-            labels: labels(metadata),
-            owners: owners(metadata),
-            deleting: metadata["deletionTimestamp"].is_string(),
-            edition,
-            text,
-            split,
-        };
+        let content = Content::of(object, None, edition);
         Self {
             version,
             content: Arc::new(content),
         }
+    }
+
+    /// The same of an object without `managedFields`; the value is kept.
+    pub(super) fn managed(
+        mut object: Value,
+        mut managers: Vec<Managed>,
+        version: u64,
+        edition: u32,
+    ) -> Self {
+        Managed::sort(&mut managers);
+        let content = Content::of(&object, Managed::entries(&managers), edition);
+        let resource_version = Value::from(version.to_string());
+        metadata::of(&mut object).insert("resourceVersion".into(), resource_version);
+        *content.parsed() = Some(Arc::new(Parsed {
+            object,
+            managers,
+            version,
+        }));
+        Self {
+            version,
+            content: Arc::new(content),
+        }
+    }
+
+    /// A handle to take its value away with.
+    pub(super) fn fresh(&self) -> Fresh {
+        Fresh(Arc::downgrade(&self.content))
+    }
+
+    /// The object as writes to `resource` look at it.
+    pub(super) fn parsed(&self, resource: &Resource) -> Arc<Parsed> {
+        let kept = self.content.parsed().clone();
+        let is_as_served = |kept: &Arc<Parsed>| {
+            resource.stores_as_it_serves(self.content.edition)
+                && kept.version == self.version
+                && kept.object["apiVersion"] == resource.api_version()
+                && kept.object["kind"] == *resource.kind
+        };
+        kept.filter(is_as_served).unwrap_or_else(|| {
+            let mut object = self.value(resource);
+            let managers = Managed::read(&object).unwrap_or_default();
+            metadata::take_managers(&mut object);
+            Arc::new(Parsed {
+                object,
+                managers,
+                version: self.version,
+            })
+        })
     }
 
     /// Another content under the edition of this one.
@@ -195,6 +275,24 @@ impl Stored {
     }
 }
 
+impl Content {
+    /// What is kept of an object, with these `managedFields` or those that it has.
+    fn of(object: &Value, managers: Option<Value>, edition: u32) -> Self {
+        let metadata = &object["metadata"];
+        let (text, split) = text(object, managers.as_ref());
+        Self {
+            uid: metadata["uid"].as_str().unwrap_or_default().into(),
+            labels: labels(metadata),
+            owners: owners(metadata),
+            deleting: metadata["deletionTimestamp"].is_string(),
+            edition,
+            text,
+            split,
+            parsed: Mutex::default(),
+        }
+    }
+}
+
 const METADATA_PREFIX: &str = r#""apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata","#;
 
 fn labels(metadata: &Value) -> Box<[(Box<str>, Box<str>)]> {
@@ -226,39 +324,47 @@ fn owners(metadata: &Value) -> Box<[Owner]> {
 }
 
 /// The text of an object as [`Content::text`] holds it, and where its metadata ends.
-fn text(object: &Value) -> (Bytes, usize) {
+fn text(object: &Value, managers: Option<&Value>) -> (Bytes, usize) {
+    const MANAGERS: &str = "managedFields";
     let empty = Map::new();
     let object = object.as_object().unwrap_or(&empty);
     let metadata = object.get("metadata").and_then(Value::as_object);
+    let metadata = metadata.unwrap_or(&empty).iter();
+    let metadata = metadata.map(|(key, value)| (key.as_str(), value));
+    let own = metadata.filter(|(key, _)| *key != "resourceVersion");
+    let (before, after): (Vec<_>, Vec<_>) = own.partition(|(key, _)| *key <= MANAGERS);
+    let managers = managers.map(|managers| (MANAGERS, managers));
     let mut text = Vec::new();
-    let entries = |map: &Map<String, Value>, without: &[&str], text: &mut Vec<u8>, comma: bool| {
-        let mut comma = comma;
-        for (key, value) in map
-            .iter()
-            .filter(|(key, _)| !without.contains(&key.as_str()))
-        {
-            if comma {
-                text.push(b',');
-            }
-            comma = true;
-            let written = serde_json::to_writer(&mut *text, key).and_then(|()| {
-                text.push(b':');
-                serde_json::to_writer(&mut *text, value)
-            });
-            written.expect("values with string keys go into memory");
-        }
-        text.push(b'}');
-    };
-    entries(
-        metadata.unwrap_or(&empty),
-        &["resourceVersion"],
+    write_entries(
+        before.into_iter().chain(managers).chain(after),
+        "",
         &mut text,
-        false,
     );
     let split = text.len();
-    entries(object, &["apiVersion", "kind", "metadata"], &mut text, true);
+    let fields = object.iter().map(|(key, value)| (key.as_str(), value));
+    let fields = fields.filter(|(key, _)| !["apiVersion", "kind", "metadata"].contains(key));
+    write_entries(fields, ",", &mut text);
     text.shrink_to_fit();
     (text.into(), split)
+}
+
+/// Writes entries of a map, with `opening` before the first, and the end of the map.
+fn write_entries<'a>(
+    entries: impl Iterator<Item = (&'a str, &'a Value)>,
+    opening: &str,
+    text: &mut Vec<u8>,
+) {
+    let mut separator = opening;
+    for (key, value) in entries {
+        text.extend_from_slice(separator.as_bytes());
+        separator = ",";
+        let written = serde_json::to_writer(&mut *text, key).and_then(|()| {
+            text.push(b':');
+            serde_json::to_writer(&mut *text, value)
+        });
+        written.expect("values with string keys go into memory");
+    }
+    text.push(b'}');
 }
 
 #[cfg(test)]
@@ -268,6 +374,7 @@ mod tests {
 
     use super::*;
     use crate::api::resources::Registry;
+    use kube_schema::{Element, FieldPath, Operation};
 
     fn config_map() -> Arc<Resource> {
         Registry::new().find("", "v1", "configmaps").unwrap()
@@ -297,6 +404,32 @@ mod tests {
         assert_eq!(stored.label("x"), Some("1"));
         assert_eq!(stored.label("y"), None);
         assert!(stored.has_same_content_as(&stored.at(13)));
+    }
+
+    #[test]
+    fn the_value_that_is_kept_is_what_the_text_says() {
+        let managers =
+            [(Operation::Apply, "2"), (Operation::Apply, "1")].map(|(operation, time)| {
+                let path = FieldPath(vec![Element::field("data"), Element::field(time)]);
+                Managed {
+                    manager: format!("m{time}"),
+                    operation,
+                    api_version: "v1".into(),
+                    subresource: String::new(),
+                    fields: [path].into_iter().collect(),
+                    time: format!("2026-01-01T00:00:0{time}Z"),
+                }
+            });
+        let stored = Stored::managed(object(), managers.to_vec(), 12, 0);
+        let kept = stored.parsed(&config_map());
+        stored.fresh().forget();
+        let read = stored.parsed(&config_map());
+        assert!(!Arc::ptr_eq(&kept, &read));
+        assert_eq!(kept.object, read.object);
+        assert_eq!(kept.managers, read.managers);
+        assert_eq!(kept.whole(), rendered(&stored, Form::Whole));
+        let later = stored.at(13).parsed(&config_map());
+        assert_eq!(later.object["metadata"]["resourceVersion"], "13");
     }
 
     #[test]

@@ -262,7 +262,7 @@ pub(super) fn prefix(group: &str, version: &str, kind: &str) -> String {
 }
 
 /// Every resource that is served.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Registry {
     /// By `group/version/plural`.
     resources: BTreeMap<String, Arc<Resource>>,

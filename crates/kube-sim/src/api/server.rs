@@ -72,6 +72,13 @@ impl Server {
         server
     }
 
+    /// Another server with the same objects, and without their history.
+    #[must_use]
+    pub fn copy(&self, clock: Arc<dyn Clock>) -> Self {
+        let state = Mutex::new(self.0.lock().copy());
+        Self(Arc::new(Shared { state, clock }))
+    }
+
     /// The server as a service: for [`kube::Client::new`] or for a port.
     pub fn router(&self) -> Router {
         Router::new().fallback({

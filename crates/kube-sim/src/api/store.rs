@@ -4,7 +4,7 @@
 //! leaves behind (who has to be looked at again because of it). It does not know rules: whether a
 //! write is allowed, and what a chore means, is decided elsewhere.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -12,8 +12,12 @@ use serde_json::Value;
 
 use super::address::{Address, Chores, DEFINITIONS, definition_address, namespace_address};
 use super::history::{Event, History};
-use super::object::{Owner, Stored};
+use super::object::{Fresh, Owner, Stored};
 use super::resources::{Registry, Resource};
+use kube_schema::Managed;
+
+/// How many objects have their values beside their texts: those that were written last.
+const FRESH: usize = 1024;
 
 /// The objects of one resource and what happened to them.
 #[derive(Debug)]
@@ -36,6 +40,8 @@ pub(super) struct State {
     dependents: BTreeMap<Box<str>, BTreeSet<Address>>,
     /// Who has to be looked at because of what changed.
     pub(super) chores: Chores,
+    /// The objects that were written last, oldest first.
+    fresh: VecDeque<Fresh>,
 }
 
 impl State {
@@ -48,12 +54,34 @@ impl State {
             collections: BTreeMap::new(),
             dependents: BTreeMap::new(),
             chores: Chores::default(),
+            fresh: VecDeque::new(),
         };
         let names: Vec<Arc<str>> = state.registry.all().map(|r| r.collection.clone()).collect();
         for name in names {
             state.open(&name);
         }
         state
+    }
+
+    /// The same objects, without their history.
+    pub(super) fn copy(&self) -> Self {
+        let collections = self.collections.iter().map(|(name, collection)| {
+            let copy = Collection {
+                objects: collection.objects.clone(),
+                history: History::after(self.version),
+                closed: collection.closed,
+            };
+            (name.clone(), copy)
+        });
+        Self {
+            version: self.version,
+            uids: self.uids,
+            registry: self.registry.clone(),
+            collections: collections.collect(),
+            dependents: self.dependents.clone(),
+            chores: Chores::default(),
+            fresh: VecDeque::new(),
+        }
     }
 
     /// Adds a collection if it does not exist, or replaces a closed one with an empty one.
@@ -164,6 +192,17 @@ impl State {
         Stored::new(&object, self.version + 1, resource.edition())
     }
 
+    /// As [`Self::draft`], of an object without `managedFields`.
+    pub(super) fn managed_draft(
+        &self,
+        resource: &Resource,
+        object: Value,
+        managers: Vec<Managed>,
+    ) -> Stored {
+        let object = resource.to_storage(object);
+        Stored::managed(object, managers, self.version + 1, resource.edition())
+    }
+
     /// As [`Self::draft`], for a stored object that the server itself changed: whatever version of its
     /// resource it was written as, it stays that.
     pub(super) fn redraft(&self, stored: &Stored, object: &Value) -> Stored {
@@ -177,6 +216,7 @@ impl State {
             return before.clone();
         }
         self.version = after.version;
+        self.keep_fresh(before.as_ref(), &after);
         self.reindex(address, before.as_ref(), Some(&after));
         let kept = self.collections.get_mut(&address.collection);
         let kept = kept.expect("a resource that is served has its collection");
@@ -188,6 +228,19 @@ impl State {
             deleted: false,
         });
         after
+    }
+
+    /// Keeps the value of an object that was written, and that of one it replaced no longer.
+    fn keep_fresh(&mut self, before: Option<&Stored>, after: &Stored) {
+        if let Some(before) = before {
+            before.fresh().forget();
+        }
+        self.fresh.push_back(after.fresh());
+        if self.fresh.len() > FRESH
+            && let Some(oldest) = self.fresh.pop_front()
+        {
+            oldest.forget();
+        }
     }
 
     /// Removes an object and gives its last state, at the version of its removal.
@@ -343,6 +396,32 @@ mod tests {
         let b = put(&mut state, "b", json!({})).uid().to_owned();
         assert_eq!(a, "00000000-0000-4000-8000-000000000001");
         assert_ne!(a, b);
+    }
+
+    #[test]
+    fn a_copy_goes_its_own_way() {
+        let mut state = State::new();
+        let owner = put(&mut state, "owner", json!({}));
+        put(&mut state, "a", owned_by("owner", owner.uid()));
+        let mut copy = state.copy();
+        let changed = put(&mut copy, "a", json!({"uid": "u", "labels": {"a": "b"}}));
+        let address = |state: &State| {
+            state
+                .registry
+                .find("", "v1", "configmaps")
+                .unwrap()
+                .address("ns", "a")
+        };
+        assert_eq!(copy.get(&address(&copy)).unwrap().version, changed.version);
+        assert_eq!(changed.version, state.version + 1);
+        assert_eq!(state.get(&address(&state)).unwrap().version, state.version);
+        assert_eq!(
+            (
+                state.dependents(owner.uid()).len(),
+                copy.dependents(owner.uid()).len()
+            ),
+            (1, 0)
+        );
     }
 
     #[test]

@@ -157,13 +157,8 @@ pub(super) fn settle(resource: &Resource, part: Part, object: &mut Value) {
     let Some(custom) = resource.custom() else {
         return;
     };
-    // The entries of the managers were written here, as their type holds them.
-    let managers = metadata::take_managers(object);
     if type_metadata(object).is_ok() {
         metadata::drop_empty(object);
-    }
-    if let Some(managers) = managers {
-        metadata::of(object).insert("managedFields".into(), managers);
     }
     if part == Part::Status {
         prune(&custom.schema, object);
@@ -288,9 +283,9 @@ pub(super) fn prepare_update(resource: &Resource, part: Part, object: &mut Value
     }
 }
 
-/// Also who manages what, and which version the write is based on, is the write's own.
+/// Also which version the write is based on is the write's own.
 fn keep_all_but_status(object: &mut Value, old: &Value) {
-    const OWN: [&str; 2] = ["managedFields", "resourceVersion"];
+    const OWN: &str = "resourceVersion";
     let (Some(new), Some(old)) = (object.as_object_mut(), old.as_object()) else {
         return;
     };
@@ -299,12 +294,10 @@ fn keep_all_but_status(object: &mut Value, old: &Value) {
     let old_metadata = old.get("metadata").and_then(Value::as_object);
     let copy = |(key, value): (&String, &Value)| (key.clone(), value.clone());
     let kept = old_metadata.into_iter().flatten();
-    let kept = kept.filter(|(key, _)| !OWN.contains(&key.as_str()));
+    let kept = kept.filter(|(key, _)| *key != OWN);
     let mut kept: Map<String, Value> = kept.map(copy).collect();
-    for key in OWN {
-        let value = metadata.as_object_mut().and_then(|own| own.remove(key));
-        kept.extend(value.map(|value| (key.to_owned(), value)));
-    }
+    let own = metadata.as_object_mut().and_then(|own| own.remove(OWN));
+    kept.extend(own.map(|own| (OWN.to_owned(), own)));
     let parts = old
         .iter()
         .filter(|(key, _)| !["metadata", "status"].contains(&key.as_str()));

@@ -12,7 +12,7 @@ use super::document::Document;
 use super::kinds;
 use super::managers;
 use super::metadata;
-use super::object::Stored;
+use super::object::{Parsed, Stored};
 use super::owners::{self, Dedup};
 use super::part::Part;
 use super::patch;
@@ -23,6 +23,7 @@ use super::store::State;
 use super::strategic;
 use super::strategy;
 use super::strict;
+use kube_schema::Managed;
 
 /// The ways to patch.
 #[derive(Clone, Debug)]
@@ -91,13 +92,13 @@ fn generate_name(state: &mut State, write: Write<'_>, object: &mut Value) {
 /// Stores a new object that somebody sent as a whole.
 fn insert(state: &mut State, write: Write<'_>, mut object: Value) -> Result<Written, Refusal> {
     metadata::wipe(&mut object);
-    object = managed(write, None, object);
+    let (mut object, managers) = managed(write, None, object);
     strategy::prepare_create(write.resource, &mut object);
-    commit::create(state, write, object)
+    commit::create(state, write, (object, managers))
 }
 
-/// The object with the managers that the write leaves behind.
-fn managed(write: Write<'_>, old: Option<&mut Value>, object: Value) -> Value {
+/// The object, and the managers that the write leaves behind.
+fn managed(write: Write<'_>, old: Option<&Parsed>, object: Value) -> (Value, Vec<Managed>) {
     match kinds::check_custom(write.resource, &object).is_empty() {
         true => managers::updated(write.hand(), old, object),
         false => managers::without(object),
@@ -137,9 +138,9 @@ fn put(state: &mut State, write: Write<'_>, object: Value) -> Result<Written, Re
     if !uid.is_empty() && uid != live.uid() {
         return Err(uid_conflict(write, &uid, live.uid()));
     }
-    let mut old = live.value(write.resource);
-    let object = managed(write, Some(&mut old), object);
-    replace(state, write, (&live, &old), object)
+    let old = live.parsed(write.resource);
+    let (object, managers) = managed(write, Some(&old), object);
+    replace(state, write, (&live, &old), (object, managers))
 }
 
 fn uid_conflict(write: Write<'_>, wanted: &str, found: &str) -> Refusal {
@@ -157,8 +158,8 @@ pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result
     }
     let live = state.get(&write.address()).cloned();
     let live = live.ok_or_else(|| write.not_found())?;
-    let mut old = live.value(write.resource);
-    let mut object = old.clone();
+    let old = live.parsed(write.resource);
+    let mut object = old.whole();
     let repeated = match patch {
         Patch::Json(operations) => {
             patch::operate(&mut object, &operations.value)?;
@@ -180,9 +181,9 @@ pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result
         metadata::place(&mut object, write.resource, write.namespace)?;
         metadata::check_name(&object, write.name)?;
         // A patch is looked through for doubles only when its fields have owners.
-        let mut object = managed(write, Some(&mut old), object);
+        let (mut object, managers) = managed(write, Some(&old), object);
         with_warnings(owners::dedup(&mut object, Dedup::Patched), || {
-            replace(state, write, (&live, &old), object)
+            replace(state, write, (&live, &old), (object, managers))
         })
     })
 }
@@ -201,9 +202,9 @@ fn apply(state: &mut State, write: Write<'_>, sent: &Document) -> Result<Written
 fn apply_value(state: &mut State, write: Write<'_>, config: &Value) -> Result<Written, Refusal> {
     check_applied_type(write.resource, config)?;
     let live = state.get(&write.address()).cloned();
-    let mut old = live.as_ref().map(|live| live.value(write.resource));
+    let old = live.as_ref().map(|live| live.parsed(write.resource));
     let force = write.options.force;
-    let mut object = managers::applied(write.hand(), old.as_mut(), config, force)?;
+    let (mut object, managers) = managers::applied(write.hand(), old.as_deref(), config, force)?;
     let uid = metadata::text(&object, "uid");
     if live.is_none() && !uid.is_empty() {
         let why = format!(
@@ -214,16 +215,10 @@ fn apply_value(state: &mut State, write: Write<'_>, config: &Value) -> Result<Wr
     metadata::place(&mut object, write.resource, write.namespace)?;
     metadata::check_name(&object, write.name)?;
     let (Some(live), Some(old)) = (live, old) else {
-        return apply_new(state, write, object);
+        strategy::prepare_create(write.resource, &mut object);
+        return commit::create(state, write, (object, managers));
     };
-    check_version(write, &live, &object)?;
-    strategy::prepare_update(write.resource, write.part, &mut object, &old);
-    commit::change(state, write, &old, object)
-}
-
-fn apply_new(state: &mut State, write: Write<'_>, mut object: Value) -> Result<Written, Refusal> {
-    strategy::prepare_create(write.resource, &mut object);
-    commit::create(state, write, object)
+    replace(state, write, (&live, &old), (object, managers))
 }
 
 /// What is applied has to say what it is.
@@ -251,12 +246,12 @@ fn check_applied_type(resource: &Resource, config: &Value) -> Result<(), Refusal
 fn replace(
     state: &mut State,
     write: Write<'_>,
-    (live, old): (&Stored, &Value),
-    mut object: Value,
+    (live, old): (&Stored, &Parsed),
+    (mut object, managers): (Value, Vec<Managed>),
 ) -> Result<Written, Refusal> {
     check_version(write, live, &object)?;
-    strategy::prepare_update(write.resource, write.part, &mut object, old);
-    commit::change(state, write, old, object)
+    strategy::prepare_update(write.resource, write.part, &mut object, &old.object);
+    commit::change(state, write, old, (object, managers))
 }
 
 /// An update has to be based on the stored version; most built-in kinds let that be left open.

@@ -214,20 +214,19 @@ fn absorb(entry: &mut Managed, later: Managed) {
 /// object. Entries that cannot be read count as none. A write to a subresource cannot change them.
 #[must_use]
 pub(crate) fn before_update(
-    live: Option<&Value>,
+    live: &[Managed],
     object: &Value,
     endpoint: Endpoint<'_>,
 ) -> Vec<Managed> {
-    let live = || live.and_then(|live| Managed::read(live).ok());
     if !endpoint.subresource.is_empty() {
-        return live().unwrap_or_default();
+        return live.to_vec();
     }
     let asked = object.pointer("/metadata/managedFields");
     if asked.is_some_and(|asked| *asked == json!([]) || *asked == json!([{}])) {
         return Vec::new();
     }
     let own = Managed::read(object).ok().filter(|own| !own.is_empty());
-    own.or_else(live).unwrap_or_default()
+    own.unwrap_or_else(|| live.to_vec())
 }
 
 /// `merged` without what the applier owned (`last`) and nobody owns now (`owned`, the applier's new

@@ -440,7 +440,7 @@ fn an_update_may_bring_its_own_entries_or_drop_them() {
     };
     let live = with(json!([entry("live")]));
     let before = |object: Value, endpoint| -> Vec<String> {
-        let entries = before_update(Some(&live), &object, endpoint);
+        let entries = before_update(&Managed::read(&live).unwrap_or_default(), &object, endpoint);
         entries.into_iter().map(|entry| entry.manager).collect()
     };
     let main = MAIN;
