@@ -1,33 +1,83 @@
 //! Objects of any kind as JSON, which is what we read and keep.
 //!
-//! In: what an API server sends. Out: the object as it was sent. The client library has such a type too, which
-//! takes the object apart into fields; that costs more than reading it. It does not know: what is in objects, beyond
+//! In: what an API server sends. Out: the object as it was sent, or a part of it. The client library has such a type too,
+//! which takes the object apart into fields; that costs more than reading it. It does not know: what is in objects, beyond
 //! what the client library asks of each.
 
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 
 use kube::Resource;
 use kube::api::{ApiResource, ObjectMeta};
 use kube::core::DynamicResourceScope;
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json};
 
-/// An object of a kind that is known at run time, with its managed fields or without: they are often the larger part.
+/// How much of an object is read.
+pub(super) trait Extent: Copy + fmt::Debug + Send + 'static {
+    /// Whether the value of `key` in a map is left out, which is at these keys of the object.
+    fn leaves_out(at: &[&str], key: &str) -> bool;
+}
+
+/// All of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Whole;
+
+/// Without its managed fields, which are often the larger part.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lean;
+
+/// With its managers, but not the fields of each.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Managed;
+
+/// Without its managed fields and its spec.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reported;
+
+impl Extent for Whole {
+    fn leaves_out(_: &[&str], _: &str) -> bool {
+        false
+    }
+}
+
+impl Extent for Lean {
+    fn leaves_out(at: &[&str], key: &str) -> bool {
+        at == ["metadata"] && key == "managedFields"
+    }
+}
+
+impl Extent for Managed {
+    fn leaves_out(at: &[&str], key: &str) -> bool {
+        at == ["metadata", "managedFields"] && key == "fieldsV1"
+    }
+}
+
+impl Extent for Reported {
+    fn leaves_out(at: &[&str], key: &str) -> bool {
+        at.is_empty() && key == "spec" || Lean::leaves_out(at, key)
+    }
+}
+
+/// An object of a kind that is known at run time, as far as `E` says.
 #[derive(Clone, Debug)]
-pub(super) struct AnyObject<const MANAGED: bool = true> {
+pub(super) struct AnyObject<E = Whole> {
     pub(super) json: Json,
     /// Name, namespace, uid and resourceVersion, and no more.
     metadata: ObjectMeta,
+    extent: PhantomData<E>,
 }
 
 /// An object without its managed fields.
-pub(super) type LeanObject = AnyObject<false>;
+pub(super) type LeanObject = AnyObject<Lean>;
 
-impl<'de, const MANAGED: bool> Deserialize<'de> for AnyObject<MANAGED> {
+impl<'de, E: Extent> Deserialize<'de> for AnyObject<E> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let fields: Fields<MANAGED, true> = Fields::deserialize(deserializer)?;
-        let json = Json::Object(fields.0);
+        let json = deserializer.deserialize_map(Fields::<E>::at(&[]))?;
         let text = |key: &str| json["metadata"][key].as_str().map(ToOwned::to_owned);
         let metadata = ObjectMeta {
             name: text("name"),
@@ -36,90 +86,201 @@ impl<'de, const MANAGED: bool> Deserialize<'de> for AnyObject<MANAGED> {
             resource_version: text("resourceVersion"),
             ..ObjectMeta::default()
         };
-        Ok(Self { json, metadata })
+        Ok(Self {
+            json,
+            metadata,
+            extent: PhantomData,
+        })
     }
 }
 
-impl From<AnyObject> for LeanObject {
-    fn from(mut object: AnyObject) -> Self {
-        if let Some(metadata) = object.json["metadata"].as_object_mut() {
-            metadata.remove("managedFields");
+impl From<AnyObject<Managed>> for LeanObject {
+    fn from(object: AnyObject<Managed>) -> Self {
+        let AnyObject {
+            mut json, metadata, ..
+        } = object;
+        if let Some(fields) = json["metadata"].as_object_mut() {
+            fields.remove("managedFields");
         }
-        let AnyObject { json, metadata } = object;
-        Self { json, metadata }
+        Self {
+            json,
+            metadata,
+            extent: PhantomData,
+        }
     }
 }
 
-/// The fields of an object (`ROOT`), or of its metadata.
-struct Fields<const MANAGED: bool, const ROOT: bool>(Map<String, Json>);
+/// Reads the value at these keys of an object: a map, or a list of maps.
+struct Fields<'a, E> {
+    at: &'a [&'a str],
+    extent: PhantomData<E>,
+}
 
-impl<'de, const MANAGED: bool, const ROOT: bool> Deserialize<'de> for Fields<MANAGED, ROOT> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Reader)
+impl<'a, E> Fields<'a, E> {
+    const fn at(at: &'a [&'a str]) -> Self {
+        Self {
+            at,
+            extent: PhantomData,
+        }
     }
 }
 
-struct Reader<const MANAGED: bool, const ROOT: bool>;
+/// Where something may be left out.
+const LOOKED_INTO: [&[&str]; 2] = [&["metadata"], &["metadata", "managedFields"]];
 
-impl<'de, const MANAGED: bool, const ROOT: bool> Visitor<'de> for Reader<MANAGED, ROOT> {
-    type Value = Fields<MANAGED, ROOT>;
+impl<'de, E: Extent> DeserializeSeed<'de> for Fields<'_, E> {
+    type Value = Json;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, E: Extent> Visitor<'de> for Fields<'_, E> {
+    type Value = Json;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if ROOT { "an object" } else { "metadata" })
+        f.write_str(if self.at.is_empty() {
+            "an object"
+        } else {
+            "metadata"
+        })
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json, A::Error> {
         let mut fields = Map::new();
         while let Some(key) = map.next_key::<String>()? {
-            let value = match key.as_str() {
-                "metadata" if ROOT => {
-                    let below: Fields<MANAGED, false> = map.next_value()?;
-                    Json::Object(below.0)
-                }
-                "managedFields" if !ROOT && !MANAGED => {
-                    map.next_value::<IgnoredAny>()?;
-                    continue;
-                }
-                _ => map.next_value()?,
+            if E::leaves_out(self.at, &key) {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            let below = LOOKED_INTO.iter().find(|into| {
+                let above = into.split_last();
+                above.is_some_and(|(last, above)| above == self.at && *last == key)
+            });
+            let value = match below {
+                Some(below) => map.next_value_seed(Fields::<E>::at(below))?,
+                None => map.next_value()?,
             };
             fields.insert(key, value);
         }
-        Ok(Fields(fields))
+        Ok(Json::Object(fields))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Json, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = seq.next_element_seed(Fields::<E>::at(self.at))? {
+            items.push(item);
+        }
+        Ok(Json::Array(items))
+    }
+
+    fn visit_unit<R>(self) -> Result<Json, R> {
+        Ok(Json::Null)
     }
 }
 
-impl<const MANAGED: bool> Resource for AnyObject<MANAGED> {
-    type DynamicType = ApiResource;
-    type Scope = DynamicResourceScope;
+/// An object that was not read yet, but for its name, namespace, uid and version: whoever has that version already need
+/// not read it.
+#[derive(Clone)]
+pub(super) struct UnreadObject {
+    text: Box<RawValue>,
+    metadata: ObjectMeta,
+}
 
-    fn group(kind: &ApiResource) -> Cow<'_, str> {
-        kind.group.as_str().into()
-    }
-
-    fn version(kind: &ApiResource) -> Cow<'_, str> {
-        kind.version.as_str().into()
-    }
-
-    fn kind(kind: &ApiResource) -> Cow<'_, str> {
-        kind.kind.as_str().into()
-    }
-
-    fn api_version(kind: &ApiResource) -> Cow<'_, str> {
-        kind.api_version.as_str().into()
-    }
-
-    fn plural(kind: &ApiResource) -> Cow<'_, str> {
-        kind.plural.as_str().into()
-    }
-
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
-
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
+impl UnreadObject {
+    /// Reads the object, without its managed fields.
+    ///
+    /// # Errors
+    /// Where it is nested too deeply.
+    pub(super) fn read(&self) -> serde_json::Result<Json> {
+        serde_json::from_str(self.text.get()).map(|object: LeanObject| object.json)
     }
 }
+
+/// Without the text, which may be that of a Secret.
+impl fmt::Debug for UnreadObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("UnreadObject").field(&self.metadata).finish()
+    }
+}
+
+impl<'de> Deserialize<'de> for UnreadObject {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Box::<RawValue>::deserialize(deserializer)?;
+        let Head { metadata } =
+            serde_json::from_str(text.get()).map_err(serde::de::Error::custom)?;
+        let Named {
+            name,
+            namespace,
+            uid,
+            resource_version,
+        } = metadata;
+        let metadata = ObjectMeta {
+            name,
+            namespace,
+            uid,
+            resource_version,
+            ..ObjectMeta::default()
+        };
+        Ok(Self { text, metadata })
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct Head {
+    metadata: Named,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Named {
+    name: Option<String>,
+    namespace: Option<String>,
+    uid: Option<String>,
+    resource_version: Option<String>,
+}
+
+/// What the client library asks of an object whose kind is known at run time.
+macro_rules! resource {
+    ($object:ty $(, $extent:ident)?) => {
+        impl$(<$extent: Extent>)? Resource for $object {
+            type DynamicType = ApiResource;
+            type Scope = DynamicResourceScope;
+
+            fn group(kind: &ApiResource) -> Cow<'_, str> {
+                kind.group.as_str().into()
+            }
+
+            fn version(kind: &ApiResource) -> Cow<'_, str> {
+                kind.version.as_str().into()
+            }
+
+            fn kind(kind: &ApiResource) -> Cow<'_, str> {
+                kind.kind.as_str().into()
+            }
+
+            fn api_version(kind: &ApiResource) -> Cow<'_, str> {
+                kind.api_version.as_str().into()
+            }
+
+            fn plural(kind: &ApiResource) -> Cow<'_, str> {
+                kind.plural.as_str().into()
+            }
+
+            fn meta(&self) -> &ObjectMeta {
+                &self.metadata
+            }
+
+            fn meta_mut(&mut self) -> &mut ObjectMeta {
+                &mut self.metadata
+            }
+        }
+    };
+}
+
+resource!(AnyObject<E>, E);
+resource!(UnreadObject);
 
 #[cfg(test)]
 mod tests {
@@ -128,25 +289,54 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn an_object_is_kept_as_it_was_sent_with_its_managed_fields_or_without() {
-        let sent = json!({"kind": "Thing", "metadata": {"name": "a", "uid": "u", "resourceVersion": "7",
-            "unknown": 1, "managedFields": [{"manager": "m"}]}, "spec": {"size": 1.5, "managedFields": []}});
-        let object: AnyObject = serde_json::from_value(sent.clone()).expect("an object");
-        assert_eq!(object.json, sent);
+    fn sent() -> Json {
+        json!({"kind": "Thing", "metadata": {"name": "a", "uid": "u", "resourceVersion": "7", "unknown": 1,
+            "managedFields": [{"manager": "m", "fieldsV1": {"f:spec": {}}}]},
+            "spec": {"size": 1.5, "managedFields": []}, "status": {"ready": true}})
+    }
+
+    fn read<E: Extent>() -> Json {
+        let object: AnyObject<E> = serde_json::from_str(&sent().to_string()).expect("an object");
         let version = object.resource_version();
         assert_eq!(
             (object.name_any(), version.as_deref()),
             ("a".to_owned(), Some("7"))
         );
         assert_eq!(object.namespace(), None);
-        let lean: LeanObject = serde_json::from_value(sent.clone()).expect("an object");
-        let mut expected = sent;
+        object.json
+    }
+
+    #[test]
+    fn an_object_is_read_as_it_was_sent_or_in_part() {
+        assert_eq!(read::<Whole>(), sent());
+        let mut expected = sent();
+        expected["metadata"]["managedFields"] = json!([{"manager": "m"}]);
+        assert_eq!(read::<Managed>(), expected);
         expected["metadata"]
             .as_object_mut()
             .expect("metadata")
             .remove("managedFields");
-        assert_eq!(lean.json, expected);
+        assert_eq!(read::<Lean>(), expected);
+        expected.as_object_mut().expect("an object").remove("spec");
+        assert_eq!(read::<Reported>(), expected);
         assert!(serde_json::from_str::<LeanObject>("[]").is_err());
+        assert!(serde_json::from_str::<LeanObject>("{\"metadata\":null}").is_ok());
+    }
+
+    #[test]
+    fn an_object_can_be_read_later() {
+        let object: UnreadObject = serde_json::from_str(&sent().to_string()).expect("an object");
+        assert_eq!(
+            (object.name_any(), object.uid()),
+            ("a".to_owned(), Some("u".to_owned()))
+        );
+        assert_eq!(object.read().expect("it is whole"), read::<Lean>());
+        assert!(!format!("{object:?}").contains("size"));
+        for text in ["[]", "7", "{}", "{\"metadata\":{\"name\":7}}"] {
+            assert!(
+                serde_json::from_str::<UnreadObject>(text).is_err(),
+                "{text}"
+            );
+        }
     }
 }

@@ -24,10 +24,11 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use tokio::time::Instant;
 
-use super::any_object::{AnyObject, LeanObject};
+use super::any_object::{AnyObject, Extent, Lean, Reported};
 use super::discovery::Served;
 use super::error::classify;
 use super::request::REQUEST_TIMEOUT;
+use crate::api::kinds::is_aso;
 use crate::apply::{Interruption, Kind, WatchEvent, WatchScope};
 use crate::model::{ErrorClass, ObjectId};
 
@@ -121,15 +122,18 @@ pub(super) fn members(
     objects(api, served, config, WatchScope::Members)
 }
 
-/// Watches all objects of one kind, without their managed fields.
+/// Watches all objects of one kind, as far as their health needs it: their managed fields are not read, nor is the spec of
+/// what Azure Service Operator reports on.
 pub(super) fn all(client: &Client, served: &Served) -> BoxStream<'static, WatchEvent> {
-    let api: Api<LeanObject> = Api::all_with(patient(client), &served.resource);
-    objects(
-        api,
-        served,
-        watcher::Config::default(),
-        WatchScope::Embedded,
-    )
+    fn of<E: Extent>(client: Client, served: &Served) -> BoxStream<'static, WatchEvent> {
+        let api: Api<AnyObject<E>> = Api::all_with(client, &served.resource);
+        let config = watcher::Config::default();
+        objects(api, served, config, WatchScope::Embedded)
+    }
+    match is_aso(&served.resource.group) {
+        true => of::<Reported>(patient(client), served),
+        false => of::<Lean>(patient(client), served),
+    }
 }
 
 /// One object as it is now, and as it changes; `None` when it is not there. Nothing else of its kind
@@ -152,8 +156,8 @@ where
 }
 
 /// Reconnects by itself, with back-off; objects deleted in the meantime are reported as gone.
-fn objects<const MANAGED: bool>(
-    api: Api<AnyObject<MANAGED>>,
+fn objects<E: Extent>(
+    api: Api<AnyObject<E>>,
     served: &Served,
     config: watcher::Config,
     scope: WatchScope,
@@ -162,8 +166,8 @@ fn objects<const MANAGED: bool>(
     watch_events(events, served.resource.clone(), scope).boxed()
 }
 
-fn watch_events<const MANAGED: bool>(
-    events: impl Stream<Item = watcher::Result<watcher::Event<AnyObject<MANAGED>>>> + Send + 'static,
+fn watch_events<E: Extent>(
+    events: impl Stream<Item = watcher::Result<watcher::Event<AnyObject<E>>>> + Send + 'static,
     resource: ApiResource,
     scope: WatchScope,
 ) -> impl Stream<Item = WatchEvent> + Send {
@@ -241,7 +245,7 @@ pub(super) fn is_denied(error: &watcher::Error) -> bool {
     interruption(error).denied
 }
 
-fn id<const MANAGED: bool>(object: &AnyObject<MANAGED>, resource: &ApiResource) -> ObjectId {
+fn id<E: Extent>(object: &AnyObject<E>, resource: &ApiResource) -> ObjectId {
     let namespace = object.namespace().unwrap_or_default();
     let (group, kind) = (resource.group.as_str(), resource.kind.as_str());
     ObjectId::new(group, kind, namespace, object.name_any())
@@ -257,11 +261,7 @@ fn kind(resource: &ApiResource) -> Kind {
     (group.clone(), version.clone(), kind.clone())
 }
 
-fn present<const MANAGED: bool>(
-    live: AnyObject<MANAGED>,
-    resource: &ApiResource,
-    scope: WatchScope,
-) -> WatchEvent {
+fn present<E: Extent>(live: AnyObject<E>, resource: &ApiResource, scope: WatchScope) -> WatchEvent {
     let id = id(&live, resource);
     let mut live = live.json;
     // API servers leave it out of the items of a list.

@@ -3,8 +3,9 @@
 //! In: what a manager owns, and a value that was applied or is live. Out: whether all of the value is
 //! owned, and a digest of what is owned of it. It does not know what a kind allows.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{BuildHasher as _, Hash as _, Hasher};
 
+use foldhash::quality::FixedState;
 use serde_json::Value;
 
 use super::{Element, FieldPath, FieldSet};
@@ -32,7 +33,7 @@ impl FieldSet {
     /// for equal values and sets within one process.
     #[must_use]
     pub fn digest(&self, live: &Value, apart: &Self) -> u64 {
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = FixedState::default().build_hasher();
         digest(self, Some(live), apart, &mut hasher);
         hasher.finish()
     }
@@ -100,7 +101,7 @@ fn leads_to(element: &Element, index: usize, item: &Value) -> bool {
     }
 }
 
-fn digest(set: &FieldSet, value: Option<&Value>, apart: &FieldSet, hasher: &mut DefaultHasher) {
+fn digest(set: &FieldSet, value: Option<&Value>, apart: &FieldSet, hasher: &mut impl Hasher) {
     for (element, member, below) in set.branches() {
         if apart.has(element) {
             continue;
@@ -119,7 +120,7 @@ fn digest(set: &FieldSet, value: Option<&Value>, apart: &FieldSet, hasher: &mut 
     }
 }
 
-fn hash_element(element: &Element, hasher: &mut DefaultHasher) {
+fn hash_element(element: &Element, hasher: &mut impl Hasher) {
     match element {
         Element::Field(name) => name.hash(hasher),
         other => other.print().hash(hasher),
@@ -127,7 +128,7 @@ fn hash_element(element: &Element, hasher: &mut DefaultHasher) {
 }
 
 /// Tells values apart as their JSON does.
-fn hash_value(value: Option<&Value>, hasher: &mut DefaultHasher) {
+fn hash_value(value: Option<&Value>, hasher: &mut impl Hasher) {
     value.map(std::mem::discriminant).hash(hasher);
     match value {
         None | Some(Value::Null) => {}

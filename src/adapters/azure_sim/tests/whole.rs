@@ -124,9 +124,11 @@ impl Rehearsal {
 
     fn absorb(&mut self, seen: KindEvent) {
         match seen.event {
-            WatchEvent::Listed(object) | WatchEvent::Applied(object) => self.note(&object),
-            WatchEvent::Deleted(object) => {
-                self.states.remove(&Live(&object).id());
+            WatchEvent::Listed(seen) | WatchEvent::Applied(seen) => {
+                self.note(&seen.read().unwrap());
+            }
+            WatchEvent::Deleted(id, _) => {
+                self.states.remove(&id);
             }
             WatchEvent::ListStarted | WatchEvent::ListEnded => {}
             WatchEvent::NotServed => panic!("a kind is not served"),

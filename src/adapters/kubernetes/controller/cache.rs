@@ -52,19 +52,25 @@ impl Cache {
         self.snapshot.is_synced(kind)
     }
 
-    /// Stores an object. Returns what it was and is below; `None` if a newer one is here or it was deleted.
+    /// Whether an object of this uid and resource version, which a server has now, need not be stored: this one or a newer
+    /// one is here, or it was deleted.
+    pub(super) fn has(&mut self, id: &ObjectId, uid: &str, version: &str) -> bool {
+        if let Some(missing) = self.missing.get_mut(&GroupKind::from(id)) {
+            missing.remove(id);
+        }
+        let known = self.get(id).filter(|known| known.uid() == uid);
+        let is_old = |known: Live<'_>| number(self::version(known)) >= number(version);
+        known.is_some_and(is_old) || self.deleted.contains(uid)
+    }
+
+    /// Stores an object. Returns what it was and is below; `None` if the cache [`has`](Self::has) it.
     pub(super) fn insert(&mut self, mut object: Value) -> Option<Vec<Parent>> {
         let live = Live(&object);
-        let (id, version) = (live.id(), version(live));
-        if let Some(missing) = self.missing.get_mut(&GroupKind::from(&id)) {
-            missing.remove(&id);
-        }
-        let known = self.get(&id);
-        let old = known.is_some_and(|known| self::version(known) >= version);
-        let stale = old && known.map(Live::uid) == Some(live.uid());
-        if stale || self.deleted.contains(live.uid()) {
+        let id = live.id();
+        if self.has(&id, live.uid(), version(live)) {
             return None;
         }
+        let known = self.get(&id);
         let mut parents: Vec<Parent> = known.into_iter().flat_map(Parent::all).collect();
         let is = Parent::all(live).filter(|is| !parents.contains(is));
         let is: Vec<Parent> = is.collect();
@@ -141,10 +147,13 @@ fn drop_data(secret: &mut Map<String, Value>, read: Option<&[&str]>) {
     }
 }
 
-/// The server's count of changes when this object was written. API servers count up.
-fn version(live: Live<'_>) -> u64 {
-    let text = live.text(&["metadata", "resourceVersion"]);
-    text.parse().unwrap_or(0)
+fn version(live: Live<'_>) -> &str {
+    live.text(&["metadata", "resourceVersion"])
+}
+
+/// A resource version as the server's count of changes: API servers count up.
+fn number(version: &str) -> u64 {
+    version.parse().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -5,9 +5,10 @@
 //! keeps undoing. A patch that differs is sent at once. It does not know what the patches are for.
 
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::BuildHasher as _;
 use std::time::Duration;
 
+use foldhash::quality::FixedState;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -70,9 +71,9 @@ impl Outbox {
         if sent.patch != digest(patch) {
             return Verdict::Send;
         }
-        let held = live.map(|live| digest(&projection(live.0, patch)));
+        let held = || live.map(|live| digest(&projection(live.0, patch)));
         match sent.until {
-            _ if sent.accepted.is_some() && sent.accepted == held => Verdict::Settled,
+            _ if sent.accepted.is_some() && sent.accepted == held() => Verdict::Settled,
             Some(until) if until > now => Verdict::Rest(until),
             _ => Verdict::Send,
         }
@@ -86,13 +87,14 @@ impl Outbox {
         answer: &Value,
         now: Timestamp,
     ) -> bool {
-        let repeats = self.repeats((id, manager), patch, false, now);
+        let digested = digest(patch);
+        let repeats = self.repeats((id, manager), digested, false, now);
         let is_fight = repeats >= FIGHT;
         let rest = || backoff(ErrorClass::Transient, repeats);
         let until = is_fight.then(|| now.checked_add(rest()).unwrap_or(now));
         let differs = !covers(answer, patch);
         let sent = Sent {
-            patch: digest(patch),
+            patch: digested,
             at: now,
             accepted: differs.then(|| digest(&projection(answer, patch))),
             is_refused: false,
@@ -111,11 +113,12 @@ impl Outbox {
         class: ErrorClass,
         now: Timestamp,
     ) -> Timestamp {
+        let patch = digest(patch);
         let repeats = self.repeats((id, manager), patch, true, now);
         let pause = backoff(class, repeats + 1);
         let until = now.checked_add(pause).unwrap_or(now);
         let sent = Sent {
-            patch: digest(patch),
+            patch,
             at: now,
             accepted: None,
             is_refused: true,
@@ -126,18 +129,18 @@ impl Outbox {
         until
     }
 
-    /// How often this patch met the same fate in a row before.
+    /// How often the patch with this digest met the same fate in a row before.
     fn repeats(
         &self,
         (id, manager): (&ObjectId, &'static str),
-        patch: &Value,
+        patch: u64,
         is_refused: bool,
         now: Timestamp,
     ) -> u32 {
         let again = |sent: &&Sent| {
             let rested = sent.until.unwrap_or(sent.at);
             let since = Duration::try_from(now.duration_since(rested)).unwrap_or_default();
-            let same = sent.patch == digest(patch) && sent.is_refused == is_refused;
+            let same = sent.patch == patch && sent.is_refused == is_refused;
             same && since <= MEMORY
         };
         let before = self.patches.get(&(id.clone(), manager)).filter(again);
@@ -173,9 +176,7 @@ fn projection(held: &Value, patch: &Value) -> Value {
 }
 
 fn digest(value: &Value) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.to_string().hash(&mut hasher);
-    hasher.finish()
+    FixedState::default().hash_one(value)
 }
 
 #[cfg(test)]

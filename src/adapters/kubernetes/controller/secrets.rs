@@ -13,6 +13,7 @@ use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Map, Value, json};
 
 use super::super::Error;
+use super::super::any_object::Lean;
 use super::writer::{Writer, merging, resource, target};
 use crate::api::aso::PROOFS;
 use crate::health::Live;
@@ -31,7 +32,7 @@ impl Writer {
             AdapterError::new(error.class(), error.to_string())
         };
         let content = self.connectors.credentials.aso_secret(request).await?;
-        let (api, name) = target::<false>(&self.client, patch);
+        let (api, name) = target::<Lean>(&self.client, patch);
         let mut body = patch.clone();
         if body["metadata"].get("uid").is_some() {
             let held = api.get(name).await.map_err(failed)?.json;

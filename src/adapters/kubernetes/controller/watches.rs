@@ -10,13 +10,14 @@ use std::time::Duration;
 
 use futures::future;
 use futures::stream::{self, BoxStream, StreamExt};
+use kube::ResourceExt as _;
 use kube::api::ApiResource;
 use kube::runtime::watcher::{self, Event};
-use kube::{Api, Client};
+use kube::{Api, Client, Resource as _};
 use serde_json::Value;
 
 use super::super::Error;
-use super::super::any_object::LeanObject;
+use super::super::any_object::UnreadObject;
 use super::super::discovery::Discovery;
 use super::super::watch::{classified, is_missing, patient};
 use super::writer::resource;
@@ -37,19 +38,64 @@ pub(crate) enum WatchEvent {
     /// A list of all objects begins.
     ListStarted,
     /// An object of that list.
-    Listed(Value),
+    Listed(Seen),
     /// The list is complete: what was not in it does not exist.
     ListEnded,
     /// An object was created or changed.
-    Applied(Value),
-    /// An object was deleted.
-    Deleted(Value),
+    Applied(Seen),
+    /// The object of this id and uid was deleted.
+    Deleted(ObjectId, String),
     /// The cluster does not serve the kind: there are no objects.
     NotServed,
     /// The cluster does not permit the watch; it is started again.
     Denied(String),
     /// The watch failed; it is started again.
     Failed(String),
+}
+
+/// An object as a watch shows it. Whoever has its version already need not read it.
+pub(crate) struct Seen {
+    object: UnreadObject,
+    resource: Arc<ApiResource>,
+}
+
+impl Seen {
+    /// Its id.
+    pub(crate) fn id(&self) -> ObjectId {
+        let ApiResource { group, kind, .. } = &*self.resource;
+        let namespace = self.object.namespace().unwrap_or_default();
+        ObjectId::new(
+            group.as_str(),
+            kind.as_str(),
+            namespace,
+            self.object.name_any(),
+        )
+    }
+
+    /// Its uid.
+    pub(crate) fn uid(&self) -> &str {
+        self.object.meta().uid.as_deref().unwrap_or_default()
+    }
+
+    /// Its resource version.
+    pub(crate) fn version(&self) -> &str {
+        self.object
+            .meta()
+            .resource_version
+            .as_deref()
+            .unwrap_or_default()
+    }
+
+    /// The object as JSON. Items of a list of a built-in kind do not say what they are.
+    ///
+    /// # Errors
+    /// Where it is nested too deeply.
+    pub(crate) fn read(&self) -> serde_json::Result<Value> {
+        let mut value = self.object.read()?;
+        value["apiVersion"] = Value::from(self.resource.api_version.as_str());
+        value["kind"] = Value::from(self.resource.kind.as_str());
+        Ok(value)
+    }
 }
 
 /// The longest pause, in first ones.
@@ -167,21 +213,29 @@ fn attempt(
 }
 
 fn events(client: Client, resource: ApiResource) -> BoxStream<'static, WatchEvent> {
-    let api: Api<LeanObject> = Api::all_with(client, &resource);
+    let api: Api<UnreadObject> = Api::all_with(client, &resource);
     let events = watcher::watcher(api, watcher::Config::default());
     let served = |event: &watcher::Result<_>| !event.as_ref().is_err_and(is_missing);
     let events = events.take_while(move |event| future::ready(served(event)));
+    let resource = Arc::new(resource);
     let events = events.map(move |event| read(event, &resource));
     events.boxed()
 }
 
-fn read(event: watcher::Result<Event<LeanObject>>, resource: &ApiResource) -> WatchEvent {
+fn read(event: watcher::Result<Event<UnreadObject>>, resource: &Arc<ApiResource>) -> WatchEvent {
+    let seen = |object| Seen {
+        object,
+        resource: Arc::clone(resource),
+    };
     match event {
         Ok(Event::Init) => WatchEvent::ListStarted,
-        Ok(Event::InitApply(object)) => WatchEvent::Listed(value(object, resource)),
+        Ok(Event::InitApply(object)) => WatchEvent::Listed(seen(object)),
         Ok(Event::InitDone) => WatchEvent::ListEnded,
-        Ok(Event::Apply(object)) => WatchEvent::Applied(value(object, resource)),
-        Ok(Event::Delete(object)) => WatchEvent::Deleted(value(object, resource)),
+        Ok(Event::Apply(object)) => WatchEvent::Applied(seen(object)),
+        Ok(Event::Delete(object)) => {
+            let gone = seen(object);
+            WatchEvent::Deleted(gone.id(), gone.uid().to_owned())
+        }
         Err(error) => {
             let (class, why) = classified(&error);
             failed(class, why)
@@ -194,14 +248,6 @@ fn failed(class: ErrorClass, why: String) -> WatchEvent {
         ErrorClass::Denied => WatchEvent::Denied(why),
         _ => WatchEvent::Failed(why),
     }
-}
-
-/// The object as JSON. Items of a list of a built-in kind do not say what they are.
-fn value(object: LeanObject, resource: &ApiResource) -> Value {
-    let mut value = object.json;
-    value["apiVersion"] = Value::from(resource.api_version.as_str());
-    value["kind"] = Value::from(resource.kind.as_str());
-    value
 }
 
 #[cfg(test)]
@@ -301,7 +347,8 @@ mod tests {
         let writes = vec![Write::Apply(definition), Write::Apply(group)];
         perform(&client, "somebody", writes).await.1.unwrap();
         while let Some(seen) = events.next().await {
-            if let WatchEvent::Listed(object) = seen.event {
+            if let WatchEvent::Listed(seen) = seen.event {
+                let object = seen.read().unwrap();
                 return object["apiVersion"].as_str().unwrap().to_owned();
             }
         }

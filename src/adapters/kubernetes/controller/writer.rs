@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::super::Error;
-use super::super::any_object::{AnyObject, LeanObject};
+use super::super::any_object::{AnyObject, Extent, LeanObject, Managed};
 use super::super::request::in_time;
 use super::connectors::Connectors;
 use crate::api::kinds;
@@ -245,7 +245,7 @@ async fn one(client: &Client, manager: &str, write: &Write) -> Result<Option<Val
 
 /// Writes a whole status.
 async fn write_status(client: &Client, manager: &str, patch: &Value) -> kube::Result<LeanObject> {
-    let (api, name) = target::<true>(client, patch);
+    let (api, name) = target::<Managed>(client, patch);
     let (params, merging) = (PatchParams::apply(manager).force(), merging(manager));
     let mut answer = api.patch_status(name, &params, &Patch::Apply(patch)).await;
     if answer.as_ref().is_err_and(is_undeclared) {
@@ -324,10 +324,10 @@ async fn delete(
 }
 
 /// The API for the kind and namespace of a patch, and its name.
-pub(super) fn target<'a, const MANAGED: bool>(
+pub(super) fn target<'a, E: Extent>(
     client: &Client,
     patch: &'a Value,
-) -> (Api<AnyObject<MANAGED>>, &'a str) {
+) -> (Api<AnyObject<E>>, &'a str) {
     let live = Live(patch);
     let api_version = live.text(&["apiVersion"]);
     let version = api_version.rsplit('/').next().unwrap_or_default();

@@ -10,7 +10,7 @@ use crate::adapters::kubernetes::controller::checks::Checked;
 use crate::adapters::kubernetes::controller::keys::Answer;
 use crate::adapters::kubernetes::controller::nodes::Heard;
 use crate::adapters::kubernetes::controller::schedule::Key;
-use crate::adapters::kubernetes::controller::watches::{self, KindEvent, WatchEvent};
+use crate::adapters::kubernetes::controller::watches::{self, KindEvent, Seen, WatchEvent};
 use crate::health::Live;
 use crate::model::ObjectId;
 use crate::reconcile::outcome::Need;
@@ -54,13 +54,11 @@ impl Runtime {
         let KindEvent { kind, event } = event;
         match event {
             WatchEvent::ListStarted => self.cache.start_list(&self.kinds[kind]),
-            WatchEvent::Listed(object) | WatchEvent::Applied(object) => self.merge(object),
+            WatchEvent::Listed(seen) | WatchEvent::Applied(seen) => self.on_object(&seen),
             WatchEvent::ListEnded => self.end_list(kind, true),
             WatchEvent::NotServed => self.end_list(kind, false),
-            WatchEvent::Deleted(object) => {
-                let live = Live(&object);
-                let id = live.id();
-                if let Some(parents) = self.cache.remove(&id, live.uid()) {
+            WatchEvent::Deleted(id, uid) => {
+                if let Some(parents) = self.cache.remove(&id, &uid) {
                     self.forget(&id, parents);
                 }
             }
@@ -68,6 +66,20 @@ impl Runtime {
             WatchEvent::Failed(error) => {
                 let GroupKind { group, kind } = &self.kinds[kind];
                 tracing::debug!(group, kind, error, "a watch failed");
+            }
+        }
+    }
+
+    /// Takes in an object, unless the answer to a write of ours came first.
+    fn on_object(&mut self, seen: &Seen) {
+        if self.cache.has(&seen.id(), seen.uid(), seen.version()) {
+            return;
+        }
+        match seen.read() {
+            Ok(object) => self.merge(object),
+            Err(error) => {
+                let object = seen.id();
+                tracing::warn!(%object, %error, "an object cannot be read, and is taken as unchanged");
             }
         }
     }
