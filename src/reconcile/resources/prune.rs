@@ -29,7 +29,8 @@ pub(in crate::reconcile) fn remove(
     is_doomed: impl Fn(Live<'_>) -> bool,
     outcome: &mut Outcome,
 ) -> Vec<Entry> {
-    take(ledger, |_, live| is_doomed(live), outcome)
+    let doomed = controlled(ledger).filter(|(_, live)| is_doomed(*live));
+    take(ledger, doomed, outcome)
 }
 
 /// Deletes what is not kept; an entry for each that is still there. What something else stands on stays until that is
@@ -39,14 +40,14 @@ pub(super) fn take_unlisted(
     kept: &BTreeSet<&ObjectId>,
     outcome: &mut Outcome,
 ) -> Vec<Entry> {
-    let unlisted = controlled(ledger).filter(|(id, _)| !kept.contains(id));
-    let needed: BTreeSet<&ObjectId> = unlisted
-        .map(|(id, _)| id)
-        .filter(|id| is_needed(ledger, id, kept, outcome))
-        .collect();
-    let is_doomed = |id: &ObjectId, _: Live<'_>| !kept.contains(id) && !needed.contains(id);
-    let mut left = take(ledger, is_doomed, outcome);
-    for (id, live) in controlled(ledger).filter(|(id, _)| needed.contains(id)) {
+    let owned = ledger.world.owned_ids(ledger.owner.uid());
+    // Most are kept, so that is asked first.
+    let unlisted = owned.filter(|(id, _)| !kept.contains(id));
+    let unlisted = unlisted.filter(|(id, live)| controls(ledger.owner, id, *live));
+    let (needed, doomed): (Vec<_>, Vec<_>) =
+        unlisted.partition(|(id, _)| is_needed(ledger, id, kept, outcome));
+    let mut left = take(ledger, doomed.into_iter(), outcome);
+    for (id, live) in needed {
         let mut entry = report::unlisted(id, live, KEPT_WHILE_NEEDED);
         entry.ready = live.holds(READY);
         left.push(entry);
@@ -120,10 +121,10 @@ fn has_cluster(ledger: &Ledger<'_>, outcome: &mut Outcome) -> bool {
     is_there
 }
 
-/// The same for what is chosen by its id.
-pub(super) fn take(
-    ledger: &Ledger<'_>,
-    is_doomed: impl Fn(&ObjectId, Live<'_>) -> bool,
+/// Deletes all of these; an entry for each.
+fn take<'a>(
+    ledger: &Ledger<'a>,
+    doomed: impl Iterator<Item = (&'a ObjectId, Live<'a>)>,
     outcome: &mut Outcome,
 ) -> Vec<Entry> {
     let mut is_known = true;
@@ -132,10 +133,7 @@ pub(super) fn take(
         outcome.needs.push(Need::Synced(kind));
     }
     let mut left = Vec::new();
-    for (id, live) in controlled(ledger) {
-        if !is_doomed(id, live) {
-            continue;
-        }
+    for (id, live) in doomed {
         outcome.need(id.clone());
         if is_known && ledger.world.is_synced(&GroupKind::from(id)) {
             // ASO leaves a paused resource in Azure when it is deleted.
@@ -174,7 +172,9 @@ pub(super) fn controlled<'a>(
 ) -> impl Iterator<Item = (&'a ObjectId, Live<'a>)> {
     let owner = ledger.owner;
     let owned = ledger.world.owned_ids(owner.uid());
-    owned.filter(move |(id, live)| {
-        is_aso(&id.group) && matches!(owners::controller(owner, *live), Controller::Owner)
-    })
+    owned.filter(move |(id, live)| controls(owner, id, *live))
+}
+
+fn controls(owner: Live<'_>, id: &ObjectId, live: Live<'_>) -> bool {
+    is_aso(&id.group) && matches!(owners::controller(owner, live), Controller::Owner)
 }
