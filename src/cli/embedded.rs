@@ -38,28 +38,19 @@ impl Embedded {
     /// which nothing fails. Our controllers apply the HCP cluster `settle` after its last role assignment.
     pub(super) async fn start(clock: SimClock, settle: Duration) -> anyhow::Result<Self> {
         let options = actors::Options::default();
-        Self::behind(clock, options, settle, |server| server).await
+        let server = server(clock).await?;
+        Ok(Self::behind(server.router(), clock, options, settle))
     }
 
-    /// The same, played as `options` say, behind what `front` puts before its API server.
-    pub(super) async fn behind(
+    /// The same on an API server that has those kinds, played as `options` say.
+    pub(super) fn behind(
+        router: Router,
         clock: SimClock,
         options: actors::Options,
         settle: Duration,
-        front: impl FnOnce(Router) -> Router,
-    ) -> anyhow::Result<Self> {
-        let server = Server::new(Arc::new(clock));
+    ) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(clock);
-        let router = front(server.router());
         let client = Client::new(router.clone(), "default");
-        for crd in foreign().into_iter().chain(crds()) {
-            let name = crd["metadata"]["name"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned();
-            let id = ObjectId::new("apiextensions.k8s.io", "CustomResourceDefinition", "", name);
-            apply(&client, "customresourcedefinitions", "v1", &id, &crd).await?;
-        }
         let mut controllers = actors::controllers(&options);
         controllers.extend(reconcile::aro(Settings {
             settle,
@@ -73,12 +64,27 @@ impl Embedded {
         };
         let at_work =
             controller::spawn(client.clone(), Arc::clone(&clock), controllers, connectors);
-        Ok(Self {
+        Self {
             target: Target { client, clock },
             router,
             _controllers: at_work,
-        })
+        }
     }
+}
+
+/// An API server with the kinds of Cluster API, ASO and the ARO provider installed.
+pub(super) async fn server(clock: SimClock) -> anyhow::Result<Server> {
+    let server = Server::new(Arc::new(clock));
+    let client = server.client("default");
+    for crd in foreign().into_iter().chain(crds()) {
+        let name = crd["metadata"]["name"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        let id = ObjectId::new("apiextensions.k8s.io", "CustomResourceDefinition", "", name);
+        apply(&client, "customresourcedefinitions", "v1", &id, &crd).await?;
+    }
+    Ok(server)
 }
 
 /// Makes what the fleet expects of its cluster (namespaces, Secrets, ConfigMaps, identities), and

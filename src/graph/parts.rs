@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(findings, [], "the test's YAML is sound");
         let objects = documents.into_iter();
         objects
-            .filter_map(|one| Object::from_node(one, "ns"))
+            .filter_map(|one| Object::from_node(one, ""))
             .collect()
     }
 

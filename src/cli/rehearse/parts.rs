@@ -15,9 +15,10 @@ use crate::compile::Compiled;
 use crate::graph::Graph;
 use crate::model::Object;
 
-/// The parts that are smaller than this, in objects with the embedded ones, are put together: each has a simulated
-/// cluster of its own, which takes about as long to start as 20 objects take to become ready.
-pub(super) const SMALL: usize = 400;
+/// Parts that have fewer objects than this, embedded ones included, are put together: each part has a simulated cluster of
+/// its own. A usual ARO cluster is a part by itself, since rehearsing two at once takes longer than one after the other:
+/// their objects fit a processor's cache no longer.
+pub(super) const SMALL: usize = 64;
 
 /// The parts, in the order of the fleet; small ones are put together as long as they have `most` objects at most.
 pub(super) fn parts(compiled: &Compiled, most: usize) -> Vec<Compiled> {

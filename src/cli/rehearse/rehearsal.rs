@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use axum::Router;
 use jiff::Timestamp;
+use tokio::runtime::Runtime;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::Instant;
 
-use super::super::embedded::{Embedded, supply};
+use super::super::embedded::{Embedded, server, supply};
 use super::events::{Event, Events};
 use super::fights;
 use super::parts::{SMALL, parts};
@@ -29,7 +29,7 @@ use crate::apply::{Progress, Report, State, Tracker};
 use crate::compile::Compiled;
 use crate::model::ObjectId;
 use crate::plan::{self, ApplySet, Plan};
-use kube_sim::SimClock;
+use kube_sim::{Server, SimClock};
 
 /// When nothing has happened for this long on the virtual clock, nothing will.
 const IDLE: Duration = Duration::from_secs(60 * 60);
@@ -60,11 +60,7 @@ impl Rehearsal {
         options: actors::Options,
         front: impl FnOnce(Router) -> Router,
     ) -> anyhow::Result<Self> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .start_paused(true)
-            .build()?;
-        runtime.block_on(rehearse(compiled, set, options, front))
+        runtime()?.block_on(rehearse(&bare()?, compiled, set, options, front))
     }
 
     /// The same on all processors, each with a part of the fleet at a time. `options` are made anew for each part: what
@@ -85,7 +81,11 @@ impl Rehearsal {
         set: &ApplySet,
         options: impl Fn() -> actors::Options + Sync,
     ) -> anyhow::Result<Self> {
-        let next = AtomicUsize::new(0);
+        let (next, bare) = (AtomicUsize::new(0), bare()?);
+        let rehearse = |part| {
+            let rehearsal = rehearse(&bare, part, set, options(), |server| server);
+            runtime()?.block_on(rehearsal)
+        };
         let work = || {
             let mut held = Vec::new();
             loop {
@@ -93,7 +93,7 @@ impl Rehearsal {
                 let Some(part) = parts.get(at) else {
                     return held;
                 };
-                held.push((at, Self::hold(part, set, options(), |server| server)));
+                held.push((at, rehearse(part)));
             }
         };
         let processors = thread::available_parallelism().map_or(1, usize::from);
@@ -132,23 +132,32 @@ impl Rehearsal {
     }
 }
 
+/// A runtime of its own on a paused clock.
+fn runtime() -> std::io::Result<Runtime> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_time().start_paused(true).build()
+}
+
+/// A fixed start, so that every run prints the same. Must be called within a runtime.
+fn clock() -> SimClock {
+    SimClock::new(Timestamp::UNIX_EPOCH, 1)
+}
+
+/// The API server before a rehearsal, to be copied for each: it takes long to install the kinds.
+fn bare() -> anyhow::Result<Server> {
+    runtime()?.block_on(async { server(clock()).await })
+}
+
 async fn rehearse(
+    bare: &Server,
     compiled: &Compiled,
     set: &ApplySet,
     options: actors::Options,
     front: impl FnOnce(Router) -> Router,
 ) -> anyhow::Result<Rehearsal> {
-    // A fixed start, so that every run prints the same.
-    let clock = SimClock::new(Timestamp::UNIX_EPOCH, 1);
-    let settle = timeline::SETTLE;
-    let mut fights = None;
-    let watched = |router: Router| {
-        let (router, fighting) = fights::watched(router);
-        fights = Some(fighting);
-        front(router)
-    };
-    let embedded = Embedded::behind(clock, options, settle, watched).await?;
-    let mut fights = fights.context("the simulated API server has a router")?;
+    let (clock, settle) = (clock(), timeline::SETTLE);
+    let (router, mut fights) = fights::watched(bare.copy(Arc::new(clock)).router());
+    let embedded = Embedded::behind(front(router), clock, options, settle);
     let target = embedded.target.clone();
     let supplied = supply(&target.client, &compiled.graph).await?;
     let supplied = supplied.into_iter().chain(prerequisites(compiled));
@@ -254,7 +263,8 @@ mod tests {
     async fn held(text: &str, failures: &[&str]) -> (bool, u64, Duration) {
         let (compiled, set, options) = fleet(text, failures);
         let start = Instant::now();
-        let rehearsal = rehearse(&compiled, &set, options, |server| server).await;
+        let bare = server(clock()).await.unwrap();
+        let rehearsal = rehearse(&bare, &compiled, &set, options, |server| server).await;
         let rehearsal = rehearsal.unwrap();
         let time = start.elapsed().as_millis() as u64 / 1000 * 1000;
         (
