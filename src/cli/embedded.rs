@@ -39,19 +39,19 @@ impl Embedded {
     pub(super) async fn start(clock: SimClock, settle: Duration) -> anyhow::Result<Self> {
         let options = actors::Options::default();
         let server = server(clock).await?;
-        Ok(Self::behind(server.router(), clock, options, settle))
+        Ok(Self::behind(server.router(), clock, &options, settle))
     }
 
     /// The same on an API server that has those kinds, played as `options` say.
     pub(super) fn behind(
         router: Router,
         clock: SimClock,
-        options: actors::Options,
+        options: &actors::Options,
         settle: Duration,
     ) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(clock);
         let client = Client::new(router.clone(), "default");
-        let mut controllers = actors::controllers(&options);
+        let mut controllers = actors::controllers(options);
         controllers.extend(reconcile::aro(Settings {
             settle,
             first_apply: FirstApply::default(),

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{Graph, Place};
+use super::{Edge, Graph, Place};
 
 impl Graph {
     /// The parts, by their first object: a part for each Cluster, together with the Clusters that it depends on or that
@@ -15,77 +15,61 @@ impl Graph {
     #[must_use]
     pub fn parts(&self, names: impl Fn(usize) -> Vec<String>) -> Vec<BTreeSet<usize>> {
         let needs = self.unit_needs(names);
+        let in_cluster: BTreeSet<usize> = self.clusters().iter().flatten().copied().collect();
         let mut sets = Sets::new(self.vertices.len());
-        let mut in_cluster: BTreeSet<usize> = BTreeSet::new();
         for members in self.clusters() {
-            in_cluster.extend(members);
             members
                 .iter()
                 .for_each(|member| sets.unite(members[0], *member));
         }
-        // Members of clusters first, so that only what no cluster needs is left.
-        let units = self.units();
-        let (members, others): (Vec<usize>, Vec<usize>) =
-            units.partition(|unit| in_cluster.contains(unit));
-        let mut needed: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
-        for member in members {
-            let reached = closure(&needs, member);
-            let met = reached.iter().filter(|unit| in_cluster.contains(unit));
-            met.for_each(|met| sets.unite(member, *met));
-            needed.insert(member, reached);
-        }
-        let held: BTreeSet<usize> = needed.values().flatten().copied().collect();
-        let mut rest = BTreeSet::new();
-        for other in others.into_iter().filter(|other| !held.contains(other)) {
-            let reached = closure(&needs, other);
-            let met = reached.iter().filter(|unit| in_cluster.contains(unit));
-            let met: Vec<usize> = met.copied().collect();
-            match met.first() {
-                None => rest.extend(reached),
-                Some(first) => {
-                    met.iter().for_each(|met| sets.unite(*first, *met));
-                    needed.entry(*first).or_default().extend(reached);
-                }
+        let others = self.units().filter(|unit| !in_cluster.contains(unit));
+        // What the members of clusters reach, each set by one of them; and what others do that reach no member.
+        let (mut of_clusters, mut rest) = (BTreeMap::new(), BTreeSet::new());
+        let mut held = BTreeSet::new();
+        for unit in in_cluster.iter().copied().chain(others) {
+            if held.contains(&unit) {
+                continue;
             }
+            let reached = closure(&needs, unit);
+            let met: Vec<usize> = reached.intersection(&in_cluster).copied().collect();
+            let Some(first) = met.first() else {
+                rest.extend(reached);
+                continue;
+            };
+            met.iter().for_each(|met| sets.unite(*first, *met));
+            held.extend(reached.iter().copied());
+            let of_cluster: &mut BTreeSet<usize> = of_clusters.entry(*first).or_default();
+            of_cluster.extend(reached);
         }
         let mut parts: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
-        for (member, reached) in needed {
+        for (member, reached) in of_clusters {
             let part = parts.entry(sets.root(member)).or_default();
             part.extend(reached);
         }
-        let parts = parts.into_values().chain(Some(rest));
-        let objects = |part: BTreeSet<usize>| -> BTreeSet<usize> {
+        let parts = parts.into_values().chain([rest]);
+        let objects = parts.map(|part| {
             part.into_iter()
                 .filter_map(|unit| self.object(unit))
                 .collect()
-        };
-        let mut parts: Vec<BTreeSet<usize>> = parts.map(objects).collect();
+        });
+        let mut parts: Vec<BTreeSet<usize>> = objects.collect();
         parts.retain(|part| !part.is_empty());
         parts.sort();
         parts
     }
 
     /// The graph of some of the objects, by their indices: a part with all that it needs. Its indices count only those
-    /// objects. What nothing needs and the cluster must have is in the graph of the object with the index 0.
+    /// objects. What the cluster must have although nothing needs it is in the graph of its namespace; if the fleet does
+    /// not have that, in the graph of the first object, or of none.
     #[must_use]
     pub fn part(&self, objects: &BTreeSet<usize>) -> Self {
-        let places: HashMap<usize, usize> = objects.iter().copied().zip(0..).collect();
-        let mut is_needed = vec![false; self.vertices.len()];
-        self.edges.iter().for_each(|edge| is_needed[edge.to] = true);
-        let is_kept = |at: usize| {
+        let is_in = |at: usize| {
             let object = self.unit(at).and_then(|unit| self.object(unit));
             object.is_some_and(|object| objects.contains(&object))
         };
-        let mut kept: BTreeSet<usize> =
-            (0..self.vertices.len()).filter(|at| is_kept(*at)).collect();
-        let edges = self.edges.iter().filter(|edge| kept.contains(&edge.from));
-        let edges: Vec<_> = edges.collect();
-        let outside = |at: &usize| self.vertices[*at].place == Place::Outside;
-        let named = edges.iter().map(|edge| edge.to).filter(outside);
-        let unneeded = (0..self.vertices.len()).filter(|at| !is_needed[*at] && outside(at));
-        let unneeded = unneeded.filter(|_| objects.contains(&0));
-        let more: Vec<usize> = named.chain(unneeded).collect();
-        kept.extend(more);
+        let own = (0..self.vertices.len()).filter(|at| is_in(*at));
+        let kept: BTreeSet<usize> = own.chain(self.outside_of(objects, is_in)).collect();
+        let places: HashMap<usize, usize> = objects.iter().copied().zip(0..).collect();
         let now: HashMap<usize, usize> = kept.iter().copied().zip(0..).collect();
         let vertex = |at: &usize| {
             let mut vertex = self.vertices[*at].clone();
@@ -97,9 +81,9 @@ impl Graph {
             vertex
         };
         let moved = |at: &usize| now.get(at).copied();
-        let edges = edges.into_iter().filter_map(|edge| {
+        let edges = self.edges.iter().filter_map(|edge| {
             let (from, to) = (moved(&edge.from)?, moved(&edge.to)?);
-            Some(super::Edge {
+            Some(Edge {
                 from,
                 to,
                 ..edge.clone()
@@ -114,6 +98,44 @@ impl Graph {
                 .filter(|members: &Vec<usize>| !members.is_empty())
                 .collect(),
         }
+    }
+
+    /// The vertices that the cluster must have for these objects, with their namespaces.
+    fn outside_of(
+        &self,
+        objects: &BTreeSet<usize>,
+        is_in: impl Fn(usize) -> bool,
+    ) -> BTreeSet<usize> {
+        let namespaces = self.namespaces();
+        let namespace = |at: usize| {
+            namespaces
+                .get(self.vertices[at].id.namespace.as_str())
+                .copied()
+        };
+        let outside = |at: &usize| self.vertices[*at].place == Place::Outside;
+        let needed: BTreeSet<usize> = self.edges.iter().map(|edge| edge.to).collect();
+        let here = |at: &usize| match namespace(*at).filter(|at| !outside(at)) {
+            Some(namespace) => is_in(namespace),
+            None => objects.contains(&0) || objects.is_empty(),
+        };
+        let all = 0..self.vertices.len();
+        let unneeded = all
+            .filter(|at| outside(at) && !needed.contains(at))
+            .filter(here);
+        let named = self.edges.iter().filter(|edge| is_in(edge.from));
+        let named = named.map(|edge| edge.to).filter(outside);
+        let kept: BTreeSet<usize> = named.chain(unneeded).collect();
+        let theirs = kept.iter().filter_map(|at| namespace(*at)).filter(outside);
+        let theirs: Vec<usize> = theirs.collect();
+        kept.into_iter().chain(theirs).collect()
+    }
+
+    /// The vertices of namespaces, by name.
+    fn namespaces(&self) -> HashMap<&str, usize> {
+        let all = self.vertices.iter().enumerate();
+        let all = all.filter(|(_, vertex)| vertex.id.is("", "Namespace"));
+        all.map(|(at, vertex)| (vertex.id.name.as_str(), at))
+            .collect()
     }
 
     /// The top-level vertices.
@@ -138,7 +160,8 @@ impl Graph {
         }
     }
 
-    /// What each top-level vertex needs, with what is in it: other top-level vertices, those that share a name included.
+    /// What each top-level vertex needs, with what is in it: other top-level vertices. Those that share a name need each
+    /// other, and who needs what the cluster must have needs the namespace of that.
     fn unit_needs(&self, names: impl Fn(usize) -> Vec<String>) -> Vec<Vec<usize>> {
         let mut needs = vec![Vec::new(); self.vertices.len()];
         let mut link = |from: usize, to: usize| {
@@ -146,8 +169,13 @@ impl Graph {
                 needs[from].push(to);
             }
         };
+        let namespaces = self.namespaces();
         for edge in &self.edges {
-            if let (Some(from), Some(to)) = (self.unit(edge.from), self.unit(edge.to)) {
+            let to = self.unit(edge.to).or_else(|| {
+                let namespace = namespaces.get(self.vertices[edge.to].id.namespace.as_str());
+                namespace.and_then(|namespace| self.unit(*namespace))
+            });
+            if let (Some(from), Some(to)) = (self.unit(edge.from), to) {
                 link(from, to);
             }
         }

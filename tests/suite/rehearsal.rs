@@ -108,7 +108,7 @@ impl Shuffle {
 /// The output of a rehearsal as text and as JSON.
 type Said = [String; 2];
 
-fn rehearse(compiled: &Compiled, options: Options, front: impl FnOnce(Router) -> Router) -> Said {
+fn rehearse(compiled: &Compiled, options: &Options, front: impl FnOnce(Router) -> Router) -> Said {
     assert!(!compiled.has_errors(), "{:#?}", compiled.findings);
     let set = ApplySet::new("local", "capstan-system");
     let rehearsal = Rehearsal::hold(compiled, &set, options, front).expect("it can be held");
@@ -119,7 +119,7 @@ fn rehearse(compiled: &Compiled, options: Options, front: impl FnOnce(Router) ->
 fn shuffled(compiled: &Compiled, mut options: Options, shuffle: &Shuffle) -> (Said, Vec<String>) {
     shuffle.rng.shuffle(&mut options.roles);
     shuffle.rng.shuffle(&mut options.kinds);
-    let output = rehearse(compiled, options, |server| shuffle.before(server));
+    let output = rehearse(compiled, &options, |server| shuffle.before(server));
     let writes = std::mem::take(&mut *shuffle.writes.lock().unwrap());
     (output, writes)
 }
@@ -172,7 +172,7 @@ fn what_is_supplied_may_live_in_a_namespace_of_the_fleet() {
 #[test]
 fn the_quickstart_rehearses_the_same_in_every_order_of_tasks() {
     let compiled = compile(&read("examples/quickstart"), &[]);
-    let plain = rehearse(&compiled, Options::default(), |server| server);
+    let plain = rehearse(&compiled, &Options::default(), |server| server);
     let mut orders = BTreeSet::new();
     for seed in 0..SEEDS_OF_A_CLUSTER {
         let shuffle = Shuffle::new(seed);
@@ -260,7 +260,7 @@ fn a_large_fleet_rehearses_the_same_in_every_order_of_tasks_and_files() {
         failures: vec!["Vault/kv3=Conflict".parse().expect("a failure")],
         ..Options::default()
     };
-    let plain = rehearse(&fleet(&crowd), options(), |server| server);
+    let plain = rehearse(&fleet(&crowd), &options(), |server| server);
     assert!(plain[0].contains("not ready") && plain[0].contains("does not serve Thing"));
     let mut orders = BTreeSet::new();
     for seed in 0..SEEDS {

@@ -145,7 +145,7 @@ mod tests {
 
     fn text(objects: &[&str], failures: &[&str]) -> String {
         let (compiled, set, options) = fleet(&objects.join("\n---\n"), failures);
-        let rehearsal = Rehearsal::hold(&compiled, &set, options, |server| server);
+        let rehearsal = Rehearsal::hold(&compiled, &set, &options, |server| server);
         rehearsal.unwrap().text(&compiled)
     }
 

@@ -1,79 +1,147 @@
 //! A fleet in parts that can be rehearsed apart from each other.
 //!
 //! In: a compiled fleet. Out: compiled fleets, each with all that its objects need, so that the same happens to each
-//! object as in a rehearsal of the whole: requests take no time on the virtual clock, so nobody waits for others. A part
-//! is small, so that its cluster fits a processor's cache, and parts are rehearsed on all processors. Clusters that
-//! use the same key of the same vault are not kept together: the second finds the key at once, the first waits a few
-//! seconds for it. It does not know what happens in a rehearsal.
+//! object as in a rehearsal of the whole: requests take no time on the virtual clock, so nobody waits for others. It does
+//! not know what happens in a rehearsal.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::api::embedded;
-use crate::api::kinds::is_aso;
+use crate::api::kinds::{CONTROL_PLANE, is_aso};
+use crate::api::labels::CLUSTER_NAME;
 use crate::compile::Compiled;
-use crate::graph::Graph;
-use crate::model::Object;
+use crate::graph;
+use crate::model::{Node, Object, ObjectId};
 
-/// Parts that have fewer objects than this, embedded ones included, are put together: each part has a simulated cluster of
-/// its own. A usual ARO cluster is a part by itself, since rehearsing two at once takes longer than one after the other:
-/// their objects fit a processor's cache no longer.
+/// Small parts are put together as long as they have no more objects than this, embedded ones included: each part has a
+/// simulated cluster of its own. A usual ARO cluster is a part by itself, since rehearsing two at once takes longer than
+/// one after the other: their objects no longer fit a processor's cache.
 pub(super) const SMALL: usize = 64;
 
-/// The parts, in the order of the fleet; small ones are put together as long as they have `most` objects at most.
-pub(super) fn parts(compiled: &Compiled, most: usize) -> Vec<Compiled> {
-    let names = |object: usize| names(&compiled.objects[object]);
-    let mut sets: Vec<BTreeSet<usize>> = Vec::new();
+/// A part, as indices into the objects of the fleet.
+pub(super) type Part = BTreeSet<usize>;
+
+/// The parts, in the order of the fleet; small ones are put together as long as they have `most` objects at most. There
+/// is at least one.
+pub(super) fn parts(compiled: &Compiled, most: usize) -> Vec<Part> {
+    let names = Names::of(compiled);
+    let names = |object: usize| names.of_object(&compiled.objects[object]);
+    let mut parts: Vec<Part> = Vec::new();
     let mut room = 0;
     for part in compiled.graph.parts(names) {
-        let size = part
-            .iter()
-            .map(|at| 1 + embedded::items(&compiled.objects[*at]).len());
-        let size: usize = size.sum();
-        match sets.last_mut() {
+        let size = |at: &usize| 1 + embedded::items(&compiled.objects[*at]).len();
+        let size: usize = part.iter().map(size).sum();
+        match parts.last_mut() {
             Some(last) if size <= room => last.extend(part),
             _ => {
                 room = most;
-                sets.push(part);
+                parts.push(part);
             }
         }
         room = room.saturating_sub(size);
     }
-    sets.iter().map(|set| part(compiled, set)).collect()
+    if parts.is_empty() {
+        parts.push(Part::new());
+    }
+    parts
 }
 
-fn part(compiled: &Compiled, set: &BTreeSet<usize>) -> Compiled {
-    let graph: Graph = compiled.graph.part(set);
-    let objects = set.iter().map(|at| compiled.objects[*at].clone());
+/// The objects of a part, and their graph.
+pub(super) fn compiled(whole: &Compiled, part: &Part) -> Compiled {
+    let objects = part.iter().map(|at| whole.objects[*at].clone());
     Compiled {
         objects: objects.collect(),
-        graph: Arc::new(graph),
+        graph: Arc::new(whole.graph.part(part)),
         ..Compiled::default()
     }
 }
 
-/// The names by which an object, or a resource embedded in it, may meet another one: in the cluster by its id, and in
-/// Azure by its owner, kind and name.
-fn names(object: &Object) -> Vec<String> {
-    let embedded = embedded::resources(object);
-    let embedded = embedded.iter().map(|(_, resource)| resource);
-    let all = std::iter::once(object).chain(embedded);
-    all.flat_map(|one| std::iter::once(one.id.to_string()).chain(azure_name(one)))
-        .collect()
+/// Kind and name in Azure, in lower case.
+type AzureName = (String, String);
+
+/// The names by which objects of a fleet, and the resources embedded in them, may meet without a reference.
+struct Names {
+    /// Those of resources whose owner is named by an ARM ID. It may be one that another resource names in the cluster.
+    by_arm_id: BTreeSet<AzureName>,
 }
 
-/// Resource groups have no owner. Others are below theirs, which is named in the namespace or by an ARM ID.
-fn azure_name(object: &Object) -> Option<String> {
-    let (id, node) = (&object.id, &object.node);
-    if !is_aso(&id.group) {
-        return None;
+impl Names {
+    fn of(compiled: &Compiled) -> Self {
+        let mut by_arm_id = BTreeSet::new();
+        for object in &compiled.objects {
+            for one in with_embedded(object) {
+                if one.node.at(&OWNER_ID).is_some() {
+                    by_arm_id.insert(azure_name(&one));
+                }
+            }
+        }
+        Self { by_arm_id }
     }
-    let name = node.text(&["spec", "azureName"]).unwrap_or(&id.name);
-    let in_cluster = |owner: &str| format!("{}/{owner}", id.namespace);
-    let owner = match node.text(&["spec", "owner", "armId"]) {
-        Some(owner) => Some(owner.to_owned()),
-        None => node.text(&["spec", "owner", "name"]).map(in_cluster),
-    };
-    let owner = owner.unwrap_or_default();
-    Some(format!("{owner}/{}/{name}", id.kind).to_lowercase())
+
+    /// Those of an object and its embedded resources: in the cluster their ids, and those of the ConfigMaps and Secrets
+    /// that are made of them; in Azure their owners, kinds and names, and the key that encrypts etcd.
+    fn of_object(&self, object: &Object) -> Vec<String> {
+        let mut names = Vec::new();
+        for one in with_embedded(object) {
+            let made = graph::makes(&one.id, &one.node);
+            names.extend(made.iter().map(ToString::to_string));
+            names.extend(secrets(&one));
+            names.push(one.id.to_string());
+            if is_aso(&one.id.group) {
+                names.push(self.in_azure(&one, object));
+                names.extend(key(&one.node));
+            }
+        }
+        names
+    }
+
+    /// Resource groups have no owner. What has none and is embedded is completed by its controller.
+    fn in_azure(&self, one: &Object, carrier: &Object) -> String {
+        let (kind, name) = azure_name(one);
+        let owner = one.node.text(&["spec", "owner", "name"]);
+        let owner = match owner {
+            _ if self.by_arm_id.contains(&(kind.clone(), name.clone())) => String::new(),
+            Some(owner) => format!("{}/{owner}", one.id.namespace),
+            None if one.id.kind == "ResourceGroup" => String::new(),
+            None => carrier.id.to_string(),
+        };
+        format!("{owner} {kind} {name}")
+    }
+}
+
+const OWNER_ID: [&str; 3] = ["spec", "owner", "armId"];
+
+fn with_embedded(object: &Object) -> impl Iterator<Item = Object> {
+    let embedded = embedded::resources(object).into_iter();
+    std::iter::once(object.clone()).chain(embedded.map(|(_, resource)| resource))
+}
+
+fn azure_name(object: &Object) -> AzureName {
+    let name = object.node.text(&["spec", "azureName"]);
+    let name = name.unwrap_or(&object.id.name);
+    (object.id.kind.to_lowercase(), name.to_lowercase())
+}
+
+/// The Secrets that the controllers make for a cluster.
+fn secrets(object: &Object) -> Vec<String> {
+    let ObjectId {
+        namespace, name, ..
+    } = &object.id;
+    if !object.id.is(CONTROL_PLANE, "AROControlPlane") {
+        return Vec::new();
+    }
+    let cluster = object.label(CLUSTER_NAME).unwrap_or(name);
+    let ends = ["kubeconfig", "ca", "aso-secret"];
+    let secret = |end| ObjectId::new("", "Secret", namespace, format!("{cluster}-{end}"));
+    ends.map(secret).iter().map(ToString::to_string).collect()
+}
+
+/// The vault and the name of the key that encrypts etcd. The vault is beside or under the key, by the version.
+fn key(node: &Node) -> Option<String> {
+    let kms = ["etcd", "dataEncryption", "customerManaged", "kms"];
+    let kms = node.at(&["spec", "properties"])?.at(&kms)?;
+    let beside = kms.text(&["vaultName"]);
+    let vault = beside.or_else(|| kms.text(&["activeKey", "vaultName"]))?;
+    Some(format!("key {vault} {}", kms.text(&["activeKey", "name"])?))
 }

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use super::super::embedded::{Embedded, server, supply};
 use super::events::{Event, Events};
 use super::fights;
-use super::parts::{SMALL, parts};
+use super::parts::{self, Part, SMALL, parts};
 use super::prerequisites::prerequisites;
 use crate::adapters::azure_sim as actors;
 use crate::adapters::kubernetes::{self, Assignment};
@@ -57,14 +57,14 @@ impl Rehearsal {
     pub fn hold(
         compiled: &Compiled,
         set: &ApplySet,
-        options: actors::Options,
+        options: &actors::Options,
         front: impl FnOnce(Router) -> Router,
     ) -> anyhow::Result<Self> {
         runtime()?.block_on(rehearse(&bare()?, compiled, set, options, front))
     }
 
-    /// The same on all processors, each with a part of the fleet at a time. `options` are made anew for each part: what
-    /// they say exists in Azure is changed by a rehearsal.
+    /// The same on all processors, each with a part of the fleet at a time. `options` are made anew for each part, since a
+    /// rehearsal changes what they say exists in Azure.
     ///
     /// # Errors
     /// As [`Self::hold`].
@@ -73,18 +73,20 @@ impl Rehearsal {
         set: &ApplySet,
         options: impl Fn() -> actors::Options + Sync,
     ) -> anyhow::Result<Self> {
-        Self::hold_all(&parts(compiled, SMALL), set, options)
+        Self::hold_all(compiled, &parts(compiled, SMALL), set, options)
     }
 
     fn hold_all(
-        parts: &[Compiled],
+        whole: &Compiled,
+        parts: &[Part],
         set: &ApplySet,
         options: impl Fn() -> actors::Options + Sync,
     ) -> anyhow::Result<Self> {
         let (next, bare) = (AtomicUsize::new(0), bare()?);
-        let rehearse = |part| {
-            let rehearsal = rehearse(&bare, part, set, options(), |server| server);
-            runtime()?.block_on(rehearsal)
+        let hold = |part: &Part| {
+            let (part, options) = (parts::compiled(whole, part), options());
+            let held = rehearse(&bare, &part, set, &options, |server| server);
+            runtime()?.block_on(held)
         };
         let work = || {
             let mut held = Vec::new();
@@ -93,7 +95,11 @@ impl Rehearsal {
                 let Some(part) = parts.get(at) else {
                     return held;
                 };
-                held.push((at, rehearse(part)));
+                held.push((at, hold(part)));
+                if held.last().is_some_and(|(_, held)| held.is_err()) {
+                    // The others end with the part that they are at.
+                    next.store(parts.len(), Ordering::Relaxed);
+                }
             }
         };
         let processors = thread::available_parallelism().map_or(1, usize::from);
@@ -152,7 +158,7 @@ async fn rehearse(
     bare: &Server,
     compiled: &Compiled,
     set: &ApplySet,
-    options: actors::Options,
+    options: &actors::Options,
     front: impl FnOnce(Router) -> Router,
 ) -> anyhow::Result<Rehearsal> {
     let (clock, settle) = (clock(), timeline::SETTLE);
@@ -255,6 +261,7 @@ mod tests {
     use crate::cli::rehearse::events::end;
     use crate::cli::rehearse::fleet;
     use crate::compile::compile;
+    use crate::model::Tree;
 
     const GROUP: &str = "{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: rg, namespace: default}, spec: {location: uksouth}}";
 
@@ -264,7 +271,7 @@ mod tests {
         let (compiled, set, options) = fleet(text, failures);
         let start = Instant::now();
         let bare = server(clock()).await.unwrap();
-        let rehearsal = rehearse(&bare, &compiled, &set, options, |server| server).await;
+        let rehearsal = rehearse(&bare, &compiled, &set, &options, |server| server).await;
         let rehearsal = rehearsal.unwrap();
         let time = start.elapsed().as_millis() as u64 / 1000 * 1000;
         (
@@ -276,17 +283,88 @@ mod tests {
 
     #[test]
     fn a_fleet_rehearses_the_same_in_parts() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let read = |path: &str| directory::read(&root.join(path)).unwrap();
         let compiled = compile(&read("examples/fleet"), &[read("overlays")]);
+        assert!(same_in_parts(&compiled, &[]) > 4);
+    }
+
+    fn read(path: &str) -> Tree {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        directory::read(&root.join(path)).unwrap()
+    }
+
+    /// A Secret that nothing refers to.
+    fn encrypted(namespace: &str) -> String {
+        const TEXT: &str = "'ENC[AES256_GCM,data:x,type:str]'";
+        format!(
+            "apiVersion: v1
+kind: Secret
+metadata: {{name: hidden, namespace: {namespace}}}
+stringData: {{a: {TEXT}}}
+sops: {{mac: {TEXT}, version: 3.9.0}}
+"
+        )
+    }
+
+    /// Rehearses the whole and all parts; how many there are.
+    fn same_in_parts(compiled: &Compiled, failures: &[&str]) -> usize {
+        assert!(!compiled.has_errors(), "{:#?}", compiled.findings);
+        let options = || actors::Options {
+            failures: failures.iter().map(|text| text.parse().unwrap()).collect(),
+            ..actors::Options::default()
+        };
         let set = ApplySet::new("test", "default");
-        let whole = Rehearsal::hold(&compiled, &set, actors::Options::default(), |server| server);
-        let parts = parts(&compiled, 0);
-        assert!(parts.len() > 4, "{}", parts.len());
-        let in_parts = Rehearsal::hold_all(&parts, &set, actors::Options::default);
+        let whole = Rehearsal::hold(compiled, &set, &options(), |server| server);
+        let parts = parts(compiled, 0);
+        let in_parts = Rehearsal::hold_all(compiled, &parts, &set, options);
         let (whole, in_parts) = (whole.unwrap(), in_parts.unwrap());
-        assert_eq!(in_parts.text(&compiled), whole.text(&compiled));
+        assert_eq!(in_parts.text(compiled), whole.text(compiled));
         assert_eq!(in_parts.json(), whole.json());
+        parts.len()
+    }
+
+    #[test]
+    fn parts_have_what_they_share_and_what_the_cluster_must_have() {
+        let quickstart = std::fs::read_to_string("examples/quickstart/cluster.yaml").unwrap();
+        let cluster = |name: &str, namespace: &str, identity: &str| {
+            let text = quickstart.replace("quickstart", name);
+            let text = text.replace("namespace: clusters", &format!("namespace: {namespace}"));
+            text.replace(
+                "identityRef: {name: cluster-identity}",
+                &format!("identityRef: {identity}"),
+            )
+        };
+        let shared = "{name: shared, namespace: platform}";
+        let documents = [
+            cluster("one", "team-a", shared),
+            cluster("two", "team-b", shared),
+            "{apiVersion: v1, kind: Namespace, metadata: {name: platform}}\n".to_owned(),
+            encrypted("team-b"),
+            "{apiVersion: v1, kind: ConfigMap, metadata: {name: beside, namespace: team-c}}\n"
+                .to_owned(),
+        ];
+        let (compiled, _, _) = fleet(&documents.join("---\n"), &[]);
+        assert_eq!(same_in_parts(&compiled, &[]), 3);
+        let group = compiled.embedded().into_iter().map(|(id, _)| id);
+        let mut group = group.filter(|id| id.kind == "ResourceGroup" && id.namespace == "team-b");
+        let failure = format!(
+            "ResourceGroup/{}=AuthorizationFailed",
+            group.next().unwrap().name
+        );
+        assert_eq!(same_in_parts(&compiled, &[failure.as_str()]), 3);
+    }
+
+    #[test]
+    fn what_the_controllers_make_is_in_the_part_of_its_cluster() {
+        let quickstart = std::fs::read_to_string("examples/quickstart/cluster.yaml").unwrap();
+        let taken = "{apiVersion: v1, kind: Secret, metadata: {name: quickstart-aso-secret, namespace: clusters}}\n";
+        let (compiled, _, _) = fleet(&format!("{quickstart}---\n{taken}"), &[]);
+        assert_eq!(parts(&compiled, 0).len(), 1);
+    }
+
+    #[test]
+    fn what_is_encrypted_is_supplied_without_anything_beside_it() {
+        let (compiled, _, _) = fleet(&encrypted("default"), &[]);
+        assert_eq!(same_in_parts(&compiled, &[]), 1);
     }
 
     #[tokio::test(start_paused = true)]

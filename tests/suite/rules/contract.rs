@@ -53,7 +53,7 @@ fn the_previous_contract_is_a_warning_and_nothing_else() {
 fn a_cluster_of_the_previous_contract_rehearses_to_ready() {
     let compiled = compiled(&[("a.yaml", &older(&by_hand()))]);
     let set = ApplySet::new("test", "default");
-    let held = Rehearsal::hold(&compiled, &set, Options::default(), |server| server);
+    let held = Rehearsal::hold(&compiled, &set, &Options::default(), |server| server);
     let rehearsal = held.expect("it runs");
     assert!(rehearsal.is_ready(), "{}", rehearsal.text(&compiled));
 }
