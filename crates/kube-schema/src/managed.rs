@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use serde_json::{Value, json};
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
+use serde_json::Value;
 
 use crate::{Element, FieldSet};
 
@@ -97,19 +98,14 @@ impl Managed {
         let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
             return;
         };
-        match Self::entries(managers) {
-            Some(entries) => metadata.insert("managedFields".into(), entries),
-            None => metadata.remove("managedFields"),
-        };
-    }
-
-    /// `metadata.managedFields`, in the order the API server keeps; `None` when there is no entry.
-    #[must_use]
-    pub fn entries(managers: &[Self]) -> Option<Value> {
+        if managers.is_empty() {
+            metadata.remove("managedFields");
+            return;
+        }
         let mut sorted: Vec<&Self> = managers.iter().collect();
         sorted.sort_by(|a, b| a.rank().cmp(&b.rank()));
-        let entries = sorted.into_iter().map(Self::to_json);
-        (!managers.is_empty()).then(|| entries.collect())
+        let entries = sorted.into_iter().map(Self::to_json).collect();
+        metadata.insert("managedFields".into(), entries);
     }
 
     /// Brings entries into the order the API server keeps.
@@ -163,19 +159,25 @@ impl Managed {
     /// Writes one entry.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let mut json = json!({
-            "manager": self.manager,
-            "operation": self.operation.name(),
-            "apiVersion": self.api_version,
-            "fieldsType": "FieldsV1",
-            "fieldsV1": self.fields.to_json(),
-        });
+        serde_json::to_value(self).expect("its keys are texts")
+    }
+}
+
+/// As an entry of `managedFields`.
+impl Serialize for Managed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("apiVersion", &self.api_version)?;
+        map.serialize_entry("fieldsType", "FieldsV1")?;
+        map.serialize_entry("fieldsV1", &self.fields)?;
+        map.serialize_entry("manager", &self.manager)?;
+        map.serialize_entry("operation", self.operation.name())?;
         for (name, text) in [("subresource", &self.subresource), ("time", &self.time)] {
             if !text.is_empty() {
-                json[name] = text.as_str().into();
+                map.serialize_entry(name, text)?;
             }
         }
-        json
+        map.end()
     }
 }
 

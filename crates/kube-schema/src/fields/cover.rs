@@ -4,11 +4,15 @@
 //! owned, and a digest of what is owned of it. It does not know what a kind allows.
 
 use std::hash::{BuildHasher as _, Hash as _, Hasher};
+use std::sync::LazyLock;
 
-use foldhash::quality::FixedState;
+use foldhash::quality::RandomState;
 use serde_json::Value;
 
 use super::{Element, FieldPath, FieldSet};
+
+/// Of digests, which only one process compares: nobody can look for two values with the same one.
+static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 
 /// What no manager owns: the API server keeps it out of managedFields.
 const UNOWNED: [&[&str]; 5] = [
@@ -33,7 +37,7 @@ impl FieldSet {
     /// for equal values and sets within one process.
     #[must_use]
     pub fn digest(&self, live: &Value, apart: &Self) -> u64 {
-        let mut hasher = FixedState::default().build_hasher();
+        let mut hasher = SEED.build_hasher();
         digest(self, Some(live), apart, &mut hasher);
         hasher.finish()
     }

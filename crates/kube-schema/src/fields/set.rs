@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use serde_json::{Map, Value};
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
+use serde_json::Value;
 
 use super::Element;
 
@@ -270,23 +271,46 @@ impl FieldSet {
         Ok(set)
     }
 
+    /// The branches as FieldsV1 has them, in the order of their texts, with the text of each.
+    fn printed(&self) -> Vec<(String, &Branch)> {
+        let branches = self.branches.iter();
+        let printed = branches.map(|(element, branch)| (element.print(), branch));
+        let mut printed: Vec<_> = printed.collect();
+        printed.sort_by(|a, b| a.0.cmp(&b.0));
+        printed
+    }
+
     /// Writes FieldsV1.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        Value::Object(self.to_map())
+        serde_json::to_value(self).expect("its keys are texts")
     }
+}
 
-    fn to_map(&self) -> Map<String, Value> {
-        self.branches
-            .iter()
-            .map(|(element, branch)| {
-                let mut below = branch.below.to_map();
-                if branch.member && !below.is_empty() {
-                    below.insert(".".into(), Value::Object(Map::new()));
-                }
-                (element.print(), Value::Object(below))
-            })
-            .collect()
+/// As FieldsV1.
+impl Serialize for FieldSet {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let entries = self.printed().into_iter();
+        serializer.collect_map(entries.map(|(text, branch)| (text, Below(branch))))
+    }
+}
+
+/// What is below a branch, and whether the branch is a member itself.
+struct Below<'a>(&'a Branch);
+
+impl Serialize for Below<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Branch { member, below } = self.0;
+        if !member || below.is_empty() {
+            return below.serialize(serializer);
+        }
+        let itself = FieldSet::new();
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry(".", &itself)?;
+        for (text, branch) in below.printed() {
+            map.serialize_entry(&text, &Below(branch))?;
+        }
+        map.end()
     }
 }
 

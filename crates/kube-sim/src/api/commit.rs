@@ -244,12 +244,9 @@ pub(super) fn change(
 /// Times of managers alone are no change: with nothing else new, they stay.
 fn is_no_change((object, managers): (&Value, &[Managed]), live: &Parsed) -> bool {
     let old = &live.object;
-    let untimed = |entry: &Managed| Managed {
-        time: String::new(),
-        ..entry.clone()
+    let is_same = |(new, old): (&Managed, &Managed)| {
+        new.is_same_manager(old) && new.api_version == old.api_version && new.fields == old.fields
     };
-    let is_same =
-        |(new, old): (&Managed, &Managed)| new.fields == old.fields && untimed(new) == untimed(old);
     !live.managers.is_empty()
         && managers.len() == live.managers.len()
         && same_but(object, old, &["metadata"])

@@ -192,7 +192,7 @@ pub(super) fn edit(
     let Some(stored) = state.get(address).cloned() else {
         return;
     };
-    let old = stored.parsed(hand.resource);
+    let old = stored.parsed_as_stored();
     let mut object = old.whole();
     change(&mut object);
     let (mut object, managers) = managers::updated(hand, Some(&old), object);

@@ -137,8 +137,8 @@ pub(super) fn applied(
     Ok((object, managers))
 }
 
-/// The part of a stored object that a write can change: to the status of a custom object its spec, which is often large,
-/// does not matter. It comes back with [`strategy::prepare_update`].
+/// The part of a stored object that a write can change. A write of a custom object's status ignores the spec, which is
+/// often large; [`strategy::prepare_update`] restores it.
 fn written<'a>(hand: Hand<'_>, object: &'a Value) -> Cow<'a, Value> {
     match object.as_object() {
         Some(fields) if hand.part == Part::Status && !hand.resource.is_builtin() => {

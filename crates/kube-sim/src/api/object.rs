@@ -7,6 +7,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bytes::Bytes;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::metadata;
@@ -61,6 +62,16 @@ pub(super) struct Parsed {
 }
 
 impl Parsed {
+    fn of(mut object: Value, version: u64) -> Self {
+        let managers = Managed::read(&object).unwrap_or_default();
+        metadata::take_managers(&mut object);
+        Self {
+            object,
+            managers,
+            version,
+        }
+    }
+
     /// The object with `managedFields`.
     pub(super) fn whole(&self) -> Value {
         let mut whole = self.object.clone();
@@ -111,7 +122,7 @@ impl Form {
 impl Stored {
     /// Wraps an object; its resource version becomes `version`.
     pub(super) fn new(object: &Value, version: u64, edition: u32) -> Self {
-        let content = Content::of(object, None, edition);
+        let content = Content::of(object, &[], edition);
         Self {
             version,
             content: Arc::new(content),
@@ -126,7 +137,7 @@ impl Stored {
         edition: u32,
     ) -> Self {
         Managed::sort(&mut managers);
-        let content = Content::of(&object, Managed::entries(&managers), edition);
+        let content = Content::of(&object, &managers, edition);
         let resource_version = Value::from(version.to_string());
         metadata::of(&mut object).insert("resourceVersion".into(), resource_version);
         *content.parsed() = Some(Arc::new(Parsed {
@@ -138,6 +149,11 @@ impl Stored {
             version,
             content: Arc::new(content),
         }
+    }
+
+    /// The object as writes look at it, as it is stored and without a type.
+    pub(super) fn parsed_as_stored(&self) -> Parsed {
+        Parsed::of(self.stored_value(), self.version)
     }
 
     /// A handle to take its value away with.
@@ -154,16 +170,8 @@ impl Stored {
                 && kept.object["apiVersion"] == resource.api_version()
                 && kept.object["kind"] == *resource.kind
         };
-        kept.filter(is_as_served).unwrap_or_else(|| {
-            let mut object = self.value(resource);
-            let managers = Managed::read(&object).unwrap_or_default();
-            metadata::take_managers(&mut object);
-            Arc::new(Parsed {
-                object,
-                managers,
-                version: self.version,
-            })
-        })
+        kept.filter(is_as_served)
+            .unwrap_or_else(|| Arc::new(Parsed::of(self.value(resource), self.version)))
     }
 
     /// Another content under the edition of this one.
@@ -276,10 +284,10 @@ impl Stored {
 }
 
 impl Content {
-    /// What is kept of an object, with these `managedFields` or those that it has.
-    fn of(object: &Value, managers: Option<Value>, edition: u32) -> Self {
+    /// What is kept of an object, with the `managedFields` that it has or with these.
+    fn of(object: &Value, managers: &[Managed], edition: u32) -> Self {
         let metadata = &object["metadata"];
-        let (text, split) = text(object, managers.as_ref());
+        let (text, split) = text(object, managers);
         Self {
             uid: metadata["uid"].as_str().unwrap_or_default().into(),
             labels: labels(metadata),
@@ -324,47 +332,62 @@ fn owners(metadata: &Value) -> Box<[Owner]> {
 }
 
 /// The text of an object as [`Content::text`] holds it, and where its metadata ends.
-fn text(object: &Value, managers: Option<&Value>) -> (Bytes, usize) {
+fn text(object: &Value, managers: &[Managed]) -> (Bytes, usize) {
     const MANAGERS: &str = "managedFields";
     let empty = Map::new();
     let object = object.as_object().unwrap_or(&empty);
     let metadata = object.get("metadata").and_then(Value::as_object);
     let metadata = metadata.unwrap_or(&empty).iter();
-    let metadata = metadata.map(|(key, value)| (key.as_str(), value));
     let own = metadata.filter(|(key, _)| *key != "resourceVersion");
-    let (before, after): (Vec<_>, Vec<_>) = own.partition(|(key, _)| *key <= MANAGERS);
-    let managers = managers.map(|managers| (MANAGERS, managers));
+    let (before, after): (Vec<_>, Vec<_>) = own.partition(|(key, _)| key.as_str() < MANAGERS);
     let mut text = Vec::new();
-    write_entries(
-        before.into_iter().chain(managers).chain(after),
-        "",
-        &mut text,
-    );
+    let mut entry = Entries::new("", &mut text);
+    before
+        .iter()
+        .for_each(|(key, value)| entry.write(key, value));
+    if !managers.is_empty() {
+        entry.write(MANAGERS, &managers);
+    }
+    after
+        .iter()
+        .for_each(|(key, value)| entry.write(key, value));
+    text.push(b'}');
     let split = text.len();
-    let fields = object.iter().map(|(key, value)| (key.as_str(), value));
-    let fields = fields.filter(|(key, _)| !["apiVersion", "kind", "metadata"].contains(key));
-    write_entries(fields, ",", &mut text);
+    let fields = object.iter();
+    let fields =
+        fields.filter(|(key, _)| !["apiVersion", "kind", "metadata"].contains(&key.as_str()));
+    let mut entry = Entries::new(",", &mut text);
+    fields.for_each(|(key, value)| entry.write(key, value));
+    text.push(b'}');
     text.shrink_to_fit();
     (text.into(), split)
 }
 
-/// Writes entries of a map, with `opening` before the first, and the end of the map.
-fn write_entries<'a>(
-    entries: impl Iterator<Item = (&'a str, &'a Value)>,
-    opening: &str,
-    text: &mut Vec<u8>,
-) {
-    let mut separator = opening;
-    for (key, value) in entries {
-        text.extend_from_slice(separator.as_bytes());
-        separator = ",";
+/// Entries of a map in the making.
+struct Entries<'a> {
+    separator: &'static str,
+    text: &'a mut Vec<u8>,
+}
+
+impl<'a> Entries<'a> {
+    /// With `opening` before the first.
+    const fn new(opening: &'static str, text: &'a mut Vec<u8>) -> Self {
+        Self {
+            separator: opening,
+            text,
+        }
+    }
+
+    fn write(&mut self, key: &str, value: &impl Serialize) {
+        self.text.extend_from_slice(self.separator.as_bytes());
+        self.separator = ",";
+        let text = &mut *self.text;
         let written = serde_json::to_writer(&mut *text, key).and_then(|()| {
             text.push(b':');
             serde_json::to_writer(&mut *text, value)
         });
         written.expect("values with string keys go into memory");
     }
-    text.push(b'}');
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use super::object::{Fresh, Owner, Stored};
 use super::resources::{Registry, Resource};
 use kube_schema::Managed;
 
-/// How many objects have their values beside their texts: those that were written last.
+/// Of so many of the last writes, the objects have their values beside their texts.
 const FRESH: usize = 1024;
 
 /// The objects of one resource and what happened to them.
@@ -230,7 +230,7 @@ impl State {
         after
     }
 
-    /// Keeps the value of an object that was written, and that of one it replaced no longer.
+    /// Keeps the value of a written object, and drops that of the object it replaced.
     fn keep_fresh(&mut self, before: Option<&Stored>, after: &Stored) {
         if let Some(before) = before {
             before.fresh().forget();
