@@ -181,7 +181,7 @@ impl<'de, E: Extent> Visitor<'de> for Fields<'_, E> {
 }
 
 /// An object that was not read yet, but for its name, namespace, uid and version: whoever has that version already need
-/// not read it.
+/// not read it. In an event of a watch its type must come first, as API servers have it.
 #[derive(Clone)]
 pub(super) struct UnreadObject {
     text: Box<RawValue>,
@@ -192,7 +192,7 @@ impl UnreadObject {
     /// Reads the object, without its managed fields.
     ///
     /// # Errors
-    /// Where it is nested too deeply.
+    /// When it is nested too deeply, or has a number out of range.
     pub(super) fn read(&self) -> serde_json::Result<Json> {
         serde_json::from_str(self.text.get()).map(|object: LeanObject| object.json)
     }
@@ -208,8 +208,7 @@ impl fmt::Debug for UnreadObject {
 impl<'de> Deserialize<'de> for UnreadObject {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Box::<RawValue>::deserialize(deserializer)?;
-        let Head { metadata } =
-            serde_json::from_str(text.get()).map_err(serde::de::Error::custom)?;
+        let metadata = metadata(text.get()).map_err(serde::de::Error::custom)?;
         let Named {
             name,
             namespace,
@@ -227,9 +226,37 @@ impl<'de> Deserialize<'de> for UnreadObject {
     }
 }
 
-#[derive(serde::Deserialize)]
-struct Head {
-    metadata: Named,
+/// Reads the metadata of an object and nothing after it: API servers write it before the spec.
+fn metadata(object: &str) -> serde_json::Result<Named> {
+    let mut found = None;
+    let mut reader = serde_json::Deserializer::from_str(object);
+    let read = reader.deserialize_map(Head(&mut found));
+    match found {
+        Some(found) => Ok(found),
+        None => read.and_then(|()| Err(serde::de::Error::missing_field("metadata"))),
+    }
+}
+
+/// Takes the metadata out of an object, whose rest may be left unread.
+struct Head<'a>(&'a mut Option<Named>);
+
+impl<'de> Visitor<'de> for Head<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            if key == "metadata" {
+                *self.0 = Some(map.next_value()?);
+                return Ok(());
+            }
+            map.next_value::<IgnoredAny>()?;
+        }
+        Ok(())
+    }
 }
 
 #[derive(serde::Deserialize)]

@@ -52,21 +52,33 @@ impl Cache {
         self.snapshot.is_synced(kind)
     }
 
-    /// Whether an object of this uid and resource version, which a server has now, need not be stored: this one or a newer
-    /// one is here, or it was deleted.
-    pub(super) fn has(&mut self, id: &ObjectId, uid: &str, version: &str) -> bool {
-        if let Some(missing) = self.missing.get_mut(&GroupKind::from(id)) {
-            missing.remove(id);
-        }
+    /// Whether an object of this uid and resource version need not be stored: this one or a newer one is here, or it was
+    /// deleted.
+    fn has(&self, id: &ObjectId, uid: &str, version: &str) -> bool {
         let known = self.get(id).filter(|known| known.uid() == uid);
         let is_old = |known: Live<'_>| number(self::version(known)) >= number(version);
         known.is_some_and(is_old) || self.deleted.contains(uid)
     }
 
-    /// Stores an object. Returns what it was and is below; `None` if the cache [`has`](Self::has) it.
+    /// An object is in the list that is in progress, if one is.
+    fn is_there(&mut self, id: &ObjectId) {
+        if let Some(missing) = self.missing.get_mut(&GroupKind::from(id)) {
+            missing.remove(id);
+        }
+    }
+
+    /// Takes note that the cluster has an object. Returns whether it is worth reading: this version is not here, nor a
+    /// newer one, and it was not deleted.
+    pub(super) fn wants(&mut self, id: &ObjectId, uid: &str, version: &str) -> bool {
+        self.is_there(id);
+        !self.has(id, uid, version)
+    }
+
+    /// Stores an object. Returns what it was and is below; `None` if a newer one is here or it was deleted.
     pub(super) fn insert(&mut self, mut object: Value) -> Option<Vec<Parent>> {
         let live = Live(&object);
         let id = live.id();
+        self.is_there(&id);
         if self.has(&id, live.uid(), version(live)) {
             return None;
         }

@@ -89,7 +89,7 @@ impl Seen {
     /// The object as JSON. Items of a list of a built-in kind do not say what they are.
     ///
     /// # Errors
-    /// Where it is nested too deeply.
+    /// When it is nested too deeply, or has a number out of range.
     pub(crate) fn read(&self) -> serde_json::Result<Value> {
         let mut value = self.object.read()?;
         value["apiVersion"] = Value::from(self.resource.api_version.as_str());

@@ -72,14 +72,14 @@ impl Runtime {
 
     /// Takes in an object, unless the answer to a write of ours came first.
     fn on_object(&mut self, seen: &Seen) {
-        if self.cache.has(&seen.id(), seen.uid(), seen.version()) {
+        if !self.cache.wants(&seen.id(), seen.uid(), seen.version()) {
             return;
         }
         match seen.read() {
             Ok(object) => self.merge(object),
             Err(error) => {
                 let object = seen.id();
-                tracing::warn!(%object, %error, "an object cannot be read, and is taken as unchanged");
+                tracing::warn!(%object, %error, "an object cannot be read and is ignored");
             }
         }
     }
