@@ -3,7 +3,7 @@
 //! In: entries of its resources, and what its control plane reports. Out: conditions, `ready`, and `provisioned`, which
 //! stays true once it was.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::super::conditions::{Conditions, NewCondition};
 use super::super::outcome::Outcome;
@@ -31,6 +31,17 @@ pub(super) fn held(live: Live<'_>) -> Value {
     held.cloned().unwrap_or_else(|| json!({}))
 }
 
+/// The same without its resources, which are the larger part and are written anew.
+fn own(live: Live<'_>) -> Map<String, Value> {
+    let held = live.at(&["status"]).and_then(Value::as_object);
+    let own = held
+        .into_iter()
+        .flatten()
+        .filter(|(key, _)| *key != "resources");
+    own.map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
+}
+
 /// Writes the status for the current state of the world.
 pub(super) fn write(
     ledger: &Ledger<'_>,
@@ -48,7 +59,7 @@ pub(super) fn write(
     conditions.set(c::NETWORK_INFRASTRUCTURE_READY, network);
     let parts = [c::RESOURCES_READY, c::NETWORK_INFRASTRUCTURE_READY];
     conditions.summarize(is_built && is_ready, &parts);
-    let mut status = held(live);
+    let mut status = Value::Object(own(live));
     let was = live.flag(&["status", "initialization", "provisioned"]);
     status["ready"] = json!(is_ready);
     status["initialization"] = json!({"provisioned": was || (is_built && is_ready)});

@@ -2,6 +2,7 @@
 
 #![allow(clippy::panic)]
 
+mod neighbour;
 mod others;
 mod scene;
 mod start;
@@ -265,6 +266,21 @@ fn nothing_is_decided_without_a_kind_that_matters() {
                     is_needed(scene, id)?;
                 }
             }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn another_cluster_in_the_namespace_changes_no_decision() {
+    hold(|scene, steps| {
+        walk(scene, steps)?;
+        let mut seen = scene.seen.clone();
+        neighbour::add(&mut seen);
+        prop_assert!(seen.ids().count() > scene.seen.ids().count());
+        for id in scene.handled() {
+            let alone = scene.decide(&scene.seen, &id).1;
+            prop_assert_eq!(scene.decide(&seen, &id).1, alone, "{}", id);
         }
         Ok(())
     });
