@@ -23,6 +23,7 @@ use crate::model::{Needed, Node, Object, ObjectId, Origin};
 
 pub use build::{build, build_beside};
 pub use draw::{dot, in_force, text};
+pub use parts::Split;
 pub use schedule::{Pace, Schedule, Timing, about, critical_path, minutes, waits_for_roles};
 
 /// Where the object of a vertex is written.

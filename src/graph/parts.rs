@@ -58,84 +58,16 @@ impl Graph {
         parts
     }
 
-    /// The graph of some of the objects, by their indices: a part with all that it needs. Its indices count only those
-    /// objects. What the cluster must have although nothing needs it is in the graph of its namespace; if the fleet does
-    /// not have that, in the graph of the first object, or of none.
-    #[must_use]
-    pub fn part(&self, objects: &BTreeSet<usize>) -> Self {
-        let is_in = |at: usize| {
-            let object = self.unit(at).and_then(|unit| self.object(unit));
-            object.is_some_and(|object| objects.contains(&object))
-        };
-        let own = (0..self.vertices.len()).filter(|at| is_in(*at));
-        let kept: BTreeSet<usize> = own.chain(self.outside_of(objects, is_in)).collect();
-        let places: HashMap<usize, usize> = objects.iter().copied().zip(0..).collect();
-        let now: HashMap<usize, usize> = kept.iter().copied().zip(0..).collect();
-        let vertex = |at: &usize| {
-            let mut vertex = self.vertices[*at].clone();
-            vertex.place = match vertex.place {
-                Place::TopLevel(object) => Place::TopLevel(places[&object]),
-                Place::Embedded(carrier) => Place::Embedded(now[&carrier]),
-                Place::Outside => Place::Outside,
-            };
-            vertex
-        };
-        let moved = |at: &usize| now.get(at).copied();
-        let edges = self.edges.iter().filter_map(|edge| {
-            let (from, to) = (moved(&edge.from)?, moved(&edge.to)?);
-            Some(Edge {
-                from,
-                to,
-                ..edge.clone()
-            })
-        });
-        let clusters = self.clusters.iter();
-        let clusters = clusters.map(|members| members.iter().filter_map(moved).collect());
-        Self {
-            vertices: kept.iter().map(vertex).collect(),
-            edges: edges.collect(),
-            clusters: clusters
-                .filter(|members: &Vec<usize>| !members.is_empty())
-                .collect(),
-        }
-    }
-
-    /// The vertices that the cluster must have for these objects, with their namespaces.
-    fn outside_of(
-        &self,
-        objects: &BTreeSet<usize>,
-        is_in: impl Fn(usize) -> bool,
-    ) -> BTreeSet<usize> {
-        let namespaces = self.namespaces();
-        let namespace = |at: usize| {
-            namespaces
-                .get(self.vertices[at].id.namespace.as_str())
-                .copied()
-        };
-        let outside = |at: &usize| self.vertices[*at].place == Place::Outside;
-        let needed: BTreeSet<usize> = self.edges.iter().map(|edge| edge.to).collect();
-        let here = |at: &usize| match namespace(*at).filter(|at| !outside(at)) {
-            Some(namespace) => is_in(namespace),
-            None => objects.contains(&0) || objects.is_empty(),
-        };
-        let all = 0..self.vertices.len();
-        let unneeded = all
-            .filter(|at| outside(at) && !needed.contains(at))
-            .filter(here);
-        let named = self.edges.iter().filter(|edge| is_in(edge.from));
-        let named = named.map(|edge| edge.to).filter(outside);
-        let kept: BTreeSet<usize> = named.chain(unneeded).collect();
-        let theirs = kept.iter().filter_map(|at| namespace(*at)).filter(outside);
-        let theirs: Vec<usize> = theirs.collect();
-        kept.into_iter().chain(theirs).collect()
-    }
-
     /// The vertices of namespaces, by name.
     fn namespaces(&self) -> HashMap<&str, usize> {
         let all = self.vertices.iter().enumerate();
         let all = all.filter(|(_, vertex)| vertex.id.is("", "Namespace"));
         all.map(|(at, vertex)| (vertex.id.name.as_str(), at))
             .collect()
+    }
+
+    fn is_outside(&self, at: usize) -> bool {
+        self.vertices[at].place == Place::Outside
     }
 
     /// The top-level vertices.
@@ -189,6 +121,117 @@ impl Graph {
             }
         }
         needs
+    }
+}
+
+/// A graph whose parts are taken out of it.
+#[derive(Debug)]
+pub struct Split<'a> {
+    graph: &'a Graph,
+    /// The vertex of each object.
+    tops: HashMap<usize, usize>,
+    /// The cluster of each vertex that belongs to one.
+    clusters: HashMap<usize, usize>,
+    /// The vertices of namespaces, by name.
+    namespaces: HashMap<&'a str, usize>,
+    /// What the cluster must have although nothing needs it.
+    unneeded: Vec<usize>,
+}
+
+impl<'a> Split<'a> {
+    /// Of this graph.
+    #[must_use]
+    pub fn of(graph: &'a Graph) -> Self {
+        let tops = graph.units().filter_map(|at| Some((graph.object(at)?, at)));
+        let clusters = graph.clusters().iter().enumerate();
+        let clusters =
+            clusters.flat_map(|(cluster, members)| members.iter().map(move |at| (*at, cluster)));
+        let mut is_needed = vec![false; graph.vertices.len()];
+        graph
+            .edges
+            .iter()
+            .for_each(|edge| is_needed[edge.to] = true);
+        let unneeded = (0..is_needed.len()).filter(|at| !is_needed[*at] && graph.is_outside(*at));
+        Self {
+            graph,
+            tops: tops.collect(),
+            clusters: clusters.collect(),
+            namespaces: graph.namespaces(),
+            unneeded: unneeded.collect(),
+        }
+    }
+
+    /// The graph of some of the objects, by their indices: a part with all that it needs. Its indices count only those
+    /// objects. What the cluster must have although nothing needs it is in the graph of its namespace; if the fleet does
+    /// not have that, in the graph of the first object, or of none.
+    #[must_use]
+    pub fn part(&self, objects: &BTreeSet<usize>) -> Graph {
+        let graph = self.graph;
+        let tops = objects.iter().filter_map(|object| self.tops.get(object));
+        let own = tops.flat_map(|top| std::iter::once(*top).chain(graph.carried(*top)));
+        let own: BTreeSet<usize> = own.collect();
+        let edges: Vec<&Edge> = own.iter().flat_map(|at| graph.needs(*at)).collect();
+        let kept: BTreeSet<usize> = own
+            .iter()
+            .copied()
+            .chain(self.outside(objects, &edges))
+            .collect();
+        let places: HashMap<usize, usize> = objects.iter().copied().zip(0..).collect();
+        let now: HashMap<usize, usize> = kept.iter().copied().zip(0..).collect();
+        let vertex = |at: &usize| {
+            let mut vertex = graph.vertices[*at].clone();
+            vertex.place = match vertex.place {
+                Place::TopLevel(object) => Place::TopLevel(places[&object]),
+                Place::Embedded(carrier) => Place::Embedded(now[&carrier]),
+                Place::Outside => Place::Outside,
+            };
+            vertex
+        };
+        let moved = |at: &usize| now.get(at).copied();
+        let edges = edges.into_iter().filter_map(|edge| {
+            let (from, to) = (moved(&edge.from)?, moved(&edge.to)?);
+            Some(Edge {
+                from,
+                to,
+                ..edge.clone()
+            })
+        });
+        let clusters = own.iter().filter_map(|at| self.clusters.get(at));
+        let clusters: BTreeSet<&usize> = clusters.collect();
+        let members = |cluster: &usize| {
+            graph.clusters()[*cluster]
+                .iter()
+                .filter_map(moved)
+                .collect()
+        };
+        Graph {
+            vertices: kept.iter().map(vertex).collect(),
+            edges: edges.collect(),
+            clusters: clusters.into_iter().map(members).collect(),
+        }
+    }
+
+    /// The vertices that the cluster must have for these objects with these edges, with their namespaces.
+    fn outside(&self, objects: &BTreeSet<usize>, edges: &[&Edge]) -> BTreeSet<usize> {
+        let graph = self.graph;
+        let namespace = |at: usize| {
+            self.namespaces
+                .get(graph.vertices[at].id.namespace.as_str())
+                .copied()
+        };
+        let here = |at: &usize| match namespace(*at).and_then(|namespace| graph.object(namespace)) {
+            Some(namespace) => objects.contains(&namespace),
+            None => objects.contains(&0) || objects.is_empty(),
+        };
+        let unneeded = self.unneeded.iter().copied().filter(here);
+        let named = edges
+            .iter()
+            .map(|edge| edge.to)
+            .filter(|at| graph.is_outside(*at));
+        let kept: BTreeSet<usize> = named.chain(unneeded).collect();
+        let theirs = kept.iter().filter_map(|at| namespace(*at));
+        let theirs: Vec<usize> = theirs.filter(|at| graph.is_outside(*at)).collect();
+        kept.into_iter().chain(theirs).collect()
     }
 }
 
@@ -359,7 +402,7 @@ mod tests {
         let graph = build(&objects).0;
         for part in graph.parts(|_| Vec::new()) {
             let alone: Vec<Object> = part.iter().map(|at| objects[*at].clone()).collect();
-            let (alone, part) = (build(&alone).0, graph.part(&part));
+            let (alone, part) = (build(&alone).0, Split::of(&graph).part(&part));
             let vertices = |graph: &Graph| -> Vec<_> {
                 let all = graph.vertices.iter();
                 all.map(|vertex| (vertex.id.clone(), vertex.place))

@@ -11,7 +11,7 @@ use crate::api::embedded;
 use crate::api::kinds::{CONTROL_PLANE, is_aso};
 use crate::api::labels::CLUSTER_NAME;
 use crate::compile::Compiled;
-use crate::graph;
+use crate::graph::{self, Split};
 use crate::model::{Node, Object, ObjectId};
 
 /// Small parts are put together as long as they have no more objects than this, embedded ones included: each part has a
@@ -48,11 +48,11 @@ pub(super) fn parts(compiled: &Compiled, most: usize) -> Vec<Part> {
 }
 
 /// The objects of a part, and their graph.
-pub(super) fn compiled(whole: &Compiled, part: &Part) -> Compiled {
+pub(super) fn compiled(whole: &Compiled, split: &Split<'_>, part: &Part) -> Compiled {
     let objects = part.iter().map(|at| whole.objects[*at].clone());
     Compiled {
         objects: objects.collect(),
-        graph: Arc::new(whole.graph.part(part)),
+        graph: Arc::new(split.part(part)),
         ..Compiled::default()
     }
 }

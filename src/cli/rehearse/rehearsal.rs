@@ -27,6 +27,7 @@ use crate::adapters::kubernetes::{self, Assignment};
 use crate::api::timeline;
 use crate::apply::{Progress, Report, State, Tracker};
 use crate::compile::Compiled;
+use crate::graph::Split;
 use crate::model::ObjectId;
 use crate::plan::{self, ApplySet, Plan};
 use kube_sim::{Server, SimClock};
@@ -83,8 +84,9 @@ impl Rehearsal {
         options: impl Fn() -> actors::Options + Sync,
     ) -> anyhow::Result<Self> {
         let (next, bare) = (AtomicUsize::new(0), bare()?);
+        let split = Split::of(&whole.graph);
         let hold = |part: &Part| {
-            let (part, options) = (parts::compiled(whole, part), options());
+            let (part, options) = (parts::compiled(whole, &split, part), options());
             let held = rehearse(&bare, &part, set, &options, |server| server);
             runtime()?.block_on(held)
         };

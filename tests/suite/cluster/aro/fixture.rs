@@ -36,6 +36,20 @@ const LONGEST: Duration = Duration::from_secs(6 * 3600);
 /// How often a condition is looked at.
 const LOOK: Duration = Duration::from_secs(5);
 
+/// The answer of an API server, which may ask to be asked later while it begins to serve a kind.
+async fn answered<T>(ask: impl AsyncFn() -> kube::Result<T>) -> T {
+    let start = Instant::now();
+    loop {
+        match ask().await {
+            Ok(answer) => return answer,
+            Err(kube::Error::Api(status)) if status.code == 429 && start.elapsed() < PATIENCE => {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+            Err(error) => panic!("no answer: {error}"),
+        }
+    }
+}
+
 /// A management cluster with Azure behind it.
 pub(super) struct Fixture {
     pub(super) client: Client,
@@ -156,7 +170,7 @@ impl Fixture {
 
     /// An object; none if it does not exist.
     pub(super) async fn get(&self, kind: &str, name: &str) -> Option<Json> {
-        let found = self.api(kind).get_opt(name).await.expect("an answer");
+        let found = answered(async || self.api(kind).get_opt(name).await).await;
         found.map(|object| serde_json::to_value(object).expect("JSON"))
     }
 
@@ -173,8 +187,8 @@ impl Fixture {
             .iter()
             .filter(|known| known.kind != "AzureClusterIdentity")
         {
-            let listed = self.api(known.kind).list(&ListParams::default()).await;
-            for object in listed.expect("a list") {
+            let all_of_kind = ListParams::default();
+            for object in answered(async || self.api(known.kind).list(&all_of_kind).await).await {
                 let name = object.metadata.name.clone().unwrap_or_default();
                 let mut object = serde_json::to_value(object).expect("JSON");
                 object["kind"] = json!(known.kind);
