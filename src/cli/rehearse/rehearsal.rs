@@ -64,8 +64,8 @@ impl Rehearsal {
         runtime()?.block_on(rehearse(&bare()?, compiled, set, options, front))
     }
 
-    /// The same on all processors, each with a part of the fleet at a time. `options` are made anew for each part, since a
-    /// rehearsal changes what they say exists in Azure.
+    /// As [`Self::hold`], but on all processors: each rehearses one part of the fleet at a time. A rehearsal changes what
+    /// its options say exists in Azure, so each part gets options of its own from `options`.
     ///
     /// # Errors
     /// As [`Self::hold`].

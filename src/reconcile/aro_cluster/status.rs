@@ -31,7 +31,7 @@ pub(super) fn held(live: Live<'_>) -> Value {
     held.cloned().unwrap_or_else(|| json!({}))
 }
 
-/// The same without its resources, which are the larger part and are written anew.
+/// The status it has, without its list of resources: that is long, and every decision replaces it.
 fn own(live: Live<'_>) -> Map<String, Value> {
     let held = live.at(&["status"]).and_then(Value::as_object);
     let own = held
