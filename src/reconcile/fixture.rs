@@ -89,9 +89,9 @@ impl Fixture {
     }
 
     pub(crate) fn live(&self, kind: &str, name: &str) -> Option<Value> {
-        let mut objects = self.snapshot.objects.iter();
-        let found = objects.find(|(id, _)| id.kind == kind && id.name == name);
-        found.map(|(_, object)| object.clone())
+        let mut objects = self.snapshot.all();
+        let found = objects.find(|live| live.kind() == kind && live.name() == name);
+        found.map(|live| live.0.clone())
     }
 
     pub(crate) fn health(&self, kind: &str, name: &str) -> Health {
@@ -108,20 +108,12 @@ impl Fixture {
     }
 
     pub(crate) fn kinds(&self) -> Vec<String> {
-        self.snapshot
-            .objects
-            .keys()
-            .map(|id| id.kind.clone())
-            .collect()
+        self.snapshot.ids().map(|id| id.kind.clone()).collect()
     }
 
     /// Not ready, and why.
     pub(crate) fn unready(&self) -> Vec<String> {
-        let states = self
-            .snapshot
-            .objects
-            .iter()
-            .map(|(id, object)| (id, health(object)));
+        let states = self.snapshot.all().map(|live| (live.id(), health(live.0)));
         let unready = states.filter(|(_, health)| !health.is_ready());
         unready
             .map(|(id, health)| format!("{id}: {health:?}"))
@@ -166,9 +158,11 @@ impl Fixture {
     }
 
     fn round(&mut self) -> (usize, Option<Timestamp>) {
+        // Whether an object rests changes nothing.
+        self.snapshot.rest_above(0);
         let (mut count, mut first) = (self.connect(), None);
         for place in 0..self.controllers.len() {
-            for id in self.snapshot.objects.keys().cloned().collect::<Vec<_>>() {
+            for id in self.snapshot.ids().cloned().collect::<Vec<_>>() {
                 let controller = &self.controllers[place];
                 let manager = controller.manager;
                 let Some(live) = self.snapshot.get(&id).filter(|_| (controller.handles)(&id))
@@ -319,13 +313,13 @@ impl Fixture {
         let children: Vec<ObjectId> = world.owned(live.uid()).map(Live::id).collect();
         self.snapshot.remove(id);
         for child in children {
-            let object = self.snapshot.objects.get(&child);
+            let object = self.snapshot.get(&child);
             let mut owners = object
-                .map_or(&[][..], |object| list(object, "ownerReferences"))
+                .map_or(&[][..], |object| list(object.0, "ownerReferences"))
                 .iter();
             let alive = owners.any(|owner| {
                 let named = |id: &ObjectId| owner["kind"] == id.kind && owner["name"] == id.name;
-                self.snapshot.objects.keys().any(named)
+                self.snapshot.ids().any(named)
             });
             if !alive {
                 self.delete(&child);

@@ -20,6 +20,7 @@ mod credentials;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub(crate) mod handover;
+mod kept;
 pub(crate) mod lease;
 pub(crate) mod links;
 pub(crate) mod outcome;

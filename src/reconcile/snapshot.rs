@@ -5,10 +5,12 @@
 //! of it comes from.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::kept::Kept;
 use super::parent::{GroupKind, Parent, owner_uids};
 use crate::api::labels::CREDENTIAL_VERSION;
 use crate::health::Live;
@@ -33,11 +35,11 @@ pub(crate) type Denied = BTreeMap<GroupKind, String>;
 #[cfg_attr(test, derive(Clone))]
 pub(crate) struct Snapshot {
     /// The objects by id.
-    pub(super) objects: BTreeMap<ObjectId, Value>,
+    objects: BTreeMap<Arc<ObjectId>, Kept>,
     /// Objects by the uid of each of their owners.
-    pub(super) owned: BTreeMap<String, BTreeSet<ObjectId>>,
+    pub(super) owned: BTreeMap<String, BTreeSet<Arc<ObjectId>>>,
     /// Objects by their parent.
-    pub(super) below: BTreeMap<Parent, BTreeSet<ObjectId>>,
+    pub(super) below: BTreeMap<Parent, BTreeSet<Arc<ObjectId>>>,
     /// Kinds of which every object is known.
     pub(super) synced: BTreeSet<GroupKind>,
     /// Kinds that the cluster does not serve; they are synced as well.
@@ -59,39 +61,68 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     /// The object of this id.
     pub(crate) fn get(&self, id: &ObjectId) -> Option<Live<'_>> {
-        self.objects.get(id).map(Live)
+        self.objects.get(id).map(Kept::live)
+    }
+
+    /// The uid and the resource version of an object.
+    pub(crate) fn version(&self, id: &ObjectId) -> Option<(&str, &str)> {
+        self.objects.get(id).map(Kept::version)
+    }
+
+    /// If there are more than `few` objects, keeps those that nobody looked at since the last call in less memory.
+    pub(crate) fn rest_above(&mut self, few: usize) {
+        if self.objects.len() > few {
+            self.objects.values_mut().for_each(Kept::rest);
+        }
+    }
+
+    /// How many objects are kept in less memory.
+    #[cfg(test)]
+    pub(crate) fn resting(&self) -> usize {
+        self.objects
+            .values()
+            .filter(|kept| kept.is_resting())
+            .count()
+    }
+
+    /// All objects, in the order of their ids.
+    #[cfg(test)]
+    pub(super) fn all(&self) -> impl Iterator<Item = Live<'_>> {
+        self.objects.values().map(Kept::live)
     }
 
     /// The ids of all objects.
     pub(crate) fn ids(&self) -> impl Iterator<Item = &ObjectId> {
-        self.objects.keys()
+        self.objects.keys().map(Arc::as_ref)
     }
 
     /// The ids of the objects of a kind.
     pub(crate) fn of_kind(&self, kind: &GroupKind) -> impl Iterator<Item = &ObjectId> {
         let first = ObjectId::new(kind.group.as_str(), kind.kind.as_str(), "", "");
-        let ids = self.objects.range(first..).map(|(id, _)| id);
+        let ids = self.objects.range(Arc::new(first)..);
+        let ids = ids.map(|(id, _)| id.as_ref());
         ids.take_while(|id| id.is(&kind.group, &kind.kind))
     }
 
     /// Stores an object in place of the one that has its id.
     pub(crate) fn insert(&mut self, object: Value) {
         let live = Live(&object);
-        let id = live.id();
+        let id = Arc::new(live.id());
         self.unlink(&id);
         for owner in owner_uids(live) {
             let owned = self.owned.entry(owner.to_owned()).or_default();
-            owned.insert(id.clone());
+            owned.insert(Arc::clone(&id));
         }
         if id.is("", "Secret") && !live.annotation(CREDENTIAL_VERSION).is_empty() {
             let version = live.text(&["metadata", "resourceVersion"]);
-            let written = self.written.entry(id.clone());
+            let written = self.written.entry(ObjectId::clone(&id));
             written.or_insert_with(|| version.to_owned());
         }
         for parent in Parent::all(live) {
-            self.below.entry(parent).or_default().insert(id.clone());
+            let below = self.below.entry(parent).or_default();
+            below.insert(Arc::clone(&id));
         }
-        self.objects.insert(id, object);
+        self.objects.insert(id, Kept::new(object));
     }
 
     /// Forgets an object, and why it was refused.
@@ -99,11 +130,11 @@ impl Snapshot {
         self.unlink(id);
         self.refusals.remove(id);
         self.written.remove(id);
-        self.objects.remove(id)
+        self.objects.remove(id).map(Kept::into_object)
     }
 
     fn unlink(&mut self, id: &ObjectId) {
-        let Some(live) = self.objects.get(id).map(Live) else {
+        let Some(live) = self.objects.get(id).map(Kept::live) else {
             return;
         };
         for owner in owner_uids(live) {
@@ -188,7 +219,7 @@ impl Snapshot {
 }
 
 /// Takes an id out of a set, and the set away when it is empty.
-fn take<K, Q>(sets: &mut BTreeMap<K, BTreeSet<ObjectId>>, key: &Q, id: &ObjectId)
+fn take<K, Q>(sets: &mut BTreeMap<K, BTreeSet<Arc<ObjectId>>>, key: &Q, id: &ObjectId)
 where
     K: Ord + std::borrow::Borrow<Q>,
     Q: Ord + ?Sized,

@@ -73,7 +73,7 @@ impl<'a> World<'a> {
         uid: &str,
     ) -> impl Iterator<Item = (&'a ObjectId, Live<'a>)> + use<'a> {
         let ids = self.0.owned.get(uid).into_iter().flatten();
-        ids.filter_map(move |id| self.0.get(id).map(|live| (id, live)))
+        ids.filter_map(move |id| self.0.get(id).map(|live| (id.as_ref(), live)))
     }
 
     /// Whether every object of the kind is known.

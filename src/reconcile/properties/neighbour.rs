@@ -8,14 +8,13 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::super::snapshot::Snapshot;
-use crate::health::Live;
 
 /// What the names and uids of the other cluster begin with.
 const OTHER: &str = "other-";
 
 /// Adds the other cluster to what is seen.
 pub(super) fn add(seen: &mut Snapshot) {
-    let lives = || seen.objects.values().map(Live);
+    let lives = || seen.all();
     let names = lives().flat_map(|live| [live.name(), live.uid()]);
     let names: BTreeSet<String> = names.map(ToOwned::to_owned).collect();
     let others: Vec<Value> = lives().map(|live| renamed(live.0, &names)).collect();

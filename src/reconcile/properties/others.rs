@@ -173,7 +173,8 @@ impl Scene {
     }
 
     fn answer(&mut self, id: &ObjectId, (status, reason, severity): (&str, &str, &str)) {
-        let mut object = self.real().objects[id].clone();
+        let live = self.real().get(id).expect("it exists");
+        let mut object = live.0.clone();
         let owner = aso::owner_kind(&id.group, &id.kind);
         let owner = owner.and_then(|(_, kind)| {
             self.bench
@@ -201,7 +202,7 @@ impl Scene {
 
     fn succeed(&mut self) {
         for id in self.resources() {
-            let live = Live(&self.real().objects[&id]);
+            let live = self.real().get(&id).expect("it exists");
             let is_probe = live.annotation(RECONCILE_POLICY) == SKIP
                 && live.text(&["status", "id"]).is_empty();
             self.answer(&id, ANSWERS[usize::from(is_probe)]);

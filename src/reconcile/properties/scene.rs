@@ -96,9 +96,9 @@ impl Scene {
             seen.remove(&id);
         }
         for id in real.ids().filter(is_prompt) {
-            let [now, before] = [real, &*seen].map(|one| one.get(id).map(version));
-            if now != before {
-                seen.insert(real.objects[id].clone());
+            let [now, before] = [real, &*seen].map(|one| one.version(id));
+            if let Some(live) = real.get(id).filter(|_| now != before) {
+                seen.insert(live.0.clone());
             }
         }
         seen.synced.clone_from(&real.synced);
@@ -139,10 +139,6 @@ impl Scene {
             }
         }
     }
-}
-
-fn version(live: Live<'_>) -> &str {
-    live.text(&["metadata", "resourceVersion"])
 }
 
 /// Whether the API server accepts a write to an object as it is: preconditions, and no new finalizer on what is being deleted.

@@ -1,8 +1,8 @@
 //! What the controllers know of the cluster: the newest state of every object.
 //!
 //! In: objects from watches and from the answers to writes. Out: a [`World`] to look at, and what an object that changed
-//! was and is below. Of Secrets only kubeconfigs and the certificates of authorities are kept. It does not know its
-//! readers, nor where the objects come from.
+//! was and is below. Of Secrets only kubeconfigs and the certificates of authorities are kept, and what was not looked at
+//! for a while takes less memory. It does not know its readers, nor where the objects come from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,6 +25,11 @@ const PRIVATE: &str = "tls.key";
 /// What `kubectl apply` keeps of an object: all of it, the data of a Secret included.
 const COPY: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
+/// After this many looks at objects, those that were not looked at since the last time rest.
+const LOOKS: usize = 2_048;
+/// So at most this many do not rest: those of 70 clusters. Of fewer objects none rests.
+const AWAKE: usize = 2 * LOOKS;
+
 /// Live objects, and which of them may be out of date.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
@@ -34,6 +39,8 @@ pub(super) struct Cache {
     missing: BTreeMap<GroupKind, BTreeSet<ObjectId>>,
     /// Uids of deleted objects, as long as answers about them may arrive.
     deleted: BTreeSet<String>,
+    /// Looks at objects since some rested.
+    looks: usize,
 }
 
 impl Cache {
@@ -55,8 +62,8 @@ impl Cache {
     /// Whether an object of this uid and resource version need not be stored: this one or a newer one is here, or it was
     /// deleted.
     fn has(&self, id: &ObjectId, uid: &str, version: &str) -> bool {
-        let known = self.get(id).filter(|known| known.uid() == uid);
-        let is_old = |known: Live<'_>| number(self::version(known)) >= number(version);
+        let known = self.snapshot.version(id);
+        let is_old = |known: (&str, &str)| known.0 == uid && number(known.1) >= number(version);
         known.is_some_and(is_old) || self.deleted.contains(uid)
     }
 
@@ -79,7 +86,7 @@ impl Cache {
         let live = Live(&object);
         let id = live.id();
         self.is_there(&id);
-        if self.has(&id, live.uid(), version(live)) {
+        if self.has(&id, live.uid(), live.text(&["metadata", "resourceVersion"])) {
             return None;
         }
         let known = self.get(&id);
@@ -89,7 +96,17 @@ impl Cache {
         parents.extend(is);
         drop_unused(&mut object);
         self.snapshot.insert(object);
+        self.count_looks(1);
         Some(parents)
+    }
+
+    /// Takes note of about how many objects were looked at.
+    pub(super) fn count_looks(&mut self, count: usize) {
+        self.looks += count;
+        if self.looks >= LOOKS {
+            self.looks = 0;
+            self.snapshot.rest_above(AWAKE);
+        }
     }
 
     /// Forgets a deleted object. Returns what it was below, if it was here.
@@ -116,7 +133,7 @@ impl Cache {
     pub(super) fn end_list(&mut self, kind: &GroupKind) -> Vec<(ObjectId, Vec<Parent>)> {
         let missing = self.missing.remove(kind).unwrap_or_default().into_iter();
         let removed = missing.filter_map(|id| {
-            let uid = self.get(&id).map(|live| live.uid().to_owned())?;
+            let uid = self.snapshot.version(&id)?.0.to_owned();
             let parents = self.remove(&id, &uid)?;
             Some((id, parents))
         });
@@ -157,10 +174,6 @@ fn drop_data(secret: &mut Map<String, Value>, read: Option<&[&str]>) {
     if let Some(key) = data.get_mut(PRIVATE).filter(|key| **key != NO_KEY) {
         *key = Value::Null;
     }
-}
-
-fn version(live: Live<'_>) -> &str {
-    live.text(&["metadata", "resourceVersion"])
 }
 
 /// A resource version as the server's count of changes: API servers count up.
@@ -223,6 +236,29 @@ mod tests {
         assert_eq!(cache.end_list(&kind), [(id("b"), Vec::new())]);
         assert!(cache.get(&id("b")).is_none());
         assert_eq!(owned(&cache, "x"), 2);
+    }
+
+    #[test]
+    fn of_many_objects_those_nobody_looks_at_rest() {
+        let count = 2 * AWAKE;
+        let mut cache = Cache::default();
+        for place in 0..count {
+            cache.insert(object(&place.to_string(), 1, "x"));
+        }
+        let awake = count - cache.snapshot.resting();
+        assert!(awake <= AWAKE, "{awake}");
+        cache.insert(object("0", 2, "y"));
+        assert!(cache.insert(object("1", 1, "y")).is_none());
+        assert_eq!((owned(&cache, "x"), owned(&cache, "y")), (count - 1, 1));
+        assert_eq!(cache.snapshot.resting(), 0);
+    }
+
+    #[test]
+    fn of_few_objects_none_rests() {
+        let mut cache = Cache::default();
+        cache.insert(object("a", 1, "x"));
+        (0..3).for_each(|_| cache.count_looks(LOOKS));
+        assert_eq!(cache.snapshot.resting(), 0);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! together is decided once. It does not know the time, nor what is decided.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -27,13 +28,13 @@ pub(super) struct Key {
     /// The controller, by its place.
     pub(super) controller: usize,
     /// The object.
-    pub(super) object: ObjectId,
+    pub(super) object: Arc<ObjectId>,
 }
 
 impl Key {
     /// An object of the controller at this place.
     pub(super) fn new(controller: usize, object: &ObjectId) -> Self {
-        let object = object.clone();
+        let object = Arc::new(object.clone());
         Self { controller, object }
     }
 }
@@ -55,8 +56,8 @@ pub(super) struct Schedule {
     again: BTreeSet<Key>,
     wakes: BTreeSet<(Timestamp, Key)>,
     wake_of: BTreeMap<Key, Timestamp>,
-    waiting: BTreeMap<Need, BTreeSet<Key>>,
-    needs_of: BTreeMap<Key, Vec<Need>>,
+    waiting: BTreeMap<Arc<Need>, BTreeSet<Key>>,
+    needs_of: BTreeMap<Key, Vec<Arc<Need>>>,
     failures: BTreeMap<Key, u32>,
 }
 
@@ -97,8 +98,8 @@ impl Schedule {
     /// Records what a decision needs and when to make it again.
     pub(super) fn reconciled(&mut self, key: &Key, needs: Vec<Need>, wake: Option<Timestamp>) {
         self.set_wake(key, wake);
-        let known = self.needs_of.get(key);
-        if known.map_or(needs.is_empty(), |known| *known == needs) {
+        let known = self.needs_of.get(key).into_iter().flatten();
+        if known.map(Arc::as_ref).eq(&needs) {
             return;
         }
         for need in self.needs_of.remove(key).unwrap_or_default() {
@@ -109,8 +110,9 @@ impl Schedule {
                 }
             }
         }
+        let needs: Vec<Arc<Need>> = needs.into_iter().map(Arc::new).collect();
         for need in &needs {
-            let waiting = self.waiting.entry(need.clone()).or_default();
+            let waiting = self.waiting.entry(Arc::clone(need)).or_default();
             waiting.insert(key.clone());
         }
         if !needs.is_empty() {
@@ -120,13 +122,12 @@ impl Schedule {
 
     /// Queues every key that needs the nodes of this Cluster.
     pub(super) fn nodes_changed(&mut self, cluster: &ObjectId) {
-        let is_about =
-            |need: &&Need| matches!(need, Need::Nodes { cluster: about, .. } if about == cluster);
+        let is_about = |need: &&Arc<Need>| matches!(&***need, Need::Nodes { cluster: about, .. } if about == cluster);
         let first = Need::Nodes {
             cluster: cluster.clone(),
             kubeconfig: ObjectId::new("", "", "", ""),
         };
-        let needs = self.waiting.range(first..).map(|(need, _)| need);
+        let needs = self.waiting.range(Arc::new(first)..).map(|(need, _)| need);
         for need in needs.take_while(is_about).cloned().collect::<Vec<_>>() {
             self.needed(&need);
         }
@@ -223,9 +224,12 @@ impl Schedule {
 mod tests {
     use super::*;
 
+    fn id(name: &str) -> ObjectId {
+        ObjectId::new("", "ConfigMap", "ns", name)
+    }
+
     fn key(name: &str) -> Key {
-        let object = ObjectId::new("", "ConfigMap", "ns", name);
-        Key::new(0, &object)
+        Key::new(0, &id(name))
     }
 
     fn at(second: i64) -> Timestamp {
@@ -281,14 +285,14 @@ mod tests {
     fn a_change_queues_the_keys_that_need_it_and_only_while_they_do() {
         let mut schedule = Schedule::default();
         let parent = Parent::new("", "ConfigMap", "ns", "p");
-        let needs = vec![Need::Object(key("b").object), Need::Below(parent.clone())];
+        let needs = vec![Need::Object(id("b")), Need::Below(parent.clone())];
         schedule.reconciled(&key("a"), needs, None);
         for (name, parents) in [("b", vec![]), ("c", vec![parent])] {
-            schedule.changed(&key(name).object, parents);
+            schedule.changed(&id(name), parents);
             assert_eq!(next(&mut schedule), Some(key("a")), "{name}");
         }
         schedule.reconciled(&key("a"), Vec::new(), None);
-        schedule.changed(&key("b").object, vec![]);
+        schedule.changed(&id("b"), vec![]);
         assert_eq!(next(&mut schedule), None);
     }
 
@@ -321,7 +325,7 @@ mod tests {
     #[test]
     fn a_key_that_needs_many_waits_longer_and_holds_up_no_other() {
         let mut schedule = Schedule::default();
-        let needs = (0..MANY).map(|number| Need::Object(key(&format!("part-{number}")).object));
+        let needs = (0..MANY).map(|number| Need::Object(id(&format!("part-{number}"))));
         schedule.reconciled(&key("whole"), needs.collect(), None);
         for name in ["whole", "a"] {
             schedule.enqueue(key(name));

@@ -223,9 +223,9 @@ fn a_reconciliation_comes_to_rest_and_keeps_the_laws() {
 fn a_pause_comes_to_rest_and_creates_and_deletes_nothing() {
     hold(|scene| {
         let bed = bed(&scene);
-        let before: Vec<_> = bed.fixture.snapshot.objects.keys().cloned().collect();
+        let before: Vec<_> = bed.fixture.snapshot.ids().cloned().collect();
         let bed = repeat(bed, |bed| bed.pause().1)?;
-        let after: Vec<_> = bed.fixture.snapshot.objects.keys().cloned().collect();
+        let after: Vec<_> = bed.fixture.snapshot.ids().cloned().collect();
         prop_assert_eq!(before, after);
         repeat(bed, |bed| bed.whole().1).map(drop)
     });

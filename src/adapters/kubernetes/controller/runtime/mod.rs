@@ -272,6 +272,7 @@ impl Runtime {
             wake,
             mut events,
         } = outcome;
+        self.cache.count_looks(needs.len());
         let kinds = needs.iter().filter_map(Need::kind);
         let unsynced: Vec<GroupKind> = kinds.filter(|kind| !self.cache.is_synced(kind)).collect();
         let synced = unsynced.is_empty();
