@@ -382,10 +382,8 @@ impl Source {
     }
 
     /// The clusters whose HCP cluster may be recreated, which Azure failed to create: what the trailers
-    /// `Capstan-Approve: recreate <namespace>/<name>` say of the same commits; of `revision` alone when it was applied
-    /// already, since the process that applied it may have ended before the cluster answered.
+    /// `Capstan-Approve: recreate <namespace>/<name>` say of the same commits.
     pub(super) fn recreations(&self, applied: &str, revision: &str) -> BTreeSet<String> {
-        let applied = if applied == revision { "" } else { applied };
         approvals::recreated(&self.trailers(applied, revision).1)
     }
 

@@ -76,7 +76,7 @@ async fn an_approval_in_a_commit_reaches_a_cluster_that_did_not_answer_at_first(
     (case.daemon.head, case.daemon.examined) = (Some(second.clone()), Some(second.clone()));
     case.daemon.examined(Examined {
         outcome: Ok(Judged::new(config_maps(&["b"]), &case.daemon.set)),
-        ..Examined::failed(second.clone(), away())
+        ..Examined::failed(second, away())
     });
     let sync = case.daemon.sync.as_ref().unwrap();
     let assignment = case.daemon.assignment(sync);
@@ -96,8 +96,4 @@ async fn an_approval_in_a_commit_reaches_a_cluster_that_did_not_answer_at_first(
     assert_eq!(pauses, [15, 30, 60, 120, 240, 300, 0]);
     let annotation = json!({"metadata": {"annotations": {"capstan.dev/recreate": "u7"}}});
     assert_eq!(*written.lock().unwrap(), [annotation]);
-    // The process might have ended before, and the next one finds the revision applied.
-    (assignment.approvals)(&second);
-    let mut events = std::iter::from_fn(|| case.events.try_recv().ok());
-    assert!(events.any(|event| name(&event) == "Recreated"));
 }
