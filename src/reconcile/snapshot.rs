@@ -69,20 +69,20 @@ impl Snapshot {
         self.objects.get(id).map(Kept::version)
     }
 
-    /// If there are more than `few` objects, keeps those that nobody looked at since the last call in less memory.
-    pub(crate) fn rest_above(&mut self, few: usize) {
-        if self.objects.len() > few {
-            self.objects.values_mut().for_each(Kept::rest);
+    /// Keeps the objects that nobody looked at since the last call as text, unless there are fewer objects than `few`.
+    pub(crate) fn fold(&mut self, few: usize) {
+        let is_large = self.objects.len() >= few;
+        for kept in self.objects.values_mut() {
+            if kept.is_forgotten() && is_large {
+                kept.fold();
+            }
         }
     }
 
-    /// How many objects are kept in less memory.
+    /// How many objects are kept as text.
     #[cfg(test)]
-    pub(crate) fn resting(&self) -> usize {
-        self.objects
-            .values()
-            .filter(|kept| kept.is_resting())
-            .count()
+    pub(crate) fn folded(&self) -> usize {
+        self.objects.values().filter(|kept| kept.is_text()).count()
     }
 
     /// All objects, in the order of their ids.
@@ -99,7 +99,7 @@ impl Snapshot {
     /// The ids of the objects of a kind.
     pub(crate) fn of_kind(&self, kind: &GroupKind) -> impl Iterator<Item = &ObjectId> {
         let first = ObjectId::new(kind.group.as_str(), kind.kind.as_str(), "", "");
-        let ids = self.objects.range(Arc::new(first)..);
+        let ids = self.objects.range::<ObjectId, _>(first..);
         let ids = ids.map(|(id, _)| id.as_ref());
         ids.take_while(|id| id.is(&kind.group, &kind.kind))
     }
@@ -107,8 +107,10 @@ impl Snapshot {
     /// Stores an object in place of the one that has its id.
     pub(crate) fn insert(&mut self, object: Value) {
         let live = Live(&object);
-        let id = Arc::new(live.id());
+        let id = live.id();
         self.unlink(&id);
+        let known = self.objects.get_key_value(&id);
+        let id = known.map_or_else(|| Arc::new(id), |(known, _)| Arc::clone(known));
         for owner in owner_uids(live) {
             let owned = self.owned.entry(owner.to_owned()).or_default();
             owned.insert(Arc::clone(&id));

@@ -2,6 +2,8 @@
 //!
 //! In: a snapshot. Out: look-ups. It does not know who keeps the snapshot, or who looks.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 pub(crate) use super::parent::GroupKind;
@@ -67,13 +69,10 @@ impl<'a> World<'a> {
         ids.filter_map(move |id| self.0.get(id))
     }
 
-    /// The same, each with its id.
-    pub(crate) fn owned_ids(
-        self,
-        uid: &str,
-    ) -> impl Iterator<Item = (&'a ObjectId, Live<'a>)> + use<'a> {
+    /// The ids of the same objects.
+    pub(crate) fn owned_ids(self, uid: &str) -> impl Iterator<Item = &'a ObjectId> + use<'a> {
         let ids = self.0.owned.get(uid).into_iter().flatten();
-        ids.filter_map(move |id| self.0.get(id).map(|live| (id.as_ref(), live)))
+        ids.map(Arc::as_ref)
     }
 
     /// Whether every object of the kind is known.

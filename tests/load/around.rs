@@ -29,8 +29,8 @@ use super::{AT_ONCE, generate};
 
 /// How much faster than outside time passes on the simulated server.
 pub(super) const SPEED: u32 = 20;
-/// How much slower it passes for those that are played on a real server, where a cluster takes them ten minutes. Azure
-/// takes 20 to 60.
+/// How much slower it passes for those that are played on a real server. A cluster takes them ten minutes at full speed,
+/// and so 20 here, the least that Azure takes.
 const SLOWNESS: u32 = 2;
 /// How far behind the fast clock begins: what it reports must not lie in the future, in runs of up to an hour.
 const BEHIND: Duration = Duration::from_secs(20 * 3600);
@@ -39,8 +39,8 @@ const BEHIND: Duration = Duration::from_secs(20 * 3600);
 pub(super) const PLAY: &str = "play";
 /// Does so on a simulated server, whose kubeconfig it writes.
 pub(super) const SERVE: &str = "serve";
-/// Adds clusters on the cluster of a kubeconfig, and waits until they are ready: this long after one another, in
-/// milliseconds, of these numbers.
+/// Adds clusters to the cluster of a kubeconfig, and waits until they are ready. Further arguments: the pause between two of
+/// them in milliseconds, the first number, and the number after the last.
 const ADD: &str = "add";
 
 /// A process that plays until this is dropped.
@@ -50,6 +50,10 @@ impl Playing {
     pub(super) fn start(how: &str, kubeconfig: &Path) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         Self(command.arg(how).arg(kubeconfig).spawn().unwrap())
+    }
+
+    pub(super) fn is_running(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_none()
     }
 }
 
@@ -150,7 +154,7 @@ pub(super) async fn connect(kubeconfig: &Path) -> Client {
 }
 
 /// Applies these definitions, one `apart` after the other, and waits until every Cluster is provisioned and every node pool
-/// is ready.
+/// is ready; each cluster has one.
 async fn provision(client: &Client, apart: Duration, indexes: Range<usize>) {
     let mut tree = generate::fleet(0);
     for index in indexes.clone() {
@@ -199,9 +203,10 @@ async fn wait(
     is_done: impl Fn(&Json) -> bool,
 ) {
     loop {
-        let all = list(client, &format!("{group}/v1beta2"), kind).await;
-        if all.iter().filter(|one| is_done(&one.data)).count() >= count {
-            return;
+        match list(client, &format!("{group}/v1beta2"), kind).await {
+            Ok(all) if all.iter().filter(|one| is_done(&one.data)).count() >= count => return,
+            Ok(_) => {}
+            Err(error) => eprintln!("cannot list {kind}: {error}"),
         }
         tokio::time::sleep(Duration::from_secs(2)).await;
     }
@@ -249,11 +254,10 @@ async fn apply(client: &Client, object: &Json) -> kube::Result<()> {
     Ok(())
 }
 
-async fn list(client: &Client, api_version: &str, kind: &str) -> Vec<DynamicObject> {
+async fn list(client: &Client, api_version: &str, kind: &str) -> kube::Result<Vec<DynamicObject>> {
     let resource = resource(&json!({"apiVersion": api_version, "kind": kind}));
     let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-    let all = api.list(&ListParams::default()).await;
-    all.map(|all| all.items).unwrap_or_default()
+    Ok(api.list(&ListParams::default()).await?.items)
 }
 
 /// The name of the cluster in a text: `fleet-` and a number.

@@ -61,8 +61,9 @@ pub(super) fn memory(runtime: &Runtime, counts: &[usize]) {
     let counts = if counts.is_empty() { &KEPT[..] } else { counts };
     let dir = tempfile::tempdir().unwrap();
     let kubeconfig = dir.path().join("kubeconfig");
-    let _playing = Playing::start(SERVE, &kubeconfig);
+    let mut playing = Playing::start(SERVE, &kubeconfig);
     while !kubeconfig.exists() {
+        assert!(playing.is_running(), "the simulated server ended");
         std::thread::sleep(Duration::from_millis(10));
     }
     measure(runtime, &kubeconfig, APART / SPEED, counts);

@@ -5,7 +5,7 @@
 //! soon a step follows on what it waited for (`wake`), the ARO controllers with 200 clusters under way (`controllers`, which
 //! takes 40 minutes), their memory with up to 500 clusters on a simulated server (`memory`), and what many revisions take of
 //! memory (`revisions`). `-- apply`, `-- steady` and so on is one of them; `-- memory 20 50` takes other numbers of clusters,
-//! and so does `-- controllers`. It needs the server and the kubectl of `tests/kubernetes/build`.
+//! and so does `-- controllers`. All but `memory` need the server and the kubectl of `tests/kubernetes/build`.
 
 #![allow(
     clippy::panic,

@@ -101,5 +101,5 @@ fn record(ledger: &Ledger<'_>, list: &[Value]) -> String {
 /// Whether the owner may have something of a kind.
 fn may_have(ledger: &Ledger<'_>, kind: &GroupKind) -> bool {
     let mut owned = ledger.world.owned_ids(ledger.owner.uid());
-    !ledger.world.is_synced(kind) || owned.any(|(id, _)| GroupKind::from(id) == *kind)
+    !ledger.world.is_synced(kind) || owned.any(|id| GroupKind::from(id) == *kind)
 }

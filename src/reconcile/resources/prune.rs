@@ -17,7 +17,7 @@ use crate::api::labels::PRE_PAUSE_POLICY;
 use crate::health::Live;
 use crate::model::ObjectId;
 use crate::reconcile::outcome::{Need, Outcome, delete};
-use crate::reconcile::world::{GroupKind, Parent};
+use crate::reconcile::world::{GroupKind, Parent, World};
 
 /// When to look again at a deletion that is under way.
 const RECHECK: Duration = Duration::from_secs(15);
@@ -42,8 +42,8 @@ pub(super) fn take_unlisted(
 ) -> Vec<Entry> {
     let owned = ledger.world.owned_ids(ledger.owner.uid());
     // Most are kept, so that is asked first.
-    let unlisted = owned.filter(|(id, _)| !kept.contains(id));
-    let unlisted = unlisted.filter(|(id, live)| controls(ledger.owner, id, *live));
+    let unlisted = owned.filter(|id| !kept.contains(id));
+    let unlisted = unlisted.filter_map(|id| controlled_one(ledger.world, ledger.owner, id));
     let (needed, doomed): (Vec<_>, Vec<_>) =
         unlisted.partition(|(id, _)| is_needed(ledger, id, kept, outcome));
     let mut left = take(ledger, doomed.into_iter(), outcome);
@@ -170,11 +170,16 @@ pub(super) fn unlisted(ledger: &Ledger<'_>, entries: &[Entry], why: &str) -> Vec
 pub(super) fn controlled<'a>(
     ledger: &Ledger<'a>,
 ) -> impl Iterator<Item = (&'a ObjectId, Live<'a>)> {
-    let owner = ledger.owner;
-    let owned = ledger.world.owned_ids(owner.uid());
-    owned.filter(move |(id, live)| controls(owner, id, *live))
+    let (world, owner) = (ledger.world, ledger.owner);
+    let owned = world.owned_ids(owner.uid());
+    owned.filter_map(move |id| controlled_one(world, owner, id))
 }
 
-fn controls(owner: Live<'_>, id: &ObjectId, live: Live<'_>) -> bool {
-    is_aso(&id.group) && matches!(owners::controller(owner, live), Controller::Owner)
+fn controlled_one<'a>(
+    world: World<'a>,
+    owner: Live<'_>,
+    id: &'a ObjectId,
+) -> Option<(&'a ObjectId, Live<'a>)> {
+    let live = world.get(id).present().filter(|_| is_aso(&id.group))?;
+    matches!(owners::controller(owner, live), Controller::Owner).then_some((id, live))
 }

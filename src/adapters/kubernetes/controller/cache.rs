@@ -2,7 +2,7 @@
 //!
 //! In: objects from watches and from the answers to writes. Out: a [`World`] to look at, and what an object that changed
 //! was and is below. Of Secrets only kubeconfigs and the certificates of authorities are kept, and what was not looked at
-//! for a while takes less memory. It does not know its readers, nor where the objects come from.
+//! for a while is kept as text. It does not know its readers, nor where the objects come from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,10 +25,10 @@ const PRIVATE: &str = "tls.key";
 /// What `kubectl apply` keeps of an object: all of it, the data of a Secret included.
 const COPY: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// After this many looks at objects, those that were not looked at since the last time rest.
+/// After about so many looks at objects, those that were not looked at since the last time are kept as text.
 const LOOKS: usize = 2_048;
-/// So at most this many do not rest: those of 70 clusters. Of fewer objects none rests.
-const AWAKE: usize = 2 * LOOKS;
+/// Of fewer objects none is kept as text. These are the objects of 70 clusters.
+const FEW: usize = 2 * LOOKS;
 
 /// Live objects, and which of them may be out of date.
 #[derive(Debug, Default)]
@@ -39,7 +39,7 @@ pub(super) struct Cache {
     missing: BTreeMap<GroupKind, BTreeSet<ObjectId>>,
     /// Uids of deleted objects, as long as answers about them may arrive.
     deleted: BTreeSet<String>,
-    /// Looks at objects since some rested.
+    /// Looks at objects since some became text.
     looks: usize,
 }
 
@@ -100,12 +100,12 @@ impl Cache {
         Some(parents)
     }
 
-    /// Takes note of about how many objects were looked at.
+    /// Takes note of about how many objects were looked at. Now and then, those that were not are kept as text.
     pub(super) fn count_looks(&mut self, count: usize) {
         self.looks += count;
         if self.looks >= LOOKS {
             self.looks = 0;
-            self.snapshot.rest_above(AWAKE);
+            self.snapshot.fold(FEW);
         }
     }
 
@@ -239,26 +239,26 @@ mod tests {
     }
 
     #[test]
-    fn of_many_objects_those_nobody_looks_at_rest() {
-        let count = 2 * AWAKE;
+    fn of_many_objects_most_are_kept_as_text() {
+        let count = 2 * FEW;
         let mut cache = Cache::default();
         for place in 0..count {
             cache.insert(object(&place.to_string(), 1, "x"));
+            let trees = place + 1 - cache.snapshot.folded();
+            assert!(trees <= FEW, "{trees} of {place}");
         }
-        let awake = count - cache.snapshot.resting();
-        assert!(awake <= AWAKE, "{awake}");
         cache.insert(object("0", 2, "y"));
         assert!(cache.insert(object("1", 1, "y")).is_none());
         assert_eq!((owned(&cache, "x"), owned(&cache, "y")), (count - 1, 1));
-        assert_eq!(cache.snapshot.resting(), 0);
+        assert_eq!(cache.snapshot.folded(), 0);
     }
 
     #[test]
-    fn of_few_objects_none_rests() {
+    fn of_few_objects_none_is_kept_as_text() {
         let mut cache = Cache::default();
         cache.insert(object("a", 1, "x"));
         (0..3).for_each(|_| cache.count_looks(LOOKS));
-        assert_eq!(cache.snapshot.resting(), 0);
+        assert_eq!(cache.snapshot.folded(), 0);
     }
 
     #[test]

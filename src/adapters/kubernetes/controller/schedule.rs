@@ -110,7 +110,11 @@ impl Schedule {
                 }
             }
         }
-        let needs: Vec<Arc<Need>> = needs.into_iter().map(Arc::new).collect();
+        let shared = |need| match self.waiting.get_key_value(&need) {
+            Some((known, _)) => Arc::clone(known),
+            None => Arc::new(need),
+        };
+        let needs: Vec<Arc<Need>> = needs.into_iter().map(shared).collect();
         for need in &needs {
             let waiting = self.waiting.entry(Arc::clone(need)).or_default();
             waiting.insert(key.clone());
@@ -122,12 +126,14 @@ impl Schedule {
 
     /// Queues every key that needs the nodes of this Cluster.
     pub(super) fn nodes_changed(&mut self, cluster: &ObjectId) {
-        let is_about = |need: &&Arc<Need>| matches!(&***need, Need::Nodes { cluster: about, .. } if about == cluster);
+        let is_about =
+            |need: &&Need| matches!(need, Need::Nodes { cluster: about, .. } if about == cluster);
         let first = Need::Nodes {
             cluster: cluster.clone(),
             kubeconfig: ObjectId::new("", "", "", ""),
         };
-        let needs = self.waiting.range(Arc::new(first)..).map(|(need, _)| need);
+        let needs = self.waiting.range::<Need, _>(first..);
+        let needs = needs.map(|(need, _)| need.as_ref());
         for need in needs.take_while(is_about).cloned().collect::<Vec<_>>() {
             self.needed(&need);
         }
