@@ -111,6 +111,22 @@ fn nothing(_: &str) -> Option<StatusCode> {
 }
 
 #[test]
+fn a_reference_to_what_cannot_exist_names_it_and_hides_nothing() {
+    let cluster = still(&[]);
+    let plane = json!({
+        "apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "AROControlPlane",
+        "metadata": {"name": "quickstart", "namespace": "clusters"},
+        "spec": {"identityRef": {"name": "no such identity"}},
+    });
+    cluster.runtime.block_on(apply(&cluster.client, &plane));
+    let all = Guarded::new(&cluster, nothing);
+    let status = all.printed(&["status"], 1);
+    assert!(status.contains("0 of 55 ready; 50 not created"), "{status}");
+    let missing = "AzureClusterIdentity/clusters/no such identity: Missing";
+    assert!(status.contains(missing), "{status}");
+}
+
+#[test]
 fn an_unknown_name_is_reported_with_the_known_ones() {
     let cluster = still(&[("gone.example", "Gone")]);
     let all = Guarded::new(&cluster, nothing);
