@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 
 use super::kinds::CAPSTAN;
+use super::structural::LABEL;
 use crate::model::{Finding, Node, ObjectId, Origin, Path, Severity, Value, message};
 use crate::schema;
 use kube_schema::{OBJECT_META_SCHEMA, Schema};
@@ -19,7 +20,6 @@ pub(crate) const VERSION: &str = "v1alpha1";
 /// The schema of a document of ours with this `spec`.
 pub(super) fn schema(kind: &str, spec: &Json) -> Json {
     let labels = json!({"type": "object", "additionalProperties": {"type": "string"}});
-    let dns = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
     json!({
         "type": "object",
         "required": ["apiVersion", "kind", "metadata", "spec"],
@@ -30,8 +30,8 @@ pub(super) fn schema(kind: &str, spec: &Json) -> Json {
                 "type": "object",
                 "required": ["name"],
                 "properties": {
-                    "name": {"type": "string", "pattern": dns, "maxLength": 63},
-                    "namespace": {"type": "string", "pattern": dns, "maxLength": 63},
+                    "name": {"type": "string", "pattern": LABEL, "maxLength": 63},
+                    "namespace": {"type": "string", "pattern": LABEL, "maxLength": 63},
                     "labels": labels,
                     "annotations": labels,
                 },

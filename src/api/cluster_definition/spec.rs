@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::node_pool::NodePool;
 use crate::api::arm_version::ArmVersion;
-use crate::api::structural::{Properties, UUID, any_object};
+use crate::api::structural::{LABEL, Properties, SUBDOMAIN, UUID, any_object};
 
 /// One cluster, as a person defines it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,7 +41,7 @@ pub struct ClusterDefinitionSpec {
     /// Secret with Azure Service Operator's credential, set as `serviceoperator.azure.com/credential-from` on
     /// every Azure resource.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1))]
+    #[schemars(regex(pattern = SUBDOMAIN), length(min = 1, max = 253))]
     pub credential_from: Option<String>,
     /// Version of Azure's ARO HCP API to use.
     #[serde(default, rename = "armAPIVersion")]
@@ -163,11 +163,11 @@ impl AzureEnvironment {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IdentityRef {
     /// Its name.
-    #[schemars(length(min = 1))]
+    #[schemars(regex(pattern = SUBDOMAIN), length(min = 1, max = 253))]
     pub name: String,
     /// Its namespace; defaults to the definition's.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1))]
+    #[schemars(regex(pattern = LABEL), length(min = 1, max = 63))]
     pub namespace: Option<String>,
 }
 
