@@ -1,6 +1,6 @@
 //! A simulated cluster with simulated Azure, in this process, and our controllers at work on it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -91,15 +91,20 @@ pub(super) async fn server(clock: SimClock) -> anyhow::Result<Server> {
 /// names it. Their content is made up. What lives in a namespace of the fleet's own is made once that is
 /// there.
 pub(super) async fn supply(client: &Client, graph: &Graph) -> anyhow::Result<Vec<ObjectId>> {
-    let mut outside: Vec<ObjectId> = graph.outside().map(|vertex| vertex.id.clone()).collect();
-    // Namespaces first: the others live in them.
-    outside.sort_by_key(|id| (id.kind != "Namespace", id.clone()));
+    let mut outside: BTreeSet<ObjectId> = graph.outside().map(|vertex| vertex.id.clone()).collect();
     let top_level = graph.vertices.iter();
     let top_level = top_level.filter(|vertex| matches!(vertex.place, Place::TopLevel(_)));
     let own: HashSet<&str> = top_level
         .filter(|vertex| vertex.id.is("", "Namespace"))
         .map(|vertex| vertex.id.name.as_str())
         .collect();
+    let namespaces = outside.iter().map(|id| id.namespace.as_str());
+    let namespaces = namespaces.filter(|name| !name.is_empty() && !own.contains(name));
+    let namespaces = namespaces.map(|name| ObjectId::new("", "Namespace", "", name));
+    outside.extend(namespaces.collect::<Vec<_>>());
+    let mut outside: Vec<ObjectId> = outside.into_iter().collect();
+    // Namespaces first: the others live in them.
+    outside.sort_by_key(|id| id.kind != "Namespace");
     for id in &outside {
         match own.contains(id.namespace.as_str()) {
             true => drop(tokio::spawn(supply_later(client.clone(), id.clone()))),

@@ -170,6 +170,19 @@ fn what_is_supplied_may_live_in_a_namespace_of_the_fleet() {
 }
 
 #[test]
+fn the_namespace_of_an_identity_is_supplied_with_it() {
+    let fleet = tempfile::tempdir().expect("a directory");
+    let cluster = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/quickstart/cluster.yaml");
+    let text = std::fs::read_to_string(cluster).expect("it is there");
+    let elsewhere = text.replace("{name: cluster-identity}", "{name: i, namespace: other}");
+    assert_ne!(elsewhere, text);
+    std::fs::write(fleet.path().join("cluster.yaml"), elsewhere).expect("written");
+    let path = fleet.path().to_str().expect("a text");
+    let output = stdout(&["rehearse", path], 0);
+    assert!(output.contains("\nready after 20m"), "{output}");
+}
+
+#[test]
 fn the_quickstart_rehearses_the_same_in_every_order_of_tasks() {
     let compiled = compile(&read("examples/quickstart"), &[]);
     let plain = rehearse(&compiled, &Options::default(), |server| server);
