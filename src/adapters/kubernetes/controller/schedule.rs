@@ -50,10 +50,8 @@ pub(super) struct Schedule {
     queue: VecDeque<Key>,
     /// Fresh, gathering or in the queue.
     queued: BTreeSet<Key>,
-    /// Being written.
+    /// Being written. What is queued meanwhile gathers its changes, and waits for the end of the writes.
     busy: BTreeSet<Key>,
-    /// Busy, and queued again meanwhile.
-    again: BTreeSet<Key>,
     wakes: BTreeSet<(Timestamp, Key)>,
     wake_of: BTreeMap<Key, Timestamp>,
     waiting: BTreeMap<Arc<Need>, BTreeSet<Key>>,
@@ -62,11 +60,9 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// Queues a key, unless it is queued already. A busy one is queued after its writes.
+    /// Queues a key, unless it is queued already.
     pub(super) fn enqueue(&mut self, key: Key) {
-        if self.busy.contains(&key) {
-            self.again.insert(key);
-        } else if self.queued.insert(key.clone()) {
+        if self.queued.insert(key.clone()) {
             self.fresh.push(key);
         }
     }
@@ -87,9 +83,10 @@ impl Schedule {
         }
     }
 
-    /// Takes the first key that may be reconciled.
+    /// Takes the first key that may be reconciled and is not being written.
     pub(super) fn next(&mut self, may: impl Fn(&Key) -> bool) -> Option<Key> {
-        let place = self.queue.iter().position(may)?;
+        let is_free = |key: &Key| !self.busy.contains(key) && may(key);
+        let place = self.queue.iter().position(is_free)?;
         let key = self.queue.remove(place)?;
         self.queued.remove(&key);
         Some(key)
@@ -147,13 +144,19 @@ impl Schedule {
     /// The writes succeeded.
     pub(super) fn done(&mut self, key: &Key) {
         self.failures.remove(key);
-        self.free(key);
+        self.busy.remove(key);
     }
 
     /// The writes failed; the next try is after `pause`.
     pub(super) fn failed(&mut self, key: &Key, now: Timestamp, pause: Duration) {
-        self.again.remove(key);
-        self.free(key);
+        self.busy.remove(key);
+        if self.queued.remove(key) {
+            self.fresh.retain(|queued| queued != key);
+            self.queue.retain(|queued| queued != key);
+            for gathering in &mut self.gathering {
+                gathering.retain(|(_, queued)| queued != key);
+            }
+        }
         self.set_wake(key, now.checked_add(pause).ok());
     }
 
@@ -194,18 +197,9 @@ impl Schedule {
                 return;
             }
             self.set_wake(&key, None);
-            if self.busy.contains(&key) {
-                self.again.insert(key);
-            } else if self.queued.insert(key.clone()) {
+            if self.queued.insert(key.clone()) {
                 self.queue.push_back(key);
             }
-        }
-    }
-
-    fn free(&mut self, key: &Key) {
-        self.busy.remove(key);
-        if self.again.remove(key) {
-            self.enqueue(key.clone());
         }
     }
 
@@ -265,9 +259,13 @@ mod tests {
         let mut schedule = Schedule::default();
         schedule.started(&key("a"));
         schedule.enqueue(key("a"));
+        schedule.enqueue(key("b"));
+        assert_eq!(next(&mut schedule), Some(key("b")));
         assert_eq!(next(&mut schedule), None);
         schedule.done(&key("a"));
-        assert_eq!(next(&mut schedule), Some(key("a")));
+        // Its changes were gathered during the writes.
+        assert_eq!(schedule.next(|_| true), Some(key("a")));
+        assert_eq!(next(&mut schedule), None);
     }
 
     #[test]
