@@ -43,7 +43,7 @@ struct Log {
 }
 
 impl Fixture<'_> {
-    /// Prints what is said above, on a real server.
+    /// Adds clusters to a real server, and prints latency, memory and requests of the controllers.
     pub(super) fn controllers(&self, counts: &[usize]) {
         let counts = if counts.is_empty() {
             &UNDER_WAY
@@ -56,7 +56,7 @@ impl Fixture<'_> {
     }
 }
 
-/// Prints what is said above, on a simulated server. Only memory and requests mean something there.
+/// Does the same on a simulated server, whose time is fast: only memory and requests are meaningful there.
 pub(super) fn memory(runtime: &Runtime, counts: &[usize]) {
     let counts = if counts.is_empty() { &KEPT[..] } else { counts };
     let dir = tempfile::tempdir().unwrap();
