@@ -17,9 +17,9 @@ pub(super) struct Kept {
     version: Box<str>,
     /// Empty while the text is all there is.
     tree: OnceLock<Value>,
-    /// Empty until the object rested for the first time.
+    /// Empty until the object became text for the first time.
     text: Box<str>,
-    /// Whether it was looked at since it was last asked to rest.
+    /// Whether it was looked at since the last call of [`Self::forget`].
     is_looked_at: AtomicBool,
 }
 
@@ -35,7 +35,7 @@ impl Kept {
         }
     }
 
-    /// The object, which is read again if it rested.
+    /// The object, which is read again if it is text.
     pub(super) fn live(&self) -> Live<'_> {
         self.is_looked_at.store(true, Ordering::Relaxed);
         Live(self.tree.get_or_init(|| self.read()))
@@ -54,8 +54,8 @@ impl Kept {
         (&self.uid, &self.version)
     }
 
-    /// Notes that nobody looked at it from now on. Returns whether nobody did since the last time.
-    pub(super) fn is_forgotten(&mut self) -> bool {
+    /// Forgets that it was looked at. Returns whether it was not, since the last call.
+    pub(super) fn forget(&mut self) -> bool {
         !std::mem::take(self.is_looked_at.get_mut())
     }
 
@@ -114,10 +114,10 @@ mod tests {
     #[test]
     fn an_object_is_forgotten_once_nobody_looked_at_it() {
         let mut kept = Kept::new(object(&json!({})));
-        let mut forgotten = || [kept.is_forgotten(), kept.is_forgotten()];
+        let mut forgotten = || [kept.forget(), kept.forget()];
         assert_eq!(forgotten(), [false, true]);
         kept.live();
-        assert_eq!([kept.is_forgotten(), kept.is_forgotten()], [false, true]);
+        assert_eq!([kept.forget(), kept.forget()], [false, true]);
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl Snapshot {
     pub(crate) fn fold(&mut self, few: usize) {
         let is_large = self.objects.len() >= few;
         for kept in self.objects.values_mut() {
-            if kept.is_forgotten() && is_large {
+            if kept.forget() && is_large {
                 kept.fold();
             }
         }
