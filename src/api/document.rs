@@ -9,9 +9,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 
 use super::kinds::CAPSTAN;
-use super::structural::LABEL;
 use crate::model::{Finding, Node, ObjectId, Origin, Path, Severity, Value, message};
 use crate::schema;
+use crate::schema::patterns::LABEL;
 use kube_schema::{OBJECT_META_SCHEMA, Schema};
 
 /// The version of our kinds.

@@ -18,6 +18,7 @@ const FILES: &[&str] = &[
     include_str!("pages/node-pool.md"),
     include_str!("pages/overlay.md"),
     include_str!("pages/reference.md"),
+    include_str!("pages/resource.md"),
     include_str!("pages/schema.md"),
     include_str!("pages/secrets.md"),
     include_str!("pages/tenancy.md"),

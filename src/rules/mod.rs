@@ -27,6 +27,7 @@ mod networks;
 mod placeholder;
 mod pool;
 mod properties;
+mod resources;
 mod rule;
 mod second_owner;
 mod secrets;
@@ -167,7 +168,10 @@ pub fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
         found.par_extend(resources.par_iter().flat_map_iter(of_resource));
     }
     let of_fleet = FLEET_RULES.par_iter().chain(fleet::RULES);
-    let of_fleet = of_fleet.chain(networks::RULES).chain(vaults::RULES);
+    let of_fleet = of_fleet
+        .chain(networks::RULES)
+        .chain(vaults::RULES)
+        .chain(resources::RULES);
     found.par_extend(of_fleet.flat_map_iter(|rule| rule(&world)));
     found.extend(allowed_namespaces::check(objects));
     found.extend(bound_clients::check(objects, &policy.bindings));

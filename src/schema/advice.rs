@@ -73,19 +73,3 @@ pub(super) fn is_template(node: &Node) -> bool {
     let has = |text: &str| text.contains("${") || text.contains("{{");
     node.as_str().is_some_and(has)
 }
-
-/// Patterns of names and IDs, in words.
-pub(super) const PATTERNS: &[(&str, &str)] = &[
-    (
-        "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$",
-        "write the ID as Azure shows it, such as 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10",
-    ),
-    (
-        "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
-        "use lower-case letters, digits and `-`; start and end with a letter or digit",
-    ),
-    (
-        "^[a-z]([-a-z0-9]*[a-z0-9])?$",
-        "use lower-case letters, digits and `-`; start with a letter and do not end with `-`",
-    ),
-];

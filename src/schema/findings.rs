@@ -10,8 +10,9 @@ use kube_schema::{
     unknown_fields, validate,
 };
 
-use super::advice::{self, PATTERNS, TEMPLATE, is_template, rewrite};
+use super::advice::{self, TEMPLATE, is_template, rewrite};
 use super::misplaced::{self, Reported};
+use super::patterns;
 use crate::model::{Arg, Finding, Node, ObjectId, Path, Segment, Span, Value};
 
 /// The most names that a help lists.
@@ -267,8 +268,7 @@ impl Teller<'_> {
     /// The help for a well-known pattern.
     fn in_words(&self, path: &Path) -> Option<String> {
         let pattern = self.schema.at(path)?.checks.as_ref()?.pattern.as_ref()?;
-        let known = PATTERNS.iter().find(|(text, _)| *text == pattern.text())?;
-        Some(known.1.to_owned())
+        patterns::advice(pattern.text()).map(str::to_owned)
     }
 
     /// The help for duplicates in the list around `path`: the keys that must be unique.

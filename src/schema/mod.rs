@@ -3,6 +3,7 @@
 //!
 //! - [`findings()`] reports what is wrong with a document, at the line to edit.
 //! - [`Repair`] takes out what is wrong, so that the rest can be used.
+//! - [`patterns`] names the patterns that schemas share.
 //! - [`strategic`] and [`json_patch`] change values that know where they came from.
 //!
 //! In: schemas and nodes. Out: findings and nodes. It does not know kinds, clusters or files; plain
@@ -12,6 +13,7 @@ mod advice;
 mod findings;
 pub mod json_patch;
 mod misplaced;
+pub mod patterns;
 mod repair;
 pub mod strategic;
 

@@ -22,6 +22,7 @@ pub use spec::{
 
 use super::{document, structural};
 use crate::model::{Finding, Node, ObjectId, Origin, Path};
+use crate::schema::patterns::LETTER_FIRST;
 use kube_schema::Schema;
 
 /// A definition that was read without errors.
@@ -50,7 +51,7 @@ pub(super) fn schema() -> Json {
     let name = &mut schema["properties"]["metadata"]["properties"]["name"];
     *name = json!({
         "type": "string",
-        "pattern": "^[a-z]([-a-z0-9]*[a-z0-9])?$",
+        "pattern": LETTER_FIRST,
         "minLength": 3,
         "maxLength": 54,
     });

@@ -6,13 +6,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::structural::{Properties, any_object};
+use crate::schema::patterns::LETTER_FIRST;
 
 /// A group of identical worker nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodePool {
     /// Its name within the cluster. Its objects are called `<cluster>-<name>`.
-    #[schemars(regex(pattern = "^[a-z]([-a-z0-9]*[a-z0-9])?$"), length(max = 63))]
+    #[schemars(regex(pattern = LETTER_FIRST), length(max = 63))]
     pub name: String,
     /// Its name in Azure, 3 to 15 characters; defaults to `name`. Changing it replaces the node pool.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::node_pool::NodePool;
 use crate::api::arm_version::ArmVersion;
-use crate::api::structural::{LABEL, Properties, SUBDOMAIN, UUID, any_object};
+use crate::api::structural::{Properties, any_object};
+use crate::schema::patterns::{LABEL, RESOURCE_GROUP, SUBDOMAIN, UUID, VAULT, VAULT_KEY, WORD};
 
 /// One cluster, as a person defines it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -259,8 +260,8 @@ pub struct Etcd {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Encryption {
-    /// Name of the key.
-    #[schemars(length(min = 1))]
+    /// Name of the key: letters, digits and `-`.
+    #[schemars(regex(pattern = VAULT_KEY), length(min = 1, max = 127))]
     pub key_name: String,
     /// Version of the key. Required without `identityRef`; with it, defaults to the newest version.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -298,10 +299,10 @@ impl Default for Encryption {
 #[serde(rename_all = "camelCase")]
 pub struct ExistingVault {
     /// Its name.
-    #[schemars(regex(pattern = "^[a-zA-Z0-9-]{3,24}$"))]
+    #[schemars(regex(pattern = VAULT), length(min = 3, max = 24))]
     pub name: String,
     /// Its resource group.
-    #[schemars(length(min = 1, max = 90))]
+    #[schemars(regex(pattern = RESOURCE_GROUP), length(max = 90))]
     pub resource_group: String,
 }
 
@@ -314,7 +315,7 @@ pub struct ManagedIdentities {
     pub mode: IdentityMode,
     /// With `Shared`: the resource group of the identities, in the cluster's subscription.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(regex(pattern = "^[-A-Za-z0-9_.()]{0,89}[-A-Za-z0-9_()]$"))]
+    #[schemars(regex(pattern = RESOURCE_GROUP), length(max = 90))]
     pub resource_group: Option<String>,
 }
 
@@ -347,7 +348,7 @@ pub struct ExternalAuth {
     pub azure_name: Option<String>,
     /// The application ID at the provider, used as both audience and client.
     #[serde(rename = "clientID")]
-    #[schemars(length(min = 1))]
+    #[schemars(regex(pattern = WORD))]
     pub client_id: String,
     /// The provider's issuer URL; defaults to the Entra tenant.
     #[serde(rename = "issuerURL", skip_serializing_if = "Option::is_none")]

@@ -1,0 +1,62 @@
+//! Patterns of names and ids that schemas share, and how to say them.
+//!
+//! In: the pattern of a schema. Out: what to write. It does not know the field.
+
+/// A pattern for UUIDs of either case.
+pub const UUID: &str = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$";
+
+/// A pattern for DNS labels, such as the names of namespaces: at most 63 characters.
+pub const LABEL: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
+
+/// A pattern for DNS labels that start with a letter, such as the names of clusters.
+pub const LETTER_FIRST: &str = "^[a-z]([-a-z0-9]*[a-z0-9])?$";
+
+/// A pattern for DNS subdomains, such as the names of Secrets: at most 253 characters.
+pub const SUBDOMAIN: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+
+/// A pattern for the names of vaults: 3 to 24 characters.
+pub const VAULT: &str = "^[A-Za-z](-?[A-Za-z0-9])+$";
+
+/// A pattern for the names of keys in vaults: at most 127 characters.
+pub const VAULT_KEY: &str = "^[A-Za-z0-9-]+$";
+
+/// A pattern for the names of resource groups.
+pub const RESOURCE_GROUP: &str = r"^[-\p{L}\p{N}_.()]{0,89}[-\p{L}\p{N}_()]$";
+
+/// A pattern for the names of virtual networks, and of what is in them.
+pub const NETWORK: &str = "^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9_])?$";
+
+/// A pattern for the names of user-assigned identities: 3 to 128 characters.
+pub const IDENTITY: &str = "^[A-Za-z0-9][-A-Za-z0-9_]*$";
+
+/// A pattern for one word.
+pub const WORD: &str = r"^\S+$";
+
+/// What to write where a schema has this pattern, if it is one of these.
+#[must_use]
+pub fn advice(pattern: &str) -> Option<&'static str> {
+    let text = match pattern {
+        UUID => "write the ID as Azure shows it, such as 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10",
+        LABEL => "use lower-case letters, digits and `-`; start and end with a letter or digit",
+        LETTER_FIRST => {
+            "use lower-case letters, digits and `-`; start with a letter and do not end with `-`"
+        }
+        SUBDOMAIN => {
+            "use lower-case letters, digits, `-` and `.`; start and end with a letter or digit, also beside each `.`"
+        }
+        VAULT => {
+            "use letters, digits and `-`; start with a letter, end with a letter or digit, and do not write `--`"
+        }
+        VAULT_KEY => "use letters, digits and `-`",
+        RESOURCE_GROUP => {
+            "use at most 90 letters, digits, `_`, `-`, `.` and parentheses, and do not end with `.`"
+        }
+        NETWORK => {
+            "use letters, digits, `_`, `.` and `-`; start with a letter or digit, and do not end with `.` or `-`"
+        }
+        IDENTITY => "use letters, digits, `-` and `_`, and start with a letter or digit",
+        WORD => "write it without spaces",
+        _ => return None,
+    };
+    Some(text)
+}
