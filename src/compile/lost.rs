@@ -18,6 +18,8 @@ pub(super) struct Lost {
     /// The names of definitions whose overlays are incomplete: expansion has defaults instead, and its findings
     /// about these point here.
     pub(super) names: HashSet<Span>,
+    /// Where definitions have errors that they are read in spite of: what else is found there is not reported.
+    pub(super) reported: HashSet<Span>,
     /// What the rest causes.
     pub(super) effects: Vec<Finding>,
     /// Where a value could not be read and nothing stands for it, such as an alias without an anchor.
@@ -101,6 +103,7 @@ impl Lost {
                 || is_of_number
                 || self.is_of_field(finding)
                 || self.is_of_default(finding)
+                || self.is_of_reported(finding)
                 || self.is_of_document(finding)
         };
         let (effects, mut causes): (Vec<_>, Vec<_>) = findings.into_iter().partition(is_effect);
@@ -123,6 +126,18 @@ impl Lost {
         let span = finding.span.as_ref();
         let is_wrong = finding.severity != Severity::Info;
         is_wrong && !is_name && span.is_some_and(|span| self.names.contains(span))
+    }
+
+    /// Whether it is about a value of a definition that is reported already, after expansion; or information, which can
+    /// wait until all definitions can be read.
+    fn is_of_reported(&self, finding: &Finding) -> bool {
+        if finding.severity == Severity::Info {
+            return !self.reported.is_empty();
+        }
+        let is_ours = |id: &ObjectId| id.group == CAPSTAN;
+        let is_after = !finding.object.as_ref().is_some_and(is_ours);
+        let span = finding.span.as_ref();
+        is_after && span.is_some_and(|span| self.reported.contains(span))
     }
 
     /// Whether it is about a reference to a document that could not be read.

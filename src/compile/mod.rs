@@ -364,8 +364,9 @@ impl Documents {
             if made.lacks_labels {
                 overlays.without(&lost::nothing(definition.span()));
             }
+            let is_broken = !made.reported.is_empty();
             let expanded = self.keep(made, &mut first);
-            if expanded.is_empty() {
+            if is_broken || expanded.is_empty() {
                 overlays.without_objects(&definition);
             }
             objects.extend(expanded);
@@ -424,6 +425,7 @@ impl Documents {
         self.findings.extend(made.of_definition);
         self.lost.effects.extend(made.effects);
         self.lost.names.extend(made.incomplete);
+        self.lost.reported.extend(made.reported);
         let Some((id, here)) = made.name else {
             return Vec::new();
         };
@@ -462,8 +464,10 @@ struct Made {
     of_objects: Vec<Finding>,
     /// Findings about what overlays that cannot be read may set.
     effects: Vec<Finding>,
-    /// Where its name is, if there are such overlays.
+    /// Where its name is, if there are such overlays, or if it is only read as far as it can be.
     incomplete: Option<Span>,
+    /// Where its errors are, if it is only read as far as it can be.
+    reported: Vec<Span>,
     /// Whether nobody knows which overlays select it.
     lacks_labels: bool,
 }
@@ -488,6 +492,14 @@ impl Made {
         let (effects, of_definition): (Vec<_>, Vec<_>) = of_definition
             .into_iter()
             .partition(|finding| lost::explains(&lost, finding));
+        let is_whole = definition.is_some();
+        // Without its name and labels, nobody knows what it is and which overlays select it.
+        let is_known = !of_definition.iter().any(is_of_metadata);
+        let rest = || cluster_definition::read_rest(&merged);
+        let definition = definition.or_else(|| rest().filter(|_| is_known));
+        let is_rest = !is_whole && definition.is_some();
+        let spans = of_definition.iter().filter(|_| is_rest);
+        let reported = spans.filter_map(|finding| finding.span.clone()).collect();
         let expanded = definition.as_ref().map(expand::expand);
         let (objects, mut of_objects) = expanded.unwrap_or_default();
         of_objects.extend(enforced.findings(&objects));
@@ -496,17 +508,25 @@ impl Made {
         let made = Self {
             incomplete: name
                 .as_ref()
-                .filter(|_| !lost.is_empty())
+                .filter(|_| is_rest || !lost.is_empty())
                 .map(|(_, span)| span.clone()),
             name,
             of_definition,
             objects,
             of_objects,
             effects,
+            reported,
             lacks_labels,
         };
         (merged, made)
     }
+}
+
+/// Whether it is an error in the metadata of a document.
+fn is_of_metadata(finding: &Finding) -> bool {
+    let metadata = Path::dotted("metadata");
+    let is_in = |field: &Path| field.0.starts_with(&metadata.0);
+    finding.severity == Severity::Error && finding.field.as_ref().is_some_and(is_in)
 }
 
 /// Sorts findings by path, line and id, and removes duplicates.

@@ -23,6 +23,26 @@ impl Repair {
     /// The repair of `node` by `schema`.
     #[must_use]
     pub fn of(schema: &Schema, node: &Node) -> Self {
+        let mut repair = Self::of_fields(schema, node);
+        let mut rest = node.clone();
+        repair.apply(&mut rest);
+        for violation in causes(schema, &rest) {
+            let path = match violation.kind {
+                ViolationKind::UnknownField { .. } => continue,
+                ViolationKind::Missing => above(&violation.path),
+                _ => violation.path,
+            };
+            repair.lost.push(path.clone());
+            repair.removed.push(path);
+        }
+        repair.removed.sort_by(|one, other| other.cmp(one));
+        repair.removed.dedup();
+        repair
+    }
+
+    /// The repair of its misspelt and unknown fields alone.
+    #[must_use]
+    pub fn of_fields(schema: &Schema, node: &Node) -> Self {
         let mut repair = Self::default();
         for violation in causes(schema, node) {
             let path = violation.path.clone();
@@ -44,19 +64,7 @@ impl Repair {
                 _ => {}
             }
         }
-        let mut rest = node.clone();
-        repair.apply(&mut rest);
-        for violation in causes(schema, &rest) {
-            let path = match violation.kind {
-                ViolationKind::UnknownField { .. } => continue,
-                ViolationKind::Missing => above(&violation.path),
-                _ => violation.path,
-            };
-            repair.lost.push(path.clone());
-            repair.removed.push(path);
-        }
         repair.removed.sort_by(|one, other| other.cmp(one));
-        repair.removed.dedup();
         repair
     }
 

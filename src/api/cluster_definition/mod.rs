@@ -22,6 +22,7 @@ pub use spec::{
 
 use super::{document, structural};
 use crate::model::{Finding, Node, ObjectId, Origin, Path};
+use crate::schema::Repair;
 use crate::schema::patterns::LETTER_FIRST;
 use kube_schema::Schema;
 
@@ -83,17 +84,33 @@ pub fn read(node: &Node) -> (Option<ClusterDefinition>, Vec<Finding>) {
     let (document, found) = document::typed::<Document>(&node, &SCHEMA);
     findings.extend(found);
     let findings = findings.into_iter().map(|found| found.of(&id)).collect();
-    let definition = document.filter(|_| versions_fine).map(|document| {
-        let labels = document::labels(&node);
-        ClusterDefinition {
-            id,
-            origin,
-            labels,
-            spec: document.spec,
-            node,
-        }
-    });
+    let definition = document.filter(|_| versions_fine);
+    let definition = definition.map(|document| assemble(document, id, origin, node));
     (definition, findings)
+}
+
+/// Reads a definition with errors, so that its rules can be checked, too: misspelt fields under their right names, and
+/// without unknown ones. `None` if a value is missing or has the wrong type.
+#[must_use]
+pub fn read_rest(node: &Node) -> Option<ClusterDefinition> {
+    let mut node = document::without_nulls(node.clone());
+    if let Some(spec) = document::child(&mut node, "spec") {
+        document::quote_versions(spec, &Path::dotted("spec"));
+    }
+    Repair::of_fields(&SCHEMA, &node).apply(&mut node);
+    let (id, origin) = document::identity(&node, KIND);
+    let document = serde_json::from_value(node.to_json()).ok()?;
+    (!id.name.is_empty()).then(|| assemble(document, id, origin, node))
+}
+
+fn assemble(document: Document, id: ObjectId, origin: Origin, node: Node) -> ClusterDefinition {
+    ClusterDefinition {
+        id,
+        origin,
+        labels: document::labels(&node),
+        spec: document.spec,
+        node,
+    }
 }
 
 #[derive(Deserialize)]
@@ -185,6 +202,24 @@ spec:
             ]
         );
         assert!(findings.iter().all(|found| found.object.is_some()));
+    }
+
+    #[test]
+    fn a_definition_with_errors_is_read_as_far_as_it_can_be() {
+        let text = SMALLEST
+            .replace("location", "locaton")
+            .replace("'4.20'", "4.20")
+            .replace("3f0c7d3e-", "3f0c7d3e");
+        let text = format!("{text}  colour: blue\n");
+        assert_eq!(read(&document(&text)).0, None);
+        let rest = read_rest(&document(&text)).unwrap();
+        assert_eq!(rest.spec.location, "uksouth");
+        assert_eq!(rest.spec.version.id, "4.20");
+        assert_eq!(rest.spec.node_pools.len(), 1);
+        for unreadable in ["  location: uksouth\n", "name: prod-uks-1, "] {
+            let text = SMALLEST.replace(unreadable, "");
+            assert_eq!(read_rest(&document(&text)), None, "{unreadable}");
+        }
     }
 
     #[test]
