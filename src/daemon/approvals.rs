@@ -44,6 +44,17 @@ pub(super) struct Approvals {
     pub(super) pressed: Vec<Pressed>,
 }
 
+/// What counted for a revision that is applied.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Granted {
+    /// The revision.
+    pub(super) revision: String,
+    /// What people approved with a button.
+    pub(super) pressed: Vec<Pressed>,
+    /// Lines of its commits that look like an approval and are none.
+    pub(super) unclear: Vec<String>,
+}
+
 /// The clusters that these trailers approve of deleting.
 pub(super) fn approved(trailers: &[String]) -> BTreeSet<String> {
     named(trailers, DELETE)

@@ -228,8 +228,8 @@ impl Daemon {
             None => {
                 let (shown, graph) = ((&summary, &*clusters), &sync.prepared.graph);
                 let check = report::progress(fleet, revision, state, shown, &sync.leaving, graph);
-                let pressed = self.source.granted(revision);
-                report::asked(check, &sync.leaving, &pressed, self.source.has_buttons())
+                let granted = self.source.granted(revision);
+                report::asked(check, &sync.leaving, &granted, self.source.has_buttons())
             }
         };
         let check = report::noted(check, &sync.prepared.notes);

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::applied::AppliedRevision;
-use super::approvals::{self, Pressed};
+use super::approvals::{self, Granted, Pressed};
 use super::failure::Failure;
 use super::press_record::PressRecord;
 use super::report::{self, Base};
@@ -150,8 +150,8 @@ pub(super) struct Source {
     presses: PressRecord,
     /// Whether checks have such buttons.
     buttons: AtomicBool,
-    /// Which of those approvals counted for the revision that is applied.
-    granted: Mutex<(String, Vec<Pressed>)>,
+    /// What counted for the revision that is applied.
+    granted: Mutex<Granted>,
 }
 
 /// A commit of the followed ref, judged.
@@ -376,9 +376,23 @@ impl Source {
         let (from, trailers) = self.trailers(applied, revision);
         let mut approved = approvals::approved(&trailers);
         let pressed = self.pressed(from, revision);
+        let unclear = self.unclear(from, revision, &approved);
         approved.extend(pressed.iter().flat_map(|press| press.clusters.clone()));
-        *self.granted_to() = (revision.to_owned(), pressed);
+        *self.granted_to() = Granted {
+            revision: revision.to_owned(),
+            pressed,
+            unclear,
+        };
         approved
+    }
+
+    /// The lines of the commits that lead to `to` and not to `from`, or of `to` alone, that look like an approval and give
+    /// none of those in `approved`. A directory has no messages.
+    fn unclear(&self, from: Option<&str>, to: &str, approved: &BTreeSet<String>) -> Vec<String> {
+        let repository = self.origin.repository();
+        let most = from.map_or(1, |_| MOST_APPROVING);
+        let messages = repository.and_then(|it| it.messages(from, to, most));
+        approvals::unclear(&messages.unwrap_or_default(), approved)
     }
 
     /// The clusters whose HCP cluster may be recreated, which Azure failed to create: what the trailers
@@ -408,7 +422,7 @@ impl Source {
         (from, trailers)
     }
 
-    fn granted_to(&self) -> MutexGuard<'_, (String, Vec<Pressed>)> {
+    fn granted_to(&self) -> MutexGuard<'_, Granted> {
         self.granted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -199,8 +199,6 @@ impl Source {
             approvals::approved(&trailers.unwrap_or_default())
         };
         let own = trailers(base, commit);
-        let repository = self.origin.repository();
-        let messages = repository.and_then(|it| it.messages(Some(base), commit, MOST_APPROVING));
         let earlier = applied.map(|applied| trailers(applied, base));
         let mut pressed = self.pressed(Some(base), commit);
         pressed.extend(
@@ -217,7 +215,7 @@ impl Source {
                 .chain(by_button)
                 .collect(),
             pressed,
-            unclear: approvals::unclear(&messages.unwrap_or_default(), &own),
+            unclear: self.unclear(Some(base), commit, &own),
             own,
         }
     }

@@ -4,7 +4,7 @@
 //! the trailer `Capstan-Approve` in its message would.
 
 use super::{Origin, Source};
-use crate::daemon::approvals::Pressed;
+use crate::daemon::approvals::{Granted, Pressed};
 
 impl Source {
     /// From now on, checks that wait for an approval have a button. A directory has no history to find their commits in.
@@ -31,12 +31,12 @@ impl Source {
         presses.filter(counts).collect()
     }
 
-    /// The approvals by button that count for `revision`, as far as they were asked for.
-    pub(in crate::daemon) fn granted(&self, revision: &str) -> Vec<Pressed> {
+    /// What counts for `revision`, as far as that was asked for.
+    pub(in crate::daemon) fn granted(&self, revision: &str) -> Granted {
         let granted = self.granted_to().clone();
-        match granted.0 == revision {
-            true => granted.1,
-            false => Vec::new(),
+        match granted.revision == revision {
+            true => granted,
+            false => Granted::default(),
         }
     }
 }

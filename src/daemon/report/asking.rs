@@ -5,9 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::parts::{MOST_LINES, list};
-use crate::api::kinds;
+use crate::api::{kinds, labels};
 use crate::apply::PruneStatus;
-use crate::daemon::approvals::Pressed;
+use crate::daemon::approvals::{Granted, Pressed};
 use crate::model::{Button, Check, CheckState, ObjectId};
 
 /// The button of a check that lists these clusters. One that cannot list all of them has none: nobody approves what is
@@ -34,11 +34,21 @@ pub(super) fn pressed(presses: &[Pressed], leaving: &BTreeSet<String>) -> String
     }
 }
 
+/// Each of these lines, why it approves nothing, and what does.
+pub(super) fn no_approvals(unclear: &[String]) -> impl ExactSizeIterator<Item = String> {
+    unclear.iter().map(|line| {
+        format!(
+            "\"{line}\" is no approval: in the last paragraph of a commit message, write `{}: delete NAMESPACE/NAME`",
+            labels::APPROVE
+        )
+    })
+}
+
 /// The sync check of an applied revision with what is asked of people, and what they answered.
 pub(in crate::daemon) fn asked(
     check: Check,
     leaving: &BTreeMap<ObjectId, PruneStatus>,
-    presses: &[Pressed],
+    granted: &Granted,
     has_buttons: bool,
 ) -> Check {
     let clusters = leaving
@@ -60,8 +70,12 @@ pub(in crate::daemon) fn asked(
         ),
         None => String::new(),
     };
+    let unclear = match waiting.is_empty() || granted.unclear.is_empty() {
+        true => String::new(),
+        false => list(no_approvals(&granted.unclear)) + "\n",
+    };
     Check {
-        summary: ask + &pressed(presses, &all) + &check.summary,
+        summary: unclear + &ask + &pressed(&granted.pressed, &all) + &check.summary,
         button,
         ..check
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::asking::{button, pressed};
+use super::asking::{button, no_approvals, pressed};
 use super::base::Base;
 use super::differences::{Differences, differences};
 use super::parts::{
@@ -144,12 +144,7 @@ fn approve(unapproved: &[String], has_button: bool) -> String {
 
 /// The approvals of the candidate that approve nothing; empty when there are none.
 fn unclear(approvals: &Approvals, differences: &Differences) -> String {
-    let mistyped = approvals.unclear.iter().map(|line| {
-        format!(
-            "\"{line}\" is no approval: in the last paragraph of a commit message, write `{}: delete NAMESPACE/NAME`",
-            labels::APPROVE
-        )
-    });
+    let mistyped = no_approvals(&approvals.unclear);
     let unused = approvals.own.difference(&differences.leaving.clusters);
     let unused = unused.map(|name| {
         format!(

@@ -135,7 +135,10 @@ async fn a_press_of_who_may_write_approves_what_the_check_shows() {
     assert_eq!(case.approved(&commit, &commit), ["c/one"]);
     assert_eq!(case.daemon.syncs, number + 1, "it is applied once more");
     assert_eq!(case.state(), CheckState::Pending);
-    assert_eq!(case.daemon.source.granted(&commit)[0].login, "writer");
+    assert_eq!(
+        case.daemon.source.granted(&commit).pressed[0].login,
+        "writer"
+    );
     // The check has no button any more.
     case.press(press(&check, "writer")).await;
     assert_eq!(*github.asked.lock().unwrap(), ["writer"], "two presses");

@@ -1,7 +1,7 @@
 //! Buttons, and who pressed them.
 
 use super::*;
-use crate::daemon::approvals::Pressed;
+use crate::daemon::approvals::{Granted, Pressed};
 use crate::daemon::report::asking::{asked, button};
 use crate::model::Button;
 
@@ -67,6 +67,13 @@ fn a_plan_that_waits_for_an_approval_has_a_button_and_one_that_got_it_says_from_
     assert_eq!(broken.button, None);
 }
 
+fn by(press: Pressed) -> Granted {
+    Granted {
+        pressed: vec![press],
+        ..Granted::default()
+    }
+}
+
 #[test]
 fn a_sync_check_asks_when_it_is_done_for_the_clusters_alone() {
     let done = |state| {
@@ -81,7 +88,12 @@ fn a_sync_check_asks_when_it_is_done_for_the_clusters_alone() {
     let mut leaving = clusters(&["two", "one"], HELD);
     let part = ObjectId::new("cluster.x-k8s.io", "MachinePool", "c", "one-mp1");
     leaving.insert(part, PruneStatus::Held(HELD.to_owned()));
-    let check = asked(done(CheckState::Success), &leaving, &[], true);
+    let check = asked(
+        done(CheckState::Success),
+        &leaving,
+        &Granted::default(),
+        true,
+    );
     let names = ["c/one", "c/two"].map(str::to_owned);
     assert_eq!(
         check.button,
@@ -100,17 +112,37 @@ fn a_sync_check_asks_when_it_is_done_for_the_clusters_alone() {
         ),
         (CheckState::Success, &BTreeMap::new(), true),
     ] {
-        let check = asked(done(state), leaving, &[press("c/three", "x")], has_buttons);
+        let granted = by(press("c/three", "x"));
+        let check = asked(done(state), leaving, &granted, has_buttons);
         assert_eq!((check.button, &*check.summary), (None, "text"));
     }
     let check = asked(
         done(CheckState::Success),
         &clusters(&["one"], "x"),
-        &[press("c/one", "x")],
+        &by(press("c/one", "x")),
         true,
     );
     let line = "- the deletion of c/one was approved by x with the button on 0123456789\n\ntext";
     assert_eq!(check.summary, line);
+}
+
+#[test]
+fn a_sync_check_names_lines_that_look_like_an_approval_while_it_asks() {
+    let granted = Granted {
+        unclear: vec!["Capstan-Approve: remove c/one".to_owned()],
+        ..Granted::default()
+    };
+    let done = || {
+        let context = "capstan/f/sync".to_owned();
+        parts::check(context, "r", CheckState::Success, "1/1", "text".into())
+    };
+    let line = "- \"Capstan-Approve: remove c/one\" is no approval: in the last paragraph of a commit message, write `Capstan-Approve: delete NAMESPACE/NAME`\n\n";
+    let held = clusters(&["one"], HELD);
+    let check = asked(done(), &held, &granted, false);
+    assert_eq!(check.summary, format!("{line}text"));
+    // Nothing waits for an approval.
+    let kept = clusters(&["one"], "it is needed");
+    assert_eq!(asked(done(), &kept, &granted, false).summary, "text");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::adapters::checks;
-use crate::daemon::approvals::Pressed;
+use crate::daemon::approvals::{Granted, Pressed};
 use crate::model::ObjectId;
 
 const HOSTILE: &str =
@@ -141,6 +141,11 @@ fn all() -> Vec<Check> {
         commit: HOSTILE.to_owned(),
         findings: broken.findings.clone().into(),
     };
+    let granted = Granted {
+        revision: "r".to_owned(),
+        pressed: presses(),
+        unclear: vec![HOSTILE.to_owned()],
+    };
     let set = ApplySet::new("f", "default");
     let paths = [HOSTILE.to_owned()];
     let wrong = Finding::error("S01", HOSTILE).help(HOSTILE).of(&id);
@@ -197,7 +202,7 @@ fn all() -> Vec<Check> {
         ),
         progress("f", "r", state, (&failed, &[cluster]), &leaving, &graph),
         noted(done(), &notes),
-        asked(done(), &held, &presses(), true),
+        asked(done(), &held, &granted, true),
     ]
 }
 
