@@ -29,6 +29,7 @@ const RULES: &[Check] = &[
     replicas::one_manages_the_replicas,
     owners::owners_are_those_that_controllers_set,
     owners::pools_have_the_label_of_their_cluster,
+    resources::what_is_carried_becomes_ready,
 ];
 
 /// The findings of all rules for `objects`.

@@ -1,4 +1,4 @@
-//! D01 and D02: what a machine pool and a control plane must carry, once.
+//! D01, D02 and D17: what a machine pool and a control plane must carry, once, and what nothing can carry.
 
 use super::parts::{Parts, carried, finding};
 use crate::api::embedded;
@@ -19,6 +19,33 @@ pub(super) fn planes_carry_a_cluster(parts: &Parts<'_>) -> Vec<Finding> {
     let planes = parts.planes();
     let faults = planes.flat_map(|plane| not_one("D02", plane, CLUSTER));
     faults.collect()
+}
+
+/// D17: what is carried says when it is ready, as the resources of Azure Service Operator do. The kinds of Kubernetes
+/// itself have no condition `Ready`.
+pub(super) fn what_is_carried_becomes_ready(parts: &Parts<'_>) -> Vec<Finding> {
+    let faults = parts.objects.iter().flat_map(|carrier| {
+        let silent = embedded::items(carrier).iter().enumerate();
+        silent.filter_map(move |(at, item)| never_ready(carrier, at, item))
+    });
+    faults.collect()
+}
+
+fn never_ready(carrier: &Object, at: usize, item: &Node) -> Option<Finding> {
+    // V02 reports what is not whole.
+    item.text(&["metadata", "name"])?;
+    let (version, kind) = (item.text(&["apiVersion"])?, item.text(&["kind"])?);
+    let group = version.split_once('/').map_or("", |(group, _)| group);
+    let is_kubernetes =
+        !group.contains('.') || group.ends_with(".k8s.io") && !group.ends_with(".x-k8s.io");
+    let message = message!(
+        "the {kind} never has the condition Ready, so {carrier} waits for it for ever",
+        kind,
+        carrier = carrier.id
+    );
+    let path = Path::dotted("spec.resources").index(at).key("kind");
+    let help = "make it an object of its own, in a document beside this one";
+    is_kubernetes.then(|| finding("D17", carrier, &path, message).help(help))
 }
 
 /// Findings if `object` carries no resource of this kind, or more than one.
@@ -115,6 +142,26 @@ mod tests {
         let second = "resources: [{apiVersion: redhatopenshift.azure.com/v1, kind: HcpOpenShiftClustersNodePool, metadata: {name: q}}, ";
         let found = findings_of(&CLUSTER[3].replace("resources: [", second));
         assert!(found.iter().any(|one| one.starts_with("D01")), "{found:?}");
+    }
+
+    #[test]
+    fn kinds_of_kubernetes_are_not_carried() {
+        let with = |version: &str| {
+            let second =
+                format!("resources: [{{apiVersion: {version}, kind: X, metadata: {{name: x}}}}, ");
+            let found = findings_of(&CLUSTER[2].replace("resources: [", &second));
+            found.iter().any(|one| one.starts_with("D17"))
+        };
+        for version in ["v1", "apps/v1", "rbac.authorization.k8s.io/v1"] {
+            assert!(with(version), "{version}");
+        }
+        for version in [
+            "keyvault.azure.com/v1",
+            "cert-manager.io/v1",
+            "cluster.x-k8s.io/v1beta2",
+        ] {
+            assert!(!with(version), "{version}");
+        }
     }
 
     #[test]
