@@ -1,6 +1,6 @@
 //! The commands as a person runs them.
 
-use assert_cmd::Command;
+use std::process::{Command, Output, Stdio};
 
 use crate::real;
 
@@ -15,24 +15,22 @@ pub(crate) fn capstan(arguments: &[&str]) -> Command {
     command
 }
 
-pub(crate) fn stdout(arguments: &[&str], code: i32) -> String {
-    let output = capstan(arguments)
-        .assert()
-        .code(code)
-        .get_output()
-        .stdout
-        .clone();
-    String::from_utf8(output).expect("UTF-8")
+#[track_caller]
+pub(crate) fn ended(arguments: &[&str], code: i32) -> Output {
+    let output = capstan(arguments).output().expect("it runs");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {errors}");
+    output
 }
 
+#[track_caller]
+pub(crate) fn stdout(arguments: &[&str], code: i32) -> String {
+    String::from_utf8(ended(arguments, code).stdout).expect("UTF-8")
+}
+
+#[track_caller]
 pub(crate) fn stderr(arguments: &[&str], code: i32) -> String {
-    let output = capstan(arguments)
-        .assert()
-        .code(code)
-        .get_output()
-        .stderr
-        .clone();
-    String::from_utf8(output).expect("UTF-8")
+    String::from_utf8(ended(arguments, code).stderr).expect("UTF-8")
 }
 
 pub(crate) const FLEET: [&str; 3] = ["examples/fleet", "--overlays", "overlays"];
@@ -245,11 +243,11 @@ fn an_approval_that_cannot_be_meant_is_refused() {
 fn a_full_disk_is_an_error() {
     let full = std::fs::File::create("/dev/full");
     let Ok(full) = full else { return };
-    let status = std::process::Command::new(env!("CARGO_BIN_EXE_capstan"))
+    let status = Command::new(env!("CARGO_BIN_EXE_capstan"))
         .args(["render", "examples/quickstart"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stdout(full)
-        .stderr(std::process::Stdio::null())
+        .stderr(Stdio::null())
         .status();
     assert_eq!(status.expect("it runs").code(), Some(2));
 }
@@ -372,9 +370,8 @@ fn usage_and_environment_faults_exit_with_2_and_say_what_to_do() {
 
 #[test]
 fn a_closed_pipe_is_no_fault_and_a_full_disk_is() {
-    use std::process::{Command as Plain, Stdio};
     let render = || {
-        let mut command = Plain::new(env!("CARGO_BIN_EXE_capstan"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
         command
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .args(with_fleet("render", &[]))

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use pty_process::Size;
 use pty_process::blocking::{Command, Pty, open};
 
-use crate::cli::capstan;
+use crate::cli::ended;
 use crate::fleet::{DEFINITION, directory};
 use crate::patience::until;
 
@@ -259,7 +259,7 @@ fn without_a_terminal_each_change_of_state_is_a_line_with_its_time() {
         "--speed",
         "300",
     ];
-    let output = capstan(&arguments).assert().code(0).get_output().clone();
+    let output = ended(&arguments, 0);
     let lines = String::from_utf8(output.stderr).expect("UTF-8");
     let timed = lines
         .lines()

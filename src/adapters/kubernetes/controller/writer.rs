@@ -185,9 +185,14 @@ fn log(event: &Event) {
     let reason = &event.reason;
     let message: Vec<&str> = note(event).split_whitespace().collect();
     let message = message.join(" ");
+    // Of what holds now, there is nothing to say but its name.
+    let text = match *reason == message {
+        true => message,
+        false => format!("{reason}: {message}"),
+    };
     match event.is_warning {
-        true => tracing::warn!("{object}: {reason}: {message}"),
-        false => tracing::info!("{object}: {reason}: {message}"),
+        true => tracing::warn!("{object}: {text}"),
+        false => tracing::info!("{object}: {text}"),
     }
 }
 

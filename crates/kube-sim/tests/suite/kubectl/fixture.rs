@@ -7,7 +7,6 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex, Once, OnceLock};
-use std::time::Duration;
 
 use jiff::Timestamp;
 use kube_sim::SimClock;
@@ -20,8 +19,8 @@ use crate::difference::difference;
 use crate::kubernetes::{self, Kubernetes};
 use crate::servers::{anonymous, serve};
 
-/// A command that is not over by then waits for what will never be.
-const LIMIT: Duration = Duration::from_secs(90);
+/// A command that is not over after so many seconds waits for what will never be.
+const LIMIT: &str = "90";
 
 /// The real server of these tests. Those of others hold kinds of the same names, among which kubectl
 /// picks the first.
@@ -112,9 +111,12 @@ impl Kubectl {
         std::fs::write(path, documents.join("\n---\n")).expect("written");
     }
 
+    /// kubectl, which ends in time.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(&self.program);
+        let mut command = Command::new("timeout");
         command
+            .arg(LIMIT)
+            .arg(&self.program)
             .args(["--namespace", &self.namespace])
             .args(arguments)
             .current_dir(self.dir.path())
@@ -125,10 +127,8 @@ impl Kubectl {
         command
     }
 
-    /// Runs it for no longer than [`LIMIT`].
     pub(crate) fn output(&self, arguments: &[&str]) -> Output {
-        let mut command = assert_cmd::Command::from_std(self.command(arguments));
-        command.timeout(LIMIT).output().expect("kubectl runs")
+        self.command(arguments).output().expect("kubectl runs")
     }
 
     /// Runs it and writes down what it printed and how it ended.
