@@ -36,7 +36,7 @@ pub fn help(group: &str, kind: &str) -> String {
 }
 
 /// Whether Kubernetes itself serves the group.
-fn is_built_in(group: &str) -> bool {
+pub(crate) fn is_built_in(group: &str) -> bool {
     const WITHOUT_DOT: &[&str] = &["", "apps", "autoscaling", "batch", "policy"];
     const SUFFIXED: &[&str] = &[
         "admissionregistration",

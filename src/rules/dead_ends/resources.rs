@@ -1,8 +1,8 @@
 //! D01, D02 and D17: what a machine pool and a control plane must carry, once, and what nothing can carry.
 
 use super::parts::{Parts, carried, finding};
-use crate::api::embedded;
 use crate::api::kinds::{self, RED_HAT_OPENSHIFT};
+use crate::api::{embedded, suppliers};
 use crate::model::{Finding, Node, Object, Path, message};
 
 const CLUSTER: &str = "HcpOpenShiftCluster";
@@ -36,16 +36,15 @@ fn never_ready(carrier: &Object, at: usize, item: &Node) -> Option<Finding> {
     item.text(&["metadata", "name"])?;
     let (version, kind) = (item.text(&["apiVersion"])?, item.text(&["kind"])?);
     let group = version.split_once('/').map_or("", |(group, _)| group);
-    let is_kubernetes =
-        !group.contains('.') || group.ends_with(".k8s.io") && !group.ends_with(".x-k8s.io");
+    let is_silent = suppliers::is_built_in(group) && kind != "Pod";
     let message = message!(
-        "the {kind} never has the condition Ready, so {carrier} waits for it for ever",
+        "the {kind} never has the condition Ready, so {carrier} waits for it forever",
         kind,
         carrier = carrier.id
     );
     let path = Path::dotted("spec.resources").index(at).key("kind");
     let help = "make it an object of its own, in a document beside this one";
-    is_kubernetes.then(|| finding("D17", carrier, &path, message).help(help))
+    is_silent.then(|| finding("D17", carrier, &path, message).help(help))
 }
 
 /// Findings if `object` carries no resource of this kind, or more than one.
@@ -158,7 +157,7 @@ mod tests {
         for version in [
             "keyvault.azure.com/v1",
             "cert-manager.io/v1",
-            "cluster.x-k8s.io/v1beta2",
+            "gateway.networking.k8s.io/v1",
         ] {
             assert!(!with(version), "{version}");
         }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::api::kinds::{AUTHORIZATION, KEYVAULT, MANAGED_IDENTITY, NETWORK, RESOURCES};
-use crate::model::{Finding, message};
+use crate::model::{Finding, is_dns_subdomain, message};
 use crate::rules::arm::{Resource, World};
 use crate::schema::patterns;
 
@@ -83,21 +83,27 @@ fn fault(resource: &Resource<'_>) -> Option<Finding> {
         |limits: &Limits| limits.group == id.group && limits.kinds.contains(&id.kind.as_str());
     let place = LIMITS.iter().position(is_of)?;
     let (limits, pattern) = (&LIMITS[place], PATTERNS[place].as_ref()?);
-    // Without `azureName`, Azure Service Operator makes up the UUID of a role assignment.
-    let is_made = limits.group == AUTHORIZATION && !resource.field("spec.azureName").is_given();
-    let field = resource.azure_name();
-    let name = field.text().filter(|_| !is_made && !field.is_default())?;
+    let given = resource.field("spec.azureName");
+    let field = match given.text().is_some_and(|name| !name.is_empty()) {
+        true => given,
+        // Azure Service Operator makes up the UUID of a role assignment.
+        false if limits.group == AUTHORIZATION => return None,
+        // What no object can be called is reported already.
+        false => {
+            let name = resource.field("metadata.name");
+            name.text().filter(|text| is_dns_subdomain(text))?;
+            name
+        }
+    };
+    let name = field.text().filter(|_| !field.is_default())?;
     let (least, most) = limits.length;
     let length = name.chars().count();
-    let why = if !(least..=most).contains(&length) {
-        match least == most {
-            true => format!("must have {most} characters, not {length}"),
-            false => format!("must have {least} to {most} characters, not {length}"),
-        }
-    } else if pattern.is_match(name) {
-        return None;
-    } else {
-        "is not allowed in Azure".to_owned()
+    let is_short_or_long = !(least..=most).contains(&length);
+    let why = match least == most {
+        _ if !is_short_or_long && pattern.is_match(name) => return None,
+        _ if !is_short_or_long => "is not allowed in Azure".to_owned(),
+        true => format!("must have {most} characters, not {length}"),
+        false => format!("must have {least} to {most} characters, not {length}"),
     };
     let kind = &id.kind;
     let message = message!("the name {name:?} of the {kind} {why}", name, kind);
@@ -130,7 +136,7 @@ mod tests {
                 RESOURCES,
                 "ResourceGroup",
                 vec!["a".into(), "A_(b).c-".into(), long(90)],
-                vec![String::new(), "a.".into(), "a b".into(), long(91)],
+                vec!["a.".into(), "a b".into(), long(91)],
             ),
             (
                 NETWORK,

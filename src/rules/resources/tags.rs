@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::model::{Finding, Message, message};
 use crate::rules::arm::{Resource, World};
 
-/// The maximum number of tags of a resource. An embedded one has the ownership tag besides.
+/// The maximum number of tags of a resource. An embedded one has the controllers' own besides.
 const MOST: usize = 50;
 /// The maximum number of characters of a tag's name.
 const LONGEST_NAME: usize = 512;
@@ -13,16 +13,21 @@ const LONGEST_NAME: usize = 512;
 const LONGEST_VALUE: usize = 256;
 /// What names of tags must not contain.
 const FORBIDDEN: &[char] = &['<', '>', '%', '&', '\\', '?', '/'];
-/// What names of tags must not begin with, in whatever case.
-const RESERVED: [&str; 3] = ["azure", "microsoft", "windows"];
+/// The beginning of names that portals and services give, which may contain ids of resources.
+const HIDDEN: &str = "hidden-";
 
-/// A02: Azure accepts the tags of a resource. A definition's tags are on many resources, and reported once.
+/// A02: Azure accepts the tags of a resource. A definition's tags are on many resources, and reported once for each
+/// definition.
 pub(super) fn are_valid(world: &World<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     let mut places = BTreeSet::new();
-    for finding in world.all().flat_map(of_resource) {
-        if places.insert((finding.span.clone(), finding.message.clone())) {
-            found.push(finding);
+    for resource in world.all() {
+        for finding in of_resource(resource) {
+            let definition = resource.carrier.definition.as_ref();
+            let (span, message) = (finding.span.clone(), finding.message.clone());
+            if places.insert((definition, span, message)) {
+                found.push(finding);
+            }
         }
     }
     found
@@ -41,7 +46,7 @@ fn of_resource(resource: &Resource<'_>) -> Vec<Finding> {
             true => fault(name, value),
             false => Some((
                 message!(
-                    "the tag {name:?} is there twice: Azure ignores the case of names",
+                    "the tag {name:?} differs from another only in case, which Azure ignores",
                     name
                 ),
                 "remove one of them",
@@ -51,41 +56,35 @@ fn of_resource(resource: &Resource<'_>) -> Vec<Finding> {
         found.extend(fault.map(finding));
     }
     let count = names.len();
-    if count > MOST {
+    let (most, others) = match resource.path.0.is_empty() {
+        true => (MOST, ""),
+        false => (MOST - 1, " beside the one of the controllers"),
+    };
+    if count > most {
         let message = message!(
-            "there are {count} tags, and Azure allows {most}",
+            "there are {count} tags, and Azure allows {most}{others}",
             count,
-            most = MOST
+            most,
+            others
         );
-        found.push(
-            tags.finding("A02", message)
-                .help("put several values into one tag"),
-        );
+        let finding = tags.finding("A02", message);
+        found.push(finding.help("put several values into one tag"));
     }
     found
 }
 
 /// What is wrong with a tag, and what to do.
 fn fault(name: &str, value: &str) -> Option<(Message, &'static str)> {
-    let lower = name.to_lowercase();
     let length = name.chars().count();
     if name.trim().is_empty() {
         let message = message!("the name {name:?} of a tag is empty", name);
         return Some((message, "give the tag a name"));
     }
-    if let Some(character) = name.chars().find(|character| FORBIDDEN.contains(character)) {
+    let is_forbidden = |character: &char| FORBIDDEN.contains(character);
+    let forbidden = name.chars().find(is_forbidden);
+    if let Some(character) = forbidden.filter(|_| !name.starts_with(HIDDEN)) {
         let message = message!("the tag {name:?} contains `{character}`", name, character);
         return Some((message, "leave out <, >, %, &, \\, ? and /"));
-    }
-    if let Some(prefix) = RESERVED
-        .into_iter()
-        .find(|prefix| lower.starts_with(prefix))
-    {
-        let message = message!("the tag {name:?} begins with `{prefix}`", name, prefix);
-        return Some((
-            message,
-            "choose another name: Azure reserves azure, microsoft and windows",
-        ));
     }
     if length > LONGEST_NAME {
         let message = message!(
@@ -122,25 +121,14 @@ mod tests {
             "a",
             "cost center",
             "team:a",
-            "my-azure",
+            "azure",
+            "hidden-link:/subscriptions/s/resourceGroups/r",
             "ä",
             &"a".repeat(512),
         ] {
             assert!(!is_wrong(name, ""), "{name}");
         }
-        let bad = [
-            "",
-            " ",
-            "a/b",
-            "a?",
-            "a\\b",
-            "a%",
-            "a&b",
-            "<a>",
-            "AzureTeam",
-            "windows",
-            "Microsoft.x",
-        ];
+        let bad = ["", " ", "a/b", "a?", "a\\b", "a%", "a&b", "<a>"];
         for name in bad.into_iter().chain([&*"a".repeat(513)]) {
             assert!(is_wrong(name, ""), "{name}");
         }
@@ -165,9 +153,22 @@ mod tests {
             found(&many(51)),
             ["A02 5:9 there are 51 tags, and Azure allows 50"]
         );
+        let embedded = |count: usize| {
+            let lines = many(count);
+            let lines = lines.lines().map(|line| format!("    {line}\n"));
+            format!(
+                "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: AROCluster\nmetadata: {{name: c}}\nspec:\n  resources:\n  -\n{}",
+                lines.collect::<String>()
+            )
+        };
+        assert_eq!(found(&embedded(49)), [""; 0]);
+        assert_eq!(
+            found(&embedded(50)),
+            ["A02 11:13 there are 50 tags, and Azure allows 49 beside the one of the controllers"]
+        );
         assert_eq!(
             found(&resource("{team: a, Team: b}")),
-            ["A02 5:25 the tag \"Team\" is there twice: Azure ignores the case of names"]
+            ["A02 5:25 the tag \"Team\" differs from another only in case, which Azure ignores"]
         );
     }
 

@@ -40,7 +40,7 @@ fn a_missing_kind_is_reported_with_its_supplier_and_applied_once_it_is_served() 
         ];
         let others: String = foreign
             .iter()
-            .map(|(api_version, kind, _)| format!("---\n{{apiVersion: {api_version}, kind: {kind}, metadata: {{name: x, namespace: NS}}}}\n"))
+            .map(|(api_version, kind, _)| format!("---\n{{apiVersion: {api_version}, kind: {kind}, metadata: {{name: some, namespace: NS}}}}\n"))
             .collect();
         let mut missing: Vec<String> = foreign
             .iter()
