@@ -376,7 +376,13 @@ impl Source {
         let (from, trailers) = self.trailers(applied, revision);
         let mut approved = approvals::approved(&trailers);
         let pressed = self.pressed(from, revision);
-        let unclear = self.unclear(from, revision, &approved);
+        let before = self.granted(revision).unclear;
+        let unclear = match from == Some(revision) {
+            // Its commits were looked at when it was applied; after a restart, only its own message is.
+            true if before.is_empty() => self.unclear(None, revision, &approved),
+            true => before,
+            false => self.unclear(from, revision, &approved),
+        };
         approved.extend(pressed.iter().flat_map(|press| press.clusters.clone()));
         *self.granted_to() = Granted {
             revision: revision.to_owned(),
