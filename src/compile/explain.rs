@@ -79,7 +79,9 @@ pub fn explain(tree: &Tree, overlays: &[Tree], compiled: &Compiled) -> Explanati
     let definitions = merged(tree, overlays);
     let mut bare = HashMap::new();
     for definition in &definitions {
-        let (definition, _) = cluster_definition::read(&without_properties(definition.clone()));
+        let plain = without_properties(definition.clone());
+        let (definition, _) = cluster_definition::read(&plain);
+        let definition = definition.or_else(|| cluster_definition::read_rest(&plain));
         let expanded = definition.map(|definition| expand::expand(&definition).0);
         let expanded = expanded.unwrap_or_default();
         bare.extend(expanded.iter().flat_map(with_embedded));

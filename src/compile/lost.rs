@@ -124,7 +124,7 @@ impl Lost {
     fn is_of_default(&self, finding: &Finding) -> bool {
         let is_name = finding.field.as_ref() == Some(&Path::dotted("metadata.name"));
         let span = finding.span.as_ref();
-        let is_wrong = finding.severity != Severity::Info;
+        let is_wrong = finding.severity != Severity::Info && finding.id != "R03";
         is_wrong && !is_name && span.is_some_and(|span| self.names.contains(span))
     }
 

@@ -46,7 +46,9 @@ use crate::api::fleet::FleetPolicy;
 use crate::api::kinds::{self, CAPSTAN};
 use crate::api::overlay::{self, Overlay};
 use crate::graph::{self, Graph};
-use crate::model::{Finding, Node, Object, ObjectId, Origin, Path, Severity, Span, Tree, Value};
+use crate::model::{
+    Finding, Node, Object, ObjectId, Origin, Path, Segment, Severity, Span, Tree, Value,
+};
 use crate::overlay::Overlays;
 use crate::rules::{self, tenancy};
 use crate::schema::strategic::ListKeys;
@@ -64,8 +66,10 @@ pub struct Compiled {
     pub findings: Vec<Finding>,
     /// The warnings that a comment allows, in the same order; they are not in `findings`.
     pub allowed: Vec<Allowed>,
-    /// How many definitions were read.
+    /// How many definitions were found.
     pub definitions: usize,
+    /// How many of them cannot be read, so that their rules were not checked.
+    pub unread: usize,
 }
 
 impl Compiled {
@@ -353,6 +357,7 @@ impl Documents {
         let mut overlays = Overlays::new(std::mem::take(&mut self.overlays), self.list_keys());
         let mut objects = Vec::new();
         let mut first = HashMap::new();
+        let mut unread = 0;
         let definitions = std::mem::take(&mut self.definitions);
         let count = definitions.len();
         definitions.iter().for_each(|node| overlays.note(node));
@@ -364,6 +369,7 @@ impl Documents {
             if made.lacks_labels {
                 overlays.without(&lost::nothing(definition.span()));
             }
+            unread += usize::from(made.name.is_none());
             let is_broken = !made.reported.is_empty();
             let expanded = self.keep(made, &mut first);
             if is_broken || expanded.is_empty() {
@@ -417,6 +423,7 @@ impl Documents {
             findings,
             allowed,
             definitions: count,
+            unread,
         }
     }
 
@@ -493,8 +500,8 @@ impl Made {
             .into_iter()
             .partition(|finding| lost::explains(&lost, finding));
         let is_whole = definition.is_some();
-        // Without its name and labels, nobody knows what it is and which overlays select it.
-        let is_known = !of_definition.iter().any(is_of_metadata);
+        // Without names and labels, nobody knows what it makes and which overlays select it.
+        let is_known = !of_definition.iter().any(is_of_names);
         let rest = || cluster_definition::read_rest(&merged);
         let definition = definition.or_else(|| rest().filter(|_| is_known));
         let is_rest = !is_whole && definition.is_some();
@@ -522,11 +529,15 @@ impl Made {
     }
 }
 
-/// Whether it is an error in the metadata of a document.
-fn is_of_metadata(finding: &Finding) -> bool {
-    let metadata = Path::dotted("metadata");
-    let is_in = |field: &Path| field.0.starts_with(&metadata.0);
-    finding.severity == Severity::Error && finding.field.as_ref().is_some_and(is_in)
+/// Whether it is an error in what objects are called: the metadata, or the name of a node pool.
+fn is_of_names(finding: &Finding) -> bool {
+    let [metadata, pools] = ["metadata", "spec.nodePools"].map(Path::dotted);
+    let is_name = |field: &Path| {
+        let is_last = |last: &Segment| *last == Segment::Key("name".to_owned());
+        field.0.starts_with(&metadata.0)
+            || field.0.starts_with(&pools.0) && field.0.last().is_some_and(is_last)
+    };
+    finding.severity == Severity::Error && finding.field.as_ref().is_some_and(is_name)
 }
 
 /// Sorts findings by path, line and id, and removes duplicates.

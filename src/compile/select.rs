@@ -124,6 +124,7 @@ pub fn select(
             findings,
             allowed,
             definitions: choice.definitions.len(),
+            unread: ours.unread,
         },
     }
 }

@@ -47,7 +47,7 @@ impl Repair {
         for violation in causes(schema, node) {
             let path = violation.path.clone();
             match (&violation.kind, renamed(&violation)) {
-                (_, Some(right)) if node.lookup(&right).is_none() => {
+                (_, Some(right)) if repair.is_free(node, &right) => {
                     repair.renamed.push((path, right));
                 }
                 (ViolationKind::UnknownField { .. }, _) => {
@@ -66,6 +66,17 @@ impl Repair {
         }
         repair.removed.sort_by(|one, other| other.cmp(one));
         repair
+    }
+
+    /// Whether a field of this name is neither in the document nor the right name of another.
+    fn is_free(&self, node: &Node, name: &Path) -> bool {
+        node.lookup(name).is_none() && !self.renamed.iter().any(|(_, right)| right == name)
+    }
+
+    /// Whether there is nothing to repair.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        self.renamed.is_empty() && self.removed.is_empty()
     }
 
     /// Renames and removes the same fields in a document of the same shape.

@@ -89,15 +89,20 @@ pub fn read(node: &Node) -> (Option<ClusterDefinition>, Vec<Finding>) {
     (definition, findings)
 }
 
-/// Reads a definition with errors, so that its rules can be checked, too: misspelt fields under their right names, and
-/// without unknown ones. `None` if a value is missing or has the wrong type.
+/// Reads a definition with errors, so that its rules can be checked, too: misspelt fields count under their right names.
+/// `None` if a value is missing or has the wrong type, or if nobody knows what a field means: its place would be taken by
+/// a default, which the rules would then compare with other values.
 #[must_use]
 pub fn read_rest(node: &Node) -> Option<ClusterDefinition> {
     let mut node = document::without_nulls(node.clone());
     if let Some(spec) = document::child(&mut node, "spec") {
         document::quote_versions(spec, &Path::dotted("spec"));
     }
-    Repair::of_fields(&SCHEMA, &node).apply(&mut node);
+    let repair = Repair::of_fields(&SCHEMA, &node);
+    repair.apply(&mut node);
+    if !repair.lost.is_empty() || !Repair::of_fields(&SCHEMA, &node).is_nothing() {
+        return None;
+    }
     let (id, origin) = document::identity(&node, KIND);
     let document = serde_json::from_value(node.to_json()).ok()?;
     (!id.name.is_empty()).then(|| assemble(document, id, origin, node))
@@ -210,7 +215,6 @@ spec:
             .replace("location", "locaton")
             .replace("'4.20'", "4.20")
             .replace("3f0c7d3e-", "3f0c7d3e");
-        let text = format!("{text}  colour: blue\n");
         assert_eq!(read(&document(&text)).0, None);
         let rest = read_rest(&document(&text)).unwrap();
         assert_eq!(rest.spec.location, "uksouth");
@@ -219,6 +223,10 @@ spec:
         for unreadable in ["  location: uksouth\n", "name: prod-uks-1, "] {
             let text = SMALLEST.replace(unreadable, "");
             assert_eq!(read_rest(&document(&text)), None, "{unreadable}");
+        }
+        for unknown in ["colour: blue", "etcd: {encrpytion: {keyNme: k}}"] {
+            let text = format!("{SMALLEST}  {unknown}\n");
+            assert_eq!(read_rest(&document(&text)), None, "{unknown}");
         }
     }
 

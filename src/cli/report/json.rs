@@ -19,6 +19,7 @@ pub(in crate::cli) fn json(report: &Report<'_>) -> Json {
             "warnings": compiled.count(Severity::Warning),
             "allowed": compiled.allowed.len(),
             "definitions": compiled.definitions,
+            "unread": compiled.unread,
             "objects": compiled.objects.len(),
             "embedded": compiled.embedded().len(),
         },

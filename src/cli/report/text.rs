@@ -86,7 +86,7 @@ pub(in crate::cli) fn text(report: &Report<'_>, trees: &[&Tree], style: &Style<'
     without_commands(&out).into_owned()
 }
 
-/// `2 errors, 1 warning in 5 definitions (22 objects, 243 embedded)`.
+/// `2 errors, 1 warning in 5 definitions (22 objects, 243 embedded)`, and what was not checked.
 fn tally(compiled: &Compiled) -> String {
     let count = |severity, word| counted(compiled.count(severity), word);
     let (errors, warnings) = (
@@ -97,9 +97,15 @@ fn tally(compiled: &Compiled) -> String {
     let objects = counted(compiled.objects.len(), "object");
     let embedded = compiled.embedded().len();
     let all = format!("{errors}, {warnings} in {definitions} ({objects}, {embedded} embedded)");
-    match (compiled.definitions, compiled.objects.is_empty()) {
-        (0, true) if !compiled.has_errors() => format!("{all}: nothing was checked"),
-        _ => all,
+    match (compiled.definitions, compiled.unread) {
+        (0, _) if compiled.objects.is_empty() && !compiled.has_errors() => {
+            format!("{all}: nothing was checked")
+        }
+        (_, 0) => all,
+        (_, unread) => {
+            let unread = counted(unread, "definition");
+            format!("{all}; {unread} could not be read, and the rules were not checked there")
+        }
     }
 }
 
@@ -316,6 +322,17 @@ mod tests {
         assert_eq!(caret(&shown("a:\tb\n", (1, 4, 1))), (10, 1));
         let past = shown("a: b\r\n", (1, 90, 3));
         assert_eq!(caret(&past), (8, 1), "{past}");
+    }
+
+    #[test]
+    fn what_was_not_checked_is_told() {
+        let compiled = Compiled {
+            definitions: 3,
+            unread: 1,
+            ..Compiled::default()
+        };
+        let told = "0 errors, 0 warnings in 3 definitions (0 objects, 0 embedded); 1 definition could not be read, and the rules were not checked there";
+        assert_eq!(tally(&compiled), told);
     }
 
     #[test]
