@@ -35,11 +35,70 @@ const QUIET: Duration = Duration::from_secs(60);
 /// What happened so far.
 #[derive(Default)]
 struct Log {
-    /// By cluster: since when a resource of it is ready to which no write answered yet.
-    ready: Mutex<BTreeMap<String, Instant>>,
-    spans: Mutex<Vec<Duration>>,
+    clusters: Mutex<BTreeMap<String, Cluster>>,
+    spans: Mutex<Vec<Span>>,
     /// All requests but watches.
     requests: AtomicUsize,
+}
+
+/// What is known of a cluster.
+#[derive(Default)]
+struct Cluster {
+    /// Since when a resource of it is ready to which no write answered yet.
+    ready: Option<Instant>,
+    /// How many of its writes the server has not answered.
+    unanswered: usize,
+    /// When the server answered the last of them.
+    answered: Option<Instant>,
+}
+
+/// How long it took from a resource that is ready to the next write of its cluster.
+struct Span {
+    whole: Duration,
+    /// Without the time before the server had answered all earlier writes of the cluster.
+    own: Duration,
+}
+
+impl Log {
+    /// The controllers see that a resource of a cluster became ready.
+    fn ready(&self, cluster: &str) {
+        let mut clusters = self.clusters.lock().unwrap();
+        let cluster = clusters.entry(cluster.to_owned()).or_default();
+        cluster.ready.get_or_insert_with(Instant::now);
+    }
+
+    /// The controllers send a write of a cluster, which is under way until the result is dropped.
+    fn written(self: &Arc<Self>, cluster: &str) -> UnderWay {
+        let under_way = UnderWay(Arc::clone(self), cluster.to_owned());
+        let mut clusters = self.clusters.lock().unwrap();
+        let cluster = clusters.entry(cluster.to_owned()).or_default();
+        if let Some(ready) = cluster.ready.take() {
+            let free = cluster
+                .answered
+                .map_or(ready, |answered| answered.max(ready));
+            let own = match cluster.unanswered {
+                0 => free.elapsed(),
+                _ => Duration::ZERO,
+            };
+            let whole = ready.elapsed();
+            self.spans.lock().unwrap().push(Span { whole, own });
+        }
+        cluster.unanswered += 1;
+        under_way
+    }
+}
+
+/// A write of a cluster that the server has not answered.
+struct UnderWay(Arc<Log>, String);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let mut clusters = self.0.clusters.lock().unwrap();
+        if let Some(cluster) = clusters.get_mut(&self.1) {
+            cluster.unanswered -= 1;
+            cluster.answered = Some(Instant::now());
+        }
+    }
 }
 
 impl Fixture<'_> {
@@ -94,17 +153,18 @@ fn measure(runtime: &Runtime, kubeconfig: &Path, apart: Duration, counts: &[usiz
         let start = Instant::now();
         add(kubeconfig, apart, made..count);
         let took = start.elapsed().as_secs_f64();
-        let mut spans = std::mem::take(&mut *log.spans.lock().unwrap());
-        spans.sort();
-        let milliseconds = |at: usize| spans[at.min(spans.len() - 1)].as_secs_f64() * 1e3;
+        let spans = std::mem::take(&mut *log.spans.lock().unwrap());
         println!(
-            "{count} clusters: {took:.1} s for {}; from a resource that is ready to the next write of its cluster {:.1} ms, at p99 {:.1} ms ({} times); {} MiB, at most {} MiB",
+            "{count} clusters: {took:.1} s for {}; {} MiB, at most {} MiB",
             count - made,
-            milliseconds(spans.len() / 2),
-            milliseconds(spans.len() * 99 / 100),
-            spans.len(),
             resident("VmRSS:") >> 20,
             resident("VmHWM:") >> 20,
+        );
+        println!(
+            "from a resource that is ready to the next write of its cluster ({} times): {}; when the server had answered all earlier writes: {}",
+            spans.len(),
+            percentiles(spans.iter().map(|span| span.whole)),
+            percentiles(spans.iter().map(|span| span.own)),
         );
         made = count;
     }
@@ -132,14 +192,13 @@ fn observed(client: &Client, log: &Arc<Log>) -> Client {
         if !is_watch {
             log.requests.fetch_add(1, Ordering::Relaxed);
         }
-        if request.method() == Method::PATCH
-            && let Some(cluster) = cluster(uri.path())
-            && let Some(since) = log.ready.lock().unwrap().remove(cluster)
-        {
-            log.spans.lock().unwrap().push(since.elapsed());
-        }
+        let is_write = request.method() == Method::PATCH;
+        let written = cluster(uri.path()).filter(|_| is_write);
+        let under_way = written.map(|cluster| log.written(cluster));
         async move {
-            let (parts, body) = client.send(request).await?.into_parts();
+            let answer = client.send(request).await;
+            drop(under_way);
+            let (parts, body) = answer?.into_parts();
             let mut pending = Vec::new();
             let mut ready = BTreeMap::new();
             let body = body.map_frame(move |frame| {
@@ -199,12 +258,25 @@ fn read_events(pending: &mut Vec<u8>, ready: &mut BTreeMap<String, bool>, log: &
         let name = metadata.name.as_str();
         let was_ready = ready.insert(name.to_owned(), is_ready).unwrap_or(false);
         if let Some(cluster) = cluster(name).filter(|_| is_ready && !was_ready) {
-            let mut waiting = log.ready.lock().unwrap();
-            waiting
-                .entry(cluster.to_owned())
-                .or_insert_with(Instant::now);
+            log.ready(cluster);
         }
     }
+}
+
+/// The median, 90th and 99th percentile of these times.
+fn percentiles(spans: impl Iterator<Item = Duration>) -> String {
+    let mut spans: Vec<Duration> = spans.collect();
+    spans.sort();
+    let at = |percent: usize| {
+        let span = spans.get((spans.len() * percent / 100).min(spans.len().saturating_sub(1)));
+        span.map_or(0.0, |span| span.as_secs_f64() * 1e3)
+    };
+    format!(
+        "{:.1} ms, {:.1} ms at p90, {:.1} ms at p99",
+        at(50),
+        at(90),
+        at(99)
+    )
 }
 
 /// A line of what Linux reports of this process, in bytes.
