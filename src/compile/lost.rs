@@ -124,8 +124,10 @@ impl Lost {
     fn is_of_default(&self, finding: &Finding) -> bool {
         let is_name = finding.field.as_ref() == Some(&Path::dotted("metadata.name"));
         let span = finding.span.as_ref();
-        let is_wrong = finding.severity != Severity::Info && finding.id != "R03";
-        is_wrong && !is_name && span.is_some_and(|span| self.names.contains(span))
+        let is_wrong = finding.severity != Severity::Info;
+        // A definition that is there twice is so whatever it says.
+        let is_twice = finding.id == "R03" && finding.object.as_ref().is_some_and(is_ours);
+        is_wrong && !is_name && !is_twice && span.is_some_and(|span| self.names.contains(span))
     }
 
     /// Whether it is about a value of a definition that is reported already, after expansion; or information, which can
@@ -134,7 +136,6 @@ impl Lost {
         if finding.severity == Severity::Info {
             return !self.reported.is_empty();
         }
-        let is_ours = |id: &ObjectId| id.group == CAPSTAN;
         let is_after = !finding.object.as_ref().is_some_and(is_ours);
         let span = finding.span.as_ref();
         is_after && span.is_some_and(|span| self.reported.contains(span))
@@ -157,6 +158,10 @@ impl Lost {
         let mut documents = self.documents.iter().filter(|node| is_known(node));
         documents.any(|node| may_be(node, target))
     }
+}
+
+fn is_ours(id: &ObjectId) -> bool {
+    id.group == CAPSTAN
 }
 
 fn is_error(finding: &Finding) -> bool {

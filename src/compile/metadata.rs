@@ -9,6 +9,7 @@ use crate::model::{
     Finding, Key, Message, Node, Object, ObjectId, Path, Value, is_dns_label, is_dns_subdomain,
     message,
 };
+use crate::rules::of_label_key;
 use crate::schema;
 use kube_schema::{OBJECT_META_SCHEMA, nearest};
 
@@ -20,14 +21,19 @@ pub(super) fn findings(object: &Object) -> Vec<Finding> {
     let field = |name: &str| metadata.and_then(|metadata| metadata.get(name));
     let role = object.id.group == "rbac.authorization.k8s.io";
     if let Some(name) = field("name") {
-        findings.extend(name_fault(id, name, role));
+        findings.extend(name_fault(id, name, &Path::dotted("metadata.name"), role));
     }
     findings.extend(field("namespace").and_then(|node| namespace_fault(id, node)));
     findings.extend(label_faults(id, field("labels")));
+    findings.extend(key_faults(id, "label", field("labels")));
+    findings.extend(key_faults(id, "annotation", field("annotations")));
     findings.extend(of_annotations(id, &object.node));
     findings.extend(shape(id, &object.node, &Path::dotted("metadata")));
     for (index, item) in embedded::items(object).iter().enumerate() {
         let at = Path::dotted("spec.resources").index(index);
+        let name = item.at(&["metadata", "name"]);
+        let field = at.key("metadata").key("name");
+        findings.extend(name.and_then(|name| name_fault(id, name, &field, false)));
         findings.extend(shape(id, item, &at.key("metadata")));
     }
     findings
@@ -84,7 +90,7 @@ fn fault(
         .help(help)
 }
 
-fn name_fault(id: &ObjectId, node: &Node, role: bool) -> Option<Finding> {
+fn name_fault(id: &ObjectId, node: &Node, field: &Path, role: bool) -> Option<Finding> {
     let name = node.as_str()?;
     // Roles may have almost any name, but it must be a single segment of a URL path.
     let part = !matches!(name, "." | "..") && name.bytes().all(|byte| byte.is_ascii_graphic());
@@ -97,8 +103,7 @@ fn name_fault(id: &ObjectId, node: &Node, role: bool) -> Option<Finding> {
     }
     let message = message!("`{name}` is not a valid object name", name);
     let help = "use at most 253 lower-case letters, digits, `-` and `.`; start and end with a letter or digit";
-    let field = Path::dotted("metadata.name");
-    Some(fault(id, "S04", node, &field, message, help))
+    Some(fault(id, "S04", node, field, message, help))
 }
 
 fn namespace_fault(id: &ObjectId, node: &Node) -> Option<Finding> {
@@ -119,6 +124,23 @@ fn label_faults(id: &ObjectId, labels: Option<&Node>) -> Vec<Finding> {
         let help = "use at most 63 letters, digits, `-`, `_` and `.`; start and end with a letter or digit; use an annotation for longer texts";
         let field = path.key(key.name.clone());
         Some(fault(id, "S04", value, &field, message, help))
+    };
+    map.flat_map(|map| map.iter()).filter_map(fault).collect()
+}
+
+/// Faults of the keys of labels or annotations, whose case counts for labels alone.
+fn key_faults(id: &ObjectId, what: &'static str, entries: Option<&Node>) -> Vec<Finding> {
+    let path = Path::dotted("metadata").key(format!("{what}s"));
+    let map = entries.and_then(Node::as_map).into_iter();
+    let fault = |(key, _): (&Key, &Node)| {
+        let name = match what {
+            "label" => key.name.to_string(),
+            _ => key.name.to_lowercase(),
+        };
+        let why = of_label_key(&name)?;
+        let message = message!("`{key}` is not a valid {what} key", key = key.name, what);
+        let finding = Finding::error("S04", message).at(key.origin.span()).of(id);
+        Some(finding.field(&path.key(key.name.clone())).help(why))
     };
     map.flat_map(|map| map.iter()).filter_map(fault).collect()
 }
@@ -227,6 +249,31 @@ mod tests {
             of("name: a, namespace: x/y"),
             ["S04 3:32 `x/y` is not a valid namespace name"]
         );
+    }
+
+    #[test]
+    fn keys_of_labels_and_annotations_are_qualified_names() {
+        let found = |field: &str, key: &str| of(&format!("name: a, {field}: {{\"{key}\": x}}"));
+        for key in ["a", "a.b/c_d-1", "x.dev/Y"] {
+            assert_eq!(found("labels", key), [""; 0], "{key}");
+            assert_eq!(found("annotations", key), [""; 0], "{key}");
+        }
+        for key in ["a b", "-x", "a/b/c", "/x", "x_y/z"] {
+            let label = format!("S04 3:30 `{key}` is not a valid label key");
+            assert_eq!(found("labels", key), [label]);
+            let annotation = format!("S04 3:35 `{key}` is not a valid annotation key");
+            assert_eq!(found("annotations", key), [annotation]);
+        }
+        // As the API server has it.
+        assert_eq!(found("annotations", "X.dev/y"), [""; 0]);
+        assert_eq!(found("labels", "X.dev/y").len(), 1);
+    }
+
+    #[test]
+    fn names_of_embedded_resources_are_names_of_objects() {
+        let carrier = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: AROCluster\nmetadata: {name: c}\nspec:\n  resources:\n  - apiVersion: keyvault.azure.com/v1api20230701\n    kind: Vault\n    metadata: {name: team_kv}\n";
+        let expected = "S04 8:22 `team_kv` is not a valid object name";
+        assert_eq!(reported(carrier), [expected]);
     }
 
     #[test]

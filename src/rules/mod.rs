@@ -56,6 +56,7 @@ use rule::{FleetRule, ResourceRule, Rule};
 pub(crate) use second_owner::has_resources;
 pub use second_owner::second_owners;
 pub use secrets::{holds_values, is_encrypted, joined};
+pub(crate) use wording::of_label_key;
 
 /// The rules for any object, by id.
 const RULES: &[Rule] = &[

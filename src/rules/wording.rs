@@ -8,7 +8,7 @@ use super::arm::Field;
 use crate::model::{Finding, is_dns_subdomain, message};
 
 /// Why `key` is not a valid key of a label or taint.
-pub(super) fn of_label_key(key: &str) -> Option<&'static str> {
+pub(crate) fn of_label_key(key: &str) -> Option<&'static str> {
     let (prefix, name) = match key.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
         None => (None, key),

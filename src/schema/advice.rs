@@ -12,7 +12,9 @@ pub(super) fn rewrite(expected: &[Type], node: &Node) -> Option<String> {
     let quoted = |text: &str| Some(format!("write it as \"{text}\", in quotes"));
     let bare = |text: &str| Some(format!("write it as {text}, without quotes"));
     match (expected.first()?, &node.value) {
-        (Type::String, Value::Int(number)) => quoted(&number.to_string()),
+        // `0042` is the number 34, but hardly meant as that.
+        (Type::String, Value::Int(number)) if is_plain(number, node) => quoted(&number.to_string()),
+        (Type::String, Value::Int(_)) => Some("put quotes around it".into()),
         (Type::String, Value::Float(_, text)) => quoted(text),
         (Type::String, Value::Bool(_)) => Some("put quotes around it".into()),
         (Type::String, Value::List(_) | Value::Map(_)) => Some("write a string".into()),
@@ -26,6 +28,13 @@ pub(super) fn rewrite(expected: &[Type], node: &Node) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Whether a number is written in the digits that it has.
+fn is_plain(number: &i64, node: &Node) -> bool {
+    let span = node.span();
+    let width = span.end.column.saturating_sub(span.start.column) as usize;
+    span.start.line == span.end.line && number.to_string().len() == width
 }
 
 /// The help for a number or a text that is too small or too large.
