@@ -87,14 +87,7 @@ pub fn select(
         .findings
         .into_iter()
         .partition(|finding| concerns(finding, &in_rest));
-    // What many have in common is reported at the first of them, which may be one that is not selected.
-    let common = |one: &Finding| {
-        let same = |other: &Finding| {
-            !one.args.is_empty() && (one.id, &one.args) == (other.id, &other.args)
-        };
-        !findings.iter().any(same) && others.iter().any(same)
-    };
-    let common: Vec<Finding> = ours.findings.into_iter().filter(common).collect();
+    let common = common(ours.findings, &findings, &others);
     findings.extend(common);
     sort(&mut findings);
     let mut allowed = all.allowed;
@@ -127,6 +120,17 @@ pub fn select(
             unread: ours.unread,
         },
     }
+}
+
+/// Those of the selection that are reported elsewhere: what many have in common is reported at the first of them.
+fn common(ours: Vec<Finding>, selected: &[Finding], others: &[Finding]) -> Vec<Finding> {
+    let is_common = |one: &Finding| {
+        let same = |other: &Finding| {
+            !one.args.is_empty() && (one.id, &one.args) == (other.id, &other.args)
+        };
+        !selected.iter().any(same) && others.iter().any(same)
+    };
+    ours.into_iter().filter(is_common).collect()
 }
 
 fn chosen(selector: &Selector, document: &Node) -> bool {

@@ -383,13 +383,13 @@ fn a_definition_with_errors_is_checked_as_far_as_it_can_be_read() {
     };
     let (size, wrong_size) = ("Standard_D4s_v3", "Standard_X1");
     let misspelt = ("identityRef: {name:", "identityRef: {nmae:");
-    // Both mistakes are told at once.
+    // Both mistakes are reported at once.
     let both = found(&[misspelt, (size, wrong_size)]);
     assert_eq!(both, ("S01 10, N11 15".to_owned(), 0));
-    // What has an error is told once, not again for all that is made of it.
+    // A value with an error is reported once, not again for each object that has it.
     let id = ("3f0c7d3e-", "3f0c7d3e");
     assert_eq!(found(&[id]), ("S04 8".to_owned(), 0));
-    // Nobody knows what is made of a value of the wrong type, or without a name.
+    // A value of the wrong type, or a wrong name, cannot be expanded.
     for wrong in [("uksouth", "[uksouth]"), ("name: one", "name: One")] {
         let (found, unread) = found(&[wrong, (size, wrong_size)]);
         assert_eq!((found.matches(' ').count(), unread), (1, 1), "{found}");

@@ -20,8 +20,8 @@ pub const VAULT: &str = "^[A-Za-z](-?[A-Za-z0-9])+$";
 /// A pattern for the names of keys in vaults: at most 127 characters.
 pub const VAULT_KEY: &str = "^[A-Za-z0-9-]+$";
 
-/// A pattern for the names of resource groups.
-pub const RESOURCE_GROUP: &str = r"^[-\p{L}\p{N}_.()]{0,89}[-\p{L}\p{N}_()]$";
+/// A pattern for the names of resource groups: at most 90 characters.
+pub const RESOURCE_GROUP: &str = r"^[-\p{L}\p{N}_.()]*[-\p{L}\p{N}_()]$";
 
 /// A pattern for the names of virtual networks, and of what is in them.
 pub const NETWORK: &str = "^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9_])?$";
@@ -49,7 +49,7 @@ pub fn advice(pattern: &str) -> Option<&'static str> {
         }
         VAULT_KEY => "use letters, digits and `-`",
         RESOURCE_GROUP => {
-            "use at most 90 letters, digits, `_`, `-`, `.` and parentheses, and do not end with `.`"
+            "use letters, digits, `_`, `-`, `.` and parentheses, and do not end with `.`"
         }
         NETWORK => {
             "use letters, digits, `_`, `.` and `-`; start with a letter or digit, and do not end with `.` or `-`"

@@ -26,7 +26,7 @@ use crate::schema::Repair;
 use crate::schema::patterns::LETTER_FIRST;
 use kube_schema::Schema;
 
-/// A definition that was read without errors.
+/// A definition that was read: without errors, or as far as it can be for its rules.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClusterDefinition {
     /// Its identity; the group is Capstan's.

@@ -302,7 +302,7 @@ pub struct ExistingVault {
     #[schemars(regex(pattern = VAULT), length(min = 3, max = 24))]
     pub name: String,
     /// Its resource group.
-    #[schemars(regex(pattern = RESOURCE_GROUP), length(max = 90))]
+    #[schemars(regex(pattern = RESOURCE_GROUP), length(min = 1, max = 90))]
     pub resource_group: String,
 }
 
@@ -315,7 +315,7 @@ pub struct ManagedIdentities {
     pub mode: IdentityMode,
     /// With `Shared`: the resource group of the identities, in the cluster's subscription.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(regex(pattern = RESOURCE_GROUP), length(max = 90))]
+    #[schemars(regex(pattern = RESOURCE_GROUP), length(min = 1, max = 90))]
     pub resource_group: Option<String>,
 }
 
@@ -348,7 +348,7 @@ pub struct ExternalAuth {
     pub azure_name: Option<String>,
     /// The application ID at the provider, used as both audience and client.
     #[serde(rename = "clientID")]
-    #[schemars(regex(pattern = WORD))]
+    #[schemars(regex(pattern = WORD), length(min = 1))]
     pub client_id: String,
     /// The provider's issuer URL; defaults to the Entra tenant.
     #[serde(rename = "issuerURL", skip_serializing_if = "Option::is_none")]

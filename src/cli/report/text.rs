@@ -104,7 +104,7 @@ fn tally(compiled: &Compiled) -> String {
         (_, 0) => all,
         (_, unread) => {
             let unread = counted(unread, "definition");
-            format!("{all}; {unread} could not be read, and the rules were not checked there")
+            format!("{all}; the rules were not checked for {unread} that could not be read")
         }
     }
 }
@@ -331,7 +331,7 @@ mod tests {
             unread: 1,
             ..Compiled::default()
         };
-        let told = "0 errors, 0 warnings in 3 definitions (0 objects, 0 embedded); 1 definition could not be read, and the rules were not checked there";
+        let told = "0 errors, 0 warnings in 3 definitions (0 objects, 0 embedded); the rules were not checked for 1 definition that could not be read";
         assert_eq!(tally(&compiled), told);
     }
 

@@ -376,13 +376,7 @@ impl Source {
         let (from, trailers) = self.trailers(applied, revision);
         let mut approved = approvals::approved(&trailers);
         let pressed = self.pressed(from, revision);
-        let before = self.granted(revision).unclear;
-        let unclear = match from == Some(revision) {
-            // Its commits were looked at when it was applied; after a restart, only its own message is.
-            true if before.is_empty() => self.unclear(None, revision, &approved),
-            true => before,
-            false => self.unclear(from, revision, &approved),
-        };
+        let unclear = self.unclear(from, revision);
         approved.extend(pressed.iter().flat_map(|press| press.clusters.clone()));
         *self.granted_to() = Granted {
             revision: revision.to_owned(),
@@ -392,13 +386,16 @@ impl Source {
         approved
     }
 
-    /// The lines of the commits that lead to `to` and not to `from`, or of `to` alone, that look like an approval and give
-    /// none of those in `approved`. A directory has no messages.
-    fn unclear(&self, from: Option<&str>, to: &str, approved: &BTreeSet<String>) -> Vec<String> {
-        let repository = self.origin.repository();
+    /// The lines of the commits that lead to `to` and not to `from` that look like an approval and are none; without
+    /// `from`, or if that is `to`, those of `to` alone. A directory has no messages.
+    fn unclear(&self, from: Option<&str>, to: &str) -> Vec<String> {
+        let from = from.filter(|from| *from != to);
         let most = from.map_or(1, |_| MOST_APPROVING);
+        let trailers = self.origin.trailers(from, to, most, labels::APPROVE);
+        let approved = approvals::approved(&trailers.unwrap_or_default());
+        let repository = self.origin.repository();
         let messages = repository.and_then(|it| it.messages(from, to, most));
-        approvals::unclear(&messages.unwrap_or_default(), approved)
+        approvals::unclear(&messages.unwrap_or_default(), &approved)
     }
 
     /// The clusters whose HCP cluster may be recreated, which Azure failed to create: what the trailers

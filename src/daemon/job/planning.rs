@@ -215,7 +215,7 @@ impl Source {
                 .chain(by_button)
                 .collect(),
             pressed,
-            unclear: self.unclear(Some(base), commit, &own),
+            unclear: self.unclear(Some(base), commit),
             own,
         }
     }

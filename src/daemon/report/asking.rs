@@ -38,7 +38,7 @@ pub(super) fn pressed(presses: &[Pressed], leaving: &BTreeSet<String>) -> String
 pub(super) fn no_approvals(unclear: &[String]) -> impl ExactSizeIterator<Item = String> {
     unclear.iter().map(|line| {
         format!(
-            "\"{line}\" is no approval: in the last paragraph of a commit message, write `{}: delete NAMESPACE/NAME`",
+            "\"{line}\" is not an approval: in the last paragraph of a commit message, write `{}: delete NAMESPACE/NAME`",
             labels::APPROVE
         )
     })

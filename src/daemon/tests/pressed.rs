@@ -276,3 +276,29 @@ async fn a_press_counts_for_what_contains_its_commit_and_is_not_applied() {
     let again = Source::new(origin, &case.daemon.config);
     assert_eq!(again.approvals(&first, &next), one);
 }
+
+#[tokio::test]
+async fn lines_that_look_like_an_approval_are_those_of_what_is_not_applied() {
+    let case = Case::new();
+    let first = case.commit.clone();
+    let wrong = "it\n\nCapstan-Approve: remove c/one\n";
+    let asked = case.commit_on("main", Some(&first), wrong);
+    let right = "it\n\nCapstan-Approve: delete c/one\n";
+    let next = case.commit_on("main", Some(&asked), right);
+    let source = &case.daemon.source;
+    source.origin.repository().unwrap().fetch().unwrap();
+    let line = "Capstan-Approve: remove c/one";
+    for (applied, revision, lines) in [
+        (&*first, &*asked, &[line][..]),
+        (&first, &next, &[line]),
+        (&asked, &next, &[]),
+        // It is applied, and asked for again: its own message still counts.
+        (&asked, &asked, &[line]),
+        (&next, &next, &[]),
+        ("", &asked, &[line]),
+    ] {
+        source.approvals(applied, revision);
+        let found = source.granted(revision).unclear;
+        assert_eq!(found, lines, "{applied} {revision}");
+    }
+}

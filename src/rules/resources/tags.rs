@@ -1,6 +1,6 @@
 //! A02: tags of resources.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Finding, Message, message};
 use crate::rules::arm::{Resource, World};
@@ -38,15 +38,16 @@ fn of_resource(resource: &Resource<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let tags = resource.field("spec.tags");
-    let mut names = BTreeSet::new();
+    let mut names = BTreeMap::new();
     let mut found = Vec::new();
     for (name, field) in tags.entries() {
         let value = field.text().unwrap_or_default();
-        let fault = match names.insert(name.to_lowercase()) {
-            true => fault(name, value),
-            false => Some((
+        let fault = match names.insert(name.to_lowercase(), name) {
+            None => fault(name, value),
+            Some(other) => Some((
                 message!(
-                    "the tag {name:?} differs from another only in case, which Azure ignores",
+                    "the tags {other:?} and {name:?} differ only in case, which Azure ignores",
+                    other,
                     name
                 ),
                 "remove one of them",
@@ -168,7 +169,7 @@ mod tests {
         );
         assert_eq!(
             found(&resource("{team: a, Team: b}")),
-            ["A02 5:25 the tag \"Team\" differs from another only in case, which Azure ignores"]
+            ["A02 5:25 the tags \"team\" and \"Team\" differ only in case, which Azure ignores"]
         );
     }
 

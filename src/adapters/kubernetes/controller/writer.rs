@@ -177,19 +177,24 @@ fn note(event: &Event) -> &str {
     &message[..cut.unwrap_or(0)]
 }
 
+/// The reason and the message of an event. The message of a condition that became true is its type, which is the reason,
+/// too.
+fn line(event: &Event) -> String {
+    let reason = &event.reason;
+    let message: Vec<&str> = note(event).split_whitespace().collect();
+    let message = message.join(" ");
+    match *reason == message {
+        true => message,
+        false => format!("{reason}: {message}"),
+    }
+}
+
 /// The event as one line: without a fleet nothing else shows what fails.
 fn log(event: &Event) {
     let object = Live(&event.regarding);
     let text = |key: &str| object.text(&[key]);
     let object = format!("{}/{}/{}", text("kind"), text("namespace"), text("name"));
-    let reason = &event.reason;
-    let message: Vec<&str> = note(event).split_whitespace().collect();
-    let message = message.join(" ");
-    // Of what holds now, there is nothing to say but its name.
-    let text = match *reason == message {
-        true => message,
-        false => format!("{reason}: {message}"),
-    };
+    let text = line(event);
     match event.is_warning {
         true => tracing::warn!("{object}: {text}"),
         false => tracing::info!("{object}: {text}"),
@@ -350,5 +355,24 @@ pub(crate) fn resource(group: &str, version: &str, kind: &str) -> ApiResource {
     match kinds::find(group, kind) {
         Some(known) => ApiResource::from_gvk_with_plural(&named, known.plural),
         None => ApiResource::from_gvk(&named),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_that_is_the_message_is_told_once() {
+        let told = |message: &str| {
+            line(&Event {
+                regarding: Value::Null,
+                is_warning: false,
+                reason: "Ready".to_owned(),
+                message: message.to_owned(),
+            })
+        };
+        assert_eq!(told("Ready"), "Ready");
+        assert_eq!(told("all of\n it"), "Ready: all of it");
     }
 }

@@ -136,7 +136,7 @@ fn a_sync_check_names_lines_that_look_like_an_approval_while_it_asks() {
         let context = "capstan/f/sync".to_owned();
         parts::check(context, "r", CheckState::Success, "1/1", "text".into())
     };
-    let line = "- \"Capstan-Approve: remove c/one\" is no approval: in the last paragraph of a commit message, write `Capstan-Approve: delete NAMESPACE/NAME`\n\n";
+    let line = "- \"Capstan-Approve: remove c/one\" is not an approval: in the last paragraph of a commit message, write `Capstan-Approve: delete NAMESPACE/NAME`\n\n";
     let held = clusters(&["one"], HELD);
     let check = asked(done(), &held, &granted, false);
     assert_eq!(check.summary, format!("{line}text"));

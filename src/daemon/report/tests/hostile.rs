@@ -103,6 +103,14 @@ fn presses() -> Vec<Pressed> {
     }]
 }
 
+fn granted() -> Granted {
+    Granted {
+        revision: "r".to_owned(),
+        pressed: presses(),
+        unclear: vec![HOSTILE.to_owned()],
+    }
+}
+
 fn hostile_approvals() -> Approvals {
     Approvals {
         own: [HOSTILE.to_owned()].into(),
@@ -140,11 +148,6 @@ fn all() -> Vec<Check> {
         name: format!("the branch {HOSTILE}"),
         commit: HOSTILE.to_owned(),
         findings: broken.findings.clone().into(),
-    };
-    let granted = Granted {
-        revision: "r".to_owned(),
-        pressed: presses(),
-        unclear: vec![HOSTILE.to_owned()],
     };
     let set = ApplySet::new("f", "default");
     let paths = [HOSTILE.to_owned()];
@@ -202,7 +205,7 @@ fn all() -> Vec<Check> {
         ),
         progress("f", "r", state, (&failed, &[cluster]), &leaving, &graph),
         noted(done(), &notes),
-        asked(done(), &held, &granted, true),
+        asked(done(), &held, &granted(), true),
     ]
 }
 

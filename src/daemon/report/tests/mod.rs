@@ -443,7 +443,7 @@ fn a_deletion_without_approval_fails_and_says_what_to_write() {
     let check = of(&mistyped);
     assert_eq!(check.detail, Some(CheckDetail::Warnings));
     for line in [
-        "- \"Capstan-Aprove: delete c/two\" is no approval: in the last paragraph of a commit message, write `Capstan-Approve: delete NAMESPACE/NAME`\n",
+        "- \"Capstan-Aprove: delete c/two\" is not an approval: in the last paragraph of a commit message, write `Capstan-Approve: delete NAMESPACE/NAME`\n",
         "- \"Capstan-Approve: delete c/tow\" approves nothing: no cluster of that name leaves the fleet\n",
     ] {
         assert!(check.summary.contains(line), "{}", check.summary);
