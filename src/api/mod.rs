@@ -12,6 +12,7 @@ pub mod aro_control_plane;
 pub mod aro_machine_pool;
 pub mod aso;
 pub mod azure_cluster_identity;
+pub mod azure_fields;
 pub mod capi;
 pub mod cluster_definition;
 pub mod conditions;

@@ -47,7 +47,7 @@ use rayon::prelude::*;
 use crate::api::fleet::FleetPolicy;
 use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::model::{Finding, Object, Segment};
-use crate::schema::nearest;
+use crate::schema::{self, nearest};
 use arm::{Resource, World};
 pub(crate) use azure_name::of_azure;
 pub use live::check_live;
@@ -143,31 +143,25 @@ const FLEET_RULES: &[FleetRule] = &[
 /// The findings of all rules for `objects`, with the settings of the Fleet document. Tenancy is checked apart.
 #[must_use]
 pub fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
-    let mut found: Vec<Finding> = objects.par_iter().flat_map_iter(of_object).collect();
     let mut world = World::of(objects);
     world.experimental = policy.experimental;
     world.regions.clone_from(&policy.regions);
-    for (kind, rules) in [
-        ("HcpOpenShiftCluster", CLUSTER_RULES),
-        (pool::KIND, pool::RULES),
-        (external_auth::KIND, external_auth::RULES),
-    ] {
-        let resources: Vec<_> = world.of_kind(RED_HAT_OPENSHIFT, kind).collect();
-        let of_resource = |resource: &&Resource<'_>| {
-            let own = rules.iter().flat_map(|rule| rule(&world, resource));
-            let own: Vec<Finding> = own.collect();
-            // A rule about the field knows better what to write than its type does.
-            let known = |found: &Finding| own.iter().any(|one| one.field == found.field);
-            let shared: &[ResourceRule] = &[properties::are_known, properties::are_in_the_version];
-            let shared = shared.iter().flat_map(|rule| rule(&world, resource));
-            let shared: Vec<Finding> = shared
-                .filter(|found| found.id != "S02" || !known(found))
-                .collect();
-            let own = own.into_iter().filter(|one| !is_misspelt(one, &shared));
-            own.chain(shared.iter().cloned()).collect::<Vec<_>>()
-        };
-        found.par_extend(resources.par_iter().flat_map_iter(of_resource));
+    let resources: Vec<&Resource<'_>> = world.all().collect();
+    let of_spec = resources
+        .par_iter()
+        .map(|one| properties::spec_is_known(one));
+    let specs: Vec<Vec<Finding>> = of_spec.collect();
+    // Other rules would report a misspelt field as missing.
+    if let Some(right) = properties::spelt_right(objects, &resources, &specs) {
+        let mut found = check(&right, policy);
+        let misspelt = specs.into_iter().flatten().filter(schema::suggests_a_field);
+        let misspelt: Vec<Finding> = misspelt.filter(|one| !found.contains(one)).collect();
+        found.extend(misspelt);
+        return found;
     }
+    let mut found: Vec<Finding> = objects.par_iter().flat_map_iter(of_object).collect();
+    let resources = resources.into_par_iter().zip(specs);
+    found.par_extend(resources.flat_map_iter(|(one, spec)| of_resource(&world, one, spec)));
     let of_fleet = FLEET_RULES.par_iter().chain(fleet::RULES);
     let of_fleet = of_fleet
         .chain(networks::RULES)
@@ -178,6 +172,39 @@ pub fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
     found.extend(bound_clients::check(objects, &policy.bindings));
     found.extend(dead_ends::check(objects));
     found
+}
+
+/// The rules for the `properties` of clusters, node pools and external auths, by id.
+const PROPERTIES_RULES: &[ResourceRule] = &[properties::are_known, properties::are_in_the_version];
+
+/// The findings about a resource itself, with those about its `spec` by its schema. A rule about a field knows better what
+/// to write than its type does.
+fn of_resource(
+    world: &World<'_>,
+    resource: &Resource<'_>,
+    mut shared: Vec<Finding>,
+) -> Vec<Finding> {
+    let id = &resource.id;
+    let own = match id.kind.as_str() {
+        _ if id.group != RED_HAT_OPENSHIFT => &[],
+        "HcpOpenShiftCluster" => CLUSTER_RULES,
+        pool::KIND => pool::RULES,
+        external_auth::KIND => external_auth::RULES,
+        _ => &[],
+    };
+    let all = |rules: &[ResourceRule]| -> Vec<Finding> {
+        rules
+            .iter()
+            .flat_map(|rule| rule(world, resource))
+            .collect()
+    };
+    let mut own = all(own);
+    shared.append(&mut all(PROPERTIES_RULES));
+    own.retain(|one| !is_misspelt(one, &shared));
+    let is_known = |found: &Finding| own.iter().any(|one| one.field == found.field);
+    shared.retain(|found| found.id == "S01" || !is_known(found));
+    own.append(&mut shared);
+    own
 }
 
 /// Whether a field is reported as missing, and beside it one that is probably meant to be it as unknown.

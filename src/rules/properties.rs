@@ -1,11 +1,12 @@
-//! S: `spec.properties` of a cluster, node pool or external auth has only fields of Azure's API. The API
-//! server would reject a misspelled field, or drop it silently.
+//! S: resources have only the fields of their kind in Azure Service Operator, and in `spec.properties` of a cluster, node
+//! pool or external auth those of Azure's API. The API server would reject a misspelled field, or drop it silently.
 
-use crate::api::arm_properties;
 use crate::api::arm_version::ArmVersion;
-use crate::model::{Finding, Path, message};
+use crate::api::{arm_properties, azure_fields};
+use crate::model::{Finding, Object, Path, Severity, message};
 use crate::rules::arm::{Field, Resource, World};
-use crate::schema;
+use crate::schema::{self, Repair};
+use kube_schema::Schema;
 
 /// S01: the version of Azure's API has the fields.
 pub(super) fn are_in_the_version(_: &World<'_>, resource: &Resource<'_>) -> Vec<Finding> {
@@ -43,6 +44,54 @@ pub(super) fn are_known(_: &World<'_>, resource: &Resource<'_>) -> Vec<Finding> 
     let mut at = resource.path.clone();
     at.0.extend(properties.0);
     schema::findings(schema, node, &at, Some(&resource.id))
+}
+
+/// S01 to S04: the fields of `spec` are known and have valid values. Versions that are unknown here are not checked.
+pub(super) fn spec_is_known(resource: &Resource<'_>) -> Vec<Finding> {
+    let Some(schema) = spec_schema(resource) else {
+        return Vec::new();
+    };
+    let id = Some(&resource.id);
+    let mut found = schema::findings(schema, resource.node, &resource.path, id);
+    for finding in found.iter_mut().filter(|finding| may_be_new(finding)) {
+        finding.severity = Severity::Warning;
+    }
+    found
+}
+
+/// The objects with the right names of the misspelt fields in what was `found` of each of their resources; `None` if there
+/// are none.
+pub(super) fn spelt_right(
+    objects: &[Object],
+    resources: &[&Resource<'_>],
+    found: &[Vec<Finding>],
+) -> Option<Vec<Object>> {
+    let is_misspelt = |found: &&Vec<Finding>| found.iter().any(schema::suggests_a_field);
+    let resources = resources.iter().zip(found);
+    let resources = resources.filter(|(_, found)| is_misspelt(found));
+    let repairs = resources.filter_map(|(resource, _)| {
+        let repair = Repair::of_names(spec_schema(resource)?, resource.node, &resource.path);
+        let is_its = |object: &Object| std::ptr::eq(object, resource.carrier);
+        let place = objects.iter().position(is_its)?;
+        (!repair.is_nothing()).then_some((place, repair))
+    });
+    let repairs: Vec<(usize, Repair)> = repairs.collect();
+    let mut right = (!repairs.is_empty()).then(|| objects.to_vec())?;
+    for (place, repair) in repairs {
+        repair.apply(&mut right[place].node);
+    }
+    Some(right)
+}
+
+fn spec_schema(resource: &Resource<'_>) -> Option<&'static Schema> {
+    let id = &resource.id;
+    azure_fields::schema((&id.group, &id.kind, &resource.version))
+}
+
+/// A release of Azure Service Operator may add fields to an existing version, as it did with `tenantIdFromConfig`. One that
+/// is nearly a known field is misspelled.
+fn may_be_new(finding: &Finding) -> bool {
+    finding.id == "S01" && !schema::suggests_a_field(finding)
 }
 
 #[cfg(test)]
@@ -95,6 +144,82 @@ mod tests {
                 .map(|line| line.split(' ').take(2).collect::<Vec<_>>().join(" "))
                 .collect();
             assert_eq!(reported, expected, "{properties}");
+        }
+    }
+
+    /// What is found of the `spec` of a resource: the severity, and the message.
+    fn of_spec(api_version: &str, kind: &str, spec: &str) -> Vec<String> {
+        let yaml = format!(
+            "apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: a}}\nspec: {spec}\n"
+        );
+        let document = crate::yaml::read(&"a.yaml".into(), yaml.as_bytes())
+            .0
+            .remove(0);
+        let objects = [Object::from_node(document, "default").expect("an object")];
+        let world = World::of(&objects);
+        let found = world.all().flat_map(spec_is_known);
+        found
+            .map(|one| format!("{:?} {} {}", one.severity, one.id, one.message))
+            .collect()
+    }
+
+    #[test]
+    fn the_spec_of_a_resource_has_the_fields_of_its_kind() {
+        let network = "network.azure.com/v1api20201101";
+        for (api_version, kind, spec, expected) in [
+            (
+                network,
+                "VirtualNetworksSubnet",
+                "{owner: {name: net}, addresPrefix: 10.0.0.0/24}",
+                "Error S01 unknown field `spec.addresPrefix`",
+            ),
+            (
+                network,
+                "VirtualNetwork",
+                "{owner: {name: net}, properties: {}}",
+                "Warning S01 unknown field `spec.properties`",
+            ),
+            (
+                network,
+                "VirtualNetwork",
+                "{owner: {name: net}, flowTimeoutInMinutes: 4}",
+                "Warning S01 unknown field `spec.flowTimeoutInMinutes`",
+            ),
+            (
+                network,
+                "NetworkSecurityGroup",
+                "{location: uksouth}",
+                "Error S03 `spec.owner` is missing",
+            ),
+            (
+                "authorization.azure.com/v1api20220401",
+                "RoleAssignment",
+                "{owner: {name: net}, roleDefinitionReference: {wellKnownName: Owner}, principalType: user}",
+                "Error S04 `spec.principalType`: unsupported value: \"user\": supported values: \"Device\", \"ForeignGroup\", \"Group\", \"ServicePrincipal\", \"User\"",
+            ),
+            (
+                "managedidentity.azure.com/v1api20230131",
+                "UserAssignedIdentity",
+                "{owner: net, location: uksouth, operatorSpec: {secrets: {clientId: {name: s, key: k}}}}",
+                "Error S02 `spec.owner` must be a map, not a string",
+            ),
+        ] {
+            assert_eq!(
+                of_spec(api_version, kind, spec),
+                [expected],
+                "{kind} {spec}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_fields_of_other_kinds_and_versions_are_not_checked() {
+        for (api_version, kind) in [
+            ("network.azure.com/v1api20990101", "VirtualNetwork"),
+            ("network.azure.com/v1api20201101", "RouteTable"),
+            ("example.com/v1api20201101", "VirtualNetwork"),
+        ] {
+            assert_eq!(of_spec(api_version, kind, "{unknown: 1}"), [""; 0]);
         }
     }
 }

@@ -100,7 +100,19 @@ pub fn lacks_a_field(finding: &Finding) -> bool {
     finding.args.iter().any(|(name, _)| *name == MISSING)
 }
 
-/// The argument of such a finding.
+/// Whether a finding about an unknown field names one that is probably meant.
+#[must_use]
+pub fn suggests_a_field(finding: &Finding) -> bool {
+    finding.id == "S01"
+        && finding
+            .help
+            .as_deref()
+            .is_some_and(|help| help.starts_with(MEANT))
+}
+
+/// How the help of such a finding begins.
+const MEANT: &str = "did you mean";
+/// The argument of a finding that stands for a missing field.
 const MISSING: &str = "missing";
 
 /// What all findings of one document share.
@@ -206,7 +218,7 @@ impl Teller<'_> {
         }
         match &violation.kind {
             ViolationKind::UnknownField { nearest } => match nearest {
-                Some(name) => Some(format!("did you mean `{name}`?")),
+                Some(name) => Some(format!("{MEANT} `{name}`?")),
                 None => {
                     let above = Path(parent(&path.0).to_vec());
                     self.colon(path).or_else(|| self.known_fields(&above))

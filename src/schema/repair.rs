@@ -68,6 +68,18 @@ impl Repair {
         repair
     }
 
+    /// The repair of its misspelt fields alone, in what has the node at `at`.
+    #[must_use]
+    pub fn of_names(schema: &Schema, node: &Node, at: &Path) -> Self {
+        let below = |path: Path| Path(at.0.iter().cloned().chain(path.0).collect());
+        let renamed = Self::of_fields(schema, node).renamed.into_iter();
+        let renamed = renamed.map(|(wrong, right)| (below(wrong), below(right)));
+        Self {
+            renamed: renamed.collect(),
+            ..Self::default()
+        }
+    }
+
     /// Whether a field of this name is neither in the document nor the right name of another.
     fn is_free(&self, node: &Node, name: &Path) -> bool {
         node.lookup(name).is_none() && !self.renamed.iter().any(|(_, right)| right == name)

@@ -2,6 +2,7 @@
 //! nowhere else, what keeps it is not found at all.
 
 mod admitted;
+mod azure_fields;
 mod cluster_api;
 mod contract;
 mod fields;
