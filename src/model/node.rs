@@ -263,7 +263,9 @@ impl Node {
             Value::Null => Json::Null,
             Value::Bool(bool) => (*bool).into(),
             Value::Int(int) => (*int).into(),
-            Value::Float(float, _) => (*float).into(),
+            Value::Float(float, _) => {
+                whole(*float).map_or_else(|| (*float).into(), serde_json::Value::from)
+            }
             Value::String(text) => text.as_ref().into(),
             Value::List(items) => items.iter().map(Self::to_json).collect(),
             Value::Map(map) => map
@@ -351,4 +353,15 @@ impl Node {
     pub fn span(&self) -> &Span {
         self.origin.span()
     }
+}
+
+/// A number without a fraction, such as `2.0`, as the whole number that Kubernetes tools send of it.
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "only whole numbers in range are cast"
+)]
+fn whole(float: f64) -> Option<i64> {
+    /// From here on, not every whole number is a float.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    (float.fract() == 0.0 && float.abs() < EXACT).then_some(float as i64)
 }

@@ -11,7 +11,7 @@ use serde_saphyr::granit_parser::{
 };
 
 use super::builder::{Builder, File};
-use super::entries::Entries;
+use super::entries::{Entries, key_text};
 use super::markers::without_markers;
 use super::scalar;
 use super::syntax::{self, Read, number};
@@ -126,6 +126,14 @@ impl<'t> Reader<'t> {
                     return ControlFlow::Continue(());
                 }
                 let value = self.value(&text, style, tag.as_deref(), &origin);
+                if let Some(finding) = changed_key(&text, &value, &origin)
+                    && self
+                        .builder
+                        .open_entries()
+                        .is_some_and(|open| open.at_key())
+                {
+                    self.builder.report(finding);
+                }
                 self.builder.scalar(value, origin, anchor)
             }
             Event::MappingStart(_, anchor, _) => self.builder.open_map(origin, anchor),
@@ -223,6 +231,19 @@ impl<'t> Reader<'t> {
             end: position(range.end),
         }
     }
+}
+
+/// What to say of a text that, as a key, becomes another text.
+fn changed_key(text: &str, value: &Value, origin: &Origin) -> Option<Finding> {
+    if matches!(value, Value::String(_)) {
+        return None;
+    }
+    let read = key_text(value).filter(|read| *read != text)?;
+    let message = format!("the key `{text}` is read as `{read}`");
+    let finding = Finding::warning("Y19", message).at(origin.span());
+    Some(finding.help(format!(
+        "to keep the text, put quotes around it: `\"{text}\"`"
+    )))
 }
 
 /// The message leaves out the name, since people write passwords that begin with `*`.

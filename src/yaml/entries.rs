@@ -3,6 +3,7 @@
 //! In: keys and values in turn. Out: a map with unique keys, including what `<<` merges into it. It
 //! does not know where the map is.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use crate::model::{Finding, Key, Map, Node, Value};
@@ -109,16 +110,19 @@ impl Entries {
     }
 }
 
-/// Turns a value into a key. Kubernetes tools turn booleans and numbers into text.
+/// The key that a value becomes. Kubernetes tools turn booleans and numbers into text.
+pub(super) fn key_text(value: &Value) -> Option<Cow<'static, str>> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Bool(bool) => Some(bool.to_string().into()),
+        Value::Int(int) => Some(int.to_string().into()),
+        Value::Float(float, _) => Some(float.to_string().into()),
+        Value::Null | Value::List(_) | Value::Map(_) => None,
+    }
+}
+
 fn key(node: &Node) -> Option<Key> {
-    let name = match &node.value {
-        Value::String(text) => text.clone(),
-        Value::Bool(bool) => bool.to_string().into(),
-        Value::Int(int) => int.to_string().into(),
-        Value::Float(float, _) => float.to_string().into(),
-        Value::Null | Value::List(_) | Value::Map(_) => return None,
-    };
-    let origin = node.origin.clone();
+    let (name, origin) = (key_text(&node.value)?, node.origin.clone());
     Some(Key { name, origin })
 }
 
