@@ -1,7 +1,7 @@
 //! The resources embedded in `spec.resources` of AROCluster, AROControlPlane and AROMachinePool.
 
 use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE};
-use crate::model::{Node, Object, ObjectId, Path};
+use crate::model::{Node, Object, ObjectId, Path, Value};
 
 /// Whether objects of this kind have embedded resources.
 #[must_use]
@@ -40,6 +40,16 @@ pub fn items(object: &Object) -> &[Node] {
     let list = object.node.at(&["spec", "resources"]);
     let list = list.filter(|_| carries(&object.id));
     list.and_then(Node::as_list).unwrap_or_default()
+}
+
+/// The same, to change them.
+pub fn items_mut(object: &mut Object) -> &mut [Node] {
+    let carries = carries(&object.id);
+    let list = object.node.at_mut(&["spec", "resources"]);
+    match list.filter(|_| carries).map(|list| &mut list.value) {
+        Some(Value::List(items)) => items,
+        _ => &mut [],
+    }
 }
 
 /// The role definition with which keys are created in a vault: Key Vault Crypto Officer.

@@ -260,15 +260,22 @@ fn one_letter_off(
     }
 }
 
-/// The kind of `group` that is probably meant by a misspelt one. More than one letter of difference is not taken for
-/// a mistake: AWSCluster differs from AROCluster by two.
+/// The group and kind that are probably meant by misspelt ones: one of both is known. More than one letter of difference is
+/// not taken for a mistake: AWSCluster differs from AROCluster by two.
 #[must_use]
-pub fn meant(group: &str, kind: &str) -> Option<&'static str> {
-    let of_group = known().filter(move |(known, _)| *known == group);
-    one_letter_off(kind, of_group.map(|(_, kind)| kind))
+pub fn meant<'a>(group: &'a str, kind: &'a str) -> Option<(&'a str, &'a str)> {
+    let of_group = known().filter(|(known, _)| *known == group);
+    if of_group.clone().next().is_some() {
+        let right = one_letter_off(kind, of_group.map(|(_, kind)| kind))?;
+        return Some((group, right));
+    }
+    let of_kind = known().filter(|(_, known)| *known == kind);
+    let groups = of_kind.map(|(group, _)| group);
+    let right = one_letter_off(group, groups.filter(|group| group.contains('.')))?;
+    Some((right, kind))
 }
 
-/// The same, of any group.
+/// The known kind of any group that is probably meant by a misspelt one.
 #[must_use]
 pub fn similar(kind: &str) -> Option<&'static str> {
     one_letter_off(kind, known().map(|(_, kind)| kind))
@@ -290,6 +297,19 @@ mod tests {
     }
 
     #[test]
+    fn a_group_with_one_wrong_letter_is_known() {
+        for (group, kind, expected) in [
+            ("networks.azure.com", "VirtualNetwork", Some(NETWORK)),
+            ("networks.azure.com", "Vault", None),
+            ("app", "Deployment", None),
+            ("networking.k8s.io", "Ingress", None),
+        ] {
+            let expected = expected.map(|right| (right, kind));
+            assert_eq!(meant(group, kind), expected, "{group}/{kind}");
+        }
+    }
+
+    #[test]
     fn a_kind_with_one_wrong_letter_is_known() {
         for (group, kind, expected) in [
             ("", "Namespce", Some("Namespace")),
@@ -301,6 +321,7 @@ mod tests {
             (INFRASTRUCTURE, "AWSCluster", None),
             (INFRASTRUCTURE, "AzureCluster", None),
         ] {
+            let expected = expected.map(|right| (group, right));
             assert_eq!(meant(group, kind), expected, "{group}/{kind}");
         }
         assert_eq!(similar("AROMachinePol"), Some("AROMachinePool"));

@@ -5,8 +5,9 @@
 
 use std::collections::HashSet;
 
+use crate::api::embedded;
 use crate::api::kinds::{self, CAPSTAN};
-use crate::model::{Finding, Node, Object, Path, Value, message};
+use crate::model::{Finding, Node, Object, ObjectId, Path, Value, message};
 use kube_schema::nearest;
 
 /// Our kinds in a fleet, and their apiVersion.
@@ -42,34 +43,65 @@ pub(super) fn correct(document: &mut Node) -> Option<Finding> {
     Some(replace(document, field, right, finding))
 }
 
-/// Corrects misspelt kinds of Kubernetes, Cluster API and Azure Service Operator, unless the fleet defines them.
+/// Corrects misspelt groups and kinds of Kubernetes, Cluster API and Azure Service Operator, also of what is embedded,
+/// unless the fleet defines them.
 pub(super) fn correct_kinds(objects: &mut [Object]) -> Vec<Finding> {
-    let defined = |object: &Object| {
+    let definition = |object: &Object| {
         let spec = object.node.get("spec")?;
         let (group, kind) = (spec.text(&["group"])?, spec.text(&["names", "kind"])?);
         Some((group.to_owned(), kind.to_owned()))
     };
-    let defined: HashSet<_> = objects.iter().filter_map(defined).collect();
-    let correct = |object: &mut Object| {
-        let right = kinds::meant(&object.id.group, &object.id.kind)?;
-        if defined.contains(&(object.id.group.clone(), object.id.kind.clone())) {
-            return None;
+    let defined: HashSet<_> = objects.iter().filter_map(definition).collect();
+    let mut findings = Vec::new();
+    for object in objects {
+        let (id, namespace) = (object.id.clone(), object.id.namespace.clone());
+        if let Some(finding) = correct_kind(&mut object.node, &defined, &Path::default()) {
+            findings.push(finding.of(&id));
+            if let Some((right, _)) = ObjectId::read(&object.node, &namespace) {
+                object.id = ObjectId { namespace, ..right };
+            }
+            if kinds::is_cluster_scoped(&object.id) {
+                object.id.namespace.clear();
+            }
         }
-        let message = message!(
-            "unknown kind {kind} of {version}",
-            kind = object.id.kind,
-            version = object.version,
-        );
-        let finding = Finding::error("S06", message).of(&object.id);
-        let finding = finding.help(format!("did you mean `{right}`?"));
-        let finding = replace(&mut object.node, "kind", right, finding);
-        right.clone_into(&mut object.id.kind);
-        if kinds::is_cluster_scoped(&object.id) {
-            object.id.namespace.clear();
+        for (index, item) in embedded::items_mut(object).iter_mut().enumerate() {
+            let at = Path::dotted("spec.resources").index(index);
+            let of = ObjectId::read(item, "").map(|(of, _)| of);
+            let of = of.map(|of| ObjectId {
+                namespace: id.namespace.clone(),
+                ..of
+            });
+            let finding = correct_kind(item, &defined, &at);
+            findings.extend(finding.map(|one| one.of(of.as_ref().unwrap_or(&id))));
         }
-        Some(finding)
+    }
+    findings
+}
+
+/// Corrects the group or the kind of the document or resource at this path.
+fn correct_kind(
+    node: &mut Node,
+    defined: &HashSet<(String, String)>,
+    at: &Path,
+) -> Option<Finding> {
+    let (api_version, kind) = (node.text(&["apiVersion"])?, node.text(&["kind"])?);
+    let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+    let (right_group, right_kind) = kinds::meant(group, kind)?;
+    if defined.contains(&(group.to_owned(), kind.to_owned())) {
+        return None;
+    }
+    let (field, right, message, meant) = if right_kind == kind {
+        let right = format!("{right_group}/{version}");
+        let message = message!("unknown group {group} of {kind}", group, kind);
+        ("apiVersion", right, message, right_group)
+    } else {
+        let message = message!("unknown kind {kind} of {version}", kind, version);
+        ("kind", right_kind.to_owned(), message, right_kind)
     };
-    objects.iter_mut().filter_map(correct).collect()
+    let help = format!("did you mean `{meant}`?");
+    let finding = Finding::error("S06", message).help(help);
+    let finding = replace(node, field, &right, finding);
+    Some(finding.field(&at.key(field)))
 }
 
 /// Sets a field of a document to the right text, and points the finding at it.

@@ -2,7 +2,7 @@
 //! pool or external auth those of Azure's API. The API server would reject a misspelled field, or drop it silently.
 
 use crate::api::arm_version::ArmVersion;
-use crate::api::{arm_properties, azure_fields};
+use crate::api::{arm_properties, azure_fields, embedded};
 use crate::model::{Finding, Object, Path, Severity, message};
 use crate::rules::arm::{Field, Resource, World};
 use crate::schema::{self, Repair};
@@ -53,10 +53,19 @@ pub(super) fn spec_is_known(resource: &Resource<'_>) -> Vec<Finding> {
     };
     let id = Some(&resource.id);
     let mut found = schema::findings(schema, resource.node, &resource.path, id);
+    found.retain(|finding| !is_injected(resource, finding));
     for finding in found.iter_mut().filter(|finding| may_be_new(finding)) {
         finding.severity = Severity::Warning;
     }
     found
+}
+
+/// Whether a controller sets the field that is missing.
+fn is_injected(resource: &Resource<'_>, finding: &Finding) -> bool {
+    let field = finding.field.as_ref().filter(|_| finding.id == "S03");
+    let field = field.and_then(|field| field.0.strip_prefix(&*resource.path.0));
+    let (carrier, kind) = (resource.carrier, &resource.id.kind);
+    field.is_some_and(|field| embedded::is_injected(carrier, kind, &Path(field.to_vec())))
 }
 
 /// The objects with the right names of the misspelt fields in what was `found` of each of their resources; `None` if there

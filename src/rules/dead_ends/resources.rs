@@ -92,7 +92,7 @@ fn lacking(id: &'static str, object: &Object, kind: &str) -> Option<Finding> {
     let list = Path::dotted("spec.resources");
     let is_meant = |one: &&crate::model::ObjectId| {
         let meant = kinds::meant(&one.group, &one.kind);
-        one.kind == kind || meant == Some(kind)
+        one.kind == kind || meant.is_some_and(|(_, meant)| meant == kind)
     };
     let meant = known.iter().position(|one| is_meant(&one));
     let field = meant.map_or_else(|| list.clone(), |at| list.index(at));

@@ -8,7 +8,7 @@ use crate::model::Object;
 /// The ids of the findings about the `spec.properties` of a node pool.
 fn found(properties: &str) -> Vec<&'static str> {
     let text = format!(
-        "apiVersion: redhatopenshift.azure.com/v1api20251223preview\nkind: HcpOpenShiftClustersNodePool\nmetadata: {{name: mp1}}\nspec: {{location: uksouth, properties: {properties}}}\n"
+        "apiVersion: redhatopenshift.azure.com/v1api20251223preview\nkind: HcpOpenShiftClustersNodePool\nmetadata: {{name: mp1}}\nspec: {{location: uksouth, owner: {{armId: /c}}, properties: {properties}}}\n"
     );
     let path = std::sync::Arc::from("test.yaml");
     let (mut documents, findings) = crate::yaml::read(&path, text.as_bytes());

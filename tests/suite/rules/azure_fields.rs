@@ -12,12 +12,6 @@ const OPEN: [&str; 2] = ["properties", "properties.accessPolicies[].permissions"
 /// The kinds without fields in the rules: nothing that a cluster needs is one.
 const UNKNOWN: [&str; 1] = ["LoadBalancer"];
 
-/// The kinds whose owner the controllers add.
-const OWNED: [&str; 2] = [
-    "HcpOpenShiftClustersExternalAuth",
-    "HcpOpenShiftClustersNodePool",
-];
-
 /// The fields of a schema, `type path`, and `required path`.
 fn fields(kind: &str, schema: &Json, at: &str, found: &mut BTreeSet<String>) {
     let is_aro = kind.starts_with("HcpOpenShift");
@@ -63,9 +57,6 @@ fn the_fields_of_azure_service_operator_are_those_of_its_crds() {
                 let found = real.entry(format!("{group} {kind} {name}")).or_default();
                 let spec = &version["schema"]["openAPIV3Schema"]["properties"]["spec"];
                 fields(kind, spec, "", found);
-                if OWNED.contains(&kind) {
-                    found.remove("required owner");
-                }
             }
         }
     }
