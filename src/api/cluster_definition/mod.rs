@@ -21,7 +21,7 @@ pub use spec::{
 };
 
 use super::{document, structural};
-use crate::model::{Finding, Node, ObjectId, Origin, Path};
+use crate::model::{Finding, Node, ObjectId, Origin, Path, Value};
 use crate::schema::Repair;
 use crate::schema::patterns::LETTER_FIRST;
 use kube_schema::Schema;
@@ -73,8 +73,8 @@ pub fn spec_fields() -> Vec<&'static str> {
 
 /// Reads a definition with its overlays merged. `None` if the findings contain an error.
 #[must_use]
-pub fn read(node: &Node) -> (Option<ClusterDefinition>, Vec<Finding>) {
-    let mut node = document::without_nulls(node.clone());
+pub fn read(merged: &Node) -> (Option<ClusterDefinition>, Vec<Finding>) {
+    let mut node = document::without_nulls(merged.clone());
     let (id, origin) = document::identity(&node, KIND);
     let mut findings = match document::child(&mut node, "spec") {
         Some(spec) => document::quote_versions(spec, &Path::dotted("spec")),
@@ -82,11 +82,23 @@ pub fn read(node: &Node) -> (Option<ClusterDefinition>, Vec<Finding>) {
     };
     let versions_fine = findings.is_empty();
     let (document, found) = document::typed::<Document>(&node, &SCHEMA);
-    findings.extend(found);
+    findings.extend(found.into_iter().map(|found| at_null(found, merged)));
     let findings = findings.into_iter().map(|found| found.of(&id)).collect();
     let definition = document.filter(|_| versions_fine);
     let definition = definition.map(|document| assemble(document, id, origin, node));
     (definition, findings)
+}
+
+/// The finding, at the `null` that removed the missing field if there is one: an overlay may have it.
+fn at_null(missing: Finding, merged: &Node) -> Finding {
+    let field = missing.field.as_ref().filter(|_| missing.id == "S03");
+    let value = field.and_then(|field| merged.lookup(field));
+    match value.filter(|value| value.value == Value::Null) {
+        Some(null) => missing
+            .at(null.span())
+            .help("`null` removes the value: write one here, or remove this line"),
+        None => missing,
+    }
 }
 
 /// Reads a definition with errors, so that its rules can be checked, too: misspelt fields count under their right names.
@@ -228,6 +240,13 @@ spec:
             let text = format!("{SMALLEST}  {unknown}\n");
             assert_eq!(read_rest(&document(&text)), None, "{unknown}");
         }
+    }
+
+    #[test]
+    fn a_missing_field_is_reported_where_null_removed_it() {
+        let text = SMALLEST.replace("uksouth", "null");
+        let (_, findings) = read(&document(&text));
+        assert_eq!(places(&findings), ["S03 6:13 spec.location"]);
     }
 
     #[test]
