@@ -47,7 +47,7 @@ use rayon::prelude::*;
 use crate::api::fleet::FleetPolicy;
 use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::model::{Finding, Object, Segment};
-use crate::schema::{self, nearest};
+use crate::schema::nearest;
 use arm::{Resource, World};
 pub(crate) use azure_name::of_azure;
 pub use live::check_live;
@@ -154,7 +154,7 @@ pub fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
     // Other rules would report a misspelt field as missing.
     if let Some(right) = properties::spelt_right(objects, &resources, &specs) {
         let mut found = check(&right, policy);
-        let misspelt = specs.into_iter().flatten().filter(schema::suggests_a_field);
+        let misspelt = specs.into_iter().flatten().filter(properties::is_typo);
         let misspelt: Vec<Finding> = misspelt.filter(|one| !found.contains(one)).collect();
         found.extend(misspelt);
         return found;

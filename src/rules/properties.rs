@@ -3,7 +3,7 @@
 
 use crate::api::arm_version::ArmVersion;
 use crate::api::{arm_properties, azure_fields, embedded};
-use crate::model::{Finding, Object, Path, Severity, message};
+use crate::model::{Finding, Object, Path, Segment, Severity, message};
 use crate::rules::arm::{Field, Resource, World};
 use crate::schema::{self, Repair};
 use kube_schema::Schema;
@@ -54,7 +54,8 @@ pub(super) fn spec_is_known(resource: &Resource<'_>) -> Vec<Finding> {
     let id = Some(&resource.id);
     let mut found = schema::findings(schema, resource.node, &resource.path, id);
     found.retain(|finding| !is_injected(resource, finding));
-    for finding in found.iter_mut().filter(|finding| may_be_new(finding)) {
+    let unknown = |finding: &&mut Finding| finding.id == "S01" && !is_typo(finding);
+    for finding in found.iter_mut().filter(unknown) {
         finding.severity = Severity::Warning;
     }
     found
@@ -75,7 +76,7 @@ pub(super) fn spelt_right(
     resources: &[&Resource<'_>],
     found: &[Vec<Finding>],
 ) -> Option<Vec<Object>> {
-    let is_misspelt = |found: &&Vec<Finding>| found.iter().any(schema::suggests_a_field);
+    let is_misspelt = |found: &[Finding]| found.iter().any(is_typo);
     let resources = resources.iter().zip(found);
     let resources = resources.filter(|(_, found)| is_misspelt(found));
     let repairs = resources.filter_map(|(resource, _)| {
@@ -97,10 +98,16 @@ fn spec_schema(resource: &Resource<'_>) -> Option<&'static Schema> {
     azure_fields::schema((&id.group, &id.kind, &resource.version))
 }
 
-/// A release of Azure Service Operator may add fields to an existing version, as it did with `tenantIdFromConfig`. One that
-/// is nearly a known field is misspelled.
-fn may_be_new(finding: &Finding) -> bool {
-    finding.id == "S01" && !schema::suggests_a_field(finding)
+/// Whether an unknown field differs from a known one by a letter or two. Any other may be known to a newer release of Azure
+/// Service Operator, which added fields such as `tenantIdFromConfig` to existing versions.
+pub(super) fn is_typo(finding: &Finding) -> bool {
+    const MOST: usize = 2;
+    let field = finding.field.as_ref().and_then(|field| field.0.last());
+    let (Some(Segment::Key(name)), Some(meant)) = (field, schema::meant(finding)) else {
+        return false;
+    };
+    let letters = strsim::damerau_levenshtein(&name.to_lowercase(), &meant.to_lowercase());
+    finding.id == "S01" && letters <= MOST
 }
 
 #[cfg(test)]
@@ -176,6 +183,12 @@ mod tests {
     fn the_spec_of_a_resource_has_the_fields_of_its_kind() {
         let network = "network.azure.com/v1api20201101";
         for (api_version, kind, spec, expected) in [
+            (
+                "authorization.azure.com/v1api20220401",
+                "RoleAssignment",
+                "{owner: {name: net}, roleDefinitionReference: {wellKnownName: Owner}, principalIdFromSecret: {}}",
+                "Warning S01 unknown field `spec.principalIdFromSecret`",
+            ),
             (
                 network,
                 "VirtualNetworksSubnet",

@@ -100,18 +100,15 @@ pub fn lacks_a_field(finding: &Finding) -> bool {
     finding.args.iter().any(|(name, _)| *name == MISSING)
 }
 
-/// Whether a finding about an unknown field names one that is probably meant.
+/// The field that is probably meant by an unknown one.
 #[must_use]
-pub fn suggests_a_field(finding: &Finding) -> bool {
-    finding.id == "S01"
-        && finding
-            .help
-            .as_deref()
-            .is_some_and(|help| help.starts_with(MEANT))
+pub fn meant(finding: &Finding) -> Option<&str> {
+    let mut args = finding.args.iter();
+    args.find_map(|(name, value)| (*name == MEANT).then_some(&**value))
 }
 
-/// How the help of such a finding begins.
-const MEANT: &str = "did you mean";
+/// The argument of a finding about an unknown field with the one that is probably meant.
+const MEANT: &str = "meant";
 /// The argument of a finding that stands for a missing field.
 const MISSING: &str = "missing";
 
@@ -218,7 +215,7 @@ impl Teller<'_> {
         }
         match &violation.kind {
             ViolationKind::UnknownField { nearest } => match nearest {
-                Some(name) => Some(format!("{MEANT} `{name}`?")),
+                Some(name) => Some(format!("did you mean `{name}`?")),
                 None => {
                     let above = Path(parent(&path.0).to_vec());
                     self.colon(path).or_else(|| self.known_fields(&above))
@@ -295,20 +292,18 @@ impl Teller<'_> {
     }
 }
 
-/// The field, and what is violated if that does not follow from the rule's id.
+/// The field, and what is probably meant by it, or what is violated if that does not follow from the rule's id.
 fn args(violation: &Violation, field: &Path) -> Vec<Arg> {
-    let violated = match &violation.kind {
-        ViolationKind::Rule { reason } => Some(reason),
+    let more = match &violation.kind {
+        ViolationKind::UnknownField { nearest } => nearest.clone().map(|name| (MEANT, name)),
+        ViolationKind::Rule { reason } => Some(("violation", reason.clone())),
         ViolationKind::NotAllowed | ViolationKind::WrongFormat | ViolationKind::Other => {
-            Some(&violation.message)
+            Some(("violation", violation.message.clone()))
         }
         _ => None,
     };
-    let violated = violated.map(|text| ("violation", text.clone()));
-    [("field", field.to_string())]
-        .into_iter()
-        .chain(violated)
-        .collect()
+    let field = ("field", field.to_string());
+    [field].into_iter().chain(more).collect()
 }
 
 fn parent(path: &[Segment]) -> &[Segment] {

@@ -1,6 +1,6 @@
 //! V07 and W07: every identity that the fleet creates for a cluster has the roles that Azure requires.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::encryption::vault_name;
 use super::operators::{self, Grant, Operator, Plane, Scope};
@@ -9,6 +9,7 @@ use crate::api::embedded;
 use crate::api::kinds::{AUTHORIZATION, KEYVAULT, MANAGED_IDENTITY, RED_HAT_OPENSHIFT};
 use crate::model::{Finding, message};
 use crate::rules::arm::{ArmId, Resource, World};
+use crate::schema::nearest;
 
 /// A key of a ConfigMap: namespace, name, key.
 type ConfigMapKey<'a> = (&'a str, &'a str, &'a str);
@@ -29,7 +30,7 @@ pub(in crate::rules) struct Assignments<'a> {
     /// identity.
     keys: HashMap<ArmId, Vec<ConfigMapKey<'a>>>,
     /// The fleet's vaults, by their Azure names.
-    vaults: HashMap<String, ArmId>,
+    vaults: BTreeMap<String, ArmId>,
 }
 
 impl<'a> Assignments<'a> {
@@ -125,16 +126,16 @@ fn serves(role: &str, grant: &Grant) -> bool {
 /// What a role must be assigned on.
 enum Target {
     Known(ArmId),
-    /// A vault outside of the fleet; vault names are globally unique.
-    Vault(String),
+    /// A vault outside of the fleet, and one in the fleet that may be meant; vault names are globally unique.
+    Vault(String, Option<String>),
 }
 
 impl Target {
     fn is_within(&self, scope: &ArmId) -> bool {
         let id = match self {
             Self::Known(id) => id,
-            Self::Vault(_) if scope.provider.is_empty() => return true,
-            Self::Vault(name) => {
+            Self::Vault(..) if scope.provider.is_empty() => return true,
+            Self::Vault(name, _) => {
                 return scope.provider == "microsoft.keyvault" && scope.name() == name;
             }
         };
@@ -148,14 +149,26 @@ impl Target {
     fn around(&self) -> Option<Self> {
         match self {
             Self::Known(id) => id.parent().map(Self::Known),
-            Self::Vault(_) => None,
+            Self::Vault(..) => None,
         }
     }
 
     fn called(&self) -> String {
         match self {
             Self::Known(id) => id.to_string(),
-            Self::Vault(name) => format!("the vault {name}"),
+            Self::Vault(name, _) => format!("the vault {name}"),
+        }
+    }
+
+    /// The beginning of a help if something else may be meant.
+    fn question(&self) -> String {
+        match self {
+            Self::Vault(_, Some(meant)) => {
+                format!(
+                    "if you mean the vault {meant} of this fleet, correct `vaultName`; otherwise "
+                )
+            }
+            _ => String::new(),
         }
     }
 }
@@ -237,7 +250,8 @@ fn missing_role(
         target = target.called()
     );
     let help = format!(
-        "add a RoleAssignment with that resource as its owner, `principalIdFromConfig: {{name: {map}, key: {key}}}` and `roleDefinitionReference: {{armId: .../roleDefinitions/{guid}}}`"
+        "{}add a RoleAssignment with that resource as its owner, `principalIdFromConfig: {{name: {map}, key: {key}}}` and `roleDefinitionReference: {{armId: .../roleDefinitions/{guid}}}`",
+        target.question()
     );
     name_in(&operator.field).finding(id, message).help(help)
 }
@@ -289,8 +303,12 @@ fn targets(
 fn vault(assignments: &Assignments<'_>, cluster: &Resource<'_>) -> Option<Target> {
     let kms = cluster.field(&embedded::KMS.join("."));
     let name = vault_name(&kms)?;
-    let known = assignments.vaults.get(&name).cloned();
-    Some(known.map_or(Target::Vault(name), Target::Known))
+    if let Some(known) = assignments.vaults.get(&name) {
+        return Some(Target::Known(known.clone()));
+    }
+    let meant = nearest(&name, assignments.vaults.keys().map(String::as_str));
+    let meant = meant.map(str::to_owned);
+    Some(Target::Vault(name, meant))
 }
 
 #[cfg(test)]
@@ -382,6 +400,19 @@ mod tests {
             ]
         );
         assert_eq!(missed, 26);
+    }
+
+    #[test]
+    fn a_misspelt_vault_is_asked_about() {
+        let mut objects = objects();
+        let items = objects.iter_mut().flat_map(embedded::items_mut);
+        let vault = [&embedded::KMS[..], &["vaultName"]].concat();
+        let mut vaults = items.filter_map(|item| item.at_mut(&vault));
+        vaults.next().expect("a vault").value = Value::String("one-vk-s".into());
+        let found = roles_are_complete(&World::of(&objects));
+        let help = found[0].help.as_deref().unwrap_or_default();
+        let expected = "if you mean the vault one-kv-s of this fleet, correct `vaultName`; ";
+        assert!(help.starts_with(expected), "{help}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! In: the resources of a fleet. Out: findings. It does not know the names of clusters, node pools and external auths
 //! (C02, N01, E01).
 
-mod names;
+pub(super) mod names;
 mod tags;
 
 use super::FleetRule;

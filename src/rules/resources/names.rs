@@ -96,15 +96,7 @@ fn fault(resource: &Resource<'_>) -> Option<Finding> {
         }
     };
     let name = field.text().filter(|_| !field.is_default())?;
-    let (least, most) = limits.length;
-    let length = name.chars().count();
-    let is_short_or_long = !(least..=most).contains(&length);
-    let why = match least == most {
-        _ if !is_short_or_long && pattern.is_match(name) => return None,
-        _ if !is_short_or_long => "is not allowed in Azure".to_owned(),
-        true => format!("must have {most} characters, not {length}"),
-        false => format!("must have {least} to {most} characters, not {length}"),
-    };
+    let why = refusal(name, limits.length, pattern)?;
     let kind = &id.kind;
     let message = message!("the name {name:?} of the {kind} {why}", name, kind);
     let help = match limits.group {
@@ -114,6 +106,24 @@ fn fault(resource: &Resource<'_>) -> Option<Finding> {
         _ => patterns::advice(limits.pattern)?,
     };
     Some(field.finding("A01", message).help(help))
+}
+
+/// Why Azure refuses a name that must have so many characters and match a pattern, if it does.
+pub(in crate::rules) fn refusal(
+    name: &str,
+    (least, most): (usize, usize),
+    pattern: &Regex,
+) -> Option<String> {
+    let length = name.chars().count();
+    let is_short_or_long = !(least..=most).contains(&length);
+    match least == most {
+        _ if !is_short_or_long && pattern.is_match(name) => None,
+        _ if !is_short_or_long => Some("is not allowed in Azure".to_owned()),
+        true => Some(format!("must have {most} characters, not {length}")),
+        false => Some(format!(
+            "must have {least} to {most} characters, not {length}"
+        )),
+    }
 }
 
 #[cfg(test)]

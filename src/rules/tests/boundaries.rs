@@ -176,9 +176,16 @@ const CLUSTER: &[Row] = &[
     ),
     (
         "properties.etcd.dataEncryption.customerManaged.kms.activeKey.name",
-        &["k", L255],
+        &["k", L127],
         &["\"\"", L256],
         "C43",
+    ),
+    // Azure's API for clusters takes up to 255 characters, Key Vault 127.
+    (
+        "properties.etcd.dataEncryption.customerManaged.kms.activeKey.name",
+        &[],
+        &["k_", L128, L255],
+        "K10",
     ),
     (
         "properties.etcd.dataEncryption.customerManaged.kms.activeKey.version",
@@ -375,6 +382,8 @@ const L54: &str = "LETTERS 54";
 const L55: &str = "LETTERS 55";
 const L90: &str = "LETTERS 90";
 const L91: &str = "LETTERS 91";
+const L127: &str = "LETTERS 127";
+const L128: &str = "LETTERS 128";
 const L255: &str = "LETTERS 255";
 const L256: &str = "LETTERS 256";
 const L257: &str = "LETTERS 257";
@@ -382,7 +391,7 @@ const L257: &str = "LETTERS 257";
 const SOUND: [(&str, &str); 3] = [
     (
         "HcpOpenShiftCluster",
-        "{location: uksouth, identity: {type: UserAssigned}, properties: {version: {id: \"4.20\"}, platform: {managedResourceGroup: m}, etcd: {dataEncryption: {keyManagementMode: CustomerManaged, customerManaged: {encryptionType: KMS, kms: {vaultName: v, visibility: Public, activeKey: {name: k, vaultName: v, version: x}}}}}}}",
+        "{location: uksouth, identity: {type: UserAssigned}, properties: {version: {id: \"4.20\"}, platform: {managedResourceGroup: m}, etcd: {dataEncryption: {keyManagementMode: CustomerManaged, customerManaged: {encryptionType: KMS, kms: {vaultName: kv1, visibility: Public, activeKey: {name: k, vaultName: kv1, version: x}}}}}}}",
     ),
     (
         "HcpOpenShiftClustersNodePool",

@@ -1,9 +1,15 @@
-//! K08: the name of the key.
+//! K08 and K10: the names of the key and its vault.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::kept::{Kept, kept};
 use crate::api::aro_control_plane::identity_ref;
 use crate::model::{Finding, message};
-use crate::rules::arm::World;
+use crate::rules::arm::{Field, World};
+use crate::rules::resources::names::refusal;
+use crate::schema::patterns;
 
 /// The key that CAPZ creates, whatever the spec says (facts/aro-controllers.md §4).
 const KEY: &str = "etcd-data-kms-encryption-key";
@@ -14,9 +20,7 @@ pub(super) fn has_the_name_that_controllers_use(world: &World<'_>) -> Vec<Findin
     let made = kept(world).filter(|one| identity_ref(one.cluster.carrier).is_some());
     let fault = |one: Kept<'_>| {
         let field = one.kms.key("activeKey").key("name");
-        // C43 reports an empty one, and one that is too long.
-        let is_valid = |name: &&str| (1..=255).contains(&name.len());
-        let name = field.text().filter(is_valid)?;
+        let name = field.text().filter(|name| is_reported_here(name))?;
         let message = message!(
             "the cluster names the key `{name}`, but CAPZ's controllers would create the key {KEY} and use its version",
             name
@@ -29,6 +33,38 @@ pub(super) fn has_the_name_that_controllers_use(world: &World<'_>) -> Vec<Findin
     made.filter_map(fault).collect()
 }
 
+/// C43 reports an empty name, and one that is longer than Azure's API for clusters takes.
+fn is_reported_here(name: &str) -> bool {
+    (1..=255).contains(&name.len())
+}
+
+/// K10: Key Vault accepts the names of the vault and the key.
+pub(super) fn names_are_valid(world: &World<'_>) -> Vec<Finding> {
+    let faults = kept(world).flat_map(|one| {
+        let key = one.kms.key("activeKey");
+        let vaults = [one.kms.key("vaultName"), key.key("vaultName")].map(|field| (field, "vault"));
+        vaults.into_iter().chain([(key.key("name"), "key")])
+    });
+    faults
+        .filter_map(|(field, what)| invalid(&field, what))
+        .collect()
+}
+
+fn invalid(field: &Field<'_>, what: &str) -> Option<Finding> {
+    static VAULT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(patterns::VAULT).ok());
+    static KEY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(patterns::VAULT_KEY).ok());
+    let (length, pattern) = match what {
+        "vault" => ((3, 24), &VAULT),
+        _ => ((1, 127), &KEY),
+    };
+    let name = field.text().filter(|name| is_reported_here(name))?;
+    let pattern = pattern.as_ref()?;
+    let why = refusal(name, length, pattern)?;
+    let message = message!("the name {name:?} of the {what} {why}", name, what);
+    let help = patterns::advice(pattern.as_str())?;
+    Some(field.finding("K10", message).help(help))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,6 +75,21 @@ mod tests {
             "{{apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: AROControlPlane, metadata: {{name: c}}, spec: {{{identity}, resources: [{{apiVersion: redhatopenshift.azure.com/v1api20251223preview, kind: HcpOpenShiftCluster, metadata: {{name: c}}, spec: {{properties: {{etcd: {{dataEncryption: {{customerManaged: {{kms: {{vaultName: v, activeKey: {{name: {name:?}}}}}}}}}}}}}}}}}]}}}}"
         );
         findings_of_fleet(has_the_name_that_controllers_use, &yaml).len()
+    }
+
+    #[test]
+    fn the_names_of_vault_and_key_are_valid() {
+        let found = |vault: &str, key: &str| {
+            let yaml = format!(
+                "{{apiVersion: redhatopenshift.azure.com/v1api20251223preview, kind: HcpOpenShiftCluster, metadata: {{name: c}}, spec: {{properties: {{etcd: {{dataEncryption: {{customerManaged: {{kms: {{vaultName: {vault}, activeKey: {{name: {key}}}}}}}}}}}}}}}}}"
+            );
+            findings_of_fleet(names_are_valid, &yaml).len()
+        };
+        assert_eq!(found("my-vault", "my-key"), 0);
+        assert_eq!(found("my-vault", &"k".repeat(127)), 0);
+        assert_eq!(found("my-vault", &"k".repeat(128)), 1);
+        assert_eq!(found("my--vault", "my_key"), 2);
+        assert_eq!(found("kv", "\"\""), 1);
     }
 
     #[test]

@@ -19,4 +19,5 @@ pub(super) const RULES: &[FleetRule] = &[
     access::vaults_accept_roles,
     key::has_the_name_that_controllers_use,
     private::private_vaults_are_reached_by_controllers,
+    key::names_are_valid,
 ];

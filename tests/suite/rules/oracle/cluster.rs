@@ -223,7 +223,7 @@ fn encryption() {
             "C26",
         ),
         ats(VISIBILITY, "null # elsewhere: C43"),
-        bads("K08", KEY, &[&long(255)]),
+        bads("K08, K10", KEY, &[&long(255)]),
         bads("C43", KEY, &["\"\"", &long(256)]),
         bads("D13", KEY_VERSION, &[&long(255)]),
         bads("C43", KEY_VERSION, &["\"\"", &long(256)]),

@@ -22,7 +22,7 @@ spec:
         keyManagementMode: CustomerManaged
         customerManaged:
           encryptionType: KMS
-          kms: {{vaultName: v, visibility: Public, activeKey: {{name: k, version: x}}}}
+          kms: {{vaultName: kv1, visibility: Public, activeKey: {{name: k, version: x}}}}
     platform:
       managedResourceGroup: {group}
       subnetReference:
