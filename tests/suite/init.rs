@@ -116,8 +116,7 @@ fn the_ci_file_is_that_of_the_remote_at_the_top_of_the_repository() {
         let text = fs::read_to_string(directory.path().join(file)).expect(file);
         assert!(text.contains("validate clouds/fleet"), "{text}");
         let path = std::sync::Arc::from(file);
-        let (documents, findings) = capstan::yaml::read(&path, text.as_bytes());
-        assert_eq!((documents.len(), findings), (1, Vec::new()), "{file}");
+        is_one_document(&path, &text);
         // A fleet at the top of the repository does not read it.
         fs::remove_file(directory.path().join(file)).expect("it is there");
         init(directory.path(), &IDS);
@@ -125,6 +124,13 @@ fn the_ci_file_is_that_of_the_remote_at_the_top_of_the_repository() {
         assert!(directory.path().join(file).exists());
         validate(directory.path(), 0);
     }
+}
+
+/// GitHub reads the key `on` as it is written.
+fn is_one_document(path: &std::sync::Arc<str>, text: &str) {
+    let (documents, mut findings) = capstan::yaml::read(path, text.as_bytes());
+    findings.retain(|finding| finding.id != "Y19");
+    assert_eq!((documents.len(), findings), (1, Vec::new()), "{text}");
 }
 
 #[test]
@@ -137,8 +143,7 @@ fn no_name_runs_a_command_in_ci() {
     let file = directory.path().join(".github/workflows/capstan.yml");
     let text = fs::read_to_string(&file).expect("it was written");
     assert!(text.contains(r#" rehearse 'it'\''s "; id #'"#), "{text}");
-    let (documents, findings) = capstan::yaml::read(&"ci.yml".into(), text.as_bytes());
-    assert_eq!((documents.len(), findings), (1, Vec::new()), "{text}");
+    is_one_document(&"ci.yml".into(), &text);
     let replaced = directory.path().join("${{ github.token }}");
     let said = stderr(&["init", replaced.to_str().expect("UTF-8")], 2);
     assert!(said.contains("rename the directory"), "{said}");

@@ -33,7 +33,7 @@ async fn a_raw_vault_is_sent_the_moment_its_resource_group_is_ready() {
     let fixture = Fixture::with_azure().await;
     let mut run = fixture.run(
         "\
-{apiVersion: keyvault.azure.com/v1api20230701, kind: Vault, metadata: {name: kv, namespace: default}, spec: {azureName: team-kv, location: uksouth, owner: {name: rg}, properties: {}}}
+{apiVersion: keyvault.azure.com/v1api20230701, kind: Vault, metadata: {name: kv, namespace: default}, spec: {azureName: team-kv, location: uksouth, owner: {name: rg}, properties: {sku: {family: A, name: standard}}}}
 ---
 {apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: rg, namespace: default}, spec: {location: uksouth}}
 ---
@@ -95,7 +95,7 @@ async fn nothing_is_sent_any_more_once_the_run_is_dropped() {
     let fixture = Fixture::with_azure().await;
     let mut run = fixture.run(
         "\
-{apiVersion: keyvault.azure.com/v1api20230701, kind: Vault, metadata: {name: kv, namespace: default}, spec: {azureName: team-kv, location: uksouth, owner: {name: rg}, properties: {}}}
+{apiVersion: keyvault.azure.com/v1api20230701, kind: Vault, metadata: {name: kv, namespace: default}, spec: {azureName: team-kv, location: uksouth, owner: {name: rg}, properties: {sku: {family: A, name: standard}}}}
 ---
 {apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: rg, namespace: default}, spec: {location: uksouth}}
 ",
