@@ -37,7 +37,8 @@ pub fn schema(id: Id<'_>) -> Option<&'static Schema> {
     let schemas = SCHEMAS.get_or_init(|| {
         let of_kind = |(id, spec)| {
             let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-            let schema = json!({"type": "object", "properties": {"spec": spec, "status": open}});
+            let parts = json!({"spec": spec, "status": open});
+            let schema = json!({"type": "object", "required": ["spec"], "properties": parts});
             (id, compiled(&schema))
         };
         specs().map(of_kind).collect()

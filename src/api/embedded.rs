@@ -45,7 +45,7 @@ pub fn items(object: &Object) -> &[Node] {
 /// The same, to change them.
 pub fn items_mut(object: &mut Object) -> &mut [Node] {
     let carries = carries(&object.id);
-    let list = object.node.at_mut(&["spec", "resources"]);
+    let list = object.node.lookup_mut(&Path::dotted("spec.resources"));
     match list.filter(|_| carries).map(|list| &mut list.value) {
         Some(Value::List(items)) => items,
         _ => &mut [],

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 /// The schema of a map with these fields: each line has the type and its fields, separated by blanks. The
 /// types are those of JSON schemas, `A|B` for a text that is one of these, `reference` for a reference of Azure
 /// Service Operator's, `key` for a key of a ConfigMap or Secret, and `open` for a map with any content. `required`
-/// says of fields with another line that their map must have them.
+/// marks fields that another line defines as required in their map.
 #[must_use]
 pub fn schema<'a>(lines: impl IntoIterator<Item = (&'a str, &'a str)>) -> Json {
     let mut schema = json!({"type": "object"});

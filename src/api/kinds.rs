@@ -199,7 +199,7 @@ pub fn is_cluster_scoped(id: &ObjectId) -> bool {
         .any(|(group, kind)| id.is(group, kind))
 }
 
-/// Namespaced kinds of Kubernetes itself, by group.
+/// Namespaced kinds of Kubernetes itself, and of Azure Service Operator that are only known by name here, by group.
 const NAMESPACED: &[(&str, &[&str])] = &[
     (
         "",
@@ -223,6 +223,17 @@ const NAMESPACED: &[(&str, &[&str])] = &[
     ),
     ("autoscaling", &["HorizontalPodAutoscaler"]),
     ("batch", &["CronJob", "Job"]),
+    (MANAGED_IDENTITY, &["FederatedIdentityCredential"]),
+    (
+        NETWORK,
+        &[
+            "PrivateDnsZone",
+            "PrivateDnsZonesARecord",
+            "PrivateDnsZonesVirtualNetworkLink",
+            "PrivateEndpoint",
+            "PrivateLinkService",
+        ],
+    ),
     ("coordination.k8s.io", &["Lease"]),
     ("discovery.k8s.io", &["EndpointSlice"]),
     ("networking.k8s.io", &["Ingress", "NetworkPolicy"]),
@@ -260,8 +271,8 @@ fn one_letter_off(
     }
 }
 
-/// The group and kind that are probably meant by misspelt ones: one of both is known. More than one letter of difference is
-/// not taken for a mistake: AWSCluster differs from AROCluster by two.
+/// The right group and kind, if one is known and the other is misspelt. More than one letter of difference is not taken for a
+/// mistake: AWSCluster differs from AROCluster by two.
 #[must_use]
 pub fn meant<'a>(group: &'a str, kind: &'a str) -> Option<(&'a str, &'a str)> {
     let of_group = known().filter(|(known, _)| *known == group);

@@ -66,13 +66,7 @@ pub(super) fn correct_kinds(objects: &mut [Object]) -> Vec<Finding> {
         }
         for (index, item) in embedded::items_mut(object).iter_mut().enumerate() {
             let at = Path::dotted("spec.resources").index(index);
-            let of = ObjectId::read(item, "").map(|(of, _)| of);
-            let of = of.map(|of| ObjectId {
-                namespace: id.namespace.clone(),
-                ..of
-            });
-            let finding = correct_kind(item, &defined, &at);
-            findings.extend(finding.map(|one| one.of(of.as_ref().unwrap_or(&id))));
+            findings.extend(correct_kind(item, &defined, &at).map(|one| one.of(&id)));
         }
     }
     findings
@@ -95,7 +89,7 @@ fn correct_kind(
         let message = message!("unknown group {group} of {kind}", group, kind);
         ("apiVersion", right, message, right_group)
     } else {
-        let message = message!("unknown kind {kind} of {version}", kind, version);
+        let message = message!("unknown kind {kind} of {api_version}", kind, api_version);
         ("kind", right_kind.to_owned(), message, right_kind)
     };
     let help = format!("did you mean `{meant}`?");

@@ -382,6 +382,8 @@ impl Documents {
         let (mut encrypted, raw): (Vec<_>, Vec<_>) = raw.partition(rules::is_encrypted);
         objects.extend(raw);
         self.findings.extend(overlays.patch(&mut objects));
+        // A patch may add resources.
+        self.findings.extend(misspelt::correct_kinds(&mut objects));
         let mut unused = overlays.unused();
         let effects = &mut self.lost.effects;
         outliers.blame_labels(&mut unused, &mut self.findings, effects);

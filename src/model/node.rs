@@ -263,9 +263,7 @@ impl Node {
             Value::Null => Json::Null,
             Value::Bool(bool) => (*bool).into(),
             Value::Int(int) => (*int).into(),
-            Value::Float(float, _) => {
-                whole(*float).map_or_else(|| (*float).into(), serde_json::Value::from)
-            }
+            Value::Float(float, _) => self.as_int().map_or_else(|| (*float).into(), Json::from),
             Value::String(text) => text.as_ref().into(),
             Value::List(items) => items.iter().map(Self::to_json).collect(),
             Value::Map(map) => map
@@ -301,6 +299,17 @@ impl Node {
     #[must_use]
     pub fn text(&self, names: &[&str]) -> Option<&str> {
         self.at(names)?.as_str()
+    }
+
+    /// The value at `path`, to change it.
+    pub fn lookup_mut(&mut self, path: &Path) -> Option<&mut Self> {
+        path.0
+            .iter()
+            .try_fold(self, |node, segment| match (&mut node.value, segment) {
+                (Value::Map(map), Segment::Key(name)) => map.get_mut(name),
+                (Value::List(items), Segment::Index(index)) => items.get_mut(*index),
+                _ => None,
+            })
     }
 
     /// The value at `path`.
@@ -358,6 +367,16 @@ impl Node {
         }
     }
 
+    /// A number without a fraction: `2.0` is 2 for Kubernetes' tools.
+    #[must_use]
+    pub fn as_int(&self) -> Option<i64> {
+        match self.value {
+            Value::Int(int) => Some(int),
+            Value::Float(float, _) => whole(float),
+            _ => None,
+        }
+    }
+
     /// The span of the value.
     #[must_use]
     pub fn span(&self) -> &Span {
@@ -365,7 +384,7 @@ impl Node {
     }
 }
 
-/// A number without a fraction, such as `2.0`, as the whole number that Kubernetes tools send of it.
+/// A float without a fraction as the same whole number.
 #[allow(
     clippy::cast_possible_truncation,
     reason = "only whole numbers in range are cast"

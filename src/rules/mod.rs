@@ -42,6 +42,8 @@ mod version;
 mod way;
 mod wording;
 
+use std::collections::HashMap;
+
 use rayon::prelude::*;
 
 use crate::api::fleet::FleetPolicy;
@@ -143,67 +145,111 @@ const FLEET_RULES: &[FleetRule] = &[
 /// The findings of all rules for `objects`, with the settings of the Fleet document. Tenancy is checked apart.
 #[must_use]
 pub fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
+    let world = world(objects, policy);
+    let fields = fields(&world);
+    // Other rules would report a misspelt field as missing.
+    let Some((right, mut typos)) = spelt_right(objects, &world, &fields) else {
+        return check_right(objects, policy, &world, fields);
+    };
+    let world = self::world(&right, policy);
+    let fields = self::fields(&world);
+    typos.extend(check_right(&right, policy, &world, fields));
+    typos
+}
+
+fn world<'a>(objects: &'a [Object], policy: &FleetPolicy) -> World<'a> {
     let mut world = World::of(objects);
     world.experimental = policy.experimental;
     world.regions.clone_from(&policy.regions);
+    world
+}
+
+/// What is wrong with the fields of each resource.
+fn fields(world: &World<'_>) -> Vec<Vec<Finding>> {
     let resources: Vec<&Resource<'_>> = world.all().collect();
-    let of_spec = resources
-        .par_iter()
-        .map(|one| properties::spec_is_known(one));
-    let specs: Vec<Vec<Finding>> = of_spec.collect();
-    // Other rules would report a misspelt field as missing.
-    if let Some(right) = properties::spelt_right(objects, &resources, &specs) {
-        let mut found = check(&right, policy);
-        let misspelt = specs.into_iter().flatten().filter(properties::is_typo);
-        let misspelt: Vec<Finding> = misspelt.filter(|one| !found.contains(one)).collect();
-        found.extend(misspelt);
-        return found;
+    let of_each = resources.par_iter().map(|one| properties::are_known(one));
+    of_each.collect()
+}
+
+/// The objects with their misspelt fields renamed, and the findings about them; `None` if there are none.
+fn spelt_right(
+    objects: &[Object],
+    world: &World<'_>,
+    fields: &[Vec<Finding>],
+) -> Option<(Vec<Object>, Vec<Finding>)> {
+    let is_misspelt = |found: &[Finding]| found.iter().any(properties::is_typo);
+    let resources = world.all().zip(fields);
+    let resources: Vec<_> = resources.filter(|(_, found)| is_misspelt(found)).collect();
+    let spelt = resources.par_iter().filter_map(|(resource, _)| {
+        let (node, typos) = properties::spelt_right(resource)?;
+        Some((*resource, node, typos))
+    });
+    let spelt: Vec<_> = spelt.collect();
+    let mut right = (!spelt.is_empty()).then(|| objects.to_vec())?;
+    let places = objects.iter().enumerate();
+    let places: HashMap<_, _> = places
+        .map(|(at, object)| (std::ptr::from_ref(object), at))
+        .collect();
+    let mut findings = Vec::new();
+    for (resource, node, typos) in spelt {
+        let place = places.get(&std::ptr::from_ref(resource.carrier));
+        let place = place.and_then(|at| right[*at].node.lookup_mut(&resource.path));
+        if let Some(place) = place {
+            *place = node;
+            findings.extend(typos);
+        }
     }
+    Some((right, findings))
+}
+
+/// The findings of all rules for objects without misspelt fields in their resources, and what is wrong with the fields of
+/// each of them.
+fn check_right(
+    objects: &[Object],
+    policy: &FleetPolicy,
+    world: &World<'_>,
+    fields: Vec<Vec<Finding>>,
+) -> Vec<Finding> {
     let mut found: Vec<Finding> = objects.par_iter().flat_map_iter(of_object).collect();
-    let resources = resources.into_par_iter().zip(specs);
-    found.par_extend(resources.flat_map_iter(|(one, spec)| of_resource(&world, one, spec)));
+    let resources: Vec<&Resource<'_>> = world.all().collect();
+    let resources = resources.into_par_iter().zip(fields);
+    found.par_extend(resources.flat_map_iter(|(one, fields)| of_resource(world, one, fields)));
     let of_fleet = FLEET_RULES.par_iter().chain(fleet::RULES);
     let of_fleet = of_fleet
         .chain(networks::RULES)
         .chain(vaults::RULES)
         .chain(resources::RULES);
-    found.par_extend(of_fleet.flat_map_iter(|rule| rule(&world)));
+    found.par_extend(of_fleet.flat_map_iter(|rule| rule(world)));
     found.extend(allowed_namespaces::check(objects));
     found.extend(bound_clients::check(objects, &policy.bindings));
     found.extend(dead_ends::check(objects));
     found
 }
 
-/// The rules for the `properties` of clusters, node pools and external auths, by id.
-const PROPERTIES_RULES: &[ResourceRule] = &[properties::are_known, properties::are_in_the_version];
-
-/// The findings about a resource itself, with those about its `spec` by its schema. A rule about a field knows better what
-/// to write than its type does.
+/// The findings about a resource itself, with those about its `fields`. A rule about a field knows better what to write than
+/// its type does.
 fn of_resource(
     world: &World<'_>,
     resource: &Resource<'_>,
-    mut shared: Vec<Finding>,
+    mut fields: Vec<Finding>,
 ) -> Vec<Finding> {
     let id = &resource.id;
-    let own = match id.kind.as_str() {
+    let rules = match id.kind.as_str() {
         _ if id.group != RED_HAT_OPENSHIFT => &[],
         "HcpOpenShiftCluster" => CLUSTER_RULES,
         pool::KIND => pool::RULES,
         external_auth::KIND => external_auth::RULES,
         _ => &[],
     };
-    let all = |rules: &[ResourceRule]| -> Vec<Finding> {
-        rules
-            .iter()
-            .flat_map(|rule| rule(world, resource))
-            .collect()
+    let own = rules.iter().flat_map(|rule| rule(world, resource));
+    let mut own: Vec<Finding> = own.filter(|one| !is_misspelt(one, &fields)).collect();
+    let knows = |found: &Finding| {
+        let is_same = |one: &Finding| one.field == found.field && one.severity <= found.severity;
+        own.iter().any(is_same)
     };
-    let mut own = all(own);
-    shared.append(&mut all(PROPERTIES_RULES));
-    own.retain(|one| !is_misspelt(one, &shared));
-    let is_known = |found: &Finding| own.iter().any(|one| one.field == found.field);
-    shared.retain(|found| found.id == "S01" || !is_known(found));
-    own.append(&mut shared);
+    fields.retain(|found| found.id == "S01" || !knows(found));
+    own.append(&mut fields);
+    own.extend(properties::are_in_the_version(resource));
     own
 }
 

@@ -3,13 +3,14 @@
 
 use crate::api::arm_version::ArmVersion;
 use crate::api::{arm_properties, azure_fields, embedded};
-use crate::model::{Finding, Object, Path, Segment, Severity, message};
-use crate::rules::arm::{Field, Resource, World};
-use crate::schema::{self, Repair};
+use crate::model::{Finding, Node, Path, Segment, Severity, message};
+use crate::rules::arm::{Field, Resource};
+use crate::rules::secrets::is_encrypted;
+use crate::schema;
 use kube_schema::Schema;
 
 /// S01: the version of Azure's API has the fields.
-pub(super) fn are_in_the_version(_: &World<'_>, resource: &Resource<'_>) -> Vec<Finding> {
+pub(super) fn are_in_the_version(resource: &Resource<'_>) -> Vec<Finding> {
     let Some(version) = ArmVersion::from_aso(&resource.version) else {
         return Vec::new();
     };
@@ -33,73 +34,69 @@ fn too_new(place: &Field<'_>, field: &str, version: ArmVersion, since: ArmVersio
     finding.help(format!("versions that have it: {}", having.join(", ")))
 }
 
-/// S01 and S02: the fields are known and have values of the right types.
-pub(super) fn are_known(_: &World<'_>, resource: &Resource<'_>) -> Vec<Finding> {
-    let properties = Path::dotted("spec.properties");
-    let node = resource.node.lookup(&properties);
-    let schema = arm_properties::schema(&resource.id.kind);
-    let (Some(node), Some(schema)) = (node, schema) else {
-        return Vec::new();
-    };
-    let mut at = resource.path.clone();
-    at.0.extend(properties.0);
-    schema::findings(schema, node, &at, Some(&resource.id))
+/// S01 to S05: the fields of `spec` are known and have valid values. Kinds and versions that are unknown here are not
+/// checked, nor are objects that SOPS encrypted.
+pub(super) fn are_known(resource: &Resource<'_>) -> Vec<Finding> {
+    let found = faults(resource, resource.node);
+    match found.is_empty() || is_encrypted(resource.carrier) {
+        true => Vec::new(),
+        false => found,
+    }
 }
 
-/// S01 to S04: the fields of `spec` are known and have valid values. Versions that are unknown here are not checked.
-pub(super) fn spec_is_known(resource: &Resource<'_>) -> Vec<Finding> {
-    let Some(schema) = spec_schema(resource) else {
-        return Vec::new();
+/// What is wrong with the fields of a resource that has this content.
+fn faults(resource: &Resource<'_>, node: &Node) -> Vec<Finding> {
+    let id = &resource.id;
+    let of = |schema: &Schema, below: &Path| {
+        let Some(part) = node.lookup(below) else {
+            return Vec::new();
+        };
+        let at = Path(resource.path.0.iter().chain(&below.0).cloned().collect());
+        schema::findings(schema, part, &at, Some(id))
     };
-    let id = Some(&resource.id);
-    let mut found = schema::findings(schema, resource.node, &resource.path, id);
+    let spec = azure_fields::schema((&id.group, &id.kind, &resource.version));
+    let mut found = spec.map_or_else(Vec::new, |schema| of(schema, &Path::default()));
     found.retain(|finding| !is_injected(resource, finding));
-    let unknown = |finding: &&mut Finding| finding.id == "S01" && !is_typo(finding);
-    for finding in found.iter_mut().filter(unknown) {
+    let nested = Path::dotted("spec.properties");
+    for finding in found.iter_mut().filter(|finding| finding.id == "S01") {
+        let field = finding
+            .field
+            .as_ref()
+            .and_then(|field| below(resource, field));
+        if field.as_ref() == Some(&nested) {
+            let help = "move what is below `properties` up into `spec`: only some kinds have it";
+            finding.help = Some(help.to_owned());
+        }
+    }
+    for finding in found.iter_mut().filter(|finding| may_be_new(finding)) {
         finding.severity = Severity::Warning;
     }
+    let properties = arm_properties::schema(&id.kind);
+    let properties = properties.map(|schema| of(schema, &Path::dotted("spec.properties")));
+    found.extend(properties.into_iter().flatten());
     found
 }
 
 /// Whether a controller sets the field that is missing.
 fn is_injected(resource: &Resource<'_>, finding: &Finding) -> bool {
     let field = finding.field.as_ref().filter(|_| finding.id == "S03");
-    let field = field.and_then(|field| field.0.strip_prefix(&*resource.path.0));
+    let field = field.and_then(|field| below(resource, field));
     let (carrier, kind) = (resource.carrier, &resource.id.kind);
-    field.is_some_and(|field| embedded::is_injected(carrier, kind, &Path(field.to_vec())))
+    field.is_some_and(|field| embedded::is_injected(carrier, kind, &field))
 }
 
-/// The objects with the right names of the misspelt fields in what was `found` of each of their resources; `None` if there
-/// are none.
-pub(super) fn spelt_right(
-    objects: &[Object],
-    resources: &[&Resource<'_>],
-    found: &[Vec<Finding>],
-) -> Option<Vec<Object>> {
-    let is_misspelt = |found: &[Finding]| found.iter().any(is_typo);
-    let resources = resources.iter().zip(found);
-    let resources = resources.filter(|(_, found)| is_misspelt(found));
-    let repairs = resources.filter_map(|(resource, _)| {
-        let repair = Repair::of_names(spec_schema(resource)?, resource.node, &resource.path);
-        let is_its = |object: &Object| std::ptr::eq(object, resource.carrier);
-        let place = objects.iter().position(is_its)?;
-        (!repair.is_nothing()).then_some((place, repair))
-    });
-    let repairs: Vec<(usize, Repair)> = repairs.collect();
-    let mut right = (!repairs.is_empty()).then(|| objects.to_vec())?;
-    for (place, repair) in repairs {
-        repair.apply(&mut right[place].node);
-    }
-    Some(right)
+/// The path of a field below the resource.
+fn below(resource: &Resource<'_>, field: &Path) -> Option<Path> {
+    let field = field.0.strip_prefix(&*resource.path.0)?;
+    Some(Path(field.to_vec()))
 }
 
-fn spec_schema(resource: &Resource<'_>) -> Option<&'static Schema> {
-    let id = &resource.id;
-    azure_fields::schema((&id.group, &id.kind, &resource.version))
+/// A release of Azure Service Operator may add fields to an existing version, as it did with `tenantIdFromConfig`.
+fn may_be_new(finding: &Finding) -> bool {
+    finding.id == "S01" && !is_typo(finding) && !schema::lacks_a_field(finding)
 }
 
-/// Whether an unknown field differs from a known one by a letter or two. Any other may be known to a newer release of Azure
-/// Service Operator, which added fields such as `tenantIdFromConfig` to existing versions.
+/// Whether an unknown field differs from a known one by a letter or two.
 pub(super) fn is_typo(finding: &Finding) -> bool {
     const MOST: usize = 2;
     let field = finding.field.as_ref().and_then(|field| field.0.last());
@@ -110,9 +107,36 @@ pub(super) fn is_typo(finding: &Finding) -> bool {
     finding.id == "S01" && letters <= MOST
 }
 
+/// The content of a resource with its misspelt fields renamed, and the findings about them; `None` if there are none.
+pub(super) fn spelt_right(resource: &Resource<'_>) -> Option<(Node, Vec<Finding>)> {
+    let mut node = resource.node.clone();
+    let mut typos = Vec::new();
+    loop {
+        let mut found = faults(resource, &node);
+        found.retain(|finding| is_typo(finding) && rename(resource, finding, &mut node));
+        // What is below a renamed field may be misspelt, too.
+        if found.is_empty() {
+            break;
+        }
+        typos.append(&mut found);
+    }
+    (!typos.is_empty()).then_some((node, typos))
+}
+
+/// Gives a misspelt field its name. Returns whether the name was free.
+fn rename(resource: &Resource<'_>, typo: &Finding, node: &mut Node) -> bool {
+    let field = typo.field.as_ref().and_then(|field| below(resource, field));
+    let (Some(field), Some(meant)) = (field, schema::meant(typo)) else {
+        return false;
+    };
+    schema::rename(node, &field, meant)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Object;
+    use crate::rules::arm::World;
     use crate::rules::findings_of_kind;
 
     #[test]
@@ -122,7 +146,7 @@ mod tests {
             let yaml = format!(
                 "apiVersion: redhatopenshift.azure.com/{version}\nkind: {kind}\nmetadata: {{name: a}}\nspec: {{properties: {{{properties}}}}}\n"
             );
-            findings_of_kind(are_in_the_version, kind, &yaml)
+            findings_of_kind(|_, resource| are_in_the_version(resource), kind, &yaml)
         };
         let mirrors = "imageDigestMirrors: [{source: a, mirrors: [b]}]";
         let expected = "S01 4:41 API version 2024-06-10-preview has no field `imageDigestMirrors`";
@@ -154,7 +178,9 @@ mod tests {
             ("HcpOpenShiftCluster", "{network: null}", &[]),
         ] {
             let yaml = format!("{head}kind: {kind}\nspec: {{properties: {properties}}}\n");
-            let reported = findings_of_kind(are_known, kind, &yaml);
+            let reported = findings_of_kind(|_, resource| are_known(resource), kind, &yaml);
+            let is_missing = |line: &&String| line.starts_with("S03 ");
+            let reported: Vec<_> = reported.iter().filter(|line| !is_missing(line)).collect();
             let reported: Vec<String> = reported
                 .iter()
                 .map(|line| line.split(' ').take(2).collect::<Vec<_>>().join(" "))
@@ -173,7 +199,7 @@ mod tests {
             .remove(0);
         let objects = [Object::from_node(document, "default").expect("an object")];
         let world = World::of(&objects);
-        let found = world.all().flat_map(spec_is_known);
+        let found = world.all().flat_map(are_known);
         found
             .map(|one| format!("{:?} {} {}", one.severity, one.id, one.message))
             .collect()
@@ -214,6 +240,18 @@ mod tests {
                 "Error S03 `spec.owner` is missing",
             ),
             (
+                network,
+                "NetworkSecurityGroup",
+                "null",
+                "Error S03 `spec` is missing",
+            ),
+            (
+                "authorization.azure.com/v1api20220401",
+                "RoleAssignment",
+                "{owner: {name: net}, roleDefinitionRef: {wellKnownName: Owner}}",
+                "Error S01 unknown field `spec.roleDefinitionRef`",
+            ),
+            (
                 "authorization.azure.com/v1api20220401",
                 "RoleAssignment",
                 "{owner: {name: net}, roleDefinitionReference: {wellKnownName: Owner}, principalType: user}",
@@ -232,6 +270,35 @@ mod tests {
                 "{kind} {spec}"
             );
         }
+    }
+
+    #[test]
+    fn an_encrypted_object_is_not_checked() {
+        let spec = "{location: 'ENC[AES256_GCM,data:YQ==,iv:YQ==,tag:YQ==,type:str]'}";
+        let found = of_spec("keyvault.azure.com/v1api20230701", "Vault", spec);
+        assert_eq!(found, [""; 0]);
+    }
+
+    #[test]
+    fn a_misspelt_field_is_renamed_and_nothing_else() {
+        let yaml = "apiVersion: network.azure.com/v1api20240301\nkind: VirtualNetworksSubnet\nmetadata: {name: a}\nspec: {ownr: {nmae: net}, defaultOutboundAccessMode: Enabled}\n";
+        let document = crate::yaml::read(&"a.yaml".into(), yaml.as_bytes())
+            .0
+            .remove(0);
+        let objects = [Object::from_node(document, "default").expect("an object")];
+        let found = crate::rules::check(&objects, &crate::api::fleet::FleetPolicy::default());
+        let found = found.iter().filter(|one| one.id.starts_with('S'));
+        let found: Vec<_> = found
+            .map(|one| format!("{:?} {}", one.severity, one.message))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                "Error unknown field `spec.ownr`",
+                "Error unknown field `spec.owner.nmae`",
+                "Warning unknown field `spec.defaultOutboundAccessMode`",
+            ]
+        );
     }
 
     #[test]

@@ -140,7 +140,7 @@ impl Teller<'_> {
         let mut finding = Finding::error(id, message)
             .at(self.span(violation))
             .field(&field);
-        finding.args = args(violation, &field);
+        finding.args = args(violation);
         finding.args.extend(self.missing(violation));
         let missed = reported.is_missed.then(|| reported.names[0].clone());
         finding.args.extend(missed.map(|name| (MISSING, name)));
@@ -292,8 +292,8 @@ impl Teller<'_> {
     }
 }
 
-/// The field, and what is probably meant by it, or what is violated if that does not follow from the rule's id.
-fn args(violation: &Violation, field: &Path) -> Vec<Arg> {
+/// The field below the document or the embedded resource, so that the same mistake in many of them is one, and what is probably meant by it, or what is violated if that does not follow from the rule's id.
+fn args(violation: &Violation) -> Vec<Arg> {
     let more = match &violation.kind {
         ViolationKind::UnknownField { nearest } => nearest.clone().map(|name| (MEANT, name)),
         ViolationKind::Rule { reason } => Some(("violation", reason.clone())),
@@ -302,7 +302,7 @@ fn args(violation: &Violation, field: &Path) -> Vec<Arg> {
         }
         _ => None,
     };
-    let field = ("field", field.to_string());
+    let field = ("field", violation.path.to_string());
     [field].into_iter().chain(more).collect()
 }
 

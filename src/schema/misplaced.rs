@@ -10,7 +10,7 @@ use crate::model::{Node, Position};
 /// The deepest place that is looked at.
 const MAX_DEPTH: usize = 12;
 /// Names that stand in many places: a place with one of them is probably not what is meant.
-const COMMON: [&str; 6] = ["name", "namespace", "id", "key", "value", "kind"];
+const COMMON: [&str; 7] = ["name", "namespace", "id", "key", "value", "kind", "group"];
 
 /// A violation that is reported.
 #[derive(Debug)]

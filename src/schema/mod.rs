@@ -19,7 +19,7 @@ pub mod strategic;
 
 pub use findings::{findings, lacks_a_field, meant};
 pub use kube_schema::nearest;
-pub use repair::Repair;
+pub use repair::{Repair, rename};
 
 #[cfg(test)]
 mod tests;

@@ -68,18 +68,6 @@ impl Repair {
         repair
     }
 
-    /// The repair of its misspelt fields alone, in what has the node at `at`.
-    #[must_use]
-    pub fn of_names(schema: &Schema, node: &Node, at: &Path) -> Self {
-        let below = |path: Path| Path(at.0.iter().cloned().chain(path.0).collect());
-        let renamed = Self::of_fields(schema, node).renamed.into_iter();
-        let renamed = renamed.map(|(wrong, right)| (below(wrong), below(right)));
-        Self {
-            renamed: renamed.collect(),
-            ..Self::default()
-        }
-    }
-
     /// Whether a field of this name is neither in the document nor the right name of another.
     fn is_free(&self, node: &Node, name: &Path) -> bool {
         node.lookup(name).is_none() && !self.renamed.iter().any(|(_, right)| right == name)
@@ -94,7 +82,9 @@ impl Repair {
     /// Renames and removes the same fields in a document of the same shape.
     pub fn apply(&self, node: &mut Node) {
         for (wrong, right) in &self.renamed {
-            rename(node, wrong, right);
+            if let Some(Segment::Key(right)) = right.0.last() {
+                rename(node, wrong, right);
+            }
         }
         for path in &self.removed {
             remove(node, path);
@@ -110,15 +100,8 @@ fn above(path: &Path) -> Path {
 /// The value that holds the one at `path`, and the last step to it.
 fn holder<'n, 'p>(node: &'n mut Node, path: &'p Path) -> Option<(&'n mut Value, &'p Segment)> {
     let (last, above) = path.0.split_last()?;
-    let mut at = node;
-    for step in above {
-        at = match (&mut at.value, step) {
-            (Value::Map(map), Segment::Key(name)) => map.get_mut(name)?,
-            (Value::List(items), Segment::Index(index)) => items.get_mut(*index)?,
-            _ => return None,
-        };
-    }
-    Some((&mut at.value, last))
+    let holder = node.lookup_mut(&Path(above.to_vec()))?;
+    Some((&mut holder.value, last))
 }
 
 fn map<'n, 'p>(node: &'n mut Node, path: &'p Path) -> Option<(&'n mut Map, &'p str)> {
@@ -128,15 +111,18 @@ fn map<'n, 'p>(node: &'n mut Node, path: &'p Path) -> Option<(&'n mut Map, &'p s
     }
 }
 
-fn rename(node: &mut Node, wrong: &Path, right: &Path) {
-    let (Some((map, wrong)), Some(Segment::Key(right))) = (map(node, wrong), right.0.last()) else {
-        return;
+/// Gives the field at `wrong` another name, unless its map has that already. Returns whether it did.
+pub fn rename(node: &mut Node, wrong: &Path, right: &str) -> bool {
+    let Some((map, wrong)) = map(node, wrong).filter(|(map, _)| map.get(right).is_none()) else {
+        return false;
     };
     let origin = map.entry(wrong).map(|(key, _)| key.origin.clone());
-    if let (Some(origin), Some(value)) = (origin, map.remove(wrong)) {
-        let name = right.clone().into();
-        map.insert(Key { name, origin }, value);
-    }
+    let (Some(origin), Some(value)) = (origin, map.remove(wrong)) else {
+        return false;
+    };
+    let name = right.to_owned().into();
+    map.insert(Key { name, origin }, value);
+    true
 }
 
 fn remove(node: &mut Node, path: &Path) {

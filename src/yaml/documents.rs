@@ -239,7 +239,11 @@ fn changed_key(text: &str, value: &Value, origin: &Origin) -> Option<Finding> {
         return None;
     }
     let read = key_text(value).filter(|read| *read != text)?;
-    let message = format!("the key `{text}` is read as `{read}`");
+    let message = match value {
+        // How Kubernetes' tools write it depends on its size.
+        Value::Float(..) => format!("the key `{text}` is read as the number {read}"),
+        _ => format!("the key `{text}` is read as `{read}`"),
+    };
     let finding = Finding::warning("Y19", message).at(origin.span());
     Some(finding.help(format!(
         "to keep the text, put quotes around it: `\"{text}\"`"

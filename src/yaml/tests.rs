@@ -290,7 +290,7 @@ fn a_key_that_becomes_another_text_is_a_warning() {
         [
             "Y19 1:2 the key `no` is read as `false`",
             "Y19 1:9 the key `012` is read as `10`",
-            "Y19 1:42 the key `1_0.5` is read as `10.5`",
+            "Y19 1:42 the key `1_0.5` is read as the number 10.5",
         ]
     );
     let found = parse("a: no\n").1;

@@ -93,11 +93,14 @@ pub fn read(merged: &Node) -> (Option<ClusterDefinition>, Vec<Finding>) {
 fn at_null(missing: Finding, merged: &Node) -> Finding {
     let field = missing.field.as_ref().filter(|_| missing.id == "S03");
     let value = field.and_then(|field| merged.lookup(field));
-    match value.filter(|value| value.value == Value::Null) {
-        Some(null) => missing
-            .at(null.span())
-            .help("`null` removes the value: write one here, or remove this line"),
-        None => missing,
+    let Some(null) = value.filter(|value| value.value == Value::Null) else {
+        return missing;
+    };
+    let is_in_overlay = null.span().path != merged.span().path;
+    let found = missing.at(null.span());
+    match is_in_overlay {
+        true => found.help("`null` removes the value: write one here, or remove this line"),
+        false => found,
     }
 }
 

@@ -82,10 +82,7 @@ impl<'a> Field<'a> {
 
     /// Its value as a whole number.
     pub(in crate::rules) fn number(&self) -> Option<i64> {
-        match self.node?.value {
-            crate::model::Value::Int(number) => Some(number),
-            _ => None,
-        }
+        self.node?.as_int()
     }
 
     /// Whether it is present and not null.

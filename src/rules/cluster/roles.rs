@@ -88,6 +88,19 @@ impl<'a> Assignments<'a> {
         vault.is_some_and(|vault| self.have(keys, grant, &vault))
     }
 
+    /// The beginning of a help if a vault of the fleet may be meant instead.
+    fn question(&self, target: &Target) -> String {
+        let Target::Vault(name) = target else {
+            return String::new();
+        };
+        match nearest(name, self.vaults.keys().map(String::as_str)) {
+            Some(meant) => format!(
+                "if you mean the vault {meant} of this fleet, correct `vaultName`; otherwise "
+            ),
+            None => String::new(),
+        }
+    }
+
     /// Whether the principal at `keys` has the role on the resource or a parent of it. A role that is not
     /// one of the required ones is assumed to be a custom role with the same permissions.
     fn have(&self, keys: &[ConfigMapKey<'_>], grant: &Grant, on: &Target) -> bool {
@@ -126,16 +139,16 @@ fn serves(role: &str, grant: &Grant) -> bool {
 /// What a role must be assigned on.
 enum Target {
     Known(ArmId),
-    /// A vault outside of the fleet, and one in the fleet that may be meant; vault names are globally unique.
-    Vault(String, Option<String>),
+    /// A vault outside of the fleet; vault names are globally unique.
+    Vault(String),
 }
 
 impl Target {
     fn is_within(&self, scope: &ArmId) -> bool {
         let id = match self {
             Self::Known(id) => id,
-            Self::Vault(..) if scope.provider.is_empty() => return true,
-            Self::Vault(name, _) => {
+            Self::Vault(_) if scope.provider.is_empty() => return true,
+            Self::Vault(name) => {
                 return scope.provider == "microsoft.keyvault" && scope.name() == name;
             }
         };
@@ -149,26 +162,14 @@ impl Target {
     fn around(&self) -> Option<Self> {
         match self {
             Self::Known(id) => id.parent().map(Self::Known),
-            Self::Vault(..) => None,
+            Self::Vault(_) => None,
         }
     }
 
     fn called(&self) -> String {
         match self {
             Self::Known(id) => id.to_string(),
-            Self::Vault(name, _) => format!("the vault {name}"),
-        }
-    }
-
-    /// The beginning of a help if something else may be meant.
-    fn question(&self) -> String {
-        match self {
-            Self::Vault(_, Some(meant)) => {
-                format!(
-                    "if you mean the vault {meant} of this fleet, correct `vaultName`; otherwise "
-                )
-            }
-            _ => String::new(),
+            Self::Vault(name) => format!("the vault {name}"),
         }
     }
 }
@@ -214,7 +215,8 @@ fn of_cluster(
                 let (id, target) = place(*scope, target);
                 reported.insert(target.called());
                 let name = identity.name();
-                findings.push(missing_role(id, operator, name, (grant, &target), &keys[0]));
+                let role = (grant, &target, assignments.question(&target));
+                findings.push(missing_role(id, operator, name, role, &keys[0]));
             }
         }
     }
@@ -234,7 +236,7 @@ fn missing_role(
     id: &'static str,
     operator: &Operator<'_>,
     identity: &str,
-    (grant, target): (&Grant, &Target),
+    (grant, target, question): (&Grant, &Target, String),
     (_, map, key): &ConfigMapKey<'_>,
 ) -> Finding {
     let Grant { name, guid, .. } = grant;
@@ -250,8 +252,7 @@ fn missing_role(
         target = target.called()
     );
     let help = format!(
-        "{}add a RoleAssignment with that resource as its owner, `principalIdFromConfig: {{name: {map}, key: {key}}}` and `roleDefinitionReference: {{armId: .../roleDefinitions/{guid}}}`",
-        target.question()
+        "{question}add a RoleAssignment with that resource as its owner, `principalIdFromConfig: {{name: {map}, key: {key}}}` and `roleDefinitionReference: {{armId: .../roleDefinitions/{guid}}}`"
     );
     name_in(&operator.field).finding(id, message).help(help)
 }
@@ -303,12 +304,8 @@ fn targets(
 fn vault(assignments: &Assignments<'_>, cluster: &Resource<'_>) -> Option<Target> {
     let kms = cluster.field(&embedded::KMS.join("."));
     let name = vault_name(&kms)?;
-    if let Some(known) = assignments.vaults.get(&name) {
-        return Some(Target::Known(known.clone()));
-    }
-    let meant = nearest(&name, assignments.vaults.keys().map(String::as_str));
-    let meant = meant.map(str::to_owned);
-    Some(Target::Vault(name, meant))
+    let known = assignments.vaults.get(&name).cloned();
+    Some(known.map_or(Target::Vault(name), Target::Known))
 }
 
 #[cfg(test)]
@@ -318,7 +315,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::model::{Node, Object, Tree, Value};
+    use crate::model::{Node, Object, Path, Tree, Value};
 
     const DEFINITION: &str = concat!(
         include_str!("../../../tests/definition.yaml"),
@@ -406,8 +403,8 @@ mod tests {
     fn a_misspelt_vault_is_asked_about() {
         let mut objects = objects();
         let items = objects.iter_mut().flat_map(embedded::items_mut);
-        let vault = [&embedded::KMS[..], &["vaultName"]].concat();
-        let mut vaults = items.filter_map(|item| item.at_mut(&vault));
+        let vault = Path::dotted(&format!("{}.vaultName", embedded::KMS.join(".")));
+        let mut vaults = items.filter_map(|item| item.lookup_mut(&vault));
         vaults.next().expect("a vault").value = Value::String("one-vk-s".into());
         let found = roles_are_complete(&World::of(&objects));
         let help = found[0].help.as_deref().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use super::parts::{Parts, carried, finding};
 use crate::api::labels;
-use crate::model::{Finding, Node, Object, Path, Value, message};
+use crate::model::{Finding, Node, Object, Path, message};
 
 /// D09 to D11: with autoscaling, the provider's controller sets the replicas of the MachinePool, and marks it so.
 pub(super) fn one_manages_the_replicas(parts: &Parts<'_>) -> Vec<Finding> {
@@ -65,7 +65,7 @@ fn written(pool: &Object, machine_pool: &Object) -> Option<Finding> {
     let field = Path::dotted("spec.replicas");
     machine_pool.node.lookup(&field)?;
     let own = node_pool(pool).and_then(|one| one.at(&["spec", "properties", "replicas"]));
-    let has_own = own.is_some_and(|own| matches!(own.value, Value::Int(1..)));
+    let has_own = own.and_then(Node::as_int).is_some_and(|own| own >= 1);
     if has_own
         || machine_pool
             .annotation(labels::REPLICAS_MANAGED_BY)

@@ -1,5 +1,6 @@
 //! A01: names of resources around a cluster.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -13,9 +14,50 @@ use crate::schema::patterns;
 struct Limits {
     group: &'static str,
     kinds: &'static [&'static str],
+    form: Form,
+}
+
+/// What a name must be like.
+pub(in crate::rules) struct Form {
     /// The minimum and maximum number of characters.
     length: (usize, usize),
+    /// One of [`patterns`].
     pattern: &'static str,
+}
+
+pub(in crate::rules) const VAULT: Form = Form {
+    length: (3, 24),
+    pattern: patterns::VAULT,
+};
+pub(in crate::rules) const VAULT_KEY: Form = Form {
+    length: (1, 127),
+    pattern: patterns::VAULT_KEY,
+};
+
+impl Form {
+    /// Why Azure refuses a name, and what to write instead; `None` if it accepts it.
+    pub(in crate::rules) fn refusal(&self, name: &str) -> Option<(String, &'static str)> {
+        static PATTERNS: LazyLock<HashMap<&str, Regex>> = LazyLock::new(|| {
+            let forms = LIMITS.iter().map(|limits| &limits.form).chain([&VAULT_KEY]);
+            let pattern = |form: &Form| Some((form.pattern, Regex::new(form.pattern).ok()?));
+            forms.filter_map(pattern).collect()
+        });
+        let (least, most) = self.length;
+        let length = name.chars().count();
+        let is_short_or_long = !(least..=most).contains(&length);
+        let matches = || {
+            PATTERNS
+                .get(self.pattern)
+                .is_none_or(|pattern| pattern.is_match(name))
+        };
+        let why = match least == most {
+            _ if !is_short_or_long && matches() => return None,
+            _ if !is_short_or_long => "is not allowed in Azure".to_owned(),
+            true => format!("must have {most} characters, not {length}"),
+            false => format!("must have {least} to {most} characters, not {length}"),
+        };
+        Some((why, patterns::advice(self.pattern)?))
+    }
 }
 
 /// Azure's page on naming rules and restrictions for resources.
@@ -23,14 +65,18 @@ const LIMITS: [Limits; 6] = [
     Limits {
         group: RESOURCES,
         kinds: &["ResourceGroup"],
-        length: (1, 90),
-        pattern: patterns::RESOURCE_GROUP,
+        form: Form {
+            length: (1, 90),
+            pattern: patterns::RESOURCE_GROUP,
+        },
     },
     Limits {
         group: NETWORK,
         kinds: &["VirtualNetwork", "PrivateEndpoint"],
-        length: (2, 64),
-        pattern: patterns::NETWORK,
+        form: Form {
+            length: (2, 64),
+            pattern: patterns::NETWORK,
+        },
     },
     Limits {
         group: NETWORK,
@@ -42,26 +88,31 @@ const LIMITS: [Limits; 6] = [
             "PublicIPAddress",
             "LoadBalancer",
         ],
-        length: (1, 80),
-        pattern: patterns::NETWORK,
+        form: Form {
+            length: (1, 80),
+            pattern: patterns::NETWORK,
+        },
     },
     Limits {
         group: KEYVAULT,
         kinds: &["Vault"],
-        length: (3, 24),
-        pattern: patterns::VAULT,
+        form: VAULT,
     },
     Limits {
         group: MANAGED_IDENTITY,
         kinds: &["UserAssignedIdentity"],
-        length: (3, 128),
-        pattern: patterns::IDENTITY,
+        form: Form {
+            length: (3, 128),
+            pattern: patterns::IDENTITY,
+        },
     },
     Limits {
         group: AUTHORIZATION,
         kinds: &["RoleAssignment"],
-        length: (36, 36),
-        pattern: patterns::UUID,
+        form: Form {
+            length: (36, 36),
+            pattern: patterns::UUID,
+        },
     },
 ];
 
@@ -72,17 +123,10 @@ pub(super) fn are_valid(world: &World<'_>) -> Vec<Finding> {
 }
 
 fn fault(resource: &Resource<'_>) -> Option<Finding> {
-    static PATTERNS: LazyLock<Vec<Option<Regex>>> = LazyLock::new(|| {
-        LIMITS
-            .iter()
-            .map(|limits| Regex::new(limits.pattern).ok())
-            .collect()
-    });
     let id = &resource.id;
     let is_of =
         |limits: &Limits| limits.group == id.group && limits.kinds.contains(&id.kind.as_str());
-    let place = LIMITS.iter().position(is_of)?;
-    let (limits, pattern) = (&LIMITS[place], PATTERNS[place].as_ref()?);
+    let limits = LIMITS.iter().find(|limits| is_of(limits))?;
     let given = resource.field("spec.azureName");
     let field = match given.text().is_some_and(|name| !name.is_empty()) {
         true => given,
@@ -96,34 +140,16 @@ fn fault(resource: &Resource<'_>) -> Option<Finding> {
         }
     };
     let name = field.text().filter(|_| !field.is_default())?;
-    let why = refusal(name, limits.length, pattern)?;
+    let (why, advice) = limits.form.refusal(name)?;
     let kind = &id.kind;
     let message = message!("the name {name:?} of the {kind} {why}", name, kind);
     let help = match limits.group {
         AUTHORIZATION => {
             "write a UUID, or remove azureName: Azure Service Operator makes one from the assignment"
         }
-        _ => patterns::advice(limits.pattern)?,
+        _ => advice,
     };
     Some(field.finding("A01", message).help(help))
-}
-
-/// Why Azure refuses a name that must have so many characters and match a pattern, if it does.
-pub(in crate::rules) fn refusal(
-    name: &str,
-    (least, most): (usize, usize),
-    pattern: &Regex,
-) -> Option<String> {
-    let length = name.chars().count();
-    let is_short_or_long = !(least..=most).contains(&length);
-    match least == most {
-        _ if !is_short_or_long && pattern.is_match(name) => None,
-        _ if !is_short_or_long => Some("is not allowed in Azure".to_owned()),
-        true => Some(format!("must have {most} characters, not {length}")),
-        false => Some(format!(
-            "must have {least} to {most} characters, not {length}"
-        )),
-    }
 }
 
 #[cfg(test)]

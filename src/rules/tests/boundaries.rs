@@ -283,7 +283,11 @@ const POOL: &[Row] = &[
     ("properties.replicas", &["0", "200"], &["-1", "201"], "N16"),
     (
         "properties.autoScaling",
-        &["{min: 0, max: 0}", "{min: 200, max: 200}"],
+        &[
+            "{min: 0, max: 0}",
+            "{min: 200, max: 200}",
+            "{min: 2.0, max: 10.0}",
+        ],
         &[
             "{min: -1, max: 0}",
             "{min: 1, max: 201}",

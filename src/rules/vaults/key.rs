@@ -1,15 +1,10 @@
 //! K08 and K10: the names of the key and its vault.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::kept::{Kept, kept};
 use crate::api::aro_control_plane::identity_ref;
 use crate::model::{Finding, message};
 use crate::rules::arm::{Field, World};
-use crate::rules::resources::names::refusal;
-use crate::schema::patterns;
+use crate::rules::resources::names::{Form, VAULT, VAULT_KEY};
 
 /// The key that CAPZ creates, whatever the spec says (facts/aro-controllers.md §4).
 const KEY: &str = "etcd-data-kms-encryption-key";
@@ -40,29 +35,21 @@ fn is_reported_here(name: &str) -> bool {
 
 /// K10: Key Vault accepts the names of the vault and the key.
 pub(super) fn names_are_valid(world: &World<'_>) -> Vec<Finding> {
-    let faults = kept(world).flat_map(|one| {
+    let named = kept(world).flat_map(|one| {
         let key = one.kms.key("activeKey");
-        let vaults = [one.kms.key("vaultName"), key.key("vaultName")].map(|field| (field, "vault"));
-        vaults.into_iter().chain([(key.key("name"), "key")])
+        let vaults = [one.kms.key("vaultName"), key.key("vaultName")];
+        let vaults = vaults.map(|field| (field, "vault", VAULT));
+        vaults
+            .into_iter()
+            .chain([(key.key("name"), "key", VAULT_KEY)])
     });
-    faults
-        .filter_map(|(field, what)| invalid(&field, what))
-        .collect()
-}
-
-fn invalid(field: &Field<'_>, what: &str) -> Option<Finding> {
-    static VAULT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(patterns::VAULT).ok());
-    static KEY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(patterns::VAULT_KEY).ok());
-    let (length, pattern) = match what {
-        "vault" => ((3, 24), &VAULT),
-        _ => ((1, 127), &KEY),
+    let fault = |(field, what, form): (Field<'_>, &str, Form)| {
+        let name = field.text().filter(|name| is_reported_here(name))?;
+        let (why, help) = form.refusal(name)?;
+        let message = message!("the name {name:?} of the {what} {why}", name, what);
+        Some(field.finding("K10", message).help(help))
     };
-    let name = field.text().filter(|name| is_reported_here(name))?;
-    let pattern = pattern.as_ref()?;
-    let why = refusal(name, length, pattern)?;
-    let message = message!("the name {name:?} of the {what} {why}", name, what);
-    let help = patterns::advice(pattern.as_str())?;
-    Some(field.finding("K10", message).help(help))
+    named.filter_map(fault).collect()
 }
 
 #[cfg(test)]
