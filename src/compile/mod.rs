@@ -347,6 +347,12 @@ impl Documents {
         lists
     }
 
+    fn patch(&mut self, overlays: &mut Overlays, objects: &mut [Object]) {
+        self.findings.extend(overlays.patch(objects));
+        // A patch may add resources.
+        self.findings.extend(misspelt::correct_kinds(objects));
+    }
+
     fn compile(mut self, policy: &FleetPolicy, tree: &Tree) -> Compiled {
         self.findings.extend(misspelt::correct_kinds(&mut self.raw));
         self.findings.extend(same_names(&self.overlays));
@@ -381,9 +387,7 @@ impl Documents {
         let raw = std::mem::take(&mut self.raw).into_iter();
         let (mut encrypted, raw): (Vec<_>, Vec<_>) = raw.partition(rules::is_encrypted);
         objects.extend(raw);
-        self.findings.extend(overlays.patch(&mut objects));
-        // A patch may add resources.
-        self.findings.extend(misspelt::correct_kinds(&mut objects));
+        self.patch(&mut overlays, &mut objects);
         let mut unused = overlays.unused();
         let effects = &mut self.lost.effects;
         outliers.blame_labels(&mut unused, &mut self.findings, effects);

@@ -3,11 +3,16 @@
 
 use crate::api::arm_version::ArmVersion;
 use crate::api::{arm_properties, azure_fields, embedded};
-use crate::model::{Finding, Node, Path, Segment, Severity, message};
+use crate::model::{Finding, Node, Path, Segment, Severity, Value, message};
 use crate::rules::arm::{Field, Resource};
 use crate::rules::secrets::is_encrypted;
 use crate::schema;
 use kube_schema::Schema;
+
+/// Where Azure's own templates have the fields of a resource.
+const PROPERTIES: &str = "spec.properties";
+/// What to do with it in a kind without it.
+const TOO_DEEP: &str = "move what is below `properties` up into `spec`: only some kinds have it";
 
 /// S01: the version of Azure's API has the fields.
 pub(super) fn are_in_the_version(resource: &Resource<'_>) -> Vec<Finding> {
@@ -51,30 +56,43 @@ fn faults(resource: &Resource<'_>, node: &Node) -> Vec<Finding> {
         let Some(part) = node.lookup(below) else {
             return Vec::new();
         };
-        let at = Path(resource.path.0.iter().chain(&below.0).cloned().collect());
-        schema::findings(schema, part, &at, Some(id))
+        schema::findings(schema, part, &within(resource, below), Some(id))
     };
     let spec = azure_fields::schema((&id.group, &id.kind, &resource.version));
     let mut found = spec.map_or_else(Vec::new, |schema| of(schema, &Path::default()));
+    found.extend(spec.and_then(|_| nameless_owner(resource, node)));
     found.retain(|finding| !is_injected(resource, finding));
-    let nested = Path::dotted("spec.properties");
-    for finding in found.iter_mut().filter(|finding| finding.id == "S01") {
-        let field = finding
-            .field
-            .as_ref()
-            .and_then(|field| below(resource, field));
-        if field.as_ref() == Some(&nested) {
-            let help = "move what is below `properties` up into `spec`: only some kinds have it";
-            finding.help = Some(help.to_owned());
-        }
-    }
     for finding in found.iter_mut().filter(|finding| may_be_new(finding)) {
         finding.severity = Severity::Warning;
+        let field = finding.field.as_ref();
+        if field.is_some_and(|field| *field == within(resource, &Path::dotted(PROPERTIES))) {
+            finding.help = Some(TOO_DEEP.to_owned());
+        }
     }
     let properties = arm_properties::schema(&id.kind);
-    let properties = properties.map(|schema| of(schema, &Path::dotted("spec.properties")));
+    let properties = properties.map(|schema| of(schema, &Path::dotted(PROPERTIES)));
     found.extend(properties.into_iter().flatten());
     found
+}
+
+/// S03: an owner has a name. The CRDs do not require one, but Azure Service Operator finds nothing without it.
+fn nameless_owner(resource: &Resource<'_>, node: &Node) -> Option<Finding> {
+    let owner = node.at(&["spec", "owner"])?;
+    let is_given = |name: &str| {
+        let name = owner.get(name);
+        name.is_some_and(|name| name.value != Value::Null && name.as_str() != Some(""))
+    };
+    if owner.as_map().is_none() || is_given("name") || is_given("armId") {
+        return None;
+    }
+    let field = within(resource, &Path::dotted("spec.owner"));
+    let message = message!("`{field}` names nothing", field);
+    let finding = Finding::error("S03", message)
+        .at(owner.span())
+        .field(&field);
+    let help =
+        "add the `name` of an object, or the `armId` of a resource of which there is no object";
+    Some(finding.of(&resource.id).help(help))
 }
 
 /// Whether a controller sets the field that is missing.
@@ -85,7 +103,12 @@ fn is_injected(resource: &Resource<'_>, finding: &Finding) -> bool {
     field.is_some_and(|field| embedded::is_injected(carrier, kind, &field))
 }
 
-/// The path of a field below the resource.
+/// The path of a field of the resource in the object it is part of.
+fn within(resource: &Resource<'_>, field: &Path) -> Path {
+    Path(resource.path.0.iter().chain(&field.0).cloned().collect())
+}
+
+/// The path of a field of that object in the resource.
 fn below(resource: &Resource<'_>, field: &Path) -> Option<Path> {
     let field = field.0.strip_prefix(&*resource.path.0)?;
     Some(Path(field.to_vec()))
@@ -238,6 +261,12 @@ mod tests {
                 "NetworkSecurityGroup",
                 "{location: uksouth}",
                 "Error S03 `spec.owner` is missing",
+            ),
+            (
+                network,
+                "NetworkSecurityGroup",
+                "{owner: {name: null}}",
+                "Error S03 `spec.owner` names nothing",
             ),
             (
                 network,

@@ -12,7 +12,7 @@ pub(super) fn rewrite(expected: &[Type], node: &Node) -> Option<String> {
     let quoted = |text: &str| Some(format!("write it as \"{text}\", in quotes"));
     let bare = |text: &str| Some(format!("write it as {text}, without quotes"));
     match (expected.first()?, &node.value) {
-        // YAML reads `0042` as 34, which is hardly what is meant.
+        // YAML reads `0042` as 34: the text that was meant is unknown.
         (Type::String, Value::Int(number)) if is_plain(number, node) => quoted(&number.to_string()),
         (Type::String, Value::Int(_)) => Some("put quotes around it".into()),
         (Type::String, Value::Float(_, text)) => quoted(text),

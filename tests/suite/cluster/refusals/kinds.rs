@@ -17,6 +17,9 @@ fn has_widget(fixture: &Fixture, group: &str) -> bool {
     ))
 }
 
+/// A resource group that no object of the fleet is.
+const GROUP: &str = "/subscriptions/3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10/resourceGroups/hub";
+
 #[test]
 fn a_missing_kind_is_reported_with_its_supplier_and_applied_once_it_is_served() {
     prove("missing", |fixture| {
@@ -40,7 +43,7 @@ fn a_missing_kind_is_reported_with_its_supplier_and_applied_once_it_is_served() 
         ];
         let others: String = foreign
             .iter()
-            .map(|(api_version, kind, _)| format!("---\n{{apiVersion: {api_version}, kind: {kind}, metadata: {{name: some, namespace: NS}}}}\n"))
+            .map(|(api_version, kind, _)| format!("---\n{{apiVersion: {api_version}, kind: {kind}, metadata: {{name: some, namespace: NS}}, spec: {{owner: {{armId: {GROUP}}}}}}}\n"))
             .collect();
         let mut missing: Vec<String> = foreign
             .iter()
