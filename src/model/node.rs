@@ -394,3 +394,21 @@ fn whole(float: f64) -> Option<i64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     (float.fract() == 0.0 && float.abs() < EXACT).then_some(float as i64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_without_a_fraction_is_whole() {
+        for (float, expected) in [
+            (2.0, Some(2)),
+            (-0.0, Some(0)),
+            (1e3, Some(1000)),
+            (2.5, None),
+            (9_007_199_254_740_994.0, None),
+        ] {
+            assert_eq!(whole(float), expected, "{float}");
+        }
+    }
+}

@@ -33,6 +33,7 @@ mod second_owner;
 mod secrets;
 pub mod sensitive;
 mod shape;
+mod spelling;
 pub(crate) mod tenancy;
 #[cfg(test)]
 mod tests;
@@ -41,8 +42,6 @@ mod vaults;
 mod version;
 mod way;
 mod wording;
-
-use std::collections::HashMap;
 
 use rayon::prelude::*;
 
@@ -148,7 +147,7 @@ pub fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
     let world = world(objects, policy);
     let fields = fields(&world);
     // Other rules would report a misspelt field as missing.
-    let Some((right, mut typos)) = spelt_right(objects, &world, &fields) else {
+    let Some((right, mut typos)) = spelling::correct(objects, &world, &fields) else {
         return check_right(objects, policy, &world, fields);
     };
     let world = self::world(&right, policy);
@@ -169,37 +168,6 @@ fn fields(world: &World<'_>) -> Vec<Vec<Finding>> {
     let resources: Vec<&Resource<'_>> = world.all().collect();
     let of_each = resources.par_iter().map(|one| properties::are_known(one));
     of_each.collect()
-}
-
-/// The objects with their misspelt fields renamed, and the findings about them; `None` if there are none.
-fn spelt_right(
-    objects: &[Object],
-    world: &World<'_>,
-    fields: &[Vec<Finding>],
-) -> Option<(Vec<Object>, Vec<Finding>)> {
-    let is_misspelt = |found: &[Finding]| found.iter().any(properties::is_typo);
-    let resources = world.all().zip(fields);
-    let resources: Vec<_> = resources.filter(|(_, found)| is_misspelt(found)).collect();
-    let spelt = resources.par_iter().filter_map(|(resource, _)| {
-        let (node, typos) = properties::spelt_right(resource)?;
-        Some((*resource, node, typos))
-    });
-    let spelt: Vec<_> = spelt.collect();
-    let mut right = (!spelt.is_empty()).then(|| objects.to_vec())?;
-    let places = objects.iter().enumerate();
-    let places: HashMap<_, _> = places
-        .map(|(at, object)| (std::ptr::from_ref(object), at))
-        .collect();
-    let mut findings = Vec::new();
-    for (resource, node, typos) in spelt {
-        let place = places.get(&std::ptr::from_ref(resource.carrier));
-        let place = place.and_then(|at| right[*at].node.lookup_mut(&resource.path));
-        if let Some(place) = place {
-            *place = node;
-            findings.extend(typos);
-        }
-    }
-    Some((right, findings))
 }
 
 /// The findings of all rules for objects without misspelt fields in their resources, and what is wrong with the fields of

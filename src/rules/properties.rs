@@ -50,7 +50,7 @@ pub(super) fn are_known(resource: &Resource<'_>) -> Vec<Finding> {
 }
 
 /// What is wrong with the fields of a resource that has this content.
-fn faults(resource: &Resource<'_>, node: &Node) -> Vec<Finding> {
+pub(super) fn faults(resource: &Resource<'_>, node: &Node) -> Vec<Finding> {
     let id = &resource.id;
     let of = |schema: &Schema, below: &Path| {
         let Some(part) = node.lookup(below) else {
@@ -90,8 +90,7 @@ fn nameless_owner(resource: &Resource<'_>, node: &Node) -> Option<Finding> {
     let finding = Finding::error("S03", message)
         .at(owner.span())
         .field(&field);
-    let help =
-        "add the `name` of an object, or the `armId` of a resource of which there is no object";
+    let help = "add `name` if the owner is an object in the cluster, else `armId`";
     Some(finding.of(&resource.id).help(help))
 }
 
@@ -109,7 +108,7 @@ fn within(resource: &Resource<'_>, field: &Path) -> Path {
 }
 
 /// The path of a field of that object in the resource.
-fn below(resource: &Resource<'_>, field: &Path) -> Option<Path> {
+pub(super) fn below(resource: &Resource<'_>, field: &Path) -> Option<Path> {
     let field = field.0.strip_prefix(&*resource.path.0)?;
     Some(Path(field.to_vec()))
 }
@@ -128,31 +127,6 @@ pub(super) fn is_typo(finding: &Finding) -> bool {
     };
     let letters = strsim::damerau_levenshtein(&name.to_lowercase(), &meant.to_lowercase());
     finding.id == "S01" && letters <= MOST
-}
-
-/// The content of a resource with its misspelt fields renamed, and the findings about them; `None` if there are none.
-pub(super) fn spelt_right(resource: &Resource<'_>) -> Option<(Node, Vec<Finding>)> {
-    let mut node = resource.node.clone();
-    let mut typos = Vec::new();
-    loop {
-        let mut found = faults(resource, &node);
-        found.retain(|finding| is_typo(finding) && rename(resource, finding, &mut node));
-        // What is below a renamed field may be misspelt, too.
-        if found.is_empty() {
-            break;
-        }
-        typos.append(&mut found);
-    }
-    (!typos.is_empty()).then_some((node, typos))
-}
-
-/// Gives a misspelt field its name. Returns whether the name was free.
-fn rename(resource: &Resource<'_>, typo: &Finding, node: &mut Node) -> bool {
-    let field = typo.field.as_ref().and_then(|field| below(resource, field));
-    let (Some(field), Some(meant)) = (field, schema::meant(typo)) else {
-        return false;
-    };
-    schema::rename(node, &field, meant)
 }
 
 #[cfg(test)]
@@ -306,28 +280,6 @@ mod tests {
         let spec = "{location: 'ENC[AES256_GCM,data:YQ==,iv:YQ==,tag:YQ==,type:str]'}";
         let found = of_spec("keyvault.azure.com/v1api20230701", "Vault", spec);
         assert_eq!(found, [""; 0]);
-    }
-
-    #[test]
-    fn a_misspelt_field_is_renamed_and_nothing_else() {
-        let yaml = "apiVersion: network.azure.com/v1api20240301\nkind: VirtualNetworksSubnet\nmetadata: {name: a}\nspec: {ownr: {nmae: net}, defaultOutboundAccessMode: Enabled}\n";
-        let document = crate::yaml::read(&"a.yaml".into(), yaml.as_bytes())
-            .0
-            .remove(0);
-        let objects = [Object::from_node(document, "default").expect("an object")];
-        let found = crate::rules::check(&objects, &crate::api::fleet::FleetPolicy::default());
-        let found = found.iter().filter(|one| one.id.starts_with('S'));
-        let found: Vec<_> = found
-            .map(|one| format!("{:?} {}", one.severity, one.message))
-            .collect();
-        assert_eq!(
-            found,
-            [
-                "Error unknown field `spec.ownr`",
-                "Error unknown field `spec.owner.nmae`",
-                "Warning unknown field `spec.defaultOutboundAccessMode`",
-            ]
-        );
     }
 
     #[test]

@@ -270,3 +270,26 @@ fn beyond_json(origin: &Origin) -> Finding {
         .at(origin.span())
         .help("write a finite number, or put quotes around the value if it is text")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_becomes_another_text_is_a_warning() {
+        let found = |text: &str| -> Vec<String> {
+            let found = read(&Arc::from("a.yaml"), text.as_bytes()).1;
+            let say = |one: &Finding| format!("{} {}", one.id, one.message);
+            found.iter().map(say).collect()
+        };
+        assert_eq!(
+            found("{no: 1, 012: 2, 12: 3, \"on\": 4, true: 5, 1_0.5: 6}\n"),
+            [
+                "Y19 the key `no` is read as `false`",
+                "Y19 the key `012` is read as `10`",
+                "Y19 the key `1_0.5` is read as the number 10.5",
+            ]
+        );
+        assert_eq!(found("a: no\n"), [""; 0]);
+    }
+}

@@ -283,27 +283,6 @@ fn all_duplicate_keys_are_found_and_the_first_value_stays() {
 }
 
 #[test]
-fn a_key_that_becomes_another_text_is_a_warning() {
-    let text = "{no: 1, 012: 2, 12: 3, \"on\": 4, true: 5, 1_0.5: 6}\n";
-    assert_eq!(
-        read_findings(text),
-        [
-            "Y19 1:2 the key `no` is read as `false`",
-            "Y19 1:9 the key `012` is read as `10`",
-            "Y19 1:42 the key `1_0.5` is read as the number 10.5",
-        ]
-    );
-    let found = parse("a: no\n").1;
-    assert_eq!(found, []);
-}
-
-#[test]
-fn a_number_without_a_fraction_is_whole_in_json() {
-    value("[2.0, -0.0, 1e3, 2.5]", &json!([2, 0, 1000, 2.5]));
-    value("[9007199254740994.0]", &json!([9_007_199_254_740_994.0]));
-}
-
-#[test]
 fn a_doubled_line_leaves_the_value_below_it() {
     let (documents, findings) = parse("a:\na:\n  b: 1\n");
     assert_eq!(documents[0].to_json(), json!({"a": {"b": 1}}));
