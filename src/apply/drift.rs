@@ -204,7 +204,8 @@ mod tests {
             json!({"manager": manager, "operation": operation, "apiVersion": "v1",
                 "fieldsType": "FieldsV1", "fieldsV1": fields})
         };
-        let ours = json!({"f:metadata": {"f:annotations": {format!("f:{}", labels::APPLIED): {}}}});
+        let ours = json!({"f:metadata": {"f:annotations": {format!("f:{}", labels::APPLIED): {}},
+            "f:labels": {format!("f:{}", labels::PART_OF): {}}}});
         json!({
             "apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {"name": "a", "uid": "u", "resourceVersion": "7", "annotations": {labels::APPLIED: hash},

@@ -6,12 +6,13 @@
 
 use serde_json::Value as Json;
 
-use super::drift::DriftState;
+use super::drift::{Drift, DriftState};
+use super::membership::is_applied;
 use crate::api::labels;
 use crate::health::{Live, health};
 use crate::model::{Action, Health};
 
-/// A live member.
+/// A live member, or an object with the label of the set that is to become one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
     /// Its uid.
@@ -32,6 +33,8 @@ pub struct Member {
     pub policy: String,
     /// The sha256 of the payload it was last applied with, as its annotation has it.
     pub applied: String,
+    /// Whether we applied it; else it only carries the label.
+    pub applied_by_us: bool,
     /// Whether it is as it was applied.
     pub drift: DriftState,
     /// A digest of the fields we own and their values.
@@ -67,6 +70,7 @@ impl Member {
             cluster: object.label(labels::CLUSTER_NAME).to_owned(),
             policy: object.annotation(labels::DELETION_POLICY).to_owned(),
             applied,
+            applied_by_us: is_applied(live) || was_deleted_by_us(object, before),
             drift: DriftState::Outdated,
             digest: 0,
         };
@@ -77,6 +81,10 @@ impl Member {
         };
         let known = before.filter(same).map(|before| before.digest);
         (member.drift, member.digest) = DriftState::of(live, &member.applied, wanted, known);
+        // It was restored together with its managed fields. Once it was applied, it is known.
+        if !member.applied_by_us && known.is_none() && member.drift == DriftState::InSync {
+            member.drift = DriftState::Drifted(Drift::default());
+        }
         member
     }
 
@@ -115,6 +123,12 @@ impl Member {
 pub(super) fn version(live: &Json) -> u128 {
     let text = Live(live).text(&["metadata", "resourceVersion"]);
     text.parse().unwrap_or_default()
+}
+
+/// What we applied stays ours while it is being deleted, whatever others do to it: dependents wait until it is gone.
+fn was_deleted_by_us(object: Live<'_>, before: Option<&Member>) -> bool {
+    let is_same = |before: &Member| before.uid == object.uid() && before.applied_by_us;
+    object.is_deleting() && before.is_some_and(is_same)
 }
 
 fn owners(object: Live<'_>) -> Vec<Owner> {

@@ -7,11 +7,13 @@
 use serde_json::{Value as Json, json};
 
 use super::drift::{path, unescaped, without};
+use super::membership::is_applied;
+use crate::api::kinds::CAPI;
 use crate::api::labels;
 use crate::health::Live;
 use crate::model::ObjectId;
 use crate::plan::MANAGER;
-use kube_schema::{FieldSet, Managed, Operation};
+use kube_schema::{Element, FieldSet, Managed, Operation};
 
 /// How an existing object may be applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,18 +65,20 @@ fn written_by(manager: &str) -> String {
 /// When it has another owner, or has no owner and the fleet does not ask to adopt it.
 pub fn claim(live: &Json, payload: &Json, set: &str) -> Result<Claim, Foreign> {
     let object = Live(live);
-    match object.label(labels::PART_OF) {
-        own if own == set => return Ok(Claim::Own),
-        "" => {}
-        other => {
-            return Err(Foreign::OtherSet {
-                set: other.to_owned(),
-                parent: None,
-            });
-        }
+    let label = object.label(labels::PART_OF);
+    if label == set && is_applied(live) {
+        return Ok(Claim::Own);
+    }
+    if label != set && !label.is_empty() {
+        return Err(Foreign::OtherSet {
+            set: label.to_owned(),
+            parent: None,
+        });
     }
     let adopts = Live(payload).annotation(labels::ADOPT) == "true";
-    if adopts || object.annotation(labels::ORPHANED_FROM) == set {
+    // What a backup, a move or a person made of what we had applied, or what has lost its managed fields.
+    let is_restored = label == set && !is_made_by_operator(object);
+    if adopts || is_restored || object.annotation(labels::ORPHANED_FROM) == set {
         return Ok(Claim::TakeOver);
     }
     // Our label was removed, but not what we applied.
@@ -82,13 +86,22 @@ pub fn claim(live: &Json, payload: &Json, set: &str) -> Result<Claim, Foreign> {
     let ours = |entry: &Managed| entry.manager == MANAGER && entry.operation == Operation::Apply;
     let part_of = ["metadata", "labels", labels::PART_OF];
     let wanted = Live(payload).text(&part_of) == set;
-    if wanted && !object.annotation(labels::APPLIED).is_empty() && managers.iter().any(ours) {
+    let is_bare = label.is_empty() && !object.annotation(labels::APPLIED).is_empty();
+    if wanted && is_bare && managers.iter().any(ours) {
         return Ok(Claim::Own);
     }
     let last = managers.iter().max_by_key(|entry| entry.time.clone());
     Err(Foreign::Unclaimed(
         last.map(|entry| entry.manager.clone()).unwrap_or_default(),
     ))
+}
+
+/// Returns true if an operator made the object, perhaps with labels of the object it made it for. Cluster API is none: it
+/// makes itself the controller of objects that others made.
+fn is_made_by_operator(object: Live<'_>) -> bool {
+    let owners = object.list(&["metadata", "ownerReferences"]).iter();
+    let mut owners = owners.map(Live);
+    owners.any(|owner| owner.flag(&["controller"]) && owner.group() != CAPI)
 }
 
 /// The field managers that apply whole manifests. Fields that people set one by one (`kubectl label`,
@@ -111,26 +124,47 @@ const APPLIERS: [&str; 13] = [
 
 /// The merge patch that makes what other appliers own of `live` our own, so that the next apply removes
 /// what it does not name; `None` if there is nothing to hand over. It holds only for the object as it
-/// was read.
+/// was read. `api_version` is the version at which it is applied.
+///
+/// An object with the label of a set that we did not apply is a copy of one that we applied. Who made it hands
+/// over, too; our own entry, if it was copied, begins with the copy. If the managed fields were cleared, an
+/// entry of our own keeps the API server from making one that owns all fields for good.
 #[must_use]
-pub fn handover(live: &Json) -> Option<Json> {
+pub fn handover(live: &Json, api_version: &str) -> Option<Json> {
     let managers = Managed::read(live).ok()?;
+    let object = Live(live);
+    let is_copy = !object.label(labels::PART_OF).is_empty() && !is_applied(live);
     let ours = |entry: &Managed| {
         entry.manager == MANAGER
             && entry.operation == Operation::Apply
             && entry.subresource.is_empty()
     };
     let gives = |entry: &Managed| {
-        !ours(entry) && entry.subresource.is_empty() && APPLIERS.contains(&entry.manager.as_str())
+        let is_applier = APPLIERS.contains(&entry.manager.as_str());
+        !ours(entry) && entry.subresource.is_empty() && (is_applier || is_copy && copied(entry))
     };
-    let first = managers.iter().find(|entry| gives(entry))?;
     let own = managers.iter().find(|entry| ours(entry));
-    let api_version = own.unwrap_or(first).api_version.clone();
+    let first = managers.iter().find(|entry| gives(entry)).or(own);
+    let is_needed = match is_copy {
+        true => first.is_some() || managers.is_empty(),
+        false => managers.iter().any(gives),
+    };
+    if !is_needed {
+        return None;
+    }
+    let api_version = own
+        .or(first)
+        .map_or(api_version, |entry| &entry.api_version);
     // Fields of another version have other names: they lose their owner and keep their values.
     let given = managers
         .iter()
         .filter(|entry| (ours(entry) || gives(entry)) && entry.api_version == api_version);
-    let fields = given.fold(FieldSet::new(), |all, entry| all.union(&entry.fields));
+    let mut fields = given.fold(FieldSet::new(), |all, entry| all.union(&entry.fields));
+    if is_copy {
+        fields.insert(&mark("labels", labels::PART_OF));
+    }
+    let time = first.map_or("", |entry| &entry.time);
+    let created = object.text(&["metadata", "creationTimestamp"]);
     let mut kept: Vec<Managed> = managers
         .iter()
         .filter(|entry| !ours(entry) && !gives(entry))
@@ -139,15 +173,26 @@ pub fn handover(live: &Json) -> Option<Json> {
     kept.push(Managed {
         manager: MANAGER.to_owned(),
         operation: Operation::Apply,
-        api_version,
+        api_version: api_version.to_owned(),
         subresource: String::new(),
         fields,
-        time: first.time.clone(),
+        time: time.max(created).to_owned(),
     });
     let mut after = json!({"metadata": {}});
     Managed::write(&kept, &mut after);
-    after["metadata"]["resourceVersion"] = json!(Live(live).text(&["metadata", "resourceVersion"]));
+    after["metadata"]["resourceVersion"] = json!(object.text(&["metadata", "resourceVersion"]));
     Some(after)
+}
+
+/// Returns true if this manager wrote both our marks: it copied an object that we had applied.
+fn copied(entry: &Managed) -> bool {
+    entry.owns(&mark("labels", labels::PART_OF))
+        && entry.owns(&mark("annotations", labels::APPLIED))
+}
+
+/// The place of one of our marks.
+fn mark(part: &str, name: &str) -> Vec<Element> {
+    ["metadata", part, name].map(Element::field).to_vec()
 }
 
 /// The merge patch that releases `live` from the set: nothing of it changes but our marks.
@@ -219,6 +264,17 @@ mod tests {
         }})
     }
 
+    fn label() -> Json {
+        json!({"f:metadata": {"f:labels": {format!("f:{}", labels::PART_OF): {}}}})
+    }
+
+    fn marks() -> Json {
+        let mut marks = label();
+        marks["f:metadata"]["f:annotations"] = json!({format!("f:{}", labels::APPLIED): {}});
+        marks["f:data"] = json!({"f:k": {}});
+        marks
+    }
+
     fn payload(adopt: bool) -> Json {
         let adopt = if adopt {
             json!({labels::ADOPT: "true"})
@@ -231,7 +287,7 @@ mod tests {
     #[test]
     fn what_is_ours_is_applied_and_what_is_another_s_never() {
         let nothing = json!({});
-        let own = live(Some(SET), &nothing, &[]);
+        let own = live(Some(SET), &nothing, &[(MANAGER, "Apply", &label())]);
         assert_eq!(claim(&own, &payload(false), SET), Ok(Claim::Own));
         let other = live(Some("applyset-theirs-v1"), &nothing, &[]);
         let refused = claim(&other, &payload(true), SET).unwrap_err();
@@ -290,6 +346,68 @@ mod tests {
     }
 
     #[test]
+    fn what_was_restored_is_taken_over_without_adoption_and_what_an_operator_made_is_not() {
+        let nothing = json!({});
+        let copy =
+            |fields: &Json| live(Some(SET), &nothing, &[("kubectl-create", "Update", fields)]);
+        let cleared = live(Some(SET), &nothing, &[]);
+        for restored in [copy(&marks()), copy(&label()), cleared] {
+            assert_eq!(claim(&restored, &payload(false), SET), Ok(Claim::TakeOver));
+        }
+        let owned = |group: &str| {
+            let mut child = copy(&label());
+            child["metadata"]["ownerReferences"] = json!([{"apiVersion": group, "kind": "K", "name": "k", "uid": "k", "controller": true}]);
+            child
+        };
+        let part = owned("cluster.x-k8s.io/v1beta2");
+        assert_eq!(claim(&part, &payload(false), SET), Ok(Claim::TakeOver));
+        let made = owned("v1");
+        assert!(claim(&made, &payload(false), SET).is_err());
+        assert_eq!(claim(&made, &payload(true), SET), Ok(Claim::TakeOver));
+    }
+
+    #[test]
+    fn who_restored_an_object_hands_it_over() {
+        let (all, one) = (marks(), json!({"f:metadata": {"f:labels": {"f:x": {}}}}));
+        let entries = |live: &Json| -> Vec<(String, Json)> {
+            let patch = handover(live, "v1").unwrap();
+            let entries = Managed::read(&patch).unwrap().into_iter();
+            entries
+                .map(|entry| (entry.manager, entry.fields.to_json()))
+                .collect()
+        };
+        let ours = |fields: &Json| (MANAGER.to_owned(), fields.clone());
+        let restorer = ("velero-server", "Update", &all);
+        let labeller = ("some-controller", "Update", &one);
+        let restored = live(Some(SET), &json!({}), &[restorer, labeller]);
+        let theirs = ("some-controller".to_owned(), one.clone());
+        assert_eq!(entries(&restored), [ours(&all), theirs]);
+        let cleared = live(Some(SET), &json!({}), &[]);
+        assert_eq!(entries(&cleared), [ours(&label())]);
+        // Who copied the label alone keeps what it wrote.
+        let label = label();
+        let copied = live(
+            Some(SET),
+            &json!({}),
+            &[("some-operator", "Update", &label)],
+        );
+        assert_eq!(handover(&copied, "v1"), None);
+        let applied = live(Some(SET), &json!({}), &[(MANAGER, "Apply", &all)]);
+        assert_eq!(handover(&applied, "v1"), None);
+    }
+
+    #[test]
+    fn an_entry_that_was_restored_with_its_object_begins_with_it() {
+        let all = marks();
+        let mut restored = live(Some(SET), &json!({}), &[(MANAGER, "Apply", &all)]);
+        restored["metadata"]["creationTimestamp"] = json!("2026-05-01T00:00:00Z");
+        assert_eq!(claim(&restored, &payload(false), SET), Ok(Claim::TakeOver));
+        let patch = handover(&restored, "v1").unwrap();
+        restored["metadata"]["managedFields"] = patch["metadata"]["managedFields"].clone();
+        assert_eq!(claim(&restored, &payload(false), SET), Ok(Claim::Own));
+    }
+
+    #[test]
     fn fields_left_to_others_keep_their_value_until_they_set_them() {
         let payload = json!({"spec": {"replicas": 3, "image": "i"}});
         let both = json!({"f:spec": {"f:replicas": {}, "f:image": {}}});
@@ -333,7 +451,7 @@ mod tests {
                 ("kubectl-label", "Update", &status),
             ],
         );
-        let patch = handover(&before).unwrap();
+        let patch = handover(&before, "v1").unwrap();
         assert_eq!(patch["metadata"]["resourceVersion"], "5");
         let after = Managed::read(&patch).unwrap();
         let names: Vec<&str> = after.iter().map(|entry| entry.manager.as_str()).collect();
@@ -343,11 +461,10 @@ mod tests {
             json!({"f:data": {"f:k": {}, "f:m": {}}})
         );
         assert_eq!(
-            handover(&live(
-                None,
-                &json!({}),
-                &[("some-controller", "Update", &status)]
-            )),
+            handover(
+                &live(None, &json!({}), &[("some-controller", "Update", &status)]),
+                "v1"
+            ),
             None
         );
     }

@@ -297,7 +297,7 @@ async fn beside(
         return Ok(Found::plainly(Change::NoOp, version(live)));
     }
     let lacks_label = Live(live).label(labels::PART_OF).is_empty();
-    let takes_back = member.drift.takes_back(lacks_label);
+    let takes_back = member.drift.takes_back(lacks_label) || !member.applied_by_us;
     match object_client.try_apply(step, takes_back).await {
         Ok(would_be) => Ok(Found::between(live, would_be)),
         Err(error @ Error::Refused { .. }) => {

@@ -41,7 +41,9 @@ pub(super) async fn read(
             let mut live = serde_json::to_value(object).unwrap_or_default();
             live["apiVersion"] = Json::from(&*served.resource.api_version);
             live["kind"] = Json::from(kind.as_str());
-            members.insert(Live(&live).id(), live);
+            if apply::is_applied(&live) {
+                members.insert(Live(&live).id(), live);
+            }
         }
     }
     Ok(members)

@@ -175,7 +175,7 @@ impl ObjectClient {
             return Ok(None);
         };
         let patch = match self.claim(&live, payload, set).await? {
-            Claim::TakeOver => apply::handover(&live),
+            Claim::TakeOver => apply::handover(&live, &self.served.resource.api_version),
             Claim::Own => None,
         };
         if let Some(patch) = patch {

@@ -54,7 +54,8 @@ pub(crate) struct Settings {
 pub(crate) struct Engine {
     settings: Settings,
     kinds: Kinds,
-    /// The members of the set, by the watches and the answers to our own applies.
+    /// The members of the set, by the watches and the answers to our own applies; and objects of the plan that only
+    /// carry the set's label.
     inventory: BTreeMap<ObjectId, Member>,
     /// The health of all objects of the kinds of embedded resources.
     embedded: BTreeMap<ObjectId, Health>,
@@ -222,6 +223,9 @@ impl Engine {
             steps.locate(&kind, namespaced);
         }
         removals.stir();
+        // What only carries our label was to be applied, and is none of the fleet's any more.
+        self.inventory
+            .retain(|id, member| member.applied_by_us || steps.of(id).is_some());
         for (id, member) in &mut self.inventory {
             match steps.of(id) {
                 Some(at) => member.judge(&steps.step(at).action),

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::super::event::{Command, Failure, Removal, RetryTarget};
 use super::super::prune::{self, PruneDecision, PruneInput};
 use super::super::removals::RemovalState;
-use super::super::{Kind, PruneStatus, Report};
+use super::super::{Kind, PruneStatus, Report, is_member};
 use super::Engine;
 use crate::api::labels;
 use crate::health::Live;
@@ -194,10 +194,15 @@ impl Engine {
         }
         let same = live.as_ref().filter(|live| Some(Live(live).uid()) == uid);
         let set = self.settings.set.id();
-        if same.is_some_and(|live| Live(live).label(labels::PART_OF) == set) {
+        let is_planned = self.work.steps.of(id).is_some();
+        let is_there = |live: &Json| match is_planned {
+            true => Live(live).label(labels::PART_OF) == set,
+            false => is_member(live, &set),
+        };
+        if same.is_some_and(is_there) {
             // The watch was wrong and will correct itself, or our label was put back.
             self.work.removals.doubt(id);
-        } else if same.is_some() && self.work.steps.of(id).is_none() {
+        } else if same.is_some() && !is_planned {
             self.left(id, PruneStatus::Released);
         } else {
             self.disappeared(id);
@@ -212,7 +217,13 @@ impl Engine {
         }
     }
 
-    fn left(&mut self, id: &ObjectId, status: PruneStatus) {
+    /// Returns true if an object is, or was just now, a member that leaves.
+    pub(super) fn is_known(&self, id: &ObjectId) -> bool {
+        self.inventory.contains_key(id) || self.work.removals.state(id).is_some()
+    }
+
+    /// An object is not a member any more.
+    pub(super) fn left(&mut self, id: &ObjectId, status: PruneStatus) {
         self.inventory.remove(id);
         self.work.recount();
         if self.work.removals.left(id) {

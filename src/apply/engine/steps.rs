@@ -9,7 +9,7 @@ use super::super::event::{
 };
 use super::super::kinds::KindState;
 use super::super::steps::{StepState, payload};
-use super::super::{DriftState, Member, Outcome, Report, State};
+use super::super::{DriftState, Member, Outcome, PruneStatus, Report, State};
 use super::Engine;
 use crate::api::kinds::CAPI;
 use crate::model::ObjectId;
@@ -80,10 +80,10 @@ impl Engine {
         let was_applied = self.work.steps.is_applied(at);
         let takes_back = member.is_some_and(|member| member.drift.takes_back(was_applied));
         let gates = !takes_back && plan::is_looked_at(self.work.steps.object(at));
-        // The object may have been deleted or replaced: then it is looked up.
-        let known = member.filter(|_| failures == 0);
+        // The object may have been deleted or replaced: then it is looked up. So is one that only carries our label.
+        let known = member.filter(|member| failures == 0 && member.applied_by_us);
         ApplyPrecondition {
-            takes_back,
+            takes_back: takes_back || member.is_some_and(|member| !member.applied_by_us),
             gate: gates.then_some(self.work.guard.unchanged && member.is_some()),
             uid: known.map(|member| member.uid.clone()),
         }
@@ -182,6 +182,9 @@ impl Engine {
         let at = self.work.steps.of(id);
         let wanted = at.map(|at| &self.work.steps.step(at).action);
         let member = Member::read(live, wanted, self.inventory.get(id));
+        if at.is_none() && !member.applied_by_us {
+            return self.seen_other(id, &member);
+        }
         if !self.keep_newest(id, member) {
             return;
         }
@@ -195,14 +198,29 @@ impl Engine {
         self.stir(id);
     }
 
-    /// A watch no longer sees a member: it is gone, or lost our label.
+    /// An object carries our label, and neither did we apply it nor does the plan have it: it is left alone. A member
+    /// that was there under its name is gone, or nothing shows any more that we applied it.
+    fn seen_other(&mut self, id: &ObjectId, other: &Member) {
+        let known = self.inventory.get(id);
+        let Some(known) = known.filter(|known| other.is_newer(known)) else {
+            return;
+        };
+        let status = match known.uid == other.uid {
+            true => PruneStatus::Released,
+            false => PruneStatus::Gone,
+        };
+        self.left(id, status);
+    }
+
+    /// A watch no longer sees an object with our label: it is gone, or lost the label.
     pub(super) fn gone(&mut self, id: &ObjectId) {
         match self.work.steps.of(id) {
             Some(at) => {
                 self.inventory.remove(id);
                 self.step_gone(at);
             }
-            None => self.confirm(id),
+            None if self.is_known(id) => self.confirm(id),
+            None => return,
         }
         self.stir(id);
     }

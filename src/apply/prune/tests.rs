@@ -19,6 +19,7 @@ fn member(uid: &str) -> Member {
     let mut member = Member::read(&serde_json::Value::Null, None, None);
     member.uid = uid.to_owned();
     member.health = Health::ready();
+    member.applied_by_us = true;
     assert_eq!(member.drift, DriftState::Outdated);
     member
 }

@@ -75,7 +75,48 @@ impl Fixture {
     /// Somebody deletes an object.
     pub(super) fn delete(&mut self, id: &ObjectId) {
         if self.live.contains_key(id) {
+            self.others.remove(id);
             self.changed(id, None);
+        }
+    }
+
+    /// Somebody makes an object out of another one, with its labels and annotations.
+    pub(super) fn copy(&mut self, from: &ObjectId, to: &ObjectId) {
+        let is_free = self.live.get(to).is_none() && self.others.len() < 20;
+        if let Some(mut live) = self.live.get(from).cloned().filter(|_| is_free) {
+            live["metadata"]["name"] = json!(to.name);
+            live["metadata"]["namespace"] = json!(to.namespace);
+            live["metadata"]["managedFields"] = json!([]);
+            self.born(to, live);
+        }
+    }
+
+    /// A backup brings an object back as it was, perhaps with its managed fields. No watch sees that it was gone.
+    pub(super) fn restore(&mut self, backup: &Json, keeps_managers: bool) {
+        let id = Live(backup).id();
+        let mut live = backup.clone();
+        if !keeps_managers {
+            live["metadata"]["managedFields"] = json!([{"manager": "velero-server", "operation": "Update",
+                "apiVersion": backup["apiVersion"], "time": "2026-06-01T00:00:00Z",
+                "fieldsType": "FieldsV1", "fieldsV1": {}}]);
+        }
+        self.born(&id, live);
+    }
+
+    /// An object is created, long after everything that was ever applied.
+    fn born(&mut self, id: &ObjectId, mut live: Json) {
+        self.clock += 1;
+        live["metadata"]["uid"] = json!(format!("u{}", self.clock));
+        live["metadata"]["creationTimestamp"] = json!("2026-06-01T00:00:00Z");
+        self.others.insert(id.clone());
+        self.changed(id, Some(live));
+    }
+
+    /// Somebody clears the managed fields of an object.
+    pub(super) fn clear_managers(&mut self, id: &ObjectId) {
+        if let Some(mut live) = self.live.get(id).cloned() {
+            live["metadata"]["managedFields"] = json!([]);
+            self.changed(id, Some(live));
         }
     }
 
@@ -92,6 +133,9 @@ impl Fixture {
         let live = self.live.get(id).filter(|live| live["kind"] == "ConfigMap");
         if let Some(mut live) = live.cloned() {
             let managers = &mut live["metadata"]["managedFields"];
+            if !managers[0]["fieldsV1"].is_object() {
+                return;
+            }
             let mut own = managers[0].clone();
             own["fieldsV1"].as_object_mut().unwrap().remove("f:data");
             let mut theirs = own.clone();
@@ -148,6 +192,7 @@ impl Fixture {
     ) -> Result<Option<Json>, ErrorClass> {
         let live = self.live.get(object);
         let uid = live.map(|live| Live(live).uid().to_owned());
+        let created = live.map(|live| live["metadata"]["creationTimestamp"].clone());
         let foreign = live.is_some_and(|live| Live(live).label(labels::PART_OF).is_empty());
         if precondition.uid.is_some() && precondition.uid != uid {
             return Err(ErrorClass::Conflict);
@@ -167,10 +212,16 @@ impl Fixture {
             own["f:metadata"][format!("f:{part}")] = fields(&applied["metadata"][part]);
         }
         self.clock += 1;
-        applied["metadata"]["uid"] = json!(uid.unwrap_or(format!("u{}", self.clock)));
+        let uid = uid.unwrap_or(format!("u{}", self.clock));
+        self.applied.insert(uid.clone());
+        self.others.remove(object);
+        applied["metadata"]["uid"] = json!(uid);
+        let created = created.and_then(|time| time.as_str().map(str::to_owned));
+        let created = created.unwrap_or_else(|| "2026-01-01T00:00:00Z".to_owned());
+        applied["metadata"]["creationTimestamp"] = json!(created);
         applied["metadata"]["namespace"] = json!(object.namespace);
         applied["metadata"]["managedFields"] = json!([{"manager": MANAGER, "operation": "Apply",
-            "apiVersion": payload.api_version(), "time": "2026-01-01T00:00:00Z",
+            "apiVersion": payload.api_version(), "time": created,
             "fieldsType": "FieldsV1", "fieldsV1": own}]);
         self.changed(object, Some(applied));
         Ok(self.live.get(object).cloned())
@@ -223,6 +274,10 @@ impl Fixture {
                         _ => Ok(None),
                     };
                 };
+                assert!(
+                    self.applied.contains(uid),
+                    "{object} is removed, and was never applied"
+                );
                 match removal {
                     Removal::Delete => self.changed(object, None),
                     Removal::Release => {

@@ -12,9 +12,8 @@ use super::super::super::event::{
 };
 use super::super::{Engine, Settings};
 use crate::api::labels;
-use crate::apply::{Kind, Parent, PruneStatus, Report, State};
+use crate::apply::{Kind, Parent, PruneStatus, Report, State, is_member};
 use crate::graph;
-use crate::health::Live;
 use crate::model::{ErrorClass, Object, ObjectId};
 use crate::plan::{self, ApplySet, Plan};
 
@@ -34,6 +33,10 @@ pub(super) struct Fixture {
     pub(super) engine: Engine,
     pub(super) now: Timestamp,
     pub(super) live: BTreeMap<ObjectId, Json>,
+    /// The uids of all objects that the engine has ever applied.
+    pub(super) applied: BTreeSet<String>,
+    /// The objects that others made with our label, and that are left alone.
+    pub(super) others: BTreeSet<ObjectId>,
     pub(super) parent: Option<(Parent, String)>,
     pub(super) approved: BTreeSet<String>,
     /// Kinds that the cluster does not serve.
@@ -109,6 +112,8 @@ impl Fixture {
             engine: Engine::new(settings),
             now: Timestamp::UNIX_EPOCH,
             live: BTreeMap::new(),
+            applied: BTreeSet::new(),
+            others: BTreeSet::new(),
             parent: None,
             approved: BTreeSet::new(),
             unserved: BTreeSet::new(),
@@ -366,16 +371,23 @@ impl Fixture {
     pub(super) fn is_as_planned(&self) -> Result<(), String> {
         for id in &self.planned {
             let live = self.live.get(id).ok_or(format!("{id} is not there"))?;
+            if !is_member(live, &set().id()) {
+                return Err(format!("{id} was not applied"));
+            }
             if live["data"]["k"] == "theirs" {
                 return Err(format!("{id} is as others want it"));
             }
         }
         let held = |id: &ObjectId| matches!(self.leaves(id), Some(PruneStatus::Held(_)));
         for (id, live) in &self.live {
-            let member = Live(live).label(labels::PART_OF) == set().id();
+            let member = is_member(live, &set().id());
             if member && !self.planned.contains(id) && !held(id) {
                 return Err(format!("{id} was left behind"));
             }
+        }
+        let lost = self.others.iter().find(|id| !self.live.contains_key(*id));
+        if let Some(id) = lost {
+            return Err(format!("{id} was not ours, and is gone"));
         }
         match &self.parent {
             Some((parent, _)) if parent.applied == self.revision => Ok(()),

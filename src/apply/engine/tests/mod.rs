@@ -5,6 +5,7 @@
 mod cluster;
 mod fixture;
 mod orders;
+mod others;
 mod random;
 mod recorded;
 mod rules;

@@ -128,6 +128,7 @@ fn an_object_recreated_while_it_is_read_is_read_again() {
     let mut other = copy;
     other["metadata"]["uid"] = "another".into();
     other["metadata"]["resourceVersion"] = "900".into();
+    fixture.applied.insert("another".to_owned());
     fixture.live.insert(id("b"), other);
     for kind in fixture.watched() {
         fixture.list(&kind);

@@ -1,4 +1,5 @@
-//! Random events in random order. Whatever happens: nothing is deleted without its approval, no two
+//! Random events in random order. Whatever happens: nothing is deleted without its approval, nor what was never
+//! applied, no two
 //! requests of an assignment are about one object at a time, every failure is retried or reported (the
 //! fixture sees to these with every request); in the end the cluster matches the fleet, and no more
 //! requests are sent.
@@ -33,7 +34,7 @@ fn step(fixture: &mut Fixture, what: u8, which: u8) {
     let one = &ids[usize::from(which) % ids.len()];
     let request = usize::from(which).checked_rem(fixture.requests.len());
     let class = CLASSES[usize::from(which) % CLASSES.len()];
-    match (what % 16, request) {
+    match (what % 20, request) {
         (0..5, Some(at)) => {
             fixture.answer_at(at, None);
         }
@@ -65,6 +66,14 @@ fn step(fixture: &mut Fixture, what: u8, which: u8) {
             fixture.crash();
             fixture.assign("r0", &revision(0));
         }
+        (16, _) => fixture.copy(one, &id(&format!("copy{}", which % 3))),
+        // Also under the name of an object that a later revision has.
+        (17, _) => fixture.copy(one, &ids[usize::from(which / 4) % ids.len()]),
+        (18, _) => match fixture.live.get(one).cloned() {
+            Some(backup) => fixture.restore(&backup, which < 128),
+            None => {}
+        },
+        (19, _) => fixture.clear_managers(one),
         _ => fixture.wait(u64::from(which)),
     }
 }
