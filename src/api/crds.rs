@@ -11,6 +11,7 @@ use super::aro_control_plane::AROControlPlane;
 use super::aro_machine_pool::AROMachinePool;
 use super::azure_cluster_identity::AzureClusterIdentity;
 use super::fleet::Fleet;
+use super::labels::CLUSTERCTL;
 use super::{cluster_definition, fleet, overlay, structural};
 
 /// The kinds with a [`schema`].
@@ -36,8 +37,10 @@ pub fn crds() -> Vec<Json> {
     ]
 }
 
-/// CAPZ's CRDs accept an object without `spec`, so ours do.
+/// CAPZ's CRDs accept an object without `spec`, so ours do. `clusterctl init` labels CAPZ's; ours are applied without it, and
+/// `clusterctl move` leaves behind what is of a kind without the label.
 fn as_capz(mut crd: Json) -> Json {
+    crd["metadata"]["labels"][CLUSTERCTL] = json!("");
     let schema = &mut crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
     if let Some(schema) = schema.as_object_mut() {
         schema.remove("required");
@@ -103,6 +106,15 @@ mod tests {
             let schema = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
             kube_schema::Schema::from_json(schema).unwrap();
             assert!(!schema.to_string().contains("nullable"), "{crd}");
+        }
+    }
+
+    #[test]
+    fn clusterctl_moves_the_aro_kinds_and_no_other() {
+        for crd in crds() {
+            let is_moved = crd["metadata"]["labels"].get("clusterctl.cluster.x-k8s.io");
+            let is_fleet = crd["spec"]["names"]["kind"] == "Fleet";
+            assert_eq!(is_moved.is_none(), is_fleet, "{crd}");
         }
     }
 

@@ -50,6 +50,8 @@ pub const CREDENTIAL_VERSION: &str = "capstan.dev/credential-version";
 pub const CREDENTIAL_SOURCE: &str = "capstan.dev/credential-source";
 /// The finalizer of the same Secret: resources are deleted in Azure with it.
 pub const CREDENTIAL_FINALIZER: &str = "capstan.dev/credential";
+/// clusterctl, on a definition: objects of the kind are looked at by `clusterctl move`.
+pub const CLUSTERCTL: &str = "clusterctl.cluster.x-k8s.io";
 /// clusterctl: the object moves with its namespace, and all that it owns.
 pub const MOVE_HIERARCHY: &str = "clusterctl.cluster.x-k8s.io/move-hierarchy";
 /// clusterctl: the object moves with its namespace.
@@ -99,6 +101,13 @@ pub const OWNED: &str = "owned";
 pub fn ownership_tag(cluster: &str) -> String {
     format!("sigs.k8s.io_cluster-api-provider-azure_cluster_{cluster}")
 }
+
+/// On AROCluster, AROControlPlane and AROMachinePool: the uid of their Cluster, which was seen being deleted.
+pub const CLUSTER_DELETED: &str = "capstan.dev/cluster-deleted";
+/// On one of them whose Cluster is gone: its own uid, by which a person lets it go and leaves its resources in Azure.
+pub const KEEP_IN_AZURE: &str = "capstan.dev/keep-in-azure";
+/// On one of them whose Cluster is gone: its own uid, by which a person has its resources deleted in Azure.
+pub const DELETE_IN_AZURE: &str = "capstan.dev/delete-in-azure";
 
 /// HyperShift, on a node of a workload cluster: its node pool.
 pub const NODE_POOL: &str = "hypershift.openshift.io/nodePool";

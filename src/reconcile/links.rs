@@ -30,6 +30,13 @@ pub(crate) fn owner(live: Live<'_>, kind: &str) -> Option<ObjectId> {
     Some(ObjectId::new(CAPI, kind, live.namespace(), name))
 }
 
+/// The uid of the Cluster that owns an object; empty if none does.
+pub(crate) fn cluster_uid(live: Live<'_>) -> &str {
+    let mut owners = live.list(&["metadata", "ownerReferences"]).iter().map(Live);
+    let owner = owners.find(|owner| owner.kind() == "Cluster" && owner.group() == CAPI);
+    owner.map_or("", |owner| owner.text(&["uid"]))
+}
+
 /// The infrastructure that a Cluster points at.
 pub(crate) fn infrastructure(cluster: Live<'_>) -> Option<ObjectId> {
     referenced(cluster, &["spec", "infrastructureRef"])

@@ -22,6 +22,7 @@ use super::Settings;
 use super::conditions::{Conditions, NewCondition};
 use super::credentials::{self, Parts};
 use super::links;
+use super::orphan::{self, Fate};
 use super::outcome::{self, Outcome};
 use super::resources::{self, Ledger};
 use super::scope::{self, Scope};
@@ -45,18 +46,33 @@ pub(super) fn reconcile(
         cluster: scope.name,
         credential: "",
         first_apply: settings.first_apply,
+        stays_in_azure: false,
         process: settings.identity.as_ref(),
         now,
     };
     let mut conditions = Conditions::of(live, now);
+    let cluster = scope.cluster.as_ref().ok().copied();
+    orphan::record(live, orphan::its_own(cluster, Some(live)), &mut outcome);
     if scope.is_paused {
         scope::pause(&ledger, conditions, status::held(live), &mut outcome);
         return outcome;
     }
-    scope::resume(&mut conditions);
     if live.is_deleting() {
+        let fate = orphan::fate(&ledger, cluster, Some(live));
+        if fate == Fate::Undecided {
+            orphan::ask(&ledger, conditions, status::held(live), &mut outcome);
+            return outcome;
+        }
+        scope::resume(&mut conditions);
+        let ledger = Ledger {
+            stays_in_azure: fate == Fate::Kept,
+            ..ledger
+        };
         deletion::proceed(&ledger, &scope, conditions, &mut outcome);
         return outcome;
+    }
+    if cluster.is_some() {
+        scope::resume(&mut conditions);
     }
     match scope.cluster {
         Err(missing) => refuse(live, conditions, c::READY, missing, &mut outcome),

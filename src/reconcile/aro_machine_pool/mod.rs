@@ -29,6 +29,7 @@ use super::Settings;
 use super::conditions::{Conditions, Typed};
 use super::credentials::{self, Parts};
 use super::links;
+use super::orphan::{self, Fate};
 use super::outcome::{Need, Outcome};
 use super::resources::{self, Ledger};
 use super::scope;
@@ -51,18 +52,33 @@ pub(super) fn reconcile(
         cluster: family.name,
         credential: "",
         first_apply: settings.first_apply,
+        stays_in_azure: false,
         process: settings.identity.as_ref(),
         now,
     };
     let mut conditions = Conditions::of(live, now);
+    let cluster = orphan::its_own(family.cluster, family.pool);
+    orphan::record(live, cluster, &mut outcome);
     if family.is_paused(live) {
         scope::pause(&ledger, conditions, status::held(live), &mut outcome);
         return outcome;
     }
-    scope::resume(&mut conditions);
     if live.is_deleting() {
+        let fate = orphan::fate(&ledger, family.cluster, family.pool);
+        if fate == Fate::Undecided {
+            orphan::ask(&ledger, conditions, status::held(live), &mut outcome);
+            return outcome;
+        }
+        scope::resume(&mut conditions);
+        let ledger = Ledger {
+            stays_in_azure: fate == Fate::Kept,
+            ..ledger
+        };
         deletion::proceed(&ledger, &family, conditions, &mut outcome);
         return outcome;
+    }
+    if family.cluster.is_some() {
+        scope::resume(&mut conditions);
     }
     match (family.pool, family.cluster) {
         // Cluster API deletes the MachinePool next.

@@ -12,7 +12,8 @@ use super::names::{EXTERNAL_AUTH, FINALIZER, HCP, NODE_POOL};
 use crate::api::conditions as c;
 use crate::api::kinds::{CAPI, INFRASTRUCTURE};
 use crate::api::labels::{
-    NODE_POOL as NODE_LABEL, RECONCILE_POLICY, REPLICAS_MANAGED_BY, REPLICAS_MANAGED_BY_ARO, SKIP,
+    CLUSTER_DELETED, NODE_POOL as NODE_LABEL, RECONCILE_POLICY, REPLICAS_MANAGED_BY,
+    REPLICAS_MANAGED_BY_ARO, SKIP,
 };
 use crate::health::Live;
 use crate::model::{AdapterError, ErrorClass, ObjectId, WorkloadNode};
@@ -510,10 +511,15 @@ fn section_3_3_neither_a_missing_control_plane_nor_a_missing_cluster_holds_up_a_
     ] {
         let mut bench = whole();
         hold(&mut bench, &[(NODE_POOL, "c-np1")]);
+        let cluster = bench.live("Cluster", "c")["metadata"]["uid"].clone();
         for kind in missing {
             let id = Live(&bench.live(kind, "c")).id();
             bench.fixture.snapshot.remove(&id);
         }
+        // The Cluster was seen being deleted before it was gone.
+        bench.edit(KIND, "c", |machines| {
+            machines["metadata"]["annotations"][CLUSTER_DELETED] = cluster;
+        });
         bench.delete(KIND, "c");
         bench.rest();
         let pool = bench.live(NODE_POOL, "c-np1");
@@ -527,6 +533,22 @@ fn section_3_3_neither_a_missing_control_plane_nor_a_missing_cluster_holds_up_a_
         gone(&mut bench, NODE_POOL, "c-np1");
         assert_eq!(bench.find(KIND, "c"), None, "{missing:?}");
     }
+}
+
+#[test]
+fn a_node_pool_stays_in_azure_when_its_cluster_just_disappears() {
+    let mut bench = whole();
+    hold(&mut bench, &[(NODE_POOL, "c-np1")]);
+    for kind in ["Cluster", "MachinePool"] {
+        let id = Live(&bench.live(kind, "c")).id();
+        bench.fixture.snapshot.remove(&id);
+    }
+    bench.delete(KIND, "c");
+    bench.rest();
+    let pool = bench.live(NODE_POOL, "c-np1");
+    assert!(!Live(&pool).is_deleting());
+    assert_eq!(Live(&pool).annotation(RECONCILE_POLICY), SKIP);
+    assert_eq!(condition(&bench, c::READY).1, c::CLUSTER_NOT_FOUND);
 }
 
 /// Facts §3.4 and §10, item 18: with its Cluster, CAPZ lets a pool go at once, and looks again at nothing.
@@ -572,6 +594,7 @@ fn a_pool_alone_does_not_wait_for_external_authentication() {
 fn a_pool_of_a_cluster_that_is_on_its_way_out_is_left_as_it_is() {
     let mut bench = whole();
     ask_to_delete(&mut bench, "Cluster");
+    bench.rest();
     bench.edit(KIND, "c", |machines| {
         machines["spec"]["resources"] = json!([node_pool(json!({"replicas": 5}))]);
     });

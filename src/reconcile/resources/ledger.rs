@@ -29,6 +29,8 @@ pub(in crate::reconcile) struct Ledger<'a> {
     pub(in crate::reconcile) credential: &'a str,
     /// How a resource is applied for the first time.
     pub(in crate::reconcile) first_apply: FirstApply,
+    /// Whether resources that are deleted stay in Azure.
+    pub(in crate::reconcile) stays_in_azure: bool,
     /// The identity of this process, if it has one.
     pub(in crate::reconcile) process: Option<&'a ProcessIdentity>,
     /// The time.

@@ -28,7 +28,7 @@ pub(super) use self::entry::{Entry, listed, notes, reported, with_notes};
 pub(super) use self::ledger::{Ledger, mark};
 pub(super) use self::pause::{pause, resume};
 pub(super) use self::payload::has_credential;
-pub(super) use self::prune::remove;
+pub(super) use self::prune::{has_none, remove};
 use crate::health::Live;
 use crate::model::ObjectId;
 

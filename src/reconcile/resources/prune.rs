@@ -16,7 +16,7 @@ use crate::api::kinds::{CONTROL_PLANE, RED_HAT_OPENSHIFT, is_aso};
 use crate::api::labels::PRE_PAUSE_POLICY;
 use crate::health::Live;
 use crate::model::ObjectId;
-use crate::reconcile::outcome::{Need, Outcome, delete};
+use crate::reconcile::outcome::{Need, Outcome, Write, delete};
 use crate::reconcile::world::{GroupKind, Parent, World};
 
 /// When to look again at a deletion that is under way.
@@ -136,15 +136,7 @@ fn take<'a>(
     for (id, live) in doomed {
         outcome.need(id.clone());
         if is_known && ledger.world.is_synced(&GroupKind::from(id)) {
-            // ASO leaves a paused resource in Azure when it is deleted.
-            let is_paused = live
-                .at(&["metadata", "annotations", PRE_PAUSE_POLICY])
-                .is_some();
-            let write = match is_paused && !live.is_deleting() {
-                true => Some(skip::resume(live, owners::policy(live))),
-                false => delete(live),
-            };
-            outcome.maybe(write);
+            outcome.maybe(step(ledger, live));
         }
         left.push(report::leaving(ledger.world, id, live));
     }
@@ -152,6 +144,23 @@ fn take<'a>(
         outcome.wake_at(ledger.now.checked_add(RECHECK).unwrap_or(ledger.now));
     }
     left
+}
+
+/// The next write of a deletion. ASO leaves a paused resource in Azure when it is deleted.
+fn step(ledger: &Ledger<'_>, live: Live<'_>) -> Option<Write> {
+    if ledger.stays_in_azure {
+        return skip::skip(live).or_else(|| delete(live));
+    }
+    let paused = live.at(&["metadata", "annotations", PRE_PAUSE_POLICY]);
+    match paused.is_some() && !live.is_deleting() {
+        true => Some(skip::resume(live, owners::policy(live))),
+        false => delete(live),
+    }
+}
+
+/// Whether the owner controls nothing, as far as is known.
+pub(in crate::reconcile) fn has_none(ledger: &Ledger<'_>) -> bool {
+    controlled(ledger).next().is_none()
 }
 
 /// An entry for each that the owner controls and that has none yet.

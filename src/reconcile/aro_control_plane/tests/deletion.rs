@@ -9,6 +9,7 @@ use super::super::super::world::{GroupKind, World};
 use super::KIND;
 use crate::api::capi::DELETE_FOR_MOVE;
 use crate::api::conditions as c;
+use crate::api::labels::CLUSTER_DELETED;
 use crate::health::Live;
 
 /// A cluster with external authentication and a node pool of an AROMachinePool, which ASO holds on to.
@@ -134,6 +135,9 @@ fn section_3_4_a_deletion_needs_no_identity_no_cluster_and_no_location() {
     bench.edit(KIND, "c", |plane| {
         plane["spec"]["identityRef"] = json!({"name": "gone"});
         plane["spec"]["resources"][0]["spec"]["location"] = json!(null);
+        // The Cluster was seen being deleted before it was gone.
+        let cluster = plane["metadata"]["ownerReferences"][0]["uid"].clone();
+        plane["metadata"]["annotations"][CLUSTER_DELETED] = cluster;
         plane["metadata"]["ownerReferences"][0]["name"] = json!("gone");
         plane["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
     });

@@ -102,6 +102,7 @@ impl Bed {
             owner,
             cluster: owner.label(CLUSTER_NAME),
             first_apply: self.first_apply,
+            stays_in_azure: false,
             process: None,
             now: self.fixture.now,
         };

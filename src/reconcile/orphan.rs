@@ -1,0 +1,390 @@
+//! An object of the ARO provider whose Cluster is gone: what becomes of what it has in Azure.
+//!
+//! In: an object that is being deleted, and its Cluster. Out: whether its resources are deleted in Azure, too. They are if
+//! somebody deletes the object while its Cluster exists, or if the Cluster was seen being deleted, which is recorded on the
+//! object. If a Cluster just disappears, by a move that left its objects behind or by force, garbage collection deletes the
+//! objects and nobody meant Azure: a person decides. It does not know in which order anything is deleted.
+
+use serde_json::{Value, json};
+
+use super::conditions::{Conditions, NewCondition};
+use super::links;
+use super::outcome::{Outcome, Write, patch_of};
+use super::resources::{self, Ledger};
+use crate::api::conditions as c;
+use crate::api::labels::{CLUSTER_DELETED, DELETE_IN_AZURE, KEEP_IN_AZURE};
+use crate::health::Live;
+
+/// What becomes of the resources of an object that is being deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// They are deleted in Azure.
+    Deleted,
+    /// They go from Kubernetes and stay in Azure.
+    Kept,
+    /// A person has to decide.
+    Undecided,
+}
+
+/// A Cluster, unless it is another one than `member` belongs to: one of the same name that came later.
+pub(super) fn its_own<'a>(cluster: Option<Live<'a>>, member: Option<Live<'_>>) -> Option<Live<'a>> {
+    let uid = member.map_or("", links::cluster_uid);
+    cluster.filter(|cluster| uid.is_empty() || cluster.uid() == uid)
+}
+
+/// Records on an object that its Cluster is being deleted: later the Cluster may be gone. A Cluster that is not, such as
+/// that of a copy in another management cluster, takes the record away.
+pub(super) fn record(live: Live<'_>, cluster: Option<Live<'_>>, outcome: &mut Outcome) {
+    let Some(cluster) = cluster else { return };
+    let recorded = live.annotation(CLUSTER_DELETED);
+    let record = match cluster.is_deleting() {
+        true if recorded != cluster.uid() => json!(cluster.uid()),
+        false if !recorded.is_empty() => Value::Null,
+        _ => return,
+    };
+    let mut patch = patch_of(live);
+    patch["metadata"]["annotations"] = json!({CLUSTER_DELETED: record});
+    outcome.write(Write::Merge(patch));
+}
+
+/// The fate of the resources of the owner, which is being deleted. `member` names the Cluster by its uid: the owner itself or
+/// its MachinePool.
+pub(super) fn fate(
+    ledger: &Ledger<'_>,
+    cluster: Option<Live<'_>>,
+    member: Option<Live<'_>>,
+) -> Fate {
+    let live = ledger.owner;
+    if its_own(cluster, member).is_some() {
+        return Fate::Deleted;
+    }
+    let is_asked = |annotation| live.annotation(annotation) == live.uid();
+    if is_asked(KEEP_IN_AZURE) {
+        return Fate::Kept;
+    }
+    let uid = member.map_or("", links::cluster_uid);
+    let recorded = live.annotation(CLUSTER_DELETED);
+    let was_seen = !recorded.is_empty() && (uid.is_empty() || recorded == uid);
+    // What was paused when its Cluster disappeared was moved.
+    let was_paused = live
+        .condition(c::PAUSED)
+        .is_some_and(|paused| paused.is_true());
+    let is_meant = is_asked(DELETE_IN_AZURE) || was_seen && !was_paused;
+    match is_meant || resources::has_none(ledger) {
+        true => Fate::Deleted,
+        false => Fate::Undecided,
+    }
+}
+
+/// Leaves Azure as it is until a person decides, whatever becomes of the object: its resources are skipped. Says so.
+pub(super) fn ask(
+    ledger: &Ledger<'_>,
+    mut conditions: Conditions,
+    mut status: Value,
+    outcome: &mut Outcome,
+) {
+    let live = ledger.owner;
+    let items = live.list(&["spec", "resources"]);
+    let entries = resources::pause(ledger, items, outcome);
+    status["resources"] = resources::listed(&entries);
+    let message = resources::with_notes(question(live, ledger.cluster), &entries);
+    let said = live.condition(c::READY);
+    // Without this a reason that stays the same is no event.
+    if said.is_some_and(|said| said.reason() == c::CLUSTER_NOT_FOUND && said.message() != message) {
+        outcome.event(live, true, c::CLUSTER_NOT_FOUND, message.as_str());
+    }
+    conditions.set(c::READY, NewCondition::no(c::CLUSTER_NOT_FOUND, message));
+    conditions.write(live, status, outcome);
+}
+
+/// What happened, and the two commands.
+fn question(live: Live<'_>, cluster: &str) -> String {
+    let (kind, name, namespace, uid) = (
+        live.kind().to_lowercase(),
+        live.name(),
+        live.namespace(),
+        live.uid(),
+    );
+    let command = |annotation: &str| {
+        format!("`kubectl annotate {kind} {name} --namespace {namespace} {annotation}={uid}`")
+    };
+    format!(
+        "Cluster {cluster} of this object does not exist any more and was not seen being deleted, so nothing is deleted in Azure. \
+        To leave Azure as it is and let this object go: {}. To delete its resources in Azure, too: {}",
+        command(KEEP_IN_AZURE),
+        command(DELETE_IN_AZURE)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::labels::{RECONCILE_POLICY, SKIP};
+    use crate::model::ObjectId;
+    use crate::reconcile::bench::Bench;
+
+    const OWNERS: [&str; 2] = ["AROControlPlane", "AROCluster"];
+    /// What the owners have in Azure.
+    const RESOURCES: [(&str, &str); 3] = [
+        ("HcpOpenShiftCluster", "c"),
+        ("Vault", "vault"),
+        ("ResourceGroup", "rg"),
+    ];
+
+    /// A cluster whose resources Azure Service Operator holds on to while it deletes them.
+    fn whole() -> Bench {
+        let mut bench = Bench::new();
+        bench.provision();
+        for (kind, name) in RESOURCES {
+            bench.edit(kind, name, |object| {
+                object["metadata"]["finalizers"] = json!(["serviceoperator.azure.com/finalizer"]);
+            });
+        }
+        bench.rest();
+        bench.warnings();
+        bench
+    }
+
+    /// Somebody deletes the Cluster, which Cluster API holds on to.
+    fn delete_cluster(bench: &mut Bench) {
+        bench.edit("Cluster", "c", |cluster| {
+            cluster["metadata"]["finalizers"] = json!(["cluster.cluster.x-k8s.io"]);
+            cluster["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        });
+        bench.rest();
+    }
+
+    /// The Cluster disappears, and garbage collection deletes what it owned.
+    fn lose_cluster(bench: &mut Bench) {
+        let id = Live(&bench.live("Cluster", "c")).id();
+        bench.fixture.snapshot.remove(&id);
+        for owner in OWNERS {
+            bench.delete(owner, "c");
+        }
+        bench.wait(60);
+    }
+
+    /// What is being deleted, each with its policy.
+    fn going(bench: &Bench) -> Vec<(&'static str, String)> {
+        let there = RESOURCES
+            .iter()
+            .filter_map(|(kind, name)| Some((*kind, bench.find(kind, name)?)));
+        let policy = |object: &Value| Live(object).annotation(RECONCILE_POLICY).to_owned();
+        there
+            .filter(|(_, object)| Live(object).is_deleting())
+            .map(|(kind, object)| (kind, policy(&object)))
+            .collect()
+    }
+
+    fn policies(bench: &Bench) -> Vec<String> {
+        let policy = |(kind, name): &(&str, &str)| {
+            let object = bench.live(kind, name);
+            Live(&object).annotation(RECONCILE_POLICY).to_owned()
+        };
+        RESOURCES.iter().map(policy).collect()
+    }
+
+    /// Azure Service Operator lets go of what is being deleted, one after the other, until nothing is left.
+    fn finish(bench: &mut Bench) -> Vec<(&'static str, String)> {
+        let mut gone = Vec::new();
+        for _ in 0..6 {
+            for (kind, policy) in going(bench) {
+                let (_, name) = RESOURCES
+                    .iter()
+                    .find(|(known, _)| *known == kind)
+                    .expect("known");
+                bench.edit(kind, name, |object| {
+                    object["metadata"]["finalizers"] = json!([]);
+                });
+                bench.delete(kind, name);
+                gone.push((kind, policy));
+            }
+            bench.wait(60);
+        }
+        gone
+    }
+
+    fn command(bench: &mut Bench, kind: &str, annotation: &str) {
+        bench.edit(kind, "c", |owner| {
+            let uid = owner["metadata"]["uid"].clone();
+            owner["metadata"]["annotations"][annotation] = uid;
+        });
+    }
+
+    #[test]
+    fn a_cluster_that_disappears_takes_nothing_along_in_azure() {
+        for is_paused in [false, true] {
+            let mut bench = whole();
+            bench.edit("Cluster", "c", |cluster| {
+                cluster["spec"]["paused"] = json!(is_paused);
+            });
+            bench.rest();
+            lose_cluster(&mut bench);
+            assert_eq!(going(&bench), [], "{is_paused}");
+            assert_eq!(policies(&bench), [SKIP; 3], "{is_paused}");
+            assert_eq!(
+                bench.warnings(),
+                [c::CLUSTER_NOT_FOUND; 2],
+                "one of each owner"
+            );
+            for owner in OWNERS {
+                let (status, reason, message) = bench.condition(owner, c::READY);
+                let uid = bench.live(owner, "c")["metadata"]["uid"].clone();
+                let uid = uid.as_str().unwrap_or_default();
+                assert_eq!(
+                    (status.as_str(), reason.as_str()),
+                    ("False", c::CLUSTER_NOT_FOUND)
+                );
+                for annotation in [KEEP_IN_AZURE, DELETE_IN_AZURE] {
+                    let command = format!(
+                        "`kubectl annotate {} c --namespace ns {annotation}={uid}`",
+                        owner.to_lowercase()
+                    );
+                    assert!(message.contains(&command), "{message}");
+                }
+                assert!(bench.decide(owner).writes.is_empty(), "it is said once");
+            }
+        }
+    }
+
+    #[test]
+    fn a_cluster_that_was_seen_being_deleted_takes_everything_along() {
+        let mut bench = whole();
+        delete_cluster(&mut bench);
+        // Only what is on the objects is known later: the controllers remember nothing.
+        lose_cluster(&mut bench);
+        let gone = finish(&mut bench);
+        assert_eq!(gone.len(), RESOURCES.len());
+        assert!(gone.iter().all(|(_, policy)| policy != SKIP), "{gone:?}");
+        for owner in OWNERS {
+            assert_eq!(bench.find(owner, "c"), None, "{owner}");
+        }
+    }
+
+    #[test]
+    fn what_was_paused_when_its_cluster_disappeared_stays() {
+        let mut bench = whole();
+        bench.edit("Cluster", "c", |cluster| {
+            cluster["spec"]["paused"] = json!(true);
+        });
+        delete_cluster(&mut bench);
+        lose_cluster(&mut bench);
+        assert_eq!(going(&bench), []);
+        assert_eq!(policies(&bench), [SKIP; 3]);
+    }
+
+    #[test]
+    fn a_person_leaves_azure_as_it_is() {
+        let mut bench = whole();
+        lose_cluster(&mut bench);
+        for owner in OWNERS {
+            command(&mut bench, owner, KEEP_IN_AZURE);
+        }
+        bench.wait(60);
+        let gone = finish(&mut bench);
+        assert_eq!(gone.len(), RESOURCES.len());
+        assert!(gone.iter().all(|(_, policy)| policy == SKIP), "{gone:?}");
+        for owner in OWNERS {
+            assert_eq!(bench.find(owner, "c"), None, "{owner}");
+        }
+    }
+
+    #[test]
+    fn a_person_deletes_in_azure_too() {
+        let mut bench = whole();
+        lose_cluster(&mut bench);
+        for owner in OWNERS {
+            command(&mut bench, owner, DELETE_IN_AZURE);
+        }
+        bench.wait(60);
+        let gone = finish(&mut bench);
+        assert_eq!(gone.len(), RESOURCES.len());
+        assert!(gone.iter().all(|(_, policy)| policy != SKIP), "{gone:?}");
+        for owner in OWNERS {
+            assert_eq!(bench.find(owner, "c"), None, "{owner}");
+        }
+    }
+
+    /// Copies of an object have its annotations, and another uid.
+    #[test]
+    fn a_command_and_a_record_are_good_for_one_object_and_one_cluster() {
+        for annotation in [KEEP_IN_AZURE, DELETE_IN_AZURE, CLUSTER_DELETED] {
+            let mut bench = whole();
+            for owner in OWNERS {
+                bench.edit(owner, "c", |owner| {
+                    owner["metadata"]["annotations"][annotation] = json!("uid-of-another");
+                });
+            }
+            let id = Live(&bench.live("Cluster", "c")).id();
+            bench.fixture.snapshot.remove(&id);
+            lose(&mut bench);
+            assert_eq!(going(&bench), [], "{annotation}");
+        }
+    }
+
+    fn lose(bench: &mut Bench) {
+        for owner in OWNERS {
+            bench.delete(owner, "c");
+        }
+        bench.wait(60);
+    }
+
+    #[test]
+    fn a_cluster_of_the_same_name_that_came_later_is_another_one() {
+        let mut bench = whole();
+        delete_cluster(&mut bench);
+        let record = |bench: &Bench| {
+            let owner = bench.live("AROCluster", "c");
+            Live(&owner).annotation(CLUSTER_DELETED).to_owned()
+        };
+        let recorded = record(&bench);
+        assert!(!recorded.is_empty());
+        let mut later = bench.live("Cluster", "c");
+        let id: ObjectId = Live(&later).id();
+        bench.fixture.snapshot.remove(&id);
+        for part in ["uid", "deletionTimestamp", "finalizers"] {
+            later["metadata"]
+                .as_object_mut()
+                .map(|all| all.remove(part));
+        }
+        bench.put(later);
+        bench.rest();
+        assert_eq!(record(&bench), recorded, "it says nothing of the first one");
+        lose(&mut bench);
+        assert!(!going(&bench).is_empty(), "the first one was deleted");
+        let mut bench = whole();
+        let mut later = bench.live("Cluster", "c");
+        bench.fixture.snapshot.remove(&id);
+        later["metadata"]
+            .as_object_mut()
+            .map(|all| all.remove("uid"));
+        bench.put(later);
+        lose(&mut bench);
+        assert_eq!(
+            going(&bench),
+            [],
+            "garbage collection deletes the old one's"
+        );
+    }
+
+    #[test]
+    fn a_cluster_that_lives_takes_the_record_of_another_one_away() {
+        let mut bench = whole();
+        bench.edit("AROCluster", "c", |owner| {
+            owner["metadata"]["annotations"][CLUSTER_DELETED] = json!("uid-elsewhere");
+        });
+        bench.rest();
+        let owner = bench.live("AROCluster", "c");
+        assert_eq!(Live(&owner).annotation(CLUSTER_DELETED), "");
+    }
+
+    #[test]
+    fn what_has_nothing_in_azure_goes_with_its_cluster() {
+        let mut bench = Bench::new();
+        bench.edit("AROCluster", "c", |owner| {
+            owner["metadata"]["finalizers"] = json!(["arocluster/finalizer"]);
+        });
+        lose_cluster(&mut bench);
+        assert_eq!(bench.find("AROCluster", "c"), None);
+    }
+}
