@@ -91,6 +91,8 @@ pub const PRE_PAUSE_POLICY: &str =
 pub const ADOPT_EXISTING: &str = "capstan.dev/adopt-existing";
 /// On an embedded resource: a digest of what was applied, by which it is noticed that a field left the list.
 pub const APPLIED_DIGEST: &str = "capstan.dev/applied-digest";
+/// On an embedded resource: a digest of what we added to it as a field manager of our own.
+pub const ADDED_DIGEST: &str = "capstan.dev/added-digest";
 /// On an embedded resource that existed before: the [`RECONCILE_POLICY`] that somebody wrote by hand, and that stays.
 pub const KEPT_POLICY: &str = "capstan.dev/kept-policy";
 /// Azure: the value of the tag that [`ownership_tag`] names.
@@ -102,6 +104,9 @@ pub fn ownership_tag(cluster: &str) -> String {
     format!("sigs.k8s.io_cluster-api-provider-azure_cluster_{cluster}")
 }
 
+/// On AROCluster, AROControlPlane and AROMachinePool: since when our controllers step back for CAPZ's, and why. They take it
+/// off when they act.
+pub const STEPPED_BACK: &str = "capstan.dev/stepped-back";
 /// On AROCluster, AROControlPlane and AROMachinePool: the uid of their Cluster, which was seen being deleted.
 pub const CLUSTER_DELETED: &str = "capstan.dev/cluster-deleted";
 /// On one of them whose Cluster is gone: its own uid, by which a person lets it go and leaves its resources in Azure.

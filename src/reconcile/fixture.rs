@@ -270,11 +270,19 @@ impl Fixture {
         }
         let mut object = held.unwrap_or_else(|| json!({}));
         let before = self.applied.insert((id.clone(), manager), patch.clone());
+        let others = self
+            .applied
+            .iter()
+            .filter(|((of, by), _)| *of == id && *by != manager);
+        let others: Vec<&Value> = others.map(|(_, applied)| applied).collect();
         for kind in ["finalizers", "ownerReferences"] {
+            let is_shared =
+                |entry: &Value| others.iter().any(|other| list(other, kind).contains(entry));
             let old = before
                 .as_ref()
                 .map_or(&[][..], |old| list(old, kind))
-                .to_vec();
+                .iter();
+            let old: Vec<Value> = old.filter(|entry| !is_shared(entry)).cloned().collect();
             let mut entries: Vec<Value> = list(&object, kind).to_vec();
             entries.retain(|entry| !old.contains(entry));
             entries.extend(list(patch, kind).iter().cloned());
@@ -284,7 +292,7 @@ impl Fixture {
             }
         }
         if let Some(before) = &before {
-            drop_left_out(&mut object, before, patch);
+            drop_left_out(&mut object, before, patch, &others);
         }
         merge(&mut object, patch);
         self.put(object);
@@ -352,8 +360,8 @@ fn list<'a>(object: &'a Value, kind: &str) -> &'a [Value] {
         .map_or(&[], Vec::as_slice)
 }
 
-/// Takes out what a manager applied before and leaves out now.
-fn drop_left_out(object: &mut Value, before: &Value, now: &Value) {
+/// Takes out what a manager applied before and leaves out now, unless others applied it, too.
+fn drop_left_out(object: &mut Value, before: &Value, now: &Value, others: &[&Value]) {
     let (Some(object), Some(before)) = (object.as_object_mut(), before.as_object()) else {
         return;
     };
@@ -361,8 +369,15 @@ fn drop_left_out(object: &mut Value, before: &Value, now: &Value) {
         if ["finalizers", "ownerReferences"].contains(&key.as_str()) {
             continue;
         }
+        let others = others.iter().filter_map(|other| other.get(key));
+        let others: Vec<&Value> = others.collect();
         match (object.get_mut(key), now.get(key)) {
-            (Some(held), Some(now)) => drop_left_out(held, before, now),
+            (Some(held), Some(now)) => drop_left_out(held, before, now, &others),
+            (Some(held), None) if !others.is_empty() => {
+                drop_left_out(held, before, &Value::Null, &others);
+            }
+            // Who changed a value since owns it.
+            (Some(held), None) if !held.is_object() && held != before => {}
             _ => drop(object.remove(key)),
         }
     }

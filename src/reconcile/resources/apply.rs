@@ -18,12 +18,8 @@ use super::{prune, skip};
 use crate::api::conditions::KEPT_WHILE_UNREADABLE;
 use crate::health::Live;
 use crate::model::ObjectId;
-use crate::reconcile::outcome::{Need, Outcome, Write};
+use crate::reconcile::outcome::{Need, Outcome};
 use crate::reconcile::world::GroupKind;
-
-/// The field manager of embedded resources: CAPZ's own, so that after a handover in either direction a field that leaves
-/// the list is removed.
-const MANAGER: &str = "capz-manager";
 
 /// Applies `list` and deletes what the owner controls besides; nothing is deleted while an item of the list cannot be
 /// read.
@@ -92,13 +88,14 @@ fn send(
 ) -> State {
     let id = &item.id;
     let payload = Payload::new(ledger, item.value, live, terms);
-    let is_held = live.is_some_and(|live| payload.is_held(live));
+    let next = payload.next(live);
+    let is_held = next.is_none();
     if !is_held && !live.is_some_and(Live::is_deleting) {
         let is_recorded = |kind: &GroupKind| kind.group == id.group && kind.kind == id.kind;
         if ledger.world.is_unserved(&id.into()) {
             outcome.needs.push(Need::Synced(id.into()));
         } else if recorded.iter().any(is_recorded) {
-            outcome.write(Write::ApplyAs(MANAGER, payload.patch()));
+            outcome.maybe(next);
         }
     }
     let is_taken = |live| is_held || payload.is_applied(live) || payload.is_specified(live);

@@ -5,6 +5,7 @@
 //! Kinds are recorded on the owner before anything of the kind is applied, so that a restart in
 //! between orphans nothing.
 
+mod added;
 mod apply;
 mod differences;
 mod digest;

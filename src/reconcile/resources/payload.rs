@@ -1,21 +1,26 @@
 //! What is sent for an embedded resource, and whether it is there already.
 //!
-//! In: an item of the list, and how to apply it. Out: the patch. Nothing is copied before it is known that there is
-//! something to send.
+//! In: an item of the list, and how to apply it. Out: the next patch, and who applies it. The item is applied by CAPZ's
+//! manager, what is added to it by ours, always before CAPZ's lets go of anything: so the resource keeps its credential
+//! whoever applies the item. Nothing is copied before it is known that there is something to send.
 
 use serde_json::{Map, Value, json};
 
+use super::added::{Added, Stage, carried};
 use super::digest::Digest;
 use super::ledger::Ledger;
 use super::owners::{self, Controller};
 use super::policy::Terms;
-use crate::api::aso;
-use crate::api::labels::{
-    APPLIED_DIGEST, CREDENTIAL_FROM, KEPT_POLICY, OWNED, RECONCILE_POLICY, ownership_tag,
-};
+use crate::api::labels::{APPLIED_DIGEST, CREDENTIAL_FROM};
 use crate::health::Live;
 use crate::reconcile::links;
-use crate::reconcile::outcome::covers;
+use crate::reconcile::outcome::{Write, covers};
+
+/// The field manager of items: CAPZ's own, so that after a handover in either direction a field that leaves the list is
+/// removed.
+const CAPZ: &str = "capz-manager";
+/// The field manager of what is added to an item. CAPZ does not take away what it owns.
+const OURS: &str = "capstan-embedded";
 
 /// Fields of an item that are not sent as they are: ASO's own, and those with terms of their own.
 const ELSEWHERE: [&str; 4] = ["apiVersion", "kind", "metadata", "status"];
@@ -26,12 +31,7 @@ const METADATA: [&str; 3] = ["annotations", "finalizers", "labels"];
 pub(super) struct Payload<'a> {
     owner: Live<'a>,
     item: Live<'a>,
-    policy: &'a str,
-    /// Whether it is recorded that the policy stays.
-    is_kept: bool,
-    /// The Secret with its credential; empty if it names one itself, or needs none.
-    credential: &'a str,
-    tag: Option<String>,
+    added: Added<'a>,
     digest: String,
 }
 
@@ -43,49 +43,29 @@ impl<'a> Payload<'a> {
         live: Option<Live<'_>>,
         terms: Terms<'a>,
     ) -> Self {
-        let credential = credential(ledger, item, live);
-        let has_tags = aso::has_tags(item.group(), item.kind()) && !ledger.cluster.is_empty();
-        let tag = (terms.is_tagged && has_tags).then(|| ownership_tag(ledger.cluster));
         let mut digest = Digest::new();
         for (key, value) in parts(item) {
             digest.text(key);
             digest.value(value);
         }
-        for text in [item.text(&["apiVersion"]), terms.policy] {
-            digest.text(text);
-        }
-        if !credential.is_empty() {
-            digest.text(credential);
-        }
-        if terms.is_kept {
-            digest.text(KEPT_POLICY);
-        }
-        digest.text(tag.as_deref().unwrap_or_default());
+        digest.text(item.text(&["apiVersion"]));
         Self {
             owner: ledger.owner,
             item,
-            policy: terms.policy,
-            is_kept: terms.is_kept,
-            credential,
-            tag,
+            added: Added::new(ledger, item, live, terms),
             digest: digest.finish(),
         }
     }
 
-    /// Whether the server took exactly this at some time.
+    /// Whether the server took exactly this item at some time.
     pub(super) fn is_applied(&self, live: Live<'_>) -> bool {
         live.annotation(APPLIED_DIGEST) == self.digest
     }
 
-    /// Whether the live resource has it all.
-    pub(super) fn is_held(&self, live: Live<'_>) -> bool {
-        let has_tag = |tag: &String| live.text(&["spec", "tags", tag]) == OWNED;
+    /// Whether the live resource has all of the item.
+    fn is_listed(&self, live: Live<'_>) -> bool {
         self.is_applied(live)
             && matches!(owners::controller(self.owner, live), Controller::Owner)
-            && (self.policy.is_empty() || live.annotation(RECONCILE_POLICY) == self.policy)
-            && (!self.is_kept || live.annotation(KEPT_POLICY) == self.policy)
-            && (self.credential.is_empty() || live.annotation(CREDENTIAL_FROM) == self.credential)
-            && self.tag.as_ref().is_none_or(has_tag)
             && parts(self.item).all(|(key, value)| match METADATA.contains(&key) {
                 true => has(live.0.get("metadata"), key, value),
                 false => has(Some(live.0), key, value),
@@ -98,55 +78,74 @@ impl<'a> Payload<'a> {
         spec.is_none_or(|spec| has(Some(live.0), "spec", spec))
     }
 
-    /// The patch.
-    pub(super) fn patch(&self) -> Value {
-        let mut patch = Map::new();
-        let mut metadata = Map::new();
-        for (key, value) in parts(self.item) {
-            let place = if METADATA.contains(&key) {
-                &mut metadata
-            } else {
-                &mut patch
-            };
-            place.insert(key.to_owned(), value.clone());
+    /// The next patch; `None` once the live resource has it all.
+    pub(super) fn next(&self, live: Option<Live<'_>>) -> Option<Write> {
+        let Some(live) = live else {
+            return Some(Write::ApplyAs(OURS, self.whole()));
+        };
+        match self.added.stage(live) {
+            Stage::Missing => Some(self.add(live)),
+            _ if !self.is_listed(live) => Some(Write::ApplyAs(CAPZ, self.listed())),
+            Stage::WithMore if !self.added.is_probe => Some(self.add(live)),
+            Stage::WithMore | Stage::Alone => None,
         }
-        metadata.insert("name".to_owned(), json!(self.item.name()));
-        metadata.insert("namespace".to_owned(), json!(self.owner.namespace()));
-        let owners = json!([links::owned_by(self.owner, true)]);
-        metadata.insert("ownerReferences".to_owned(), owners);
-        let mut patch = Value::Object(patch);
-        patch["apiVersion"] = json!(self.item.text(&["apiVersion"]));
-        patch["kind"] = json!(self.item.kind());
-        patch["metadata"] = Value::Object(metadata);
-        let annotations = &mut patch["metadata"]["annotations"];
-        set(annotations, APPLIED_DIGEST, &self.digest);
-        if !self.policy.is_empty() {
-            set(annotations, RECONCILE_POLICY, self.policy);
-        }
-        if self.is_kept {
-            set(annotations, KEPT_POLICY, self.policy);
-        }
-        if !self.credential.is_empty() {
-            set(annotations, CREDENTIAL_FROM, self.credential);
-        }
-        if let Some(tag) = &self.tag {
-            let spec = &mut patch["spec"];
-            if !spec.is_object() {
-                *spec = json!({});
-            }
-            set(&mut spec["tags"], tag, OWNED);
-        }
+    }
+
+    /// What is added, alone, except for what the item is to have from now on and the live resource has already: that is let
+    /// go once the item is applied.
+    fn add(&self, live: Live<'_>) -> Write {
+        let mut patch = self.named();
+        let carried = match self.is_listed(live) {
+            true => json!({}),
+            false => carried(self.item, live),
+        };
+        self.added.put(&mut patch, Some(&carried));
+        Write::ApplyAs(OURS, patch)
+    }
+
+    /// All of it, for a resource that does not exist: it is never without its credential.
+    fn whole(&self) -> Value {
+        let mut patch = self.fields();
+        self.added.put(&mut patch, None);
         patch
     }
-}
 
-/// The credential of an item: the cluster's, unless somebody chose another in the list or on the resource.
-fn credential<'a>(ledger: &Ledger<'a>, item: Live<'_>, live: Option<Live<'_>>) -> &'a str {
-    let held = live.map_or("", |live| live.annotation(CREDENTIAL_FROM));
-    let is_chosen = !held.is_empty() && held != ledger.credential;
-    match has_credential(item) || is_chosen {
-        true => "",
-        false => ledger.credential,
+    /// The item.
+    fn listed(&self) -> Value {
+        let mut patch = self.fields();
+        set(
+            &mut patch["metadata"]["annotations"],
+            APPLIED_DIGEST,
+            &self.digest,
+        );
+        patch
+    }
+
+    /// The fields of the item, and its owner.
+    fn fields(&self) -> Value {
+        let mut patch = self.named();
+        for (key, value) in parts(self.item) {
+            let place = match METADATA.contains(&key) {
+                true => &mut patch["metadata"],
+                false => &mut patch,
+            };
+            place[key] = value.clone();
+        }
+        patch["metadata"]["ownerReferences"] = json!([links::owned_by(self.owner, true)]);
+        patch
+    }
+
+    /// What names it.
+    fn named(&self) -> Value {
+        let mut patch = Map::new();
+        patch.insert(
+            "apiVersion".to_owned(),
+            json!(self.item.text(&["apiVersion"])),
+        );
+        patch.insert("kind".to_owned(), json!(self.item.kind()));
+        let metadata = json!({"name": self.item.name(), "namespace": self.owner.namespace()});
+        patch.insert("metadata".to_owned(), metadata);
+        Value::Object(patch)
     }
 }
 
@@ -178,7 +177,7 @@ fn has(held: Option<&Value>, key: &str, wanted: &Value) -> bool {
 }
 
 /// Sets a text in a map, which is made if need be.
-fn set(map: &mut Value, key: &str, text: &str) {
+pub(super) fn set(map: &mut Value, key: &str, text: &str) {
     if !map.is_object() {
         *map = json!({});
     }

@@ -10,8 +10,8 @@ use crate::api::aso;
 use crate::api::conditions::READY;
 use crate::api::fleet::FirstApply;
 use crate::api::labels::{
-    ADOPT_EXISTING, APPLIED_DIGEST, KEPT_POLICY, MANAGE, OWNED, PRE_PAUSE_POLICY, RECONCILE_POLICY,
-    SKIP, ownership_tag,
+    ADDED_DIGEST, ADOPT_EXISTING, APPLIED_DIGEST, KEPT_POLICY, MANAGE, OWNED, PRE_PAUSE_POLICY,
+    RECONCILE_POLICY, SKIP, ownership_tag,
 };
 use crate::health::Live;
 use crate::reconcile::outcome::Outcome;
@@ -34,7 +34,8 @@ pub(super) enum Policy<'a> {
 /// How a resource is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Terms<'a> {
-    /// The policy; none if empty.
+    /// The policy; none if empty, as of what is managed: CAPZ pauses that by an apply which would conflict with a policy of
+    /// ours.
     pub(super) policy: &'a str,
     /// Whether it gets the cluster's tag.
     pub(super) is_tagged: bool,
@@ -101,7 +102,8 @@ pub(super) fn decide<'a>(
     match owners::policy(live) {
         SKIP if is_kept(&controller, live) => Policy::Apply(Terms::kept(tagged)),
         SKIP if !is_direct => Policy::Apply(probed(ledger, item, live, outcome)),
-        MANAGE => Policy::Apply(Terms::new(MANAGE, tagged)),
+        // What is managed is the cluster's from here on, also in another management cluster.
+        SKIP | MANAGE | "" => Policy::Apply(Terms::new("", true)),
         _ => Policy::Apply(Terms::new("", tagged)),
     }
 }
@@ -109,8 +111,10 @@ pub(super) fn decide<'a>(
 /// Whether somebody wrote by hand that ASO skips a resource: it is so before it is taken over, and recorded from then on.
 /// What was applied from a list before, and lost its owner, has the policy of that time.
 fn is_kept(controller: &Controller<'_>, live: Live<'_>) -> bool {
-    let is_new =
-        matches!(controller, Controller::Nobody) && live.annotation(APPLIED_DIGEST).is_empty();
+    let is_new = matches!(controller, Controller::Nobody)
+        && [APPLIED_DIGEST, ADDED_DIGEST]
+            .iter()
+            .all(|digest| live.annotation(digest).is_empty());
     is_new || live.annotation(KEPT_POLICY) == SKIP
 }
 
@@ -118,7 +122,7 @@ fn is_kept(controller: &Controller<'_>, live: Live<'_>) -> bool {
 fn first<'a>(ledger: &Ledger<'_>, item: Live<'_>) -> Terms<'a> {
     match ledger.first_apply {
         FirstApply::Direct => Terms::new("", true),
-        FirstApply::Probe if is_wanted(ledger, item) => Terms::new(MANAGE, true),
+        FirstApply::Probe if is_wanted(ledger, item) => Terms::new("", true),
         FirstApply::Probe => Terms::new(SKIP, true),
     }
 }
@@ -139,7 +143,7 @@ fn probed<'a>(
         || is_wanted(ledger, item.value)
         || exists && owners::is_clusters(ledger, live, outcome);
     Terms {
-        policy: if is_managed { MANAGE } else { SKIP },
+        policy: if is_managed { "" } else { SKIP },
         is_tagged: true,
         is_foreign: exists && !is_managed,
         is_kept: false,

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::api::labels::{APPLIED_DIGEST, PRE_PAUSE_POLICY, RECONCILE_POLICY, SKIP};
+use crate::api::labels::{APPLIED_DIGEST, MANAGE, PRE_PAUSE_POLICY, RECONCILE_POLICY, SKIP};
 use crate::health::Live;
 use crate::reconcile::outcome::{Write, patch_of};
 
@@ -20,9 +20,9 @@ pub(super) fn skip(live: Live<'_>) -> Option<Write> {
     Some(annotate(live, annotations))
 }
 
-/// Gives a paused resource the policy again that it had; none if that is empty.
+/// Gives a paused resource the policy again that it had; none if ASO manages it, which is the default.
 pub(super) fn resume(live: Live<'_>, policy: &str) -> Write {
-    let policy = (!policy.is_empty()).then_some(policy);
+    let policy = (!["", MANAGE].contains(&policy)).then_some(policy);
     annotate(
         live,
         json!({RECONCILE_POLICY: policy, PRE_PAUSE_POLICY: null}),

@@ -21,6 +21,8 @@ pub(super) const EVERY_KIND: &str = "HcpOpenShiftCluster.v1.redhatopenshift.azur
 pub(super) struct Bed {
     pub(super) fixture: Fixture,
     pub(super) first_apply: FirstApply,
+    /// The Secret with the cluster's credential.
+    pub(super) credential: &'static str,
 }
 
 impl Bed {
@@ -29,6 +31,7 @@ impl Bed {
         let mut bed = Self {
             fixture: Fixture::new(Vec::new()),
             first_apply,
+            credential: "",
         };
         bed.fixture.put(json!({
             "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
@@ -97,7 +100,7 @@ impl Bed {
         let owner = self.owner();
         let owner = Live(&owner);
         let ledger = Ledger {
-            credential: "",
+            credential: self.credential,
             world: World::of(&self.fixture.snapshot),
             owner,
             cluster: owner.label(CLUSTER_NAME),
@@ -224,6 +227,7 @@ pub(super) fn lines(outcome: &Outcome) -> Vec<String> {
         let verb = match write {
             Write::Apply(_) => "mark",
             Write::ApplyAs("capz-manager", _) => "apply",
+            Write::ApplyAs("capstan-embedded", _) => "add",
             Write::ApplyAs(..) => "apply as another",
             Write::Status(_) => "status",
             Write::Merge(_) => "merge",

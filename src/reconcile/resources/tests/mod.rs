@@ -10,6 +10,7 @@
 )]
 
 mod fixture;
+mod handing;
 mod lists;
 mod pausing;
 mod probing;

@@ -40,7 +40,7 @@ fn a_new_kind_is_recorded_before_anything_of_it_is_created() {
     let (_, outcome) = bed.whole();
     assert_eq!(
         lines(&outcome),
-        ["apply ResourceGroup/rg1", "apply ResourceGroup/rg2"]
+        ["add ResourceGroup/rg1", "add ResourceGroup/rg2"]
     );
 }
 
@@ -51,7 +51,7 @@ fn resources_of_a_recorded_kind_are_applied_and_reported() {
     let (_, outcome) = bed.reconcile();
     assert_eq!(
         lines(&outcome),
-        ["apply ResourceGroup/rg1", "apply ResourceGroup/rg2"]
+        ["add ResourceGroup/rg1", "add ResourceGroup/rg2"]
     );
     let needed = outcome
         .needs
@@ -70,10 +70,10 @@ fn resources_of_a_recorded_kind_are_applied_and_reported() {
 }
 
 #[test]
-fn a_resource_is_applied_with_its_controller_by_capzs_manager() {
+fn a_resource_is_made_with_its_controller_and_its_tag() {
     let bed = Bed::direct(&json!([group("rg")]));
     let (_, outcome) = bed.reconcile();
-    let Some(Write::ApplyAs("capz-manager", patch)) = outcome.writes.first() else {
+    let Some(Write::ApplyAs("capstan-embedded", patch)) = outcome.writes.first() else {
         panic!("{outcome:?}");
     };
     let owner = &patch["metadata"]["ownerReferences"][0];
@@ -218,7 +218,7 @@ fn drift_is_repaired_after_everything_was_ready() {
     );
     let vnet = bed.fixture.live("VirtualNetwork", "vnet").expect("it");
     bed.fixture.snapshot.remove(&Live(&vnet).id());
-    assert!(lines(&bed.whole().1).contains(&"apply VirtualNetwork/vnet".to_owned()));
+    assert!(lines(&bed.whole().1).contains(&"add VirtualNetwork/vnet".to_owned()));
 }
 
 /// §8 (b): resources that were ready were applied again and again.
@@ -254,18 +254,14 @@ fn a_resource_that_the_server_stores_otherwise_is_ready_all_the_same() {
 fn a_handover_from_capz_keeps_everything_ready() {
     let mut bed = Bed::direct(&json!([group("rg")]));
     bed.held(&group("rg"), ready());
-    let (entries, outcome) = bed.reconcile();
-    assert_eq!(names(&entries), ["+rg"]);
-    assert_eq!(lines(&outcome), ["apply ResourceGroup/rg"]);
-    let Some(Write::ApplyAs(_, patch)) = outcome.writes.first() else {
-        panic!("{outcome:?}");
-    };
-    assert_eq!(
-        patch["spec"],
-        group("rg")["spec"],
-        "no tag: that would change Azure"
-    );
-    bed.perform(outcome);
+    // What is added comes first; Azure gets the tag.
+    for step in ["add", "apply"] {
+        let (entries, outcome) = bed.reconcile();
+        assert_eq!(names(&entries), ["+rg"]);
+        assert_eq!(lines(&outcome), [format!("{step} ResourceGroup/rg")]);
+        bed.perform(outcome);
+        bed.reports("ResourceGroup", "rg", ready());
+    }
     assert_eq!(lines(&bed.reconcile().1), [""; 0]);
 }
 

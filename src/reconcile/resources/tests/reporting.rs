@@ -118,7 +118,7 @@ fn a_refused_write_is_named_and_stops_no_other() {
     assert_eq!(entries[0].concern, Some("ApplyRefused"));
     assert_eq!(
         lines(&outcome),
-        ["apply ResourceGroup/rg", "apply ResourceGroup/other"]
+        ["add ResourceGroup/rg", "add ResourceGroup/other"]
     );
     assert_eq!(outcome.events.len(), 1);
     assert_eq!(
