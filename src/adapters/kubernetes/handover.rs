@@ -3,6 +3,7 @@
 //! In: a client. Out: a decision whenever it changes. Of custom resources only metadata is read, of Deployments
 //! only those of CAPZ. The rules are [`Seen`]'s. It does not know who acts.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,23 +11,27 @@ use futures::future::FutureExt as _;
 use futures::stream::{self, BoxStream, SelectAll, StreamExt as _};
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::Deployment;
-use kube::api::{DynamicObject, PartialObjectMeta};
+use kube::api::{DynamicObject, PartialObjectMeta, Patch};
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client, ResourceExt as _};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::watch;
+use tokio_util::task::AbortOnDropHandle;
 
-use super::controller::writer::resource;
+use super::controller::writer::{merging, resource};
 use super::watch::{classified, is_missing};
 use crate::api::kinds::{ARO, find};
-use crate::api::labels::{INFRASTRUCTURE_AZURE, PROVIDER};
+use crate::api::labels::{INFRASTRUCTURE_AZURE, PROVIDER, STEPPED_BACK};
 use crate::model::{Clock, ErrorClass, ObjectId};
-use crate::reconcile::handover::{Decision, Seen};
+use crate::reconcile::handover::{Decision, Reason, Seen};
 
 /// How long a watch that fails waits before it is tried again.
 const PAUSE: Duration = Duration::from_secs(5);
 
 const DEPLOYMENT: &str = "Deployment";
+
+/// The field manager of notes.
+const MANAGER: &str = "capstan-handover";
 
 /// What was heard of one kind.
 enum News {
@@ -50,6 +55,7 @@ pub(super) async fn decide(
     kinds.push(DEPLOYMENT);
     let mut seen = Seen::nothing_of(&kinds);
     let mut listed: Vec<&'static str> = Vec::new();
+    let mut notes = Notes::of(&client);
     let mut news = watches(&client, clock.as_ref());
     while !decisions.is_closed() {
         let decision = seen.decide(clock.now());
@@ -59,16 +65,21 @@ pub(super) async fn decide(
         };
         decisions.send_if_modified(|old| {
             let changed = *old != decision;
-            *old = decision;
+            old.clone_from(&decision);
             changed
         });
+        if let Decision::StepBack { why, .. } = &decision {
+            notes.put(why, clock.now());
+        }
         tokio::select! {
             biased;
             Some((kind, heard)) = news.next() => {
                 let now = clock.now();
+                notes.hear(kind, &heard);
                 take(&mut seen, &mut listed, kind, heard, now);
                 // A list is many events.
                 while let Some(Some((kind, heard))) = news.next().now_or_never() {
+                    notes.hear(kind, &heard);
                     take(&mut seen, &mut listed, kind, heard, now);
                 }
             }
@@ -88,7 +99,10 @@ fn take(
     match news {
         News::Object(id, Some(object)) if kind == DEPLOYMENT => seen.deployment(&id, &object, now),
         News::Object(id, None) if kind == DEPLOYMENT => seen.deleted(&id, now),
-        News::Object(id, Some(fields)) => seen.object(&id, &fields, now, listed.contains(&kind)),
+        News::Object(id, Some(seen_of)) => {
+            let is_new = listed.contains(&kind);
+            seen.object(&id, &seen_of["managedFields"], now, is_new);
+        }
         News::Object(id, None) => seen.gone(&id, now),
         News::Listed => {
             seen.listed(kind);
@@ -106,6 +120,66 @@ async fn wake(clock: &dyn Clock, time: Option<Timestamp>) {
     };
     let left = Duration::try_from(time.duration_since(clock.now())).unwrap_or_default();
     tokio::time::sleep(clock.real(left).max(Duration::from_millis(1))).await;
+}
+
+/// The objects that do not say yet that our controllers step back for CAPZ's.
+struct Notes {
+    client: Client,
+    missing: BTreeSet<ObjectId>,
+    writing: Option<AbortOnDropHandle<()>>,
+}
+
+impl Notes {
+    fn of(client: &Client) -> Self {
+        Self {
+            client: client.clone(),
+            missing: BTreeSet::new(),
+            writing: None,
+        }
+    }
+
+    fn hear(&mut self, kind: &str, news: &News) {
+        match news {
+            News::Object(id, Some(object)) if kind != DEPLOYMENT && object["note"].is_null() => {
+                self.missing.insert(id.clone());
+            }
+            News::Object(id, _) => drop(self.missing.remove(id)),
+            News::Listed | News::Failed { .. } => {}
+        }
+    }
+
+    /// Puts a note on each of them, once the last ones are written. Nobody waits for that.
+    fn put(&mut self, why: &Reason, now: Timestamp) {
+        let is_busy = self
+            .writing
+            .as_ref()
+            .is_some_and(|task| !task.is_finished());
+        if !why.is_capz() || self.missing.is_empty() || is_busy {
+            return;
+        }
+        let missing = std::mem::take(&mut self.missing);
+        let (client, text) = (self.client.clone(), format!("{now:.0}: {why}"));
+        let task = async move {
+            for id in missing {
+                if let Err(error) = note(&client, &id, &text).await {
+                    tracing::debug!(%error, "a note on {id} could not be written");
+                }
+            }
+        };
+        self.writing = Some(AbortOnDropHandle::new(tokio::spawn(task)));
+    }
+}
+
+/// Says on an object that our controllers step back.
+async fn note(client: &Client, id: &ObjectId, text: &str) -> kube::Result<()> {
+    let newest = find(&id.group, &id.kind).and_then(|known| known.versions.last());
+    let resource = resource(&id.group, newest.copied().unwrap_or_default(), &id.kind);
+    let api: Api<PartialObjectMeta<DynamicObject>> =
+        Api::namespaced_with(client.clone(), &id.namespace, &resource);
+    let patch = Patch::Merge(json!({"metadata": {"annotations": {STEPPED_BACK: text}}}));
+    api.patch_metadata(&id.name, &merging(MANAGER), &patch)
+        .await?;
+    Ok(())
 }
 
 /// Everything that is watched.
@@ -126,7 +200,9 @@ fn watches(client: &Client, clock: &dyn Clock) -> SelectAll<BoxStream<'static, H
             )
         };
         let fields = |object: PartialObjectMeta<DynamicObject>| {
-            serde_json::to_value(object.metadata.managed_fields).unwrap_or_default()
+            let annotations = object.metadata.annotations.unwrap_or_default();
+            let managed = serde_json::to_value(object.metadata.managed_fields);
+            json!({"managedFields": managed.unwrap_or_default(), "note": annotations.get(STEPPED_BACK)})
         };
         all.push(heard(kind, events.boxed(), named, fields, pause));
     }

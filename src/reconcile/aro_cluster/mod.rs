@@ -21,6 +21,7 @@ use self::status::Plane;
 use super::Settings;
 use super::conditions::{Conditions, NewCondition};
 use super::credentials::{self, Parts};
+use super::handover;
 use super::links;
 use super::orphan::{self, Fate};
 use super::outcome::{self, Outcome};
@@ -39,6 +40,7 @@ pub(super) fn reconcile(
     settings: &Settings,
 ) -> Outcome {
     let mut outcome = Outcome::default();
+    handover::take_off_note(live, &mut outcome);
     let scope = Scope::of(world, live, &mut outcome);
     let ledger = Ledger {
         world,

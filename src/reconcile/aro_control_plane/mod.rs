@@ -34,6 +34,7 @@ pub(crate) use self::recreation::heeds_trailer;
 use super::Settings;
 use super::conditions::{Conditions, NewCondition, Typed};
 use super::credentials::{self, Parts};
+use super::handover;
 use super::links;
 use super::orphan::{self, Fate};
 use super::outcome::{Need, Outcome};
@@ -52,6 +53,7 @@ pub(super) fn reconcile(
     settings: &Settings,
 ) -> Outcome {
     let mut outcome = Outcome::default();
+    handover::take_off_note(live, &mut outcome);
     let scope = Scope::of(world, live, &mut outcome);
     let ledger = Ledger {
         world,

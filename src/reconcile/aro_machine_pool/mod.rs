@@ -28,6 +28,7 @@ use self::wanted::Wanted;
 use super::Settings;
 use super::conditions::{Conditions, Typed};
 use super::credentials::{self, Parts};
+use super::handover;
 use super::links;
 use super::orphan::{self, Fate};
 use super::outcome::{Need, Outcome};
@@ -45,6 +46,7 @@ pub(super) fn reconcile(
     settings: &Settings,
 ) -> Outcome {
     let mut outcome = Outcome::default();
+    handover::take_off_note(live, &mut outcome);
     let family = Family::of(world, live, &mut outcome);
     let ledger = Ledger {
         world,

@@ -9,9 +9,11 @@ use std::fmt;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::api::labels::{ARO_FINALIZERS, INFRASTRUCTURE_AZURE, PROVIDER};
+use super::outcome::{Outcome, Write, patch_of};
+use crate::api::labels::{ARO_FINALIZERS, INFRASTRUCTURE_AZURE, PROVIDER, STEPPED_BACK};
+use crate::health::Live;
 use crate::model::ObjectId;
 
 /// For how long a write of CAPZ's controllers, or a Deployment of theirs that broke, keeps us back.
@@ -105,6 +107,22 @@ impl fmt::Display for Reason {
                 "CAPZ's controllers act: the field manager {manager} wrote the status or finalizers of {id} within the last 10 minutes"
             ),
         }
+    }
+}
+
+impl Reason {
+    /// Whether it is that CAPZ acts, not that too little is known.
+    pub(crate) const fn is_capz(&self) -> bool {
+        matches!(self, Self::Ready(_) | Self::WasReady(_) | Self::Wrote(..))
+    }
+}
+
+/// Takes the note off an object that our controllers stepped back: they act.
+pub(super) fn take_off_note(live: Live<'_>, outcome: &mut Outcome) {
+    if !live.annotation(STEPPED_BACK).is_empty() {
+        let mut patch = patch_of(live);
+        patch["metadata"]["annotations"] = json!({STEPPED_BACK: null});
+        outcome.write(Write::Merge(patch));
     }
 }
 

@@ -271,7 +271,7 @@ async fn write_status(client: &Client, manager: &str, patch: &Value) -> kube::Re
 }
 
 /// The parameters of a merge patch.
-pub(super) fn merging(manager: &str) -> PatchParams {
+pub(crate) fn merging(manager: &str) -> PatchParams {
     PatchParams {
         field_manager: Some(manager.to_owned()),
         ..PatchParams::default()

@@ -14,9 +14,14 @@ use tokio::sync::Notify;
 /// A write: when, by whom, what.
 pub(super) type Written = (Timestamp, &'static str, String);
 
-/// Whether a request changes something that matters here: no event, no Lease, and not the namespace for it.
+/// Whether a request changes something that matters here: no event, no Lease, not the namespace for it, and no note that our
+/// controllers step back.
 fn is_write(request: &Request<Body>) -> bool {
     let path = request.uri().path();
+    let query = request.uri().query().unwrap_or_default();
+    if query.contains("fieldManager=capstan-handover") {
+        return false;
+    }
     let aside = ["/events", "/leases", "/api/v1/namespaces/capstan-system"];
     request.method() != Method::GET
         && !aside.iter().any(|part| path.contains(part))
@@ -68,13 +73,16 @@ impl Log {
     }
 }
 
-/// The same with another field manager for the objects of the provider; embedded resources have CAPZ's in any case.
+/// The same with another field manager for the objects of the provider; embedded resources have CAPZ's and ours in any case.
 fn managed_by(uri: &str, manager: &str) -> String {
     let start = "fieldManager=capstan-";
     let Some(at) = uri.find(start) else {
         return uri.to_owned();
     };
     let rest = &uri[at + start.len()..];
+    if rest.starts_with("embedded") {
+        return uri.to_owned();
+    }
     let end = rest.find('&').map_or("", |end| &rest[end..]);
     format!("{}fieldManager={manager}{end}", &uri[..at])
 }
