@@ -22,6 +22,7 @@ mod health;
 mod init;
 mod install;
 mod live;
+mod log_lines;
 mod object_name;
 mod outcomes;
 mod plan;

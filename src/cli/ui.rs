@@ -6,10 +6,12 @@ use std::panic;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use super::args::ColorChoice;
+use super::log_lines;
 use super::screen::Screen;
+use crate::model::words::is_unseen;
 use crate::settings::Environment;
 
 /// A text in which no CI system finds a command in the middle of a line: the agent of Azure Pipelines obeys
@@ -44,7 +46,7 @@ pub(super) fn without_commands(text: &str) -> Cow<'_, str> {
 pub(super) fn plain(text: &str) -> String {
     let shown = |c: char| match c {
         '\n' | '\r' | '\t' => ' ',
-        c if c.is_control() => char::REPLACEMENT_CHARACTER,
+        c if is_unseen(c) => char::REPLACEMENT_CHARACTER,
         c => c,
     };
     let line: String = text.chars().map(shown).collect();
@@ -122,17 +124,11 @@ impl Ui {
             Logs::Progress => true,
         };
         let default = match shows_progress {
-            true => "warn,capstan=info,kube_client=off,kube_runtime=off",
-            false => "error,kube_client=off,kube_runtime=off",
+            true => "warn,capstan=info,kube_runtime=off",
+            false => "error,kube_runtime=off",
         };
-        let filter = environment.log.as_deref().unwrap_or(default);
-        let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new(default));
-        tracing_subscriber::fmt()
-            .with_env_filter(filter)
-            .with_writer(self.log_writer())
-            .with_ansi(self.colour)
-            .with_target(false)
-            .init();
+        let filter = log_lines::filter(environment.log.as_deref(), default);
+        log_lines::subscriber(filter, self.log_writer(), self.colour).init();
     }
 
     /// Log lines scroll above what is drawn.

@@ -1,4 +1,4 @@
-//! Names as Kubernetes takes them from DNS (RFC 1123).
+//! Names as Kubernetes takes them, most of them from DNS (RFC 1123).
 //!
 //! In: a text. Out: whether it is such a name.
 
@@ -12,6 +12,14 @@ pub fn is_dns_label(text: &str) -> bool {
 #[must_use]
 pub fn is_dns_subdomain(text: &str) -> bool {
     text.len() <= 253 && text.split('.').all(is_word)
+}
+
+/// Whether a text can name an object of any kind: some, such as roles, have names that DNS would not take. It is one part of
+/// a URL as it stands, and not one that leads up or into a query.
+#[must_use]
+pub fn is_path_segment(text: &str) -> bool {
+    let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:@!$&'()*+,;=".contains(&byte);
+    (1..=253).contains(&text.len()) && text.bytes().all(is_fit) && ![".", ".."].contains(&text)
 }
 
 fn is_word(text: &str) -> bool {

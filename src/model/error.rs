@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::words::message_line;
+
 /// The class of an adapter's error. Retry, condition and wording are derived from it alone, so that the
 /// same problem is handled the same way wherever it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -30,17 +32,26 @@ pub struct AdapterError {
 }
 
 impl AdapterError {
-    /// An error of this class.
+    /// An error of this class. What others said in the message is kept to one line that can be shown anywhere.
     pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
-        Self {
-            class,
-            message: message.into(),
-        }
+        let message = message_line(&message.into());
+        Self { class, message }
     }
 
     /// What to do about it.
     #[must_use]
     pub const fn class(&self) -> ErrorClass {
         self.class
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_steers_no_terminal_whoever_wrote_it() {
+        let error = AdapterError::new(ErrorClass::Denied, "a\n\u{1b}[2Jb\u{202e}".to_owned());
+        assert_eq!(error.to_string(), "a [2Jb");
     }
 }

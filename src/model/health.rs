@@ -1,5 +1,7 @@
 //! The health of a live object.
 
+use super::words::{message_line, said};
+
 /// The state of a live object (DESIGN §8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HealthState {
@@ -30,12 +32,12 @@ pub struct Health {
 }
 
 impl Health {
-    /// A state with its reason and message.
+    /// A state with its reason and message, which whoever writes the object's status chose.
     pub fn new(state: HealthState, reason: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             state,
-            reason: reason.into(),
-            message: message.into(),
+            reason: said(&reason.into()),
+            message: message_line(&message.into()),
         }
     }
 

@@ -3,6 +3,8 @@
 //! In: any text. Out: one line that shows as that text: it makes no link, mention, table or HTML, and no command
 //! (`##vso[`, `::error::`; the parsers of Azure Pipelines and GitHub Actions). It does not know what the text is about.
 
+use super::words::is_unseen;
+
 /// Between two characters, it keeps them from being read together, and is not seen. Forges ignore a backslash
 /// before `@` and `#`.
 const APART: char = '\u{200b}';
@@ -62,11 +64,9 @@ pub fn code(text: &str) -> String {
 
 /// Without line breaks, characters that control a terminal or the direction of writing, and `##`.
 fn one_line(text: &str) -> String {
-    let controls =
-        |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let text: String = text
         .chars()
-        .map(|c| if controls(c) { ' ' } else { c })
+        .map(|c| if is_unseen(c) { ' ' } else { c })
         .collect();
     let words: Vec<&str> = text.split_whitespace().collect();
     let mut line = String::with_capacity(text.len());

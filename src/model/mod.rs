@@ -29,6 +29,7 @@ mod step;
 mod tag_range;
 mod token_source;
 mod tree;
+pub mod words;
 mod workload;
 
 pub use check::{Annotation, Button, COMMENT_MARK, Check, CheckDetail, CheckState};
@@ -38,7 +39,7 @@ pub use clock::Clock;
 pub use credentials::{
     AsoSecretRequest, CredentialOf, CredentialRequest, Credentials, SecretContent,
 };
-pub use dns::{is_dns_label, is_dns_subdomain};
+pub use dns::{is_dns_label, is_dns_subdomain, is_path_segment};
 pub use error::{AdapterError, ErrorClass};
 pub(crate) use finding::message;
 pub use finding::{Arg, Finding, Message, Severity};

@@ -12,12 +12,10 @@ use crate::api::conditions::{
     FALSE, PROVISIONING, READY, SUCCEEDED, TRUE, UNKNOWN, needs_a_person,
 };
 use crate::health::Live;
+use crate::model::words::message_line;
 
 /// The longest reason that Kubernetes accepts, in bytes.
 const LONGEST_REASON: usize = 1024;
-
-/// The longest message that Kubernetes accepts.
-const LONGEST_MESSAGE: usize = 32_768;
 
 /// The conditions of an object, being rewritten.
 pub(crate) struct Conditions {
@@ -47,7 +45,7 @@ impl NewCondition {
         Self {
             status,
             reason: valid_reason(reason),
-            message: valid_message(message.into()),
+            message: message_line(&message.into()),
             severity: "",
         }
     }
@@ -104,7 +102,7 @@ impl NewCondition {
 
     /// The same with another message.
     pub(crate) fn saying(self, message: impl Into<String>) -> Self {
-        let message = valid_message(message.into());
+        let message = message_line(&message.into());
         Self { message, ..self }
     }
 }
@@ -266,16 +264,6 @@ fn valid_reason(reason: &str) -> String {
     if reason.is_empty() { UNKNOWN } else { reason }.to_owned()
 }
 
-/// A message that is no longer than allowed.
-fn valid_message(mut message: String) -> String {
-    let mut end = LONGEST_MESSAGE.min(message.len());
-    while !message.is_char_boundary(end) {
-        end -= 1;
-    }
-    message.truncate(end);
-    message
-}
-
 /// A time as Kubernetes writes it, in whole seconds.
 pub(crate) fn stamp(time: Timestamp) -> String {
     Timestamp::from_second(time.as_second()).map_or_else(|_| time.to_string(), |t| t.to_string())
@@ -391,8 +379,8 @@ mod tests {
             assert_eq!(NewCondition::no(given, "").reason(), valid, "{given}");
         }
         let long = NewCondition::no(&"r".repeat(2000), "é".repeat(20_000) + "!");
-        assert_eq!((long.reason().len(), long.message().len()), (1024, 32_768));
+        assert_eq!((long.reason().len(), long.message().len()), (1024, 8_001));
         let long = NewCondition::no("A", "").saying("a".to_owned() + &"é".repeat(20_000));
-        assert_eq!(long.message().len(), 32_767);
+        assert_eq!(long.message().len(), 8_000);
     }
 }

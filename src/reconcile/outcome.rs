@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::parent::{GroupKind, Parent};
 use crate::health::Live;
+use crate::model::words::message_line;
 use crate::model::{AsoSecretRequest, CredentialRequest, KeyRequest, ObjectId};
 
 /// What to do about an object, and when to look at it again.
@@ -155,7 +156,7 @@ impl Outcome {
             regarding,
             is_warning,
             reason: reason.to_owned(),
-            message: message.into(),
+            message: message_line(&message.into()),
         });
     }
 

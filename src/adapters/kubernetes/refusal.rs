@@ -8,6 +8,7 @@ use std::fmt;
 use kube::core::Status;
 
 use crate::model::ErrorClass;
+use crate::model::words::said;
 
 /// The verbs needed on every kind: controllers create some of the objects, and the fleet only reads those.
 const READS: [&str; 3] = ["get", "list", "watch"];
@@ -116,7 +117,7 @@ fn is_schema_error(status: &Status) -> bool {
 
 impl fmt::Display for Refusal<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let message = &self.status.message;
+        let message = said(&self.status.message);
         match self.cause {
             Cause::Credentials => f.write_str(
                 "the API server does not accept the credentials (401 Unauthorized): they are wrong, expired or revoked. Provide valid ones: Capstan rereads a token file within a minute, and a kubeconfig when it restarts",
@@ -148,7 +149,7 @@ impl fmt::Display for Refusal<'_> {
             ),
             Cause::Other => {
                 write!(f, "the API server refused it: {message} (")?;
-                match self.status.reason.as_str() {
+                match said(&self.status.reason).as_str() {
                     "" => write!(f, "{})", self.status.code)?,
                     reason => write!(f, "{reason})")?,
                 }

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use super::line::{self, sentence};
 use super::listing::Report;
 use crate::cli::ui::without_commands;
+use crate::model::words::is_unseen;
 use crate::model::{Finding, Severity};
 
 /// A line for each finding.
@@ -40,7 +41,7 @@ fn escape(text: &str) -> String {
         .replace('%', "%AZP25")
         .replace('\r', "%0D")
         .replace('\n', "%0A")
-        .replace(char::is_control, "\u{fffd}")
+        .replace(is_unseen, "\u{fffd}")
 }
 
 /// The agent's escaping of a property.

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use super::line::{self, sentence};
 use super::listing::Report;
 use crate::cli::ui::without_commands;
+use crate::model::words::is_unseen;
 use crate::model::{Finding, Severity, Span};
 
 /// How many annotations of one level a step may have.
@@ -59,7 +60,7 @@ fn escape(text: &str) -> String {
         .replace('%', "%25")
         .replace('\r', "%0D")
         .replace('\n', "%0A")
-        .replace(char::is_control, "\u{fffd}")
+        .replace(is_unseen, "\u{fffd}")
 }
 
 /// GitHub's escaping of a property.
