@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use super::tenant;
 use crate::model::{AdapterError, ErrorClass};
 
 const TYPE: &str = "azureIdentityType";
@@ -75,6 +76,11 @@ fn checked(keys: &BTreeMap<String, Vec<u8>>) -> Result<Option<Identity>, String>
     let needed = |key: &str, value: Option<String>| {
         value.ok_or_else(|| format!("{TYPE} {kind} needs the key {key}"))
     };
+    let tenant = tenant.map(|text| match tenant::checked(&text) {
+        Ok(_) => Ok(text),
+        Err(why) => Err(format!("key {TENANT}: {why}")),
+    });
+    let tenant = tenant.transpose()?;
     let identity = match kind.as_str() {
         "WorkloadIdentity" | "ManagedIdentity" if secret.is_some() => return unused(SECRET),
         "ManagedIdentity" if tenant.is_some() => return unused(TENANT),
@@ -163,6 +169,10 @@ mod tests {
             (
                 &[(TYPE, "ManagedIdentity"), (TENANT, "t")],
                 "key azureTenantID has no use",
+            ),
+            (
+                &[(TYPE, "WorkloadIdentity"), (TENANT, "..")],
+                "key azureTenantID: \"..\" is neither the ID of a tenant",
             ),
             (
                 &[(TYPE, "WorkloadIdentity"), (SECRET, "hunter2")],

@@ -7,6 +7,7 @@
 #[cfg(test)]
 #[path = "../../../tests/support/authority.rs"]
 pub(crate) mod authority;
+mod bounded;
 mod credential_source;
 pub mod credentials;
 mod entra_error;
@@ -15,6 +16,7 @@ mod keys;
 #[cfg(test)]
 #[path = "../../../tests/support/log.rs"]
 pub(crate) mod log;
+mod tenant;
 mod tokens;
 #[cfg(test)]
 #[path = "../../../tests/support/vaults.rs"]

@@ -33,6 +33,7 @@ pub use self::default::DefaultIdentity;
 pub use self::files::Files;
 use self::principal::{Principal, Proof};
 use self::read::Found;
+use super::bounded::bounded;
 use super::{CredentialSource, entra_error};
 use crate::api::azure_cluster_identity::{IdentityType, UNBOUND_HELP, unbound};
 use crate::model::{
@@ -87,6 +88,10 @@ impl AzureCredentials {
     /// certificates are valid.
     #[must_use]
     pub fn new(objects: Arc<dyn ObjectReader>, clock: Arc<dyn Clock>, settings: Settings) -> Self {
+        let settings = Settings {
+            options: bounded(settings.options),
+            ..settings
+        };
         Self(Arc::new(Inner {
             objects,
             clock,

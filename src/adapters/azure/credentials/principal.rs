@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use super::certificate::Certificate;
 use super::files::Files;
+use crate::adapters::azure::tenant;
 use crate::api::azure_cluster_identity::{AzureClusterIdentitySpec, IdentityType};
 
 /// The key of a password in a Secret, and of a certificate if there is no [`CERTIFICATE`].
@@ -104,8 +105,11 @@ impl Principal {
                 return Err(format!("spec.{field} is empty"));
             }
         }
+        let tenant = tenant::checked(spec.tenant_id.trim());
         Ok(Self {
-            tenant: spec.tenant_id.trim().to_owned(),
+            tenant: tenant
+                .map_err(|why| format!("spec.tenantID: {why}"))?
+                .to_owned(),
             client: spec.client_id.trim().to_owned(),
             proof,
         })
@@ -188,6 +192,8 @@ fn delivered(
     })?;
     let pem = BASE64_STANDARD.decode(read.client_secret.trim());
     let pem = pem.map_err(|_| format!("{place}: client_secret is not base64"))?;
+    let unnamed =
+        format!("{place}: tenant_id is neither the ID of a tenant nor the name of a domain");
     let pem = checked((place, pem), now)?;
     let proof = match read.authentication_endpoint.trim_end_matches('/') {
         "" => Proof::Certificate(pem),
@@ -196,8 +202,9 @@ fn delivered(
             authority: authority.to_owned(),
         },
     };
+    let tenant = tenant::checked(&read.tenant_id);
     Ok(Principal {
-        tenant: read.tenant_id,
+        tenant: tenant.map_err(|_| unnamed)?.to_owned(),
         client: read.client_id,
         proof,
     })

@@ -21,6 +21,7 @@ use futures::future::BoxFuture;
 
 use self::address::Address;
 use super::CredentialSource;
+use super::bounded::bounded;
 use crate::model::{AdapterError, Clock, ErrorClass, KeyError, KeyFault, KeyRequest, KeyVaults};
 
 /// How long one request for a key may take, with the token that it needs.
@@ -60,7 +61,7 @@ impl AzureKeys {
     ) -> Self {
         let options = ClientOptions {
             retry: RetryOptions::none(),
-            ..options
+            ..bounded(options)
         };
         Self(Arc::new(Inner {
             credentials,
