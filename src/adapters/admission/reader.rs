@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use crate::admission::Query;
 use crate::api::kinds::{INFRASTRUCTURE, KINDS};
 use crate::api::labels::CLUSTER_NAME;
-use crate::model::{AdapterError, ErrorClass, ObjectId};
+use crate::model::{AdapterError, ErrorClass, ObjectId, is_dns_label, is_path_segment};
 
 /// Reads what a review needs.
 pub trait Reader: Send + Sync {
@@ -43,6 +43,11 @@ impl ClusterReader {
 
     /// The object at the newest version that is served.
     async fn object(&self, id: &ObjectId) -> Result<Option<Json>, AdapterError> {
+        // The name is part of an address, and no object can have another.
+        let is_inside = id.namespace.is_empty() || is_dns_label(&id.namespace);
+        if !is_inside || !is_path_segment(&id.name) {
+            return Ok(None);
+        }
         for resource in resources(&id.group, &id.kind) {
             let api = self.api(&id.namespace, &resource);
             match api.get(&id.name).await {

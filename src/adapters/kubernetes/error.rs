@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use kube::core::request;
+
 use super::refusal::Refusal;
 use crate::api::suppliers;
 use crate::apply::{Failure, FailureCause, Foreign, NotOurs};
+use crate::model::words::said;
 use crate::model::{ErrorClass, ObjectId};
 use crate::plan::Withheld;
 
@@ -64,6 +67,12 @@ pub enum Error {
     /// The parent of the ApplySet does not belong to the fleet.
     #[error("{0}")]
     Parent(NotOurs),
+    /// No object can have the name or be in the namespace.
+    #[error("{object}: a name with these characters cannot be part of an address: correct it")]
+    Misnamed {
+        /// The object of the request.
+        object: ObjectId,
+    },
     /// The request could not be built, or failed inside Capstan.
     #[error("{object}: cannot build the request: {cause}")]
     Unsendable {
@@ -119,7 +128,8 @@ fn unreachable(error: &kube::Error) -> String {
         cause = source;
     }
     format!(
-        "cannot reach the cluster: {cause}. Check that it is running, and that the address in the kubeconfig is correct"
+        "cannot reach the cluster: {}. Check that it is running, and that the address in the kubeconfig is correct",
+        said(&cause.to_string())
     )
 }
 
@@ -129,6 +139,7 @@ impl Error {
         let object = object.clone();
         match error {
             kube::Error::Api(status) => Self::Refused { object, status },
+            kube::Error::BuildRequest(request::Error::Validation(_)) => Self::Misnamed { object },
             kube::Error::BuildRequest(cause) => Self::Unsendable {
                 object,
                 cause: cause.to_string(),
@@ -149,6 +160,7 @@ impl Error {
             | Self::Silent { object, .. }
             | Self::Foreign { object, .. }
             | Self::Withheld { object, .. }
+            | Self::Misnamed { object }
             | Self::Unsendable { object, .. } => Some(object),
             Self::Parent(_) => None,
         }
@@ -187,6 +199,7 @@ impl Error {
                 ..
             } => ErrorClass::Gone,
             Self::Foreign { .. } | Self::Withheld { .. } | Self::Parent(_) => ErrorClass::Denied,
+            Self::Misnamed { .. } => ErrorClass::Invalid,
             Self::Unsendable { .. } => ErrorClass::Bug,
             Self::Refused { status, .. } => Refusal::of(status).class(),
         }

@@ -14,6 +14,7 @@
 //!
 //! [`survey`] is separate: it reads once what the cluster has of fleets, and writes nothing.
 
+mod address;
 mod any_object;
 mod aro_controllers;
 mod aso;

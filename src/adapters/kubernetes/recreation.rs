@@ -8,9 +8,9 @@ use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-use super::Error;
 use super::controller::writer::resource;
 use super::request::with_timeout;
+use super::{Error, address};
 use crate::api::kinds::CONTROL_PLANE;
 use crate::api::labels::RECREATE;
 use crate::health::Live;
@@ -57,21 +57,23 @@ async fn approve(client: &Client, id: &ObjectId) -> Result<Option<String>, Error
         field_manager: Some(MANAGER.to_owned()),
         ..PatchParams::default()
     };
-    let (api, patch) = (api(client, id, "v1beta2"), Patch::Merge(patch));
+    let api = api(client, id, "v1beta2").map_err(|error| Error::new(id, error))?;
+    let patch = Patch::Merge(patch);
     let patched = api.patch(&id.name, &params, &patch).await;
     patched.map_err(|error| Error::new(id, error))?;
     Ok(Some(uid))
 }
 
 async fn read(client: &Client, id: &ObjectId, version: &str) -> Result<Option<Value>, Error> {
-    let found = api(client, id, version).get_opt(&id.name).await;
+    let api = api(client, id, version).map_err(|error| Error::new(id, error))?;
+    let found = api.get_opt(&id.name).await;
     let found = found.map_err(|error| Error::new(id, error))?;
     Ok(found.and_then(|found| serde_json::to_value(found).ok()))
 }
 
-fn api(client: &Client, id: &ObjectId, version: &str) -> Api<DynamicObject> {
+fn api(client: &Client, id: &ObjectId, version: &str) -> kube::Result<Api<DynamicObject>> {
     let resource = resource(&id.group, version, &id.kind);
-    Api::namespaced_with(client.clone(), &id.namespace, &resource)
+    address::api(client, &resource, (&id.namespace, &id.name))
 }
 
 #[cfg(test)]

@@ -12,10 +12,10 @@ use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use kube::{Api, Client};
 use serde_json::{Value as Json, json};
 
-use super::Error;
 use super::any_object::AnyObject;
 use super::discovery::Served;
 use super::owner;
+use super::{Error, address};
 use crate::apply::{self, Applied, ApplyPrecondition, Claim};
 use crate::health::Live;
 use crate::model::{Action, ObjectId, Step};
@@ -63,12 +63,16 @@ pub(super) async fn in_time<T>(
 }
 
 impl ObjectClient {
-    fn api(&self) -> Api<AnyObject> {
-        let (client, resource) = (self.client.clone(), &self.served.resource);
-        match self.served.namespaced {
-            false => Api::all_with(client, resource),
-            true => Api::namespaced_with(client, &self.id.namespace, resource),
-        }
+    fn api(&self) -> kube::Result<Api<AnyObject>> {
+        let namespace = match self.served.namespaced {
+            false => "",
+            true => self.id.namespace.as_str(),
+        };
+        address::api(
+            &self.client,
+            &self.served.resource,
+            (namespace, &self.id.name),
+        )
     }
 
     fn error(&self, error: kube::Error) -> Error {
@@ -77,7 +81,8 @@ impl ObjectClient {
 
     /// The live object; `None` if it does not exist.
     pub(super) async fn read(&self) -> Result<Option<Json>, Error> {
-        let live = self.api().get_opt(&self.id.name).await;
+        let api = self.api().map_err(|error| self.error(error))?;
+        let live = api.get_opt(&self.id.name).await;
         Ok(live
             .map_err(|error| self.error(error))?
             .map(|live| live.json))
@@ -85,7 +90,8 @@ impl ObjectClient {
 
     /// Its metadata; `None` if it does not exist. The content of Secrets is not requested.
     pub(super) async fn metadata(&self) -> Result<Option<Json>, Error> {
-        let live = self.api().get_metadata_opt(&self.id.name).await;
+        let api = self.api().map_err(|error| self.error(error))?;
+        let live = api.get_metadata_opt(&self.id.name).await;
         Ok(live.map_err(|error| self.error(error))?.map(json))
     }
 
@@ -165,7 +171,7 @@ impl ObjectClient {
     }
 
     async fn send(&self, sent: &Json, params: &PatchParams) -> Result<AnyObject, kube::Error> {
-        let api = self.api();
+        let api = self.api()?;
         api.patch(&self.id.name, params, &Patch::Apply(sent)).await
     }
 
@@ -181,7 +187,7 @@ impl ObjectClient {
         if let Some(patch) = patch {
             let params = PatchParams::default();
             let patch = Patch::Merge(patch);
-            let api = self.api();
+            let api = self.api().map_err(|error| self.error(error))?;
             let handed = api.patch_metadata(&self.id.name, &params, &patch).await;
             handed.map_err(|error| self.error(error))?;
         }
@@ -213,7 +219,8 @@ impl ObjectClient {
             }),
             ..DeleteParams::default()
         };
-        match self.api().delete(&self.id.name, &params).await {
+        let api = self.api().map_err(|error| self.error(error))?;
+        match api.delete(&self.id.name, &params).await {
             Ok(_) => Ok(()),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
             Err(error) => Err(self.error(error)),
@@ -233,7 +240,7 @@ impl ObjectClient {
             ..PatchParams::default()
         };
         let patch = Patch::Merge(apply::release(&live, set));
-        let api = self.api();
+        let api = self.api().map_err(|error| self.error(error))?;
         let released = api.patch_metadata(&self.id.name, &params, &patch).await;
         released.map(drop).map_err(|error| self.error(error))
     }

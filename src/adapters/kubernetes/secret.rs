@@ -20,6 +20,7 @@ use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Error;
+use super::address::check;
 use super::connect::{TOKEN, is_token_sound, place};
 use super::request::in_time;
 
@@ -190,7 +191,10 @@ async fn read(
 ) -> Result<v1::Secret, SecretError> {
     let api: Api<v1::Secret> = Api::namespaced(holder.clone(), &id.namespace);
     for failures in 1.. {
-        let asked = async { api.get(&id.name).await.map_err(|e| Error::new(id, e)) };
+        let asked = async {
+            check(&id.namespace, &id.name).map_err(|error| Error::new(id, error))?;
+            api.get(&id.name).await.map_err(|e| Error::new(id, e))
+        };
         let error = match in_time(id, asked).await {
             Ok(secret) => return Ok(secret),
             Err(error) => error,

@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1;
 use kube::{Api, Client};
 
 use super::Error;
+use super::address::check;
 use super::request::in_time;
 use super::watch;
 use crate::model::{AdapterError, ObjectId};
@@ -23,7 +24,10 @@ pub async fn secret_keys(
 ) -> Result<BTreeMap<String, Vec<u8>>, AdapterError> {
     let id = ObjectId::new("", "Secret", namespace, name);
     let api: Api<v1::Secret> = Api::namespaced(client.clone(), namespace);
-    let secret = async { api.get(name).await.map_err(|error| Error::new(&id, error)) };
+    let secret = async {
+        check(namespace, name).map_err(|error| Error::new(&id, error))?;
+        api.get(name).await.map_err(|error| Error::new(&id, error))
+    };
     let secret = in_time(&id, secret).await;
     let secret = secret.map_err(|error| AdapterError::new(error.class(), error.to_string()))?;
     Ok(keys(secret))

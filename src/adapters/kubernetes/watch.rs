@@ -227,7 +227,7 @@ fn watch_events<E: Extent>(
 }
 
 /// What a request of the watcher came to.
-fn cause(error: &watcher::Error) -> Option<&kube::Error> {
+pub(super) fn cause(error: &watcher::Error) -> Option<&kube::Error> {
     use watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
     match error {
         InitialListFailed(cause) | WatchStartFailed(cause) | WatchFailed(cause) => Some(cause),

@@ -12,8 +12,8 @@ use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Map, Value, json};
 
-use super::super::Error;
 use super::super::any_object::Lean;
+use super::super::{Error, address};
 use super::writer::{Writer, merging, resource, target};
 use crate::api::aso::PROOFS;
 use crate::health::Live;
@@ -32,7 +32,7 @@ impl Writer {
             AdapterError::new(error.class(), error.to_string())
         };
         let content = self.connectors.credentials.aso_secret(request).await?;
-        let (api, name) = target::<Lean>(&self.client, patch);
+        let (api, name) = target::<Lean>(&self.client, patch).map_err(failed)?;
         let mut body = patch.clone();
         if body["metadata"].get("uid").is_some() {
             let held = api.get(name).await.map_err(failed)?.json;
@@ -66,7 +66,7 @@ impl Writer {
         let live = Live(patch);
         let resource = resource(live.group(), live.version(), live.kind());
         let api: Api<DynamicObject> =
-            Api::namespaced_with(self.client.clone(), live.namespace(), &resource);
+            address::api(&self.client, &resource, (live.namespace(), live.name()))?;
         let params = PostParams {
             field_manager: Some(self.manager.to_owned()),
             ..PostParams::default()

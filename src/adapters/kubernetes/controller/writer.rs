@@ -18,9 +18,9 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::super::Error;
 use super::super::any_object::{AnyObject, Extent, LeanObject, Managed};
 use super::super::request::in_time;
+use super::super::{Error, address};
 use super::connectors::Connectors;
 use crate::api::kinds;
 use crate::health::Live;
@@ -113,8 +113,10 @@ impl Writer {
             log(&event);
             let namespace = Live(&event.regarding).text(&["namespace"]).to_owned();
             let resource = resource("events.k8s.io", "v1", "Event");
-            let api: Api<DynamicObject> =
-                Api::namespaced_with(self.client.clone(), &namespace, &resource);
+            let about = (namespace.as_str(), Live(&event.regarding).text(&["name"]));
+            let api: kube::Result<Api<DynamicObject>> =
+                address::api(&self.client, &resource, about);
+            let Ok(api) = api else { continue };
             let body = serde_json::from_value(self.body(now, event));
             let Ok(body) = body else { continue };
             match api.create(&PostParams::default(), &body).await {
@@ -220,27 +222,22 @@ pub(crate) async fn perform(
 
 async fn one(client: &Client, manager: &str, write: &Write) -> Result<Option<Value>, Error> {
     let params = |manager| PatchParams::apply(manager).force();
+    let sent = async |patch, params: PatchParams, sent| {
+        let (api, name) = target(client, patch)?;
+        api.patch(name, &params, &sent).await
+    };
     let (patch, answer) = match write {
         Write::Apply(patch) => {
-            let (api, name) = target(client, patch);
-            let answer = api
-                .patch(name, &params(manager), &Patch::Apply(patch))
-                .await;
+            let answer = sent(patch, params(manager), Patch::Apply(patch)).await;
             (patch, answer)
         }
         Write::ApplyAs(manager, patch) => {
-            let (api, name) = target(client, patch);
-            let answer = api
-                .patch(name, &params(manager), &Patch::Apply(patch))
-                .await;
+            let answer = sent(patch, params(manager), Patch::Apply(patch)).await;
             (patch, answer)
         }
         Write::Status(patch) => (patch, write_status(client, manager, patch).await),
         Write::Merge(patch) => {
-            let (api, name) = target(client, patch);
-            let answer = api
-                .patch(name, &merging(manager), &Patch::Merge(patch))
-                .await;
+            let answer = sent(patch, merging(manager), Patch::Merge(patch)).await;
             (patch, answer)
         }
         Write::Delete { id, version, uid } => return delete(client, id, version, uid).await,
@@ -255,7 +252,7 @@ async fn one(client: &Client, manager: &str, write: &Write) -> Result<Option<Val
 
 /// Writes a whole status.
 async fn write_status(client: &Client, manager: &str, patch: &Value) -> kube::Result<LeanObject> {
-    let (api, name) = target::<Managed>(client, patch);
+    let (api, name) = target::<Managed>(client, patch)?;
     let (params, merging) = (PatchParams::apply(manager).force(), merging(manager));
     let mut answer = api.patch_status(name, &params, &Patch::Apply(patch)).await;
     if answer.as_ref().is_err_and(is_undeclared) {
@@ -320,7 +317,8 @@ async fn delete(
     uid: &str,
 ) -> Result<Option<Value>, Error> {
     let resource = resource(&id.group, version, &id.kind);
-    let api: Api<LeanObject> = Api::namespaced_with(client.clone(), &id.namespace, &resource);
+    let api = address::api(client, &resource, (&id.namespace, &id.name));
+    let api: Api<LeanObject> = api.map_err(|error| Error::new(id, error))?;
     let this_one = Preconditions {
         uid: Some(uid.to_owned()),
         resource_version: None,
@@ -337,16 +335,13 @@ async fn delete(
 pub(super) fn target<'a, E: Extent>(
     client: &Client,
     patch: &'a Value,
-) -> (Api<AnyObject<E>>, &'a str) {
+) -> kube::Result<(Api<AnyObject<E>>, &'a str)> {
     let live = Live(patch);
     let api_version = live.text(&["apiVersion"]);
     let version = api_version.rsplit('/').next().unwrap_or_default();
     let resource = resource(live.group(), version, live.kind());
-    let api = match live.namespace() {
-        "" => Api::all_with(client.clone(), &resource),
-        namespace => Api::namespaced_with(client.clone(), namespace, &resource),
-    };
-    (api, live.name())
+    let api = address::api(client, &resource, (live.namespace(), live.name()))?;
+    Ok((api, live.name()))
 }
 
 /// The address of a kind at a version; its plural is guessed only when we do not know the kind.

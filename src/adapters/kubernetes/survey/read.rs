@@ -13,6 +13,7 @@ use kube::{Api, Client};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
+use crate::adapters::kubernetes::address::can_exist;
 use crate::adapters::kubernetes::discovery::Served;
 use crate::model::ObjectId;
 use crate::status::ReadErrorReason;
@@ -132,7 +133,7 @@ impl Reader {
 
     /// One object, if it exists.
     pub(super) async fn get(&self, served: &Served, id: &ObjectId) -> Result<Outcome, Failure> {
-        if !can_exist(&id.name) || !can_exist(&id.namespace) {
+        if !can_exist(&id.namespace, &id.name) {
             return Ok(Outcome::Read(Vec::new()));
         }
         let api = self.api(served, Some(&id.namespace));
@@ -158,12 +159,6 @@ impl Reader {
             _ => Api::all_with(self.0.clone(), &served.resource),
         }
     }
-}
-
-/// Whether an object can have this name, or be in this namespace. Others cannot be asked for: the name is part of a path.
-fn can_exist(name: &str) -> bool {
-    let is_fit = |c: char| c.is_ascii_alphanumeric() || "-._~:@!$&'()*+,;=".contains(c);
-    name.chars().all(is_fit) && ![".", ".."].contains(&name)
 }
 
 /// Whether the content must not be read.
@@ -218,31 +213,5 @@ pub(super) async fn in_time<T>(
     match tokio::time::timeout(PATIENCE, answer).await {
         Ok(answer) => answer.map_err(client),
         Err(_) => Err(Failure::Silent(PATIENCE)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_that_do_not_fit_into_a_path_cannot_exist() {
-        for name in ["web", "web.example", "system:node", "me@example.com", ""] {
-            assert!(can_exist(name), "{name}");
-        }
-        for name in [
-            "a b",
-            "typo ",
-            "a/b",
-            "..",
-            ".",
-            "a?b",
-            "a#b",
-            "a%20b",
-            "\u{fc}n\u{ef}",
-            "a\nb",
-        ] {
-            assert!(!can_exist(name), "{name}");
-        }
     }
 }

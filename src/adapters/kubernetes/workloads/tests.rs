@@ -10,13 +10,12 @@ use axum::middleware::{Next, from_fn};
 use axum::response::IntoResponse as _;
 use http::StatusCode;
 use jiff::Timestamp;
-use kube::Client;
+use k8s_openapi::api::core::v1::Node;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::client::Body;
 use kube_sim::{Server, SimClock};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::*;
@@ -77,7 +76,7 @@ impl Workload {
     }
 }
 
-fn kubeconfig(cluster: &Value, user: &Value) -> Vec<u8> {
+pub(super) fn kubeconfig(cluster: &Value, user: &Value) -> Vec<u8> {
     let config = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "x",
         "clusters": [{"name": "c", "cluster": cluster}],
@@ -227,8 +226,8 @@ async fn a_watch_that_fails_backs_off_longer_each_time() {
     });
     let cluster = ObjectId::new("cluster.x-k8s.io", "Cluster", "ns", "c");
     let clock = Arc::new(SimClock::new(Timestamp::UNIX_EPOCH, 1));
-    let api = Api::all(Client::new(client, "default"));
-    let mut heard = Watch::new(cluster, api, clock).heard();
+    let client = Client::new(client, "default");
+    let mut heard = Watch::new(cluster, &client, clock).heard();
     assert!(heard.next().await.unwrap().is_err());
     let silence = tokio::time::timeout(Duration::from_secs(20), heard.next()).await;
     assert!(silence.is_err(), "the same error is not reported again");
