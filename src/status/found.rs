@@ -8,7 +8,8 @@ use serde_json::{Value as Json, json};
 
 use crate::api::embedded;
 use crate::api::kinds::{self, CAPI, CONTROL_PLANE, INFRASTRUCTURE, KINDS};
-use crate::api::labels::CLUSTER_NAME;
+use crate::api::labels::{CLUSTER_NAME, PART_OF};
+use crate::apply;
 use crate::graph;
 use crate::health::Live;
 use crate::model::{Needed, Node, Object, ObjectId, Origin, Span};
@@ -18,6 +19,8 @@ use crate::model::{Needed, Node, Object, ObjectId, Origin, Span};
 pub struct Found {
     /// The objects. For Secrets and ConfigMaps, metadata is enough.
     pub objects: BTreeMap<ObjectId, Json>,
+    /// The objects that carry the label of an ApplySet and are not its members, each with the id of the set.
+    pub labelled: BTreeMap<ObjectId, String>,
     /// The objects looked up by name.
     pub asked: BTreeSet<ObjectId>,
     /// What could not be read.
@@ -110,6 +113,16 @@ impl Found {
     pub fn insert(&mut self, live: Json) {
         let id = Live(&live).id();
         self.objects.insert(id, live);
+    }
+
+    /// Adds a live object with the label of an ApplySet. If it is not a member, only its name is kept: what it refers to,
+    /// and what it belongs to, is no concern of the fleet.
+    pub fn insert_labelled(&mut self, live: Json) {
+        if apply::is_applied(&live) {
+            return self.insert(live);
+        }
+        let set = Live(&live).label(PART_OF).to_owned();
+        self.labelled.insert(Live(&live).id(), set);
     }
 
     /// Group and kind of the objects that the controllers of Cluster API, ASO and the ARO provider create for

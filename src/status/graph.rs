@@ -1,6 +1,6 @@
 //! The graph of live objects, and the state of each.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::found::{self, Presence};
@@ -8,7 +8,7 @@ use super::{Found, ObjectStatus, Phase};
 use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT, is_aso};
 use crate::api::labels::PART_OF;
 use crate::api::{aso, embedded};
-use crate::apply::Reasons;
+use crate::apply::{self, Reasons};
 use crate::graph::{self, Edge, Executor, Graph, Place, Vertex};
 use crate::health::Live;
 use crate::model::{Needed, Object, ObjectId, Origin, Span};
@@ -20,8 +20,10 @@ const CONTROLS: &str = "controls";
 pub struct StatusGraph {
     pub(super) graph: Graph,
     statuses: Vec<ObjectStatus>,
-    /// Per vertex: the id of the ApplySet in its label; empty if none.
+    /// Per vertex: the id of the ApplySet that it is a member of; empty if none.
     sets: Vec<String>,
+    /// The objects that carry the label of an ApplySet and are not its members, each with the id of the set.
+    labelled: BTreeMap<ObjectId, String>,
     by_id: HashMap<ObjectId, usize>,
     /// The kinds, by group, of which some objects could not be read.
     pub(super) unread: BTreeSet<(String, String)>,
@@ -37,6 +39,7 @@ impl StatusGraph {
             graph,
             statuses: Vec::new(),
             sets: Vec::new(),
+            labelled: found.labelled.clone(),
             by_id: HashMap::new(),
             unread: found.unread(),
         };
@@ -50,7 +53,10 @@ impl StatusGraph {
         status.graph.edges.sort();
         let set = |vertex: &Vertex| {
             let live = found.objects.get(&vertex.id);
-            live.map_or("", |live| Live(live).label(PART_OF)).to_owned()
+            let member = live.filter(|live| apply::is_applied(live));
+            member
+                .map_or("", |live| Live(live).label(PART_OF))
+                .to_owned()
         };
         status.sets = status.graph.vertices.iter().map(set).collect();
         status
@@ -105,6 +111,12 @@ impl StatusGraph {
         let status = &self.statuses[at];
         let working = status.phase == Phase::Progressing && status.reason == aso::RECONCILING;
         working && is_aso(&self.id(at).group)
+    }
+
+    /// The objects that carry the label of `set` and are not its members.
+    pub(super) fn labelled(&self, set: &str) -> impl Iterator<Item = &ObjectId> {
+        let labelled = self.labelled.iter().filter(move |(_, of)| *of == set);
+        labelled.map(|(id, _)| id)
     }
 
     /// The ApplySet of a top-level object; empty if none.

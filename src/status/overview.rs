@@ -27,6 +27,9 @@ pub struct FleetView {
     pub leftovers: usize,
     /// How many objects of its revision the parent does not name: whether these exist is unknown.
     pub unlisted: usize,
+    /// The objects that carry the label of its set, that it did not apply, and that its revision does not have. They are
+    /// left alone, and count nowhere.
+    pub labelled: Vec<ObjectId>,
     /// Whether something is missing, or failed so that waiting does not help.
     pub broken: bool,
     /// Whether something can only be helped by a change: an object failed, or the newest commit is refused.
@@ -106,6 +109,11 @@ impl StatusGraph {
                 _ => 0,
             },
             unlisted,
+            labelled: self
+                .labelled(&id)
+                .filter(|id| !named.contains(id))
+                .cloned()
+                .collect(),
             absent,
             behind: is_incomplete || pending.is_some() || !parent.failed.is_empty(),
             failed: pending.is_some_and(|newest| newest.is_refused) || !parent.failed.is_empty(),

@@ -3,12 +3,15 @@
 use std::fmt::Write as _;
 
 use super::super::cluster_status::wrapped;
+use crate::api::labels::PART_OF;
 use crate::apply::{Newest, Parent, Reason, Reasons};
 use crate::plan::ApplySet;
 use crate::status::{FleetView, Phase};
 
 /// How many missing objects are named.
 const ABSENT: usize = 20;
+/// How many objects are named that only carry the label.
+const LABELLED: usize = 3;
 /// The width of the first column.
 const INDENT: &str = "            ";
 
@@ -131,7 +134,8 @@ pub(super) fn troubles(parent: &Parent, view: &FleetView) -> String {
         out + &more(reasons.total.saturating_sub(reasons.first.len()))
     };
     let failed = listed("  failed    ", &parent.failed);
-    missing(parent, view) + &failed + &left(view) + &listed("  kept      ", &parent.kept)
+    let kept = listed("  kept      ", &parent.kept);
+    missing(parent, view) + &failed + &left(view) + &kept + &labelled(view)
 }
 
 fn more(count: usize) -> String {
@@ -181,9 +185,70 @@ fn left(view: &FleetView) -> String {
     }
 }
 
+/// The line about objects that only carry the label, with what people may do.
+fn labelled(view: &FleetView) -> String {
+    let Some(first) = view.labelled.first() else {
+        return String::new();
+    };
+    let count = view.labelled.len();
+    let named = view.labelled.iter().take(LABELLED).map(ToString::to_string);
+    let named: Vec<String> = named.collect();
+    let more = match count.saturating_sub(LABELLED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let (verb, pronoun) = match count {
+        1 => ("carries", "it"),
+        _ => ("carry", "them"),
+    };
+    let namespace = match first.namespace.as_str() {
+        "" => String::new(),
+        namespace => format!(" -n {namespace}"),
+    };
+    let kind = match first.group.as_str() {
+        "" => first.kind.to_lowercase(),
+        group => format!("{}.{group}", first.kind.to_lowercase()),
+    };
+    let line = format!(
+        "{} {verb} the label of the fleet, which did not apply {pronoun}: {}{more}. Copies, restored objects and what operators make are left alone. Name an object in a file to apply it, delete it, or remove the label: kubectl label {kind} {}{namespace} {PART_OF}-",
+        counted(count, "object"),
+        named.join(", "),
+        first.name,
+    );
+    wrapped("  labelled  ", &line)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::ObjectId;
+
+    #[test]
+    fn what_only_carries_the_label_is_one_line_with_what_to_do() {
+        let map = |name: &str| ObjectId::new("", "ConfigMap", "ns", name);
+        let role = ObjectId::new("rbac.authorization.k8s.io", "ClusterRole", "", "r");
+        let line = |labelled: &[ObjectId]| {
+            let view = FleetView {
+                labelled: labelled.to_vec(),
+                ..FleetView::default()
+            };
+            let text = troubles(&Parent::default(), &view);
+            text.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(line(&[]), "");
+        let one = line(&[role]);
+        assert!(one.starts_with("labelled 1 object carries the label of the fleet, which did not apply it: ClusterRole//r. "), "{one}");
+        let command =
+            "kubectl label clusterrole.rbac.authorization.k8s.io r applyset.kubernetes.io/part-of-";
+        assert!(one.ends_with(command), "{one}");
+        let many = line(&["a", "b", "c", "d", "e"].map(map));
+        let words = "5 objects carry the label of the fleet, which did not apply them: ConfigMap/ns/a, ConfigMap/ns/b, ConfigMap/ns/c and 2 more. ";
+        assert!(many.contains(words), "{many}");
+        assert!(
+            many.ends_with("kubectl label configmap a -n ns applyset.kubernetes.io/part-of-"),
+            "{many}"
+        );
+    }
 
     fn parent(applying: &str, applied: &str, ready: &str) -> String {
         revisions(&Parent {

@@ -22,6 +22,7 @@ pub(super) fn report(status: &ClusterStatus, fleets: &Fleets<'_>, aso: Option<&R
             json!({"blocker": status.blocker(stray.blocker), "objects": objects})
         });
         let absent: Vec<String> = view.absent.iter().map(ToString::to_string).collect();
+        let labelled: Vec<String> = view.labelled.iter().map(ToString::to_string).collect();
         let phases = view.counts.iter();
         let phases: serde_json::Map<String, Json> = phases
             .map(|(phase, count)| (phase.word().to_owned(), json!(count)))
@@ -36,7 +37,7 @@ pub(super) fn report(status: &ClusterStatus, fleets: &Fleets<'_>, aso: Option<&R
             "ready": view.is_ready(),
             "failed": {"total": parent.failed.total, "objects": reasons(&parent.failed)},
             "kept": {"total": parent.kept.total, "objects": reasons(&parent.kept)},
-            "objects": {"total": view.total(), "states": phases, "wanted": parent.objects, "missing": view.missing, "absent": absent, "notListed": view.unlisted, "leftovers": view.leftovers},
+            "objects": {"total": view.total(), "states": phases, "wanted": parent.objects, "missing": view.missing, "absent": absent, "notListed": view.unlisted, "leftovers": view.leftovers, "labelled": labelled},
             "clusters": clusters.collect::<Vec<_>>(),
             "ofNoCluster": strays.collect::<Vec<_>>(),
         })

@@ -109,11 +109,7 @@ fn what_could_not_be_read_is_blamed_for_nothing() {
 #[test]
 fn what_is_gone_before_its_owner_is_not_counted() {
     let set = ApplySet::new("prod", "capstan-system");
-    let member = |mut object: Json| {
-        object["metadata"]["labels"] = json!({PART_OF: set.id()});
-        object
-    };
-    let [root, aro, _] = cluster().map(|part| member(deleted(part, &["x"])));
+    let [root, aro, _] = cluster().map(|part| member(deleted(part, &["x"]), &set));
     let graph = StatusGraph::new(&found(&[namespace(), root.clone(), aro, ready(rg("rg"))]));
     let view = graph.fleet(&set, &Parent::default());
     assert_eq!(view.total(), 3, "the vault is gone");
@@ -127,9 +123,8 @@ fn what_is_gone_before_its_owner_is_not_counted() {
 fn parts_without_their_cluster_miss_it() {
     let set = ApplySet::new("prod", "capstan-system");
     let part = |mut object: Json| {
-        object["metadata"]["labels"] =
-            json!({PART_OF: set.id(), "cluster.x-k8s.io/cluster-name": "c"});
-        object
+        object["metadata"]["labels"] = json!({"cluster.x-k8s.io/cluster-name": "c"});
+        member(object, &set)
     };
     let [_, aro, plane] = cluster().map(part);
     let graph = StatusGraph::new(&found(&[namespace(), aro, plane]));

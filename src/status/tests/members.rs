@@ -54,17 +54,9 @@ fn objects_made_by_controllers_are_not_expected() {
 #[test]
 fn a_fleet_is_its_members_and_what_they_carry() {
     let set = ApplySet::new("prod", "capstan-system");
-    let member = |mut object: Json| {
-        object["metadata"]["labels"] = json!({PART_OF: set.id()});
-        object
-    };
-    let [root, aro, plane] = cluster().map(member);
-    let stray = member(with_condition(
-        rg("stray"),
-        "Ready",
-        "AuthorizationFailed",
-        "no",
-    ));
+    let [root, aro, plane] = cluster().map(|part| member(part, &set));
+    let failed = with_condition(rg("stray"), "Ready", "AuthorizationFailed", "no");
+    let stray = member(failed, &set);
     let alien = with_condition(rg("alien"), "Ready", "AuthorizationFailed", "no");
     let objects = [
         namespace(),
@@ -108,11 +100,6 @@ fn a_fleet_is_its_members_and_what_they_carry() {
 #[test]
 fn what_is_missing_is_named_beside_leftovers() {
     let set = ApplySet::new("prod", "capstan-system");
-    let member = |name: &str| {
-        let mut group = ready(rg(name));
-        group["metadata"]["labels"] = json!({PART_OF: set.id()});
-        group
-    };
     let id = |name: &str| ObjectId::new("resources.azure.com", "ResourceGroup", "ns", name);
     let wanted = [id("a"), id("b"), id("c")];
     let parent = Parent {
@@ -121,7 +108,7 @@ fn what_is_missing_is_named_beside_leftovers() {
         ..Parent::default()
     };
     let view = |names: &[&str]| {
-        let objects = names.iter().map(|name| member(name));
+        let objects = names.iter().map(|name| member(ready(rg(name)), &set));
         let objects: Vec<Json> = std::iter::once(namespace()).chain(objects).collect();
         StatusGraph::new(&found(&objects)).fleet(&set, &parent)
     };
@@ -134,10 +121,40 @@ fn what_is_missing_is_named_beside_leftovers() {
 }
 
 #[test]
+fn what_only_carries_the_label_is_named_apart_and_counts_for_nothing() {
+    let set = ApplySet::new("prod", "capstan-system");
+    let id = |name: &str| ObjectId::new("resources.azure.com", "ResourceGroup", "ns", name);
+    let parent = Parent {
+        objects: Some(2),
+        members: Members::of([id("a"), id("restored")].iter()),
+        ..Parent::default()
+    };
+    let mut found = found(&[namespace(), member(ready(rg("a")), &set)]);
+    let before = StatusGraph::new(&found).fleet(&set, &parent);
+    let other = ApplySet::new("other", "capstan-system");
+    for (name, of) in [("copy", &set), ("restored", &set), ("theirs", &other)] {
+        let mut copy = with_condition(rg(name), "Ready", "AuthorizationFailed", "no");
+        copy["metadata"]["labels"] = json!({PART_OF: of.id()});
+        found.insert_labelled(copy);
+    }
+    let view = StatusGraph::new(&found).fleet(&set, &parent);
+    assert_eq!(view.labelled, [id("copy")]);
+    assert_eq!(
+        view.absent,
+        [id("restored")],
+        "it is not the fleet's own yet"
+    );
+    let counted = FleetView {
+        labelled: Vec::new(),
+        ..view
+    };
+    assert_eq!(counted, before);
+}
+
+#[test]
 fn a_list_that_names_only_some_objects_names_only_some_that_are_missing() {
     let set = ApplySet::new("prod", "capstan-system");
-    let mut group = ready(rg("a"));
-    group["metadata"]["labels"] = json!({PART_OF: set.id()});
+    let group = member(ready(rg("a")), &set);
     let id = |name: &str| ObjectId::new("resources.azure.com", "ResourceGroup", "ns", name);
     let parent = |objects| Parent {
         objects: Some(objects),
@@ -156,8 +173,7 @@ fn a_list_that_names_only_some_objects_names_only_some_that_are_missing() {
 #[test]
 fn what_cannot_be_applied_has_failed() {
     let set = ApplySet::new("prod", "capstan-system");
-    let mut group = ready(rg("a"));
-    group["metadata"]["labels"] = json!({PART_OF: set.id()});
+    let group = member(ready(rg("a")), &set);
     let reason = |name: &str| Reason {
         object: format!("ResourceGroup/ns/{name}"),
         group: "resources.azure.com".to_owned(),
@@ -214,8 +230,7 @@ fn a_fleet_without_its_newest_commit_is_not_ready() {
 #[test]
 fn a_fleet_is_ready_when_all_of_it_is_there() {
     let set = ApplySet::new("prod", "capstan-system");
-    let mut group = ready(rg("a"));
-    group["metadata"]["labels"] = json!({PART_OF: set.id()});
+    let group = member(ready(rg("a")), &set);
     let kind = ("resources.azure.com".to_owned(), "ResourceGroup".to_owned());
     let parent = |objects, applying: &str| Parent {
         kinds: [kind.clone()].into(),

@@ -33,6 +33,15 @@ fn object(api_version: &str, kind: &str, name: &str, spec: &Json) -> Json {
         "uid": format!("uid-{kind}-{name}")}})
 }
 
+/// With the label of a set, and applied as a member of it.
+fn member(mut object: Json, set: &ApplySet) -> Json {
+    let fields = json!({"f:metadata": {"f:labels": {format!("f:{PART_OF}"): {}}}});
+    object["metadata"]["labels"][PART_OF] = json!(set.id());
+    object["metadata"]["managedFields"] =
+        json!([{"manager": "capstan", "operation": "Apply", "fieldsV1": fields}]);
+    object
+}
+
 /// With a condition of a type that is not true.
 fn with_condition(mut object: Json, kind: &str, reason: &str, message: &str) -> Json {
     object["status"]["observedGeneration"] = json!(1);

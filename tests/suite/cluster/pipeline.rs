@@ -194,6 +194,11 @@ pub(super) fn runtime() -> Runtime {
 }
 
 pub(super) async fn apply(client: &Client, object: &Json) {
+    apply_as("suite", client, object).await;
+}
+
+/// The same as a manager.
+pub(super) async fn apply_as(manager: &str, client: &Client, object: &Json) {
     let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
     let api_version = text(&object["apiVersion"]);
     let (group, version) = api_version.rsplit_once('/').unwrap_or(("", &api_version));
@@ -205,7 +210,7 @@ pub(super) async fn apply(client: &Client, object: &Json) {
     };
     let (name, params) = (
         text(&object["metadata"]["name"]),
-        PatchParams::apply("suite").force(),
+        PatchParams::apply(manager).force(),
     );
     let applied = api.patch(&name, &params, &Patch::Apply(object)).await;
     applied.unwrap_or_else(|error| panic!("{name}: {error}"));

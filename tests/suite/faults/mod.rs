@@ -177,8 +177,8 @@ async fn roll_out(server: Server, injector: Arc<FaultInjector>) {
     }
 }
 
-/// What belongs to others: by no name of ours, and part of another set.
-fn bystanders() -> [Json; 2] {
+/// What belongs to others: by no name of ours, part of another set, and with a copy of our label.
+fn bystanders() -> [Json; 3] {
     let map = |name: &str, labels: Json| {
         json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"theirs": "yes"},
             "metadata": {"name": name, "namespace": "default", "labels": labels}})
@@ -188,6 +188,10 @@ fn bystanders() -> [Json; 2] {
         map(
             "other",
             json!({"applyset.kubernetes.io/part-of": "applyset-theirs-v1"}),
+        ),
+        map(
+            "copy",
+            json!({"applyset.kubernetes.io/part-of": set().id()}),
         ),
     ]
 }

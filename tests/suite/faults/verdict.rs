@@ -19,7 +19,7 @@ pub(super) fn judge(world: &World, strangers: &Strangers, bystanders: &[Json]) -
     }
     let members = all
         .iter()
-        .filter(|live| live["metadata"]["labels"][PART_OF] == set().id());
+        .filter(|live| capstan::apply::is_member(live, &set().id()));
     let members = members.count();
     if members != world.fleet.second.len() {
         wrong.push(format!(

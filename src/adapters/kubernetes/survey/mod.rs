@@ -126,8 +126,9 @@ impl Surveyor {
         let selector = format!("{PART_OF} in ({})", ids.join(","));
         let kinds = fleets.iter().flat_map(|(_, parent)| parent.kinds.clone());
         let places = self.namespaces.clone();
-        let listed = self.list(kinds.collect(), Some(&selector), &places).await?;
-        listed.into_iter().for_each(|live| self.found.insert(live));
+        for live in self.list(kinds.collect(), Some(&selector), &places).await? {
+            self.found.insert_labelled(live);
+        }
         Ok(())
     }
 

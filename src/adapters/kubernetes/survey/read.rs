@@ -1,6 +1,6 @@
 //! Read requests, and what their refusal means.
 //!
-//! In: a kind and a scope. Out: objects as a watch would return them, without managed fields, or why
+//! In: a kind and a scope. Out: objects as a watch would return them, without most of their managed fields, or why
 //! they cannot be read. Secrets and ConfigMaps are read without their content.
 
 use std::collections::BTreeSet;
@@ -15,6 +15,7 @@ use serde_json::{Value as Json, json};
 
 use crate::adapters::kubernetes::address::can_exist;
 use crate::adapters::kubernetes::discovery::Served;
+use crate::apply::trim_managed_fields;
 use crate::model::ObjectId;
 use crate::status::ReadErrorReason;
 
@@ -167,15 +168,13 @@ fn is_private(served: &Served) -> bool {
     resource.group.is_empty() && ["Secret", "ConfigMap"].contains(&resource.kind.as_str())
 }
 
-/// An object with its kind, which lists leave out, and without managed fields, which are half of it.
+/// An object with its kind, which lists leave out, and of its managed fields only whether it is a member.
 fn plain(object: &impl Serialize, served: &Served) -> Json {
     // It was parsed from JSON, so it can always be converted back.
     let mut live = serde_json::to_value(object).unwrap_or_default();
     live["apiVersion"] = json!(served.resource.api_version);
     live["kind"] = json!(served.resource.kind);
-    if let Some(metadata) = live["metadata"].as_object_mut() {
-        metadata.remove("managedFields");
-    }
+    trim_managed_fields(&mut live);
     live
 }
 

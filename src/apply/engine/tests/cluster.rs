@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
 use serde_json::{Value as Json, json};
 
 use super::super::super::event::{
@@ -97,17 +98,24 @@ impl Fixture {
         let mut live = backup.clone();
         if !keeps_managers {
             live["metadata"]["managedFields"] = json!([{"manager": "velero-server", "operation": "Update",
-                "apiVersion": backup["apiVersion"], "time": "2026-06-01T00:00:00Z",
+                "apiVersion": backup["apiVersion"],
                 "fieldsType": "FieldsV1", "fieldsV1": {}}]);
         }
         self.born(&id, live);
     }
 
-    /// An object is created, long after everything that was ever applied.
+    /// The time in the cluster: an hour passes with each change.
+    fn time(&self) -> String {
+        let hours = i64::try_from(self.clock).unwrap();
+        let time = Timestamp::from_second(1_780_000_000 + hours * 3600);
+        time.unwrap().to_string()
+    }
+
+    /// An object is created.
     fn born(&mut self, id: &ObjectId, mut live: Json) {
         self.clock += 1;
         live["metadata"]["uid"] = json!(format!("u{}", self.clock));
-        live["metadata"]["creationTimestamp"] = json!("2026-06-01T00:00:00Z");
+        live["metadata"]["creationTimestamp"] = json!(self.time());
         self.others.insert(id.clone());
         self.changed(id, Some(live));
     }
@@ -216,12 +224,10 @@ impl Fixture {
         self.applied.insert(uid.clone());
         self.others.remove(object);
         applied["metadata"]["uid"] = json!(uid);
-        let created = created.and_then(|time| time.as_str().map(str::to_owned));
-        let created = created.unwrap_or_else(|| "2026-01-01T00:00:00Z".to_owned());
-        applied["metadata"]["creationTimestamp"] = json!(created);
+        applied["metadata"]["creationTimestamp"] = created.unwrap_or(json!(self.time()));
         applied["metadata"]["namespace"] = json!(object.namespace);
         applied["metadata"]["managedFields"] = json!([{"manager": MANAGER, "operation": "Apply",
-            "apiVersion": payload.api_version(), "time": created,
+            "apiVersion": payload.api_version(), "time": self.time(),
             "fieldsType": "FieldsV1", "fieldsV1": own}]);
         self.changed(object, Some(applied));
         Ok(self.live.get(object).cloned())

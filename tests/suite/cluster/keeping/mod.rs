@@ -3,6 +3,7 @@
 mod drift;
 mod fights;
 mod fixture;
+mod labelled;
 mod ownership;
 mod removal;
 mod rolling;

@@ -17,8 +17,8 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio::time::Instant;
 
-use super::super::pipeline::{Management, apply};
-use super::{begin, text};
+use super::super::pipeline::{Management, apply, apply_as};
+use super::{FLEET, begin, text};
 use crate::servers::{anonymous, serve_router};
 
 /// A cluster with the example applied, and nobody at work.
@@ -251,6 +251,43 @@ fn an_unreachable_cluster_is_reported_without_mention_of_a_simulated_one() {
     assert!(!output.contains("embedded"), "{output}");
 }
 
+/// Copies, restored objects, what operators make: they count nowhere, and nothing is done about them.
+#[test]
+fn what_only_carries_the_label_is_one_line() {
+    let kinds = [("", "ConfigMap"), ("resources.azure.com", "ResourceGroup")];
+    let cluster = still(&kinds);
+    let all = Guarded::new(&cluster, nothing);
+    let before = all.printed(&["status"], 0);
+    let set = capstan::plan::ApplySet::new("local", "capstan-system");
+    for (api_version, kind) in [
+        ("v1", "ConfigMap"),
+        ("resources.azure.com/v1api20200601", "ResourceGroup"),
+    ] {
+        let copy = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "copy", "namespace": "clusters",
+            "labels": {"applyset.kubernetes.io/part-of": set.id()},
+            "annotations": {"capstan.dev/applied": "h", "serviceoperator.azure.com/credential-from": "none"}}});
+        cluster.runtime.block_on(apply(&cluster.client, &copy));
+    }
+    let status = all.printed(&["status"], 0);
+    let (line, counts) = (status.find("  labelled  "), before.find("  objects  "));
+    let (line, counts) = (line.expect("it is there"), counts.expect("they are there"));
+    assert_eq!(status[..line], before[..line], "the rest is as it was");
+    assert!(counts < line);
+    let words = all.printed_unwrapped(&["status"], 0);
+    let line = "labelled 2 objects carry the label of the fleet, which did not apply them: ConfigMap/clusters/copy, ResourceGroup/clusters/copy. ";
+    assert!(words.contains(line), "{words}");
+    let plan = all.printed(&["plan", FLEET, "--prune", "--against", "live"], 0);
+    assert!(!plan.contains("no longer in the fleet"), "{plan}");
+    let applied = all.printed(&["apply", FLEET, "--prune"], 0);
+    assert!(!applied.contains("copy"), "{applied}");
+    assert_eq!(
+        all.printed_unwrapped(&["status"], 0)
+            .matches("/copy")
+            .count(),
+        2
+    );
+}
+
 /// A Secret that is named is looked for by its metadata, and missed when it is not there.
 #[test]
 fn the_content_of_a_secret_is_not_asked_for() {
@@ -262,7 +299,8 @@ fn the_content_of_a_secret_is_not_asked_for() {
             "annotations": {"serviceoperator.azure.com/credential-from": "cred"}},
         "spec": {"location": "uksouth"},
     });
-    cluster.runtime.block_on(apply(&cluster.client, &group));
+    let applied = apply_as("capstan", &cluster.client, &group);
+    cluster.runtime.block_on(applied);
     let all = Guarded::new(&cluster, nothing);
     let why = all.printed(&["why", "ResourceGroup/raw"], 0);
     assert!(
