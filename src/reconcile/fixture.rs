@@ -19,6 +19,9 @@ use crate::model::{AdapterError, ErrorClass, Health, ObjectId, WorkloadNode};
 /// More rounds than this without time passing is an endless loop.
 const MOST_ROUNDS: usize = 40;
 
+/// Longer than anything takes, in seconds.
+const LONGEST: i64 = 6 * 3600;
+
 /// The nodes of the workload cluster of a Cluster.
 type Nodes = fn(World<'_>, &ObjectId) -> Vec<WorkloadNode>;
 
@@ -135,9 +138,11 @@ impl Fixture {
 
     /// Lets time pass until no controller waits for anything but the next hourly check of a credential.
     pub(crate) fn run(&mut self) {
+        let end = self.elapsed() + LONGEST;
         let is_near = |wake: &Timestamp, now| wake.duration_since(now).as_secs() < 3600;
         while let Some(wake) = self.settle().filter(|wake| is_near(wake, self.now)) {
             self.now = wake;
+            assert!(self.elapsed() < end, "it never ends: {:#?}", self.unready());
         }
     }
 

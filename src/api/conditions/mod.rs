@@ -232,6 +232,14 @@ pub const APPLY_REFUSED: &str = "ApplyRefused";
 /// Reason: an embedded resource cannot be written now; it is tried again.
 pub const APPLY_FAILED: &str = "ApplyFailed";
 
+/// Reason: a resource is to be deleted, and Azure refuses that, or Azure Service Operator cannot ask for it; it is tried
+/// again.
+pub const DELETION_FAILED: &str = "DeletionFailed";
+
+/// What to do when Azure refuses to delete the last node pool of a cluster.
+pub const LAST_NODE_POOL_HELP: &str =
+    "Add another node pool first, or delete the Cluster: Azure deletes its node pools with it";
+
 /// Message: the HCP cluster is ready.
 pub const CLUSTER_PROVISIONED: &str = "Cluster is provisioned and ready";
 /// Message: an embedded resource does not exist yet.

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::super::conditions::{Conditions, NewCondition};
 use super::super::outcome::{self, Need, Outcome};
-use super::super::resources::{self, Ledger};
+use super::super::resources::{self, Entry, Ledger};
 use super::super::scope::{RECHECK, Scope, awaited};
 use super::super::world::{Parent, World};
 use super::super::{credentials, links};
@@ -52,15 +52,15 @@ pub(super) fn proceed(
         }
         return;
     }
-    let names: Vec<String> = left
-        .iter()
-        .map(|entry| format!("{} {}", entry.id.kind, entry.id.name))
-        .collect();
+    let names: Vec<String> = left.iter().map(Entry::title).collect();
     let message = awaited("the resources", names.iter().map(String::as_str));
     let message = resources::with_notes(message, &left);
     conditions.set(
         c::DELETING,
-        NewCondition::yes(c::WAITING_FOR_RESOURCES, message),
+        NewCondition::yes(
+            resources::waiting_for(&left, c::WAITING_FOR_RESOURCES),
+            message,
+        ),
     );
     status["resources"] = resources::listed(&left);
     conditions.write(live, status, outcome);

@@ -1,7 +1,9 @@
 //! Deletes a machine pool in order.
 //!
-//! In: an AROMachinePool that is being deleted. Out: with its Cluster, external authentication is waited for; then the node
-//! pool is deleted and waited for, and the finalizer taken off. Neither the Cluster nor the control plane is needed for it.
+//! In: an AROMachinePool that is being deleted. Out: with its Cluster, external authentication is waited for, and the
+//! finalizer taken off: Azure refuses to delete the last node pool, and deletes all of them with the HCP cluster, which the
+//! control plane sees to. Otherwise the node pool is deleted and waited for first. Neither the Cluster nor the control plane
+//! is needed for it.
 
 use serde_json::json;
 
@@ -16,6 +18,7 @@ use super::names::{EXTERNAL_AUTH, FINALIZER};
 use super::status;
 use crate::api::conditions as c;
 use crate::api::kinds::RED_HAT_OPENSHIFT;
+use crate::api::labels::MANAGE;
 use crate::health::Live;
 
 /// The next step of the deletion.
@@ -32,6 +35,9 @@ pub(super) fn proceed(
         let why = (c::WAITING_FOR_EXTERNAL_AUTH, message);
         return wait(ledger.owner, conditions, why, None, outcome);
     }
+    if family.cluster.is_some_and(Live::is_deleting) && cluster_goes(ledger, family, outcome) {
+        return outcome.maybe(outcome::unfinalize(ledger.owner, FINALIZER));
+    }
     let left = resources::remove(ledger, |_| true, outcome);
     if left.is_empty() {
         return outcome.maybe(outcome::unfinalize(ledger.owner, FINALIZER));
@@ -40,8 +46,18 @@ pub(super) fn proceed(
         "the node pool",
         left.iter().map(|entry| entry.id.name.as_str()),
     );
-    let why = (c::WAITING_FOR_RESOURCES, message);
+    let why = (
+        resources::waiting_for(&left, c::WAITING_FOR_RESOURCES),
+        resources::with_notes(message, &left),
+    );
     wait(ledger.owner, conditions, why, Some(&left), outcome);
+}
+
+/// Whether Azure deletes the HCP cluster, and the node pools with it, once its object is deleted. One that stays in Azure
+/// keeps what is not deleted by itself.
+fn cluster_goes(ledger: &Ledger<'_>, family: &Family<'_>, outcome: &mut Outcome) -> bool {
+    let hcp = family.hcp_cluster(ledger.world, ledger.owner, outcome);
+    hcp.is_some_and(|hcp| ["", MANAGE].contains(&resources::policy(hcp)))
 }
 
 /// The external authentications of a cluster that is deleted as a whole, which go before node pools: those that its control

@@ -553,7 +553,7 @@ fn a_node_pool_stays_in_azure_when_its_cluster_just_disappears() {
 
 /// Facts §3.4 and §10, item 18: with its Cluster, CAPZ lets a pool go at once, and looks again at nothing.
 #[test]
-fn section_3_4_a_pool_goes_after_external_authentication_and_before_the_hcp_cluster() {
+fn section_3_4_a_pool_lets_go_after_external_authentication_and_goes_with_the_hcp_cluster() {
     let mut bench = whole();
     let held = [(EXTERNAL_AUTH, "c-ea"), (NODE_POOL, "c-np1"), (HCP, "c")];
     hold(&mut bench, &held);
@@ -571,13 +571,57 @@ fn section_3_4_a_pool_goes_after_external_authentication_and_before_the_hcp_clus
     );
     assert_eq!(machines(&bench)["status"]["ready"], false);
     gone(&mut bench, EXTERNAL_AUTH, "c-ea");
-    assert_eq!(condition(&bench, c::DELETING).1, c::WAITING_FOR_RESOURCES);
-    assert!(Live(&bench.live(NODE_POOL, "c-np1")).is_deleting());
+    assert!(!Live(&bench.live(NODE_POOL, "c-np1")).is_deleting());
     assert!(!Live(&bench.live(HCP, "c")).is_deleting());
-    assert_eq!(wakes_in(&bench, &bench.decide(KIND)), Some(15));
-    gone(&mut bench, NODE_POOL, "c-np1");
     let finalizers = machines(&bench)["metadata"]["finalizers"].clone();
     assert_eq!(finalizers, json!(["test/held"]), "only ours is taken off");
+}
+
+/// Azure keeps the HCP cluster, and would keep its node pools with it.
+#[test]
+fn a_pool_of_an_hcp_cluster_that_stays_in_azure_is_deleted_by_itself() {
+    for policy in [SKIP, "detach-on-delete"] {
+        let mut bench = whole();
+        hold(
+            &mut bench,
+            &[(EXTERNAL_AUTH, "c-ea"), (NODE_POOL, "c-np1"), (HCP, "c")],
+        );
+        bench.edit(HCP, "c", |hcp| {
+            hcp["metadata"]["annotations"][RECONCILE_POLICY] = json!(policy);
+        });
+        for kind in ["Cluster", KIND] {
+            ask_to_delete(&mut bench, kind);
+        }
+        bench.rest();
+        gone(&mut bench, EXTERNAL_AUTH, "c-ea");
+        assert!(
+            Live(&bench.live(NODE_POOL, "c-np1")).is_deleting(),
+            "{policy}"
+        );
+        assert_eq!(condition(&bench, c::DELETING).1, c::WAITING_FOR_RESOURCES);
+        gone(&mut bench, NODE_POOL, "c-np1");
+        let finalizers = machines(&bench)["metadata"]["finalizers"].clone();
+        assert_eq!(finalizers, json!(["test/held"]), "{policy}");
+    }
+}
+
+#[test]
+fn a_deletion_that_azure_refuses_is_shown_and_told_once() {
+    let mut bench = whole();
+    hold(&mut bench, &[(NODE_POOL, "c-np1")]);
+    bench.delete(KIND, "c");
+    bench.rest();
+    assert_eq!(condition(&bench, c::DELETING).1, c::WAITING_FOR_RESOURCES);
+    bench.warnings();
+    let words = format!("[W]{}", crate::api::aso::LAST_NODE_POOL);
+    bench.report(NODE_POOL, "c-np1", "False", "Failed", &words);
+    bench.rest();
+    let (_, reason, message) = bench.condition(KIND, c::DELETING);
+    assert_eq!(reason, c::DELETION_FAILED);
+    let expected = "Waiting for the node pool c-np1 to be deleted. HcpOpenShiftClustersNodePool/c-np1: [Warning] Failed: The last node pool can not be deleted from a cluster. Add another node pool first, or delete the Cluster: Azure deletes its node pools with it";
+    assert_eq!(message, expected);
+    bench.wait(300);
+    assert_eq!(bench.warnings(), [c::DELETION_FAILED]);
 }
 
 #[test]

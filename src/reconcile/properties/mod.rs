@@ -166,28 +166,27 @@ fn rest(scene: &mut Scene) -> Held {
 }
 
 /// External authentication, node pools, the HCP cluster, infrastructure, and the resource group last. An object of the
-/// provider goes after all that it made, so that nothing is left to garbage collection.
+/// provider goes after all that it made, so that nothing is left to garbage collection. When the Cluster goes, Azure deletes
+/// the node pools with the HCP cluster: Azure refuses to delete the last one before.
 fn in_order(scene: &Scene, write: &Write) -> Held {
     let left = scene.resources();
     let Some(id) = write.object() else {
         return Ok(());
     };
+    let found = |(group, kind)| {
+        let id = ObjectId::new(group, kind, "ns", "c");
+        World::of(&scene.seen).get(&id).present()
+    };
+    let cluster = found((CAPI, "Cluster"));
+    let cluster_goes = cluster.is_none_or(Live::is_deleting);
     let first: Vec<&ObjectId> = match write {
         Write::Delete { id, .. } => {
-            let goes = |id| {
-                World::of(&scene.seen)
-                    .get(&id)
-                    .present()
-                    .is_some_and(Live::is_deleting)
-            };
-            let tops = [(CAPI, "Cluster"), ARO[1]];
-            let mut tops = tops
-                .map(|(group, kind)| ObjectId::new(group, kind, "ns", "c"))
-                .into_iter();
+            let mut tops = [(CAPI, "Cluster"), ARO[1]].map(found).into_iter().flatten();
             let first: &[&str] = match id.kind.as_str() {
                 EXTERNAL_AUTH => &[],
-                NODE_POOL if tops.any(goes) => &[EXTERNAL_AUTH],
+                NODE_POOL if tops.any(Live::is_deleting) => &[EXTERNAL_AUTH],
                 NODE_POOL => &[],
+                HCP if cluster_goes => &[EXTERNAL_AUTH],
                 HCP => &[EXTERNAL_AUTH, NODE_POOL],
                 "ResourceGroup" => &[EXTERNAL_AUTH, NODE_POOL, HCP, "Vault", "RoleAssignment"],
                 _ => &[EXTERNAL_AUTH, NODE_POOL, HCP],
@@ -207,7 +206,8 @@ fn in_order(scene: &Scene, write: &Write) -> Held {
                     .get(id)
                     .is_some_and(|live| owner_uids(live).any(|owner| owner == uid))
             };
-            left.iter().filter(is_its).collect()
+            let stays = |id: &&ObjectId| id.kind == NODE_POOL && cluster_goes;
+            left.iter().filter(|id| is_its(id) && !stays(id)).collect()
         }
         _ => Vec::new(),
     };

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::concerns;
 use super::entry::Entry;
 use super::items::{self, Item};
 use super::ledger::{Ledger, recorded};
@@ -43,7 +44,7 @@ pub(in crate::reconcile) fn reconcile(
         false => prune::unlisted(ledger, &entries, KEPT_WHILE_UNREADABLE),
     };
     entries.extend(left);
-    report_concerns(ledger.owner, &entries, outcome);
+    concerns::report(ledger.owner, &entries, outcome);
     entries
 }
 
@@ -103,30 +104,5 @@ fn send(
         true if terms.is_foreign => State::Foreign,
         true => State::Applied,
         false => State::Pending,
-    }
-}
-
-/// An event on the owner for each concern and each note that its status does not have yet: a warning for what somebody
-/// should act on.
-fn report_concerns(owner: Live<'_>, entries: &[Entry], outcome: &mut Outcome) {
-    let known = owner.list(&["status", "resources"]);
-    for entry in entries {
-        let Entry { id, message, .. } = entry;
-        let is_known = |message: &str| {
-            known.iter().map(Live).any(|held| {
-                held.text(&["message"]).contains(message)
-                    && held.text(&["resource", "name"]) == id.name
-                    && held.text(&["resource", "kind"]) == id.kind
-            })
-        };
-        let concern = entry.concern.map(|reason| (true, reason, message));
-        let note = entry.note.as_ref();
-        let note = note.map(|(reason, message)| (false, *reason, message));
-        for (is_warning, reason, message) in concern.into_iter().chain(note) {
-            if !is_known(message) {
-                let message = format!("{}/{}: {message}", id.kind, id.name);
-                outcome.event(owner, is_warning, reason, message);
-            }
-        }
     }
 }

@@ -31,6 +31,11 @@ pub(in crate::reconcile) struct Entry {
 }
 
 impl Entry {
+    /// Its kind and name.
+    pub(in crate::reconcile) fn title(&self) -> String {
+        format!("{} {}", self.id.kind, self.id.name)
+    }
+
     /// What the status says of it.
     pub(in crate::reconcile) fn text(&self) -> String {
         let note = self.note.iter().map(|(_, note)| note.as_str());
@@ -85,6 +90,15 @@ pub(in crate::reconcile) fn notes(entries: &[Entry]) -> String {
         notes.push(format!("and {more} more"));
     }
     notes.join("; ")
+}
+
+/// The reason of the condition of a deletion that waits for these: `reason`, unless somebody should act on one of them.
+pub(in crate::reconcile) fn waiting_for<'a>(left: &[Entry], reason: &'a str) -> &'a str {
+    let is_refused = left.iter().any(|entry| entry.concern.is_some());
+    match is_refused {
+        true => conditions::DELETION_FAILED,
+        false => reason,
+    }
 }
 
 /// A message, and what somebody should act on among the entries.

@@ -41,7 +41,7 @@ fn controlled_by(live: Live<'_>) -> Option<Live<'_>> {
 }
 
 /// The policy that ASO has for a resource, or has again after a pause.
-pub(super) fn policy(live: Live<'_>) -> &str {
+pub(in crate::reconcile) fn policy(live: Live<'_>) -> &str {
     let paused = live.at(&["metadata", "annotations", PRE_PAUSE_POLICY]);
     match paused.and_then(serde_json::Value::as_str) {
         Some(before) => before,

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::concerns;
 use super::entry::Entry;
 use super::ledger::{Ledger, recorded};
 use super::owners::{self, Controller};
@@ -23,14 +24,16 @@ use crate::reconcile::world::{GroupKind, Parent, World};
 const RECHECK: Duration = Duration::from_secs(15);
 
 /// Deletes what the owner controls for which `is_doomed` holds; an entry for each that is still there. Looks again while
-/// there is one.
+/// there is one, and tells once what is refused.
 pub(in crate::reconcile) fn remove(
     ledger: &Ledger<'_>,
     is_doomed: impl Fn(Live<'_>) -> bool,
     outcome: &mut Outcome,
 ) -> Vec<Entry> {
     let doomed = controlled(ledger).filter(|(_, live)| is_doomed(*live));
-    take(ledger, doomed, outcome)
+    let left = take(ledger, doomed, outcome);
+    concerns::report(ledger.owner, &left, outcome);
+    left
 }
 
 /// Deletes what is not kept; an entry for each that is still there. What something else stands on stays until that is
@@ -147,7 +150,7 @@ fn take<'a>(
 }
 
 /// The next write of a deletion. ASO leaves a paused resource in Azure when it is deleted.
-fn step(ledger: &Ledger<'_>, live: Live<'_>) -> Option<Write> {
+pub(in crate::reconcile) fn step(ledger: &Ledger<'_>, live: Live<'_>) -> Option<Write> {
     if ledger.stays_in_azure {
         return skip::skip(live).or_else(|| delete(live));
     }

@@ -6,9 +6,11 @@ use super::differences;
 use super::entry::{Entry, severity};
 use super::items::{Fault, Item};
 use super::ledger::Ledger;
+use crate::api::aso;
 use crate::api::conditions::{
-    APPLY_FAILED, APPLY_REFUSED, BEING_DELETED, CLUSTER_PROVISIONED, KIND_NOT_SERVED, NOT_MANAGED,
-    NOT_OWNED, READY, WAITING_FOR_ASO, WAITING_TO_BE_CREATED,
+    APPLY_FAILED, APPLY_REFUSED, BEING_DELETED, CLUSTER_PROVISIONED, DELETION_FAILED,
+    KIND_NOT_SERVED, LAST_NODE_POOL_HELP, NOT_MANAGED, NOT_OWNED, READY, WAITING_FOR_ASO,
+    WAITING_TO_BE_CREATED,
 };
 use crate::api::labels::ADOPT_EXISTING;
 use crate::api::suppliers;
@@ -76,7 +78,7 @@ pub(super) fn unlisted(id: &ObjectId, live: Live<'_>, why: &str) -> Entry {
 }
 
 /// The entry of a resource that is being deleted: why that is refused, or what ASO says of it, if it is at it.
-pub(super) fn leaving(world: World<'_>, id: &ObjectId, live: Live<'_>) -> Entry {
+pub(in crate::reconcile) fn leaving(world: World<'_>, id: &ObjectId, live: Live<'_>) -> Entry {
     if let Some(refusal) = world.refusal(id).filter(|_| !live.is_deleting()) {
         let version = live.version();
         return concern(
@@ -90,9 +92,21 @@ pub(super) fn leaving(world: World<'_>, id: &ObjectId, live: Live<'_>) -> Entry 
     let said = live
         .condition(READY)
         .filter(|ready| !ready.is_true() && live.is_current(*ready));
-    match live.is_deleting() && said.is_some() {
-        true => unlisted(id, live, &message(live)),
-        false => unlisted(id, live, BEING_DELETED),
+    match said.filter(|_| live.is_deleting()) {
+        Some(said) if severity(said).is_empty() => unlisted(id, live, &message(live)),
+        Some(_) => {
+            let message = helped(message(live));
+            concern(id.clone(), live.version(), false, DELETION_FAILED, message)
+        }
+        None => unlisted(id, live, BEING_DELETED),
+    }
+}
+
+/// A message with what to do, where Azure does not say it.
+fn helped(message: String) -> String {
+    match message.contains(aso::LAST_NODE_POOL) {
+        true => format!("{message} {LAST_NODE_POOL_HELP}"),
+        false => message,
     }
 }
 

@@ -104,6 +104,88 @@ fn section_10_item_18_external_authentication_then_node_pools_then_the_cluster()
     assert_eq!(bench.find(KIND, "c"), None);
 }
 
+/// Azure refuses to delete the last node pool, and deletes it with the HCP cluster.
+#[test]
+fn with_its_cluster_a_control_plane_waits_for_no_node_pool_that_is_on_its_way_out() {
+    let mut bench = whole();
+    bench.edit("Cluster", "c", |cluster| {
+        cluster["metadata"]["finalizers"] = json!(["cluster.cluster.x-k8s.io"]);
+    });
+    bench.delete("Cluster", "c");
+    bench.delete(KIND, "c");
+    bench.rest();
+    gone(&mut bench, "HcpOpenShiftClustersExternalAuth", "c-ea");
+    let found = bench.condition(KIND, c::DELETING);
+    let expected = "Waiting for the node pools AROMachinePool c-mp1 to be deleted";
+    assert_eq!(
+        (found.1.as_str(), found.2.as_str()),
+        (c::WAITING_FOR_NODE_POOLS, expected)
+    );
+    // Garbage collection deletes both at once, and something else holds the AROMachinePool.
+    for kind in ["AROMachinePool", "HcpOpenShiftClustersNodePool"] {
+        bench.delete(kind, "c-mp1");
+    }
+    bench.rest();
+    assert!(is_leaving(&bench, "HcpOpenShiftCluster", "c"));
+}
+
+#[test]
+fn what_is_left_of_node_pools_goes_after_the_hcp_cluster_and_before_the_control_plane() {
+    let mut bench = whole();
+    let hcp = bench.live("HcpOpenShiftCluster", "c");
+    bench.edit("HcpOpenShiftClustersNodePool", "c-mp1", |pool| {
+        if let Some(owners) = pool["metadata"]["ownerReferences"].as_array_mut() {
+            owners.push(owned_by(Live(&hcp), false));
+        }
+    });
+    bench.edit("Cluster", "c", |cluster| {
+        cluster["metadata"]["finalizers"] = json!(["cluster.cluster.x-k8s.io"]);
+    });
+    for kind in ["Cluster", KIND] {
+        bench.delete(kind, "c");
+    }
+    gone(&mut bench, "AROMachinePool", "c-mp1");
+    gone(&mut bench, "HcpOpenShiftClustersExternalAuth", "c-ea");
+    assert!(is_leaving(&bench, "HcpOpenShiftCluster", "c"));
+    assert!(!is_leaving(&bench, "HcpOpenShiftClustersNodePool", "c-mp1"));
+    gone(&mut bench, "HcpOpenShiftCluster", "c");
+    assert!(is_leaving(&bench, "HcpOpenShiftClustersNodePool", "c-mp1"));
+    let found = bench.condition(KIND, c::DELETING);
+    let expected = "Waiting for what is left of the node pools c-mp1 to be deleted";
+    assert_eq!(
+        (found.1.as_str(), found.2.as_str()),
+        (c::WAITING_FOR_NODE_POOLS, expected)
+    );
+    assert_eq!(wakes_in(&bench, &bench.decide(KIND)), Some(15));
+    gone(&mut bench, "HcpOpenShiftClustersNodePool", "c-mp1");
+    assert_eq!(bench.find(KIND, "c"), None);
+}
+
+/// One that another control plane has.
+#[test]
+fn node_pools_of_an_hcp_cluster_that_is_there_are_left_alone() {
+    let mut bench = whole();
+    bench.edit("HcpOpenShiftCluster", "c", |hcp| {
+        hcp["metadata"]["ownerReferences"] = json!([{"apiVersion": "x/v1", "kind": "AROControlPlane",
+            "name": "other", "uid": "other", "controller": true}]);
+    });
+    let hcp = bench.live("HcpOpenShiftCluster", "c");
+    bench.edit("HcpOpenShiftClustersNodePool", "c-mp1", |pool| {
+        pool["metadata"]["ownerReferences"] = json!([owned_by(Live(&hcp), false)]);
+    });
+    gone(&mut bench, "AROMachinePool", "c-mp1");
+    bench.edit("Cluster", "c", |cluster| {
+        cluster["metadata"]["finalizers"] = json!(["cluster.cluster.x-k8s.io"]);
+    });
+    for kind in ["Cluster", KIND] {
+        bench.delete(kind, "c");
+    }
+    bench.rest();
+    gone(&mut bench, "HcpOpenShiftClustersExternalAuth", "c-ea");
+    assert!(!is_leaving(&bench, "HcpOpenShiftClustersNodePool", "c-mp1"));
+    assert_eq!(bench.find(KIND, "c"), None);
+}
+
 #[test]
 fn external_authentication_goes_as_soon_as_the_cluster_is_deleted() {
     let mut bench = whole();

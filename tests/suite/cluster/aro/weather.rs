@@ -106,7 +106,7 @@ async fn life(seed: u64) {
     in_order(&fixture.azure.deeds());
 }
 
-/// External authentication goes before node pools, those before the HCP cluster, and the resource group goes last.
+/// External authentication goes before the HCP cluster, which takes its node pools along, and the resource group goes last.
 fn in_order(deeds: &[Deed]) {
     let place = |kind: &str| {
         let of =
@@ -115,8 +115,8 @@ fn in_order(deeds: &[Deed]) {
     };
     let order = [
         "externalAuths",
-        "nodePools",
         "hcpOpenShiftClusters",
+        "nodePools",
         "vaults",
         "resourceGroups",
     ]
