@@ -1,12 +1,14 @@
 //! What exists in simulated Azure.
 //!
 //! In: what Azure Service Operator asks of it, and what others put there. Out: which resources exist, what Azure
-//! reports of each, and if somebody wants it, what was done to them. It outlives the objects of a cluster, and several clusters may share one. It does not know the time:
-//! the caller decides how long Azure takes.
+//! reports of each, what it is at with each, and if somebody wants it, what was done to them. It outlives the objects of a
+//! cluster, and several clusters may share one. It does not know the time: the caller decides how long Azure takes. Nor does
+//! it refuse anything.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 /// A handle of simulated Azure; copies are about the same one.
@@ -29,11 +31,23 @@ pub enum Deed {
     Deleted(String),
 }
 
-/// A resource: its id as it was written, and what Azure reports of it.
+/// What Azure does with a resource that takes time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Work {
+    /// It creates the resource.
+    Provisioning,
+    /// It changes the resource.
+    Updating,
+    /// It deletes the resource, by itself or with what it is below.
+    Deleting,
+}
+
+/// A resource: its id as it was written, what Azure reports of it, and what Azure is at, with the time when that is over.
 #[derive(Clone, Debug)]
 struct Resource {
     id: String,
     state: Value,
+    work: Option<(Work, Timestamp)>,
 }
 
 /// Empty, but for what a person must create before or beside a fleet, which is there once it is asked for: resources that
@@ -90,20 +104,28 @@ impl Azure {
         let resource = Resource {
             id: id.to_owned(),
             state,
+            work: None,
         };
         if self.lock().insert(key(id), resource).is_none() {
             self.note(|| Deed::Created(id.to_owned()));
         }
     }
 
-    /// Creates a resource of which Azure reports nothing yet, or begins to update it if it exists.
-    pub(super) fn begin(&self, id: &str) {
+    /// Creates a resource of which Azure reports nothing yet, or begins to update it if it exists. That is over at `until`.
+    pub(super) fn begin(&self, id: &str, until: Timestamp) {
         let exists = self.has(id);
         let new = || Resource {
             id: id.to_owned(),
             state: Value::Null,
+            work: None,
         };
-        self.lock().entry(key(id)).or_insert_with(new);
+        let mut resources = self.lock();
+        let resource = resources.entry(key(id)).or_insert_with(new);
+        let work = match resource.state.is_null() {
+            true => Work::Provisioning,
+            false => Work::Updating,
+        };
+        resource.work = Some((work, until));
         let deed = if exists { Deed::Updated } else { Deed::Created };
         self.note(|| deed(id.to_owned()));
     }
@@ -111,13 +133,48 @@ impl Azure {
     /// Takes back what [`Self::begin`] created, unless Azure reports something of it by now.
     pub(super) fn abandon(&self, id: &str) {
         let mut resources = self.lock();
-        if resources
-            .get(&key(id))
-            .is_some_and(|one| one.state.is_null())
-        {
+        let Some(resource) = resources.get_mut(&key(id)) else {
+            return;
+        };
+        resource.work = None;
+        if resource.state.is_null() {
             resources.remove(&key(id));
             self.note(|| Deed::Deleted(id.to_owned()));
         }
+    }
+
+    /// Begins to delete a resource with everything below it. That is over at
+    /// `until`.
+    pub(super) fn begin_deletion(&self, id: &str, until: Timestamp) {
+        let goes = with_all_below(id);
+        let mut resources = self.lock();
+        for (_, resource) in resources.iter_mut().filter(|(other, _)| goes(other)) {
+            resource.work = Some((Work::Deleting, until));
+        }
+    }
+
+    /// What Azure is at with a resource at this time.
+    pub(super) fn work(&self, id: &str, now: Timestamp) -> Option<Work> {
+        let work = self.lock().get(&key(id))?.work;
+        let (work, _) = work.filter(|(_, until)| now < *until)?;
+        Some(work)
+    }
+
+    /// The ids of what Azure should have deleted by now.
+    pub(super) fn overdue(&self, now: Timestamp) -> Vec<String> {
+        let is_over =
+            |one: &&Resource| matches!(one.work, Some((Work::Deleting, until)) if until <= now);
+        let resources = self.lock();
+        let over = resources.values().filter(is_over);
+        over.map(|one| one.id.clone()).collect()
+    }
+
+    /// How many resources of a type are right below another.
+    pub(super) fn count(&self, above: &str, of: &str) -> usize {
+        let start = format!("{}/{}/", key(above), key(of));
+        let resources = self.lock();
+        let below = resources.keys().filter_map(|id| id.strip_prefix(&start));
+        below.filter(|name| !name.contains('/')).count()
     }
 
     /// What Azure reports of a resource; null while it is created. `None` if it does not exist.
@@ -134,8 +191,7 @@ impl Azure {
 
     /// Deletes a resource with everything below it.
     pub fn delete(&self, id: &str) {
-        let (id, below) = (key(id), format!("{}/", key(id)));
-        let goes = |other: &String| *other == id || other.starts_with(&below);
+        let goes = with_all_below(id);
         self.lock().retain(|other, resource| {
             let goes = goes(other);
             if goes {
@@ -158,6 +214,12 @@ impl Azure {
 
 fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a key is the one of this resource, or of one below it.
+fn with_all_below(id: &str) -> impl Fn(&String) -> bool + use<> {
+    let (id, below) = (key(id), format!("{}/", key(id)));
+    move |other| *other == id || other.starts_with(&below)
 }
 
 /// Azure compares ids without regard to case.
@@ -188,18 +250,18 @@ mod tests {
         let azure = Azure::default();
         azure.clone().put("/a", json!({"tags": {"b": "c"}}));
         assert_eq!(azure.get("/A"), Some(json!({"tags": {"b": "c"}})));
-        azure.begin("/a");
+        azure.begin("/a", Timestamp::MAX);
         assert!(azure.get("/a").is_some_and(|state| state.is_object()));
     }
 
     #[test]
     fn what_is_done_is_recorded_once_somebody_wants_it() {
         let azure = Azure::default();
-        azure.begin("/before");
+        azure.begin("/before", Timestamp::MAX);
         let azure = azure.recording();
-        azure.begin("/a");
+        azure.begin("/a", Timestamp::MAX);
         azure.put("/a", json!({}));
-        azure.clone().begin("/A");
+        azure.clone().begin("/A", Timestamp::MAX);
         azure.put("/a/b", json!({}));
         azure.delete("/a");
         let of = |deed: fn(String) -> Deed, id: &str| deed(id.to_owned());
@@ -217,7 +279,7 @@ mod tests {
     fn only_what_nothing_is_reported_of_is_taken_back() {
         let azure = Azure::default();
         for id in ["/new", "/old"] {
-            azure.begin(id);
+            azure.begin(id, Timestamp::MAX);
         }
         azure.put("/old", json!({}));
         azure.abandon("/new");

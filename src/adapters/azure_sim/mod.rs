@@ -5,6 +5,7 @@
 //! write, and about as long after one another; connectors. They speak only Kubernetes, so they run on the in-process API
 //! and on a real API server alike. They do not know who runs them, and our controllers are not among them.
 
+mod aro;
 mod aso;
 mod azure;
 mod capi;

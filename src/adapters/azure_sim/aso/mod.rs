@@ -20,6 +20,7 @@ mod tests;
 
 use jiff::Timestamp;
 
+use super::aro;
 use super::azure::Azure;
 use super::failure::Failure;
 use crate::api::{aso, kinds, timeline};
@@ -27,7 +28,7 @@ use crate::health::Live;
 use crate::model::ObjectId;
 use crate::reconcile::conditions::NewCondition;
 use crate::reconcile::controller::Controller;
-use crate::reconcile::outcome::{Outcome, Write};
+use crate::reconcile::outcome::{Need, Outcome, Write};
 use crate::reconcile::world::{GroupKind, World};
 use marks::{Marks, Operation};
 use policy::{Policy, policy};
@@ -64,8 +65,9 @@ struct Aso {
 
 impl Aso {
     fn reconcile(&self, world: World<'_>, live: Live<'_>, now: Timestamp) -> Outcome {
+        aro::pass(&self.azure, now);
         if live.is_deleting() {
-            return deletion::reconcile(&self.azure, world, live, now);
+            return deletion::reconcile(&self.azure, live, now);
         }
         let failure = self.failures.iter().find(|failure| hits(failure, live));
         match Operation::of(live) {
@@ -95,13 +97,34 @@ impl Aso {
             return outcome;
         }
         let operation = Operation::starting(live, now);
-        outcome.wake_at(due(live, &operation, None));
+        let until = due(live, &operation, None);
         let id = arm::id(world, live);
-        self.azure.begin(&id);
-        let marks = Marks::of(live).owned_by(gate.owner).id(id);
+        let marks = Marks::of(live).owned_by(gate.owner).id(id.clone());
+        if let Some(refusal) = self.refusal(live, &id, now) {
+            let severity = aso::severity(refusal.code);
+            match severity {
+                aso::ERROR => outcome.maybe(marks.operation(operation).write()),
+                _ => outcome.wake_at(now + deletion::RETRY),
+            }
+            let condition = NewCondition::no(refusal.code, refusal.message).severe(severity);
+            outcome.maybe(status::report(live, now, condition, None));
+            return outcome;
+        }
+        outcome.wake_at(until);
+        self.azure.begin(&id, until);
         outcome.maybe(marks.operation(operation).write());
         outcome.maybe(working(live, now, status::starting(live)));
         outcome
+    }
+
+    /// Why Azure refuses to create or update a resource. A newer spec takes the place of the one that Azure is at, where ASO
+    /// would ask again once Azure is done.
+    fn refusal(&self, live: Live<'_>, id: &str, now: Timestamp) -> Option<aro::Refusal> {
+        let before = Operation::of(live).filter(|before| now < due(live, before, None));
+        match before {
+            Some(_) => None,
+            None => aro::refuse_put(&self.azure, id, now),
+        }
     }
 
     /// Goes on with the work in Azure until its time is over.
@@ -148,12 +171,21 @@ impl Aso {
     }
 
     /// Azure has what the spec asks for. Writes the kubeconfig again if somebody deleted it, and some time before its token
-    /// expires. Azure may be another one than before: it is as the objects of the cluster report it.
+    /// expires. Azure may be another one than before: it is as the objects of the cluster report it. What went with its
+    /// owner comes back after its owner.
     fn keep(&self, world: World<'_>, live: Live<'_>, now: Timestamp) -> Outcome {
         let mut outcome = Outcome::default();
         let id = arm::id(world, live);
         if live.holds(aso::READY) && !self.azure.has(&id) {
-            self.azure.put(&id, outputs::state(live, &id));
+            let owner = gate::owner(live);
+            let stays = |owner: Live<'_>| owner.holds(aso::READY) && !owner.is_deleting();
+            let has_owner = owner
+                .as_ref()
+                .is_none_or(|id| world.get(id).present().is_some_and(stays));
+            if has_owner {
+                self.azure.put(&id, outputs::state(live, &id));
+            }
+            outcome.needs.extend(owner.map(Need::Object));
         }
         if let Some(secret) = outputs::kubeconfig(live, now) {
             let id = Live(&secret).id();

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::manifests::{NAMESPACE, infrastructure, small_cluster};
 use crate::adapters::azure_sim::{Azure, Failure, aso, capi, workloads};
+use crate::api::aso as words;
 use crate::api::conditions as c;
 use crate::api::embedded::KMS;
 use crate::api::fleet::FirstApply;
@@ -14,6 +15,7 @@ use crate::health::Live;
 use crate::model::{HealthState, ObjectId};
 use crate::reconcile::{self, Settings, fixture::Fixture};
 
+const NODE_POOL: &str = "HcpOpenShiftClustersNodePool";
 const SETTLE: Duration = Duration::from_secs(120);
 
 fn fixture(failures: &[&str]) -> Fixture {
@@ -178,14 +180,103 @@ fn deleting_the_root_deletes_everything() {
 
 #[test]
 fn a_pool_can_be_deleted_without_the_cluster() {
+    let mut fixture = with_two_pools();
+    delete(&mut fixture, "MachinePool", "c-mp1");
+    fixture.run();
+    assert_eq!(fixture.live(NODE_POOL, "c-mp1"), None);
+    assert!(fixture.live(NODE_POOL, "c-mp2").is_some());
+    assert_eq!(fixture.unready(), Vec::<String>::new());
+}
+
+/// A cluster with a second pool.
+fn with_two_pools() -> Fixture {
+    let mut fixture = fixture(&[]);
+    for object in small_cluster() {
+        if Live(&object).name() == "c-mp1" {
+            let second = object.to_string().replace("mp1", "mp2");
+            fixture.put(serde_json::from_str(&second).expect("JSON"));
+        }
+    }
+    fixture.run();
+    fixture
+}
+
+fn delete(fixture: &mut Fixture, kind: &str, name: &str) {
+    let object = fixture.live(kind, name).expect("it exists");
+    fixture.delete(&Live(&object).id());
+}
+
+#[test]
+fn the_last_pool_stays_until_its_cluster_goes_and_azure_s_words_are_shown() {
     let mut fixture = fixture(&[]);
     fixture.run();
-    fixture.delete(&ObjectId::new(CAPI, "MachinePool", NAMESPACE, "c-mp1"));
-    fixture.run();
+    delete(&mut fixture, "MachinePool", "c-mp1");
+    let hour = fixture.elapsed() + 3600;
+    fixture.run_to(hour);
+    assert!(fixture.live(NODE_POOL, "c-mp1").is_some());
+    let machines = fixture.live("AROMachinePool", "c-mp1").unwrap_or_default();
+    let deleting = Live(&machines).condition(c::DELETING).expect("it is there");
+    assert_eq!(deleting.reason(), c::DELETION_FAILED);
+    for words in [words::LAST_NODE_POOL, c::LAST_NODE_POOL_HELP] {
+        assert!(deleting.message().contains(words), "{deleting:?}");
+    }
+    let warnings = fixture
+        .events
+        .iter()
+        .filter(|event| event.reason == c::DELETION_FAILED);
+    let warnings: Vec<_> = warnings.collect();
+    assert_eq!(warnings.len(), 1, "{warnings:#?}");
     assert!(
-        fixture
-            .live("HcpOpenShiftClustersNodePool", "c-mp1")
-            .is_none()
+        warnings[0].message.contains(words::LAST_NODE_POOL),
+        "{warnings:#?}"
     );
-    assert_eq!(fixture.unready(), Vec::<String>::new());
+    delete(&mut fixture, "Cluster", "c");
+    fixture.run();
+    assert_eq!(fixture.kinds(), ["AzureClusterIdentity"]);
+}
+
+/// Azure takes both deletions, and cannot finish the second.
+#[test]
+fn a_cluster_of_which_all_pools_are_being_deleted_goes() {
+    let mut fixture = with_two_pools();
+    for name in ["c-mp1", "c-mp2"] {
+        delete(&mut fixture, "MachinePool", name);
+    }
+    let hour = fixture.elapsed() + 3600;
+    fixture.run_to(hour);
+    assert!(fixture.live(NODE_POOL, "c-mp2").is_some());
+    delete(&mut fixture, "Cluster", "c");
+    fixture.run();
+    assert_eq!(fixture.kinds(), ["AzureClusterIdentity"]);
+}
+
+/// As with its namespace: nobody keeps to an order.
+#[test]
+fn a_cluster_goes_when_all_of_it_is_deleted_at_once() {
+    let mut fixture = with_two_pools();
+    let ids: Vec<ObjectId> = fixture.snapshot.ids().cloned().collect();
+    ids.iter().for_each(|id| fixture.delete(id));
+    fixture.run();
+    assert_eq!(fixture.kinds(), Vec::<String>::new());
+}
+
+#[test]
+fn a_cluster_that_is_being_created_or_failed_goes() {
+    for seconds in [0, 60, 300, 900, 1500] {
+        let mut fixture = fixture(&[]);
+        fixture.run_to(seconds);
+        delete(&mut fixture, "Cluster", "c");
+        fixture.run();
+        assert_eq!(fixture.kinds(), ["AzureClusterIdentity"], "{seconds}");
+    }
+    for failure in [
+        "HcpOpenShiftCluster/c",
+        "HcpOpenShiftClustersNodePool/c-mp1",
+    ] {
+        let mut fixture = fixture(&[&format!("{failure}=InternalServerError")]);
+        fixture.run_to(3000);
+        delete(&mut fixture, "Cluster", "c");
+        fixture.run();
+        assert_eq!(fixture.kinds(), ["AzureClusterIdentity"], "{failure}");
+    }
 }
