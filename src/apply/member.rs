@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::drift::{Drift, DriftState};
 use super::membership::is_applied;
 use crate::api::labels;
-use crate::health::{Live, health};
+use crate::health::{self, Live};
 use crate::model::{Action, Health};
 
 /// A live member, or an object with the label of the set that is to become one.
@@ -25,6 +25,8 @@ pub struct Member {
     pub health: Health,
     /// Whether it is being deleted.
     pub deleting: bool,
+    /// What holds up its deletion: finalizers, and what failed; empty unless it is being deleted.
+    pub held: String,
     /// Who owns it.
     pub owners: Vec<Owner>,
     /// The Cluster it belongs to, by its label; empty for none.
@@ -64,8 +66,9 @@ impl Member {
             uid: object.uid().to_owned(),
             version: version(live),
             generation: object.generation(),
-            health: health(live),
+            health: health::health(live),
             deleting: object.is_deleting(),
+            held: held(object),
             owners: owners(object),
             cluster: object.label(labels::CLUSTER_NAME).to_owned(),
             policy: object.annotation(labels::DELETION_POLICY).to_owned(),
@@ -129,6 +132,18 @@ pub(super) fn version(live: &Json) -> u128 {
 fn was_deleted_by_us(object: Live<'_>, before: Option<&Member>) -> bool {
     let is_same = |before: &Member| before.uid == object.uid() && before.applied_by_us;
     object.is_deleting() && before.is_some_and(is_same)
+}
+
+fn held(object: Live<'_>) -> String {
+    if !object.is_deleting() {
+        return String::new();
+    }
+    let held = health::held(object);
+    let failure = health::obstacle(object).filter(|why| health::is_failure(object, *why));
+    match failure {
+        Some(why) => format!("{held}: {}", why.message()),
+        None => held,
+    }
 }
 
 fn owners(object: Live<'_>) -> Vec<Owner> {

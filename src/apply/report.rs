@@ -62,8 +62,8 @@ impl Outcome {
 /// The state of a member that leaves the set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PruneStatus {
-    /// It is being deleted.
-    Deleting,
+    /// It is being deleted: what holds that up, in words.
+    Deleting(String),
     /// It is deleted together with, or after, this one.
     After(ObjectId),
     /// It is released after this one, and stays in the cluster.
@@ -97,7 +97,7 @@ impl PruneStatus {
 impl std::fmt::Display for PruneStatus {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Deleting => f.write_str("being deleted"),
+            Self::Deleting(held) => f.write_str(held),
             Self::After(other) => write!(f, "waits for {other} to be deleted"),
             Self::ReleaseAfter(other) => write!(f, "waits for {other} to be released"),
             Self::Until(other) => write!(f, "waits for {other} to be applied"),

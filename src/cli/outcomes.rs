@@ -207,7 +207,7 @@ mod tests {
         let mut outcomes = Outcomes::default();
         outcomes.leaves(id("a"), &PruneStatus::Gone);
         outcomes.leaves(id("b"), &PruneStatus::Held("its policy is Keep".to_owned()));
-        outcomes.leaves(id("c"), &PruneStatus::Deleting);
+        outcomes.leaves(id("c"), &PruneStatus::Deleting("being deleted".to_owned()));
         let lines = texts(outcomes.lines(false));
         let kept = "kept       ConfigMap/ns/b: its policy is Keep";
         let deleted = "ConfigMap/ns/c: being deleted";

@@ -12,6 +12,7 @@ mod aro;
 mod aso;
 mod capi;
 mod core;
+mod deletion;
 pub mod export;
 mod help;
 mod kstatus;
@@ -26,6 +27,7 @@ use serde_json::Value;
 use crate::model::{Health, HealthState};
 
 use answers::{from_condition, progressing};
+pub use deletion::{held, is_failure, obstacle};
 pub use help::{Cause, causes, help};
 pub use live::{Condition, Live};
 

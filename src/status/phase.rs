@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use super::found::Presence;
 use crate::api::conditions as c;
-use crate::health::{Condition, Live, health};
+use crate::health::{self, Condition, Live};
 use crate::model::{Health, HealthState, ObjectId};
 
 /// The state of an object, ordered by how much it needs attention.
@@ -140,7 +140,7 @@ fn there(live: Live<'_>) -> ObjectStatus {
     if live.is_deleting() {
         return deleting(live);
     }
-    let health = health(live.0);
+    let health = health::health(live.0);
     let phase = match health.state {
         HealthState::Ready => Phase::Ready,
         HealthState::Unknown | HealthState::Progressing => Phase::Progressing,
@@ -169,32 +169,19 @@ fn deciding<'a>(live: Live<'a>, health: &Health) -> Option<Condition<'a>> {
     live.conditions().find(same).filter(|_| !silent)
 }
 
-/// What blocks a deletion: the finalizers, and the controller's message.
+/// What blocks a deletion: the finalizers, and the controller's message. The reason is that of a failure.
 fn deleting(live: Live<'_>) -> ObjectStatus {
-    let finalizers = ["metadata", "spec"].map(|part| live.list(&[part, "finalizers"]));
-    let finalizers: Vec<&str> = finalizers
-        .into_iter()
-        .flatten()
-        .filter_map(Json::as_str)
-        .collect();
-    let held = match finalizers.as_slice() {
-        [] => "being deleted".to_owned(),
-        finalizers => format!("being deleted, held by {}", finalizers.join(", ")),
-    };
-    // A namespace has a condition for each kind of content that is left in it.
-    let explains = |condition: &Condition<'_>| {
-        let has_message = condition.is_true() && !condition.message().is_empty();
-        has_message && (condition.kind() == "Deleting" || condition.kind().ends_with("Remaining"))
-    };
-    let condition = live.conditions().find(explains);
+    let held = health::held(live);
+    let condition = health::obstacle(live);
     let message = match condition {
         Some(condition) => format!("{held}: {}", condition.message()),
         None => held,
     };
+    let failure = condition.filter(|condition| health::is_failure(live, *condition));
     ObjectStatus {
         phase: Phase::Deleting,
         condition: condition.map_or("", Condition::kind).to_owned(),
-        reason: String::new(),
+        reason: failure.map_or("", Condition::reason).to_owned(),
         message,
         since: time(live.text(&["metadata", "deletionTimestamp"])),
     }

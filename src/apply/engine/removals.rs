@@ -15,6 +15,9 @@ use crate::api::labels;
 use crate::health::Live;
 use crate::model::ObjectId;
 
+/// What is said of an object before its finalizers are known.
+const BEING_DELETED: &str = "being deleted";
+
 /// How long a removal that lacked rights waits at most. There may be many.
 const RIGHTS_TO_REMOVE: Duration = Duration::from_secs(30);
 
@@ -71,7 +74,11 @@ impl Engine {
             match decision {
                 PruneDecision::Delete => self.queue_removal(&id, Removal::Delete),
                 PruneDecision::Orphan => self.queue_removal(&id, Removal::Release),
-                PruneDecision::Going => self.report_removal(&id, PruneStatus::Deleting),
+                PruneDecision::Going => {
+                    let held = self.inventory.get(&id).map(|member| member.held.clone());
+                    let held = held.unwrap_or_default();
+                    self.report_removal(&id, PruneStatus::Deleting(held));
+                }
                 PruneDecision::After(other) => self.report_removal(&id, PruneStatus::After(other)),
                 PruneDecision::ReleaseAfter(other) => {
                     self.report_removal(&id, PruneStatus::ReleaseAfter(other));
@@ -128,7 +135,8 @@ impl Engine {
             Ok(removal) => {
                 self.work.removals.enter(id, RemovalState::Accepted { uid });
                 if removal == Removal::Delete {
-                    self.report_removal(id, PruneStatus::Deleting);
+                    let held = BEING_DELETED.to_owned();
+                    self.report_removal(id, PruneStatus::Deleting(held));
                 }
             }
             Err(failure) => self.removal_failed(id, &failure),

@@ -50,11 +50,11 @@ impl Engine {
             let state = StepState::WaitingForAnswer { failures };
             return self.work.steps.enter(at, state);
         }
-        if let Some(deleted) = self.being_deleted(at) {
+        if let Some((deleted, held)) = self.being_deleted(at) {
             let state = StepState::WaitingForRemoval { failures };
             self.work.steps.enter(at, state);
             self.work.failures.ended(at);
-            let why = format!("{deleted} is being deleted; it is applied again once that is gone");
+            let why = format!("{deleted} is {held}; it is applied again once that is gone");
             return self.report_step(at, State::Waiting, false, why);
         }
         let member = self.inventory.get(self.work.steps.object(at));
@@ -89,13 +89,16 @@ impl Engine {
         }
     }
 
-    /// The deletion that a step must wait for: of its object, or of the cluster that contains it.
-    fn being_deleted(&self, at: usize) -> Option<ObjectId> {
+    /// The deletion that a step must wait for, and what holds it up: of its object, or of the cluster that contains it.
+    fn being_deleted(&self, at: usize) -> Option<(ObjectId, String)> {
         let (object, step) = (self.work.steps.object(at), self.work.steps.step(at));
         let cluster = payload(step).cluster();
         let root = ObjectId::new(CAPI, "Cluster", &*object.namespace, cluster);
-        let deleted = |id: &&ObjectId| self.inventory.get(*id).is_some_and(|one| one.deleting);
-        [object, &root].into_iter().find(deleted).cloned()
+        let deleted = |id: &ObjectId| {
+            let member = self.inventory.get(id).filter(|one| one.deleting)?;
+            Some((id.clone(), member.held.clone()))
+        };
+        [object, &root].into_iter().find_map(deleted)
     }
 
     pub(super) fn answered(&mut self, at: usize, answer: Result<Applied, Failure>) {

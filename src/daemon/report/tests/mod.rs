@@ -313,7 +313,12 @@ fn a_cluster_that_is_released_takes_its_parts_along() {
 #[test]
 fn lists_do_not_grow_without_end() {
     let leaving: BTreeMap<ObjectId, PruneStatus> = (0..MOST_LINES + 7)
-        .map(|at| (id(&format!("c{at}")), PruneStatus::Deleting))
+        .map(|at| {
+            (
+                id(&format!("c{at}")),
+                PruneStatus::Deleting("being deleted, held by a".to_owned()),
+            )
+        })
         .collect();
     let check = progress(
         "f",
