@@ -67,7 +67,12 @@ impl DriftState {
             .iter()
             .find(ours)
             .map_or(&nothing, |entry| &entry.fields);
-        let missing = || own.missing(&without(payload.json(), left));
+        let missing = || {
+            let sent = without(payload.json(), left);
+            let mut missing = own.missing(&sent);
+            missing.retain(|path| !is_nothing(path, &sent, &managers));
+            missing
+        };
         let digest = own.digest(live, &fields(left));
         let in_sync = known.map_or_else(|| missing().is_empty(), |known| known == digest);
         let state = match in_sync {
@@ -93,6 +98,14 @@ impl DriftState {
             Self::Drifted(drift) => Some(drift.to_string()),
         }
     }
+}
+
+/// Whether an empty list was sent there that owns nothing: its items have owners of their own, and there are none. A list
+/// that another manager holds as a whole was taken from us.
+fn is_nothing(path: &FieldPath, sent: &Json, managers: &[Managed]) -> bool {
+    let is_empty = |value: &Json| value.as_array().is_some_and(Vec::is_empty);
+    path.value_in(sent).is_some_and(is_empty)
+        && !managers.iter().any(|entry| entry.fields.holds(&path.0))
 }
 
 impl Drift {
@@ -247,6 +260,43 @@ mod tests {
             DriftState::InSync,
             "it is left to them"
         );
+    }
+
+    #[test]
+    fn an_empty_list_that_owns_nothing_is_as_it_was_sent() {
+        let sent = json!({
+            "apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "a"},
+            "secrets": [], "spec": {"volumes": [], "replicas": 0}, "status": {},
+        });
+        let wanted = Action::Apply {
+            payload: Payload::new(&sent, "h1", ""),
+            manager: "capstan".to_owned(),
+            force: false,
+            left: Vec::new(),
+        };
+        let live = |others: &Json| {
+            let entry = |manager: &str, fields: &Json| {
+                json!({"manager": manager, "operation": "Apply", "apiVersion": "v1",
+                    "fieldsType": "FieldsV1", "fieldsV1": fields})
+            };
+            let own = json!({"f:spec": {"f:replicas": {}}});
+            json!({"apiVersion": "v1", "kind": "ServiceAccount",
+                "metadata": {"name": "a", "annotations": {labels::APPLIED: "h1"},
+                    "managedFields": [entry("capstan", &own), entry("other", others)]},
+                "spec": {"replicas": 0}})
+        };
+        let state = |others: &Json| Member::read(&live(others), Some(&wanted), None).drift;
+        assert_eq!(state(&json!({})), DriftState::InSync);
+        // Another manager added an item, which is its own.
+        let item = json!({"f:secrets": {"k:{\"name\":\"x\"}": {".": {}, "f:name": {}}}});
+        assert_eq!(state(&item), DriftState::InSync);
+        // Another manager holds the list.
+        let drift = Drift {
+            fields: vec![".secrets".to_owned()],
+            by: vec!["other".to_owned()],
+        };
+        let whole = state(&json!({"f:secrets": {}}));
+        assert_eq!(whole, DriftState::Drifted(drift));
     }
 
     #[test]

@@ -15,22 +15,41 @@ use super::{Element, FieldPath, FieldSet};
 static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 
 /// What no manager owns: the API server keeps it out of managedFields.
-const UNOWNED: [&[&str]; 5] = [
+const UNOWNED: [&[&str]; 11] = [
     &["apiVersion"],
     &["kind"],
+    &["metadata", "clusterName"],
+    &["metadata", "creationTimestamp"],
+    &["metadata", "generation"],
+    &["metadata", "managedFields"],
     &["metadata", "name"],
     &["metadata", "namespace"],
+    &["metadata", "resourceVersion"],
+    &["metadata", "selfLink"],
     &["metadata", "uid"],
 ];
 
+/// What a server drops from an object where it has an address of its own. Whether it has is seen by what is owned.
+const APART: &str = "status";
+
 impl FieldSet {
     /// The fields of an `applied` object that are not in the set: what its manager lost to others
-    /// since it applied it. Nulls own nothing.
+    /// since it applied it. Nulls own nothing, nor does a status that is not taken with the object.
     #[must_use]
     pub fn missing(&self, applied: &Value) -> Vec<FieldPath> {
         let mut missing = Vec::new();
         uncovered(self, applied, &mut Vec::new(), &mut missing);
         missing
+    }
+
+    /// Whether the field at `path` is owned as a whole, or a part of one that is: not only things in it.
+    #[must_use]
+    pub fn holds(&self, path: &[Element]) -> bool {
+        let Some((first, rest)) = path.split_first() else {
+            return false;
+        };
+        let below = self.branch(first);
+        below.is_some_and(|below| below.is_empty() || below.holds(rest))
     }
 
     /// Tells apart what the fields of the set are in `live`, those at or below `apart` left out. Equal
@@ -43,11 +62,23 @@ impl FieldSet {
     }
 }
 
+impl FieldPath {
+    /// The value there in `object`; `None` if it has none.
+    #[must_use]
+    pub fn value_in<'a>(&self, object: &'a Value) -> Option<&'a Value> {
+        let mut path = self.0.iter();
+        path.try_fold(object, |value, element| found(element, value))
+    }
+}
+
 fn uncovered(set: &FieldSet, value: &Value, at: &mut Vec<Element>, missing: &mut Vec<FieldPath>) {
     let mut step = |element: Element, value: &Value| {
         at.push(element);
-        if !is_unowned(at) {
-            match set.branch(&at[at.len() - 1]) {
+        let branch = set.branch(&at[at.len() - 1]);
+        let is_apart =
+            branch.is_none() && matches!(&at[..], [Element::Field(name)] if name == APART);
+        if !is_unowned(at) && !is_apart {
+            match branch {
                 // Nothing of it is left: then all that is in it is named.
                 None if value.as_object().is_some_and(|members| !members.is_empty()) => {
                     uncovered(&FieldSet::new(), value, at, missing);
@@ -216,6 +247,44 @@ mod tests {
             ".spec.words[=\"b\"]",
         ];
         assert_eq!(missing(&more), lost);
+    }
+
+    #[test]
+    fn what_a_server_keeps_out_of_managed_fields_is_not_lost() {
+        let mut exported = applied();
+        exported["status"] = json!({"phase": "Active", "conditions": []});
+        exported["metadata"]["creationTimestamp"] = json!("2026-01-01T00:00:00Z");
+        exported["metadata"]["generation"] = json!(3);
+        exported["metadata"]["selfLink"] = json!("/api/v1/x");
+        assert_eq!(missing(&exported), [] as [&str; 0]);
+        // A kind whose status is written with the object.
+        let own = FieldSet::from_json(&json!({"f:status": {"f:phase": {}}})).unwrap();
+        let status = json!({"status": {"phase": "Active", "other": 1}});
+        let lost = own.missing(&status);
+        assert_eq!(lost.len(), 1);
+        assert_eq!(lost[0].to_string(), ".status.other");
+    }
+
+    #[test]
+    fn a_list_is_held_as_a_whole_or_only_its_items_are() {
+        let path = |names: &[&str]| {
+            names
+                .iter()
+                .map(|name| Element::field(*name))
+                .collect::<Vec<_>>()
+        };
+        assert!(set().holds(&path(&["spec", "whole"])));
+        assert!(set().holds(&path(&["spec", "whole", "x"])));
+        assert!(!set().holds(&path(&["spec", "ports"])));
+        assert!(!set().holds(&path(&["spec", "none"])));
+        let port = FieldPath(vec![
+            Element::field("spec"),
+            Element::field("ports"),
+            Element::key(vec![("port".to_owned(), json!(80))]),
+            Element::field("name"),
+        ]);
+        assert_eq!(port.value_in(&applied()), Some(&json!("p")));
+        assert_eq!(port.value_in(&json!({"spec": {"ports": []}})), None);
     }
 
     #[test]
