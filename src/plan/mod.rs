@@ -11,6 +11,7 @@ mod diff;
 mod estimate;
 mod identity;
 mod second_owners;
+mod secret_data;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -173,7 +174,7 @@ fn left_to_others(object: &Object) -> Vec<String> {
     };
     listed
         .chain(known.iter().copied())
-        .map(str::to_owned)
+        .map(|pointer| secret_data::pointer(&object.id, pointer))
         .collect()
 }
 
@@ -181,7 +182,7 @@ fn left_to_others(object: &Object) -> Vec<String> {
 /// (DESIGN §4, §7).
 #[must_use]
 pub fn payload(object: &Object, set: &ApplySet) -> Payload {
-    let mut payload = object.node.to_json();
+    let mut payload = secret_data::encoded(object).to_json();
     let namespace = object.id.namespace.as_str();
     let namespace = (!namespace.is_empty()).then(|| json!(namespace));
     set_in(&mut payload, &["metadata", "namespace"], namespace);
@@ -194,10 +195,10 @@ pub fn payload(object: &Object, set: &ApplySet) -> Payload {
     Payload::new(&payload, &hash, cluster)
 }
 
-/// The object as JSON, with its namespace.
+/// The object as JSON, with its namespace: as it is sent, without what [`payload`] adds.
 #[must_use]
 pub fn placed(object: &Object) -> Json {
-    let mut json = object.node.to_json();
+    let mut json = secret_data::encoded(object).to_json();
     if let Some(metadata) = json["metadata"].as_object_mut() {
         metadata.insert("namespace".to_owned(), json!(object.id.namespace));
     }

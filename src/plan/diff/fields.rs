@@ -14,7 +14,7 @@ use super::shown::Shown;
 use crate::api::{embedded, labels};
 use crate::health::Live;
 use crate::model::{Node, Object, ObjectId, Origin, Path, Span, Value};
-use crate::plan::{Consequence, consequences};
+use crate::plan::{Consequence, consequences, secret_data};
 use crate::rules::sensitive::Name;
 use crate::schema::strategic::{At, ListKeys};
 
@@ -43,7 +43,9 @@ pub(super) fn changes(
     cluster: Option<&String>,
     lists: &ListKeys,
 ) -> Vec<FieldChange> {
-    let found = walked(before, after, &object.node, lists).into_iter();
+    // What goes away is found where it is sent, by the line that it was written on.
+    let source = secret_data::encoded(object);
+    let found = walked(before, after, &source, lists).into_iter();
     let change = |found: Found| FieldChange {
         object: object.id.clone(),
         part: found.part,
@@ -57,7 +59,7 @@ pub(super) fn changes(
     };
     let mut changes: Vec<FieldChange> = found.map(change).collect();
     for one in consequences(before, after) {
-        follow(&mut changes, &one, object, cluster);
+        follow(&mut changes, &one, (object, &source), cluster);
     }
     changes
 }
@@ -66,7 +68,7 @@ pub(super) fn changes(
 fn follow(
     changes: &mut Vec<FieldChange>,
     one: &Consequence,
-    object: &Object,
+    (object, source): (&Object, &Node),
     cluster: Option<&String>,
 ) {
     let around = |a: &Path, b: &Path| a.0.starts_with(&b.0);
@@ -91,7 +93,7 @@ fn follow(
             old: Shown::Unset,
             new: Shown::Unset,
             consequence: Some(one.clone()),
-            span: object.node.nearest(&one.field).span().clone(),
+            span: source.nearest(&one.field).span().clone(),
         });
     }
 }
