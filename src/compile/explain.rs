@@ -16,6 +16,7 @@ use crate::rules::sensitive::Name;
 use crate::{expand, yaml};
 
 /// The objects of a fleet, and where their values come from.
+#[derive(Default)]
 pub struct Explanation {
     /// Definitions with their overlays merged, top-level objects, and what is embedded in them.
     objects: Vec<(ObjectId, Node)>,
@@ -76,6 +77,9 @@ struct Written {
 /// Reads the trees again for [`Explanation::fields`].
 #[must_use]
 pub fn explain(tree: &Tree, overlays: &[Tree], compiled: &Compiled) -> Explanation {
+    if compiled.is_stopped() {
+        return Explanation::default();
+    }
     let definitions = merged(tree, overlays);
     let mut bare = HashMap::new();
     for definition in &definitions {

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use crate::model::{Finding, Map, Node, Severity, Span, Value, message};
+use crate::model::{Budget, Finding, Map, Node, Severity, Span, Value, message};
 use crate::yaml;
 use kube_schema::nearest;
 
@@ -58,24 +58,31 @@ const OF_AN_OBJECT: [&str; 3] = ["apiVersion", "kind", "metadata"];
 /// Fields of a kustomization that name whole objects or directories, not parts of objects.
 const WHOLE: &[&str] = &["bases", "components", "crds", "resources"];
 
-/// Finds what is for other tools.
-pub(super) fn of(files: &Files) -> Foreign {
+/// Finds what is for other tools. Reads as much as `budget` allows.
+pub(super) fn of(files: &Files, budget: &Budget) -> Foreign {
+    let read = |path: &Arc<str>, text: &[u8]| yaml::read_within(path, text, budget);
     let mut foreign = Foreign::default();
     for (path, text) in files {
         if foreign.files.contains(path) {
             continue;
         }
         match split(path).1 {
-            "Chart.yaml" if !holds_an_object(&yaml::read(path, text).0) => {
-                foreign.chart(path, files)
+            "Chart.yaml" => {
+                let file = read(path, text).unwrap_or_default();
+                if !holds_an_object(&file.documents) {
+                    foreign.chart(path, files);
+                }
             }
-            "kustomization.yaml" | "kustomization.yml" => foreign.kustomization(path, text, files),
+            "kustomization.yaml" | "kustomization.yml" => {
+                let file = read(path, text).unwrap_or_default();
+                foreign.kustomization(path, &file.documents, files);
+            }
             _ => {}
         }
     }
     for (path, text) in files {
         if !foreign.files.contains(path) {
-            foreign.single(path, text);
+            foreign.single(path, || read(path, text).unwrap_or_default());
         }
     }
     foreign
@@ -96,8 +103,7 @@ impl Foreign {
         self.files.extend(below.map(|(_, path)| Arc::clone(path)));
     }
 
-    fn kustomization(&mut self, path: &Arc<str>, text: &[u8], files: &Files) {
-        let (documents, _) = yaml::read(path, text);
+    fn kustomization(&mut self, path: &Arc<str>, documents: &[Node], files: &Files) {
         if documents.iter().any(is_object_of_others) {
             return;
         }
@@ -113,7 +119,7 @@ impl Foreign {
         }
     }
 
-    fn single(&mut self, path: &Arc<str>, text: &[u8]) {
+    fn single(&mut self, path: &Arc<str>, read: impl FnOnce() -> yaml::File) {
         let name = split(path).1;
         let is_values = is_values(name);
         let of = CONFIGURATION.iter().find(|(begins, ends, _)| {
@@ -122,7 +128,7 @@ impl Foreign {
                 .and_then(|rest| rest.strip_suffix(ends));
             middle.is_some_and(|middle| middle.is_empty() || middle.starts_with('.'))
         });
-        if !(is_values || name == "helmfile.yaml" || of.is_some()) || !is_plain(path, text) {
+        if !(is_values || name == "helmfile.yaml" || of.is_some()) || !is_plain(&read()) {
             return;
         }
         let finding = match of {
@@ -140,8 +146,7 @@ fn split(path: &str) -> (&str, &str) {
 }
 
 /// Whether nothing in a file is a Kubernetes object or may have been one before a mistake.
-fn is_plain(path: &Arc<str>, text: &[u8]) -> bool {
-    let file = yaml::read_file(path, text);
+fn is_plain(file: &yaml::File) -> bool {
     let mut findings = file.findings.iter();
     let is_broken = findings.any(|finding| finding.severity == Severity::Error);
     !is_broken && file.broken.is_empty() && !holds_an_object(&file.documents)

@@ -10,10 +10,12 @@
 //! findings and never hides the others. It does not know where the trees came from.
 
 mod allow;
+mod compiled;
 mod enforced;
 pub mod explain;
 mod fields;
 mod foreign;
+mod limits;
 mod lost;
 mod mark;
 mod metadata;
@@ -29,6 +31,7 @@ use std::sync::Arc;
 
 pub use allow::Allowed;
 use allow::Suppressions;
+pub use compiled::Compiled;
 use enforced::Enforced;
 use lost::Lost;
 use once::DocumentIndex;
@@ -41,59 +44,18 @@ use wrong::{
 };
 
 use crate::api::cluster_definition::{self, ClusterDefinition};
-use crate::api::embedded;
 use crate::api::fleet::FleetPolicy;
 use crate::api::kinds::{self, CAPSTAN};
-use crate::api::overlay::{self, Overlay};
-use crate::graph::{self, Graph};
+use crate::api::overlay::{self, Overlay, Patterns};
+use crate::graph;
 use crate::model::{
-    Finding, Node, Object, ObjectId, Origin, Path, Segment, Severity, Span, Tree, Value,
+    Budget, Finding, Limit, Node, Object, ObjectId, Origin, Path, Segment, Severity, Span, Tree,
+    Value,
 };
 use crate::overlay::Overlays;
 use crate::rules::{self, tenancy};
 use crate::schema::strategic::ListKeys;
 use crate::{expand, yaml};
-
-/// The result of compiling a tree.
-#[derive(Clone, Debug, Default)]
-pub struct Compiled {
-    /// The top-level objects, in the order of the files; ids are unique. Encrypted objects are excluded: they
-    /// are neither applied nor removed.
-    pub objects: Vec<Object>,
-    /// What depends on what.
-    pub graph: Arc<Graph>,
-    /// The findings, by path, line and id.
-    pub findings: Vec<Finding>,
-    /// The warnings that a comment allows, in the same order; they are not in `findings`.
-    pub allowed: Vec<Allowed>,
-    /// How many definitions were found.
-    pub definitions: usize,
-    /// How many of them cannot be read, so that their rules were not checked.
-    pub unread: usize,
-}
-
-impl Compiled {
-    /// The number of findings with this severity.
-    #[must_use]
-    pub fn count(&self, severity: Severity) -> usize {
-        self.findings
-            .iter()
-            .filter(|finding| finding.severity == severity)
-            .count()
-    }
-
-    /// Whether any finding is an error, so that the tree must not be applied.
-    #[must_use]
-    pub fn has_errors(&self) -> bool {
-        self.count(Severity::Error) > 0
-    }
-
-    /// The resources embedded in the objects, each with the version it is written in.
-    #[must_use]
-    pub fn embedded(&self) -> Vec<(ObjectId, String)> {
-        self.objects.iter().flat_map(embedded::ids).collect()
-    }
-}
 
 /// Compiles the fleet in `tree` with its own overlays and those of `overlays`, without tenants.
 #[must_use]
@@ -104,7 +66,18 @@ pub fn compile(tree: &Tree, overlays: &[Tree]) -> Compiled {
 /// The same, with the tenants and rule settings of the Fleet document.
 #[must_use]
 pub fn compile_by(policy: &FleetPolicy, tree: &Tree, overlays: &[Tree]) -> Compiled {
-    let mut documents = Documents::of(tree, overlays);
+    compile_within(policy, tree, overlays, Budget::default())
+}
+
+/// The same, with other limits than those of every tree.
+#[must_use]
+pub fn compile_within(
+    policy: &FleetPolicy,
+    tree: &Tree,
+    overlays: &[Tree],
+    budget: Budget,
+) -> Compiled {
+    let mut documents = Documents::within(budget, tree, overlays);
     documents.findings.extend(tenancy::files(policy, tree));
     documents.compile(policy, tree)
 }
@@ -113,7 +86,7 @@ pub fn compile_by(policy: &FleetPolicy, tree: &Tree, overlays: &[Tree]) -> Compi
 fn merged(tree: &Tree, overlays: &[Tree]) -> Vec<Node> {
     let documents = Documents::of(tree, overlays);
     let lists = documents.list_keys();
-    let overlays = Overlays::new(documents.overlays, lists);
+    let overlays = Overlays::new(documents.overlays, lists).within(documents.budget);
     let definitions = documents.definitions.into_par_iter();
     definitions.map(|node| overlays.merge(node).0).collect()
 }
@@ -130,11 +103,24 @@ struct Documents {
     /// The findings (Y13) for files without documents.
     empty: Vec<Finding>,
     lost: Lost,
+    budget: Arc<Budget>,
+    patterns: Patterns,
+    /// The finding for the limit that the tree exceeds. What follows is not read.
+    over: Option<Finding>,
 }
 
 impl Documents {
     fn of(tree: &Tree, overlays: &[Tree]) -> Self {
-        let mut documents = Self::default();
+        Self::within(Budget::default(), tree, overlays)
+    }
+
+    fn within(budget: Budget, tree: &Tree, overlays: &[Tree]) -> Self {
+        let budget = Arc::new(budget);
+        let mut documents = Self {
+            patterns: Patterns::within(Arc::clone(&budget)),
+            budget,
+            ..Self::default()
+        };
         documents.read_fleet(tree);
         for overlay in overlays {
             documents.read_overlays(overlay, tree);
@@ -183,23 +169,37 @@ impl Documents {
 
     /// Reads every document of the new files, and returns their number.
     fn read(&mut self, tree: &Tree, is_new: impl Fn(&str, &Arc<[u8]>) -> bool) -> usize {
+        if !self.allows(Limit::Patterns, 0) || self.over.is_some() {
+            return 0;
+        }
         self.findings.extend(yaml::problems(tree));
         for path in tree.problems.keys() {
             self.lost.document(lost::nothing(&Span::top(path)));
         }
-        let foreign = foreign::of(&tree.files);
+        let used = self.budget.used(Limit::Values);
+        let foreign = foreign::of(&tree.files, &self.budget);
         // Files of other tools do not belong to the fleet.
         let is_other = |finding: &&Finding| finding.severity == Severity::Warning;
         let others = foreign.findings.iter().filter(is_other).count();
         let mut count = foreign.files.len() - others;
         self.foreign(foreign.findings, tree);
         let files = tree.files.iter().filter(|(path, text)| is_new(path, text));
-        let files = files.filter(|(path, _)| !foreign.files.contains(*path));
-        let files: Vec<_> = files.collect();
-        let read = files.par_iter().map(|(path, text)| wrong::read(path, text));
-        let read: Vec<_> = read.collect();
+        let all: Vec<_> = files.collect();
+        let ours = all
+            .iter()
+            .filter(|(path, _)| !foreign.files.contains(*path));
+        let files: Vec<_> = ours.copied().collect();
+        let read = limits::read(&files, &self.budget);
+        let Some(read) = read.filter(|_| self.budget.exceeded().is_none()) else {
+            let finding = limits::too_many_values(&all, used, &self.budget);
+            self.over.get_or_insert(finding);
+            return count;
+        };
         for ((path, text), file) in files.into_iter().zip(read) {
             self.suppressions.read(path, text);
+            if !self.allows(Limit::Documents, file.documents.len() + file.broken.len()) {
+                break;
+            }
             let found = file.documents.len() + file.findings.len();
             if found == 0 {
                 self.empty(path, text);
@@ -213,6 +213,16 @@ impl Documents {
                 .for_each(|document| self.sort(document));
         }
         count
+    }
+
+    /// Counts what the tree has, and returns whether it may.
+    fn allows(&mut self, limit: Limit, more: usize) -> bool {
+        let is_allowed = self.budget.allows(limit, more as u64);
+        if !is_allowed {
+            let exceeded = limits::exceeded(limit, &self.budget);
+            self.over.get_or_insert(exceeded);
+        }
+        is_allowed
     }
 
     /// Takes a file without any document. Nobody knows what an empty one contained.
@@ -247,7 +257,9 @@ impl Documents {
             of_ours.starts_with(CAPSTAN) && document.text(&["kind"]) == Some("Overlay");
         self.documents.note(document.span(), is_overlay);
         match (is_overlay, document.get("kind").is_some()) {
-            (true, _) => self.overlays.push(overlay::read_rest(&document)),
+            (true, _) => self
+                .overlays
+                .push(overlay::read_rest(&document, &mut self.patterns)),
             (_, true) => self.lost.document(document),
             // It may be an overlay.
             _ => self.lost.document(lost::nothing(document.span())),
@@ -255,6 +267,9 @@ impl Documents {
     }
 
     fn sort(&mut self, mut document: Node) {
+        if !self.allows(Limit::Patterns, 0) {
+            return;
+        }
         self.findings.extend(fields::correct(&mut document));
         self.findings.extend(misspelt::correct(&mut document));
         let (Some(api_version), Some(kind)) =
@@ -276,7 +291,7 @@ impl Documents {
                 self.definitions.push(document);
             }
             (CAPSTAN, "Overlay") => {
-                let (mut overlay, findings) = overlay::read(&document);
+                let (mut overlay, findings) = overlay::read_within(&document, &mut self.patterns);
                 let unread = self.lost.fields_of(&document);
                 unread.iter().for_each(|field| overlay.lose(field));
                 self.findings.extend(findings);
@@ -300,7 +315,11 @@ impl Documents {
             Some(Node {
                 value: Value::List(items),
                 ..
-            }) => items.into_iter().for_each(|item| self.sort(item)),
+            }) => {
+                if self.allows(Limit::Documents, items.len()) {
+                    items.into_iter().for_each(|item| self.sort(item));
+                }
+            }
             Some(Node {
                 value: Value::Null, ..
             }) => {}
@@ -354,13 +373,22 @@ impl Documents {
     }
 
     fn compile(mut self, policy: &FleetPolicy, tree: &Tree) -> Compiled {
+        self.allows(Limit::Patterns, 0);
+        if let Some(over) = self.over {
+            return Compiled::stopped(over);
+        }
         self.findings.extend(misspelt::correct_kinds(&mut self.raw));
         self.findings.extend(same_names(&self.overlays));
         self.findings.extend(without_selector(&self.overlays));
         self.clear_namespaces();
         let enforced = Enforced::of(&self.overlays);
         let mut outliers = Outliers::of(&self.definitions, &self.overlays, &self.raw);
-        let mut overlays = Overlays::new(std::mem::take(&mut self.overlays), self.list_keys());
+        let mut overlays = Overlays::new(std::mem::take(&mut self.overlays), self.list_keys())
+            .within(Arc::clone(&self.budget));
+        let documents = self.definitions.iter().chain(&self.lost.documents);
+        if !overlays.weigh(documents) {
+            return self.stop(None);
+        }
         let mut objects = Vec::new();
         let mut first = HashMap::new();
         let mut unread = 0;
@@ -370,8 +398,14 @@ impl Documents {
         let broken = self.lost.documents.iter();
         broken.for_each(|node| overlays.without(node));
         let made = definitions.into_par_iter();
-        let made = made.map(|node| Made::of(node, &overlays, &enforced, &self.lost));
-        for (definition, made) in made.collect::<Vec<_>>() {
+        let made = made.map(|node| {
+            let made = Made::of(node, &overlays, &enforced, &self.lost);
+            self.budget.exceeded().is_none().then_some(made)
+        });
+        let Some(made) = made.collect::<Option<Vec<_>>>() else {
+            return self.stop(None);
+        };
+        for (definition, made) in made {
             if made.lacks_labels {
                 overlays.without(&lost::nothing(definition.span()));
             }
@@ -388,6 +422,9 @@ impl Documents {
         let (mut encrypted, raw): (Vec<_>, Vec<_>) = raw.partition(rules::is_encrypted);
         objects.extend(raw);
         self.patch(&mut overlays, &mut objects);
+        if self.budget.exceeded().is_some() {
+            return self.stop(overlays.stopped_at());
+        }
         let mut unused = overlays.unused();
         let effects = &mut self.lost.effects;
         outliers.blame_labels(&mut unused, &mut self.findings, effects);
@@ -431,6 +468,17 @@ impl Documents {
             definitions: count,
             unread,
         }
+    }
+
+    /// The result for the limit that is exceeded.
+    fn stop(self, at: Option<&Span>) -> Compiled {
+        let limit = self.budget.exceeded();
+        let finding = limit.map(|limit| limits::exceeded(limit, &self.budget));
+        let finding = finding.map(|finding| match at {
+            Some(span) => finding.at(span),
+            None => finding,
+        });
+        finding.map_or_else(Compiled::default, Compiled::stopped)
     }
 
     /// Keeps the objects of a definition: none if it is broken or a duplicate.
@@ -513,7 +561,10 @@ impl Made {
         let is_rest = !is_whole && definition.is_some();
         let spans = of_definition.iter().filter(|_| is_rest);
         let reported = spans.filter_map(|finding| finding.span.clone()).collect();
-        let expanded = definition.as_ref().map(expand::expand);
+        let expanded = definition
+            .as_ref()
+            .filter(|definition| overlays.allow(expand::weight(definition)))
+            .map(expand::expand);
         let (objects, mut of_objects) = expanded.unwrap_or_default();
         of_objects.extend(enforced.findings(&objects));
         let name = |read: ClusterDefinition| (read.id, read.origin.span().clone());

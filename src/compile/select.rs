@@ -49,6 +49,12 @@ pub fn select(
     extent: Extent,
 ) -> Selected {
     let all = compile_by(policy, tree, overlays);
+    if all.is_stopped() {
+        return Selected {
+            compiled: all,
+            ..Selected::default()
+        };
+    }
     let mut documents = Documents::of(tree, overlays);
     documents.clear_namespaces();
     let choice = Choice::of(&documents, selector);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::api::kinds::CAPSTAN;
 use crate::api::overlay::Overlay;
-use crate::model::{Finding, Node, ObjectId, Path, Problem, Span, Tree, Value, message};
+use crate::model::{Budget, Finding, Node, ObjectId, Path, Problem, Span, Tree, Value, message};
 use crate::yaml;
 
 /// The finding for a list without valid `items`.
@@ -25,23 +25,24 @@ pub(super) fn no_items(list: &Node, items: Option<&Node>) -> Finding {
     finding.field(&Path::dotted("items")).help(help)
 }
 
-/// Reads a file. One that is larger than others may be holds CustomResourceDefinitions or nothing.
-pub(super) fn read(path: &Arc<str>, text: &[u8]) -> yaml::File {
-    let file = yaml::read_file(path, text);
+/// Reads a file. One that is larger than others may be holds CustomResourceDefinitions or nothing. `None` if the tree
+/// has too many values.
+pub(super) fn read(path: &Arc<str>, text: &[u8], budget: &Budget) -> Option<yaml::File> {
+    let file = yaml::read_within(path, text, budget)?;
     let is_definition = |node: &Node| node.text(&["kind"]) == Some("CustomResourceDefinition");
     let size = text.len() as u64;
     if size <= Tree::MAX_FILE_BYTES || file.documents.iter().all(is_definition) {
-        return file;
+        return Some(file);
     }
     let tree = Tree {
         problems: [(Arc::clone(path), Problem::TooLarge(size))].into(),
         ..Tree::default()
     };
-    yaml::File {
+    Some(yaml::File {
         documents: Vec::new(),
         broken: vec![super::lost::nothing(&Span::top(path))],
         findings: yaml::problems(&tree),
-    }
+    })
 }
 
 /// The finding for a file without a document. Comments are left on purpose; nothing at all is an accident.

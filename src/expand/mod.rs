@@ -9,6 +9,9 @@
 mod aro;
 mod node;
 mod values;
+mod weight;
+
+pub use weight::weight;
 
 use crate::api::cluster_definition::{ClusterDefinition, Platform};
 use crate::model::{Finding, Object};

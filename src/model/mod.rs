@@ -7,6 +7,7 @@
 //!
 //! It does not know YAML syntax, our kinds, Kubernetes clients or git.
 
+mod budget;
 mod check;
 mod check_sink;
 mod client_bindings;
@@ -32,6 +33,7 @@ mod tree;
 pub mod words;
 mod workload;
 
+pub use budget::{Budget, Limit};
 pub use check::{Annotation, Button, COMMENT_MARK, Check, CheckDetail, CheckState};
 pub use check_sink::{CheckSink, Later, no_approvals};
 pub use client_bindings::ClientBindings;

@@ -187,6 +187,11 @@ impl IntoIterator for Map {
     }
 }
 
+/// How many values the memory of a text would hold, beside the text's own.
+fn long(text: &str) -> u64 {
+    text.len() as u64 / 64
+}
+
 impl Node {
     /// The limit on nesting of maps and lists, in a file and after a patch.
     pub const MAX_DEPTH: usize = 64;
@@ -205,6 +210,22 @@ impl Node {
             Value::Map(map) => map.iter().map(|(_, node)| node).fold((1, 1), inner),
             _ => (1, 0),
         }
+    }
+
+    /// The number of keys and values, where long texts count as several: what a copy of it costs.
+    #[must_use]
+    pub fn weight(&self) -> u64 {
+        let inner: u64 = match &self.value {
+            Value::Null | Value::Bool(_) | Value::Int(_) => 0,
+            Value::Float(_, text) => long(text),
+            Value::String(text) => long(text),
+            Value::List(items) => items.iter().map(Self::weight).sum(),
+            Value::Map(map) => map
+                .iter()
+                .map(|(key, node)| 1 + long(&key.name) + node.weight())
+                .sum(),
+        };
+        1 + inner
     }
 
     /// A value with an origin.

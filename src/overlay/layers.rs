@@ -40,6 +40,11 @@ impl Overlays {
         if let Some(spec) = take_spec(&mut definition) {
             let beneath = self.layers(&definition, Precedence::Default);
             let above = self.layers(&definition, Precedence::Enforced);
+            let weight = weight(&spec, beneath.iter().chain(&above));
+            if !self.allow(weight) {
+                put_spec(&mut definition, spec);
+                return (definition, findings);
+            }
             let spec = lay_under(&spec, &beneath, &self.lists, &mut findings);
             let spec = lay_over(spec, &above, &self.lists, &mut findings);
             put_spec(&mut definition, spec);
@@ -58,6 +63,28 @@ impl Overlays {
             .filter(|layer| layer.as_map().is_some())
             .collect()
     }
+}
+
+/// How many values these layers put into a spec, at most: what they set for every pool is there once a pool.
+fn weight<'l>(spec: &Node, layers: impl Iterator<Item = &'l &'l Node> + Clone) -> u64 {
+    let pools = |node: &'l Node| node.get(POOLS).and_then(Node::as_list).unwrap_or_default();
+    let own = spec
+        .get(POOLS)
+        .and_then(Node::as_list)
+        .map_or(0, <[Node]>::len);
+    let all: usize = own
+        + layers
+            .clone()
+            .map(|layer| pools(layer).len())
+            .sum::<usize>();
+    let of_layer = |layer: &'l Node| {
+        let every = pools(layer)
+            .iter()
+            .filter(|pool| pool.text(&["name"]) == Some(EVERY_POOL));
+        let every: u64 = every.map(Node::weight).sum();
+        layer.weight() + all as u64 + every.saturating_mul(1 + all as u64)
+    };
+    layers.map(|layer| of_layer(layer)).sum()
 }
 
 fn lay_under(spec: &Node, layers: &[&Node], lists: &ListKeys, findings: &mut Vec<Finding>) -> Node {

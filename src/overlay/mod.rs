@@ -22,8 +22,8 @@ mod unused;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
-use crate::api::overlay::Overlay;
-use crate::model::{Node, Path, Span};
+use crate::api::overlay::{Overlay, Selector};
+use crate::model::{Budget, Limit, Map, Node, Path, Span};
 use crate::schema::strategic::{self, ListKeys};
 
 /// The overlays of a fleet. They are applied to all of its definitions, then to all of its objects, and record
@@ -37,6 +37,9 @@ pub struct Overlays {
     labels: BTreeMap<String, BTreeSet<String>>,
     /// Whether there may be overlays that could not be read at all.
     blind: bool,
+    budget: Arc<Budget>,
+    /// The patch that the budget did not allow.
+    stopped_at: Option<Span>,
 }
 
 /// An overlay, and its effects so far.
@@ -67,7 +70,42 @@ impl Overlays {
             lists,
             labels: BTreeMap::new(),
             blind: false,
+            budget: Arc::default(),
+            stopped_at: None,
         }
+    }
+
+    /// The same overlays, which count their work and stop when `budget` allows no more.
+    #[must_use]
+    pub fn within(mut self, budget: Arc<Budget>) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    /// Counts what it takes to select among these documents, before it is done, and returns whether it is allowed.
+    pub fn weigh<'n>(&self, documents: impl Iterator<Item = &'n Node>) -> bool {
+        let labels = |node: &Node| {
+            node.at(&["metadata", "labels"])
+                .and_then(Node::as_map)
+                .map_or(0, Map::len)
+        };
+        let width: u64 = documents.map(|node| 4 + labels(node) as u64).sum();
+        let selectors = self.entries.iter().map(|entry| &entry.overlay.selector);
+        let selectors: u64 = selectors.map(Selector::weight).sum();
+        // To compare a label is less than a step.
+        let steps = width.saturating_mul(selectors) / 8;
+        self.budget.allows(Limit::Overlays, steps)
+    }
+
+    /// The patch at which the budget was exceeded, if it was one.
+    #[must_use]
+    pub fn stopped_at(&self) -> Option<&Span> {
+        self.stopped_at.as_ref()
+    }
+
+    /// Counts values that a definition becomes, and returns whether they are allowed.
+    pub fn allow(&self, values: u64) -> bool {
+        self.budget.allows(Limit::Objects, values)
     }
 
     /// Each overlay, with a definition or object that it changes per file.

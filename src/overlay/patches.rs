@@ -3,12 +3,15 @@
 //! In: all objects, expanded and raw. Out: the same objects, patched in place. It does not know
 //! where an object came from, only its labels: those of its definition are on it.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::{Entry, Overlays, select};
 use crate::api::embedded;
 use crate::api::overlay::Patch;
-use crate::model::{Finding, Node, Object, Value};
+use crate::model::{Budget, Finding, Limit, Node, Object, Value};
 use crate::schema::json_patch;
 use crate::schema::strategic::{self, ListKeys};
 
@@ -17,6 +20,10 @@ impl Overlays {
     /// labels were before any patch, and to the resources embedded in them.
     #[must_use]
     pub fn patch(&mut self, objects: &mut [Object]) -> Vec<Finding> {
+        if !self.weigh(objects.iter().map(|object| &object.node)) {
+            return Vec::new();
+        }
+        let budget = Arc::clone(&self.budget);
         let selections: Vec<Vec<bool>> = self
             .entries
             .iter()
@@ -27,10 +34,11 @@ impl Overlays {
             entry.selected |= selection.contains(&true);
             let mut reached = Vec::new();
             for (patch, patched) in entry.overlay.patches.iter().zip(&mut entry.patched) {
+                let weight = patch.patch.weight();
                 let selected = objects.par_iter_mut().zip(&selection);
                 let selected = selected.filter(|(_, selected)| **selected);
                 let runs = selected.map(|(object, _)| {
-                    let mut run = Run::new(patch, &self.lists);
+                    let mut run = Run::new(patch, weight, &self.lists, &budget);
                     run.object(object);
                     (run.matched.then(|| object.origin.clone()), run.findings)
                 });
@@ -38,6 +46,10 @@ impl Overlays {
                     *patched |= origin.is_some();
                     reached.extend(origin);
                     findings.extend(found);
+                }
+                if budget.exceeded().is_some() {
+                    self.stopped_at = Some(patch.origin.span().clone());
+                    return findings;
                 }
             }
             reached.iter().for_each(|origin| entry.reach(origin.span()));
@@ -60,6 +72,9 @@ impl Entry {
 /// One patch on one object.
 struct Run<'a> {
     patch: &'a Patch,
+    /// How many values the patch has.
+    weight: u64,
+    budget: &'a Budget,
     lists: &'a ListKeys,
     /// Whether it matched anything.
     matched: bool,
@@ -67,9 +82,11 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(patch: &'a Patch, lists: &'a ListKeys) -> Self {
+    fn new(patch: &'a Patch, weight: u64, lists: &'a ListKeys, budget: &'a Budget) -> Self {
         Self {
             patch,
+            weight,
+            budget,
             lists,
             matched: false,
             findings: Vec::new(),
@@ -78,7 +95,9 @@ impl<'a> Run<'a> {
 
     /// Patches one object with its embedded resources.
     fn object(&mut self, object: &mut Object) {
-        if select::means(&self.patch.target, object) {
+        let mut steps = 0;
+        let is_meant = select::means(&self.patch.target, object, &mut steps);
+        if self.budget.allows(Limit::Overlays, steps) && is_meant {
             self.document(&mut object.node, &object.id.namespace);
         }
         if embedded::carries(&object.id) {
@@ -92,7 +111,13 @@ impl<'a> Run<'a> {
         };
         let mut resources = std::mem::take(list);
         for resource in &mut resources {
-            if select::means_embedded(&self.patch.target, resource, carrier) {
+            let target = &self.patch.target;
+            let mut steps = 0;
+            let is_meant = select::means_embedded(target, resource, carrier, &mut steps);
+            if !self.budget.allows(Limit::Overlays, steps) {
+                break;
+            }
+            if is_meant {
                 self.document(resource, &carrier.id.namespace);
             }
         }
@@ -105,22 +130,51 @@ impl<'a> Run<'a> {
     fn document(&mut self, document: &mut Node, namespace: &str) {
         self.matched = true;
         let patch = &self.patch.patch;
+        if !self.allows(document) {
+            return;
+        }
         let mut findings = Vec::new();
         let patched = match &patch.value {
             Value::List(operations) => {
-                json_patch::apply(document.clone(), operations, &mut findings)
+                json_patch::apply_within(document, operations, self.budget, &mut findings)
             }
-            _ => strategic::merge(document.clone(), patch, self.lists, &mut findings),
+            _ if may_change_identity(patch) => {
+                let copy = document.clone();
+                Some(strategic::merge(copy, patch, self.lists, &mut findings))
+            }
+            _ => {
+                let nothing = Node::new(Value::Null, &document.origin);
+                let base = std::mem::replace(document, nothing);
+                *document = strategic::merge(base, patch, self.lists, &mut findings);
+                None
+            }
         };
-        if identity(&patched, namespace) == identity(document, namespace) {
-            *document = patched;
-        } else {
-            findings.push(changes_identity(patch));
+        match patched {
+            Some(new) if identity(&new, namespace) == identity(document, namespace) => {
+                *document = new;
+            }
+            Some(_) => findings.push(changes_identity(patch)),
+            None => {}
         }
         if !findings.is_empty() {
+            let cost = FINDING * findings.len() as u64;
+            self.budget.allows(Limit::Overlays, cost);
             let object = Object::from_node(document.clone(), namespace);
             self.report(findings, object.as_ref());
         }
+    }
+
+    /// Counts the steps and values of patching a document, and returns whether they are allowed.
+    fn allows(&self, document: &Node) -> bool {
+        let patch = &self.patch.patch;
+        let steps = match &patch.value {
+            // A JSON patch counts the rest as it goes.
+            Value::List(_) => 0,
+            _ if may_change_identity(patch) => document.weight(),
+            _ => touched(document, patch),
+        };
+        let added = self.weight * Limit::STEPS_PER_VALUE;
+        self.budget.allows(Limit::Overlays, steps + added)
     }
 
     fn report(&mut self, findings: Vec<Finding>, object: Option<&Object>) {
@@ -145,6 +199,43 @@ fn resources(carrier: &mut Node) -> Option<&mut Vec<Node>> {
         _ => None,
     }
 }
+
+/// How many entries of a document a strategic merge may move.
+fn touched(document: &Node, patch: &Node) -> u64 {
+    match (&document.value, &patch.value) {
+        (Value::Map(map), Value::Map(patch)) => {
+            let changes: HashMap<&str, &Node> = patch
+                .iter()
+                .map(|(key, change)| (&*key.name, change))
+                .collect();
+            let below = map.iter().filter_map(|(key, inner)| {
+                let change = changes.get(&*key.name)?;
+                Some(touched(inner, change))
+            });
+            map.len() as u64 + below.sum::<u64>()
+        }
+        // Elements are looked up by their keys.
+        (Value::List(_), _) => document.weight(),
+        _ => 1,
+    }
+}
+
+/// Whether a strategic merge patch may change the identity of what it is for: almost none does, and only those
+/// need a copy to go back to.
+fn may_change_identity(patch: &Node) -> bool {
+    let sets = |node: &Node, names: [&str; 2]| {
+        node.as_map().is_none_or(|map| {
+            let mut keys = map.iter().map(|(key, _)| &*key.name);
+            keys.any(|key| key.starts_with('$') || names.contains(&key))
+        })
+    };
+    let metadata = patch.get("metadata");
+    sets(patch, ["apiVersion", "kind"])
+        || metadata.is_some_and(|node| sets(node, ["name", "namespace"]))
+}
+
+/// How many steps a finding weighs: its memory would hold many values.
+const FINDING: u64 = 200;
 
 /// The identity, which a patch may not change: apiVersion, kind, name and namespace.
 fn identity<'n>(document: &'n Node, namespace: &'n str) -> [&'n str; 4] {

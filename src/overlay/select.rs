@@ -1,7 +1,7 @@
 //! Which labels a selector matches, and which objects a target matches.
 
 use crate::api::overlay::{Operator, Overlay, Pattern, Requirement, Selector, Target};
-use crate::model::{Node, Object};
+use crate::model::{Map, Node, Object};
 
 impl Selector {
     /// Whether an object with these labels is selected.
@@ -35,20 +35,28 @@ fn label<'n>(document: &'n Node, key: &str) -> Option<&'n str> {
     document.text(&["metadata", "labels", key])
 }
 
-/// Whether `target` matches a top-level object.
-pub(super) fn means(target: &Target, object: &Object) -> bool {
-    means_kind(target, &object.node)
-        && fits(&target.namespace, &object.id.namespace)
+/// Whether `target` matches a top-level object. Adds to `steps` what it takes to see that.
+pub(super) fn means(target: &Target, object: &Object, steps: &mut u64) -> bool {
+    means_kind(target, &object.node, steps)
+        && fits(&target.namespace, &object.id.namespace, steps)
+        && selectors(target, object.node.at(&["metadata"]), steps)
         && holds_all(&target.label_selector, |key| object.label(key))
         && holds_all(&target.annotation_selector, |key| object.annotation(key))
 }
 
 /// Whether `target` matches `resource`, embedded in `carrier`. It must name the kind. Embedded resources are in the
 /// namespace of their carrier, and inherit its labels and annotations.
-pub(super) fn means_embedded(target: &Target, resource: &Node, carrier: &Object) -> bool {
+pub(super) fn means_embedded(
+    target: &Target,
+    resource: &Node,
+    carrier: &Object,
+    steps: &mut u64,
+) -> bool {
     target.kind.is_some()
-        && means_kind(target, resource)
-        && fits(&target.namespace, &carrier.id.namespace)
+        && means_kind(target, resource, steps)
+        && fits(&target.namespace, &carrier.id.namespace, steps)
+        && selectors(target, carrier.node.at(&["metadata"]), steps)
+        && selectors(target, resource.at(&["metadata"]), steps)
         && holds_all(&target.label_selector, |key| {
             label(resource, key).or_else(|| carrier.label(key))
         })
@@ -58,14 +66,33 @@ pub(super) fn means_embedded(target: &Target, resource: &Node, carrier: &Object)
         })
 }
 
-fn means_kind(target: &Target, document: &Node) -> bool {
+fn means_kind(target: &Target, document: &Node, steps: &mut u64) -> bool {
     let api_version = document.text(&["apiVersion"]).unwrap_or_default();
     let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
     let text = |names: &[&str]| document.text(names).unwrap_or_default();
-    fits(&target.group, group)
-        && fits(&target.version, version)
-        && fits(&target.kind, text(&["kind"]))
-        && fits(&target.name, text(&["metadata", "name"]))
+    *steps += 1;
+    fits(&target.kind, text(&["kind"]), steps)
+        && fits(&target.group, group, steps)
+        && fits(&target.version, version, steps)
+        && fits(&target.name, text(&["metadata", "name"]), steps)
+}
+
+/// Adds what it takes to compare the labels and annotations in `metadata`. Always true.
+fn selectors(target: &Target, metadata: Option<&Node>, steps: &mut u64) -> bool {
+    let mut add = |selector: &Option<Selector>, field: &str| {
+        if let Some(selector) = selector {
+            let map = metadata
+                .and_then(|node| node.get(field))
+                .and_then(Node::as_map);
+            *steps += selector
+                .weight()
+                .saturating_mul(4 + map.map_or(0, Map::len) as u64)
+                / 8;
+        }
+    };
+    add(&target.label_selector, "labels");
+    add(&target.annotation_selector, "annotations");
+    true
 }
 
 fn holds_all<'l>(selector: &Option<Selector>, value: impl Fn(&str) -> Option<&'l str>) -> bool {
@@ -74,8 +101,11 @@ fn holds_all<'l>(selector: &Option<Selector>, value: impl Fn(&str) -> Option<&'l
         .is_none_or(|selector| selector.matches(value))
 }
 
-fn fits(wanted: &Option<Pattern>, text: &str) -> bool {
-    wanted.as_ref().is_none_or(|wanted| wanted.matches(text))
+fn fits(wanted: &Option<Pattern>, text: &str, steps: &mut u64) -> bool {
+    wanted.as_ref().is_none_or(|wanted| {
+        *steps += wanted.steps(text);
+        wanted.matches(text)
+    })
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use super::entries::Entries;
-use crate::model::{Finding, Node, Origin, Position, Value};
+use crate::model::{Budget, Finding, Limit, Node, Origin, Position, Value};
 
 /// The most findings per file. With this many, people fix some and run the check again.
 const MAX_FINDINGS: usize = 100;
@@ -24,9 +24,14 @@ pub struct File {
     pub findings: Vec<Finding>,
 }
 
+/// How many values are counted before the tree's other files learn of them.
+const BATCH: u64 = 1024;
+
 /// The documents of one file while they are read.
-#[derive(Default)]
-pub(super) struct Builder {
+pub(super) struct Builder<'b> {
+    budget: &'b Budget,
+    /// The values that the budget does not know of yet.
+    uncounted: u64,
     open: Vec<Frame>,
     root: Option<Node>,
     anchors: HashMap<usize, Node>,
@@ -46,10 +51,38 @@ enum Content {
     Map(Entries),
 }
 
-impl Builder {
-    /// The documents, and what is wrong with the file.
-    pub(super) fn done(self) -> File {
-        self.file
+impl<'b> Builder<'b> {
+    pub(super) fn new(budget: &'b Budget) -> Self {
+        Self {
+            budget,
+            uncounted: 0,
+            open: Vec::new(),
+            root: None,
+            anchors: HashMap::new(),
+            copies: 0,
+            file: File::default(),
+        }
+    }
+
+    /// The documents, and what is wrong with the file; `None` if the tree has too many values.
+    pub(super) fn done(mut self) -> Option<File> {
+        self.settle().then_some(self.file)
+    }
+
+    /// Counts values, and returns whether the tree may have them. Nothing more is read if it may not.
+    fn weigh(&mut self, values: u64) -> bool {
+        self.uncounted += values;
+        self.uncounted < BATCH || self.settle()
+    }
+
+    fn settle(&mut self) -> bool {
+        self.budget
+            .allows(Limit::Values, std::mem::take(&mut self.uncounted))
+    }
+
+    /// Whether the tree has too many values.
+    pub(super) fn is_over(&self) -> bool {
+        self.budget.used(Limit::Values) > self.budget.most(Limit::Values)
     }
 
     pub(super) fn report(&mut self, finding: Finding) {
@@ -153,7 +186,11 @@ impl Builder {
             self.report(too_deep(origin));
             return ControlFlow::Break(());
         }
+        let weight = target.weight();
         self.count(values, origin)?;
+        if !self.weigh(weight) {
+            return ControlFlow::Break(());
+        }
         let copy = self.anchors[&anchor].clone();
         self.put(copy)
     }
@@ -227,9 +264,15 @@ impl Builder {
 
     /// Puts a value into the innermost collection, and keeps a copy for the aliases of its anchor.
     fn place(&mut self, node: Node, anchor: usize) -> ControlFlow<()> {
+        if !self.weigh(1) {
+            return ControlFlow::Break(());
+        }
         if anchor != 0 {
             let (values, _) = node.measure();
             self.count(values, &node.origin)?;
+            if !self.weigh(node.weight()) {
+                return ControlFlow::Break(());
+            }
             self.anchors.insert(anchor, node.clone());
         }
         self.put(node)

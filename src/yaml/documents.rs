@@ -15,7 +15,7 @@ use super::entries::{Entries, key_text};
 use super::markers::without_markers;
 use super::scalar;
 use super::syntax::{self, Read, number};
-use crate::model::{Finding, Node, Origin, Position, Span, Value};
+use crate::model::{Budget, Finding, Limit, Node, Origin, Position, Span, Value};
 
 /// Reads the documents of a file, YAML or JSON. A document that cannot be read becomes a finding
 /// (Y01, Y02, Y05, Y06, Y08) and the others are still returned; empty documents are dropped.
@@ -30,10 +30,19 @@ pub fn read(path: &Arc<str>, text: &[u8]) -> (Vec<Node>, Vec<Finding>) {
 /// The same, with what can be read of broken documents.
 #[must_use]
 pub fn read_file(path: &Arc<str>, text: &[u8]) -> File {
-    let unreadable = |finding| File {
-        broken: vec![Node::new(Value::Null, &Origin::new(Span::top(path)))],
-        findings: vec![finding],
-        ..File::default()
+    // A file of one gigabyte would exceed this, and none is read that is so large.
+    read_within(path, text, &Budget::default().with(Limit::Values, u64::MAX)).unwrap_or_default()
+}
+
+/// The same as one of many files; `None` if `budget` allows the tree no more values.
+#[must_use]
+pub fn read_within(path: &Arc<str>, text: &[u8], budget: &Budget) -> Option<File> {
+    let unreadable = |finding| {
+        Some(File {
+            broken: vec![Node::new(Value::Null, &Origin::new(Span::top(path)))],
+            findings: vec![finding],
+            ..File::default()
+        })
     };
     if let Some(at) = text.iter().position(|byte| *byte == 0) {
         return unreadable(holds_nul(path, &text[..at]));
@@ -43,9 +52,9 @@ pub fn read_file(path: &Arc<str>, text: &[u8]) -> File {
             // Editors do not count a byte order mark as a column.
             let text = text.strip_prefix('\u{feff}').unwrap_or(text);
             let (text, mut findings) = without_markers(path, text);
-            let mut file = Reader::new(path, &text).read();
+            let mut file = Reader::new(path, &text, budget).read()?;
             findings.append(&mut file.findings);
-            File { findings, ..file }
+            Some(File { findings, ..file })
         }
         Err(error) => unreadable(not_utf8(path, text, error.valid_up_to())),
     }
@@ -77,11 +86,11 @@ struct Reader<'t> {
     read_up_to: usize,
     /// Where the last text began. It may hold lines that were meant as keys.
     text_from: usize,
-    builder: Builder,
+    builder: Builder<'t>,
 }
 
 impl<'t> Reader<'t> {
-    fn new(path: &'t Arc<str>, text: &'t str) -> Self {
+    fn new(path: &'t Arc<str>, text: &'t str, budget: &'t Budget) -> Self {
         let options = events::options! { emit_comments: false, emit_unresolved_aliases: true };
         Self {
             path,
@@ -89,17 +98,17 @@ impl<'t> Reader<'t> {
             parser: Parser::new_from_str_with_options(text, options),
             read_up_to: 0,
             text_from: 0,
-            builder: Builder::default(),
+            builder: Builder::new(budget),
         }
     }
 
-    fn read(mut self) -> File {
+    fn read(mut self) -> Option<File> {
         while let Some(next) = self.parser.next_event() {
             let taken = match next {
                 Ok((event, range)) => self.event(event, range),
                 Err(error) => self.syntax_error(&error),
             };
-            if taken.is_break() && !self.next_document() {
+            if taken.is_break() && (self.builder.is_over() || !self.next_document()) {
                 break;
             }
         }

@@ -18,7 +18,7 @@ mod write;
 
 pub use builder::File;
 pub use comments::{Comment, comments};
-pub use documents::{read, read_file};
+pub use documents::{read, read_file, read_within};
 pub use problems::problems;
 pub use write::write;
 

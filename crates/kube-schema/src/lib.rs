@@ -47,7 +47,7 @@ pub use nearest::nearest;
 pub use object_meta::{OBJECT_META_SCHEMA, object_meta};
 pub use overflow::overflows;
 pub use path::{Path, Segment};
-pub use pattern::compile as regular_expression;
+pub use pattern::{compile as regular_expression, compile_within as small_regular_expression};
 pub use prune::{OBJECT_FIELDS, has_unknown_fields, prune, unknown_fields};
 pub use structural::{Additional, Bound, Checks, Count, ListKind, Pattern, Schema, Type};
 pub use validate::{Unknown, by_schema, validate};

@@ -5,7 +5,7 @@
 //! `\E` is plain text, braces that are no repetition are literal, a character class holds `[`,
 //! `&`, `~` and `-` as they are, and what is repeated is not repeated again.
 
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
 
 /// The most that may be counted in braces.
 const MOST_REPEATS: u32 = 1000;
@@ -15,6 +15,14 @@ const MOST_REPEATS: u32 = 1000;
 /// # Errors
 /// Says why it cannot be, and of which part.
 pub fn compile(text: &str) -> Result<Regex, String> {
+    compile_within(text, 10 << 20)
+}
+
+/// The same for text of strangers: what takes more than `most` bytes of memory is an error.
+///
+/// # Errors
+/// Says why it cannot be, and of which part.
+pub fn compile_within(text: &str, most: usize) -> Result<Regex, String> {
     let mut translator = Translator {
         text,
         at: 0,
@@ -23,7 +31,11 @@ pub fn compile(text: &str) -> Result<Regex, String> {
         last: Last::Nothing,
     };
     translator.run()?;
-    Regex::new(&translator.out).map_err(|error| {
+    let compiled = RegexBuilder::new(&translator.out).size_limit(most).build();
+    compiled.map_err(|error| {
+        if matches!(error, regex::Error::CompiledTooBig(_)) {
+            return format!("the expression needs more than {most} bytes of memory: `{text}`");
+        }
         let message = error.to_string();
         let last = message.lines().last().unwrap_or_default();
         format!("{}: `{text}`", last.trim_start_matches("error: "))

@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 
 pub use selector::{NotASelector, Operator, Requirement, Selector};
 use target::TargetSpec;
-pub use target::{Pattern, Target};
+pub use target::{Pattern, Patterns, Target};
 
 use super::cluster_definition::ClusterDefinitionSpec;
 use super::document;
@@ -138,6 +138,11 @@ pub fn spec_fields() -> Vec<&'static str> {
 /// Reads an overlay, as far as it can be read. Without errors among the findings it is complete.
 #[must_use]
 pub fn read(node: &Node) -> (Overlay, Vec<Finding>) {
+    read_within(node, &mut Patterns::default())
+}
+
+/// The same as one of the overlays of a tree, whose expressions are counted.
+pub fn read_within(node: &Node, patterns: &mut Patterns) -> (Overlay, Vec<Finding>) {
     let (id, origin) = document::identity(node, KIND);
     let mut node = node.clone();
     let mut findings = bare_versions(&mut node);
@@ -156,7 +161,7 @@ pub fn read(node: &Node) -> (Overlay, Vec<Finding>) {
     let overlay = match document.filter(|_| !lost.contains(&Path::default())) {
         None => unreadable,
         Some(document) => {
-            let (overlay, found) = assemble(&id, origin, document.spec, &node);
+            let (overlay, found) = assemble(&id, origin, document.spec, &node, patterns);
             let selects = !found.iter().any(is_of_selector);
             findings.extend(found);
             match selects {
@@ -171,15 +176,14 @@ pub fn read(node: &Node) -> (Overlay, Vec<Finding>) {
 }
 
 /// Reads what is left of an overlay after an error of syntax, which is reported already.
-#[must_use]
-pub fn read_rest(node: &Node) -> Overlay {
+pub fn read_rest(node: &Node, patterns: &mut Patterns) -> Overlay {
     let (id, origin) = document::identity(node, KIND);
     let spec = node.get("spec").and_then(Node::as_map);
     let last = spec.and_then(|spec| spec.iter().last());
     // The selector is complete if something follows it.
     let selects = spec.is_some_and(|spec| spec.get("selector").is_some())
         && last.is_some_and(|(key, _)| key.name != "selector");
-    let (overlay, _) = read(node);
+    let (overlay, _) = read_within(node, patterns);
     match selects && overlay.lost != [Path::default()] {
         true => Overlay {
             lost: vec![Path::dotted("spec")],
@@ -291,12 +295,13 @@ fn assemble(
     origin: Origin,
     spec: OverlaySpec,
     node: &Node,
+    patterns: &mut Patterns,
 ) -> (Overlay, Vec<Finding>) {
     let mut findings = selector::findings(&spec.selector, node);
     let at = Path::dotted("spec.patches");
     let mut patches = Vec::new();
     for (index, patch) in spec.patches.iter().enumerate() {
-        match assemble_patch(patch, node, &at.index(index)) {
+        match assemble_patch(patch, node, &at.index(index), patterns) {
             Ok(patch) => patches.push(patch),
             Err(finding) => findings.push(*finding),
         }
@@ -317,7 +322,12 @@ fn assemble(
     (overlay, findings)
 }
 
-fn assemble_patch(patch: &PatchSpec, node: &Node, at: &Path) -> Result<Patch, Box<Finding>> {
+fn assemble_patch(
+    patch: &PatchSpec,
+    node: &Node,
+    at: &Path,
+    patterns: &mut Patterns,
+) -> Result<Patch, Box<Finding>> {
     let refused = |path: &Path, message: &str| {
         let span = node.nearest(path).span();
         let help = "add `patch` with the fields to change, or `json6902` with a list of operations";
@@ -333,7 +343,7 @@ fn assemble_patch(patch: &PatchSpec, node: &Node, at: &Path) -> Result<Patch, Bo
         (Some(body), None) | (None, Some(body)) => body,
         _ => return Err(refused(at, "a patch needs either `patch` or `json6902`")),
     };
-    let target = patch.target.read(node, &at.key("target"))?;
+    let target = patch.target.read(node, &at.key("target"), patterns)?;
     Ok(Patch {
         target,
         patch: body.clone(),
@@ -508,7 +518,10 @@ mod tests {
             (" {merge: {location: uksouth}}", ""),
         ] {
             let head = "apiVersion: capstan.dev/v1alpha1\nkind: Overlay\nmetadata: {name: a}\n";
-            let overlay = read_rest(&document(&format!("{head}spec:{spec}\n")));
+            let overlay = read_rest(
+                &document(&format!("{head}spec:{spec}\n")),
+                &mut Patterns::default(),
+            );
             assert_eq!(overlay.lost, [Path::dotted(expected)], "{spec}");
         }
     }

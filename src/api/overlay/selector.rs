@@ -46,6 +46,18 @@ pub enum Operator {
     DoesNotExist,
 }
 
+impl Selector {
+    /// How many labels and values it compares.
+    #[must_use]
+    pub fn weight(&self) -> u64 {
+        let values = self
+            .match_expressions
+            .iter()
+            .map(|one| 1 + one.values.len());
+        1 + (self.match_labels.len() + values.sum::<usize>()) as u64
+    }
+}
+
 /// Findings for requirements with missing or superfluous values.
 pub(super) fn findings(selector: &Selector, document: &Node) -> Vec<Finding> {
     let at = Path::dotted("spec.selector.matchExpressions");

@@ -1,14 +1,29 @@
 //! The objects that a patch applies to, selected as in kustomize.
 //!
 //! In: `target` of a patch. Out: the target, or a finding. It does not know which objects exist.
+//!
+//! Expressions are small, since anybody may write many of them, and names are short: a plain name needs no
+//! expression, each text is compiled once for a tree, and those of a tree are counted.
+
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use regex::Regex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::selector::{NotASelector, Selector};
-use crate::model::{Finding, Node, Path};
-use kube_schema::regular_expression;
+use crate::model::{Budget, Finding, Limit, Node, Path};
+use kube_schema::small_regular_expression;
+
+/// The most bytes of memory that one expression may need.
+const MOST_BYTES: usize = 64 << 10;
+/// An expression that needs no more than this is matched fast.
+const FEW_BYTES: usize = 8 << 10;
+/// How many small expressions one that cannot be compiled counts as: it costs as much to see that.
+const TOO_LARGE: u64 = 20;
+/// The longest text that is compared with an expression: no name, kind or group is so long.
+const LONGEST: usize = 512;
 
 /// The objects that a patch applies to. An absent field matches everything.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,7 +49,10 @@ pub struct Target {
 #[derive(Clone, Debug)]
 pub struct Pattern {
     text: String,
-    regex: Regex,
+    /// None for a plain name.
+    regex: Option<Regex>,
+    /// Whether it takes long to match.
+    is_large: bool,
 }
 
 impl PartialEq for Pattern {
@@ -49,9 +67,18 @@ impl Pattern {
     /// # Errors
     /// Returns why it is not valid.
     pub fn new(text: &str) -> Result<Self, String> {
+        let compile = |most| small_regular_expression(&format!("^(?:{text})$"), most);
+        let small = (!is_plain(text)).then(|| compile(FEW_BYTES));
+        let (regex, is_large) = match small {
+            None => (None, false),
+            Some(Ok(regex)) => (Some(regex), false),
+            Some(Err(_)) => (Some(compile(MOST_BYTES)?), true),
+        };
+        let text = text.to_owned();
         Ok(Self {
-            regex: regular_expression(&format!("^(?:{text})$"))?,
-            text: text.to_owned(),
+            text,
+            regex,
+            is_large,
         })
     }
 
@@ -64,7 +91,65 @@ impl Pattern {
     /// Whether it matches the whole of `text`.
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
-        self.text.is_empty() || self.text == text || self.regex.is_match(text)
+        self.text.is_empty()
+            || self.text == text
+            || text.len() <= LONGEST
+                && self
+                    .regex
+                    .as_ref()
+                    .is_some_and(|regex| regex.is_match(text))
+    }
+
+    /// The steps that it takes to match `text`.
+    #[must_use]
+    pub fn steps(&self, text: &str) -> u64 {
+        if self.regex.is_none() || self.text.is_empty() || text.len() > LONGEST {
+            return 1;
+        }
+        let length = 1 + text.len() as u64 / 32;
+        length * if self.is_large { 200 } else { 10 }
+    }
+}
+
+/// Whether a text without special characters is its own expression.
+fn is_plain(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_/".contains(c);
+    text.chars().all(plain)
+}
+
+/// The expressions of a tree, each compiled once.
+#[derive(Debug, Default)]
+pub struct Patterns {
+    known: HashMap<String, Result<Pattern, String>>,
+    budget: Arc<Budget>,
+}
+
+impl Patterns {
+    /// The expressions of a tree that may have as many as `budget` allows.
+    #[must_use]
+    pub fn within(budget: Arc<Budget>) -> Self {
+        Self {
+            known: HashMap::new(),
+            budget,
+        }
+    }
+
+    fn compile(&mut self, text: &str) -> Result<Pattern, String> {
+        if is_plain(text) {
+            return Pattern::new(text);
+        }
+        if let Some(known) = self.known.get(text) {
+            return known.clone();
+        }
+        if !self.budget.allows(Limit::Patterns, 1) {
+            return Err("the fleet has too many of them".to_owned());
+        }
+        let compiled = Pattern::new(text);
+        if compiled.is_err() {
+            self.budget.allows(Limit::Patterns, TOO_LARGE - 1);
+        }
+        self.known.insert(text.to_owned(), compiled.clone());
+        compiled
     }
 }
 
@@ -91,8 +176,17 @@ pub(super) struct TargetSpec {
 
 impl TargetSpec {
     /// The target at the path `at` of `document`.
-    pub(super) fn read(&self, document: &Node, at: &Path) -> Result<Target, Box<Finding>> {
-        let field = Field { document, at };
+    pub(super) fn read(
+        &self,
+        document: &Node,
+        at: &Path,
+        patterns: &mut Patterns,
+    ) -> Result<Target, Box<Finding>> {
+        let mut field = Field {
+            document,
+            at,
+            patterns,
+        };
         Ok(Target {
             group: field.pattern("group", self.group.as_deref())?,
             version: field.pattern("version", self.version.as_deref())?,
@@ -110,11 +204,12 @@ impl TargetSpec {
 struct Field<'a> {
     document: &'a Node,
     at: &'a Path,
+    patterns: &'a mut Patterns,
 }
 
 impl Field<'_> {
-    fn pattern(&self, name: &str, text: Option<&str>) -> Result<Option<Pattern>, Box<Finding>> {
-        let pattern = text.map(Pattern::new).transpose();
+    fn pattern(&mut self, name: &str, text: Option<&str>) -> Result<Option<Pattern>, Box<Finding>> {
+        let pattern = text.map(|text| self.patterns.compile(text)).transpose();
         pattern.map_err(|why| {
             let finding = self.refused(
                 name,

@@ -6,22 +6,74 @@
 
 use serde_json::Value as Json;
 
-use crate::model::{Finding, Key, Node, Value};
+use crate::model::{Budget, Finding, Key, Limit, Node, Value};
 
 /// Applies the operations in order. If one fails, none is applied, and a finding names it.
 #[must_use]
 pub fn apply(node: Node, operations: &[Node], findings: &mut Vec<Finding>) -> Node {
+    apply_within(&node, operations, &Budget::default(), findings).unwrap_or(node)
+}
+
+/// The changed value. `None` if an operation fails, which a finding names, or if `budget` allows no more.
+#[must_use]
+pub fn apply_within(
+    node: &Node,
+    operations: &[Node],
+    budget: &Budget,
+    findings: &mut Vec<Finding>,
+) -> Option<Node> {
+    if !budget.allows(Limit::Overlays, node.weight()) {
+        return None;
+    }
     let mut patched = node.clone();
-    let mut copies = 0;
+    let mut copies = Copies { values: 0, budget };
     for operation in operations {
         if let Err(fault) = follow(&mut patched, operation, &mut copies) {
             let place = operation.get(fault.field).unwrap_or(operation);
             let finding = Finding::error("O02", fault.message).at(place.span());
             findings.push(finding.help(fault.help));
-            return node;
+            return None;
         }
     }
-    patched
+    Some(patched)
+}
+
+/// What a patch copies.
+struct Copies<'b> {
+    values: usize,
+    budget: &'b Budget,
+}
+
+impl Copies<'_> {
+    /// Counts the steps to the value at a pointer and below it.
+    fn visit(&self, root: &Node, path: &Pointer, below: bool) -> Result<(), Fault> {
+        let mut steps = 1 + path.steps.len() as u64;
+        let mut at = Some(root);
+        for step in &path.steps {
+            let Some(node) = at else { break };
+            steps += match &node.value {
+                Value::Map(map) => map.len() as u64,
+                Value::List(items) => items.len() as u64,
+                _ => 0,
+            };
+            at = step_into(node, step);
+        }
+        let inner = at.filter(|_| below).map_or(0, Node::weight);
+        match self.budget.allows(Limit::Overlays, steps + inner) {
+            true => Ok(()),
+            false => Err(too_many()),
+        }
+    }
+
+    /// Counts a copy.
+    fn copy(&mut self, node: &Node) -> Result<(), Fault> {
+        self.values += node.measure().0;
+        let is_allowed = self.values <= Node::MAX_COPIES
+            && self
+                .budget
+                .allows(Limit::Overlays, node.weight() * Limit::STEPS_PER_VALUE);
+        is_allowed.then_some(()).ok_or_else(too_many)
+    }
 }
 
 /// Why an operation cannot be followed, and what to do about it.
@@ -42,8 +94,10 @@ impl Fault {
     }
 }
 
-fn follow(root: &mut Node, operation: &Node, copies: &mut usize) -> Result<(), Fault> {
+fn follow(root: &mut Node, operation: &Node, copies: &mut Copies<'_>) -> Result<(), Fault> {
     let path = Pointer::read(operation, "path")?;
+    let is_test = operation.text(&["op"]) == Some("test");
+    copies.visit(root, &path, is_test)?;
     match operation.text(&["op"]) {
         Some("add") => add(root, &path, value(operation)?),
         Some("remove") => remove(root, &path).map(drop),
@@ -59,15 +113,15 @@ fn follow(root: &mut Node, operation: &Node, copies: &mut usize) -> Result<(), F
             if from.is_above(&path) {
                 return Err(into_itself(&from));
             }
+            copies.visit(root, &from, true)?;
             let node = remove(root, &from)?;
             add(root, &path, node)
         }
         Some("copy") => {
-            let node = find(root, &Pointer::read(operation, "from")?)?;
-            *copies += node.measure().0;
-            if *copies > Node::MAX_COPIES {
-                return Err(too_many());
-            }
+            let from = Pointer::read(operation, "from")?;
+            copies.visit(root, &from, true)?;
+            let node = find(root, &from)?;
+            copies.copy(node)?;
             let node = node.clone();
             add(root, &path, node)
         }

@@ -25,7 +25,14 @@ fn origin(path: &str) -> Origin {
 
 /// A definition with identityRef and one autoscaled pool, with `over` laid on it.
 pub(super) fn definition(over: Json) -> ClusterDefinition {
-    let base = json!({
+    let base = Node::from_json(&base(), &origin(BASE));
+    let node = overlay::onto(base, &Node::from_json(&over, &origin(OVER)));
+    let (definition, findings) = cluster_definition::read(&node);
+    definition.unwrap_or_else(|| panic!("{findings:?}"))
+}
+
+fn base() -> Json {
+    json!({
         "apiVersion": "capstan.dev/v1alpha1",
         "kind": "ClusterDefinition",
         "metadata": {"name": "prod-uks-1", "namespace": "clusters", "labels": {"env": "prod"}},
@@ -42,11 +49,7 @@ pub(super) fn definition(over: Json) -> ClusterDefinition {
                 "autoscaling": {"min": 2, "max": 10},
             }],
         },
-    });
-    let base = Node::from_json(&base, &origin(BASE));
-    let node = overlay::onto(base, &Node::from_json(&over, &origin(OVER)));
-    let (definition, findings) = cluster_definition::read(&node);
-    definition.unwrap_or_else(|| panic!("{findings:?}"))
+    })
 }
 
 fn expanded(spec: Json) -> Vec<Object> {
@@ -546,4 +549,62 @@ fn the_same_definition_gives_the_same_bytes() {
         texts.collect::<Vec<_>>()
     };
     assert_eq!(bytes(), bytes());
+}
+
+#[test]
+fn no_definition_becomes_more_than_it_weighs() {
+    let map = |count: usize, value: &str| -> Json {
+        (0..count)
+            .map(|at| (format!("t{at}"), Json::from(value)))
+            .collect::<serde_json::Map<_, _>>()
+            .into()
+    };
+    let long = "x".repeat(100_000);
+    let pool = |at: usize, more: Json| {
+        let mut pool =
+            json!({"name": format!("p{at}"), "version": "4.20.17", "vmSize": "s", "replicas": 1});
+        let more = more.as_object().cloned().unwrap_or_default();
+        pool.as_object_mut().expect("a map").extend(more);
+        pool
+    };
+    let pools =
+        |count, more: Json| -> Json { (0..count).map(|at| pool(at, more.clone())).collect() };
+    for over in [
+        json!({}),
+        json!({"spec": {"tags": map(500, "a")}}),
+        json!({"spec": {"tags": map(5, &long)}}),
+        json!({"spec": {"nodePools": pools(300, json!({}))}}),
+        json!({"spec": {"nodePools": pools(100, json!({"labels": map(50, "a")}))}}),
+        json!({"spec": {"nodePools": pools(100, json!({"vmSize": long})), "tags": map(200, "a")}}),
+        json!({"spec": {"nodePools": pools(50, json!({"taints": [{"key": long, "value": "a", "effect": "NoSchedule"}]}))}}),
+        json!({"metadata": {"labels": map(500, "a")}, "spec": {"nodePools": pools(100, json!({}))}}),
+        json!({"metadata": {"annotations": map(500, "a")}}),
+        json!({"spec": {"properties": map(5000, "a")}}),
+        json!({"spec": {"resourceTags": {"Vault": map(500, "a"), "ResourceGroup": map(500, "a")}}}),
+        json!({"spec": {"location": long}}),
+        json!({"spec": {"subscriptionID": long}}),
+        json!({"metadata": {"namespace": long}}),
+        json!({"metadata": {"name": long}}),
+        json!({"spec": {"version": {"id": "4.20", "channelGroup": long}}}),
+        json!({"spec": {"identityRef": {"name": long}}}),
+        json!({"spec": {"externalAuth": {"clientID": long, "issuerURL": long}}}),
+        json!({"spec": {"api": {"authorizedCIDRs": vec!["10.0.0.0/8"; 500]}}}),
+    ] {
+        // Names that are not valid are reported, and the rest is expanded all the same.
+        let base = Node::from_json(&base(), &origin(BASE));
+        let node = overlay::onto(base, &Node::from_json(&over, &origin(OVER)));
+        let (read, _) = cluster_definition::read(&node);
+        let Some(definition) = read.or_else(|| cluster_definition::read_rest(&node)) else {
+            continue;
+        };
+        let (objects, _) = expand(&definition);
+        let made: u64 = objects.iter().map(|object| object.node.weight()).sum();
+        let weight = crate::expand::weight(&definition);
+        let shown = over.to_string();
+        assert!(
+            made <= weight,
+            "{made} > {weight}: {}",
+            &shown[..shown.len().min(100)]
+        );
+    }
 }

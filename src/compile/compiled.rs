@@ -1,0 +1,66 @@
+//! What a tree becomes.
+//!
+//! In: objects, their graph and findings. Out: the same as one value, and questions about it. It does not know how they
+//! were made.
+
+use std::sync::Arc;
+
+use super::allow::Allowed;
+use super::limits;
+use crate::api::embedded;
+use crate::graph::Graph;
+use crate::model::{Finding, Object, ObjectId, Severity};
+
+/// The result of compiling a tree.
+#[derive(Clone, Debug, Default)]
+pub struct Compiled {
+    /// The top-level objects, in the order of the files; ids are unique. Encrypted objects are excluded: they
+    /// are neither applied nor removed.
+    pub objects: Vec<Object>,
+    /// What depends on what.
+    pub graph: Arc<Graph>,
+    /// The findings, by path, line and id.
+    pub findings: Vec<Finding>,
+    /// The warnings that a comment allows, in the same order; they are not in `findings`.
+    pub allowed: Vec<Allowed>,
+    /// How many definitions were found.
+    pub definitions: usize,
+    /// How many of them cannot be read, so that their rules were not checked.
+    pub unread: usize,
+}
+
+impl Compiled {
+    /// The number of findings with this severity.
+    #[must_use]
+    pub fn count(&self, severity: Severity) -> usize {
+        self.findings
+            .iter()
+            .filter(|finding| finding.severity == severity)
+            .count()
+    }
+
+    /// Whether any finding is an error, so that the tree must not be applied.
+    #[must_use]
+    pub fn has_errors(&self) -> bool {
+        self.count(Severity::Error) > 0
+    }
+
+    /// The resources embedded in the objects, each with the version it is written in.
+    #[must_use]
+    pub fn embedded(&self) -> Vec<(ObjectId, String)> {
+        self.objects.iter().flat_map(embedded::ids).collect()
+    }
+
+    /// The result for a tree that exceeds a limit: it has no objects, and nothing is known of any.
+    pub(super) fn stopped(finding: Finding) -> Self {
+        Self {
+            findings: vec![finding],
+            ..Self::default()
+        }
+    }
+
+    /// Whether the tree exceeds a limit.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.findings.iter().any(|finding| finding.id == limits::ID)
+    }
+}
