@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::SecretReference;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use kube::CustomResource;
 use kube::core::{Selector, SelectorExt as _};
 use schemars::JsonSchema;
@@ -191,6 +191,25 @@ impl Allowed {
         }
     }
 
+    /// What makes the selector invalid, which then selects no namespace: to Kubernetes, `NotIn` without values is
+    /// no selector for everything, but none at all.
+    #[must_use]
+    pub fn invalid_selector(&self) -> Option<String> {
+        let Self::Some(some) = self else { return None };
+        let expressions = some.selector.as_ref()?.match_expressions.as_ref()?;
+        let wrong = |(at, one): (usize, &LabelSelectorRequirement)| {
+            let has_values = one.values.as_ref().is_some_and(|values| !values.is_empty());
+            let why = match (one.operator.as_str(), has_values) {
+                ("In" | "NotIn", true) | ("Exists" | "DoesNotExist", false) => return None,
+                ("In" | "NotIn", false) => "needs values",
+                ("Exists" | "DoesNotExist", true) => "takes no values",
+                _ => "is not one of In, NotIn, Exists and DoesNotExist",
+            };
+            Some(format!("matchExpressions[{at}]: {} {why}", one.operator))
+        };
+        expressions.iter().enumerate().find_map(wrong)
+    }
+
     /// Whether `namespace` may use the identity. None if that depends on labels and `labels` are unknown.
     #[must_use]
     pub fn allows(
@@ -206,10 +225,11 @@ impl Allowed {
         if some.list.iter().flatten().any(|name| name == namespace) {
             return Some(true);
         }
+        let is_valid = self.invalid_selector().is_none();
         let selector = some
             .selector
             .as_ref()
-            .filter(|selector| !is_empty(selector));
+            .filter(|selector| is_valid && !is_empty(selector));
         let Some(Ok(selector)) = selector.map(|selector| Selector::try_from(selector.clone()))
         else {
             return Some(false);

@@ -17,6 +17,9 @@ impl Selector {
 
 fn holds(requirement: &Requirement, value: Option<&str>) -> bool {
     let listed = |value| requirement.values.iter().any(|one| one == value);
+    if !requirement.is_valid() {
+        return false;
+    }
     match requirement.operator {
         Operator::In => value.is_some_and(listed),
         Operator::NotIn => !value.is_some_and(listed),
@@ -146,6 +149,11 @@ mod tests {
         assert!(!selects(requirement("absent", Exists, &[])));
         assert!(selects(requirement("absent", DoesNotExist, &[])));
         assert!(!selects(requirement("env", DoesNotExist, &[])));
+        // What is not a selector selects nothing.
+        assert!(!selects(requirement("absent", NotIn, &[])));
+        assert!(!selects(requirement("env", In, &[])));
+        assert!(!selects(requirement("env", Exists, &["prod"])));
+        assert!(!selects(requirement("absent", DoesNotExist, &["prod"])));
         let labels = Selector {
             match_labels: [("env".to_owned(), "dev".to_owned())].into(),
             ..Selector::default()

@@ -62,8 +62,12 @@ pub(super) fn check(objects: &[Object]) -> Vec<Finding> {
     let unusable = identities
         .values()
         .filter(|(_, allowed)| *allowed == Allowed::Nobody);
+    let invalid = identities
+        .values()
+        .filter_map(|(identity, allowed)| Some(invalid(identity, &allowed.invalid_selector()?)));
     users
         .chain(unusable.map(|(identity, _)| allows_nobody(identity)))
+        .chain(invalid)
         .collect()
 }
 
@@ -121,6 +125,21 @@ fn allows_nobody(identity: &Object) -> Finding {
     Finding::info("T07", message)
         .at(identity.origin.span())
         .of(&identity.id)
+        .help(help)
+}
+
+fn invalid(identity: &Object, why: &str) -> Finding {
+    let message = message!(
+        "the selector in the allowedNamespaces of {identity} is not valid, so it selects no namespace: {why}",
+        identity = identity.id,
+        why
+    );
+    let path = crate::model::Path::dotted("spec.allowedNamespaces.selector");
+    let help = "write the values that the label may or may not have; to allow all namespaces, write `allowedNamespaces: {}`";
+    Finding::error("T07", message)
+        .at(identity.node.nearest(&path).span())
+        .of(&identity.id)
+        .field(&path)
         .help(help)
 }
 
@@ -185,6 +204,31 @@ mod tests {
                 "{allowedNamespaces: {selector: {matchExpressions: [{key: team, operator: Like, values: [a]}]}}}",
                 false,
             ),
+            // Invalid selectors match nothing, whatever they negate.
+            (
+                "{allowedNamespaces: {selector: {matchExpressions: [{key: team, operator: NotIn}]}}}",
+                false,
+            ),
+            (
+                "{allowedNamespaces: {selector: {matchExpressions: [{key: team, operator: NotIn, values: []}]}}}",
+                false,
+            ),
+            (
+                "{allowedNamespaces: {selector: {matchLabels: {team: a}, matchExpressions: [{key: x, operator: NotIn, values: null}]}}}",
+                false,
+            ),
+            (
+                "{allowedNamespaces: {selector: {matchExpressions: [{key: team, operator: Exists, values: [a]}]}}}",
+                false,
+            ),
+            (
+                "{allowedNamespaces: {selector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn}]}}}",
+                false,
+            ),
+            (
+                "{allowedNamespaces: {list: [ns], selector: {matchExpressions: [{key: team, operator: NotIn}]}}}",
+                true,
+            ),
             ("{allowedNamespaces: [ns]}", false),
             ("{allowedNamespaces: all}", false),
         ] {
@@ -195,6 +239,31 @@ mod tests {
                 "{allowed}"
             );
         }
+    }
+
+    #[test]
+    fn an_invalid_selector_is_reported_where_it_is_written() {
+        let text = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: AzureClusterIdentity
+metadata: {name: id, namespace: ns}
+spec:
+  allowedNamespaces:
+    selector: {matchExpressions: [{key: team, operator: NotIn}]}
+";
+        let (documents, _) = crate::yaml::read(&std::sync::Arc::from("a.yaml"), text.as_bytes());
+        let documents = documents.into_iter();
+        let objects: Vec<Object> = documents
+            .filter_map(|document| Object::from_node(document, ""))
+            .collect();
+        let found = check(&objects);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].severity, crate::model::Severity::Error);
+        assert_eq!(found[0].span.as_ref().map(|span| span.start.line), Some(6));
+        assert!(
+            found[0].message.ends_with("NotIn needs values"),
+            "{found:?}"
+        );
     }
 
     #[test]

@@ -79,6 +79,14 @@ pub(super) fn findings(selector: &Selector, document: &Node) -> Vec<Finding> {
     requirements.filter_map(wrong).collect()
 }
 
+impl Requirement {
+    /// Whether it has values where they are needed, and none elsewhere. What is not valid matches nothing.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.operator.takes_values() != self.values.is_empty()
+    }
+}
+
 impl Operator {
     fn takes_values(self) -> bool {
         matches!(self, Self::In | Self::NotIn)
