@@ -106,8 +106,18 @@ async fn apply(
     }
     let embedded: Arc<[_]> = compiled.embedded().into();
     let client = target.client.clone();
-    if is_second_owner(&client, set, &compiled, ui).await? {
-        return Ok(Exit::Failed);
+    let (limit, start) = (target.clock.real(args.timeout), tokio::time::Instant::now());
+    match tokio::time::timeout(limit, is_second_owner(&client, set, &compiled, ui)).await {
+        Ok(Ok(false)) => {}
+        Ok(Ok(true)) => return Ok(Exit::Failed),
+        Ok(Err(error)) => return Err(error),
+        Err(_) => {
+            ui.error(&format!(
+                "nothing was applied within {:?}: the cluster did not say what the fleet owns",
+                args.timeout
+            ));
+            return Ok(Exit::Failed);
+        }
     }
     // The plan is enough; for a large fleet the objects would double the memory.
     let plan = Arc::new(plan::into_plan(compiled.objects, &compiled.graph, set));
@@ -123,7 +133,7 @@ async fn apply(
         recording: false,
         approved: args.approve.iter().cloned().collect(),
         wait: args.wait,
-        limit: clock.real(args.timeout),
+        limit: limit.saturating_sub(start.elapsed()),
         clock,
     };
     let options = kubernetes::Options {
@@ -183,7 +193,10 @@ async fn is_second_owner(
     {
         return Ok(false);
     }
-    let found = second_owners(client, set, &compiled.objects).await?;
+    let (found, unseen) = second_owners(client, set, &compiled.objects).await?;
+    for ((_, kind), why) in &unseen {
+        ui.error(&format!("not seen: {kind}: {why}"));
+    }
     for finding in &found {
         ui.error(&finding.to_string());
     }
@@ -346,6 +359,10 @@ impl Waiting {
             Report::Object(progress) => drop(self.tracker.note(&progress)),
             Report::Applied(id, outcome) => self.outcomes.applied(id, outcome),
             Report::Denied => self.denied = true,
+            Report::Unseen((_, kind), Some(why)) => {
+                self.outcomes.note(format!("not seen: {kind}: {why}"));
+            }
+            Report::Unseen((_, kind), None) => self.outcomes.note(format!("seen again: {kind}")),
             Report::Prune(id, leaving) => self.outcomes.leaves(id, &leaving),
             Report::Settled => self.settled = true,
             Report::Stuck(why) => self.stuck = Some(why),

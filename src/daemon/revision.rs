@@ -23,6 +23,8 @@ pub(super) struct Sync {
     pub(super) prepared: Prepared,
     /// How members fare that this revision does not have.
     pub(super) leaving: BTreeMap<ObjectId, PruneStatus>,
+    /// The kinds of members that cannot be seen, and why.
+    pub(super) unseen: BTreeMap<(String, String), String>,
     /// Whether everything was applied, and removed what was to be.
     pub(super) settled: bool,
     /// Why nothing can be done.
@@ -126,6 +128,11 @@ impl Sync {
                 self.open();
                 self.leaving.insert(id, leaving);
             }
+            Report::Unseen(kind, Some(why)) => {
+                tracing::warn!(kind = kind.1, why, "not seen");
+                self.unseen.insert(kind, why);
+            }
+            Report::Unseen(kind, None) => drop(self.unseen.remove(&kind)),
             Report::Suspended(suspension) => drop(self.suspend(suspension)),
             Report::Denied | Report::Recording(_) => return false,
             Report::Applied(..) => return self.open(),

@@ -204,6 +204,7 @@ impl Daemon {
             revision,
             prepared,
             leaving: BTreeMap::new(),
+            unseen: BTreeMap::new(),
             settled: false,
             stuck: None,
             suspended: self.suspended(),
@@ -228,6 +229,7 @@ impl Daemon {
             None => {
                 let (shown, graph) = ((&summary, &*clusters), &sync.prepared.graph);
                 let check = report::progress(fleet, revision, state, shown, &sync.leaving, graph);
+                let check = report::unseen(check, &sync.unseen);
                 let granted = self.source.granted(revision);
                 report::asked(check, &sync.leaving, &granted, self.source.has_buttons())
             }

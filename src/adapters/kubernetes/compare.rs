@@ -13,7 +13,7 @@ use kube::Client;
 use serde_json::Value as Json;
 
 use super::discovery::{Discovery, Served};
-use super::members::Owners;
+use super::members::{Owners, Unseen};
 use super::request::{ObjectClient, with_timeout};
 use super::{Error, identity, members, namespaces, parent};
 use crate::api::labels;
@@ -44,6 +44,8 @@ pub struct Compared {
     pub refused: Vec<(ObjectId, String)>,
     /// What waits for something that neither the cluster nor the fleet has, or for its own deletion.
     pub blocked: Vec<(ObjectId, String)>,
+    /// The kinds of which nothing can be seen now. What of them is in the cluster is not known.
+    pub unseen: Unseen,
     /// Members that the plan lacks, and what happens to them.
     pub leaving: BTreeMap<ObjectId, PruneDecision>,
     owners: Owners,
@@ -73,11 +75,13 @@ impl Compared {
         changes
     }
 
-    /// Whether anything of the plan will not be done.
+    /// Whether anything of the plan will not be done, or is not known.
     #[must_use]
     pub fn is_refused(&self) -> bool {
         let mut consequences = self.consequences.values().flatten();
-        !self.refused.is_empty() || consequences.any(|one| one.change == Change::Replace)
+        !self.refused.is_empty()
+            || !self.unseen.is_empty()
+            || consequences.any(|one| one.change == Change::Replace)
     }
 
     /// Takes in what was found of a step. An error that is about more than its object comes back.
@@ -102,6 +106,11 @@ impl Compared {
             Err(Error::NotServed { .. }) if self.defines(at) => Change::Create,
             Err(error @ Error::NotServed { .. }) => {
                 self.blocked.push((id, error.to_string()));
+                Change::Blocked
+            }
+            Err(error) if error.is_about_kind() => {
+                let message = error.failure().message;
+                self.unseen.entry((id.group, id.kind)).or_insert(message);
                 Change::Blocked
             }
             Err(
@@ -152,8 +161,9 @@ pub async fn compare(
     wait_for_namespaces(client, set, &plan, elsewhere, &mut found).await?;
     let known = parent::read(client, set).await?;
     let known = known.map(|(parent, _)| parent).unwrap_or_default();
-    let members = members::read(client, &discovery, set, &known.kinds).await?;
+    let (members, unseen) = members::read(client, &discovery, set, &known.kinds).await?;
     let mut compared = Compared {
+        unseen,
         leaving: members::leaving(&members, &plan, &guard),
         owners: Owners::of(
             members,

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 
+use super::retry::repeating;
+
 /// The choice of a cluster. Without either field: the cluster that this process runs in, or the one in
 /// `KUBECONFIG` or `~/.kube/config`, as with kubectl.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -100,9 +102,15 @@ pub async fn connect_named(access: &Access) -> Result<(Client, String), ConnectE
         Some(context) => format!("{address} (context {context})"),
         None => address,
     };
-    let client = Client::try_from(config);
+    let client = client(config);
     let client = client.map_err(|error| ConnectError::Credentials(Box::new(error)))?;
     Ok((client, name))
+}
+
+/// A client that repeats rejected requests as we want it: the library's own would do so for minutes.
+pub(super) fn client(mut config: Config) -> Result<Client, kube::Error> {
+    config.default_retry = false;
+    Ok(repeating(Client::try_from(config)?))
 }
 
 /// A URL without a user and a password.

@@ -83,6 +83,11 @@ pub enum Error {
     },
 }
 
+/// A cluster that was reached and did not answer.
+#[derive(Debug, thiserror::Error)]
+#[error("the cluster did not answer within {} s", .0.as_secs())]
+pub(super) struct NoAnswer(pub(super) Duration);
+
 /// Which versions are served instead, or who supplies the kind.
 fn not_served(object: &ObjectId, version: &str, served: &[String]) -> String {
     let ObjectId { group, kind, .. } = object;
@@ -126,6 +131,9 @@ fn unreachable(error: &kube::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(source) = cause.source() {
         cause = source;
+    }
+    if cause.is::<NoAnswer>() {
+        return cause.to_string();
     }
     format!(
         "cannot reach the cluster: {}. Check that it is running, and that the address in the kubeconfig is correct",
@@ -185,6 +193,15 @@ impl Error {
             },
             object,
             message: message.unwrap_or(words),
+        }
+    }
+
+    /// Whether nothing of the object's kind can be seen now, and other kinds can.
+    pub(super) fn is_about_kind(&self) -> bool {
+        match self {
+            Self::Refused { status, .. } => Refusal::of(status).is_about_kind(),
+            Self::Silent { .. } => true,
+            _ => false,
         }
     }
 

@@ -10,6 +10,7 @@ use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::Value as Json;
 
 use super::discovery::Discovery;
+use super::request::with_timeout;
 use super::{Error, parent};
 use crate::api::labels;
 use crate::apply::{self, DeletionGuard, Member, PruneDecision, PruneInput};
@@ -17,36 +18,52 @@ use crate::health::Live;
 use crate::model::{Finding, Object, ObjectId};
 use crate::plan::{self, ApplySet, Changes, Plan};
 
-/// What the fleet owns of these kinds in the cluster.
+/// The kinds, by group and kind, that cannot be listed, and why. Their members are neither there nor gone: nobody knows.
+pub type Unseen = BTreeMap<(String, String), String>;
+
+/// What the fleet owns of these kinds in the cluster, and the kinds of which that cannot be seen.
 pub(super) async fn read(
     client: &Client,
     discovery: &Discovery,
     set: &ApplySet,
     kinds: impl IntoIterator<Item = &(String, String)>,
-) -> Result<BTreeMap<ObjectId, Json>, Error> {
-    let mut members = BTreeMap::new();
+) -> Result<(BTreeMap<ObjectId, Json>, Unseen), Error> {
+    let (mut members, mut unseen) = (BTreeMap::new(), Unseen::new());
     for (group, kind) in kinds {
         let example = ObjectId::new(&**group, &**kind, "", "");
-        let Some(version) = discovery.preferred(&example).await? else {
-            continue;
-        };
-        let served = discovery.resolve(&example, &version).await?;
-        let api: Api<DynamicObject> = Api::all_with(client.clone(), &served.resource);
-        let labelled = ListParams::default().labels(&format!("{}={}", labels::PART_OF, set.id()));
-        let listed = api
-            .list(&labelled)
-            .await
-            .map_err(|error| Error::new(&example, error))?;
-        for object in listed {
-            let mut live = serde_json::to_value(object).unwrap_or_default();
-            live["apiVersion"] = Json::from(&*served.resource.api_version);
-            live["kind"] = Json::from(kind.as_str());
-            if apply::is_applied(&live) {
-                members.insert(Live(&live).id(), live);
+        match with_timeout(&example, list(client, discovery, set, &example)).await {
+            Ok(listed) => members.extend(listed),
+            Err(error) if error.is_about_kind() => {
+                unseen.insert((group.clone(), kind.clone()), error.failure().message);
             }
+            Err(error) => return Err(error),
         }
     }
-    Ok(members)
+    Ok((members, unseen))
+}
+
+/// The members of one kind.
+async fn list(
+    client: &Client,
+    discovery: &Discovery,
+    set: &ApplySet,
+    example: &ObjectId,
+) -> Result<Vec<(ObjectId, Json)>, Error> {
+    let Some(version) = discovery.preferred(example).await? else {
+        return Ok(Vec::new());
+    };
+    let served = discovery.resolve(example, &version).await?;
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), &served.resource);
+    let labelled = ListParams::default().labels(&format!("{}={}", labels::PART_OF, set.id()));
+    let listed = api.list(&labelled).await;
+    let listed = listed.map_err(|error| Error::new(example, error))?;
+    let member = |object: DynamicObject| {
+        let mut live = serde_json::to_value(object).unwrap_or_default();
+        live["apiVersion"] = Json::from(&*served.resource.api_version);
+        live["kind"] = Json::from(example.kind.as_str());
+        apply::is_applied(&live).then(|| (Live(&live).id(), live))
+    };
+    Ok(listed.into_iter().filter_map(member).collect())
 }
 
 /// What happens to the members that the plan lacks.
@@ -123,7 +140,8 @@ impl Owners {
     }
 }
 
-/// U04: which objects would own the same resources in Azure as a member of the fleet that is none of them.
+/// U04: which objects would own the same resources in Azure as a member of the fleet that is none of them; and the
+/// kinds of which members cannot be seen.
 ///
 /// # Errors
 /// When the cluster does not answer, or does not let us read.
@@ -131,17 +149,17 @@ pub async fn second_owners(
     client: &Client,
     set: &ApplySet,
     objects: &[Object],
-) -> Result<Vec<Finding>, Error> {
+) -> Result<(Vec<Finding>, Unseen), Error> {
     let Some((known, _)) = parent::read(client, set).await? else {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), Unseen::new()));
     };
     let kinds = known.kinds.iter();
     let kinds = kinds
         .filter(|(group, kind)| plan::owns_resources(&ObjectId::new(&**group, &**kind, "", "")));
     let discovery = Discovery::new(client.clone());
-    let members = read(client, &discovery, set, kinds).await?;
+    let (members, unseen) = read(client, &discovery, set, kinds).await?;
     let owners = Owners::of(members, objects.iter().map(|object| &object.id), false);
     let mut changes = Changes::default();
     owners.leave(&mut changes, objects, &BTreeMap::new());
-    Ok(changes.findings())
+    Ok((changes.findings(), unseen))
 }

@@ -15,6 +15,10 @@ const READS: [&str; 3] = ["get", "list", "watch"];
 /// The verbs needed in addition on the kinds of the fleet's own objects.
 const WRITES: [&str; 3] = ["create", "patch", "delete"];
 
+/// What the message says when the webhook that converts the objects of a kind cannot be called. The kind can
+/// neither be read nor written then.
+pub(super) const CONVERSION: &str = "conversion webhook for ";
+
 /// A refusal with its cause.
 pub(super) struct Refusal<'a> {
     status: &'a Status,
@@ -71,6 +75,7 @@ impl<'a> Refusal<'a> {
                 Cause::NoNamespace(details.map_or("", |about| about.name.as_str()))
             }
             500 if contains("failed calling webhook") => Cause::Webhook,
+            429 | 500 if contains(CONVERSION) => Cause::Webhook,
             _ if contains("ValidatingAdmissionPolicy '") && contains(" denied request") => {
                 Cause::Policy
             }
@@ -86,6 +91,11 @@ impl<'a> Refusal<'a> {
     /// Whether other credentials, or another role, would help.
     pub(super) const fn is_about_rights(&self) -> bool {
         matches!(self.cause, Cause::Credentials | Cause::Permission(_))
+    }
+
+    /// Whether nothing of the kind can be read now, whichever object was asked for.
+    pub(super) fn is_about_kind(&self) -> bool {
+        self.status.message.contains(CONVERSION) || matches!(self.status.code, 429 | 503 | 504)
     }
 
     pub(super) fn class(&self) -> ErrorClass {

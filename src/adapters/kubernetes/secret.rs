@@ -180,7 +180,7 @@ pub(super) async fn config_of(text: &[u8]) -> Result<Config, Fault> {
 
 /// A client of such a cluster.
 pub(super) fn client_of(config: Config) -> Result<Client, Fault> {
-    let client = Client::try_from(config);
+    let client = super::connect::client(config);
     client.map_err(|error| Fault::Part(refused(&error)))
 }
 

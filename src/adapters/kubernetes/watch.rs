@@ -26,7 +26,7 @@ use tokio::time::Instant;
 
 use super::any_object::{AnyObject, Extent, Lean, Reported};
 use super::discovery::Served;
-use super::error::classify;
+use super::error::{NoAnswer, classify};
 use super::request::REQUEST_TIMEOUT;
 use crate::api::kinds::is_aso;
 use crate::apply::{Interruption, Kind, WatchEvent, WatchScope};
@@ -107,8 +107,7 @@ pub(super) fn patient(client: &Client) -> Client {
 }
 
 fn silence() -> Box<dyn std::error::Error + Send + Sync> {
-    let seconds = REQUEST_TIMEOUT.as_secs();
-    format!("the cluster did not answer within {seconds} s").into()
+    NoAnswer(REQUEST_TIMEOUT).into()
 }
 
 /// Watches the objects of one kind that carry `labels`.

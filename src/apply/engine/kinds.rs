@@ -62,6 +62,7 @@ impl Engine {
         if let Some(KindState::Listing { namespaced }) = self.kinds.state(kind) {
             self.kinds.enter(kind, KindState::Listed { namespaced });
         }
+        self.can_see(&(kind.0.clone(), kind.2.clone()));
         self.confirm_missing(kind, there);
         for at in self.work.steps.waiting_for(kind) {
             self.work.steps.queue(at);
@@ -71,12 +72,36 @@ impl Engine {
 
     /// Steps whose kind cannot be listed report why, and keep waiting.
     pub(super) fn interrupted(&mut self, kind: &Kind, interruption: &Interruption) {
-        if interruption.denied {
-            self.report(Report::Denied);
+        match interruption.denied {
+            true => self.report(Report::Denied),
+            false if self.kinds.is_listed(kind) => {}
+            false => self.cannot_see((kind.0.clone(), kind.2.clone()), &interruption.why),
         }
         for at in self.work.steps.waiting_for(kind) {
             let why = format!("its kind cannot be watched: {}", interruption.why);
             self.report_step(at, State::Failed, interruption.denied, why);
+        }
+    }
+
+    /// Reports that the members of a kind cannot be seen, once for each reason.
+    fn cannot_see(&mut self, kind: GroupKind, why: &str) {
+        let old = self.unseen.insert(kind.clone(), why.to_owned());
+        if old.as_deref() != Some(why) {
+            self.report(Report::Unseen(kind, Some(why.to_owned())));
+        }
+    }
+
+    /// Reports that the members of a kind are seen again.
+    fn can_see(&mut self, kind: &GroupKind) {
+        if self.unseen.remove(kind).is_some() {
+            self.report(Report::Unseen(kind.clone(), None));
+        }
+    }
+
+    /// Reports to a new assignment which members cannot be seen.
+    pub(super) fn report_unseen(&mut self) {
+        for (kind, why) in self.unseen.clone() {
+            self.report(Report::Unseen(kind, Some(why)));
         }
     }
 
@@ -136,10 +161,14 @@ impl Engine {
                 EarlierKind::At(at)
             }
             Ok(None) => {
+                self.can_see(kind);
                 self.work.removals.stir();
                 EarlierKind::Unserved
             }
-            Err(failure) => return self.retry(&failure, RetryTarget::EarlierKind(kind.clone())),
+            Err(failure) => {
+                self.cannot_see(kind.clone(), &failure.message);
+                return self.retry(&failure, RetryTarget::EarlierKind(kind.clone()));
+            }
         };
         self.work.earlier.insert(kind.clone(), earlier);
     }
@@ -155,7 +184,10 @@ impl Engine {
             if failure.cause == FailureCause::NotServed {
                 *earlier = EarlierKind::Asked;
             }
-            self.retry(failure, RetryTarget::EarlierKind(key));
+            self.retry(failure, RetryTarget::EarlierKind(key.clone()));
+            if failure.cause != FailureCause::NotServed {
+                self.cannot_see(key, &failure.message);
+            }
         }
     }
 

@@ -59,6 +59,8 @@ pub(crate) struct Engine {
     inventory: BTreeMap<ObjectId, Member>,
     /// The health of all objects of the kinds of embedded resources.
     embedded: BTreeMap<ObjectId, Health>,
+    /// The kinds of members that cannot be seen now, and why.
+    unseen: BTreeMap<GroupKind, String>,
     work: Work,
     late: LateRequests,
     /// The time of the current event.
@@ -135,6 +137,7 @@ impl Engine {
             kinds: Kinds::default(),
             inventory: BTreeMap::new(),
             embedded: BTreeMap::new(),
+            unseen: BTreeMap::new(),
             work: Work::default(),
             late: LateRequests::default(),
             now: Timestamp::UNIX_EPOCH,
@@ -235,6 +238,7 @@ impl Engine {
         self.read_parent();
         self.find_all_embedded();
         self.report_embedded();
+        self.report_unseen();
     }
 
     /// Whether all that may be a member is known.

@@ -26,7 +26,11 @@ pub(super) fn json(compared: &Compared, changes: &Changes) -> Json {
     let groups: Vec<Json> = changes.groups().iter().map(group).collect();
     let refused = compared.refused.iter().map(message);
     let of_fleet = changes.refusals().map(refusal);
+    let unseen = compared.unseen.iter();
+    let unseen = unseen
+        .map(|((group, kind), message)| json!({"group": group, "kind": kind, "message": message}));
     json!({
+        "unseen": unseen.collect::<Vec<_>>(),
         "leaving": leaving.collect::<Vec<_>>(),
         "blocked": compared.blocked.iter().map(message).collect::<Vec<_>>(),
         "refused": refused.chain(replaced(compared)).chain(of_fleet).collect::<Vec<_>>(),

@@ -31,6 +31,10 @@ pub(super) fn text(compared: &Compared, changes: &Changes, colour: bool) -> Stri
         }
     }
     out.push_str(&plain_lines(&leaving(&compared.leaving)));
+    for ((_, kind), why) in &compared.unseen {
+        let line = format!("\nnot seen: {kind}: {why}\n");
+        out.push_str(&plain_lines(&line));
+    }
     out.push_str(&plain_lines(&reasons("blocked", &compared.blocked)));
     out.push_str(&plain_lines(&reasons("refused", &compared.refused)));
     for finding in changes.findings() {

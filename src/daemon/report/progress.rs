@@ -50,6 +50,20 @@ pub(in crate::daemon) fn progress(
     }
 }
 
+/// The check, with the kinds of which members cannot be seen. The whole is not done while there are any.
+pub(in crate::daemon) fn unseen(
+    mut check: Check,
+    unseen: &BTreeMap<(String, String), String>,
+) -> Check {
+    if !unseen.is_empty() {
+        let lines = unseen
+            .iter()
+            .map(|((_, kind), why)| format!("{kind}: {why}"));
+        let _ = write!(check.summary, "\nNot seen:\n\n{}", list(lines));
+    }
+    check
+}
+
 fn table(clusters: &[ClusterSummary]) -> String {
     let mut text = String::new();
     if !clusters.is_empty() {

@@ -18,3 +18,4 @@ mod serving;
 mod status;
 mod target;
 mod tenants;
+mod unseen;

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::error::SurveyError;
 use super::read::Reader;
+use crate::adapters::kubernetes::Error;
 use crate::adapters::kubernetes::discovery::{Discovery, Served};
+use crate::adapters::kubernetes::request::in_time;
 use crate::model::ObjectId;
 
 /// The versions of each group, the preferred one first.
@@ -37,15 +39,10 @@ impl Kinds {
 
     /// How a kind is served: at the preferred version of its group, otherwise at the first version that has
     /// it; `None` if no version has it.
-    pub(super) async fn find(
-        &self,
-        group: &str,
-        kind: &str,
-    ) -> Result<Option<Served>, SurveyError> {
+    pub(super) async fn find(&self, group: &str, kind: &str) -> Result<Option<Served>, Error> {
         let any = ObjectId::new(group, kind, "", "");
         for version in self.versions.get(group).into_iter().flatten() {
-            let found = self.discovery.find(&any, version).await;
-            let found = found.map_err(|error| SurveyError::Discovery(Box::new(error)))?;
+            let found = in_time(&any, self.discovery.find(&any, version)).await?;
             if found.is_some() {
                 return Ok(found);
             }

@@ -212,17 +212,20 @@ impl Surveyor {
         Ok(all)
     }
 
-    /// How a kind is served; a kind that is not served is added to the errors.
+    /// How a kind is served; a kind that is not served, or of which nobody can say, is added to the errors.
     async fn served(
         &mut self,
         group: &str,
         kind: &str,
     ) -> Result<Option<super::discovery::Served>, SurveyError> {
-        let served = self.kinds.find(group, kind).await?;
-        if served.is_none() {
-            self.error(group, kind, None, None, ReadErrorReason::NotServed);
-        }
-        Ok(served)
+        let lacking = match self.kinds.find(group, kind).await {
+            Ok(Some(served)) => return Ok(Some(served)),
+            Ok(None) => ReadErrorReason::NotServed,
+            Err(error) if error.is_about_kind() => ReadErrorReason::Failed(error.failure().message),
+            Err(error) => return Err(SurveyError::Discovery(Box::new(error))),
+        };
+        self.error(group, kind, None, None, lacking);
+        Ok(None)
     }
 
     fn error(

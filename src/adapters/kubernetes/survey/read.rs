@@ -180,8 +180,13 @@ fn plain(object: &impl Serialize, served: &Served) -> Json {
 
 /// A refusal of one request need not end the others.
 fn lacking(failure: Failure, verb: &'static str, served: &Served) -> Result<Outcome, Failure> {
-    let Failure::Client(error) = failure else {
-        return Err(failure);
+    let error = match failure {
+        Failure::Client(error) => error,
+        // The cluster answered other requests before this one.
+        Failure::Silent(patience) => {
+            let words = format!("the cluster did not answer within {} s", patience.as_secs());
+            return Ok(Outcome::Lacking(ReadErrorReason::Failed(words)));
+        }
     };
     let resource = &served.resource;
     let reason = match *error {

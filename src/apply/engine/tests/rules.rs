@@ -321,6 +321,47 @@ fn a_kind_that_cannot_be_watched_is_reported_and_its_steps_keep_waiting() {
 }
 
 #[test]
+fn a_kind_that_cannot_be_seen_is_reported_once_and_again_when_it_is() {
+    let mut fixture = Fixture::new(8);
+    fixture.assign("1", &[map("a", "1", "")]);
+    fixture.answer("read parent");
+    fixture.answer("write parent");
+    fixture.answer("discover ConfigMap");
+    let events = std::mem::take(&mut fixture.seen);
+    let kind = fixture.watched().remove(0);
+    for _ in 0..2 {
+        let why = Interruption {
+            why: "the webhook is down".to_owned(),
+            denied: false,
+        };
+        let interrupted = WatchEvent::Interrupted(WatchScope::Members, kind.clone(), why);
+        fixture.happens(What::Watched(interrupted));
+    }
+    let unseen = |fixture: &Fixture| -> Vec<(u64, Report)> {
+        let reports = fixture.reports.iter();
+        let unseen = reports.filter(|(_, report)| matches!(report, Report::Unseen(..)));
+        unseen.cloned().collect()
+    };
+    let key = || (String::new(), "ConfigMap".to_owned());
+    let down = Some("the webhook is down".to_owned());
+    let first = (1, Report::Unseen(key(), down.clone()));
+    assert_eq!(unseen(&fixture), [first]);
+    assert_eq!(fixture.states(&id("a")).last(), Some(&State::Failed));
+    fixture.assign("2", &[map("a", "2", "")]);
+    assert_eq!(
+        unseen(&fixture).last(),
+        Some(&(2, Report::Unseen(key(), down)))
+    );
+    fixture.seen = events;
+    fixture.settle();
+    assert_eq!(
+        unseen(&fixture).last(),
+        Some(&(2, Report::Unseen(key(), None)))
+    );
+    assert!(fixture.has_settled());
+}
+
+#[test]
 fn a_parent_that_cannot_be_opened_is_reported_and_opened_later() {
     let mut fixture = Fixture::new(8);
     fixture.assign("1", &[map("a", "1", "")]);
