@@ -92,6 +92,8 @@ pub(crate) struct Applied {
     pub(crate) live: Json,
     /// Whether it did not exist before.
     pub(crate) created: bool,
+    /// Which fields left what is sent and stay nevertheless, in words; `None` if that is not known.
+    pub(crate) remains: Option<String>,
 }
 
 /// What a watch saw.

@@ -29,6 +29,7 @@ mod parent_state;
 mod progress;
 mod prune;
 mod reasons;
+mod remains;
 mod removals;
 mod repairs;
 mod report;
@@ -55,3 +56,4 @@ pub(crate) use event::{
     Applied, ApplyPrecondition, Assignment, Command, Event, Failure, FailureCause, GroupKind,
     Interruption, ParentRead, Removal, RetryTarget, Warning, WatchEvent, WatchScope, What,
 };
+pub(crate) use remains::remains;

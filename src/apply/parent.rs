@@ -39,7 +39,8 @@ pub struct Parent {
     pub contents: String,
     /// The objects of that revision that cannot be applied until a person acts.
     pub failed: Reasons,
-    /// The objects of an earlier revision that stay until a person acts.
+    /// The objects of an earlier revision that stay until a person acts, and those of this one with fields of an earlier one
+    /// that stay.
     pub kept: Reasons,
     /// The last revision that was fully applied, including its removals; empty for none.
     pub applied: String,

@@ -23,7 +23,7 @@ use super::signals::asked_to_stop;
 use super::ui::{Ui, plain};
 use crate::adapters::kubernetes::{self, Assignment, missing_rights, second_owners};
 use crate::api::timeline;
-use crate::apply::{ClusterSummary, Report, Suspension, Tracker};
+use crate::apply::{ClusterSummary, Progress, Report, State, Suspension, Tracker};
 use crate::compile::Compiled;
 use crate::model::{Action, Clock};
 use crate::plan::{self, ApplySet, Plan};
@@ -356,7 +356,15 @@ impl Waiting {
 
     fn note(&mut self, report: Report) {
         match report {
-            Report::Object(progress) => drop(self.tracker.note(&progress)),
+            Report::Object(progress) => {
+                if progress.state == State::Applied && !progress.message.is_empty() {
+                    let Progress {
+                        object, message, ..
+                    } = &progress;
+                    self.outcomes.note(format!("{object}: {message}"));
+                }
+                self.tracker.note(&progress);
+            }
             Report::Applied(id, outcome) => self.outcomes.applied(id, outcome),
             Report::Denied => self.denied = true,
             Report::Unseen((_, kind), Some(why)) => {

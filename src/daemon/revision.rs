@@ -12,7 +12,7 @@ use super::applied::{Applied, AppliedRevision};
 use super::job::Prepared;
 use super::verdict::Verdict;
 use crate::adapters::kubernetes::Assignment;
-use crate::apply::{PruneStatus, Report, Suspension, Tracker};
+use crate::apply::{Progress, PruneStatus, Report, State, Suspension, Tracker};
 use crate::model::ObjectId;
 
 /// A revision on its way into the cluster.
@@ -25,6 +25,8 @@ pub(super) struct Sync {
     pub(super) leaving: BTreeMap<ObjectId, PruneStatus>,
     /// The kinds of members that cannot be seen, and why.
     pub(super) unseen: BTreeMap<(String, String), String>,
+    /// Which fields stay of objects although they are not applied any more.
+    pub(super) staying: BTreeMap<ObjectId, String>,
     /// Whether everything was applied, and removed what was to be.
     pub(super) settled: bool,
     /// Why nothing can be done.
@@ -114,11 +116,12 @@ impl Sync {
         }
         match report {
             Report::Object(progress) => {
+                let is_news = self.stay(&progress);
                 let is_change = self.tracker.note(&progress);
                 if is_change {
                     tracing::debug!(object = %progress.object, state = ?progress.state, why = progress.message, "seen");
                 }
-                return is_change;
+                return is_change || is_news;
             }
             Report::Prune(id, leaving) => {
                 // Of an empty fleet all are kept for one reason, which its check gives.
@@ -153,6 +156,22 @@ impl Sync {
                 self.stuck = Some(why);
             }
         }
+        true
+    }
+
+    /// Notes the fields that stay of an object that was applied; `false` when that is not new.
+    fn stay(&mut self, progress: &Progress) -> bool {
+        let Progress {
+            object, message, ..
+        } = progress;
+        if progress.state != State::Applied || self.staying.get(object) == Some(message) {
+            return false;
+        }
+        if message.is_empty() {
+            return self.staying.remove(object).is_some();
+        }
+        tracing::info!(%object, "fields that left the fleet stay: {message}");
+        self.staying.insert(object.clone(), message.clone());
         true
     }
 

@@ -205,6 +205,7 @@ impl Daemon {
             prepared,
             leaving: BTreeMap::new(),
             unseen: BTreeMap::new(),
+            staying: BTreeMap::new(),
             settled: false,
             stuck: None,
             suspended: self.suspended(),
@@ -230,6 +231,7 @@ impl Daemon {
                 let (shown, graph) = ((&summary, &*clusters), &sync.prepared.graph);
                 let check = report::progress(fleet, revision, state, shown, &sync.leaving, graph);
                 let check = report::unseen(check, &sync.unseen);
+                let check = report::staying(check, &sync.staying);
                 let granted = self.source.granted(revision);
                 report::asked(check, &sync.leaving, &granted, self.source.has_buttons())
             }

@@ -120,16 +120,26 @@ impl ObjectClient {
                 }
                 answer => {
                     let live = answer.map_err(|error| self.error(error))?.json;
-                    let created = true;
-                    return Ok(Applied { live, created });
+                    return Ok(Applied {
+                        live,
+                        created: true,
+                        remains: None,
+                    });
                 }
             },
         };
+        // Fields that are taken back were not given up.
+        let compares = !precondition.takes_back;
+        let mut before = None;
         let yields = left.iter().any(|left| payload.pointer(left).is_some());
         let mut sent = payload;
-        if (yields || precondition.gate.is_some())
-            && let Some(live) = self.read().await?
-        {
+        let looked_at = match yields || precondition.gate.is_some() {
+            true => self.read().await?,
+            // What is only compared holds nothing up.
+            false if compares => self.read().await.unwrap_or_default(),
+            false => None,
+        };
+        if let Some(live) = looked_at {
             if yields {
                 sent = apply::yielded(&sent, &live, manager, left);
             }
@@ -140,6 +150,7 @@ impl ObjectClient {
                 object: self.id.clone(),
                 withheld,
             })?;
+            before = Some(live).filter(|_| compares);
         }
         // An object that was deleted meanwhile answers 409 instead of being made anew.
         sent["metadata"]["uid"] = json!(uid);
@@ -147,8 +158,12 @@ impl ObjectClient {
             .send(&sent, &params(step, precondition.takes_back))
             .await;
         let live = answer.map_err(|error| self.error(error))?.json;
-        let created = false;
-        Ok(Applied { live, created })
+        let remains = before.map(|before| apply::remains(&before, &live, manager));
+        Ok(Applied {
+            live,
+            created: false,
+            remains,
+        })
     }
 
     /// The object as applying `step` would make it; nothing is changed. `takes_back` is as in

@@ -7,6 +7,13 @@ use super::super::{Reason, Reasons};
 use crate::api::labels;
 use crate::model::Step;
 
+/// What is said of the object of a step, with the file that it is written in.
+pub(super) fn reason(step: &Step, why: &str) -> Reason {
+    let payload = payload(step).json();
+    let file = payload["metadata"]["annotations"][labels::SOURCE].as_str();
+    Reason::new(&step.object, file.unwrap_or_default(), why)
+}
+
 /// The steps that are tried in vain, each with its reason.
 #[derive(Debug, Default)]
 pub(super) struct Failures(BTreeMap<usize, Reason>);
@@ -28,10 +35,7 @@ impl Failures {
     /// it succeeds, or fails in vain again.
     pub(super) fn failed(&mut self, at: usize, step: &Step, vain: Option<&str>) {
         if let Some(why) = vain {
-            let payload = payload(step).json();
-            let file = payload["metadata"]["annotations"][labels::SOURCE].as_str();
-            let reason = Reason::new(&step.object, file.unwrap_or_default(), why);
-            self.0.insert(at, reason);
+            self.0.insert(at, reason(step, why));
         }
     }
 

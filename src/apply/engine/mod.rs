@@ -81,6 +81,8 @@ struct Work {
     rights: Rights,
     embedded: Embedded,
     failures: Failures,
+    /// By step: which of its fields stay although they are not sent any more; empty for none.
+    remains: BTreeMap<usize, String>,
     ending: Ending,
 }
 

@@ -6,6 +6,7 @@ use super::super::backoff::backoff;
 use super::super::event::{Command, Failure, ParentRead, RIGHTS, RetryTarget};
 use super::super::parent_state::{Known, Opening, ParentState};
 use super::super::{Kind, Members, Parent, Reason, Reasons, Report, Suspension};
+use super::failures::reason;
 use super::{EarlierKind, Ending, Engine};
 use crate::model::{ErrorClass, ObjectId};
 use crate::plan::Plan;
@@ -243,7 +244,8 @@ impl Engine {
             wanted.namespaces.insert(namespace.clone());
         }
         let kept = self.work.removals.held();
-        let kept: Vec<Reason> = kept.map(|(id, why)| Reason::new(id, "", why)).collect();
+        let kept = kept.map(|(id, why)| Reason::new(id, "", why));
+        let kept: Vec<Reason> = kept.chain(self.remaining(&parent.kept)).collect();
         let ready = self.work.steps.are_ready();
         let wanted = Parent {
             applied: wanted.applying.clone(),
@@ -258,6 +260,19 @@ impl Engine {
             ..wanted
         };
         wanted.tidy(&self.settings.set)
+    }
+
+    /// The objects with fields that stay although they are not sent any more: those of this process, and those that an
+    /// earlier one saw and that were not applied again since.
+    fn remaining(&self, before: &Reasons) -> Vec<Reason> {
+        let work = &self.work;
+        let new = work.remains.iter().filter(|(_, why)| !why.is_empty());
+        let new = new.map(|(at, why)| reason(work.steps.step(*at), why));
+        let earlier = before.first.iter().filter(|reason| {
+            let at = reason.id().and_then(|id| work.steps.of(&id));
+            at.is_some_and(|at| !work.remains.contains_key(&at))
+        });
+        new.chain(earlier.cloned()).collect()
     }
 
     fn overwrite_parent(&mut self, wanted: Parent) {

@@ -110,9 +110,16 @@ impl Engine {
         match answer {
             // A watch reported a deletion meanwhile, of this object or of an earlier one: only the cluster knows.
             Ok(_) if vanished && !self.inventory.contains_key(&object) => steps.queue(at),
-            Ok(Applied { live, created }) => {
+            Ok(Applied {
+                live,
+                created,
+                remains,
+            }) => {
                 let member = Member::answered(&live, &steps.step(at).action);
                 self.keep_newest(&object, member);
+                if let Some(remains) = remains {
+                    self.work.remains.insert(at, remains);
+                }
                 let outcome = match created {
                     true => Outcome::Created,
                     false => Outcome::Updated,
@@ -142,7 +149,8 @@ impl Engine {
         if first {
             let object = self.work.steps.step(at).object.clone();
             self.report(Report::Applied(object, outcome));
-            self.report_step(at, State::Applied, false, String::new());
+            let remains = self.work.remains.get(&at).cloned();
+            self.report_step(at, State::Applied, false, remains.unwrap_or_default());
         }
         let object = self.work.steps.object(at).clone();
         self.examine(&object, at);

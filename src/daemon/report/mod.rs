@@ -21,5 +21,5 @@ pub(super) use candidate::{Merge, broken_plan, conflicts, fork, plan};
 pub(super) use followed::{emptied, paused, refused, stuck, superseded, suspended, unreadable};
 pub(super) use notes::{Notes, noted};
 pub(super) use parts::{plan_context, sync_context};
-pub(super) use progress::{progress, unseen};
+pub(super) use progress::{progress, staying, unseen};
 pub(super) use waiting::{left_behind, merged, planning, queued};

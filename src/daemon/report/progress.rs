@@ -64,6 +64,20 @@ pub(in crate::daemon) fn unseen(
     check
 }
 
+/// The same, with the fields that stay of objects although they are not applied any more.
+pub(in crate::daemon) fn staying(check: Check, staying: &BTreeMap<ObjectId, String>) -> Check {
+    if staying.is_empty() {
+        return check;
+    }
+    let shown = staying.iter().map(|(id, why)| format!("{id}: {why}"));
+    let summary = format!(
+        "{}\nNo longer in the fleet, but still in the cluster:\n\n{}",
+        check.summary,
+        list(shown)
+    );
+    Check { summary, ..check }
+}
+
 fn table(clusters: &[ClusterSummary]) -> String {
     let mut text = String::new();
     if !clusters.is_empty() {

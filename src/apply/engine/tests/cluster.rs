@@ -357,6 +357,7 @@ fn answer(
             let applied = |live: Option<Json>| Applied {
                 live: live.unwrap_or_default(),
                 created,
+                remains: None,
             };
             What::Answered(*number, *step, Box::new(result.map(applied)))
         }

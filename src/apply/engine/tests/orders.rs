@@ -92,6 +92,7 @@ fn what_is_deleted_before_a_slow_answer_arrives_is_made_again() {
         Box::new(Ok(Applied {
             live,
             created: true,
+            remains: None,
         })),
     ));
     fixture.settle();

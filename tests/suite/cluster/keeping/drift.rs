@@ -76,15 +76,17 @@ fn what_is_deleted_comes_back_and_so_does_a_label() {
 }
 
 const NORMALISED: &str = "\
-{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, namespace: NS}, spec: {replicas: 0, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i, resources: {limits: {cpu: 1000m, memory: 1024Mi}}, ports: [{containerPort: 80}]}]}}}}
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, namespace: NS}, spec: {replicas: 0, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {imagePullSecrets: [], initContainers: [], tolerations: [], volumes: [], containers: [{name: c, image: i, env: [], volumeMounts: [], resources: {limits: {cpu: 1000m, memory: 1024Mi}}, ports: [{containerPort: 80}]}]}}}, status: {}}
 ---
-{apiVersion: v1, kind: Service, metadata: {name: s, namespace: NS}, spec: {selector: {a: b}, ports: [{name: http, port: 80}, {name: dns, port: 53, protocol: UDP}]}}
+{apiVersion: v1, kind: Service, metadata: {name: s, namespace: NS, creationTimestamp: null}, spec: {selector: {a: b}, ports: [{name: http, port: 80}, {name: dns, port: 53, protocol: UDP}]}, status: {loadBalancer: {}}}
 ---
 {apiVersion: v1, kind: Secret, metadata: {name: x, namespace: NS}, stringData: {password: \"\"}}
 ---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r, namespace: NS}, rules: [{apiGroups: [\"\"], resources: [pods], verbs: [get]}]}
 ---
-{apiVersion: v1, kind: ServiceAccount, metadata: {name: sa, namespace: NS}}
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: sa, namespace: NS}, secrets: [], imagePullSecrets: []}
+---
+{apiVersion: batch/v1, kind: CronJob, metadata: {name: cj, namespace: NS}, spec: {schedule: \"@daily\", suspend: true, jobTemplate: {spec: {template: {spec: {restartPolicy: Never, volumes: [], containers: [{name: c, image: i, envFrom: []}]}}}}}, status: {}}
 ";
 
 #[test]
@@ -179,5 +181,81 @@ fn what_is_left_to_others_stays_theirs() {
         drop(fixture.keep(&left("again"), &revision("2")).await);
         let live = fixture.config_map("a").await.expect("it is there");
         assert_eq!(live["data"], json!({"k": "again", "theirs": "second"}));
+    });
+}
+
+/// A Secret of a fleet; `more` are lines of its texts.
+fn texts(more: &str) -> String {
+    let allow = "# capstan:allow P01 it is no secret";
+    let more: String = more
+        .lines()
+        .map(|line| format!("  {line} {allow}\n"))
+        .collect();
+    format!(
+        "apiVersion: v1\nkind: Secret\nmetadata: {{name: x, namespace: NS}}\ndata: {{b: Yg==}}\nstringData:\n{more}"
+    )
+}
+
+#[test]
+fn a_text_of_a_secret_is_put_right_and_goes_with_its_line() {
+    prove("texts", &async |fixture: &Fixture| {
+        let first = texts("url: one\nold: x\nb: over");
+        let mut kept = fixture.keep(&first, &revision("1")).await;
+        let data = async || {
+            let live = fixture.live("v1", "Secret", "x").await;
+            live.expect("it is there")["data"].clone()
+        };
+        let expected = json!({"url": "b25l", "old": "eA==", "b": "b3Zlcg=="});
+        assert_eq!(data().await, expected);
+        let theirs = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}, "data": {"url": "aGFja2Vk"}});
+        fixture.change_as("kubectl-patch", &theirs).await;
+        let progress = kept.until("x", State::Progressing).await;
+        assert!(
+            progress
+                .message
+                .starts_with(".data.url was changed by kubectl-patch"),
+            "{}",
+            progress.message
+        );
+        kept.until_so(async || data().await == expected).await;
+        drop(kept);
+        let _ = fixture.writes();
+        drop(fixture.keep(&first, &revision("1")).await);
+        assert_eq!(fixture.writes(), [], "nothing is written after a restart");
+        drop(
+            fixture
+                .keep(&texts("url: one\nb: over"), &revision("2"))
+                .await,
+        );
+        assert_eq!(data().await, json!({"url": "b25l", "b": "b3Zlcg=="}));
+    });
+}
+
+#[test]
+fn a_field_that_leaves_the_fleet_and_stays_is_named_with_the_reason() {
+    prove("stays", &async |fixture: &Fixture| {
+        let both = annotated("a", "v, l: v, m: v", "{}");
+        drop(fixture.keep(&both, &revision("1")).await);
+        fixture
+            .apply_as("another", &theirs("a", &json!({"l": "v"})))
+            .await;
+        let why = ".data.l stays: another owns it, too";
+        let kept = fixture.keep(&map("a", "v"), &revision("2")).await;
+        let applied = kept
+            .seen
+            .iter()
+            .find(|progress| progress.state == State::Applied);
+        assert_eq!(applied.expect("it was applied").message, why);
+        let live = fixture.config_map("a").await.expect("it is there");
+        assert_eq!(live["data"], json!({"k": "v", "l": "v"}));
+        let reasons = async || fixture.parent("one").await.kept;
+        let first = reasons().await.first;
+        assert_eq!((first.len(), first[0].message.as_str()), (1, why));
+        drop(kept);
+        // A restart forgets it no more than the cluster does; the next revision is another matter.
+        drop(fixture.keep(&map("a", "v"), &revision("2")).await);
+        assert_eq!(reasons().await.first, first);
+        drop(fixture.keep(&map("a", "w"), &revision("3")).await);
+        assert!(reasons().await.is_empty());
     });
 }
