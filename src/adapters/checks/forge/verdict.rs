@@ -11,12 +11,12 @@ use serde_json::Value;
 
 use super::fault::Fault;
 use super::wire::{Answer, Call};
-use crate::adapters::checks::text::{Limit, line};
+use crate::model::words::said as said_by_others;
 
 /// The longest a forge is believed when it asks to wait.
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 3_600);
-/// How much of a forge's own words is shown.
-const WORDS: Limit = Limit::Chars(400);
+/// The largest refusal that is read, in bytes: taken apart, JSON can be fifty times as large.
+const LARGEST_REFUSAL: usize = 64 << 10;
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ fn refused(answer: &Answer, now: Timestamp) -> Verdict {
     if let Some(wait) = pause(answer, now) {
         return Verdict::Limited(Some(wait));
     }
-    let json = answer.json();
+    let json = refusal(answer);
     let source = json["documentation_url"].as_str().unwrap_or_default();
     let is_limit = source.ends_with("secondary-rate-limits")
         || source.contains("#abuse-rate-limits")
@@ -113,7 +113,7 @@ fn refused(answer: &Answer, now: Timestamp) -> Verdict {
     let needs = needs.map(str::trim).filter(|needs| !needs.is_empty());
     let said = said(answer);
     Verdict::Fault(Fault::Denied(match needs {
-        Some(needs) => format!("{said}; the token needs {}", line(needs, WORDS)),
+        Some(needs) => format!("{said}; the token needs {}", said_by_others(needs)),
         None => said,
     }))
 }
@@ -153,6 +153,14 @@ fn is_page(answer: &Answer) -> bool {
     kind.contains("html") || first == Some(&b'<')
 }
 
+/// The JSON of a refusal; null if it is too large.
+fn refusal(answer: &Answer) -> Value {
+    match answer.body.len() <= LARGEST_REFUSAL {
+        true => answer.json(),
+        false => Value::Null,
+    }
+}
+
 /// The status, and what the forge says about it.
 fn said(answer: &Answer) -> String {
     let status = answer.status;
@@ -166,7 +174,7 @@ fn said(answer: &Answer) -> String {
 /// contain anything.
 #[must_use]
 pub fn message(answer: &Answer) -> String {
-    let json = answer.json();
+    let json = refusal(answer);
     let mut texts = Vec::new();
     for key in ["message", "error", "error_description", "detail"] {
         text_of(&json[key], &mut texts);
@@ -174,7 +182,7 @@ pub fn message(answer: &Answer) -> String {
     if let Some(errors) = json["errors"].as_array() {
         errors.iter().for_each(|error| text_of(error, &mut texts));
     }
-    line(&texts.join("; "), WORDS)
+    said_by_others(&texts.join("; "))
 }
 
 /// The texts of a message in the forms that forges have: a text, an object with a message, and GitLab's
@@ -341,6 +349,14 @@ mod tests {
     }
 
     #[test]
+    fn a_refusal_that_is_too_large_is_not_taken_apart() {
+        let body = format!(r#"{{"message":"no","x":[{}0]}}"#, "0,".repeat(1 << 16));
+        assert_eq!(message(&answer(403, &[], &body)), "");
+        let long = format!(r#"{{"message":"{}"}}"#, "n".repeat(10_000));
+        assert_eq!(message(&answer(403, &[], &long)).chars().count(), 1_000);
+    }
+
+    #[test]
     fn the_words_of_every_forge_are_found() {
         for (body, expected) in [
             (
@@ -360,6 +376,7 @@ mod tests {
                 "No such commit",
             ),
             (r#"{"errors":[{"message":"a\nb"}]}"#, "a b"),
+            (r#"{"message":"a\u001b[2Jb\u202e"}"#, "a [2Jb"),
             ("<html>hunter2", ""),
             ("[]", ""),
         ] {
