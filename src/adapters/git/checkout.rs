@@ -8,6 +8,7 @@ use std::path::Path;
 use git2::Repository;
 
 use super::Error;
+use super::commit_object::{Peeled, peel};
 use super::history::no_such_path;
 use super::objects::Objects;
 use crate::model::Tree;
@@ -29,17 +30,19 @@ pub fn read_at(path: &Path, revision: &str) -> Result<Tree, Error> {
     })?;
     let repository = Repository::discover(&real)
         .map_err(|cause| missing(format!("{} ({})", path.display(), cause.message())))?;
-    let commit = repository
+    let found = repository
         .revparse_single(revision)
-        .and_then(|object| object.peel_to_commit())
-        .map_err(|_| missing(path.display().to_string()))?;
+        .and_then(|found| peel(&repository.odb()?, found.id()));
+    let Ok(Peeled::Commit(commit)) = found else {
+        return Err(missing(path.display().to_string()));
+    };
     let root = repository
         .workdir()
         .and_then(|root| std::fs::canonicalize(root).ok());
     let inner = root.and_then(|root| real.strip_prefix(root).ok().map(Path::to_owned));
     let inner = inner.unwrap_or_default().to_string_lossy().into_owned();
-    let id = commit.id().to_string();
-    match Objects::at(&repository, commit.tree_id(), &inner)? {
+    let id = commit.id.to_string();
+    match Objects::at(&repository, commit.tree, &inner)? {
         Some(objects) => objects.read(&id),
         None => Err(no_such_path(&id, &inner)),
     }

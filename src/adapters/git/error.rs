@@ -270,6 +270,12 @@ pub enum Error {
         /// The mirror's directory.
         dir: PathBuf,
     },
+    /// What a stranger proposes cannot be read, which concerns nothing else.
+    #[error("the commits of the pull request cannot be read: {cause}; correct them and push again")]
+    Candidate {
+        /// What is wrong with them.
+        cause: String,
+    },
     /// The objects in a repository of ours cannot be read.
     #[error("the git objects in {dir} are damaged: {cause}; the next fetch copies them again")]
     Damaged {
@@ -320,6 +326,7 @@ impl Error {
             | Self::NoSuchPath { .. }
             | Self::NoSuchFile { .. }
             | Self::NotAFile { .. }
+            | Self::Candidate { .. }
             | Self::Unrelated { .. } => ErrorClass::Invalid,
             Self::NoSuchRevision { .. } | Self::Absent { .. } => ErrorClass::Gone,
             Self::Credential(cause) => cause.class(),

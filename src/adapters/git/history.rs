@@ -1,10 +1,15 @@
-//! What a mirror holds: commits, the path between them, and the files at each.
+//! What a repository of ours holds: commits, the path between them, and the files at each.
+//!
+//! In: a mirror, or the quarantine beside it, and names of commits. Out: what people want to know of them. It does not
+//! know: how a commit came here, what it is asked for.
 
-use git2::{Oid, Repository, Sort};
+use git2::{Odb, Oid, Repository};
 use jiff::Timestamp;
 
 use super::Error;
-use super::mirror::{Mirror, Ref, is_kept, is_missing, kept};
+use super::commit_object::CommitObject;
+use super::graph::Graph;
+use super::mirror::{Mirror, Ref, is_kept, is_missing, kept_branches};
 use super::objects::Objects;
 use crate::model::Tree;
 
@@ -15,10 +20,22 @@ pub struct Commit {
     pub id: String,
     /// The first line of its message.
     pub title: String,
-    /// Who wrote it: `name <email>`.
+    /// Who wrote it: `name <email>`; empty if it does not say.
     pub author: String,
-    /// When it was committed.
+    /// When it was committed; 1970 if it does not say.
     pub at: Timestamp,
+}
+
+impl From<&CommitObject> for Commit {
+    fn from(commit: &CommitObject) -> Self {
+        let author = commit.author.clone().unwrap_or_default();
+        Self {
+            id: commit.id.to_string(),
+            title: commit.title(),
+            author: author.name,
+            at: Timestamp::from_second(commit.at()).unwrap_or_default(),
+        }
+    }
 }
 
 impl Mirror {
@@ -28,13 +45,7 @@ impl Mirror {
     /// When the commit was not fetched, or has no directory at `path` (`.` is the whole
     /// repository).
     pub fn tree(&self, commit: &str, path: &str) -> Result<Tree, Error> {
-        self.reading(|repository| {
-            let root = self.find(repository, commit)?.tree_id();
-            match Objects::at(repository, root, path)? {
-                Some(objects) => objects.read(commit),
-                None => Err(no_such_path(commit, path)),
-            }
-        })
+        self.history(|history| history.tree(commit, path))
     }
 
     /// The commit's title, author and time.
@@ -42,20 +53,16 @@ impl Mirror {
     /// # Errors
     /// When it was not fetched.
     pub fn commit(&self, id: &str) -> Result<Commit, Error> {
-        self.reading(|repository| Ok(described(&self.find(repository, id)?)))
+        self.history(|history| history.commit(id))
     }
 
-    /// Whether `old` is `new`, or came before it.
+    /// Whether `old` is `new`, or came before it. Where a commit says that it is much older than one that leads to it,
+    /// the answer may be no.
     ///
     /// # Errors
     /// When one of the commits was not fetched.
     pub fn is_ancestor(&self, old: &str, new: &str) -> Result<bool, Error> {
-        self.reading(|repository| {
-            let (old, new) = (self.find(repository, old)?, self.find(repository, new)?);
-            let before = repository.graph_descendant_of(new.id(), old.id());
-            let before = before.map_err(|cause| Error::damaged(repository, &cause))?;
-            Ok(before || old.id() == new.id())
-        })
+        self.history(|history| history.is_ancestor(old, new))
     }
 
     /// The commits that lead to `to`, without those that lead to `from` already: newest first, at
@@ -64,12 +71,29 @@ impl Mirror {
     /// # Errors
     /// When one of the commits was not fetched.
     pub fn log(&self, from: Option<&str>, to: &str, limit: usize) -> Result<Vec<Commit>, Error> {
-        self.reading(|repository| {
-            let to = self.find(repository, to)?.id();
-            let from = from.map(|from| self.find(repository, from)).transpose()?;
-            let walked = walk(repository, from.map(|commit| commit.id()), to, limit);
-            walked.map_err(|cause| Error::damaged(repository, &cause))
-        })
+        self.history(|history| history.log(from, to, limit))
+    }
+
+    /// Those of [`Self::log`] that one gets to from `to` by first parents: what was pushed, and not what a merge
+    /// brought in.
+    ///
+    /// # Errors
+    /// When one of the commits was not fetched.
+    pub fn first_parents(
+        &self,
+        from: Option<&str>,
+        to: &str,
+        limit: usize,
+    ) -> Result<Vec<Commit>, Error> {
+        self.history(|history| history.first_parents(from, to, limit))
+    }
+
+    /// The whole message of a commit.
+    ///
+    /// # Errors
+    /// When it was not fetched.
+    pub fn message(&self, commit: &str) -> Result<String, Error> {
+        self.history(|history| Ok(history.find(commit)?.text()))
     }
 
     /// The values of the trailer `key` in the messages of the commits that [`Self::log`] lists.
@@ -83,14 +107,7 @@ impl Mirror {
         limit: usize,
         key: &str,
     ) -> Result<Vec<String>, Error> {
-        let commits = self.log(from, to, limit)?;
-        self.reading(|repository| {
-            let mut values = Vec::new();
-            for commit in &commits {
-                values.extend(trailers(&self.find(repository, &commit.id)?, key));
-            }
-            Ok(values)
-        })
+        self.history(|history| history.trailers(from, to, limit, key))
     }
 
     /// The messages of the commits that [`Self::log`] lists.
@@ -103,14 +120,7 @@ impl Mirror {
         to: &str,
         limit: usize,
     ) -> Result<Vec<String>, Error> {
-        let commits = self.log(from, to, limit)?;
-        self.reading(|repository| {
-            let message = |commit: &Commit| {
-                let commit = self.find(repository, &commit.id)?;
-                Ok(String::from_utf8_lossy(commit.message_bytes()).into_owned())
-            };
-            commits.iter().map(message).collect()
-        })
+        self.history(|history| history.messages(from, to, limit))
     }
 
     /// Whether a branch leads to `commit`.
@@ -118,41 +128,159 @@ impl Mirror {
     /// # Errors
     /// When it was not fetched.
     pub fn is_on_branch(&self, commit: &str) -> Result<bool, Error> {
-        self.reading(|repository| {
-            let commit = self.find(repository, commit)?.id();
+        self.history(|history| {
+            let commit = history.find(commit)?.id;
             let leads = || {
-                let mut walk = repository.revwalk()?;
-                walk.push(commit)?;
-                walk.hide_glob(&kept("refs/heads/*"))?;
-                Ok(walk.next().is_none())
+                let tips = kept_branches(history.repository)?;
+                Graph::of(history.repository)?.leads_to(commit, &tips)
             };
-            leads().map_err(|cause: git2::Error| Error::damaged(repository, &cause))
+            leads().map_err(|cause| history.damaged(&cause))
         })
     }
 
-    pub(super) fn find<'r>(
+    /// Does `read` on the commits that are here.
+    fn history<T>(&self, read: impl FnOnce(&History<'_>) -> Result<T, Error>) -> Result<T, Error> {
+        self.reading(|repository| read(&History::of(repository, &self.address.shown)?))
+    }
+
+    pub(super) fn find(
         &self,
-        repository: &'r Repository,
+        repository: &Repository,
         commit: &str,
-    ) -> Result<git2::Commit<'r>, Error> {
-        let missing = || self.missing(&Ref::Commit(commit.to_owned()));
-        let id = Oid::from_str(commit).map_err(|_| missing())?;
-        repository.find_commit(id).map_err(|cause| {
-            // A commit that a ref leads to was here once.
-            if is_missing(&cause) && !is_kept(repository, id) {
-                missing()
-            } else {
-                Error::damaged(repository, &cause)
-            }
+    ) -> Result<CommitObject, Error> {
+        History::of(repository, &self.address.shown)?.find(commit)
+    }
+}
+
+/// The commits of a repository of ours.
+pub(super) struct History<'r> {
+    repository: &'r Repository,
+    odb: Odb<'r>,
+    /// Where they come from, for people.
+    place: &'r str,
+}
+
+impl<'r> History<'r> {
+    /// The commits in `repository`, which come from `place`.
+    pub(super) fn of(repository: &'r Repository, place: &'r str) -> Result<Self, Error> {
+        let odb = repository.odb();
+        let odb = odb.map_err(|cause| Error::damaged(repository, &cause))?;
+        Ok(Self {
+            repository,
+            odb,
+            place,
         })
+    }
+
+    fn damaged(&self, cause: &git2::Error) -> Error {
+        Error::damaged(self.repository, cause)
+    }
+
+    fn missing(&self, commit: &str) -> Error {
+        Error::NoSuchRevision {
+            wanted: Ref::Commit(commit.to_owned()).to_string(),
+            place: self.place.to_owned(),
+            instead: String::new(),
+        }
+    }
+
+    /// The commit with this id.
+    pub(super) fn find(&self, commit: &str) -> Result<CommitObject, Error> {
+        let id = Oid::from_str(commit).map_err(|_| self.missing(commit))?;
+        match CommitObject::read(&self.odb, id) {
+            Ok(Some(found)) => Ok(found),
+            Ok(None) => Err(self.missing(commit)),
+            // A commit that a ref leads to was here once.
+            Err(cause) if is_missing(&cause) && !is_kept(self.repository, id) => {
+                Err(self.missing(commit))
+            }
+            Err(cause) => Err(self.damaged(&cause)),
+        }
+    }
+
+    pub(super) fn tree(&self, commit: &str, path: &str) -> Result<Tree, Error> {
+        match Objects::at(self.repository, self.find(commit)?.tree, path)? {
+            Some(objects) => objects.read(commit),
+            None => Err(no_such_path(commit, path)),
+        }
+    }
+
+    pub(super) fn commit(&self, id: &str) -> Result<Commit, Error> {
+        Ok(Commit::from(&self.find(id)?))
+    }
+
+    pub(super) fn is_ancestor(&self, old: &str, new: &str) -> Result<bool, Error> {
+        let (old, new) = (self.find(old)?.id, self.find(new)?.id);
+        let leads = Graph::of(self.repository).and_then(|graph| graph.leads_to(old, &[new]));
+        leads.map_err(|cause| self.damaged(&cause))
+    }
+
+    pub(super) fn log(
+        &self,
+        from: Option<&str>,
+        to: &str,
+        limit: usize,
+    ) -> Result<Vec<Commit>, Error> {
+        let commits = self.between(from, to, limit)?;
+        Ok(commits.iter().map(Commit::from).collect())
+    }
+
+    pub(super) fn first_parents(
+        &self,
+        from: Option<&str>,
+        to: &str,
+        limit: usize,
+    ) -> Result<Vec<Commit>, Error> {
+        let (mut next, mut line) = (Some(self.find(to)?.id), Vec::new());
+        for commit in self.between(from, to, usize::MAX)? {
+            // Each comes before its parents.
+            if line.len() < limit && next == Some(commit.id) {
+                next = commit.parents.first().copied();
+                line.push(Commit::from(&commit));
+            }
+        }
+        Ok(line)
+    }
+
+    pub(super) fn trailers(
+        &self,
+        from: Option<&str>,
+        to: &str,
+        limit: usize,
+        key: &str,
+    ) -> Result<Vec<String>, Error> {
+        let messages = self.messages(from, to, limit)?;
+        let values = messages.iter().flat_map(|message| trailers(message, key));
+        Ok(values.collect())
+    }
+
+    pub(super) fn messages(
+        &self,
+        from: Option<&str>,
+        to: &str,
+        limit: usize,
+    ) -> Result<Vec<String>, Error> {
+        let commits = self.between(from, to, limit)?;
+        Ok(commits.iter().map(CommitObject::text).collect())
+    }
+
+    fn between(
+        &self,
+        from: Option<&str>,
+        to: &str,
+        limit: usize,
+    ) -> Result<Vec<CommitObject>, Error> {
+        let to = self.find(to)?.id;
+        let from = from.map(|from| self.find(from)).transpose()?;
+        let from = from.map(|commit| commit.id);
+        walk(self.repository, from, to, limit).map_err(|cause| self.damaged(&cause))
     }
 }
 
 /// The values of the trailer `key` in the message of a commit.
-pub(super) fn trailers(commit: &git2::Commit<'_>, key: &str) -> Vec<String> {
-    let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
+pub(super) fn trailers(message: &str, key: &str) -> Vec<String> {
     // A message without trailers is not an error.
-    let trailers = git2::message_trailers_strs(message.as_str()).ok();
+    let trailers = git2::message_trailers_strs(message).ok();
     let trailers = trailers.iter().flat_map(git2::MessageTrailersStrs::iter);
     let wanted = trailers.filter(|(name, _)| name.eq_ignore_ascii_case(key));
     wanted.map(|(_, value)| value.to_owned()).collect()
@@ -165,36 +293,17 @@ pub(super) fn no_such_path(commit: &str, path: &str) -> Error {
     }
 }
 
+/// The commits that lead to `to` and not to `from`, as [`Graph::between`] lists them, without those that cannot be read.
 pub(super) fn walk(
     repository: &Repository,
     from: Option<Oid>,
     to: Oid,
     limit: usize,
-) -> Result<Vec<Commit>, git2::Error> {
-    let mut walk = repository.revwalk()?;
-    walk.set_sorting(Sort::TOPOLOGICAL | Sort::TIME)?;
-    walk.push(to)?;
-    if let Some(from) = from {
-        walk.hide(from)?;
-    }
-    walk.take(limit)
-        .map(|id| Ok(described(&repository.find_commit(id?)?)))
-        .collect()
-}
-
-pub(super) fn described(commit: &git2::Commit<'_>) -> Commit {
-    let author = commit.author();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Commit {
-        id: commit.id().to_string(),
-        title: text(commit.summary_bytes().unwrap_or_default()),
-        author: format!(
-            "{} <{}>",
-            text(author.name_bytes()),
-            text(author.email_bytes())
-        ),
-        at: Timestamp::from_second(commit.time().seconds()).unwrap_or_default(),
-    }
+) -> Result<Vec<CommitObject>, git2::Error> {
+    let odb = repository.odb()?;
+    let ids = Graph::of(repository)?.between(from, to, limit)?;
+    let commits = ids.into_iter().map(|id| CommitObject::read(&odb, id));
+    commits.filter_map(Result::transpose).collect()
 }
 
 #[cfg(test)]

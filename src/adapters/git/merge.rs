@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use git2::{Index, Oid, Repository};
+use git2::{Index, MergeOptions, Oid, Repository};
 
 use super::Error;
-use super::history::no_such_path;
-use super::mirror::{Mirror, is_missing};
+use super::commit_object::CommitObject;
+use super::graph::Graph;
+use super::history::{History, no_such_path};
+use super::mirror::Mirror;
 use super::objects::Objects;
 use crate::model::Tree;
 
@@ -35,44 +37,65 @@ impl Mirror {
     /// no directory at `path`.
     pub fn merged(&self, base: &str, head: &str, path: &str) -> Result<Merged, Error> {
         self.reading(|repository| {
-            let ours = self.find(repository, base)?;
-            let theirs = self.find(repository, head)?;
-            related(repository, ours.id(), theirs.id())?;
-            let merged = merge(repository, &ours, &theirs);
-            match merged.map_err(|cause| Error::damaged(repository, &cause))? {
-                Err(paths) => Ok(Merged::Conflicts(paths)),
-                Ok(root) => match Objects::at(repository, root, path)? {
-                    Some(objects) => Ok(Merged::Clean {
-                        tree: objects.read(head)?,
-                        id: objects.id().to_string(),
-                    }),
-                    None => Err(no_such_path(head, path)),
-                },
-            }
+            let history = History::of(repository, &self.address.shown)?;
+            merged(repository, &history, base, head, path)
         })
     }
 }
 
-/// Refuses, as git does, what libgit2 would merge as if both began with no files.
-fn related(repository: &Repository, base: Oid, head: Oid) -> Result<(), Error> {
-    match repository.merge_base(base, head) {
-        Ok(_) => Ok(()),
-        Err(cause) if is_missing(&cause) => Err(Error::Unrelated {
-            head: head.to_string(),
-            base: base.to_string(),
-        }),
-        Err(cause) => Err(Error::damaged(repository, &cause)),
+/// Merges `head` onto `base`, both of which `history` finds in `repository`.
+pub(super) fn merged(
+    repository: &Repository,
+    history: &History<'_>,
+    base: &str,
+    head: &str,
+    path: &str,
+) -> Result<Merged, Error> {
+    let (ours, theirs) = (history.find(base)?, history.find(head)?);
+    let damaged = |cause| Error::damaged(repository, &cause);
+    let start = start(repository, ours.id, theirs.id).map_err(damaged)?;
+    // As git does, while libgit2 would merge as if both began with no files.
+    let start = start.ok_or_else(|| Error::Unrelated {
+        head: head.to_owned(),
+        base: base.to_owned(),
+    })?;
+    match merge(repository, start, ours.tree, theirs.tree).map_err(damaged)? {
+        Err(paths) => Ok(Merged::Conflicts(paths)),
+        Ok(root) => match Objects::at(repository, root, path)? {
+            Some(objects) => Ok(Merged::Clean {
+                tree: objects.read(head)?,
+                id: objects.id().to_string(),
+            }),
+            None => Err(no_such_path(head, path)),
+        },
     }
+}
+
+/// The tree that both histories began with; `None` if they never met.
+fn start(repository: &Repository, ours: Oid, theirs: Oid) -> Result<Option<Oid>, git2::Error> {
+    let (graph, odb) = (Graph::of(repository)?, repository.odb()?);
+    let bases = graph.merge_bases(ours, theirs)?;
+    let Some(newest) = bases.first() else {
+        return Ok(None);
+    };
+    let base = CommitObject::read(&odb, *newest)?;
+    Ok(base.map(|base| base.tree))
 }
 
 /// The tree of the merge, or the paths in conflict.
 fn merge(
     repository: &Repository,
-    ours: &git2::Commit<'_>,
-    theirs: &git2::Commit<'_>,
+    start: Oid,
+    ours: Oid,
+    theirs: Oid,
 ) -> Result<Result<Oid, Vec<String>>, git2::Error> {
     repository.odb()?.add_new_mempack_backend(FIRST)?;
-    let mut index = repository.merge_commits(ours, theirs, None)?;
+    let tree = |id| repository.find_tree(id);
+    let mut options = MergeOptions::new();
+    // Renames are guessed by the content of files, all of which would be read for it.
+    options.find_renames(false);
+    let mut index =
+        repository.merge_trees(&tree(start)?, &tree(ours)?, &tree(theirs)?, Some(&options))?;
     if index.has_conflicts() {
         return Ok(Err(conflicts(&index)?));
     }

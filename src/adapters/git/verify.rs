@@ -4,10 +4,11 @@
 //! wrong with its signature. A tag that was accepted is kept, so that the commit stays accepted when the tag is
 //! moved. It does not know which commits have to be signed.
 
-use git2::{ErrorCode, ObjectType, Oid, Repository};
+use git2::{ErrorCode, Oid, Repository};
 use jiff::Timestamp;
 
 use super::Error;
+use super::commit_object::{Peeled, Person, TagObject, peel};
 use super::mirror::{Mirror, Ref, fetched_tags};
 use super::retained::{ACCEPTED_TAGS, accepted_tags};
 use super::signature::{self, SignatureFault};
@@ -46,13 +47,13 @@ impl Mirror {
     pub fn verify_commit(&self, commit: &str, trust: Trust<'_>) -> Result<(), Error> {
         self.reading(|repository| {
             let commit = self.find(repository, commit)?;
-            let verified = match repository.extract_signature(&commit.id(), None) {
+            let verified = match repository.extract_signature(&commit.id, None) {
                 Ok((signature, data)) => trust.verify(&signature, &data),
                 Err(cause) if cause.code() == ErrorCode::NotFound => Err(SignatureFault::Unsigned),
                 Err(cause) => return Err(Error::damaged(repository, &cause)),
             };
             verified.map_err(|fault| Error::Unverified {
-                what: format!("commit {} by {}", commit.id(), person(&commit.committer())),
+                what: format!("commit {} by {}", commit.id, person(commit.committer)),
                 fault,
             })
         })
@@ -64,7 +65,7 @@ impl Mirror {
     /// [`Error::Unverified`] if none is accepted.
     pub fn verify_tag(&self, wanted: &Ref, commit: &str, trust: Trust<'_>) -> Result<(), Error> {
         let accepted = self.reading(|repository| {
-            let commit = self.find(repository, commit)?.id();
+            let commit = self.find(repository, commit)?.id;
             let damaged = |cause| Error::damaged(repository, &cause);
             let mut first = None;
             for tag in leading_to(repository, wanted, commit).map_err(damaged)? {
@@ -128,16 +129,16 @@ fn leading_to(repository: &Repository, wanted: &Ref, commit: Oid) -> Result<Vec<
         }
     }
     if let Ok(id) = repository.refname_to_id(&format!("{ACCEPTED_TAGS}{commit}")) {
-        let tag = repository.find_tag(id)?;
-        let name = String::from_utf8_lossy(tag.name_bytes()).into_owned();
-        tags.extend(follows(&name).then_some(Tag { name, id }));
+        let name = TagObject::read(&repository.odb()?, id)?.map(|tag| tag.name);
+        let name = name.filter(|name| follows(name));
+        tags.extend(name.map(|name| Tag { name, id }));
     }
     Ok(tags)
 }
 
 fn leads_to(repository: &Repository, id: Oid, commit: Oid) -> Result<bool, git2::Error> {
-    let to = repository.find_object(id, None)?.peel_to_commit();
-    Ok(to.is_ok_and(|to| to.id() == commit))
+    let peeled = peel(&repository.odb()?, id)?;
+    Ok(matches!(peeled, Peeled::Commit(to) if to.id == commit))
 }
 
 impl Tag {
@@ -147,22 +148,21 @@ impl Tag {
         trust: Trust<'_>,
     ) -> Result<Result<(), Error>, git2::Error> {
         let odb = repository.odb()?;
-        let object = odb.read(self.id)?;
-        let is_tag = object.kind() == ObjectType::Tag;
-        let tag = is_tag.then(|| repository.find_tag(self.id)).transpose()?;
+        let tag = TagObject::read(&odb, self.id)?;
         let refused = |fault| {
-            let tagger = tag.as_ref().and_then(git2::Tag::tagger);
-            let by = tagger.map_or_else(String::new, |tagger| format!(" by {}", person(&tagger)));
+            let tagger = tag.as_ref().and_then(|tag| tag.tagger.clone());
+            let by = tagger.map_or_else(String::new, |who| format!(" by {}", person(Some(who))));
             let what = format!("tag {:?}{by}", self.name);
             Err(Error::Unverified { what, fault })
         };
         let Some(tag) = &tag else {
             return Ok(refused(SignatureFault::Lightweight));
         };
-        let own = String::from_utf8_lossy(tag.name_bytes()).into_owned();
+        let own = tag.name.clone();
         if own != self.name {
             return Ok(refused(SignatureFault::Renamed { own }));
         }
+        let object = odb.read(self.id)?;
         let Some(at) = signature::at_end(object.data()) else {
             return Ok(refused(SignatureFault::Unsigned));
         };
@@ -173,13 +173,11 @@ impl Tag {
 
 /// Lets go of the oldest tags that are kept.
 fn trim(repository: &Repository) -> Result<(), git2::Error> {
-    let mut kept = Vec::new();
+    let (mut kept, odb) = (Vec::new(), repository.odb()?);
     for (name, id) in accepted_tags(repository)? {
-        let tagger = repository
-            .find_tag(id)?
-            .tagger()
-            .map(|tagger| tagger.when().seconds());
-        kept.push((tagger, name));
+        let tag = TagObject::read(&odb, id)?;
+        let tagger = tag.and_then(|tag| tag.tagger);
+        kept.push((tagger.and_then(|tagger| tagger.at), name));
     }
     kept.sort();
     for (_, name) in kept.iter().take(kept.len().saturating_sub(KEPT)) {
@@ -189,9 +187,8 @@ fn trim(repository: &Repository) -> Result<(), git2::Error> {
 }
 
 /// `name <email>`.
-fn person(who: &git2::Signature<'_>) -> String {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    format!("{} <{}>", text(who.name_bytes()), text(who.email_bytes()))
+fn person(who: Option<Person>) -> String {
+    who.map_or_else(|| "nobody".to_owned(), |who| who.name)
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use git2::{Oid, Repository};
 
 use crate::adapters::git::Error;
-use crate::adapters::git::history::{described, trailers, walk};
+use crate::adapters::git::commit_object::{CommitObject, Peeled, peel};
+use crate::adapters::git::history::{trailers, walk};
 use crate::adapters::git::objects::Objects;
 use crate::model::Tree;
 
@@ -23,17 +24,20 @@ impl Head {
     /// clone, or one of another user, which git refuses to read.
     pub(super) fn of(root: &Path, parts: &[String], trees: &[Tree]) -> Option<Self> {
         let repository = open(root)?;
-        let commit = repository.head().ok()?.peel_to_commit().ok()?;
+        let at = repository.head().ok()?.target()?;
+        let Peeled::Commit(commit) = peel(&repository.odb().ok()?, at).ok()? else {
+            return None;
+        };
         let is_clean = |(part, tree): (&String, &Tree)| {
-            let objects = Objects::at(&repository, commit.tree_id(), part).ok()??;
+            let objects = Objects::at(&repository, commit.tree, part).ok()??;
             let there = objects.read("").ok()?;
             Some(there.files == tree.files && there.problems == tree.problems)
         };
         let mut parts = parts.iter().zip(trees);
         Some(Self {
             is_clean: parts.all(|part| is_clean(part) == Some(true)),
-            id: commit.id().to_string(),
-            title: described(&commit).title,
+            id: commit.id.to_string(),
+            title: commit.title(),
         })
     }
 }
@@ -79,20 +83,21 @@ pub(super) fn approving(
     let Some((repository, to)) = open(root).zip(Oid::from_str(to).ok()) else {
         return Ok(Vec::new());
     };
-    let damaged = |cause: git2::Error| Error::damaged(&repository, &cause);
-    let from = from.and_then(|from| Oid::from_str(from).ok());
-    let from = from.filter(|from| repository.find_commit(*from).is_ok());
-    // Of a clone without history, only the newest commit counts.
-    let limit = from.map_or(1, |_| limit);
-    if repository.find_commit(to).is_err() {
-        return Ok(Vec::new());
-    }
-    let mut values = Vec::new();
-    for commit in walk(&repository, from, to, limit).map_err(damaged)? {
-        let commit = Oid::from_str(&commit.id).and_then(|id| repository.find_commit(id));
-        values.extend(trailers(&commit.map_err(damaged)?, key));
-    }
-    Ok(values)
+    let approving = || {
+        let odb = repository.odb()?;
+        let is_here = |id: &Oid| matches!(CommitObject::read(&odb, *id), Ok(Some(_)));
+        let from = from.and_then(|from| Oid::from_str(from).ok());
+        let from = from.filter(is_here);
+        if !is_here(&to) {
+            return Ok(Vec::new());
+        }
+        // Of a clone without history, only the newest commit counts.
+        let limit = from.map_or(1, |_| limit);
+        let commits = walk(&repository, from, to, limit)?;
+        let messages = commits.iter().map(CommitObject::text);
+        Ok(messages.flat_map(|text| trailers(&text, key)).collect())
+    };
+    approving().map_err(|cause: git2::Error| Error::damaged(&repository, &cause))
 }
 
 /// Whether there is a clone at `root` that can be read.

@@ -47,6 +47,17 @@ pub(in crate::adapters::git) fn fetched_tags(
     Ok(tags)
 }
 
+/// What the branches lead to.
+pub(in crate::adapters::git) fn kept_branches(
+    repository: &Repository,
+) -> Result<Vec<Oid>, git2::Error> {
+    let mut tips = Vec::new();
+    for reference in repository.references_glob(&kept("refs/heads/*"))? {
+        tips.extend(reference?.target());
+    }
+    Ok(tips)
+}
+
 /// Whether a ref leads straight to `id`.
 pub(in crate::adapters::git) fn is_kept(repository: &Repository, id: Oid) -> bool {
     kept_refs(repository).is_ok_and(|listing| listing.values().any(|kept| *kept == id))
@@ -90,7 +101,7 @@ fn peeled(repository: &Repository, id: Oid) -> Result<Oid, git2::Error> {
 }
 
 /// Whether a ref is a merge that the forge made to see whether a pull request has conflicts.
-fn is_test_merge(name: &str) -> bool {
+pub(in crate::adapters::git) fn is_test_merge(name: &str) -> bool {
     let number = name.strip_prefix("refs/pull/");
     let number = number.and_then(|rest| rest.strip_suffix("/merge"));
     number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))

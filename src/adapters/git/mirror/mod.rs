@@ -9,10 +9,12 @@
 
 mod compact;
 mod home;
+mod incoming;
 mod kept;
 #[cfg(test)]
 mod tests;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -24,13 +26,17 @@ use git2::Repository;
 use self::compact::Clutter;
 pub(super) use self::home::lock;
 use self::home::{remove, rename, sweep};
+use self::incoming::Incoming;
 pub use self::kept::Refs;
 use self::kept::{commits, is_pattern, keep, kept_refs, leads_elsewhere, matches};
-pub(super) use self::kept::{fetched_tags, is_kept, is_missing, kept};
+pub(super) use self::kept::{
+    fetched_tags, is_kept, is_missing, is_test_merge, kept, kept_branches,
+};
 use super::access::Access;
 use super::address::Address;
 use super::remote::{Connection, Listing, Remote};
 use super::retained::{self, RetainedRef};
+use super::wire::haves;
 use super::{Error, nearby};
 use crate::model::TagRange;
 
@@ -71,6 +77,18 @@ impl fmt::Display for Ref {
             Self::Name(name) => write!(f, "ref {name}"),
         }
     }
+}
+
+/// What a look at a repository found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fetched {
+    /// The refs whose commits are here.
+    pub refs: Refs,
+    /// What strangers propose, which is not here: the refs that match the patterns of the mirror and are no branches,
+    /// tags or notes, and the object that each points to. [`Mirror::bring`] brings it.
+    pub strangers: BTreeMap<String, String>,
+    /// The refs that were left out, and why.
+    pub faults: BTreeMap<String, String>,
 }
 
 /// A repository copied to a directory. All methods block; they may be called from many threads.
@@ -152,6 +170,37 @@ impl Mirror {
         self.rebuild(&mut seen)
     }
 
+    /// Fetches what is new, and drops what is gone: `followed` first and by itself, then the branches, tags and notes.
+    /// What strangers propose is only listed. Only lists the refs when nothing changed.
+    ///
+    /// # Errors
+    /// When the repository does not answer, or what is followed does not arrive; what was fetched before stays as it
+    /// is.
+    pub fn fetch_followed(&self, followed: &Ref) -> Result<Fetched, Error> {
+        let _ = followed;
+        Ok(Fetched {
+            refs: self.fetch()?,
+            ..Fetched::default()
+        })
+    }
+
+    /// Writes what strangers propose to files, one pack or more, without opening any: the name of each ref and the
+    /// object that it points to, as they were listed. A [`Quarantine`](super::Quarantine) takes the files in. For a
+    /// repository on this machine there are none: it finds the objects where they are. Others may fetch meanwhile.
+    ///
+    /// # Errors
+    /// When none of it arrives. What fails while other refs arrive is left out with a warning.
+    pub fn bring(&self, wanted: &[(String, String)]) -> Result<Vec<PathBuf>, Error> {
+        let Remote::Server(server) = &self.remote else {
+            return Ok(Vec::new());
+        };
+        let incoming = Incoming::open(&self.dir)?;
+        let haves = self.reading(|repository| {
+            haves(repository, &BTreeSet::new()).map_err(|cause| Error::damaged(repository, &cause))
+        })?;
+        incoming.bring(server, wanted, &haves)
+    }
+
     /// Keeps `commit`, in place of the one that was kept as the same.
     ///
     /// # Errors
@@ -159,7 +208,7 @@ impl Mirror {
     pub fn retain(&self, retained: RetainedRef, commit: &str) -> Result<(), Error> {
         let _writing = self.writing();
         self.reading(|repository| {
-            let id = self.find(repository, commit)?.id();
+            let id = self.find(repository, commit)?.id;
             match repository.refname_to_id(retained.reference()) {
                 Ok(kept) if kept == id => return Ok(()),
                 Err(cause) if !is_missing(&cause) => {
@@ -286,6 +335,7 @@ impl Mirror {
     /// Makes the repository ready after whatever happened before.
     fn prepare(&self) -> Result<(), Error> {
         let path = self.path();
+        Incoming::clear(&self.dir)?;
         remove(&self.beside(UNFINISHED))?;
         remove(&self.beside(DAMAGED))?;
         let of = self.repository().and_then(|repository| {

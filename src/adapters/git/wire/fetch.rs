@@ -5,14 +5,18 @@
 //! fetch is one request however far we are behind: at worst the server sends what we have.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::Write as _;
+use std::path::Path;
 
-use git2::{ErrorClass, Oid, Repository, Sort};
+use git2::{ErrorClass, Oid, Repository};
 
 use super::advertisement::Advertisement;
 use super::fault::Fault;
 use super::packet::{Band, Packet, Packets, packet};
 use crate::adapters::git::Error;
+use crate::adapters::git::commit_object::{CommitObject, Peeled, peel};
+use crate::adapters::git::graph::Graph;
 
 /// How many commits are named as ours: enough for refs that were rewritten, few enough that the answer
 /// to them fits the buffers of a pipe, which nobody reads before all are named.
@@ -58,34 +62,28 @@ pub(super) fn request(
 
 /// Commits that the server may have too: `first`, which it had before, then the newest that any ref of
 /// the repository leads to.
-pub(super) fn haves(
+pub(in crate::adapters::git) fn haves(
     repository: &Repository,
     first: &BTreeSet<Oid>,
 ) -> Result<Vec<Oid>, git2::Error> {
-    let is_commit = |id: &Oid| repository.find_commit(*id).is_ok();
+    let (graph, odb) = (Graph::of(repository)?, repository.odb()?);
+    let is_commit = |id: &Oid| matches!(CommitObject::read(&odb, *id), Ok(Some(_)));
     let mut haves: Vec<Oid> = first
         .iter()
         .copied()
         .filter(is_commit)
         .take(MOST_HAVES / 2)
         .collect();
-    let mut walk = repository.revwalk()?;
-    walk.set_sorting(Sort::TIME)?;
+    let mut tips = Vec::new();
     for reference in repository.references()? {
-        let Ok(commit) = reference?.peel_to_commit() else {
-            continue;
-        };
-        walk.push(commit.id())?;
-    }
-    for id in walk {
-        let id = id?;
-        if haves.len() >= MOST_HAVES {
-            break;
-        }
-        if !first.contains(&id) {
-            haves.push(id);
+        let target = reference?.target();
+        if let Some(Ok(Peeled::Commit(commit))) = target.map(|id| peel(&odb, id)) {
+            tips.push(commit.id);
         }
     }
+    let newest = graph.newest(&tips, 2 * MOST_HAVES)?.into_iter();
+    haves.extend(newest.filter(|id| !first.contains(id)));
+    haves.truncate(MOST_HAVES);
     Ok(haves)
 }
 
@@ -103,6 +101,30 @@ pub(super) async fn receive(
     let mut pack = odb
         .packwriter()
         .map_err(|cause| unwritable(repository, &cause))?;
+    stream(packets, limit, |bytes| {
+        // The writer's own error is always "Write error".
+        let written = pack.write_all(bytes);
+        written.map_err(|_| failed(git2::Error::last_error(-1)))
+    })
+    .await?;
+    pack.commit().map_err(failed)?;
+    Ok(())
+}
+
+/// Writes the pack of the answer to a file as it is. More than `limit` bytes are refused.
+pub(super) async fn save(packets: &mut Packets, file: &Path, limit: u64) -> Result<(), Fault> {
+    acknowledged(packets).await?;
+    let disk = |cause: std::io::Error| Fault::Known(Error::disk(file, &cause));
+    let mut pack = File::create(file).map_err(disk)?;
+    stream(packets, limit, |bytes| pack.write_all(bytes).map_err(disk)).await
+}
+
+/// Hands on the bytes of a pack as they arrive.
+async fn stream(
+    packets: &mut Packets,
+    limit: u64,
+    mut take: impl FnMut(&[u8]) -> Result<(), Fault>,
+) -> Result<(), Fault> {
     let mut size = 0;
     loop {
         match packets.band().await? {
@@ -111,17 +133,13 @@ pub(super) async fn receive(
                 if size > limit {
                     return Err(Fault::TooLarge(limit));
                 }
-                // The writer's own error is always "Write error".
-                let written = pack.write_all(&bytes);
-                written.map_err(|_| failed(git2::Error::last_error(-1)))?;
+                take(&bytes)?;
             }
             Band::Progress(text) => tracing::debug!(text, "the server of the repository says"),
             Band::End if size == 0 => return Err(Fault::Cut),
-            Band::End => break,
+            Band::End => return Ok(()),
         }
     }
-    pack.commit().map_err(failed)?;
-    Ok(())
 }
 
 /// Whose fault it is that a pack was not taken. libgit2 gives a pack that is invalid the class of our own

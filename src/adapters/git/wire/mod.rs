@@ -22,6 +22,7 @@ mod ssh_error;
 mod ssh_process;
 mod text;
 
+pub(super) use fetch::haves;
 pub(super) use push::Report;
 pub(super) use service::Service;
 pub(super) use session::{Server, Session};

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use git2::{Oid, Repository};
@@ -206,6 +207,21 @@ impl Session<'_> {
             None => Ok(()),
             Some(_) => Err(Fault::Cut.at(&self.server.shown)),
         }
+    }
+
+    /// Writes the pack of `wants` to a file as it is, without what `haves` lead to.
+    pub(in crate::adapters::git) fn save(
+        &mut self,
+        wants: &BTreeSet<Oid>,
+        haves: &[Oid],
+        file: &Path,
+        limit: u64,
+    ) -> Result<(), Error> {
+        let request = fetch::request(&self.advertisement, wants, haves);
+        let request = request.map_err(|fault| fault.at(&self.server.shown))?;
+        self.exchange(request, async |packets| {
+            fetch::save(packets, file, limit).await
+        })
     }
 
     /// Makes `change`, with what of `from` the server lacks.
