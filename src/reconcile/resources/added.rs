@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use super::digest::Digest;
 use super::ledger::Ledger;
-use super::payload::{has_credential, set};
 use super::policy::{self, Terms};
 use crate::api::aso;
 use crate::api::labels::{
@@ -130,6 +129,11 @@ impl<'a> Added<'a> {
     }
 }
 
+/// Whether our manager owns more of the live resource than what is added.
+pub(super) fn owns_more(live: Live<'_>) -> bool {
+    live.annotation(ADDED_DIGEST).ends_with(MORE)
+}
+
 /// Annotations that the item names itself, as the live resource has them.
 pub(super) fn carried(item: Live<'_>, live: Live<'_>) -> Value {
     let mut carried = json!({});
@@ -155,4 +159,18 @@ fn credential<'a>(ledger: &Ledger<'a>, item: Live<'_>, live: Option<Live<'_>>) -
         true => "",
         false => ledger.credential,
     }
+}
+
+/// Whether an item names its credential itself.
+pub(in crate::reconcile) fn has_credential(item: Live<'_>) -> bool {
+    let named = item.at(&["metadata", "annotations", CREDENTIAL_FROM]);
+    named.is_some_and(|named| !named.is_null())
+}
+
+/// Sets a text in a map, which is made if need be.
+pub(super) fn set(map: &mut Value, key: &str, text: &str) {
+    if !map.is_object() {
+        *map = json!({});
+    }
+    map[key] = json!(text);
 }

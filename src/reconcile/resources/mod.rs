@@ -25,12 +25,12 @@ mod tests;
 
 use serde_json::Value;
 
+pub(super) use self::added::has_credential;
 pub(super) use self::apply::reconcile;
 pub(super) use self::entry::{Entry, listed, notes, reported, waiting_for, with_notes};
 pub(super) use self::ledger::{Ledger, mark};
 pub(super) use self::owners::policy;
 pub(super) use self::pause::{pause, resume};
-pub(super) use self::payload::has_credential;
 pub(super) use self::prune::{has_none, remove, step};
 pub(super) use self::report::leaving;
 use crate::health::Live;

@@ -6,12 +6,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::added::{Added, Stage, carried};
+use super::added::{Added, Stage, carried, owns_more, set};
 use super::digest::Digest;
 use super::ledger::Ledger;
 use super::owners::{self, Controller};
 use super::policy::Terms;
-use crate::api::labels::{APPLIED_DIGEST, CREDENTIAL_FROM};
+use crate::api::labels::APPLIED_DIGEST;
 use crate::health::Live;
 use crate::reconcile::links;
 use crate::reconcile::outcome::{Write, covers};
@@ -83,9 +83,12 @@ impl<'a> Payload<'a> {
         let Some(live) = live else {
             return Some(Write::ApplyAs(OURS, self.whole()));
         };
+        let is_listed = self.is_listed(live);
         match self.added.stage(live) {
+            // Ours may be the only manager of the item.
+            _ if !is_listed && owns_more(live) => Some(Write::ApplyAs(CAPZ, self.listed(live))),
             Stage::Missing => Some(self.add(live)),
-            _ if !self.is_listed(live) => Some(Write::ApplyAs(CAPZ, self.listed())),
+            _ if !is_listed => Some(Write::ApplyAs(CAPZ, self.listed(live))),
             Stage::WithMore if !self.added.is_probe => Some(self.add(live)),
             Stage::WithMore | Stage::Alone => None,
         }
@@ -95,6 +98,7 @@ impl<'a> Payload<'a> {
     /// go once the item is applied.
     fn add(&self, live: Live<'_>) -> Write {
         let mut patch = self.named();
+        only(live, &mut patch);
         let carried = match self.is_listed(live) {
             true => json!({}),
             false => carried(self.item, live),
@@ -111,8 +115,9 @@ impl<'a> Payload<'a> {
     }
 
     /// The item.
-    fn listed(&self) -> Value {
+    fn listed(&self, live: Live<'_>) -> Value {
         let mut patch = self.fields();
+        only(live, &mut patch);
         set(
             &mut patch["metadata"]["annotations"],
             APPLIED_DIGEST,
@@ -149,10 +154,9 @@ impl<'a> Payload<'a> {
     }
 }
 
-/// Whether an item names its credential itself.
-pub(in crate::reconcile) fn has_credential(item: Live<'_>) -> bool {
-    let named = item.at(&["metadata", "annotations", CREDENTIAL_FROM]);
-    named.is_some_and(|named| !named.is_null())
+/// Makes it a patch of this resource alone: if that is gone, a part of it is not made instead.
+fn only(live: Live<'_>, patch: &mut Value) {
+    patch["metadata"]["uid"] = json!(live.uid());
 }
 
 /// The fields of an item that are sent as they are.
@@ -174,12 +178,4 @@ fn parts(item: Live<'_>) -> impl Iterator<Item = (&str, &Value)> {
 fn has(held: Option<&Value>, key: &str, wanted: &Value) -> bool {
     let held = held.and_then(|held| held.get(key));
     wanted.is_null() || held.is_some_and(|held| covers(held, wanted))
-}
-
-/// Sets a text in a map, which is made if need be.
-pub(super) fn set(map: &mut Value, key: &str, text: &str) {
-    if !map.is_object() {
-        *map = json!({});
-    }
-    map[key] = json!(text);
 }

@@ -87,6 +87,21 @@ fn a_resource_is_made_with_its_credential_and_then_shared_with_capzs_manager() {
     assert_eq!(lines(&bed.reconcile().1), [""; 0]);
 }
 
+/// Azure's answer comes before the item is shared: until then it is ours alone.
+#[test]
+fn a_resource_is_shared_before_anything_of_it_is_let_go() {
+    let mut bed = bed(FirstApply::Probe, &group("rg"));
+    let (_, outcome) = bed.reconcile();
+    bed.perform(outcome);
+    bed.reports("ResourceGroup", "rg", missing());
+    let steps = step_by_step(&mut bed);
+    assert_eq!(steps, ["apply ResourceGroup/rg", "add ResourceGroup/rg"]);
+    let live = bed.fixture.live("ResourceGroup", "rg").expect("it");
+    assert_eq!(live["spec"]["location"], "uksouth");
+    assert_eq!(live["metadata"]["ownerReferences"][0]["kind"], "AROCluster");
+    assert_eq!(annotation(&bed, RECONCILE_POLICY), "");
+}
+
 #[test]
 fn capz_takes_nothing_away_that_was_added() {
     let mut bed = bed(FirstApply::Direct, &group("rg"));
