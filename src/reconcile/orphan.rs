@@ -11,13 +11,14 @@ use super::conditions::{Conditions, NewCondition};
 use super::links;
 use super::outcome::{Outcome, Write, patch_of};
 use super::resources::{self, Ledger};
+use super::scope;
 use crate::api::conditions as c;
 use crate::api::labels::{CLUSTER_DELETED, DELETE_IN_AZURE, KEEP_IN_AZURE};
 use crate::health::Live;
 
 /// What becomes of the resources of an object that is being deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+enum Fate {
     /// They are deleted in Azure.
     Deleted,
     /// They go from Kubernetes and stay in Azure.
@@ -47,13 +48,29 @@ pub(super) fn record(live: Live<'_>, cluster: Option<Live<'_>>, outcome: &mut Ou
     outcome.write(Write::Merge(patch));
 }
 
-/// The fate of the resources of the owner, which is being deleted. `member` names the Cluster by its uid: the owner itself or
-/// its MachinePool.
-pub(super) fn fate(
-    ledger: &Ledger<'_>,
-    cluster: Option<Live<'_>>,
-    member: Option<Live<'_>>,
-) -> Fate {
+/// Begins the deletion of the owner, or goes on with it: what to delete with. `None` while a person has to decide, which is
+/// said. `member` names the Cluster by its uid: the owner itself or its MachinePool.
+pub(super) fn begin<'a>(
+    ledger: &Ledger<'a>,
+    (cluster, member): (Option<Live<'_>>, Option<Live<'_>>),
+    mut conditions: Conditions,
+    status: Value,
+    outcome: &mut Outcome,
+) -> Option<(Ledger<'a>, Conditions)> {
+    let fate = fate(ledger, cluster, member);
+    if fate == Fate::Undecided {
+        ask(ledger, conditions, status, outcome);
+        return None;
+    }
+    scope::resume(&mut conditions);
+    let ledger = Ledger {
+        stays_in_azure: fate == Fate::Kept,
+        ..*ledger
+    };
+    Some((ledger, conditions))
+}
+
+fn fate(ledger: &Ledger<'_>, cluster: Option<Live<'_>>, member: Option<Live<'_>>) -> Fate {
     let live = ledger.owner;
     if its_own(cluster, member).is_some() {
         return Fate::Deleted;
@@ -77,12 +94,7 @@ pub(super) fn fate(
 }
 
 /// Leaves Azure as it is until a person decides, whatever becomes of the object: its resources are skipped. Says so.
-pub(super) fn ask(
-    ledger: &Ledger<'_>,
-    mut conditions: Conditions,
-    mut status: Value,
-    outcome: &mut Outcome,
-) {
+fn ask(ledger: &Ledger<'_>, mut conditions: Conditions, mut status: Value, outcome: &mut Outcome) {
     let live = ledger.owner;
     let items = live.list(&["spec", "resources"]);
     let entries = resources::pause(ledger, items, outcome);

@@ -68,8 +68,9 @@ pub(super) async fn decide(
             old.clone_from(&decision);
             changed
         });
-        if let Decision::StepBack { why, .. } = &decision {
-            notes.put(why, clock.now());
+        match &decision {
+            Decision::StepBack { why, .. } => notes.put(why, clock.now()),
+            Decision::Act => notes.put_before.clear(),
         }
         tokio::select! {
             biased;
@@ -126,6 +127,8 @@ async fn wake(clock: &dyn Clock, time: Option<Timestamp>) {
 struct Notes {
     client: Client,
     missing: BTreeSet<ObjectId>,
+    /// Those that got a note since our controllers acted last: who takes it off wants none.
+    put_before: BTreeSet<ObjectId>,
     writing: Option<AbortOnDropHandle<()>>,
 }
 
@@ -134,6 +137,7 @@ impl Notes {
         Self {
             client: client.clone(),
             missing: BTreeSet::new(),
+            put_before: BTreeSet::new(),
             writing: None,
         }
     }
@@ -154,10 +158,12 @@ impl Notes {
             .writing
             .as_ref()
             .is_some_and(|task| !task.is_finished());
-        if !why.is_capz() || self.missing.is_empty() || is_busy {
+        let missing = self.missing.difference(&self.put_before).cloned();
+        let missing: BTreeSet<ObjectId> = missing.collect();
+        if !why.is_capz() || missing.is_empty() || is_busy {
             return;
         }
-        let missing = std::mem::take(&mut self.missing);
+        self.put_before.extend(missing.iter().cloned());
         let (client, text) = (self.client.clone(), format!("{now:.0}: {why}"));
         let task = async move {
             for id in missing {

@@ -23,7 +23,7 @@ use super::conditions::{Conditions, NewCondition};
 use super::credentials::{self, Parts};
 use super::handover;
 use super::links;
-use super::orphan::{self, Fate};
+use super::orphan;
 use super::outcome::{self, Outcome};
 use super::resources::{self, Ledger};
 use super::scope::{self, Scope};
@@ -60,17 +60,12 @@ pub(super) fn reconcile(
         return outcome;
     }
     if live.is_deleting() {
-        let fate = orphan::fate(&ledger, cluster, Some(live));
-        if fate == Fate::Undecided {
-            orphan::ask(&ledger, conditions, status::held(live), &mut outcome);
-            return outcome;
+        let members = (cluster, Some(live));
+        let status = status::held(live);
+        let begun = orphan::begin(&ledger, members, conditions, status, &mut outcome);
+        if let Some((ledger, conditions)) = begun {
+            deletion::proceed(&ledger, &scope, conditions, &mut outcome);
         }
-        scope::resume(&mut conditions);
-        let ledger = Ledger {
-            stays_in_azure: fate == Fate::Kept,
-            ..ledger
-        };
-        deletion::proceed(&ledger, &scope, conditions, &mut outcome);
         return outcome;
     }
     if cluster.is_some() {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::super::bench::{Bench, applied, deleted, infrastructure, wakes_in};
 use crate::api::capi::{BLOCK_MOVE, PAUSED};
 use crate::api::conditions as c;
+use crate::api::labels::STEPPED_BACK;
 use crate::health::Live;
 
 const KIND: &str = "AROCluster";
@@ -231,6 +232,16 @@ fn the_endpoint_comes_from_the_url_and_stays() {
     assert!(found.2.contains("\"nowhere\""), "{}", found.2);
     assert_eq!(bench.warnings(), [c::INVALID_ENDPOINT]);
     assert_eq!(endpoint(&bench), json!({"host": "fd00::7", "port": 6443}));
+}
+
+#[test]
+fn an_object_says_no_longer_that_others_act() {
+    let mut bench = Bench::new();
+    bench.edit(KIND, "c", |object| {
+        object["metadata"]["annotations"][STEPPED_BACK] = json!("then: CAPZ's controllers run");
+    });
+    bench.rest();
+    assert_eq!(Live(&bench.live(KIND, "c")).annotation(STEPPED_BACK), "");
 }
 
 #[test]

@@ -30,7 +30,7 @@ use super::conditions::{Conditions, Typed};
 use super::credentials::{self, Parts};
 use super::handover;
 use super::links;
-use super::orphan::{self, Fate};
+use super::orphan;
 use super::outcome::{Need, Outcome};
 use super::resources::{self, Ledger};
 use super::scope;
@@ -66,17 +66,12 @@ pub(super) fn reconcile(
         return outcome;
     }
     if live.is_deleting() {
-        let fate = orphan::fate(&ledger, family.cluster, family.pool);
-        if fate == Fate::Undecided {
-            orphan::ask(&ledger, conditions, status::held(live), &mut outcome);
-            return outcome;
+        let members = (family.cluster, family.pool);
+        let status = status::held(live);
+        let begun = orphan::begin(&ledger, members, conditions, status, &mut outcome);
+        if let Some((ledger, conditions)) = begun {
+            deletion::proceed(&ledger, &family, conditions, &mut outcome);
         }
-        scope::resume(&mut conditions);
-        let ledger = Ledger {
-            stays_in_azure: fate == Fate::Kept,
-            ..ledger
-        };
-        deletion::proceed(&ledger, &family, conditions, &mut outcome);
         return outcome;
     }
     if family.cluster.is_some() {

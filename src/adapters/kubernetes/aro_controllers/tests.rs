@@ -252,6 +252,50 @@ async fn a_deployment_of_capz_stops_them_and_they_take_over_a_minute_after_its_e
     assert!(cluster.acted_since(stopped + 1).is_empty());
 }
 
+/// The note on an AROCluster.
+async fn note(cluster: &Cluster) -> String {
+    let path = "/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/default/aroclusters/c";
+    let request = Request::get(path).body(Vec::new()).unwrap();
+    let object: Value = cluster.client().request(request).await.unwrap();
+    Live(&object)
+        .annotation("capstan.dev/stepped-back")
+        .to_owned()
+}
+
+#[tokio::test(start_paused = true)]
+async fn objects_say_that_they_step_back_for_capz_once() {
+    let cluster = Cluster::new().await;
+    cluster.write("kubectl", Write::Apply(aro_cluster())).await;
+    let sharers = cluster.process("a", Mode::Auto);
+    until(&sharers, Standing::acts).await;
+    pass(5).await;
+    assert_eq!(note(&cluster).await, "");
+    deploy(&cluster, 1).await;
+    until(&sharers, |standing| !standing.acts()).await;
+    pass(5).await;
+    let said = note(&cluster).await;
+    let why = "Z: CAPZ's controllers run: Deployment/default/capz-controller-manager is ready";
+    assert!(said.ends_with(why), "{said}");
+    // Whoever takes it off is not argued with.
+    let mut patch = aro_cluster();
+    patch["metadata"]["annotations"] = json!({"capstan.dev/stepped-back": null});
+    cluster.write("kubectl", Write::Merge(patch)).await;
+    pass(60).await;
+    assert_eq!(note(&cluster).await, "");
+    let mut later = aro_cluster();
+    later["metadata"]["name"] = json!("later");
+    cluster.write("kubectl", Write::Apply(later)).await;
+    pass(5).await;
+    let path = "/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/default/aroclusters/later";
+    let request = Request::get(path).body(Vec::new()).unwrap();
+    let object: Value = cluster.client().request(request).await.unwrap();
+    assert!(
+        Live(&object)
+            .annotation("capstan.dev/stepped-back")
+            .ends_with(why)
+    );
+}
+
 async fn live_uid(cluster: &Cluster, object: &Value) -> String {
     let answers = perform(
         &cluster.client(),
