@@ -13,8 +13,10 @@ use super::outcome::{Outcome, Write, patch_of};
 use super::resources::{self, Ledger};
 use super::scope;
 use crate::api::conditions as c;
+use crate::api::kinds::CAPI;
 use crate::api::labels::{CLUSTER_DELETED, DELETE_IN_AZURE, KEEP_IN_AZURE};
 use crate::health::Live;
+use crate::model::ObjectId;
 
 /// What becomes of the resources of an object that is being deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +111,28 @@ fn ask(ledger: &Ledger<'_>, mut conditions: Conditions, mut status: Value, outco
     conditions.write(live, status, outcome);
 }
 
+/// What to say of an object that is not being deleted although its Cluster is gone: something else owns it, too, such as an
+/// identity. Without resources, `missing` says enough.
+pub(super) fn left_over(
+    ledger: &Ledger<'_>,
+    missing: NewCondition,
+    outcome: &mut Outcome,
+) -> NewCondition {
+    let live = ledger.owner;
+    let id = ObjectId::new(CAPI, "Cluster", live.namespace(), ledger.cluster);
+    let is_gone = ledger.world.get(&id).is_absent();
+    outcome.need(id);
+    if !is_gone || resources::has_none(ledger) {
+        return missing;
+    }
+    let (kind, name, namespace) = (live.kind().to_lowercase(), live.name(), live.namespace());
+    let message = format!(
+        "{}. Then delete the object: `kubectl delete {kind} {name} --namespace {namespace}`",
+        question(live, ledger.cluster)
+    );
+    NewCondition::no(c::CLUSTER_NOT_FOUND, message)
+}
+
 /// What happened, and the two commands.
 fn question(live: Live<'_>, cluster: &str) -> String {
     let (kind, name, namespace, uid) = (
@@ -132,7 +156,6 @@ fn question(live: Live<'_>, cluster: &str) -> String {
 mod tests {
     use super::*;
     use crate::api::labels::{RECONCILE_POLICY, SKIP};
-    use crate::model::ObjectId;
     use crate::reconcile::bench::Bench;
 
     const OWNERS: [&str; 2] = ["AROControlPlane", "AROCluster"];
@@ -388,6 +411,26 @@ mod tests {
         bench.rest();
         let owner = bench.live("AROCluster", "c");
         assert_eq!(Live(&owner).annotation(CLUSTER_DELETED), "");
+    }
+
+    /// An identity that owns the control plane keeps garbage collection from it.
+    #[test]
+    fn what_is_not_deleted_with_its_cluster_says_what_to_do() {
+        let mut bench = whole();
+        let id = Live(&bench.live("Cluster", "c")).id();
+        bench.fixture.snapshot.remove(&id);
+        bench.edit("AROControlPlane", "c", |plane| {
+            plane["metadata"]["ownerReferences"] = json!([]);
+        });
+        bench.rest();
+        let (_, reason, message) = bench.condition("AROControlPlane", c::READY);
+        assert_eq!(reason, c::CLUSTER_NOT_FOUND);
+        let delete = "Then delete the object: `kubectl delete arocontrolplane c --namespace ns`";
+        assert!(
+            message.contains(KEEP_IN_AZURE) && message.ends_with(delete),
+            "{message}"
+        );
+        assert_eq!(going(&bench), []);
     }
 
     #[test]

@@ -72,7 +72,10 @@ pub(super) fn reconcile(
         scope::resume(&mut conditions);
     }
     match scope.cluster {
-        Err(missing) => refuse(live, conditions, c::READY, missing, &mut outcome),
+        Err(missing) => {
+            let missing = orphan::left_over(&ledger, missing, &mut outcome);
+            refuse(live, conditions, c::READY, missing, &mut outcome);
+        }
         // Its parts are deleted one after the other; nothing is made again meanwhile.
         Ok(cluster) if cluster.is_deleting() => {}
         Ok(cluster) => match wrong(cluster) {

@@ -85,7 +85,10 @@ pub(super) fn reconcile(
         scope::resume(&mut conditions);
     }
     match scope.cluster {
-        Err(missing) => refuse(live, conditions, (c::READY, missing), &mut outcome),
+        Err(missing) => {
+            let missing = orphan::left_over(&ledger, missing, &mut outcome);
+            refuse(live, conditions, (c::READY, missing), &mut outcome);
+        }
         Ok(cluster) if cluster.is_deleting() => {
             deletion::begin(&ledger, conditions, &mut outcome);
         }
