@@ -56,8 +56,9 @@ pub const MULTIPLE_ERRORS_OCCURRED: &str = "MultipleErrorsOccurred";
 /// the cluster helps.
 pub const IN_STATE_ERROR: &str = "is in state 'error', can't update";
 
-/// What ARO HCP answers to the deletion of the only node pool of a cluster that stays: the pool goes with the cluster.
-pub const LAST_NODE_POOL: &str = "The last node pool can not be deleted from a cluster.";
+/// Part of what ARO HCP answers to the deletion of the only node pool of a cluster that stays: the pool goes with the
+/// cluster.
+pub const LAST_NODE_POOL: &str = "The last node pool can not be deleted from a cluster";
 
 /// A failure that has no reason of its own, such as a deletion that Azure refuses.
 pub const FAILED: &str = "Failed";

@@ -51,7 +51,7 @@ pub(super) fn refuse_deletion(azure: &Azure, id: &str, now: Timestamp) -> Option
         return Some(conflict("Resource is already deleting".to_owned()));
     }
     busy_parent(azure, &cluster, "delete", now)
-        .or_else(|| is_last_pool(azure, id).then(|| invalid(LAST_NODE_POOL)))
+        .or_else(|| is_last_pool(azure, id).then(|| invalid(&format!("{LAST_NODE_POOL}."))))
 }
 
 /// Finishes the deletions whose time has come.

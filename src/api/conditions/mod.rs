@@ -238,7 +238,7 @@ pub const DELETION_FAILED: &str = "DeletionFailed";
 
 /// What to do when Azure refuses to delete the last node pool of a cluster.
 pub const LAST_NODE_POOL_HELP: &str =
-    "Add another node pool first, or delete the Cluster: Azure deletes its node pools with it";
+    "add another node pool first, or delete the Cluster: Azure deletes its node pools with it";
 
 /// Message: the HCP cluster is ready.
 pub const CLUSTER_PROVISIONED: &str = "Cluster is provisioned and ready";
@@ -273,6 +273,15 @@ pub fn hcp_cluster_awaited(control_plane: &str, why: &str) -> String {
         "" => format!("Waiting for the HCP cluster of AROControlPlane {control_plane}"),
         why => format!("Waiting for the HCP cluster of AROControlPlane {control_plane}: {why}"),
     }
+}
+
+/// Message of [`EXTERNAL_AUTH_READY`]: the cluster has others, and may have one.
+#[must_use]
+pub fn one_external_auth(others: &[&str]) -> String {
+    format!(
+        "a cluster has one external authentication, and this one has {}: a new one is created once that is deleted",
+        others.join(", ")
+    )
 }
 
 /// Message of [`AGENT_POOLS_READY`]: something else scales the pool.

@@ -88,10 +88,9 @@ fn wait_for_auth(
 fn pools(ledger: &Ledger<'_>, outcome: &mut Outcome) -> Vec<String> {
     let (world, namespace) = (ledger.world, ledger.owner.namespace());
     let mut parents = node_pools(ledger);
-    let machines = (INFRASTRUCTURE, MACHINES);
     parents.push(Parent::new(
-        machines.0,
-        machines.1,
+        INFRASTRUCTURE,
+        MACHINES,
         namespace,
         ledger.cluster,
     ));

@@ -94,7 +94,8 @@ pub(super) fn settled(
     Err((c::HCP_CLUSTER_READY, condition))
 }
 
-/// The resources without the external authentications that do not exist yet, until a node pool of this cluster is ready.
+/// The resources without the external authentications that do not exist yet, until a node pool of this cluster is ready and
+/// it has no other external authentication.
 pub(super) fn without_early_auth(
     ledger: &Ledger<'_>,
     mut items: Vec<Value>,
@@ -110,7 +111,19 @@ pub(super) fn without_early_auth(
     }
     let hcp = items.iter().find(|item| Live(item).kind() == HCP);
     let hcp = hcp.map_or("", |hcp| Live(hcp).name());
-    let pools = Parent::new(RED_HAT_OPENSHIFT, NODE_POOL, ledger.owner.namespace(), hcp);
+    let namespace = ledger.owner.namespace();
+    let auths = Parent::new(RED_HAT_OPENSHIFT, EXTERNAL_AUTH, namespace, hcp);
+    let others: Vec<&str> = ledger.world.below(&auths).map(Live::name).collect();
+    outcome.needs.push(Need::Below(auths));
+    // Azure takes one, and Azure Service Operator does not ask again after a refusal.
+    if !others.is_empty() {
+        items.retain(|item| !waits(item));
+        let condition =
+            NewCondition::no(c::WAITING_FOR_EXTERNAL_AUTH, c::one_external_auth(&others));
+        conditions.set(c::EXTERNAL_AUTH_READY, condition);
+        return items;
+    }
+    let pools = Parent::new(RED_HAT_OPENSHIFT, NODE_POOL, namespace, hcp);
     let mut ready = ledger
         .world
         .below(&pools)

@@ -613,12 +613,12 @@ fn a_deletion_that_azure_refuses_is_shown_and_told_once() {
     bench.rest();
     assert_eq!(condition(&bench, c::DELETING).1, c::WAITING_FOR_RESOURCES);
     bench.warnings();
-    let words = format!("[W]{}", crate::api::aso::LAST_NODE_POOL);
+    let words = format!("[W]{}.", crate::api::aso::LAST_NODE_POOL);
     bench.report(NODE_POOL, "c-np1", "False", "Failed", &words);
     bench.rest();
     let (_, reason, message) = bench.condition(KIND, c::DELETING);
     assert_eq!(reason, c::DELETION_FAILED);
-    let expected = "Waiting for the node pool c-np1 to be deleted. HcpOpenShiftClustersNodePool/c-np1: [Warning] Failed: The last node pool can not be deleted from a cluster. Add another node pool first, or delete the Cluster: Azure deletes its node pools with it";
+    let expected = "Waiting for the node pool c-np1 to be deleted. HcpOpenShiftClustersNodePool/c-np1: [Warning] Failed: The last node pool can not be deleted from a cluster: add another node pool first, or delete the Cluster: Azure deletes its node pools with it";
     assert_eq!(message, expected);
     bench.wait(300);
     assert_eq!(bench.warnings(), [c::DELETION_FAILED]);

@@ -105,7 +105,7 @@ pub(in crate::reconcile) fn leaving(world: World<'_>, id: &ObjectId, live: Live<
 /// A message with what to do, where Azure does not say it.
 fn helped(message: String) -> String {
     match message.contains(aso::LAST_NODE_POOL) {
-        true => format!("{message} {LAST_NODE_POOL_HELP}"),
+        true => format!("{}: {LAST_NODE_POOL_HELP}", message.trim_end_matches('.')),
         false => message,
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::api::aso as words;
-use crate::api::labels::RECONCILE_POLICY;
+use crate::api::labels::{RECONCILE_POLICY, RESOURCE_ID};
 use crate::model::HealthState;
 use crate::reconcile::fixture::Fixture;
 
@@ -305,6 +305,62 @@ fn deletion_takes_time_unless_azure_must_not_be_touched() {
         fixture.run_to(before + seconds);
         assert!(!there(&fixture), "{policy}");
     }
+}
+
+fn node_pool(name: &str) -> Value {
+    let spec = json!({"owner": {"name": "c"}, "location": "uksouth"});
+    resource(
+        "redhatopenshift.azure.com/v1api20251223preview",
+        "HcpOpenShiftClustersNodePool",
+        name,
+        spec,
+    )
+}
+
+#[test]
+fn a_refused_deletion_is_tried_again_after_three_minutes() {
+    let azure = Azure::default();
+    let mut fixture = on(&azure, &[]);
+    for object in [group(), cluster(), node_pool("one")] {
+        fixture.put(object);
+    }
+    fixture.run();
+    let kind = "HcpOpenShiftClustersNodePool";
+    fixture.delete(&ObjectId::new(
+        "redhatopenshift.azure.com",
+        kind,
+        "ns",
+        "one",
+    ));
+    let asked = fixture.elapsed();
+    fixture.run_to(asked);
+    let refused = (words::FAILED.to_owned(), words::WARNING.to_owned());
+    assert_eq!(fixture.ready(kind, "one"), refused);
+    // Azure has another one now, which nobody here has made: it is known at the next try.
+    let object = fixture.live(kind, "one").unwrap_or_default();
+    let id = Live(&object).annotation(RESOURCE_ID).to_owned();
+    azure.put(&id.replace("/one", "/two"), json!({}));
+    fixture.run_to(asked + 179);
+    assert_eq!(fixture.ready(kind, "one"), refused);
+    fixture.run_to(asked + 180);
+    assert_eq!(fixture.ready(kind, "one").0, words::DELETING);
+    fixture.run();
+    assert_eq!(fixture.live(kind, "one"), None);
+}
+
+#[test]
+fn node_pools_go_with_their_cluster() {
+    let azure = Azure::default();
+    let mut fixture = on(&azure, &[]);
+    for object in [group(), cluster(), node_pool("one"), node_pool("two")] {
+        fixture.put(object);
+    }
+    fixture.run();
+    let kind = "HcpOpenShiftCluster";
+    fixture.delete(&ObjectId::new("redhatopenshift.azure.com", kind, "ns", "c"));
+    fixture.run();
+    assert_eq!(fixture.kinds(), ["ResourceGroup"]);
+    assert_eq!(azure.ids().len(), 1, "nothing of it is put back");
 }
 
 #[test]

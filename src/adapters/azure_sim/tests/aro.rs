@@ -217,7 +217,8 @@ fn the_last_pool_stays_until_its_cluster_goes_and_azure_s_words_are_shown() {
     let machines = fixture.live("AROMachinePool", "c-mp1").unwrap_or_default();
     let deleting = Live(&machines).condition(c::DELETING).expect("it is there");
     assert_eq!(deleting.reason(), c::DELETION_FAILED);
-    for words in [words::LAST_NODE_POOL, c::LAST_NODE_POOL_HELP] {
+    let said = words::LAST_NODE_POOL;
+    for words in [said, c::LAST_NODE_POOL_HELP] {
         assert!(deleting.message().contains(words), "{deleting:?}");
     }
     let warnings = fixture
@@ -226,10 +227,7 @@ fn the_last_pool_stays_until_its_cluster_goes_and_azure_s_words_are_shown() {
         .filter(|event| event.reason == c::DELETION_FAILED);
     let warnings: Vec<_> = warnings.collect();
     assert_eq!(warnings.len(), 1, "{warnings:#?}");
-    assert!(
-        warnings[0].message.contains(words::LAST_NODE_POOL),
-        "{warnings:#?}"
-    );
+    assert!(warnings[0].message.contains(said), "{warnings:#?}");
     delete(&mut fixture, "Cluster", "c");
     fixture.run();
     assert_eq!(fixture.kinds(), ["AzureClusterIdentity"]);

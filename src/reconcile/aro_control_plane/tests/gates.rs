@@ -7,6 +7,7 @@ use super::super::super::outcome::Need;
 use super::KIND;
 use crate::api::conditions as c;
 use crate::api::labels::RECONCILE_POLICY;
+use crate::health::Live;
 
 fn pool(name: &str, cluster: &str) -> serde_json::Value {
     let spec = json!({"owner": {"name": cluster}});
@@ -251,4 +252,40 @@ fn section_8_a_a_probe_is_not_managed_before_the_role_assignments_settle() {
         hcp["status"]["id"] = json!("/subscriptions/s/c")
     });
     assert_eq!(applied(&bench.decide(KIND)), ["HcpOpenShiftCluster"]);
+}
+
+/// Azure takes one, and Azure Service Operator would not ask again for the second.
+#[test]
+fn another_external_authentication_waits_until_the_first_is_gone() {
+    const AUTH: &str = "HcpOpenShiftClustersExternalAuth";
+    let mut bench = whole_with_pool();
+    assert!(bench.find(AUTH, "c-ea").is_some());
+    bench.edit(AUTH, "c-ea", |auth| {
+        auth["metadata"]["finalizers"] = json!(["serviceoperator.azure.com/finalizer"]);
+    });
+    bench.edit(KIND, "c", |plane| {
+        plane["spec"]["resources"][1]["metadata"]["name"] = json!("other");
+    });
+    bench.rest();
+    assert!(Live(&bench.live(AUTH, "c-ea")).is_deleting());
+    assert_eq!(bench.find(AUTH, "other"), None);
+    let (_, reason, message) = bench.condition(KIND, c::EXTERNAL_AUTH_READY);
+    assert_eq!(reason, c::WAITING_FOR_EXTERNAL_AUTH);
+    assert_eq!(message, c::one_external_auth(&["c-ea"]));
+    bench.edit(AUTH, "c-ea", |auth| {
+        auth["metadata"]["finalizers"] = json!([]);
+    });
+    bench.delete(AUTH, "c-ea");
+    bench.rest();
+    assert!(bench.find(AUTH, "other").is_some());
+}
+
+/// A cluster with a node pool that is ready, and external authentication.
+fn whole_with_pool() -> Bench {
+    let mut bench = Bench::new();
+    bench.provision();
+    bench.put(pool("c-mp1", "c"));
+    bench.ready("HcpOpenShiftClustersNodePool", "c-mp1");
+    bench.rest();
+    bench
 }

@@ -3,6 +3,7 @@
 mod capz;
 mod clients;
 mod cutoff;
+mod deleting;
 mod fixture;
 mod ledger;
 mod life;
