@@ -159,3 +159,40 @@ fn owners(object: Live<'_>) -> Vec<Owner> {
     let owners = object.list(&["metadata", "ownerReferences"]);
     owners.iter().map(read).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_holds_up_a_deletion_is_known_and_nothing_else() {
+        let condition = |reason: &str| json!([{"type": "Deleting", "status": "True", "reason": reason, "message": "why"}]);
+        let object = |finalizers: Json, deleted: Json, conditions: Json| {
+            let metadata = json!({"finalizers": finalizers, "deletionTimestamp": deleted});
+            json!({"metadata": metadata, "status": {"conditions": conditions}})
+        };
+        let time = json!("2026-01-01T00:00:00Z");
+        let cases = [
+            (json!(["a"]), Json::Null, condition("DeletionFailed"), ""),
+            (json!([]), time.clone(), json!([]), "being deleted"),
+            (
+                json!(["a", "b"]),
+                time.clone(),
+                condition("WaitingForResources"),
+                "being deleted, held by a, b",
+            ),
+            (
+                json!(["a"]),
+                time,
+                condition("DeletionFailed"),
+                "being deleted, held by a: why",
+            ),
+        ];
+        for (finalizers, deleted, conditions, expected) in cases {
+            let member = Member::read(&object(finalizers, deleted, conditions), None, None);
+            assert_eq!(member.held, expected);
+        }
+    }
+}

@@ -40,6 +40,7 @@ const CAUSES: &[Cause] = &[
         aso::IN_STATE_ERROR,
         "the cluster failed to provision, and Azure accepts no changes to it: fix the cause (usually a missing role assignment), then let Capstan recreate the cluster, as the condition HcpClusterReady of the AROControlPlane describes, or delete the HcpOpenShiftCluster; its controller creates it again",
     ),
+    message(aso::LAST_NODE_POOL, c::LAST_NODE_POOL_HELP),
     message(
         "lacks required actions",
         "a role assignment is missing, or had not yet propagated when the cluster was created: add it if it is missing, then delete the HcpOpenShiftCluster; its controller creates it again",

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{Phase, StatusGraph};
 use crate::api::kinds::is_aso;
-use crate::api::{aso, conditions, suppliers, timeline};
+use crate::api::{suppliers, timeline};
 use crate::health;
 use crate::model::{Health, HealthState, ObjectId};
 
@@ -105,7 +105,7 @@ impl StatusGraph {
             Phase::Missing => missing(id),
             Phase::NotServed => suppliers::help(&id.group, &id.kind),
             Phase::NotMade if status.reason.is_empty() => NOT_MADE.to_owned(),
-            Phase::Deleting if !status.reason.is_empty() => undeleted(&status.message),
+            Phase::Deleting if !status.reason.is_empty() => undeleted(&health),
             Phase::Deleting if is_aso(&id.group) => in_azure(id, status.since, now, true),
             Phase::Deleting => deleting(id, &status.message),
             _ if self.is_at_work(at) => in_azure(id, status.since, now, false),
@@ -139,11 +139,9 @@ fn deleting(id: &ObjectId, message: &str) -> String {
 }
 
 /// Help where a deletion failed.
-fn undeleted(message: &str) -> String {
-    match message.contains(aso::LAST_NODE_POOL) {
-        true => conditions::LAST_NODE_POOL_HELP.to_owned(),
-        false => "it is tried again every few minutes: see what Azure answers, and remove the cause; if you remove a finalizer by hand, its Azure resources are left behind".to_owned(),
-    }
+fn undeleted(why: &Health) -> String {
+    let general = "it is tried again every few minutes: see what Azure answers, and remove the cause; if you remove a finalizer by hand, its Azure resources are left behind";
+    health::help(why).unwrap_or(general).to_owned()
 }
 
 /// Help while Azure is working: whether that takes longer than usual.

@@ -77,3 +77,29 @@ fn a_deletion_in_azure_is_given_its_time_too() {
     let help = graph.help(index(&graph, &name), began);
     assert!(help.contains("nobody has requested that yet"), "{help}");
 }
+
+#[test]
+fn a_deletion_that_azure_refuses_is_not_taken_for_work() {
+    let pool = object(HCP, "HcpOpenShiftClustersNodePool", "np", &json!({}));
+    let machines = json!({"resources": [pool]});
+    let machines = deleted(
+        object(INFRA, "AROMachinePool", "np", &machines),
+        &["aromachinepool/finalizer"],
+    );
+    let refused = |message: &str| {
+        let pool = with_condition(pool.clone(), "Ready", "Failed", message);
+        let pool = deleted(pool, &["serviceoperator.azure.com/finalizer"]);
+        StatusGraph::new(&found(&[namespace(), machines.clone(), pool]))
+    };
+    let graph = refused(aso::LAST_NODE_POOL);
+    let (name, cause) = blocker(&graph, "AROMachinePool/ns/np");
+    assert_eq!(name, "HcpOpenShiftClustersNodePool/ns/np");
+    assert_eq!(
+        cause.words(),
+        "Failed: being deleted, held by serviceoperator.azure.com/finalizer: The last node pool can not be deleted from a cluster"
+    );
+    let help = |graph: &StatusGraph| graph.help(index(graph, &name), LATER.parse().unwrap());
+    assert_eq!(help(&graph), conditions::LAST_NODE_POOL_HELP);
+    let other = refused("scope is locked");
+    assert!(help(&other).contains("see what Azure answers"));
+}

@@ -12,6 +12,7 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::api::labels::PART_OF;
+use crate::api::{aso, conditions};
 use crate::apply::{Members, Newest, Parent, Reason, Reasons};
 use crate::model::ObjectId;
 use crate::plan::ApplySet;

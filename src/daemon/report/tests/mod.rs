@@ -334,6 +334,11 @@ fn lists_do_not_grow_without_end() {
         check.summary
     );
     assert_eq!(check.summary.matches("- ").count(), MOST_LINES + 1);
+    assert!(
+        check.summary.contains(": being deleted, held by a\n"),
+        "{}",
+        check.summary
+    );
 }
 
 #[test]
