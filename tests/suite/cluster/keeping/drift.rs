@@ -192,7 +192,7 @@ fn texts(more: &str) -> String {
         .map(|line| format!("  {line} {allow}\n"))
         .collect();
     format!(
-        "apiVersion: v1\nkind: Secret\nmetadata: {{name: x, namespace: NS}}\ndata: {{b: Yg==}}\nstringData:\n{more}"
+        "apiVersion: v1\nkind: Secret\nmetadata: {{name: x, namespace: NS}}\ndata:\n  b: Yg== {allow}\nstringData:\n{more}"
     )
 }
 
