@@ -228,6 +228,4 @@ impl Watch {
 }
 
 #[cfg(test)]
-mod hostile;
-#[cfg(test)]
 mod tests;

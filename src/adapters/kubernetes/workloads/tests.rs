@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod hostile;
+
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -76,7 +78,7 @@ impl Workload {
     }
 }
 
-pub(super) fn kubeconfig(cluster: &Value, user: &Value) -> Vec<u8> {
+fn kubeconfig(cluster: &Value, user: &Value) -> Vec<u8> {
     let config = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "x",
         "clusters": [{"name": "c", "cluster": cluster}],

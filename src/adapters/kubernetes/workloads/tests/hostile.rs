@@ -17,8 +17,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::tests::kubeconfig;
-use super::*;
+use super::super::*;
+use super::kubeconfig;
 
 const MIB: usize = 1 << 20;
 
@@ -270,6 +270,23 @@ async fn a_server_that_is_beyond_its_bounds_is_asked_ever_more_rarely() {
     let _ = tokio::time::timeout(Duration::from_secs(700), all).await;
     // What it says in between does not make it sound again.
     assert_eq!(*hostile.watches.lock().unwrap(), [0, 15, 45, 105, 225, 465]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_held_for_two_minutes_is_whole_again() {
+    let hostile = Hostile::default();
+    let watch = || {
+        let later = stream::once(async {
+            tokio::time::sleep(Duration::from_secs(200)).await;
+            line("DELETED", &node("a"))
+        });
+        let talk = stream::iter([line("ADDED", &node("a"))]).chain(later);
+        talk.chain(endless(vec![b'x'; 1 << 18])).boxed()
+    };
+    let mut heard = hostile.heard(after_a_list(watch));
+    let all = async { while heard.next().await.is_some() {} };
+    let _ = tokio::time::timeout(Duration::from_secs(700), all).await;
+    assert_eq!(*hostile.watches.lock().unwrap(), [0, 215, 430, 645]);
 }
 
 #[tokio::test(start_paused = true)]
