@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_value_keeps_its_line() {
-        let object = object("data:\n  a: eQ==\nstringData:\n  a: x\n  b: y");
+        let object = object("data:\n  a: eQ==\nstringData:\n  a: x\n  b: z");
         let node = encoded(&object);
         let line = |names: &[&str]| node.at(names).unwrap().span().start.line;
         assert_eq!(line(&["data", "a"]), 7);
