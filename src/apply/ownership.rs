@@ -127,49 +127,53 @@ const APPLIERS: [&str; 13] = [
 /// was read. `api_version` is the version at which it is applied.
 ///
 /// An object with the label of a set that we did not apply is a copy of one that we applied. Who made it hands
-/// over, too; our own entry, if it was copied, begins with the copy. If the managed fields were cleared, an
-/// entry of our own keeps the API server from making one that owns all fields for good.
+/// over the content, too; our own entry, if it was copied, begins with the copy. If the managed fields were
+/// cleared, an entry of our own keeps the API server from making one that owns all fields for good.
 #[must_use]
 pub fn handover(live: &Json, api_version: &str) -> Option<Json> {
     let managers = Managed::read(live).ok()?;
     let object = Live(live);
     let is_copy = !object.label(labels::PART_OF).is_empty() && !is_applied(live);
-    let ours = |entry: &Managed| {
-        entry.manager == MANAGER
-            && entry.operation == Operation::Apply
-            && entry.subresource.is_empty()
-    };
     let gives = |entry: &Managed| {
-        let is_applier = APPLIERS.contains(&entry.manager.as_str());
-        !ours(entry) && entry.subresource.is_empty() && (is_applier || is_copy && copied(entry))
+        let is_giver = match is_copy {
+            true => copied(entry),
+            false => APPLIERS.contains(&entry.manager.as_str()),
+        };
+        !is_ours(entry) && entry.subresource.is_empty() && is_giver
     };
-    let own = managers.iter().find(|entry| ours(entry));
-    let first = managers.iter().find(|entry| gives(entry)).or(own);
-    let is_needed = match is_copy {
-        true => first.is_some() || managers.is_empty(),
-        false => managers.iter().any(gives),
-    };
-    if !is_needed {
+    let own = managers.iter().find(|entry| is_ours(entry));
+    let giver = managers.iter().find(|entry| gives(entry));
+    let is_cleared = is_copy && managers.is_empty();
+    if giver.is_none() && !is_cleared && !(is_copy && own.is_some()) {
         return None;
     }
+    let first = giver.or(own);
     let api_version = own
         .or(first)
         .map_or(api_version, |entry| &entry.api_version);
+    let share = |entry: &Managed| match is_copy && !is_ours(entry) {
+        true => content(&entry.fields),
+        false => entry.fields.clone(),
+    };
     // Fields of another version have other names: they lose their owner and keep their values.
     let given = managers
         .iter()
-        .filter(|entry| (ours(entry) || gives(entry)) && entry.api_version == api_version);
-    let mut fields = given.fold(FieldSet::new(), |all, entry| all.union(&entry.fields));
+        .filter(|entry| (is_ours(entry) || gives(entry)) && entry.api_version == api_version);
+    let mut fields = given.fold(FieldSet::new(), |all, entry| all.union(&share(entry)));
     if is_copy {
         fields.insert(&mark("labels", labels::PART_OF));
     }
+    let others = managers.iter().filter(|entry| !is_ours(entry));
+    let kept = others.map(|entry| match gives(entry) {
+        true => Managed {
+            fields: entry.fields.difference(&share(entry)),
+            ..entry.clone()
+        },
+        false => entry.clone(),
+    });
+    let mut kept: Vec<Managed> = kept.filter(|entry| !entry.fields.is_empty()).collect();
     let time = first.map_or("", |entry| &entry.time);
     let created = object.text(&["metadata", "creationTimestamp"]);
-    let mut kept: Vec<Managed> = managers
-        .iter()
-        .filter(|entry| !ours(entry) && !gives(entry))
-        .cloned()
-        .collect();
     kept.push(Managed {
         manager: MANAGER.to_owned(),
         operation: Operation::Apply,
@@ -184,10 +188,32 @@ pub fn handover(live: &Json, api_version: &str) -> Option<Json> {
     Some(after)
 }
 
+/// Returns true if it is the entry of our applies.
+fn is_ours(entry: &Managed) -> bool {
+    entry.manager == MANAGER && entry.operation == Operation::Apply && entry.subresource.is_empty()
+}
+
 /// Returns true if this manager wrote both our marks: it copied an object that we had applied.
 fn copied(entry: &Managed) -> bool {
     entry.owns(&mark("labels", labels::PART_OF))
         && entry.owns(&mark("annotations", labels::APPLIED))
+}
+
+/// What a manager that copied an object hands over of it: our marks, and content such as the data of a ConfigMap. What
+/// controllers wrote was copied, too, and would be removed: finalizers, owners, fields of the spec.
+fn content(fields: &FieldSet) -> FieldSet {
+    let mut content = FieldSet::new();
+    for (element, member, below) in fields.branches() {
+        let has_other_writers = ["metadata", "spec", "status"]
+            .iter()
+            .any(|part| *element == Element::field(*part));
+        if !has_other_writers {
+            content.set(element.clone(), member, below.clone());
+        }
+    }
+    content.insert(&mark("labels", labels::PART_OF));
+    content.insert(&mark("annotations", labels::APPLIED));
+    content
 }
 
 /// The place of one of our marks.
@@ -381,6 +407,18 @@ mod tests {
         let labeller = ("some-controller", "Update", &one);
         let restored = live(Some(SET), &json!({}), &[restorer, labeller]);
         let theirs = ("some-controller".to_owned(), one.clone());
+        assert_eq!(entries(&restored), [ours(&all), theirs]);
+        // What controllers had written was restored by the same manager, and stays.
+        let by_controllers = json!({"f:metadata": {"f:finalizers": {"v:\"x\"": {}}}, "f:spec": {"f:volumeName": {}}});
+        let mut whole = all.clone();
+        whole["f:metadata"]["f:finalizers"] = by_controllers["f:metadata"]["f:finalizers"].clone();
+        whole["f:spec"] = by_controllers["f:spec"].clone();
+        let restored = live(
+            Some(SET),
+            &json!({}),
+            &[("velero-server", "Update", &whole)],
+        );
+        let theirs = ("velero-server".to_owned(), by_controllers);
         assert_eq!(entries(&restored), [ours(&all), theirs]);
         let cleared = live(Some(SET), &json!({}), &[]);
         assert_eq!(entries(&cleared), [ours(&label())]);
