@@ -127,8 +127,9 @@ const APPLIERS: [&str; 13] = [
 /// was read. `api_version` is the version at which it is applied.
 ///
 /// An object with the label of a set that we did not apply is a copy of one that we applied. Who made it hands
-/// over the content, too; our own entry, if it was copied, begins with the copy. If the managed fields were
-/// cleared, an entry of our own keeps the API server from making one that owns all fields for good.
+/// over the content, too. Our entry owns the label only once the copy was applied: API servers set the time of an
+/// entry when its fields change, and at no other time. If the managed fields were cleared, an entry of our own keeps
+/// the API server from making one that owns all fields for good.
 #[must_use]
 pub fn handover(live: &Json, api_version: &str) -> Option<Json> {
     let managers = Managed::read(live).ok()?;
@@ -161,7 +162,10 @@ pub fn handover(live: &Json, api_version: &str) -> Option<Json> {
         .filter(|entry| (is_ours(entry) || gives(entry)) && entry.api_version == api_version);
     let mut fields = given.fold(FieldSet::new(), |all, entry| all.union(&share(entry)));
     if is_copy {
-        fields.insert(&mark("labels", labels::PART_OF));
+        let mut label = FieldSet::new();
+        label.insert(&mark("labels", labels::PART_OF));
+        fields.subtract(&label);
+        fields.insert(&mark("annotations", labels::APPLIED));
     }
     let others = managers.iter().filter(|entry| !is_ours(entry));
     let kept = others.map(|entry| match gives(entry) {
@@ -172,15 +176,15 @@ pub fn handover(live: &Json, api_version: &str) -> Option<Json> {
         false => entry.clone(),
     });
     let mut kept: Vec<Managed> = kept.filter(|entry| !entry.fields.is_empty()).collect();
-    let time = first.map_or("", |entry| &entry.time);
     let created = object.text(&["metadata", "creationTimestamp"]);
+    let time = first.map_or(created, |entry| &entry.time);
     kept.push(Managed {
         manager: MANAGER.to_owned(),
         operation: Operation::Apply,
         api_version: api_version.to_owned(),
         subresource: String::new(),
         fields,
-        time: time.max(created).to_owned(),
+        time: time.to_owned(),
     });
     let mut after = json!({"metadata": {}});
     Managed::write(&kept, &mut after);
@@ -301,6 +305,16 @@ mod tests {
         marks
     }
 
+    /// What our entry has of a copy before it is applied.
+    fn unlabelled() -> Json {
+        let mut marks = marks();
+        marks["f:metadata"]
+            .as_object_mut()
+            .unwrap()
+            .remove("f:labels");
+        marks
+    }
+
     fn payload(adopt: bool) -> Json {
         let adopt = if adopt {
             json!({labels::ADOPT: "true"})
@@ -407,7 +421,7 @@ mod tests {
         let labeller = ("some-controller", "Update", &one);
         let restored = live(Some(SET), &json!({}), &[restorer, labeller]);
         let theirs = ("some-controller".to_owned(), one.clone());
-        assert_eq!(entries(&restored), [ours(&all), theirs]);
+        assert_eq!(entries(&restored), [ours(&unlabelled()), theirs]);
         // What controllers had written was restored by the same manager, and stays.
         let by_controllers = json!({"f:metadata": {"f:finalizers": {"v:\"x\"": {}}}, "f:spec": {"f:volumeName": {}}});
         let mut whole = all.clone();
@@ -419,9 +433,11 @@ mod tests {
             &[("velero-server", "Update", &whole)],
         );
         let theirs = ("velero-server".to_owned(), by_controllers);
-        assert_eq!(entries(&restored), [ours(&all), theirs]);
+        assert_eq!(entries(&restored), [ours(&unlabelled()), theirs]);
         let cleared = live(Some(SET), &json!({}), &[]);
-        assert_eq!(entries(&cleared), [ours(&label())]);
+        let mut mark = unlabelled();
+        mark.as_object_mut().unwrap().remove("f:data");
+        assert_eq!(entries(&cleared), [ours(&mark)]);
         // Who copied the label alone keeps what it wrote.
         let label = label();
         let copied = live(
@@ -434,15 +450,17 @@ mod tests {
         assert_eq!(handover(&applied, "v1"), None);
     }
 
+    /// API servers set its time when the label is added to it.
     #[test]
-    fn an_entry_that_was_restored_with_its_object_begins_with_it() {
+    fn an_entry_that_was_restored_with_its_object_loses_the_label_until_it_is_applied() {
         let all = marks();
         let mut restored = live(Some(SET), &json!({}), &[(MANAGER, "Apply", &all)]);
         restored["metadata"]["creationTimestamp"] = json!("2026-05-01T00:00:00Z");
         assert_eq!(claim(&restored, &payload(false), SET), Ok(Claim::TakeOver));
         let patch = handover(&restored, "v1").unwrap();
-        restored["metadata"]["managedFields"] = patch["metadata"]["managedFields"].clone();
-        assert_eq!(claim(&restored, &payload(false), SET), Ok(Claim::Own));
+        let entries = Managed::read(&patch).unwrap();
+        let fields: Vec<Json> = entries.iter().map(|entry| entry.fields.to_json()).collect();
+        assert_eq!(fields, [unlabelled()]);
     }
 
     #[test]
