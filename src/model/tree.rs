@@ -20,6 +20,8 @@ pub enum Problem {
     LfsPointer,
     /// It is a submodule: a directory of another repository.
     Submodule,
+    /// A directory of the commit has two entries of this name.
+    Twice,
 }
 
 /// The files of a fleet at one revision. Paths are relative to the repository root and separated by `/`.

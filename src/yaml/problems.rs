@@ -59,6 +59,13 @@ fn describe(path: &str, problem: &Problem) -> Finding {
             let help = format!("commit its files here, or add `{path}` to `.capstanignore`");
             Finding::error("Y18", message).help(help)
         }
+        Problem::Twice => Finding::error(
+            "Y08",
+            message!("`{path}` cannot be read: its directory has two entries of this name", path),
+        )
+        .help(
+            "no checkout can contain both, and each program shows another one; commit the directory again with git",
+        ),
         Problem::Unreadable(reason) => {
             Finding::error("Y08", format!("the file cannot be read: {reason}"))
                 .help("make it readable, or add it to `.capstanignore`")

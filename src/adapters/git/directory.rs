@@ -154,9 +154,11 @@ struct Directory {
 impl Source for Directory {
     type Handle = PathBuf;
 
-    fn list(&self, directory: &PathBuf) -> Taken<Vec<Entry<PathBuf>>> {
-        let entries = fs::read_dir(directory)
-            .and_then(|entries| entries.map(|entry| described(&entry?)).collect());
+    fn list(&self, directory: &PathBuf, most: usize) -> Taken<Vec<Entry<PathBuf>>> {
+        let entries = fs::read_dir(directory).and_then(|entries| {
+            let entries = entries.take(most.saturating_add(1));
+            entries.map(|entry| described(&entry?)).collect()
+        });
         let mut entries: Vec<_> = match entries {
             Ok(entries) => entries,
             Err(cause) => return Ok(Err(Problem::Unreadable(cause.to_string()))),
@@ -167,6 +169,9 @@ impl Source for Directory {
         }
         if nested {
             entries.clear();
+        }
+        if entries.len() > most {
+            return Ok(Err(Problem::TooManyFiles(most)));
         }
         Ok(Ok(entries))
     }
@@ -186,7 +191,9 @@ impl Source for Directory {
             (true, true, _) => Target::Directory,
             (false, true, _) => Target::OutsideDirectory,
             (true, _, true) => Target::File(real),
-            _ => Target::Away,
+            // Where it leads cannot be known from a commit.
+            _ if absolute => Target::Away,
+            _ => Target::OutsideFile,
         })
     }
 }
@@ -449,6 +456,26 @@ mod tests {
             ("file.Yml", upper),
         ];
         assert_eq!(problems, expected);
+    }
+
+    #[test]
+    fn a_link_in_place_of_a_directory_is_a_problem() {
+        let outside = directory(&[("x.yaml", ""), ("file", "")]);
+        let fleet = directory(&[("a.yaml", "a"), ("real/b.yaml", "")]);
+        let link = |target: &Path, name: &str| symlink(target, fleet.path().join(name)).unwrap();
+        link(Path::new("nothing"), "dangling");
+        link(Path::new("/nothing"), "absolute");
+        link(outside.path(), "outside");
+        link(&fleet.path().join("real"), "inside-but-absolute");
+        link(Path::new("nothing"), ".hidden");
+        link(Path::new("real"), "relative");
+        let tree = read(fleet.path()).unwrap();
+        assert_eq!(paths(&tree), ["a.yaml", "real/b.yaml"]);
+        let found: Vec<&str> = tree.problems.keys().map(AsRef::as_ref).collect();
+        assert_eq!(
+            found,
+            ["absolute", "dangling", "inside-but-absolute", "outside"]
+        );
     }
 
     #[test]

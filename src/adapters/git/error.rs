@@ -174,6 +174,14 @@ pub enum Error {
         /// The message of git.
         cause: String,
     },
+    /// The server sent something else than was asked for.
+    #[error("cannot use what {url} sent: {cause}; retrying")]
+    Pack {
+        /// The address.
+        url: String,
+        /// The message of git.
+        cause: String,
+    },
     /// The repository does not take our change.
     #[error(
         "{url} refused {reference}: {cause}; give the daemon the right to push this ref, or turn \
@@ -195,6 +203,16 @@ pub enum Error {
         /// The ref that was to change.
         reference: String,
         /// The message of git.
+        cause: String,
+    },
+    /// A notes ref leads to something else than notes, or to a note that cannot be used.
+    #[error("cannot use {reference} of {url}: {cause}; delete the note, or the ref")]
+    Notes {
+        /// The address.
+        url: String,
+        /// The ref.
+        reference: String,
+        /// What is wrong with it.
         cause: String,
     },
     /// Others changed the ref each time before we could.
@@ -219,6 +237,18 @@ pub enum Error {
         place: String,
         /// What there is instead, in words; empty if that is not known.
         instead: String,
+    },
+    /// A branch or tag that is there, and leads to no commit.
+    #[error(
+        "{wanted} in {place} is not a commit: {cause}; push another commit to it, or correct the revision"
+    )]
+    NotACommit {
+        /// What was asked for, in words.
+        wanted: String,
+        /// The repository.
+        place: String,
+        /// What it is.
+        cause: String,
     },
     /// A commit or a tag whose signature is not accepted.
     #[error("{what} {fault}")]
@@ -284,6 +314,16 @@ pub enum Error {
         /// The message of git.
         cause: String,
     },
+    /// Objects of the repository itself cannot be read: a new copy has the same fault.
+    #[error(
+        "the git objects of {url} cannot be read: {cause}; check the repository with `git fsck`"
+    )]
+    Broken {
+        /// The address.
+        url: String,
+        /// The message of git.
+        cause: String,
+    },
     /// The local file system refuses.
     #[error("cannot use {path}: {cause}; fix its permissions or free some space; retrying")]
     Disk {
@@ -303,6 +343,7 @@ impl Error {
             | Self::Directory { .. }
             | Self::NoRepository { .. }
             | Self::Download { .. }
+            | Self::Pack { .. }
             | Self::Push { .. }
             | Self::Damaged { .. }
             | Self::Disk { .. } => ErrorClass::Transient,
@@ -326,9 +367,13 @@ impl Error {
             | Self::NoSuchPath { .. }
             | Self::NoSuchFile { .. }
             | Self::NotAFile { .. }
+            | Self::Broken { .. }
+            | Self::Notes { .. }
             | Self::Candidate { .. }
             | Self::Unrelated { .. } => ErrorClass::Invalid,
-            Self::NoSuchRevision { .. } | Self::Absent { .. } => ErrorClass::Gone,
+            Self::NoSuchRevision { .. } | Self::NotACommit { .. } | Self::Absent { .. } => {
+                ErrorClass::Gone
+            }
             Self::Credential(cause) => cause.class(),
         }
     }

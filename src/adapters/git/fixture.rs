@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use git2::{Index, Oid, Repository, Signature, Time};
+use git2::{Index, ObjectType, Oid, Repository, Signature, Time};
 use tempfile::TempDir;
 
 use super::Mirror;
@@ -47,7 +47,7 @@ impl Origin {
     pub(super) fn push_entries(&self, branch: &str, entries: &[(&[u8], u32, &[u8])]) -> String {
         let name = format!("refs/heads/{branch}");
         let parent = self.repository.find_reference(&name).ok();
-        let parent = parent.map(|parent| parent.peel_to_commit().unwrap().id());
+        let parent = parent.and_then(|parent| parent.target());
         let id = self.commit(entries, parent);
         self.point(&name, id);
         id.to_string()
@@ -73,17 +73,36 @@ impl Origin {
         self.commit_tree(last.unwrap().tree_id(), parents)
     }
 
+    /// Written as it is: libgit2 would parse the parents.
     fn commit_tree(&self, tree: Oid, parents: &[Oid]) -> Oid {
-        let tree = self.repository.find_tree(tree).unwrap();
-        let parents: Vec<_> = parents
-            .iter()
-            .map(|id| self.repository.find_commit(*id).unwrap())
-            .collect();
-        let parents: Vec<_> = parents.iter().collect();
-        let who = author();
-        self.repository
-            .commit(None, &who, &who, "change it\n\nwhy", &tree, &parents)
-            .unwrap()
+        let parents: String = parents.iter().map(|id| format!("parent {id}\n")).collect();
+        let who = "Ada <ada@example.com> 1760000000 +0000";
+        let text =
+            format!("tree {tree}\n{parents}author {who}\ncommitter {who}\n\nchange it\n\nwhy");
+        self.object(ObjectType::Commit, text.as_bytes())
+    }
+
+    /// A commit of the files of its first parent that says this of its author and its committer.
+    pub(super) fn malformed(&self, who: &str, parents: &[Oid], message: &str) -> Oid {
+        let tree = self.repository.find_commit(parents[0]).unwrap().tree_id();
+        let parents: String = parents.iter().map(|id| format!("parent {id}\n")).collect();
+        let text = format!("tree {tree}\n{parents}author {who}\ncommitter {who}\n\n{message}");
+        self.object(ObjectType::Commit, text.as_bytes())
+    }
+
+    /// An object of these bytes, whatever they are.
+    pub(super) fn object(&self, kind: ObjectType, bytes: &[u8]) -> Oid {
+        self.repository.odb().unwrap().write(kind, bytes).unwrap()
+    }
+
+    /// Points a ref at an object in git's own files, whatever it is called.
+    pub(super) fn write_ref(&self, name: &str, id: Oid) {
+        let packed = self.dir.path().join("packed-refs");
+        let before = std::fs::read_to_string(&packed).unwrap_or_default();
+        let mut lines: Vec<String> = before.lines().map(str::to_owned).collect();
+        lines.retain(|line| !line.ends_with(&format!(" {name}")));
+        lines.push(format!("{id} {name}"));
+        std::fs::write(&packed, lines.join("\n") + "\n").unwrap();
     }
 
     /// Points a ref at a commit, whatever it was before.

@@ -74,28 +74,6 @@ impl Mirror {
         self.history(|history| history.log(from, to, limit))
     }
 
-    /// Those of [`Self::log`] that one gets to from `to` by first parents: what was pushed, and not what a merge
-    /// brought in.
-    ///
-    /// # Errors
-    /// When one of the commits was not fetched.
-    pub fn first_parents(
-        &self,
-        from: Option<&str>,
-        to: &str,
-        limit: usize,
-    ) -> Result<Vec<Commit>, Error> {
-        self.history(|history| history.first_parents(from, to, limit))
-    }
-
-    /// The whole message of a commit.
-    ///
-    /// # Errors
-    /// When it was not fetched.
-    pub fn message(&self, commit: &str) -> Result<String, Error> {
-        self.history(|history| Ok(history.find(commit)?.text()))
-    }
-
     /// The values of the trailer `key` in the messages of the commits that [`Self::log`] lists.
     ///
     /// # Errors
@@ -223,23 +201,6 @@ impl<'r> History<'r> {
     ) -> Result<Vec<Commit>, Error> {
         let commits = self.between(from, to, limit)?;
         Ok(commits.iter().map(Commit::from).collect())
-    }
-
-    pub(super) fn first_parents(
-        &self,
-        from: Option<&str>,
-        to: &str,
-        limit: usize,
-    ) -> Result<Vec<Commit>, Error> {
-        let (mut next, mut line) = (Some(self.find(to)?.id), Vec::new());
-        for commit in self.between(from, to, usize::MAX)? {
-            // Each comes before its parents.
-            if line.len() < limit && next == Some(commit.id) {
-                next = commit.parents.first().copied();
-                line.push(Commit::from(&commit));
-            }
-        }
-        Ok(line)
     }
 
     pub(super) fn trailers(

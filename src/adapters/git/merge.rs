@@ -1,8 +1,6 @@
 //! What a pull request would make of its target: head merged onto base, in memory only.
 
-use std::collections::BTreeSet;
-
-use git2::{Index, MergeOptions, Oid, Repository};
+use git2::{Oid, Repository};
 
 use super::Error;
 use super::commit_object::CommitObject;
@@ -10,6 +8,7 @@ use super::graph::Graph;
 use super::history::{History, no_such_path};
 use super::mirror::Mirror;
 use super::objects::Objects;
+use super::three_way::{ThreeWay, Unmerged};
 use crate::model::Tree;
 
 /// More than the priorities of libgit2's own stores, so that a merge writes nowhere else.
@@ -52,14 +51,17 @@ pub(super) fn merged(
     path: &str,
 ) -> Result<Merged, Error> {
     let (ours, theirs) = (history.find(base)?, history.find(head)?);
-    let damaged = |cause| Error::damaged(repository, &cause);
-    let start = start(repository, ours.id, theirs.id).map_err(damaged)?;
-    // As git does, while libgit2 would merge as if both began with no files.
+    let unmerged = |cause: Unmerged| match cause {
+        Unmerged::Git(cause) => Error::damaged(repository, &cause),
+        Unmerged::Unusable(cause) => Error::Candidate { cause },
+    };
+    let start = start(repository, &ours, &theirs).map_err(unmerged)?;
+    // As git does: what did not begin together is not merged as if both had begun with no files.
     let start = start.ok_or_else(|| Error::Unrelated {
         head: head.to_owned(),
         base: base.to_owned(),
     })?;
-    match merge(repository, start, ours.tree, theirs.tree).map_err(damaged)? {
+    match merge(repository, start, ours.tree, theirs.tree).map_err(unmerged)? {
         Err(paths) => Ok(Merged::Conflicts(paths)),
         Ok(root) => match Objects::at(repository, root, path)? {
             Some(objects) => Ok(Merged::Clean {
@@ -71,46 +73,41 @@ pub(super) fn merged(
     }
 }
 
-/// The tree that both histories began with; `None` if they never met.
-fn start(repository: &Repository, ours: Oid, theirs: Oid) -> Result<Option<Oid>, git2::Error> {
+/// The directory that both histories began with; `None` if they never met. Where they met more than once, it is what a
+/// merge of these commits would be, if there is one.
+fn start(
+    repository: &Repository,
+    ours: &CommitObject,
+    theirs: &CommitObject,
+) -> Result<Option<Oid>, Unmerged> {
     let (graph, odb) = (Graph::of(repository)?, repository.odb()?);
-    let bases = graph.merge_bases(ours, theirs)?;
-    let Some(newest) = bases.first() else {
+    let read =
+        |id: Oid| -> Result<Option<CommitObject>, git2::Error> { CommitObject::read(&odb, id) };
+    let bases = graph.merge_bases(ours.id, theirs.id)?;
+    let Some(newest) = bases.first().copied().map(read).transpose()?.flatten() else {
         return Ok(None);
     };
-    let base = CommitObject::read(&odb, *newest)?;
-    Ok(base.map(|base| base.tree))
+    let Some(second) = bases.get(1).copied().map(read).transpose()?.flatten() else {
+        return Ok(Some(newest.tree));
+    };
+    let before = graph.merge_bases(newest.id, second.id)?;
+    let Some(before) = before.first().copied().map(read).transpose()?.flatten() else {
+        return Ok(Some(newest.tree));
+    };
+    let merged = merge(repository, before.tree, newest.tree, second.tree)?;
+    Ok(Some(merged.unwrap_or(newest.tree)))
 }
 
-/// The tree of the merge, or the paths in conflict.
+/// The directory of the merge, or the paths in conflict.
 fn merge(
     repository: &Repository,
     start: Oid,
     ours: Oid,
     theirs: Oid,
-) -> Result<Result<Oid, Vec<String>>, git2::Error> {
-    repository.odb()?.add_new_mempack_backend(FIRST)?;
-    let tree = |id| repository.find_tree(id);
-    let mut options = MergeOptions::new();
-    // Renames are guessed by the content of files, all of which would be read for it.
-    options.find_renames(false);
-    let mut index =
-        repository.merge_trees(&tree(start)?, &tree(ours)?, &tree(theirs)?, Some(&options))?;
-    if index.has_conflicts() {
-        return Ok(Err(conflicts(&index)?));
-    }
-    index.write_tree_to(repository).map(Ok)
-}
-
-fn conflicts(index: &Index) -> Result<Vec<String>, git2::Error> {
-    let mut paths = BTreeSet::new();
-    for conflict in index.conflicts()? {
-        let conflict = conflict?;
-        for side in [conflict.our, conflict.their, conflict.ancestor] {
-            paths.extend(side.map(|entry| String::from_utf8_lossy(&entry.path).into_owned()));
-        }
-    }
-    Ok(paths.into_iter().collect())
+) -> Result<Result<Oid, Vec<String>>, Unmerged> {
+    let odb = repository.odb()?;
+    odb.add_new_mempack_backend(FIRST)?;
+    ThreeWay::merge(&odb, start, ours, theirs)
 }
 
 #[cfg(test)]

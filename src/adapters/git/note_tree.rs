@@ -4,11 +4,16 @@
 //! does not know where the ref is, nor who else writes it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use git2::build::TreeUpdateBuilder;
-use git2::{ErrorCode, FileMode, Oid, Repository, Signature, Time, Tree};
+use git2::{FileMode, ObjectType, Odb, Oid, Repository};
 use jiff::Timestamp;
+
+use super::commit_object::CommitObject;
+use super::tree_object::{TreeObject, is_tree};
+
+/// The most bytes of a note that is read: 4 MiB. Whoever may push decides how large it is.
+const MAX_BYTES: usize = 4 << 20;
 
 /// From a note's text, if there is one, to its new text.
 pub type Rewrite<'a> = dyn Fn(Option<&str>) -> String + 'a;
@@ -21,23 +26,45 @@ pub struct NoteEdit<'a> {
     pub rewrite: &'a Rewrite<'a>,
 }
 
+/// Why notes cannot be read or written.
+#[derive(Debug)]
+pub(super) enum NotesFault {
+    /// An object is missing.
+    Git(git2::Error),
+    /// The ref leads to something else than notes, or to notes that cannot be used.
+    Unusable(String),
+}
+
+impl From<git2::Error> for NotesFault {
+    fn from(cause: git2::Error) -> Self {
+        Self::Git(cause)
+    }
+}
+
 /// The notes of one commit of a notes ref.
 pub(super) struct Notes<'r> {
     repository: &'r Repository,
-    tip: Option<git2::Commit<'r>>,
-    tree: Tree<'r>,
+    odb: Odb<'r>,
+    tip: Option<Oid>,
+    tree: Oid,
 }
 
 impl<'r> Notes<'r> {
     /// The notes at the commit `tip` of the ref, which may not exist yet.
-    pub(super) fn at(repository: &'r Repository, tip: Option<Oid>) -> Result<Self, git2::Error> {
-        let tip = tip.map(|tip| repository.find_commit(tip)).transpose()?;
-        let tree = match &tip {
-            Some(tip) => tip.tree()?,
-            None => repository.find_tree(repository.treebuilder(None)?.write()?)?,
+    pub(super) fn at(repository: &'r Repository, tip: Option<Oid>) -> Result<Self, NotesFault> {
+        let odb = repository.odb()?;
+        let tree = match tip {
+            Some(tip) => {
+                let commit = CommitObject::read(&odb, tip)?;
+                let unusable = || NotesFault::Unusable("it leads to no commit".to_owned());
+                commit.ok_or_else(unusable)?.tree
+            }
+            None => odb.write(ObjectType::Tree, b"")?,
         };
+        TreeObject::read(&odb, tree)?.map_err(NotesFault::Unusable)?;
         Ok(Self {
             repository,
+            odb,
             tip,
             tree,
         })
@@ -46,36 +73,67 @@ impl<'r> Notes<'r> {
     /// The path of the note on `commit`, whether it exists or not, and its text. Git looks for `<40 digits>`
     /// and spreads many notes over `<2>/<38>` and `<2>/<2>/<36>`; ours go into `<2>/<38>`, so that
     /// a write stays small however many there are.
-    pub(super) fn find(&self, commit: Oid) -> Result<(String, Option<String>), git2::Error> {
+    pub(super) fn find(&self, commit: Oid) -> Result<(String, Option<String>), NotesFault> {
         let id = commit.to_string();
         let (first, rest) = id.split_at(2);
         let (second, last) = rest.split_at(2);
         let spread = format!("{first}/{rest}");
         for path in [&spread, &id, &format!("{first}/{second}/{last}")] {
-            match self.tree.get_path(Path::new(path)) {
-                Ok(entry) => {
-                    let blob = self.repository.find_blob(entry.id())?;
-                    return Ok((path.clone(), Some(decoded(blob.content()))));
-                }
-                Err(cause) if cause.code() == ErrorCode::NotFound => {}
-                Err(cause) => return Err(cause),
+            if let Some(blob) = self.blob(path)? {
+                return Ok((path.clone(), Some(self.text(commit, blob)?)));
             }
         }
         Ok((spread, None))
     }
 
-    /// A commit on top with the texts rewritten; `None` if they do not change.
+    /// What is at a path, if it is no directory.
+    fn blob(&self, path: &str) -> Result<Option<Oid>, NotesFault> {
+        let (mut at, mut parts) = (self.tree, path.split('/').peekable());
+        while let Some(part) = parts.next() {
+            let tree = TreeObject::read(&self.odb, at)?.map_err(NotesFault::Unusable)?;
+            let Some(entry) = tree.entry(part.as_bytes()) else {
+                return Ok(None);
+            };
+            if is_tree(entry.mode) != parts.peek().is_some() {
+                return Ok(None);
+            }
+            at = entry.id;
+        }
+        Ok(Some(at))
+    }
+
+    fn text(&self, commit: Oid, blob: Oid) -> Result<String, NotesFault> {
+        let (size, kind) = self.odb.read_header(blob)?;
+        if kind != ObjectType::Blob {
+            let cause = format!("the note on {commit} is not a file");
+            return Err(NotesFault::Unusable(cause));
+        }
+        if size > MAX_BYTES {
+            let cause = format!("the note on {commit} has {size} bytes; the limit is {MAX_BYTES}");
+            return Err(NotesFault::Unusable(cause));
+        }
+        Ok(decoded(self.odb.read(blob)?.data()))
+    }
+
+    /// A commit on top with the texts rewritten; `None` if they do not change. A note that cannot be used is left as it
+    /// is, and hinders no other: the first fault is returned as well.
     pub(super) fn rewritten(
         &self,
         edits: &[NoteEdit<'_>],
         at: Timestamp,
-    ) -> Result<Option<Oid>, git2::Error> {
+    ) -> Result<(Option<Oid>, Option<String>), NotesFault> {
         let mut notes: BTreeMap<Oid, (String, Option<String>)> = BTreeMap::new();
+        let mut fault = None;
         for edit in edits {
             let commit = Oid::from_str(edit.commit)?;
-            let (path, text) = match notes.remove(&commit) {
-                Some(edited) => edited,
-                None => self.find(commit)?,
+            let found = notes.remove(&commit);
+            let (path, text) = match found.map_or_else(|| self.find(commit), Ok) {
+                Ok(found) => found,
+                Err(NotesFault::Unusable(cause)) => {
+                    fault.get_or_insert(cause);
+                    continue;
+                }
+                Err(cause) => return Err(cause),
             };
             let text = (edit.rewrite)(text.as_deref());
             notes.insert(commit, (path, Some(text)));
@@ -87,28 +145,29 @@ impl<'r> Notes<'r> {
                 .blob(text.as_deref().unwrap_or_default().as_bytes())?;
             update.upsert(path.as_str(), blob, FileMode::Blob);
         }
-        let tree = update.create_updated(self.repository, &self.tree)?;
-        if tree == self.tree.id() {
-            return Ok(None);
+        let updated = self.repository.find_tree(self.tree);
+        let updated = updated.and_then(|tree| update.create_updated(self.repository, &tree));
+        // The directories were read before; libgit2 is stricter.
+        let tree = updated.map_err(|cause| NotesFault::Unusable(cause.message().to_owned()))?;
+        if tree == self.tree {
+            return Ok((None, fault));
         }
         let commits: Vec<Oid> = notes.into_keys().collect();
-        self.commit(tree, &commits, at).map(Some)
+        Ok((Some(self.commit(tree, &commits, at)?), fault))
     }
 
+    /// Written as it is: libgit2 would parse the parent, which somebody else may have made.
     fn commit(&self, tree: Oid, of: &[Oid], at: Timestamp) -> Result<Oid, git2::Error> {
-        let tree = self.repository.find_tree(tree)?;
-        let who = Signature::new(
-            "Capstan",
-            "capstan@localhost",
-            &Time::new(at.as_second(), 0),
-        )?;
-        let parents: Vec<_> = self.tip.iter().collect();
+        let parent = self
+            .tip
+            .map_or_else(String::new, |tip| format!("parent {tip}\n"));
+        let who = format!("Capstan <capstan@localhost> {} +0000", at.as_second());
         let message = match of {
             [one] => format!("capstan: note on {one}\n"),
             many => format!("capstan: notes on {} commits\n", many.len()),
         };
-        self.repository
-            .commit(None, &who, &who, &message, &tree, &parents)
+        let text = format!("tree {tree}\n{parent}author {who}\ncommitter {who}\n\n{message}");
+        self.odb.write(ObjectType::Commit, text.as_bytes())
     }
 }
 

@@ -4,6 +4,7 @@
 //! side. Several writers may work at once: no change is lost, because a push that comes late
 //! is repeated on top of what the others wrote. It does not know the content of a note.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use git2::{Oid, Repository};
@@ -12,9 +13,9 @@ use jiff::Timestamp;
 use super::Error;
 use super::hooks::Change;
 use super::mirror::{Mirror, Ref, is_missing, kept};
-use super::note_tree::{NoteEdit, Notes, Rewrite};
+use super::note_tree::{NoteEdit, Notes, NotesFault, Rewrite};
 use super::push::Pushed;
-use super::remote::{Connection, Listing};
+use super::remote::Connection;
 
 /// How often a push is tried (DESIGN §10).
 const ATTEMPTS: u32 = 10;
@@ -88,8 +89,8 @@ impl Mirror {
     pub fn note(&self, reference: &str, commit: &str) -> Result<Option<String>, Error> {
         self.reading(|repository| {
             let id = self.noted(commit)?;
-            noted_text(repository, reference, id)
-                .map_err(|cause| Error::damaged(repository, &cause))
+            let text = noted_text(repository, reference, id);
+            text.map_err(|cause| self.unusable(repository, reference, cause))
         })
     }
 
@@ -111,10 +112,14 @@ impl Mirror {
         self.reading(|repository| {
             let damaged = |cause| Error::damaged(repository, &cause);
             let old = self.fetch_notes(repository, reference)?;
-            let notes = Notes::at(repository, old).map_err(damaged)?;
-            let Some(new) = notes.rewritten(edits, at).map_err(damaged)? else {
-                return Ok(None);
+            let unusable = |cause| self.unusable(repository, reference, cause);
+            let notes = Notes::at(repository, old).map_err(unusable)?;
+            let (new, fault) = notes.rewritten(edits, at).map_err(unusable)?;
+            let done = || match fault {
+                Some(fault) => Err(unusable(NotesFault::Unusable(fault))),
+                None => Ok(None),
             };
+            let Some(new) = new else { return done() };
             let change = Change {
                 reference,
                 old,
@@ -124,19 +129,28 @@ impl Mirror {
                 return Ok(Some(new));
             }
             keep(repository, reference, new).map_err(damaged)?;
-            Ok(None)
+            done()
         })
+    }
+
+    fn unusable(&self, repository: &Repository, reference: &str, fault: NotesFault) -> Error {
+        match fault {
+            NotesFault::Git(cause) => Error::damaged(repository, &cause),
+            NotesFault::Unusable(cause) => Error::Notes {
+                url: self.address.shown.clone(),
+                reference: reference.to_owned(),
+                cause,
+            },
+        }
     }
 
     /// Brings the notes as they are now.
     fn fetch_notes(&self, repository: &Repository, reference: &str) -> Result<Option<Oid>, Error> {
-        let mut connection = Connection::open(repository, &self.remote)?;
-        let mut listing = connection.list()?;
-        listing.retain(|name, _| name == reference);
-        let Some(&id) = listing.get(reference) else {
+        let mut connection = Connection::open(&self.remote)?;
+        let Some(&id) = connection.list()?.get(reference) else {
             return Ok(None);
         };
-        connection.download(&[reference], &listing, &Listing::new())?;
+        connection.download(repository, &[id].into(), &BTreeSet::new())?;
         keep(repository, reference, id).map_err(|cause| Error::damaged(repository, &cause))?;
         Ok(Some(id))
     }
@@ -151,11 +165,11 @@ fn noted_text(
     repository: &Repository,
     reference: &str,
     commit: Oid,
-) -> Result<Option<String>, git2::Error> {
+) -> Result<Option<String>, NotesFault> {
     let tip = match repository.refname_to_id(&kept(reference)) {
         Ok(tip) => tip,
         Err(cause) if is_missing(&cause) => return Ok(None),
-        Err(cause) => return Err(cause),
+        Err(cause) => return Err(cause.into()),
     };
     Ok(Notes::at(repository, Some(tip))?.find(commit)?.1)
 }

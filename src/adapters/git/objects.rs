@@ -3,11 +3,14 @@
 //! In: a repository, a git tree and the fleet's path in it. Out: a [`Tree`]. It does not know which
 //! commit was asked for, nor whose repository this is.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use git2::{ObjectType, Odb, Oid, Repository};
 
 use super::Error;
+use super::tree_object::{TreeEntry, TreeObject, is_link, is_submodule, is_tree};
 use super::walk::{Entry, Kind, Source, Taken, Target, collect};
 use crate::model::{Problem, Tree};
 
@@ -15,8 +18,6 @@ use crate::model::{Problem, Tree};
 const MAX_HOPS: usize = 40;
 /// The most bytes the target of a link may have, as in Linux.
 const MAX_TARGET_BYTES: usize = 4096;
-/// The file mode of a symbolic link.
-const LINK: i32 = 0o120_000;
 
 /// The parts of a `/`-separated path.
 fn parts(path: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
@@ -34,6 +35,8 @@ pub(super) struct Objects<'r> {
     path: String,
     /// The tree at that path.
     fleet: Oid,
+    /// The files that were read.
+    texts: RefCell<HashMap<Oid, Arc<[u8]>>>,
 }
 
 impl<'r> Objects<'r> {
@@ -53,6 +56,7 @@ impl<'r> Objects<'r> {
             root,
             path: String::from_utf8_lossy(&names.join(&b'/')).into_owned(),
             fleet: root,
+            texts: RefCell::default(),
         };
         for name in names {
             match objects.child(objects.fleet, name)? {
@@ -73,23 +77,24 @@ impl<'r> Objects<'r> {
         collect(self, &self.fleet, &self.path, revision)
     }
 
-    fn tree(&self, id: Oid) -> Result<git2::Tree<'r>, Error> {
-        self.repository
-            .find_tree(id)
-            .map_err(|cause| Error::damaged(self.repository, &cause))
+    fn tree(&self, id: Oid) -> Result<Result<TreeObject<'_>, String>, Error> {
+        TreeObject::read(&self.odb, id).map_err(|cause| Error::damaged(self.repository, &cause))
     }
 
+    /// What is called `name`; nothing, if two entries are.
     fn child(&self, tree: Oid, name: &[u8]) -> Result<Option<(Kind, Oid)>, Error> {
-        let tree = self.tree(tree)?;
-        let entry = tree.get_name_bytes(name);
-        Ok(entry.map(|entry| (kind(&entry), entry.id())))
+        let Ok(tree) = self.tree(tree)? else {
+            return Ok(None);
+        };
+        let entry = tree.entry(name);
+        Ok(entry.map(|entry| (kind(entry), entry.id)))
     }
 
     /// The bytes of a blob, or its size when that is over `limit`.
     fn blob(&self, id: Oid, limit: usize) -> Result<Result<Arc<[u8]>, usize>, Error> {
         let damaged = |cause| Error::damaged(self.repository, &cause);
-        let (size, _) = self.odb.read_header(id).map_err(damaged)?;
-        if size > limit {
+        let (size, kind) = self.odb.read_header(id).map_err(damaged)?;
+        if size > limit || kind != ObjectType::Blob {
             return Ok(Err(size));
         }
         let object = self.odb.read(id).map_err(damaged)?;
@@ -103,38 +108,50 @@ impl<'r> Objects<'r> {
         match (inside, found) {
             (true, Some(file)) => Target::File(file),
             (true, None) => Target::Directory,
-            (false, Some(_)) => Target::Away,
+            (false, Some(_)) => Target::OutsideFile,
             (false, None) => Target::OutsideDirectory,
         }
     }
 }
 
-fn kind(entry: &git2::TreeEntry<'_>) -> Kind {
-    match entry.kind() {
-        Some(ObjectType::Tree) => Kind::Directory,
-        Some(ObjectType::Blob) if entry.filemode_raw() == LINK => Kind::Link,
-        Some(ObjectType::Blob) => Kind::File,
-        Some(ObjectType::Commit) => Kind::Submodule,
-        _ => Kind::Other,
+fn kind(entry: TreeEntry<'_>) -> Kind {
+    match entry.mode {
+        mode if is_tree(mode) => Kind::Directory,
+        mode if is_link(mode) => Kind::Link,
+        mode if is_submodule(mode) => Kind::Submodule,
+        _ => Kind::File,
     }
 }
 
 impl Source for Objects<'_> {
     type Handle = Oid;
 
-    fn list(&self, directory: &Oid) -> Taken<Vec<Entry<Oid>>> {
-        let tree = self.tree(*directory)?;
-        let entries = tree.iter().map(|entry| Entry {
-            name: entry.name_bytes().to_vec(),
-            kind: kind(&entry),
-            handle: entry.id(),
+    fn list(&self, directory: &Oid, most: usize) -> Taken<Vec<Entry<Oid>>> {
+        let tree = match self.tree(*directory)? {
+            Ok(tree) => tree,
+            Err(cause) => return Ok(Err(Problem::Unreadable(cause))),
+        };
+        if tree.entries().nth(most).is_some() {
+            return Ok(Err(Problem::TooManyFiles(most)));
+        }
+        let entries = tree.entries().map(|entry| Entry {
+            name: entry.name.to_vec(),
+            kind: kind(entry),
+            handle: entry.id,
         });
         Ok(Ok(entries.collect()))
     }
 
     fn read(&self, file: &Oid) -> Taken<Arc<[u8]>> {
         let limit = usize::try_from(Tree::MAX_DEFINITIONS_BYTES).unwrap_or(usize::MAX);
+        // Many names may lead to one file: it is held once.
+        if let Some(text) = self.texts.borrow().get(file) {
+            return Ok(Ok(Arc::clone(text)));
+        }
         let blob = self.blob(*file, limit)?;
+        if let Ok(text) = &blob {
+            self.texts.borrow_mut().insert(*file, Arc::clone(text));
+        }
         Ok(blob.map_err(|size| Problem::TooLarge(size as u64)))
     }
 
@@ -387,6 +404,75 @@ mod tests {
                 ("\u{fffd}.yaml", &unreadable),
             ]
         );
+    }
+
+    /// The root directory of these bytes, as a fleet.
+    fn read_bytes(bytes: &[u8]) -> Tree {
+        let origin = Origin::new();
+        let root = origin.object(ObjectType::Tree, bytes);
+        let found = Objects::at(&origin.repository, root, "").unwrap();
+        found.unwrap().read("").unwrap()
+    }
+
+    #[test]
+    fn two_entries_of_one_name_are_a_problem_and_neither_is_read() {
+        let origin = Origin::new();
+        let blob = origin.repository.blob(b"a").unwrap();
+        let entry = |name: &str| [format!("100644 {name}\0").as_bytes(), blob.as_bytes()].concat();
+        let twice = [entry("a.yaml"), entry("a.yaml"), entry("b.yaml")].concat();
+        let root = origin.object(ObjectType::Tree, &twice);
+        let outer = [
+            b"40000 fleet\0",
+            root.as_bytes(),
+            b"40000 fleet\0",
+            root.as_bytes(),
+        ];
+        let outer = origin.object(ObjectType::Tree, &outer.concat());
+        let found = Objects::at(&origin.repository, root, "").unwrap();
+        let tree = found.unwrap().read("").unwrap();
+        assert_eq!(paths(&tree), ["b.yaml"]);
+        let problems: Vec<_> = tree
+            .problems
+            .iter()
+            .map(|(at, what)| (&**at, what))
+            .collect();
+        assert_eq!(problems, [("a.yaml", &Problem::Twice)]);
+        let found = Objects::at(&origin.repository, outer, "fleet").unwrap();
+        assert!(found.is_none(), "which of the two?");
+    }
+
+    #[test]
+    fn a_malformed_directory_is_a_problem_and_no_damage() {
+        let tree = read_bytes(b"100644 a.yaml\0short");
+        let found: Vec<_> = tree.problems.values().collect();
+        let is_said =
+            matches!(found[..], [Problem::Unreadable(cause)] if cause.contains("malformed"));
+        assert!(is_said, "{found:?}");
+    }
+
+    #[test]
+    fn a_link_in_place_of_a_directory_is_a_problem() {
+        let tree = read(
+            "fleet",
+            &[
+                (b"fleet/a.yaml", FILE, b"a"),
+                (b"fleet/absolute", LINK, b"/srv/clusters"),
+                (b"fleet/circle", LINK, b"circle"),
+                (b"fleet/dangling", LINK, b"nothing"),
+                (b"fleet/v1.2", LINK, b"nothing"),
+                (b"fleet/outside", LINK, b"../other"),
+                (b"fleet/.hidden", LINK, b"nothing"),
+                (b"fleet/Makefile", LINK, b"../Makefile"),
+                (b"fleet/notes.md", LINK, b"nothing"),
+                (b"other/b.yaml", FILE, b"b"),
+                (b"Makefile", FILE, b""),
+            ],
+        );
+        assert_eq!(paths(&tree), ["fleet/a.yaml"]);
+        let found: Vec<_> = tree.problems.keys().map(|path| &path[6..]).collect();
+        assert_eq!(found, ["absolute", "circle", "dangling", "outside", "v1.2"]);
+        let is_of_links = |problem: &Problem| *problem == Problem::LinkLeavesTree;
+        assert!(tree.problems.values().all(is_of_links));
     }
 
     #[test]

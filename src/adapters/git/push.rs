@@ -5,11 +5,13 @@
 //! to a path neither compares under the ref's lock nor asks the hooks, so two daemons could lose
 //! each other's notes; this one does both.
 
-use git2::{ErrorCode, ObjectType, Odb, Oid, Repository};
+use git2::{ErrorCode, Odb, Oid, Repository};
 
 use super::Error;
+use super::commit_object::CommitObject;
 use super::hooks::{Change, Hooks};
 use super::local::Local;
+use super::tree_object::{TreeObject, is_submodule};
 
 /// What became of a push.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,16 +57,15 @@ fn copy(from: &Repository, to: &Odb<'_>, id: Oid) -> Result<(), git2::Error> {
 
 /// What a commit or directory leads to.
 fn parts(from: &Repository, id: Oid) -> Result<Vec<Oid>, git2::Error> {
-    let object = from.find_object(id, None)?;
-    if let Some(commit) = object.as_commit() {
-        return Ok(commit.parent_ids().chain([commit.tree_id()]).collect());
+    let odb = from.odb()?;
+    if let Some(commit) = CommitObject::read(&odb, id)? {
+        return Ok(commit.parents.into_iter().chain([commit.tree]).collect());
     }
-    let Some(tree) = object.as_tree() else {
+    let Ok(tree) = TreeObject::read(&odb, id)? else {
         return Ok(Vec::new());
     };
-    let entries = tree.iter();
-    let here = entries.filter(|entry| entry.kind() != Some(ObjectType::Commit));
-    Ok(here.map(|entry| entry.id()).collect())
+    let here = tree.entries().filter(|entry| !is_submodule(entry.mode));
+    Ok(here.map(|entry| entry.id).collect())
 }
 
 /// Moves the ref under its lock. That nothing is there counts as a value too.

@@ -20,6 +20,7 @@ use super::commit_object::{Peeled, peel};
 use super::history::{Commit, History};
 use super::merge::{self, Merged};
 use super::mirror::is_test_merge;
+use crate::model::Tree;
 
 /// The repository, beside that of the mirror.
 const REPOSITORY: &str = "candidates.git";
@@ -121,6 +122,9 @@ impl Quarantine {
             Peeled::Commit(commit) => {
                 let head = match commit.parents[..] {
                     [_, head] if is_test_merge(name) => head,
+                    _ if is_test_merge(name) => {
+                        return Err(unusable(format!("{name} is not a merge of two commits")));
+                    }
                     _ => commit.id,
                 };
                 Ok(head.to_string())
@@ -154,6 +158,14 @@ impl Quarantine {
         self.reading(|history| history.is_ancestor(old, new))
     }
 
+    /// As [`Mirror::tree`](super::Mirror::tree).
+    ///
+    /// # Errors
+    /// When the commit is not here, or has no directory at `path`.
+    pub fn tree(&self, commit: &str, path: &str) -> Result<Tree, Error> {
+        self.reading(|history| history.tree(commit, path))
+    }
+
     /// As [`Mirror::merged`](super::Mirror::merged).
     ///
     /// # Errors
@@ -168,27 +180,6 @@ impl Quarantine {
     /// When one of the commits is not here.
     pub fn log(&self, from: Option<&str>, to: &str, limit: usize) -> Result<Vec<Commit>, Error> {
         self.reading(|history| history.log(from, to, limit))
-    }
-
-    /// As [`Mirror::first_parents`](super::Mirror::first_parents).
-    ///
-    /// # Errors
-    /// When one of the commits is not here.
-    pub fn first_parents(
-        &self,
-        from: Option<&str>,
-        to: &str,
-        limit: usize,
-    ) -> Result<Vec<Commit>, Error> {
-        self.reading(|history| history.first_parents(from, to, limit))
-    }
-
-    /// The whole message of a commit.
-    ///
-    /// # Errors
-    /// When it is not here.
-    pub fn message(&self, commit: &str) -> Result<String, Error> {
-        self.reading(|history| Ok(history.find(commit)?.text()))
     }
 
     /// As [`Mirror::messages`](super::Mirror::messages).

@@ -1,18 +1,19 @@
 //! The other side: which refs it has, what they point to, and how one of them is changed.
 //!
 //! In: an address and a local repository. Out: the refs by name, and their objects in the local
-//! repository. A repository on this machine is read by libgit2, one on a server by `wire`. It does not
+//! repository. A repository on this machine is read as it is, one on a server by `wire`. It does not
 //! know which refs are wanted, nor where they are kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use git2::{AutotagOption, Direction, FetchOptions, Oid, Repository};
+use git2::{Oid, Repository};
 
 use super::Error;
 use super::access::Access;
 use super::address::{Address, Place};
 use super::hooks::Change;
 use super::local::Local;
+use super::local_copy;
 use super::push::{self, Pushed};
 use super::wire::{Report, Server, Service, Session};
 
@@ -69,71 +70,72 @@ impl Remote {
 
 /// A repository that answered.
 pub(super) enum Connection<'r> {
-    Local(git2::Remote<'r>, &'r Repository, &'r Local),
-    Server(Box<Session<'r>>, &'r Repository),
+    Local(Repository, &'r Local),
+    Server(Box<Session<'r>>, &'r Server),
 }
 
 impl<'r> Connection<'r> {
     /// Connects for reading.
-    pub(super) fn open(repository: &'r Repository, remote: &'r Remote) -> Result<Self, Error> {
+    pub(super) fn open(remote: &'r Remote) -> Result<Self, Error> {
         match remote {
             Remote::Local(local) => {
-                let unreachable = |cause| local.unreachable(&cause);
-                let mut remote = repository
-                    .remote_anonymous(local.text()?)
-                    .map_err(unreachable)?;
-                remote.connect(Direction::Fetch).map_err(unreachable)?;
-                Ok(Self::Local(remote, repository, local))
+                let opened = Repository::open(local.text()?);
+                let opened = opened.map_err(|cause| local.unreachable(&cause))?;
+                Ok(Self::Local(opened, local))
             }
             Remote::Server(server) => {
                 let session = server.open(Service::UploadPack)?;
-                Ok(Self::Server(Box::new(session), repository))
+                Ok(Self::Server(Box::new(session), server))
             }
         }
     }
 
     /// All refs, `HEAD` among them.
     pub(super) fn list(&self) -> Result<Listing, Error> {
-        let (remote, local) = match self {
-            Self::Local(remote, _, local) => (remote, local),
-            Self::Server(session, _) => return Ok(session.refs().clone()),
-        };
-        let heads = remote.list();
-        let heads = heads.map_err(|cause| local.unreachable(&cause))?;
-        let named = heads
-            .iter()
-            .map(|head| (head.name().to_owned(), head.oid()));
-        // `refs/tags/x^{}` repeats what the tag x points to.
-        Ok(named.filter(|(name, _)| !name.ends_with("^{}")).collect())
+        match self {
+            Self::Local(repository, local) => {
+                list(repository).map_err(|cause| local.unreachable(&cause))
+            }
+            Self::Server(session, _) => Ok(session.refs().clone()),
+        }
     }
 
-    /// Brings what `listing` points to, which is what the refs that match `patterns` point to. No local
-    /// ref changes. `before` is what was listed the last time.
+    /// Brings `wanted` into `repository`, and what it leads to. No ref changes. `before` is what was listed the last
+    /// time.
     pub(super) fn download(
         &mut self,
-        patterns: &[&str],
-        listing: &Listing,
-        before: &Listing,
+        repository: &Repository,
+        wanted: &BTreeSet<Oid>,
+        before: &BTreeSet<Oid>,
     ) -> Result<(), Error> {
-        let (remote, repository, local) = match self {
-            Self::Local(remote, repository, local) => (remote, repository, local),
-            Self::Server(session, repository) => {
-                let ids = |listing: &Listing| listing.values().copied().collect::<BTreeSet<Oid>>();
-                return session.fetch(repository, &ids(listing), &ids(before));
+        match self {
+            Self::Local(from, local) => {
+                local_copy::copy(from, repository, wanted).map_err(|cause| Error::Download {
+                    url: local.shown.clone(),
+                    dir: repository.path().to_owned(),
+                    cause: cause.message().to_owned(),
+                })
             }
-        };
-        let specs: Vec<String> = patterns
-            .iter()
-            .map(|pattern| format!("+{pattern}:refs/incoming/{pattern}"))
-            .collect();
-        let mut options = FetchOptions::new();
-        options.download_tags(AutotagOption::None);
-        remote
-            .download(&specs, Some(&mut options))
-            .map_err(|cause| Error::Download {
-                url: local.shown.clone(),
-                dir: repository.path().to_owned(),
-                cause: cause.message().to_owned(),
-            })
+            Self::Server(session, server) => {
+                if session.is_closed() {
+                    **session = server.open(Service::UploadPack)?;
+                }
+                session.fetch(repository, wanted, before)
+            }
+        }
     }
+}
+
+/// The refs of a repository on this machine. One that leads nowhere is left out, as git does.
+fn list(repository: &Repository) -> Result<Listing, git2::Error> {
+    let mut listing = Listing::new();
+    let head = repository.find_reference("HEAD");
+    for reference in repository.references()?.chain([head]) {
+        // One that cannot be read costs only itself.
+        let Ok(reference) = reference else { continue };
+        let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
+        let target = reference.resolve().ok().and_then(|found| found.target());
+        listing.extend(target.map(|target| (name, target)));
+    }
+    Ok(listing)
 }

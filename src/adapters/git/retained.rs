@@ -4,7 +4,9 @@
 //! In: what a commit is kept as, and its id. It does not know: what the commit is needed for. A mirror
 //! belongs to one fleet of one repository, so there is one commit of each.
 
-use git2::{AutotagOption, FetchOptions, Oid, Repository};
+use git2::{Oid, Repository};
+
+use super::local_copy;
 
 /// What a commit is kept as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,8 +55,8 @@ pub(super) fn carry(from: &Repository, to: &Repository) {
         .filter_map(|name| Some((from.refname_to_id(&name).ok()?, name)));
     let tags = accepted_tags(from).unwrap_or_default().into_iter();
     for (id, name) in commits.chain(tags.map(|(name, id)| (id, name))) {
-        if to.find_object(id, None).is_err()
-            && let Err(error) = copy(from, to, &name)
+        if to.odb().is_ok_and(|odb| !odb.exists(id))
+            && let Err(error) = local_copy::copy(from, to, &[id].into())
         {
             tracing::warn!(commit = %id, %error, "the commit is lost with the damaged mirror");
             continue;
@@ -63,15 +65,6 @@ pub(super) fn carry(from: &Repository, to: &Repository) {
             tracing::warn!(commit = %id, %error, "the commit is no longer retained");
         }
     }
-}
-
-/// Copies what a ref leads to.
-fn copy(from: &Repository, to: &Repository, name: &str) -> Result<(), git2::Error> {
-    let path = from.path().to_string_lossy();
-    let mut options = FetchOptions::new();
-    options.download_tags(AutotagOption::None);
-    to.remote_anonymous(&path)?
-        .download(&[format!("+{name}:{name}")], Some(&mut options))
 }
 
 #[cfg(test)]
@@ -164,6 +157,7 @@ mod tests {
         mirror.fetch().unwrap();
         mirror.retain(RetainedRef::Ready, &new).unwrap();
         let inside = mirror.dir.path().join("repository.git");
+        fs::create_dir_all(inside.join("refs/origin/heads")).unwrap();
         fs::write(inside.join("refs/origin/heads/main"), "no id").unwrap();
         let main = crate::adapters::git::Ref::Branch("main".to_owned());
         mirror.resolve(&main).unwrap_err();

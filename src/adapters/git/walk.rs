@@ -6,6 +6,7 @@
 //! what `.capstanignore` names, hidden directories, nested clones, links to directories
 //! inside the tree (their files are read in their own place). It does not know git or file systems.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Error;
@@ -35,7 +36,9 @@ pub(super) enum Target<H> {
     Directory,
     /// To a directory outside the tree.
     OutsideDirectory,
-    /// Elsewhere out of the tree, to nothing, or in a circle.
+    /// To a file outside the tree, or to what is neither a file nor a directory.
+    OutsideFile,
+    /// Out of all that is known, to nothing, or in a circle: what was there is not known.
     Away,
 }
 
@@ -62,8 +65,8 @@ pub(super) struct Entry<H> {
 pub(super) trait Source {
     /// What finds a file or directory again.
     type Handle;
-    /// The entries of a directory, in any order.
-    fn list(&self, directory: &Self::Handle) -> Taken<Vec<Entry<Self::Handle>>>;
+    /// The entries of a directory, in any order, unless there are more than `most`.
+    fn list(&self, directory: &Self::Handle, most: usize) -> Taken<Vec<Entry<Self::Handle>>>;
     /// The bytes of a file of at most [`Tree::MAX_DEFINITIONS_BYTES`].
     fn read(&self, file: &Self::Handle) -> Taken<Arc<[u8]>>;
     /// Where the link at `path` leads.
@@ -128,6 +131,7 @@ impl<S: Source> Walk<'_, S> {
             }
         };
         entries.sort_by(|one, other| one.name.cmp(&other.name));
+        self.take_out_doubles(&mut entries, path);
         let own = self.own_rules(&entries, path, above)?;
         let rules = own.as_ref().or(above);
         for entry in &entries {
@@ -139,18 +143,33 @@ impl<S: Source> Walk<'_, S> {
         Ok(())
     }
 
+    /// Takes out names that are there twice: each reader of the commit would see another one of them.
+    fn take_out_doubles(&mut self, entries: &mut Vec<Entry<S::Handle>>, path: &str) {
+        let pairs = entries.windows(2);
+        let doubles = pairs.filter(|pair| pair[0].name == pair[1].name);
+        let doubles: BTreeSet<Vec<u8>> = doubles.map(|pair| pair[0].name.clone()).collect();
+        for name in &doubles {
+            let at = join(path, &String::from_utf8_lossy(name));
+            self.problem(&at, Problem::Twice);
+        }
+        entries.retain(|entry| !doubles.contains(&entry.name));
+    }
+
     fn list(&mut self, directory: &S::Handle, depth: usize) -> Taken<Vec<Entry<S::Handle>>> {
         if depth > MAX_DEPTH {
             let cause = format!("it is more than {MAX_DEPTH} directories deep");
             return Ok(Err(Problem::Unreadable(cause)));
         }
-        let listed = self.source.list(directory)?;
-        self.entries += listed.as_ref().map_or(0, Vec::len);
-        if self.entries > MAX_ENTRIES {
-            self.full = true;
-            return Ok(Err(Problem::TooManyFiles(MAX_ENTRIES)));
+        match self.source.list(directory, MAX_ENTRIES - self.entries)? {
+            Err(Problem::TooManyFiles(_)) => {
+                self.full = true;
+                Ok(Err(Problem::TooManyFiles(MAX_ENTRIES)))
+            }
+            listed => {
+                self.entries += listed.as_ref().map_or(0, Vec::len);
+                Ok(listed)
+            }
         }
-        Ok(listed)
     }
 
     /// The rules of the directory's own ignore file, if it has one.
@@ -223,13 +242,20 @@ impl<S: Source> Walk<'_, S> {
     fn link(&mut self, path: &str, link: &S::Handle) -> Result<(), Error> {
         match (self.source.follow(path, link)?, Tree::reads(path)) {
             (Target::File(file), true) => self.file(path, &file)?,
-            (Target::File(_) | Target::Away, false) if is_upper_case(path) => {
+            (Target::File(_) | Target::OutsideFile | Target::Away, false)
+                if is_upper_case(path) =>
+            {
                 self.problem(path, Problem::UpperCase);
             }
-            (Target::Away, true) | (Target::OutsideDirectory, _) => {
+            (Target::Away | Target::OutsideFile, true) | (Target::OutsideDirectory, _) => {
                 self.problem(path, Problem::LinkLeavesTree);
             }
-            (Target::File(_) | Target::Away, false) | (Target::Directory, _) => {}
+            // It may have been a directory of files, or have led to one.
+            (Target::Away, false) if is_called_like_a_directory(path) => {
+                self.problem(path, Problem::LinkLeavesTree);
+            }
+            (Target::File(_) | Target::OutsideFile | Target::Away, false)
+            | (Target::Directory, _) => {}
         }
         Ok(())
     }
@@ -275,6 +301,14 @@ fn is_upper_case(path: &str) -> bool {
     !Tree::reads(path) && Tree::reads(&path.to_lowercase())
 }
 
+/// Whether this may be the name of a directory that is read: it has no suffix of a file, and is not hidden.
+fn is_called_like_a_directory(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let suffix = name.rsplit_once('.').map_or("", |(_, suffix)| suffix);
+    let is_suffix = suffix.len() <= 5 && suffix.contains(|c: char| c.is_ascii_alphabetic());
+    !name.starts_with('.') && !is_suffix
+}
+
 /// Why a file of this name cannot be taken in. Git itself refuses to check out some of these, but
 /// a tree made by hand may hold them.
 fn misnamed(name: &[u8]) -> Option<Problem> {
@@ -305,7 +339,10 @@ mod tests {
     impl Source for Endless {
         type Handle = ();
 
-        fn list(&self, (): &()) -> Taken<Vec<Entry<()>>> {
+        fn list(&self, (): &(), most: usize) -> Taken<Vec<Entry<()>>> {
+            if self.directories + self.files > most {
+                return Ok(Err(Problem::TooManyFiles(most)));
+            }
             let entry = |name: String, kind| Entry {
                 name: name.into_bytes(),
                 kind,

@@ -2,6 +2,7 @@
 //! `CAPSTAN_REQUIRE=git` turns a missing program into a failure.
 
 mod daemon;
+mod hostile;
 pub(crate) mod https;
 mod https_faults;
 mod https_notes;

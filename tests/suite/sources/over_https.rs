@@ -11,7 +11,7 @@ use super::https_world::{BASIC, FETCH, LIST, PATH, World};
 use super::repository::{Copied, Keys, Repository, has};
 
 #[test]
-fn a_clone_is_two_requests_and_what_is_new_arrives_alone() {
+fn a_clone_is_a_few_requests_and_what_is_new_arrives_alone() {
     let Some(world) = World::new() else { return };
     let first = world.repository.push("main", "one");
     let pull = world.repository.push("topic", "pull");
@@ -41,7 +41,8 @@ fn a_clone_is_two_requests_and_what_is_new_arrives_alone() {
     assert_eq!(refs["refs/heads/main"], first);
     assert_eq!((&refs["HEAD"], &refs["refs/tags/v1"]), (&first, &first));
     assert_eq!(refs["refs/pull/7/head"], pull);
-    assert_eq!(world.requests(), [LIST, FETCH]);
+    // What is followed, the tag, and the pull request.
+    assert_eq!(world.requests(), [LIST, FETCH, FETCH, FETCH]);
     let tree = mirror.tree(&first, "").expect("readable");
     assert_eq!(&*tree.files["one.yaml"], b"one");
 

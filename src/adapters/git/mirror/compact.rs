@@ -10,9 +10,10 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use git2::{ErrorClass, ErrorCode, ObjectType, Oid, PackBuilder, Repository};
+use git2::{ErrorClass, ErrorCode, Oid, Repository};
 
 use crate::adapters::git::Error;
+use crate::adapters::git::local_copy::Reach;
 
 /// How many packs are too many, as for git (`gc.autoPackLimit`).
 pub(super) const PACKS: usize = 50;
@@ -69,16 +70,13 @@ pub(super) fn pack(
     repository: &Repository,
     others: impl IntoIterator<Item = Oid>,
 ) -> Result<String, git2::Error> {
-    let (mut builder, mut walk) = (repository.packbuilder()?, repository.revwalk()?);
+    let mut builder = repository.packbuilder()?;
+    let mut tips: Vec<Oid> = others.into_iter().collect();
     for reference in repository.references()? {
-        if let Some(id) = reference?.target() {
-            lead(repository, id, &mut builder, &mut walk)?;
-        }
+        tips.extend(reference?.target());
     }
-    for id in others {
-        lead(repository, id, &mut builder, &mut walk)?;
-    }
-    builder.insert_walk(&mut walk)?;
+    // Without a walk of libgit2, which ends at a commit that it cannot parse.
+    Reach::of(repository)?.insert(&mut builder, tips, |_| false)?;
     let directory = repository.path().join("objects/pack");
     builder.write(&directory, 0)?;
     let name = builder.name()?.unwrap_or_default().to_owned();
@@ -118,24 +116,6 @@ pub(super) fn fault(repository: &Repository, cause: &git2::Error) -> Error {
             path: repository.path().to_owned(),
             cause: cause.message().to_owned(),
         },
-    }
-}
-
-/// Adds what a ref points to, and has the walk add the commits that it leads to.
-fn lead(
-    repository: &Repository,
-    mut id: Oid,
-    builder: &mut PackBuilder<'_>,
-    walk: &mut git2::Revwalk<'_>,
-) -> Result<(), git2::Error> {
-    loop {
-        let object = repository.find_object(id, None)?;
-        match object.kind() {
-            Some(ObjectType::Commit) => return walk.push(id),
-            Some(ObjectType::Tag) => builder.insert_object(id, None)?,
-            _ => return builder.insert_recursive(id, None),
-        }
-        id = repository.find_tag(id)?.target_id();
     }
 }
 

@@ -1,9 +1,13 @@
 //! The refs of the other side, as a mirror keeps them: `refs/heads/x` as `refs/origin/heads/x`.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
 
-use git2::{Oid, Repository};
+use git2::{Odb, Oid, Repository};
 
+use crate::adapters::git::commit_object::{Peeled, peel};
 use crate::adapters::git::remote::Listing;
 
 /// The refs of a repository by full name (`refs/heads/main`, `HEAD`), and the commit each leads to. The test merge of a
@@ -63,41 +67,65 @@ pub(in crate::adapters::git) fn is_kept(repository: &Repository, id: Oid) -> boo
     kept_refs(repository).is_ok_and(|listing| listing.values().any(|kept| *kept == id))
 }
 
-/// Makes the kept refs those of `listing`. What is gone is removed first: `a` may have become `a/b`.
-pub(super) fn keep(
-    repository: &Repository,
-    before: &Listing,
-    listing: &Listing,
-) -> Result<(), git2::Error> {
-    for name in before.keys().filter(|name| !listing.contains_key(*name)) {
-        repository.find_reference(&kept(name))?.delete()?;
+/// Makes the kept refs those of `listing`, in one file: whoever may push decides how many there are.
+pub(super) fn keep(repository: &Repository, listing: &Listing) -> io::Result<()> {
+    let mut lines: BTreeMap<String, Oid> = BTreeMap::new();
+    // Those of our own that git has packed stay there.
+    for reference in repository.references().into_iter().flatten().flatten() {
+        let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
+        let target = reference.target().filter(|_| !name.starts_with(KEPT));
+        lines.extend(target.map(|id| (name, id)));
     }
-    for (name, id) in listing {
-        if before.get(name) != Some(id) {
-            repository.reference(&kept(name), *id, true, "fetch")?;
-        }
+    lines.extend(listing.iter().map(|(name, id)| (kept(name), *id)));
+    let (file, new) = (
+        repository.path().join("packed-refs"),
+        repository.path().join("packed-refs.lock"),
+    );
+    let mut text = io::BufWriter::new(fs::File::create(&new)?);
+    writeln!(text, "# pack-refs with: sorted ")?;
+    for (name, id) in lines {
+        writeln!(text, "{id} {name}")?;
     }
-    Ok(())
+    text.into_inner()?.sync_all()?;
+    fs::rename(&new, &file)?;
+    match fs::remove_dir_all(loose(repository)) {
+        Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(cause),
+        _ => Ok(()),
+    }
 }
 
-pub(super) fn commits(repository: &Repository, listing: &Listing) -> Result<Refs, git2::Error> {
+/// Whether some kept refs are files of their own, which take precedence.
+pub(super) fn has_loose(repository: &Repository) -> bool {
+    loose(repository).exists()
+}
+
+fn loose(repository: &Repository) -> PathBuf {
+    repository.path().join(KEPT)
+}
+
+/// The commits that the refs of `listing` lead to. `fault` hears of those that should lead to one and do not: they lead to
+/// what cannot be used, or to what is missing.
+pub(super) fn commits(
+    odb: &Odb<'_>,
+    listing: &Listing,
+    mut fault: impl FnMut(&str, Result<String, git2::Error>),
+) -> Refs {
     let mut refs = Refs::new();
     for (name, id) in listing {
-        let commit = match is_test_merge(name) {
-            true => merged(repository, *id),
-            false => peeled(repository, *id).map(Some),
-        };
-        match commit {
-            Ok(commit) => refs.extend(commit.map(|id| (name.clone(), id.to_string()))),
-            Err(cause) if leads_elsewhere(&cause) => {}
-            Err(cause) => return Err(cause),
+        match peel(odb, *id) {
+            Ok(Peeled::Commit(commit)) => {
+                let head = match commit.parents[..] {
+                    [_, head] if is_test_merge(name) => Some(head),
+                    _ => Some(commit.id).filter(|_| !is_test_merge(name)),
+                };
+                refs.extend(head.map(|head| (name.clone(), head.to_string())));
+            }
+            Ok(Peeled::Elsewhere) => {}
+            Ok(Peeled::Unusable(cause)) => fault(name, Ok(cause)),
+            Err(cause) => fault(name, Err(cause)),
         }
     }
-    Ok(refs)
-}
-
-fn peeled(repository: &Repository, id: Oid) -> Result<Oid, git2::Error> {
-    Ok(repository.find_object(id, None)?.peel_to_commit()?.id())
+    refs
 }
 
 /// Whether a ref is a merge that the forge made to see whether a pull request has conflicts.
@@ -105,24 +133,6 @@ pub(in crate::adapters::git) fn is_test_merge(name: &str) -> bool {
     let number = name.strip_prefix("refs/pull/");
     let number = number.and_then(|rest| rest.strip_suffix("/merge"));
     number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
-}
-
-/// What a commit merges into its first parent; `None` if it is no merge of two.
-fn merged(repository: &Repository, id: Oid) -> Result<Option<Oid>, git2::Error> {
-    let merge = repository.find_object(id, None)?.peel_to_commit()?;
-    let mut parents = merge.parent_ids();
-    Ok(match (parents.next(), parents.next(), parents.next()) {
-        (Some(_), Some(head), None) => Some(head),
-        _ => None,
-    })
-}
-
-/// Whether an object is there, but is a file or directory and leads to no commit.
-pub(super) fn leads_elsewhere(cause: &git2::Error) -> bool {
-    matches!(
-        cause.code(),
-        git2::ErrorCode::InvalidSpec | git2::ErrorCode::Peel
-    )
 }
 
 /// Whether a name or an id is invalid or does not lead to an object.

@@ -8,9 +8,13 @@
 //! that is damaged all the same is copied anew beside itself and then replaced.
 
 mod compact;
+mod fetching;
 mod home;
+#[cfg(test)]
+mod hostile;
 mod incoming;
 mod kept;
+mod selection;
 #[cfg(test)]
 mod tests;
 
@@ -21,27 +25,27 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 
-use git2::Repository;
+use git2::{Oid, Repository};
 
 use self::compact::Clutter;
+pub(super) use self::fetching::State;
 pub(super) use self::home::lock;
 use self::home::{remove, rename, sweep};
 use self::incoming::Incoming;
 pub use self::kept::Refs;
-use self::kept::{commits, is_pattern, keep, kept_refs, leads_elsewhere, matches};
 pub(super) use self::kept::{
     fetched_tags, is_kept, is_missing, is_test_merge, kept, kept_branches,
 };
+use self::kept::{is_pattern, kept_refs};
 use super::access::Access;
 use super::address::Address;
-use super::remote::{Connection, Listing, Remote};
+use super::commit_object::{CommitObject, Peeled, peel};
+use super::remote::{Listing, Remote};
 use super::retained::{self, RetainedRef};
 use super::wire::haves;
 use super::{Error, nearby};
 use crate::model::TagRange;
 
-/// What is fetched without being asked for.
-const ALWAYS: &[&str] = &["HEAD", "refs/heads/*", "refs/tags/*", "refs/notes/capstan"];
 /// A copy that is not complete yet.
 const UNFINISHED: &str = "unfinished.git";
 /// A copy that was replaced.
@@ -99,17 +103,14 @@ pub struct Mirror {
     pub(super) remote: Remote,
     patterns: Vec<String>,
     damaged: AtomicBool,
-    seen: Mutex<Option<Seen>>,
+    /// The damage that a new copy has as well, or was made for already.
+    lasting: Mutex<BTreeSet<String>>,
+    /// The damage that the next fetch is going to mend.
+    found: Mutex<Option<String>>,
+    state: Mutex<State>,
     /// Held by readers, and alone by who removes files that they may need.
     removing: RwLock<()>,
     _lock: File,
-}
-
-/// What the other side had when it was last fetched.
-#[derive(Debug)]
-pub(super) struct Seen {
-    listing: Listing,
-    refs: Refs,
 }
 
 impl Mirror {
@@ -139,14 +140,15 @@ impl Mirror {
         }
         fs::create_dir_all(dir).map_err(|cause| Error::disk(dir, &cause))?;
         let lock = lock(dir)?;
-        let always = ALWAYS.iter().map(|pattern| (*pattern).to_owned());
         let mirror = Self {
             dir: dir.to_owned(),
             remote: Remote::new(&address, access)?,
             address,
-            patterns: always.chain(patterns.iter().cloned()).collect(),
+            patterns: patterns.to_vec(),
             damaged: AtomicBool::new(false),
-            seen: Mutex::new(None),
+            lasting: Mutex::default(),
+            found: Mutex::default(),
+            state: Mutex::default(),
             removing: RwLock::new(()),
             _lock: lock,
         };
@@ -154,20 +156,12 @@ impl Mirror {
         Ok(mirror)
     }
 
-    /// Fetches what is new, and drops what is gone. Only lists the refs when nothing changed.
+    /// Fetches what is new of the default branch and all else, strangers' heads as well.
     ///
     /// # Errors
-    /// When the repository does not answer; what was fetched before stays as it is.
+    /// As [`Self::fetch_followed`].
     pub fn fetch(&self) -> Result<Refs, Error> {
-        let mut seen = self.writing();
-        if !self.damaged.load(Ordering::Relaxed) {
-            let repository = self.repository();
-            match repository.and_then(|repository| self.update(&repository, &mut seen)) {
-                Err(Error::Damaged { .. }) => {}
-                other => return other,
-            }
-        }
-        self.rebuild(&mut seen)
+        Ok(self.fetch_all(&Ref::Head, true)?.refs)
     }
 
     /// Fetches what is new, and drops what is gone: `followed` first and by itself, then the branches, tags and notes.
@@ -177,11 +171,45 @@ impl Mirror {
     /// When the repository does not answer, or what is followed does not arrive; what was fetched before stays as it
     /// is.
     pub fn fetch_followed(&self, followed: &Ref) -> Result<Fetched, Error> {
-        let _ = followed;
-        Ok(Fetched {
-            refs: self.fetch()?,
-            ..Fetched::default()
-        })
+        self.fetch_all(followed, false)
+    }
+
+    fn fetch_all(&self, followed: &Ref, is_open: bool) -> Result<Fetched, Error> {
+        let mut state = self.writing();
+        let cause = match self.damaged.load(Ordering::Relaxed) {
+            true => self.found().clone().unwrap_or_default(),
+            false => {
+                let repository = self.repository();
+                let updated = repository
+                    .and_then(|repository| self.update(&repository, &mut state, followed, is_open));
+                match updated {
+                    Err(Error::Damaged { cause, .. }) if self.lasting().contains(&cause) => {
+                        return Err(self.broken(cause));
+                    }
+                    Err(Error::Damaged { cause, .. }) => cause,
+                    other => return other,
+                }
+            }
+        };
+        let rebuilt = self.rebuild(&mut state, followed, is_open);
+        if let Ok(_) | Err(Error::Damaged { .. }) = &rebuilt {
+            self.lasting().insert(cause);
+            self.damaged.store(false, Ordering::Relaxed);
+            *self.found() = None;
+        }
+        match rebuilt {
+            Err(Error::Damaged { cause, .. }) => {
+                self.lasting().insert(cause.clone());
+                Err(self.broken(cause))
+            }
+            other => other,
+        }
+    }
+
+    /// The directory of the mirror, in which a [`Quarantine`](super::Quarantine) finds what it brings.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.dir
     }
 
     /// Writes what strangers propose to files, one pack or more, without opening any: the name of each ref and the
@@ -242,38 +270,63 @@ impl Mirror {
             Ref::Branch(name) => format!("refs/heads/{name}"),
             Ref::Tag(name) => format!("refs/tags/{name}"),
             Ref::Name(name) => name.clone(),
-            Ref::Newest(range) => self.newest(range)?,
+            Ref::Newest(range) => return self.newest(range),
             Ref::Commit(id) => return self.reading(|repository| self.commit_id(repository, id)),
         };
-        self.reading(|repository| match repository.find_reference(&kept(&name)) {
-            Ok(found) => match found.peel_to_commit() {
-                Ok(commit) => Ok(commit.id().to_string()),
-                Err(cause) if leads_elsewhere(&cause) => Err(self.missing_in(repository, wanted)),
-                Err(cause) => Err(Error::damaged(repository, &cause)),
-            },
-            Err(cause) if is_missing(&cause) => Err(self.missing_in(repository, wanted)),
-            Err(cause) => Err(Error::damaged(repository, &cause)),
+        self.reading(|repository| {
+            let damaged = |cause| Error::damaged(repository, &cause);
+            let id = match repository.refname_to_id(&kept(&name)) {
+                Ok(id) => id,
+                Err(cause) if is_missing(&cause) => {
+                    return Err(self.missing_in(repository, wanted));
+                }
+                Err(cause) => return Err(damaged(cause)),
+            };
+            let odb = repository.odb().map_err(damaged)?;
+            let not_a_commit = |cause: String| Error::NotACommit {
+                wanted: wanted.to_string(),
+                place: self.address.shown.clone(),
+                cause,
+            };
+            match peel(&odb, id).map_err(damaged)? {
+                Peeled::Commit(commit) => Ok(commit.id.to_string()),
+                Peeled::Elsewhere => Err(not_a_commit("it is a file or a directory".to_owned())),
+                Peeled::Unusable(cause) => Err(not_a_commit(cause)),
+            }
         })
     }
 
-    /// The full name of the tag with the highest version in the range.
+    /// The commit of the tag with the highest version in the range. A tag that leads to no commit is none of a version.
     fn newest(&self, range: &TagRange) -> Result<String, Error> {
-        const TAGS: &str = "refs/tags/";
-        let kept = self.reading(|repository| {
-            kept_refs(repository).map_err(|cause| Error::damaged(repository, &cause))
-        })?;
-        let tags = kept.keys().filter_map(|name| name.strip_prefix(TAGS));
-        let newest = range.newest(tags).map(|tag| format!("{TAGS}{tag}"));
-        newest.ok_or_else(|| self.missing(&Ref::Newest(range.clone())))
+        self.reading(|repository| {
+            let newest = || {
+                let (odb, mut tags) = (repository.odb()?, fetched_tags(repository)?);
+                while let Some(name) = range.newest(tags.keys().map(String::as_str)) {
+                    let name = name.to_owned();
+                    if let Some(id) = tags.remove(&name)
+                        && let Ok(Peeled::Commit(commit)) = peel(&odb, id)
+                    {
+                        return Ok(Some(commit.id.to_string()));
+                    }
+                }
+                Ok(None)
+            };
+            let newest = newest().map_err(|cause: git2::Error| Error::damaged(repository, &cause));
+            newest?.ok_or_else(|| self.missing(&Ref::Newest(range.clone())))
+        })
     }
 
     fn commit_id(&self, repository: &Repository, id: &str) -> Result<String, Error> {
-        let is_id = id.len() >= 7 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let found = is_id.then(|| repository.find_commit_by_prefix(id).ok());
-        match found.flatten() {
-            Some(commit) => Ok(commit.id().to_string()),
-            None => Err(self.missing(&Ref::Commit(id.to_owned()))),
-        }
+        let is_id = (7..=40).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let find = || {
+            let odb = repository.odb()?;
+            // Behind the digits, zeros.
+            let beginning = Oid::from_str(&format!("{id:0<40}"))?;
+            CommitObject::read(&odb, odb.exists_prefix(beginning, id.len())?)
+        };
+        let found = is_id.then(find).and_then(Result::ok).flatten();
+        let commit = found.ok_or_else(|| self.missing(&Ref::Commit(id.to_owned())))?;
+        Ok(commit.id.to_string())
     }
 
     pub(super) fn missing(&self, wanted: &Ref) -> Error {
@@ -309,15 +362,45 @@ impl Mirror {
     ) -> Result<T, Error> {
         let _reading = self.removing.read().unwrap_or_else(PoisonError::into_inner);
         let result = self.repository().and_then(|repository| read(&repository));
-        if matches!(result, Err(Error::Damaged { .. })) {
+        match result {
+            Err(Error::Damaged { cause, .. }) if self.lasting().contains(&cause) => {
+                Err(self.broken(cause))
+            }
+            Err(Error::Damaged { dir, cause }) => {
+                self.note_damage(&cause);
+                Err(Error::Damaged { dir, cause })
+            }
+            other => other,
+        }
+    }
+
+    /// The next fetch copies everything anew, unless a new copy was no better.
+    fn note_damage(&self, cause: &str) {
+        if !self.lasting().contains(cause) {
+            self.found().get_or_insert_with(|| cause.to_owned());
             self.damaged.store(true, Ordering::Relaxed);
         }
-        result
+    }
+
+    /// What a new copy does not mend.
+    fn broken(&self, cause: String) -> Error {
+        Error::Broken {
+            url: self.address.shown.clone(),
+            cause,
+        }
+    }
+
+    fn lasting(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.lasting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn found(&self) -> MutexGuard<'_, Option<String>> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The right to change the repository.
-    pub(super) fn writing(&self) -> MutexGuard<'_, Option<Seen>> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn writing(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn path(&self) -> PathBuf {
@@ -365,14 +448,14 @@ impl Mirror {
     }
 
     /// Copies everything anew; the damaged repository serves until that is done.
-    fn rebuild(&self, seen: &mut Option<Seen>) -> Result<Refs, Error> {
+    fn rebuild(&self, state: &mut State, followed: &Ref, is_open: bool) -> Result<Fetched, Error> {
         let (path, unfinished) = (self.path(), self.beside(UNFINISHED));
         let damaged = self.beside(DAMAGED);
-        *seen = None;
+        state.forget();
         remove(&unfinished)?;
         remove(&damaged)?;
         let copy = self.init(&unfinished)?;
-        let refs = self.update(&copy, seen)?;
+        let fetched = self.update(&copy, state, followed, is_open)?;
         if let Ok(damaged) = self.repository() {
             retained::carry(&damaged, &copy);
         }
@@ -380,36 +463,18 @@ impl Mirror {
         rename(&path, &damaged)?;
         rename(&unfinished, &path)?;
         drop(nobody_reads);
-        self.damaged.store(false, Ordering::Relaxed);
         remove(&damaged)?;
-        Ok(refs)
+        Ok(fetched)
     }
 
-    fn update(&self, repository: &Repository, seen: &mut Option<Seen>) -> Result<Refs, Error> {
-        let mut connection = Connection::open(repository, &self.remote)?;
-        let mut listing = connection.list()?;
-        listing.retain(|name, _| self.patterns.iter().any(|pattern| matches(pattern, name)));
-        if let Some(seen) = seen.as_ref().filter(|seen| seen.listing == listing) {
-            return Ok(seen.refs.clone());
-        }
-        let damaged = |cause| Error::damaged(repository, &cause);
-        let before = kept_refs(repository).map_err(damaged)?;
-        if before != listing {
-            let patterns: Vec<&str> = self.patterns.iter().map(String::as_str).collect();
-            connection.download(&patterns, &listing, &before)?;
-            keep(repository, &before, &listing).map_err(damaged)?;
-        }
-        let refs = commits(repository, &listing).map_err(damaged)?;
-        *seen = Some(Seen {
-            listing,
-            refs: refs.clone(),
-        });
-        if let Err(error) = self.compact(repository, &before) {
+    /// Compacts the mirror, if there is need to.
+    fn tidy(&self, repository: &Repository, before: &Listing) {
+        if let Err(error) = self.compact(repository, before) {
             tracing::warn!(%error, "cannot compact the mirror");
-            let is_damaged = matches!(error, Error::Damaged { .. });
-            self.damaged.fetch_or(is_damaged, Ordering::Relaxed);
+            if let Error::Damaged { cause, .. } = error {
+                self.note_damage(&cause);
+            }
         }
-        Ok(refs)
     }
 
     /// Makes one pack of many. Whatever goes wrong, nothing that is needed is removed. What was there `before` this

@@ -34,15 +34,10 @@ fn an_unchanged_repository_is_only_listed() {
     let mirror = origin.mirror(&[]);
     let refs = mirror.fetch().unwrap();
     // Without its own refs the mirror could not answer but from what it saw.
-    fs::remove_dir_all(mirror.dir.path().join("repository.git/refs/origin")).unwrap();
+    let own = mirror.dir.path().join("repository.git/packed-refs");
+    fs::remove_file(&own).unwrap();
     assert_eq!(mirror.fetch().unwrap(), refs);
-    assert!(
-        !mirror
-            .dir
-            .path()
-            .join("repository.git/refs/origin")
-            .exists()
-    );
+    assert!(!own.exists());
 }
 
 #[test]
@@ -149,7 +144,8 @@ fn tags_lead_to_commits_whatever_their_kind() {
     }
     assert!(!refs.contains_key("refs/tags/blob"));
     let error = mirror.resolve(&Ref::Tag("blob".into())).unwrap_err();
-    assert_eq!(error.class(), ErrorClass::Gone);
+    assert!(matches!(error, Error::NotACommit { .. }), "{error}");
+    assert!(error.to_string().starts_with("tag blob in "), "{error}");
     assert!(
         mirror
             .tree(&refs["refs/tags/lone"], ".")
@@ -185,6 +181,13 @@ fn a_moved_tag_and_a_newer_version_are_followed() {
     tag("v1.10.0", &first);
     assert_eq!(resolved(&range).unwrap(), first);
     assert_eq!(resolved(&Ref::Tag("v1.10.0".into())).unwrap(), first);
+    // A version that is no commit is none.
+    let commit = origin
+        .repository
+        .find_commit(Oid::from_str(&first).unwrap());
+    origin.point("refs/tags/v1.11.0", commit.unwrap().tree_id());
+    tag("v1.10.0", &second);
+    assert_eq!(resolved(&range).unwrap(), second);
 }
 
 #[test]
@@ -278,7 +281,7 @@ fn a_mirror_outlives_a_restart_and_its_stale_locks() {
     let dir = tempfile::tempdir().unwrap();
     open(dir.path(), &origin.url(), &[]).fetch().unwrap();
     let inside = dir.path().join("repository.git");
-    fs::write(inside.join("refs/origin/heads/main.lock"), "").unwrap();
+    fs::write(inside.join("packed-refs.lock"), "").unwrap();
     fs::write(inside.join("objects/pack/pack_git2_abcdef"), "half").unwrap();
     fs::create_dir(dir.path().join("unfinished.git")).unwrap();
 
@@ -328,11 +331,9 @@ fn a_ref_file_full_of_zeros_is_mended_by_a_fetch() {
     let commit = origin.push("main", &[("a.yaml", "1")]);
     let dir = tempfile::tempdir().unwrap();
     open(dir.path(), &origin.url(), &[]).fetch().unwrap();
-    fs::write(
-        dir.path().join("repository.git/refs/origin/heads/main"),
-        [0; 41],
-    )
-    .unwrap();
+    let kept = dir.path().join("repository.git/refs/origin/heads");
+    fs::create_dir_all(&kept).unwrap();
+    fs::write(kept.join("main"), [0; 41]).unwrap();
     let mirror = open(dir.path(), &origin.url(), &[]);
     assert_eq!(mirror.fetch().unwrap()["refs/heads/main"], commit);
     assert_eq!(mirror.resolve(&Ref::Branch("main".into())).unwrap(), commit);
@@ -366,6 +367,7 @@ fn a_damaged_mirror_keeps_what_it_has_until_the_repository_answers() {
     let mirror = origin.mirror(&[]);
     mirror.fetch().unwrap();
     let kept = mirror.dir.path().join("repository.git/refs/origin/heads");
+    fs::create_dir_all(&kept).unwrap();
     fs::write(kept.join("other"), "no id").unwrap();
     let error = mirror.resolve(&Ref::Branch("other".into())).unwrap_err();
     assert!(matches!(error, Error::Damaged { .. }), "{error}");

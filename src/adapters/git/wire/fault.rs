@@ -12,6 +12,8 @@ pub(super) enum Fault {
     Cut,
     /// The connection failed.
     Connection(String),
+    /// The objects that it sent are unusable.
+    Pack(String),
     /// Nothing arrived for too long.
     Idle,
     /// The answer was not complete after this long.
@@ -54,6 +56,7 @@ impl Fault {
             Self::Known(error) => error,
             Self::Cut => unreachable("the connection ended in the middle of an answer".to_owned()),
             Self::Connection(cause) => unreachable(cause),
+            Self::Pack(cause) => Error::Pack { url, cause },
             Self::Idle => unreachable("it stopped answering".to_owned()),
             Self::Slow(total) => unreachable(format!(
                 "its answer was not complete after {} s",

@@ -147,7 +147,7 @@ async fn stream(
 fn pack_fault(repository: &Repository, cause: &git2::Error) -> Fault {
     match cause.class() {
         ErrorClass::Os | ErrorClass::Filesystem => unwritable(repository, cause).into(),
-        _ => Fault::Connection(format!("its pack is unusable: {}", cause.message())),
+        _ => Fault::Pack(cause.message().to_owned()),
     }
 }
 
@@ -270,7 +270,7 @@ mod tests {
         assert!(disk.to_string().contains("No space left"), "{disk}");
         for class in [ErrorClass::Odb, ErrorClass::Indexer, ErrorClass::Zlib] {
             let pack = fault(class);
-            assert!(matches!(pack, Error::Unreachable { .. }), "{pack}");
+            assert!(matches!(pack, Error::Pack { .. }), "{pack}");
         }
     }
 
@@ -279,8 +279,7 @@ mod tests {
         let data = packet(&format!("\u{1}{}", "ABCD".repeat(100)));
         let text = format!("{}{data}0000", packet("NAK\n"));
         let (received, _) = received(text.as_bytes(), 9_999);
-        let is_said =
-            matches!(&received, Err(Fault::Connection(cause)) if cause.contains("signature"));
+        let is_said = matches!(&received, Err(Fault::Pack(cause)) if cause.contains("signature"));
         assert!(is_said, "{received:?}");
     }
 
@@ -290,6 +289,21 @@ mod tests {
         let received = received_into(&origin, text, limit);
         let pack = origin.repository.path().join("objects/pack");
         (received, std::fs::read_dir(pack).unwrap().count())
+    }
+
+    #[test]
+    fn a_pack_is_saved_as_it_is_up_to_its_limit() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("0.pack");
+        let data = packet(&format!("\u{1}{}", "ABCD".repeat(100)));
+        let text = format!("{}{data}0000", packet("NAK\n"));
+        let saved = |limit| {
+            let mut packets = Packets::new(Body::of(text.as_bytes(), 7));
+            save(&mut packets, &file, limit).now_or_never().unwrap()
+        };
+        saved(400).unwrap();
+        assert_eq!(std::fs::read(&file).unwrap(), "ABCD".repeat(100).as_bytes());
+        assert!(matches!(saved(399), Err(Fault::TooLarge(399))));
     }
 
     #[test]

@@ -3,13 +3,18 @@
 //! In: the change. Out: the request, and what the server says about it. The server compares the old
 //! value under its lock, so that no other writer is overwritten.
 
-use git2::{Buf, Oid, Repository};
+use std::collections::{BTreeMap, BTreeSet};
+
+use git2::{Buf, Odb, Oid, Repository};
 
 use super::advertisement::Advertisement;
 use super::fault::Fault;
 use super::packet::{Band, Packets, packet};
 use super::text::line;
+use crate::adapters::git::commit_object::CommitObject;
 use crate::adapters::git::hooks::Change;
+use crate::adapters::git::local_copy::Reach;
+use crate::adapters::git::tree_object::{TreeEntry, TreeObject, is_tree};
 
 const CAPABILITIES: &[&str] = &["report-status", "side-band-64k"];
 
@@ -54,17 +59,44 @@ fn damaged(repository: &Repository, cause: &git2::Error) -> crate::adapters::git
     crate::adapters::git::Error::damaged(repository, cause)
 }
 
-/// What `new` leads to and `old` does not.
+/// What `new`, which is `old` or has it as its parent, leads to and `old` does not.
 fn pack(from: &Repository, change: Change<'_>) -> Result<Buf, git2::Error> {
-    let mut walk = from.revwalk()?;
-    walk.push(change.new)?;
-    if let Some(old) = change.old {
-        walk.hide(old)?;
+    let (mut pack, mut bytes, odb) = (from.packbuilder()?, Buf::new(), from.odb()?);
+    let mut known: BTreeSet<Oid> = change.old.into_iter().collect();
+    let tree = |id: Oid| -> Result<Option<Oid>, git2::Error> {
+        Ok(CommitObject::read(&odb, id)?.map(|commit| commit.tree))
+    };
+    let old = change.old.map(tree).transpose()?.flatten();
+    if let Some((new, old)) = tree(change.new)?.zip(old) {
+        know(&odb, new, old, &mut known)?;
     }
-    let (mut pack, mut bytes) = (from.packbuilder()?, Buf::new());
-    pack.insert_walk(&mut walk)?;
+    let mut reach = Reach::of(from)?;
+    reach.insert(&mut pack, [change.new], |id| known.contains(&id))?;
     pack.write_buf(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Adds to `known` what two directories have in common under the same names.
+fn know(odb: &Odb<'_>, new: Oid, old: Oid, known: &mut BTreeSet<Oid>) -> Result<(), git2::Error> {
+    known.insert(old);
+    if new == old {
+        return Ok(());
+    }
+    let (Ok(new), Ok(old)) = (TreeObject::read(odb, new)?, TreeObject::read(odb, old)?) else {
+        return Ok(());
+    };
+    let before: BTreeMap<&[u8], TreeEntry<'_>> =
+        old.entries().map(|entry| (entry.name, entry)).collect();
+    for entry in new.entries() {
+        match before.get(entry.name) {
+            Some(old) if is_tree(entry.mode) && is_tree(old.mode) => {
+                know(odb, entry.id, old.id, known)?;
+            }
+            Some(old) => drop(known.insert(old.id)),
+            None => {}
+        }
+    }
+    Ok(())
 }
 
 /// Reads what the server says. Its report is in the first channel, in packets of its own.

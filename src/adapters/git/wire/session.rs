@@ -178,6 +178,11 @@ impl Session<'_> {
         &self.advertisement.refs
     }
 
+    /// Returns true if it can make no more requests.
+    pub(in crate::adapters::git) const fn is_closed(&self) -> bool {
+        matches!(self.link, Link::Closed)
+    }
+
     /// Brings what of `wanted` the repository lacks. `before` is what the refs pointed to before.
     pub(in crate::adapters::git) fn fetch(
         &mut self,

@@ -1,0 +1,272 @@
+//! One look at the other side: what is new is brought, each step by itself.
+//!
+//! In: the refs over there, and what is followed. Out: the refs over here, and what is wrong with others. What is followed
+//! comes first; branches and tags, then notes follow, and whatever fails with these costs only what it concerns. A ref that
+//! failed by itself is left alone for a while.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use git2::{Odb, Oid, Repository};
+
+use super::kept::{commits, has_loose, keep, kept_refs};
+use super::selection::{NOTES, Selection};
+use super::{Fetched, Mirror, Ref};
+use crate::adapters::git::Error;
+use crate::adapters::git::commit_object::{Peeled, peel};
+use crate::adapters::git::remote::{Connection, Listing};
+
+/// The most requests of one look, so that a few refs that fail are told from many that do not.
+const MOST_REQUESTS: usize = 64;
+/// How many tags of a range are looked at for the newest that leads to a commit.
+const MOST_VERSIONS: usize = 100;
+/// How long a ref that failed by itself is left alone.
+const PAUSE: Duration = Duration::from_secs(600);
+/// How many refs are named in the log after one look.
+const MOST_WARNINGS: usize = 20;
+
+/// What is remembered from one look to the next.
+#[derive(Debug, Default)]
+pub(in crate::adapters::git) struct State {
+    seen: Option<Seen>,
+    /// What was said of refs that are left out.
+    warned: BTreeMap<String, String>,
+    /// The objects that could not be brought, when, and why.
+    failed: BTreeMap<Oid, (Instant, String)>,
+}
+
+/// What the other side had when all of it was fetched.
+#[derive(Debug)]
+struct Seen {
+    followed: Ref,
+    selection: Selection,
+    fetched: Fetched,
+}
+
+impl State {
+    /// The next look fetches all that is new, whatever was seen.
+    pub(super) fn forget(&mut self) {
+        self.seen = None;
+    }
+
+    /// Says what is wrong with refs, each thing once.
+    fn warn(&mut self, faults: &BTreeMap<String, String>) {
+        let mut room = MOST_WARNINGS;
+        for (name, fault) in faults {
+            if room > 0 && self.warned.get(name) != Some(fault) {
+                let reference = name.escape_debug();
+                tracing::warn!(%reference, fault, "this ref of the repository is left out");
+                room -= 1;
+            }
+        }
+        self.warned.clone_from(faults);
+    }
+}
+
+impl Mirror {
+    /// Brings what is new into `repository`; strangers' heads too, if that `is_open` to them.
+    pub(super) fn update(
+        &self,
+        repository: &Repository,
+        state: &mut State,
+        followed: &Ref,
+        is_open: bool,
+    ) -> Result<Fetched, Error> {
+        let damaged = |cause| Error::damaged(repository, &cause);
+        let connection = Connection::open(&self.remote)?;
+        let before = kept_refs(repository).map_err(damaged)?;
+        let listing = connection.list()?;
+        let selection = Selection::of(listing, &self.patterns, followed, &before);
+        let is_same = |seen: &&Seen| seen.selection == selection && seen.followed == *followed;
+        if let Some(seen) = state.seen.as_ref().filter(is_same) {
+            return Ok(seen.fetched.clone());
+        }
+        state.seen = None;
+        let mut load = Load {
+            connection,
+            repository,
+            odb: repository.odb().map_err(damaged)?,
+            before: before.values().copied().collect(),
+            requests: 0,
+            faults: selection.faults.clone(),
+            failed: &mut state.failed,
+            is_complete: true,
+        };
+        load.followed(&selection, followed)?;
+        load.others(&selection, is_open);
+        let (mut faults, is_complete) = (std::mem::take(&mut load.faults), load.is_complete);
+        drop(load);
+        let here = self.keep(repository, &selection, &before, is_open)?;
+        let mut fetched = self.fetched(repository, &selection, &here, &mut faults)?;
+        state.warn(&faults);
+        fetched.faults = faults;
+        if is_complete {
+            state.seen = Some(Seen {
+                followed: followed.clone(),
+                selection,
+                fetched: fetched.clone(),
+            });
+        }
+        self.tidy(repository, &before);
+        Ok(fetched)
+    }
+
+    /// Keeps the refs that arrived, and as they were those that did not. Returns what is kept.
+    fn keep(
+        &self,
+        repository: &Repository,
+        selection: &Selection,
+        before: &Listing,
+        is_open: bool,
+    ) -> Result<Listing, Error> {
+        let damaged = |cause| Error::damaged(repository, &cause);
+        let odb = repository.odb().map_err(damaged)?;
+        let strangers = selection.strangers.iter().filter(|_| is_open);
+        let mut here = Listing::new();
+        for (name, id) in selection.own.iter().chain(strangers) {
+            let now = Some(id).filter(|id| odb.exists(**id));
+            here.extend(
+                now.or_else(|| before.get(name))
+                    .map(|id| (name.clone(), *id)),
+            );
+        }
+        if here != *before || has_loose(repository) {
+            keep(repository, &here).map_err(|cause| Error::disk(repository.path(), &cause))?;
+        }
+        Ok(here)
+    }
+
+    /// What the refs that are `here` lead to, and those of strangers that somebody else pushed as well.
+    fn fetched(
+        &self,
+        repository: &Repository,
+        selection: &Selection,
+        here: &Listing,
+        faults: &mut BTreeMap<String, String>,
+    ) -> Result<Fetched, Error> {
+        let odb = repository.odb();
+        let odb = odb.map_err(|cause| Error::damaged(repository, &cause))?;
+        let mut refs = commits(&odb, here, |name, fault| {
+            let cause = fault.unwrap_or_else(|missing| {
+                self.note_damage(missing.message());
+                missing.message().to_owned()
+            });
+            faults.insert(name.to_owned(), cause);
+        });
+        let (pushed, strangers): (Listing, Listing) = selection
+            .strangers
+            .iter()
+            .map(|(name, id)| (name.clone(), *id))
+            .partition(|(_, id)| odb.exists(*id));
+        refs.extend(commits(&odb, &pushed, |_, _| {}));
+        let strangers = strangers.into_iter();
+        Ok(Fetched {
+            refs,
+            strangers: strangers.map(|(name, id)| (name, id.to_string())).collect(),
+            faults: BTreeMap::new(),
+        })
+    }
+}
+
+/// What is being brought.
+struct Load<'l> {
+    connection: Connection<'l>,
+    repository: &'l Repository,
+    odb: Odb<'l>,
+    before: BTreeSet<Oid>,
+    requests: usize,
+    faults: BTreeMap<String, String>,
+    failed: &'l mut BTreeMap<Oid, (Instant, String)>,
+    /// Whether all came that could.
+    is_complete: bool,
+}
+
+impl Load<'_> {
+    /// What is followed; of a range of versions, the newest that leads to a commit.
+    fn followed(&mut self, selection: &Selection, followed: &Ref) -> Result<(), Error> {
+        let Ref::Newest(range) = followed else {
+            return self.bring(&selection.followed(followed));
+        };
+        let mut tags = selection.tags();
+        for _ in 0..MOST_VERSIONS {
+            let Some(newest) = range.newest(tags.keys().copied()) else {
+                break;
+            };
+            let Some(id) = tags.remove(newest) else { break };
+            self.bring(&[id].into())?;
+            if matches!(peel(&self.odb, id), Ok(Peeled::Commit(_))) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Branches and tags, then notes, and strangers' heads if it `is_open` to them.
+    fn others(&mut self, selection: &Selection, is_open: bool) {
+        let (notes, pushed): (Vec<_>, Vec<_>) =
+            selection.own.iter().partition(|(name, _)| *name == NOTES);
+        let strangers = selection.strangers.iter().filter(|_| is_open);
+        for group in [pushed, notes, strangers.collect()] {
+            self.group(&group);
+        }
+    }
+
+    fn bring(&mut self, wanted: &BTreeSet<Oid>) -> Result<(), Error> {
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        self.requests += 1;
+        let brought = self
+            .connection
+            .download(self.repository, wanted, &self.before);
+        brought?;
+        let refreshed = self.odb.refresh();
+        refreshed.map_err(|cause| Error::damaged(self.repository, &cause))
+    }
+
+    /// All of these refs together; if that fails for one of them, the halves of it.
+    fn group(&mut self, refs: &[(&String, &Oid)]) {
+        let mut left = Vec::new();
+        for (name, id) in refs.iter().copied() {
+            match self.failed.get(id) {
+                Some((at, cause)) if at.elapsed() < PAUSE => {
+                    self.faults.insert(name.clone(), cause.clone());
+                    self.is_complete = false;
+                }
+                _ => left.push((name, id)),
+            }
+        }
+        let ids: BTreeSet<Oid> = left.iter().map(|(_, id)| **id).collect();
+        let Err(error) = self.bring(&ids) else {
+            self.failed.retain(|id, _| !ids.contains(id));
+            return;
+        };
+        self.is_complete = false;
+        if ids.len() > 1 && is_of_refs(&error) && self.requests < MOST_REQUESTS {
+            let (one, other) = left.split_at(left.len() / 2);
+            self.group(one);
+            self.group(other);
+            return;
+        }
+        let cause = error.to_string();
+        if let [(name, id)] = left[..] {
+            if is_of_refs(&error) {
+                self.failed.insert(*id, (Instant::now(), cause.clone()));
+            }
+            self.faults.insert(name.clone(), cause);
+        } else {
+            self.faults.insert("refs/*".to_owned(), cause);
+        }
+    }
+}
+
+/// Whether fewer refs may do better.
+fn is_of_refs(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Pack { .. }
+            | Error::Vanished { .. }
+            | Error::TooLarge { .. }
+            | Error::Download { .. }
+    )
+}

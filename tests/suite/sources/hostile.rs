@@ -1,0 +1,146 @@
+//! What strangers and pushers can put into a repository on a server: none of it stops the followed branch.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use capstan::adapters::git::{Merged, Quarantine, Ref};
+
+use super::https_world::{FETCH, LIST, PATH, World};
+use super::repository::Repository;
+
+/// Writes an object of any content; returns its id.
+fn object(repository: &Repository, kind: &str, bytes: &[u8]) -> String {
+    let mut git = Command::new("git")
+        .arg("-C")
+        .arg(repository.path())
+        .args(["hash-object", "-t", kind, "-w", "--literally", "--stdin"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("git runs");
+    let mut input = git.stdin.take().expect("piped");
+    input.write_all(bytes).expect("written");
+    drop(input);
+    let output = git.wait_with_output().expect("ended");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// A commit that no library parses, with the files of `parent`.
+fn malformed(repository: &Repository, parent: &str) -> String {
+    let tree = format!("{parent}^{{tree}}");
+    let tree = repository.git(&["rev-parse", &tree]).expect("a tree");
+    let who = "m <m@example.com> 99999999999999999999 +0000";
+    let text = format!("tree {tree}\nparent {parent}\nauthor {who}\ncommitter {who}\n\ndocs\n");
+    object(repository, "commit", text.as_bytes())
+}
+
+fn point(repository: &Repository, name: &str, id: &str) {
+    repository.git(&["update-ref", name, id]).expect("updated");
+}
+
+#[test]
+fn strangers_heads_are_brought_unopened_and_main_goes_on() {
+    let Some(world) = World::new() else { return };
+    let repository = &world.repository;
+    let first = repository.push("main", "one");
+    let zeros = object(repository, "blob", &vec![0; 20 << 20]);
+    let listing = format!("100644 blob {zeros}\tzeros.bin\n");
+    let tree = {
+        let file = repository.root().join("tree");
+        std::fs::write(&file, listing).expect("written");
+        let make = format!(
+            "git -C {} mktree < {}",
+            repository.path().display(),
+            file.display()
+        );
+        let made = Command::new("sh")
+            .args(["-c", &make])
+            .output()
+            .expect("sh runs");
+        String::from_utf8_lossy(&made.stdout).trim().to_owned()
+    };
+    let text = format!("tree {tree}\nparent {first}\n\nbomb\n");
+    let bomb = object(repository, "commit", text.as_bytes());
+    let strange = malformed(repository, &first);
+    point(repository, "refs/pull/1/head", &strange);
+    point(repository, "refs/pull/2/head", &bomb);
+    let mirror = world.mirror();
+    let main = Ref::Branch("main".to_owned());
+    let fetched = mirror.fetch_followed(&main).expect("fetched");
+    assert_eq!(world.requests(), [LIST, FETCH]);
+    assert_eq!(fetched.refs["refs/heads/main"], first);
+    assert!(fetched.faults.is_empty(), "{:?}", fetched.faults);
+    let names: Vec<&String> = fetched.strangers.keys().collect();
+    assert_eq!(names, ["refs/pull/1/head", "refs/pull/2/head"]);
+    assert_eq!(mirror.objects(), 3, "those of main alone");
+
+    let wanted: Vec<_> = fetched.strangers.into_iter().collect();
+    let packs = mirror.bring(&wanted).expect("brought");
+    assert_eq!(world.requests(), [LIST, FETCH]);
+    let [pack] = &packs[..] else {
+        panic!("{packs:?}")
+    };
+    let size = std::fs::metadata(pack).expect("there").len();
+    assert!(size < 1 << 20, "{size}");
+    assert_eq!(mirror.objects(), 3, "nothing came into the mirror");
+
+    let url = world.server.url(PATH);
+    let quarantine = Quarantine::open(mirror.directory(), &url).expect("opened");
+    assert!(!quarantine.has(&strange));
+    quarantine.take_in(pack).expect("taken in");
+    assert!(!pack.exists());
+    for (name, id) in &wanted {
+        assert_eq!(&quarantine.commit_of(name, id).expect("a commit"), id);
+    }
+    let merged = quarantine.merged(&first, &strange, "").expect("merged");
+    let Merged::Clean { tree, .. } = merged else {
+        panic!("a conflict")
+    };
+    assert_eq!(&*tree.files["one.yaml"], b"one");
+
+    let second = repository.push("main", "two");
+    let fetched = mirror.fetch_followed(&main).expect("fetched");
+    assert_eq!(fetched.refs["refs/heads/main"], second);
+    assert_eq!(world.requests(), [LIST, FETCH]);
+}
+
+#[test]
+fn a_malformed_history_and_refs_that_cannot_be_kept_stop_nothing() {
+    let Some(world) = World::new() else { return };
+    let repository = &world.repository;
+    let first = repository.push("main", "one");
+    let old = malformed(repository, &first);
+    let tree = format!("{old}^{{tree}}");
+    let identity = ["-c", "user.name=a", "-c", "user.email=b"];
+    let on_top = ["commit-tree", &tree, "-p", &old, "-m", "two"];
+    let second = repository.git(&[&identity[..], &on_top].concat());
+    let second = second.expect("committed");
+    point(repository, "refs/heads/main", &second);
+    let long = format!("refs/heads/{}", ["x".repeat(200).as_str(); 6].join("/"));
+    point(repository, &long, &first);
+    let tag = format!("object {first}\ntype commit\ntag v1\ntagger broken\n\nx\n");
+    point(
+        repository,
+        "refs/tags/v1",
+        &object(repository, "tag", tag.as_bytes()),
+    );
+    let tree = repository
+        .git(&["rev-parse", "main^{tree}"])
+        .expect("a tree");
+    point(repository, "refs/tags/v2", &tree);
+    let mirror = world.mirror();
+    let main = Ref::Branch("main".to_owned());
+    let fetched = mirror.fetch_followed(&main).expect("fetched");
+    assert_eq!(fetched.refs["refs/heads/main"], second);
+    assert_eq!(fetched.refs["refs/tags/v1"], first);
+    assert!(!fetched.refs.contains_key("refs/tags/v2"));
+    let faults: Vec<&String> = fetched.faults.values().collect();
+    assert_eq!(faults, ["its name has 1216 bytes; the limit is 1000"]);
+    assert_eq!(mirror.log(None, &second, 9).expect("read").len(), 3);
+    world.requests();
+    mirror.fetch_followed(&main).expect("unchanged");
+    assert_eq!(world.requests(), [LIST], "nothing is copied again");
+    let third = repository.push("main", "three");
+    let fetched = mirror.fetch_followed(&main).expect("fetched");
+    assert_eq!(fetched.refs["refs/heads/main"], third);
+}
