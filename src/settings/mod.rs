@@ -65,6 +65,30 @@ pub struct ForgeConfig {
     pub credential: Option<SourceCredential>,
 }
 
+/// What planning the head of a fork may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForkLimits {
+    /// How long it may take.
+    pub time: Duration,
+    /// How many bytes of memory it may take.
+    pub memory: u64,
+}
+
+impl Default for ForkLimits {
+    fn default() -> Self {
+        fleet::Forks::default().into()
+    }
+}
+
+impl From<fleet::Forks> for ForkLimits {
+    fn from(forks: fleet::Forks) -> Self {
+        Self {
+            time: forks.timeout.0.max(Duration::from_secs(1)),
+            memory: u64::try_from(forks.memory).unwrap_or_default() << 20,
+        }
+    }
+}
+
 /// What the daemon follows, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SyncConfig {
@@ -96,6 +120,11 @@ pub struct SyncConfig {
     pub interval: Duration,
     /// Refs whose commits get a plan check.
     pub candidates: Vec<String>,
+    /// The program that plans heads of forks in a process of its own: Capstan. `None` plans them in this process, which
+    /// is only for input that can be trusted.
+    pub fork_planner: Option<PathBuf>,
+    /// What planning the head of a fork may cost.
+    pub fork_limits: ForkLimits,
     /// How many requests to the cluster may run at once.
     pub concurrency: usize,
     /// How long new role assignments take to propagate.
@@ -174,6 +203,8 @@ impl SyncConfig {
                 false => Duration::from_secs(60),
             },
             candidates: fleet::PullRequests::default().refs,
+            fork_planner: None,
+            fork_limits: ForkLimits::default(),
             concurrency: usize::try_from(apply.concurrency).unwrap_or(1),
             settle: timeline::SETTLE,
             suspend: false,
@@ -236,6 +267,7 @@ impl SyncConfig {
         let name = fleet.metadata.name.unwrap_or_default();
         let forge = forge(&fleet.spec.checks, environment);
         let pulls = fleet.spec.checks.pull_requests;
+        let fork_limits = pulls.forks.into();
         let webhook_secret = fleet.spec.checks.webhook_secret_ref;
         let serves = is_set(&document, "serve");
         let cluster = fleet.spec.cluster;
@@ -271,6 +303,8 @@ impl SyncConfig {
             local_overlays: Vec::new(),
             interval: git.interval.0.max(Duration::from_secs(1)),
             candidates,
+            fork_planner: None,
+            fork_limits,
             concurrency: usize::try_from(fleet.spec.apply.concurrency).unwrap_or(1),
             settle: fleet.spec.apply.settle.0,
             suspend: fleet.spec.apply.suspend,

@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 pub use settings::{
-    Admission, Apply, Checks, Cluster, Controllers, DeletionGuard, FailurePolicy, FirstApply, Mode,
-    OutsideObject, PULL_REQUESTS, Provider, PullRequests, Rules, SecretName, Serve,
+    Admission, Apply, Checks, Cluster, Controllers, DeletionGuard, FailurePolicy, FirstApply,
+    Forks, Mode, OutsideObject, PULL_REQUESTS, Provider, PullRequests, Rules, SecretName, Serve,
     ServiceProvider, TEST_MERGES,
 };
 pub use source::{Directory, Git, GitReference, Source, Verify, VerifyMode};

@@ -1,6 +1,7 @@
 //! How a fleet is checked, applied and served.
 
 use std::fmt;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -85,6 +86,8 @@ pub struct PullRequests {
     pub enabled: bool,
     /// The refs of their heads.
     pub refs: Vec<String>,
+    /// What planning the head of a fork may cost. Anybody can open a pull request.
+    pub forks: Forks,
 }
 
 impl Default for PullRequests {
@@ -92,6 +95,28 @@ impl Default for PullRequests {
         Self {
             enabled: true,
             refs: PULL_REQUESTS.map(str::to_owned).to_vec(),
+            forks: Forks::default(),
+        }
+    }
+}
+
+/// What planning the head of a fork may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Forks {
+    /// How long it may take. The plan of a branch, which runs in the daemon, is waited for five times as long.
+    pub timeout: Period,
+    /// How many MiB of memory it may take.
+    #[serde(rename = "memoryMiB")]
+    #[schemars(range(min = 64, max = 65536))]
+    pub memory: i64,
+}
+
+impl Default for Forks {
+    fn default() -> Self {
+        Self {
+            timeout: Period(Duration::from_secs(60)),
+            memory: 512,
         }
     }
 }
