@@ -26,6 +26,7 @@ mod log_lines;
 mod object_name;
 mod outcomes;
 mod plan;
+mod plan_fork;
 mod rehearse;
 mod render;
 mod report;
@@ -47,6 +48,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
+use crate::daemon;
 use crate::settings::Environment;
 use args::ColorChoice;
 use exit::Exit;
@@ -144,6 +146,9 @@ enum Command {
         /// For example ClusterDefinition
         kind: String,
     },
+    /// Plan the head of a fork, as the daemon requests it on standard input
+    #[command(name = daemon::FORK_COMMAND, hide = true)]
+    PlanFork,
     /// Print a completion script
     Completion {
         /// The shell
@@ -209,6 +214,7 @@ fn dispatch(command: Command, ui: &Ui, environment: &Environment) -> anyhow::Res
         Command::Health(args) => health::run(&args, ui),
         Command::Crds => crds::crds(ui),
         Command::Schema { kind } => crds::schema(&kind, ui),
+        Command::PlanFork => plan_fork::run(ui),
         Command::Completion { shell } => crds::completion(shell, Cli::command(), ui),
     }
 }

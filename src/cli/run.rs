@@ -145,6 +145,8 @@ fn sync_config(args: &RunArgs, environment: &Environment) -> anyhow::Result<Sync
         "--status-file: the source is a repository, whose checks go to its commits"
     );
     config.status_file.clone_from(&args.status_file);
+    let program = std::env::current_exe().context("cannot find the program of this process")?;
+    config.fork_planner = Some(program);
     for dir in &args.overlays {
         anyhow::ensure!(
             dir.is_dir(),

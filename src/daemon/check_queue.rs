@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::report;
 use crate::adapters::checks::{Due, Throttle};
 use crate::model::{Check, CheckDetail, Later};
 
@@ -22,6 +23,8 @@ const MOST_UNWRITTEN: usize = 500;
 /// How many checks that only say that they wait go with one write: on a forge that wants a second between two requests,
 /// results must not wait for all of them.
 const MOST_QUEUED: usize = 5;
+/// How many checks of candidates go with one write: what is to be said of the followed ref meanwhile waits for no more.
+const MOST_PLANS: usize = 10;
 
 /// What to do about the checks that are not written.
 pub(super) enum Next {
@@ -96,7 +99,7 @@ impl CheckQueue {
                 Due::Never => {}
             }
         }
-        (checks, next)
+        (first(checks), next)
     }
 
     /// What to do now. After [`Next::Write`] the queue is busy until [`Self::ended`].
@@ -226,6 +229,17 @@ impl CheckQueue {
     }
 }
 
+/// Those that are written first: the followed ref does not wait for candidates.
+fn first(checks: Vec<Check>) -> Vec<Check> {
+    let is_plan = |check: &Check| report::is_plan(&check.context);
+    let (mut plans, followed): (Vec<Check>, Vec<Check>) = checks.into_iter().partition(is_plan);
+    plans.truncate(MOST_PLANS);
+    match followed.is_empty() {
+        true => plans,
+        false => followed,
+    }
+}
+
 /// Context and revision.
 fn key(check: &Check) -> (String, String) {
     (check.context.clone(), check.revision.clone())
@@ -306,6 +320,28 @@ mod tests {
             checks.len()
         });
         assert_eq!(counts, [20 + MOST_QUEUED, 5, 5, 5, 0]);
+    }
+
+    #[test]
+    fn the_followed_ref_does_not_wait_for_the_checks_of_candidates() {
+        let mut queue = CheckQueue::default();
+        let of = |context: &str, revision: &str| Check {
+            context: format!("capstan/prod/{context}"),
+            ..check(revision, CheckState::Success)
+        };
+        (0..MOST_PLANS + 3).for_each(|at| queue.offer(of("plan", &at.to_string())));
+        let mut written = |meanwhile: Option<Check>| {
+            let Next::Write(checks) = queue.next(at(0)) else {
+                return Vec::new();
+            };
+            meanwhile.into_iter().for_each(|check| queue.offer(check));
+            queue.ended(true, at(0));
+            checks.into_iter().map(|check| check.revision).collect()
+        };
+        assert_eq!(written(Some(of("sync", "main"))).len(), MOST_PLANS);
+        assert_eq!(written(None), ["main"]);
+        assert_eq!(written(None).len(), 3);
+        assert_eq!(written(None).len(), 0);
     }
 
     #[test]

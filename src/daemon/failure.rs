@@ -2,6 +2,7 @@
 
 use std::any::Any;
 
+use serde::{Deserialize, Serialize};
 use tokio::task::JoinError;
 
 use crate::adapters::git::Error;
@@ -12,8 +13,40 @@ use crate::model::{AdapterError, ErrorClass};
 pub(super) enum Failure {
     #[error(transparent)]
     Git(#[from] Error),
+    #[error("{}", .0.message)]
+    Fork(Unread),
     #[error("a bug in capstan: {0}; please report it")]
     Panic(String),
+}
+
+/// Why the head of a fork could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Unread {
+    /// A bug of Capstan, and not the commit or the machine.
+    pub(super) is_bug: bool,
+    /// Whether the commit itself is at fault.
+    pub(super) is_of_the_commit: bool,
+    pub(super) message: String,
+}
+
+impl Unread {
+    /// A process without a proper answer.
+    pub(super) fn failed(message: String) -> Self {
+        Self {
+            is_bug: false,
+            is_of_the_commit: false,
+            message,
+        }
+    }
+
+    pub(super) fn class(&self) -> ErrorClass {
+        match (self.is_bug, self.is_of_the_commit) {
+            (true, _) => ErrorClass::Bug,
+            (false, true) => ErrorClass::Invalid,
+            (false, false) => ErrorClass::Transient,
+        }
+    }
 }
 
 impl Failure {
@@ -35,23 +68,27 @@ impl Failure {
     pub(super) fn class(&self) -> ErrorClass {
         match self {
             Self::Git(error) => error.class(),
+            Self::Fork(unread) => unread.class(),
             Self::Panic(_) => ErrorClass::Bug,
         }
     }
 
     /// Whether the commit itself is at fault.
     pub(super) fn is_of_the_commit(&self) -> bool {
-        matches!(
-            self,
-            Self::Git(Error::NoSuchPath { .. } | Error::Unverified { .. })
-        )
+        match self {
+            Self::Git(error) => {
+                matches!(error, Error::NoSuchPath { .. } | Error::Unverified { .. })
+            }
+            Self::Fork(unread) => unread.is_of_the_commit,
+            Self::Panic(_) => false,
+        }
     }
 
     /// What could not be done with a revision, in a few words.
     pub(super) fn summary(&self) -> &'static str {
         match self {
             Self::Git(Error::Unverified { .. }) => "its signature is not accepted",
-            Self::Git(_) | Self::Panic(_) => "the revision cannot be read",
+            Self::Git(_) | Self::Fork(_) | Self::Panic(_) => "the revision cannot be read",
         }
     }
 }

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use tokio::task::spawn_blocking;
 
 use super::failure::Failure;
+use super::report;
 use crate::adapters::checks::{self, NOTES_REF};
 use crate::adapters::git::{Error, Mirror, NoteEdit};
 use crate::model::{AdapterError, Check, CheckSink, ErrorClass, Later, no_approvals};
@@ -95,10 +96,11 @@ impl CheckSink for GitNotes {
     }
 }
 
-/// Writes all in one push. Commits that are gone, since somebody rewrote history, are passed over.
+/// Writes all in one push. Commits that are gone, since somebody rewrote history, are passed over. What a fork proposes
+/// never was here, and its check is only there as long as a ref leads to it.
 fn write(mirror: &Mirror, checks: &[Check], now: Timestamp) -> Result<(), Error> {
     let is_here = |check: &&Check| match mirror.commit(&check.revision) {
-        Err(error) => error.class() != ErrorClass::Gone,
+        Err(error) => error.class() != ErrorClass::Gone || report::is_plan(&check.context),
         Ok(_) => true,
     };
     let checks: Vec<&Check> = checks.iter().filter(is_here).collect();

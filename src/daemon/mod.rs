@@ -25,13 +25,17 @@ mod failure;
 mod findings_log;
 mod forge;
 mod forge_credential;
+mod fork;
 mod git_notes;
 mod hinted;
+mod in_progress;
 mod job;
 mod keyed_sink;
 mod keys;
+mod lanes;
 mod newest;
 mod newest_record;
+mod planning;
 mod polling;
 mod press_answer;
 mod press_record;
@@ -78,7 +82,7 @@ use crate::plan::ApplySet;
 use crate::settings::SyncConfig;
 
 pub use admission::{AdmissionError, AdmissionServer};
-use applied::{Applied, AppliedRevision};
+use applied::AppliedRevision;
 use candidates::{Candidate, Candidates, OpenRef};
 use check_queue::CheckQueue;
 pub use clock::{WallClock, wall_time};
@@ -86,6 +90,7 @@ pub use controllers::{controllers, report_fault};
 pub use endpoint::Endpoint;
 use failure::Failure;
 pub use forge::forge_sink;
+pub use fork::{COMMAND as FORK_COMMAND, answer as answer_fork_request};
 use job::{Examined, Left, Origin, Planned, RemoteRefs, Source};
 use newest_record::NewestRecord;
 use polling::Polling;
@@ -121,8 +126,12 @@ enum Event {
     /// It is known of the refs that were there at the start how old they are, and what was planned; and which commits an
     /// earlier process left waiting for a plan.
     Opened(Vec<OpenRef>, Option<Vec<String>>),
+    /// It is known of these candidates who pushed them.
+    Sorted(Vec<Candidate>),
     /// A candidate was merged onto the followed ref and compiled.
     Planned(Box<Planned>),
+    /// The plan of this candidate takes too long.
+    Overdue(Box<Candidate>),
     /// The cluster has what the sync with this number expects of it.
     Prepared(u64),
     /// Something happened to the sync with this number.
@@ -250,6 +259,10 @@ struct Daemon {
     reruns: Reruns,
     metrics: Arc<Metrics>,
     candidates: Candidates,
+    /// It is being found out who pushed some of them.
+    sorting: bool,
+    /// Ends the wait for each plan of a branch.
+    patience: BTreeMap<u64, AbortOnDropHandle<()>>,
     newest: NewestRecord,
     /// What is asked of the fleet, once that is known.
     steering: Option<Steering>,
@@ -291,6 +304,8 @@ impl Daemon {
             source: Arc::new(Source::new(origin, &config)),
             set: ApplySet::new(config.fleet.as_str(), config.namespace.as_str()),
             candidates: Candidates::new(&config.candidates),
+            sorting: false,
+            patience: BTreeMap::new(),
             newest: NewestRecord::default(),
             polling: match config.directory {
                 Some(_) => Polling::of_directory(config.interval),
@@ -330,7 +345,9 @@ impl Daemon {
             Event::Examined(examined) => self.examined(*examined),
             Event::Reexamine(revision) => self.reexamine(&revision),
             Event::Opened(refs, left) => self.opened(refs, left),
+            Event::Sorted(sorted) => self.sorted(&sorted),
             Event::Planned(planned) => self.planned(*planned),
+            Event::Overdue(candidate) => self.overdue(*candidate),
             Event::Prepared(sync) => self.prepared(sync),
             Event::Report(sync, report) => self.reported(sync, report),
             Event::Ended => self.ended(),
@@ -462,6 +479,7 @@ impl Daemon {
         if !there.is_empty() || is_first && self.sink.shows_queued() {
             self.open_refs(there, remote.head.clone());
         }
+        self.sort_candidates();
         self.show_waiting();
         self.forget();
         self.plan_next();
@@ -505,61 +523,10 @@ impl Daemon {
         }
     }
 
-    /// Starts the next plan, if one waits and none is being made. A commit of the followed ref comes
-    /// first: only one is compiled at a time.
-    fn plan_next(&mut self) {
-        if self.examining || !self.knows_applied() {
-            return;
-        }
-        let Some(head) = self.head.clone() else {
-            return;
-        };
-        let Some(candidate) = self.candidates.next() else {
-            return;
-        };
-        self.show_planning(&candidate);
-        let applied = self.applied_revision();
-        let (fleet, unread) = (self.config.fleet.clone(), candidate.clone());
-        self.blocking(
-            move |source| {
-                let applied = applied.as_ref();
-                let applied = applied.map(|(revision, plan)| (revision.as_str(), plan.as_deref()));
-                Event::Planned(Box::new(source.plan(&head, candidate, applied)))
-            },
-            move |failure| Event::Planned(Box::new(Planned::failed(&fleet, unread, &failure))),
-        );
-    }
-
-    /// Whether it is known what to compare candidates with: after a start, a suspended fleet has another revision than
-    /// the accepted one.
-    fn knows_applied(&self) -> bool {
-        let unknown = |sync: &Sync| matches!(sync.applied, Applied::Unknown);
-        let steering = self.steering.as_ref();
-        let is_applying = steering.is_some_and(|steering| steering.suspended.is_none());
-        is_applying || !self.sync.as_ref().is_some_and(unknown)
-    }
-
-    fn planned(&mut self, planned: Planned) {
-        let is_change = {
-            let (candidate, merged) = (&planned.candidate, planned.merged.as_ref());
-            self.candidates.planned(candidate, merged)
-        };
-        let commit = planned.candidate.commit;
-        match planned.check.filter(|_| is_change) {
-            Some(check) => {
-                self.waiting.remove(&commit);
-                self.set_plan_check(check);
-            }
-            // Its check says that it waits, or is being planned: another plan ends that.
-            None if self.waiting.contains(&commit) => drop(self.candidates.again(&commit)),
-            None => {}
-        }
-        self.plan_next();
-    }
-
     /// Stops what is under way and writes the checks that are due, for a few seconds at most.
     async fn close(&mut self) {
         (self.sync, self.runner) = (None, None);
+        self.source.in_progress().close();
         let flush = async {
             while self.checks.is_busy() {
                 let Some(done) = self.jobs.join_next().await else {

@@ -1,7 +1,9 @@
 //! What takes time: reading revisions, compiling and planning them. Runs on a thread of its own.
 
 mod before;
+mod forks;
 mod left;
+mod opening;
 mod origin;
 mod planning;
 mod presses;
@@ -16,6 +18,7 @@ use std::time::Duration;
 use super::applied::AppliedRevision;
 use super::approvals::{self, Granted, Pressed};
 use super::failure::Failure;
+use super::in_progress::InProgress;
 use super::press_record::PressRecord;
 use super::report::{self, Base};
 use crate::adapters::git::{Error, Ref, Refs, RetainedRef, directory};
@@ -25,12 +28,13 @@ use crate::compile::{Compiled, compile_by};
 use crate::graph::Graph;
 use crate::model::{CheckSink, Finding, ObjectId, Tree};
 use crate::plan::{self, ApplySet, Plan};
-use crate::settings::{SyncConfig, Verification};
+use crate::settings::{ForkLimits, SyncConfig, Verification};
 pub(super) use before::Before;
 use left::left_pending;
 pub(super) use left::{Left, left_waiting};
+pub(super) use opening::open_refs;
 pub(super) use origin::Origin;
-pub(super) use planning::{Planned, open_refs};
+pub(super) use planning::Planned;
 
 /// How far back a good revision is looked for when the newest is broken.
 const LOOK_BACK: usize = 50;
@@ -124,6 +128,9 @@ pub(super) struct Source {
     reference: Ref,
     verification: Option<Verification>,
     pub(super) fleet: String,
+    /// The directory of the mirror, and the address of its repository.
+    mirror: PathBuf,
+    url: String,
     path: String,
     overlays: Vec<String>,
     local_overlays: Vec<PathBuf>,
@@ -132,9 +139,16 @@ pub(super) struct Source {
     unretained: Mutex<BTreeMap<RetainedRef, String>>,
     /// Held while they are pinned.
     pinning: Mutex<()>,
-    /// Held during a compile, so that only one runs at a time: it takes much memory for a large fleet, and
-    /// uses all cores anyway.
+    /// Held during a compile of the followed ref, so that only one runs at a time: it takes much memory for a large fleet,
+    /// and uses all cores anyway. Candidates do not hold it: the followed ref waits for none.
     compiling: Mutex<()>,
+    /// Held while the head of a fork is planned.
+    planning_fork: Mutex<()>,
+    /// The program that plans heads of forks; `None` is this process.
+    fork_planner: Option<PathBuf>,
+    fork_limits: ForkLimits,
+    /// Which candidates are being planned.
+    in_progress: Mutex<InProgress>,
     set: ApplySet,
     /// Whether the settings suspend the fleet.
     suspend: bool,
@@ -231,6 +245,8 @@ impl Source {
             reference: reference(config),
             verification: config.verify.clone(),
             fleet: config.fleet.clone(),
+            mirror: config.mirror.clone(),
+            url: config.url.clone(),
             path: config.path.clone(),
             overlays: config.overlays.clone(),
             local_overlays: config.local_overlays.clone(),
@@ -238,6 +254,12 @@ impl Source {
             unretained: Mutex::default(),
             pinning: Mutex::default(),
             compiling: Mutex::default(),
+            planning_fork: Mutex::default(),
+            fork_planner: config.fork_planner.clone(),
+            fork_limits: config.fork_limits,
+            in_progress: Mutex::new(InProgress::open(
+                config.mirror.with_extension("planning.json"),
+            )),
             set: ApplySet::new(config.fleet.as_str(), config.namespace.as_str()),
             suspend: config.suspend,
             prune: (config.prune, config.max_clusters),
@@ -264,8 +286,12 @@ impl Source {
     /// Brings what is new. What is kept may be let go of by that: it is pinned before.
     pub(super) fn fetch(&self) -> Result<RemoteRefs, Error> {
         self.pin();
-        let (refs, head) = self.origin.fetch(&self.reference)?;
+        let (fetched, head) = self.origin.fetch(&self.reference)?;
         let signed_anew = self.is_signed_anew(&head);
+        let mut refs = fetched.refs;
+        refs.extend(fetched.strangers);
+        let points = |name: &str, id: &str| refs.get(name).is_some_and(|it| it == id);
+        self.in_progress().retain(points);
         Ok(RemoteRefs {
             refs,
             head,
@@ -434,7 +460,14 @@ impl Source {
         self.base.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until no other compile runs.
+    /// Records which candidates are being planned.
+    pub(super) fn in_progress(&self) -> MutexGuard<'_, InProgress> {
+        self.in_progress
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until no other compile of the followed ref runs.
     fn compiling(&self) -> MutexGuard<'_, ()> {
         self.compiling
             .lock()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::adapters::git::{
-    Access, Commit, Error, FollowedDirectory, Mirror, Ref, Refs, RetainedRef,
+    Access, Commit, Error, Fetched, FollowedDirectory, Mirror, Ref, RetainedRef,
 };
 use crate::model::Tree;
 use crate::settings::SyncConfig;
@@ -47,11 +47,14 @@ impl Origin {
         }
     }
 
-    /// Brings what is new: where the refs lead, and which revision is followed now.
-    pub(super) fn fetch(&self, reference: &Ref) -> Result<(Refs, String), Error> {
+    /// Brings what is new: where the refs lead, and which revision is followed now. What strangers propose is listed and
+    /// not brought.
+    pub(super) fn fetch(&self, reference: &Ref) -> Result<(Fetched, String), Error> {
         Ok(match self {
-            Self::Repository(mirror) => (mirror.fetch()?, head(mirror, reference)?),
-            Self::Directory(directory) => (Refs::new(), directory.look()?),
+            Self::Repository(mirror) => {
+                (mirror.fetch_followed(reference)?, head(mirror, reference)?)
+            }
+            Self::Directory(directory) => (Fetched::default(), directory.look()?),
         })
     }
 

@@ -1,32 +1,26 @@
 //! Plans of candidates: merged onto what is followed, compiled, and compared with what is applied.
-
-use std::collections::BTreeMap;
-use std::sync::Arc;
+//!
+//! In: a candidate, and what it is merged onto. Out: its check. What may be a stranger's is planned by `forks`.
 
 use sha2::{Digest as _, Sha256};
 
-use super::left::{is_pending, written};
 use super::{MOST_APPROVING, Source};
 use crate::adapters::git::{Error, Merged};
-use crate::api::fleet::FleetPolicy;
 use crate::api::labels;
 use crate::compile::compile_by;
 use crate::daemon::approvals::{self, Approvals};
-use crate::daemon::candidates::{Candidate, OpenRef};
+use crate::daemon::candidates::Candidate;
 use crate::daemon::failure::Failure;
-use crate::daemon::report::{self, Base};
-use crate::model::{Action, Check, CheckSink, ClientBindings, Tree};
+use crate::daemon::lanes::Lane;
+use crate::daemon::report::{self, Base, NotPlanned};
+use crate::model::{Action, Check, Tree};
 use crate::plan::Plan;
-
-/// How many of the refs that are there at the start are planned: the newest. A ref may outlive its pull
-/// request.
-const MOST_OPEN: usize = 500;
-/// Among how many of them those are found that are not merged.
-const MOST_LOOKED_AT: usize = 5_000;
 
 /// A candidate, judged.
 pub(in crate::daemon) struct Planned {
     pub(in crate::daemon) candidate: Candidate,
+    /// The head that a test merge is of, and who pushed it: then it is still to be planned.
+    pub(in crate::daemon) resolved: Option<(String, Lane)>,
     /// The ids of the merged files.
     pub(in crate::daemon) merged: Option<String>,
     /// Its check; `None` when the merged files have not changed since the last one.
@@ -34,45 +28,63 @@ pub(in crate::daemon) struct Planned {
 }
 
 impl Planned {
+    /// A candidate whose last check still holds.
+    pub(super) fn unchanged(candidate: &Candidate, merged: String) -> Self {
+        Self {
+            candidate: candidate.clone(),
+            resolved: None,
+            merged: Some(merged),
+            check: None,
+        }
+    }
+
     /// A candidate that could not be planned.
     pub(in crate::daemon) fn failed(fleet: &str, candidate: Candidate, failure: &Failure) -> Self {
         let check = report::broken_plan(fleet, &candidate.commit, failure);
         Self {
             candidate,
+            resolved: None,
             merged: None,
             check: Some(check),
         }
     }
 }
 
-/// Which of the refs that are there at the start may need a plan: the newest that are not merged into
-/// `base`, each with what its check was made of.
-pub(in crate::daemon) async fn open_refs(
-    source: Arc<Source>,
-    sink: &dyn CheckSink,
-    candidates: Vec<Candidate>,
-    base: String,
-) -> Vec<OpenRef> {
-    let context = report::plan_context(&source.fleet);
-    let work = move || source.newest(candidates, &base);
-    let mut open = tokio::task::spawn_blocking(work).await.unwrap_or_default();
-    let commits = open.iter().map(|open| open.candidate.commit.clone());
-    let commits: Vec<String> = commits.collect();
-    let checks = written(sink, &commits, &context).await;
-    let checks = checks.unwrap_or_default().into_iter();
-    let ended = checks.filter(|check| !is_pending(check));
-    let inputs: BTreeMap<String, Option<String>> =
-        ended.map(|check| (check.revision, check.input)).collect();
-    for open in &mut open {
-        let input = inputs.get(&open.candidate.commit);
-        open.is_checked = input.is_some();
-        open.candidate.seen = input.cloned().flatten();
+/// Records that a candidate is being planned, until this is dropped.
+struct UnderWay<'a> {
+    source: &'a Source,
+    name: String,
+    id: String,
+}
+
+impl<'a> UnderWay<'a> {
+    fn new(source: &'a Source, candidate: &Candidate) -> Self {
+        let (name, id) = (candidate.name.clone(), candidate.id.clone());
+        source.in_progress().begin(&name, &id);
+        Self { source, name, id }
     }
-    open
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.source.in_progress().end(&self.name, &self.id);
+    }
+}
+
+/// Does what could use all cores on fewer, so that the followed ref does not wait for one.
+fn aside<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(cores.saturating_sub(1).max(1))
+        .build();
+    match pool {
+        Ok(pool) => pool.install(work),
+        Err(_) => work(),
+    }
 }
 
 /// What a candidate is judged by.
-enum View<'a> {
+pub(super) enum View<'a> {
     /// Its files alone.
     Files,
     /// Also what is applied, and overlays of this machine.
@@ -80,29 +92,6 @@ enum View<'a> {
 }
 
 impl Source {
-    /// The newest of `candidates` that are not merged into `base`.
-    fn newest(&self, candidates: Vec<Candidate>, base: &str) -> Vec<OpenRef> {
-        let Ok(repository) = self.origin.repository() else {
-            return Vec::new();
-        };
-        let at = |candidate: Candidate| {
-            let at = repository.commit(&candidate.commit).ok()?.at;
-            Some(OpenRef {
-                candidate,
-                at,
-                is_checked: false,
-            })
-        };
-        let mut open: Vec<OpenRef> = candidates.into_iter().filter_map(at).collect();
-        open.sort_by_key(|open| std::cmp::Reverse(open.at));
-        let is_open = |open: &OpenRef| {
-            let merged = repository.is_ancestor(&open.candidate.commit, base);
-            !merged.unwrap_or_default()
-        };
-        let looked_at = open.into_iter().take(MOST_LOOKED_AT);
-        looked_at.filter(is_open).take(MOST_OPEN).collect()
-    }
-
     /// Merges `candidate` onto `base` and judges the result against what is applied; what may be a stranger's by its
     /// files alone.
     pub(in crate::daemon) fn plan(
@@ -111,19 +100,71 @@ impl Source {
         candidate: Candidate,
         applied: Option<(&str, Option<&Plan>)>,
     ) -> Planned {
-        let (fleet, commit) = (self.fleet.as_str(), candidate.commit.as_str());
-        let is_fork = self.is_fork(&candidate);
-        let view = match is_fork {
-            true => View::Files,
-            false => View::All(applied.and_then(|(_, plan)| plan)),
+        if let Some(planned) = self.given_up(&candidate) {
+            return planned;
+        }
+        let _in_progress = UnderWay::new(self, &candidate);
+        match self.is_fork(&candidate) {
+            true => self.plan_fork(base, candidate),
+            false => aside(|| self.plan_own(base, candidate, applied)),
+        }
+    }
+
+    /// What becomes of a candidate that is not planned although it waits: it met a limit before, or the daemon ended while
+    /// it was planned. Who asks for a plan gets it.
+    fn given_up(&self, candidate: &Candidate) -> Option<Planned> {
+        if candidate.is_wanted {
+            return None;
+        }
+        let met_limit = self.limited();
+        if candidate.seen.as_ref() == Some(&met_limit) {
+            return Some(Planned::unchanged(candidate, met_limit));
+        }
+        let is_interrupted = self.in_progress().was_interrupted(&candidate.id);
+        is_interrupted.then(|| self.not_planned(candidate.clone(), NotPlanned::Interrupted))
+    }
+
+    /// A candidate that is not planned until it moves, or somebody asks.
+    pub(in crate::daemon) fn not_planned(&self, candidate: Candidate, why: NotPlanned) -> Planned {
+        let merged = match why {
+            NotPlanned::Interrupted => "interrupted".to_owned(),
+            _ => self.limited(),
         };
+        if candidate.seen.as_ref() == Some(&merged) {
+            return Planned::unchanged(&candidate, merged);
+        }
+        let check = report::not_planned(&self.fleet, &candidate.commit, why);
+        let (name, commit) = (candidate.name.escape_debug(), &candidate.commit);
+        tracing::warn!(%name, commit, "{}", check.title);
+        let input = Some(merged.clone());
+        Planned {
+            candidate,
+            resolved: None,
+            merged: Some(merged),
+            check: Some(Check { input, ..check }),
+        }
+    }
+
+    /// What a check says it was made of if it met a limit: with other limits, or another version, it is planned again.
+    pub(in crate::daemon) fn limited(&self) -> String {
+        let limits = &self.fork_limits;
+        let version = env!("CARGO_PKG_VERSION");
+        let (time, memory) = (limits.time.as_millis(), limits.memory);
+        format!("limited {version} {time} {memory}")
+    }
+
+    fn plan_own(
+        &self,
+        base: &str,
+        candidate: Candidate,
+        applied: Option<(&str, Option<&Plan>)>,
+    ) -> Planned {
+        let (fleet, commit) = (self.fleet.as_str(), candidate.commit.as_str());
+        let view = View::All(applied.and_then(|(_, plan)| plan));
         let (merged, check) = match self.merged(base, commit, &view) {
             Ok(Ok((ids, _))) if candidate.seen.as_ref() == Some(&ids) => (Some(ids), None),
             Ok(Ok((ids, trees))) => {
-                let check = match is_fork {
-                    true => self.judge_fork(base, commit, &trees),
-                    false => self.judge_merge(base, commit, &trees, applied),
-                };
+                let check = self.judge_merge(base, commit, &trees, applied);
                 let input = Some(ids.clone());
                 (Some(ids), Some(Check { input, ..check }))
             }
@@ -132,6 +173,7 @@ impl Source {
         };
         Planned {
             candidate,
+            resolved: None,
             merged,
             check,
         }
@@ -139,7 +181,7 @@ impl Source {
 
     /// Whether a candidate may be a stranger's: anybody can open a pull request, and who may push to a branch is
     /// decided by the repository.
-    fn is_fork(&self, candidate: &Candidate) -> bool {
+    pub(super) fn is_fork(&self, candidate: &Candidate) -> bool {
         let is_branch = candidate.name.starts_with("refs/heads/");
         let is_on_branch = || {
             let repository = self.origin.repository()?;
@@ -155,7 +197,6 @@ impl Source {
         trees: &[Tree],
         applied: Option<(&str, Option<&Plan>)>,
     ) -> Check {
-        let _compiling = self.compiling();
         let compiled = compile_by(&self.policy, &trees[0], &trees[1..]);
         report::plan(&report::Merge {
             set: &self.set,
@@ -171,21 +212,8 @@ impl Source {
         })
     }
 
-    /// By rules alone that everybody can run on these files.
-    fn judge_fork(&self, base: &str, commit: &str, trees: &[Tree]) -> Check {
-        let _compiling = self.compiling();
-        let policy = FleetPolicy {
-            tenants: Vec::new(),
-            bindings: ClientBindings::default(),
-            ..self.policy.clone()
-        };
-        let compiled = compile_by(&policy, &trees[0], &trees[1..]);
-        let (base, is_partial) = (self.base_at(base), !self.local_overlays.is_empty());
-        report::fork(&self.fleet, commit, &compiled, base.as_ref(), is_partial)
-    }
-
     /// The base of a candidate, if it is what was examined last.
-    fn base_at(&self, commit: &str) -> Option<Base> {
+    pub(super) fn base_at(&self, commit: &str) -> Option<Base> {
         let base = self.base().clone();
         base.filter(|base| base.commit == commit)
     }
@@ -251,7 +279,7 @@ impl Source {
 
     /// A digest of what a plan check is made of beside files of the repository: the settings, overlays on this
     /// machine, what is applied, what people approved with a button, and this version of Capstan.
-    fn conditions(&self, commit: &str, local: &[Tree], view: &View<'_>) -> String {
+    pub(super) fn conditions(&self, commit: &str, local: &[Tree], view: &View<'_>) -> String {
         let mut digest = Sha256::new();
         let mut add = |part: &[u8]| {
             digest.update(part.len().to_le_bytes());

@@ -35,7 +35,7 @@ fn key(finding: &Finding) -> Key<'_> {
 
 impl Base {
     /// How many errors it has.
-    pub(super) fn errors(&self) -> usize {
+    pub(in crate::daemon) fn errors(&self) -> usize {
         let errors = self.findings.iter();
         errors
             .filter(|finding| finding.severity == Severity::Error)

@@ -20,6 +20,11 @@ pub(in crate::daemon) fn plan_context(fleet: &str) -> String {
     format!("capstan/{fleet}/plan")
 }
 
+/// Returns true if a check of this context is about a candidate.
+pub(in crate::daemon) fn is_plan(context: &str) -> bool {
+    context.ends_with("/plan")
+}
+
 /// A check. The title is plain text, whatever it is made of; the summary is Markdown, in which those who write it
 /// escape what others wrote.
 pub(super) fn check(

@@ -7,6 +7,7 @@ mod checks;
 mod directory;
 mod hinted;
 mod newest;
+mod overdue;
 mod pressed;
 mod progress;
 mod recreation;

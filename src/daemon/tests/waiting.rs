@@ -265,27 +265,29 @@ async fn who_asks_for_a_plan_while_one_is_made_sees_it_end() {
     look(&mut case, "base");
     case.daemon.waiting.insert(head.clone());
     let candidate = case.daemon.candidates.next().unwrap();
-    let planned = |merged: &str, check| Planned {
+    let planned = |candidate: &Candidate, merged: &str, check| Planned {
+        resolved: None,
         candidate: candidate.clone(),
         merged: Some(merged.to_owned()),
         check,
     };
     let check = report::merged("config", &head);
-    case.daemon.planned(planned("m", Some(check.clone())));
+    case.daemon
+        .planned(planned(&candidate, "m", Some(check.clone())));
     assert_eq!(case.daemon.waiting.len(), 0);
     // The base moves, and the plan that follows finds nothing new.
     look(&mut case, "base2");
-    case.daemon.candidates.next().unwrap();
+    let second = case.daemon.candidates.next().unwrap();
     let reruns = [Rerun::all(Head::Commit(head.clone()))].into();
     case.daemon.hinted(&Hint {
         reruns,
         ..Hint::default()
     });
     assert!(case.daemon.waiting.contains(&head));
-    case.daemon.planned(planned("m", None));
+    case.daemon.planned(planned(&second, "m", None));
     let again = case.daemon.candidates.next().unwrap();
     assert_eq!(again.seen, None);
-    case.daemon.planned(planned("m", Some(check)));
+    case.daemon.planned(planned(&again, "m", Some(check)));
     assert_eq!(case.daemon.waiting.len(), 0);
 }
 

@@ -34,7 +34,7 @@ pub(super) fn page() -> String {
 }
 
 fn describe(page: &mut String, name: &str, command: &mut Command) {
-    if name.ends_with("help") {
+    if name.ends_with("help") || command.is_hide_set() {
         return;
     }
     if command.has_subcommands() {

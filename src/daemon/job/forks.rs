@@ -1,0 +1,139 @@
+//! Heads of forks: their objects are brought, and another process plans them.
+//!
+//! In: a head that nobody with write access may have pushed. Out: its check. Whatever it holds costs only itself: it is
+//! read in a process of its own with a deadline and a limit on memory, one at a time.
+
+use std::path::PathBuf;
+use std::sync::PoisonError;
+
+use super::Source;
+use super::planning::{Planned, View};
+use crate::adapters::git::{Error, Quarantine};
+use crate::daemon::candidates::{Candidate, is_test_merge};
+use crate::daemon::failure::Failure;
+use crate::daemon::fork::{self, Examined, Outcome, Request};
+use crate::daemon::lanes::Lane;
+use crate::daemon::report;
+use crate::model::{Check, ErrorClass};
+
+impl Source {
+    /// Plans a head by its files alone.
+    pub(super) fn plan_fork(&self, base: &str, candidate: Candidate) -> Planned {
+        let one_at_a_time = self.planning_fork.lock();
+        let _one_at_a_time = one_at_a_time.unwrap_or_else(PoisonError::into_inner);
+        let is_here = Quarantine::open(&self.mirror, &self.url).map(|it| it.has(&candidate.id));
+        let earlier = match is_here {
+            Ok(true) => Some(self.ask(base, &candidate, Vec::new())),
+            Ok(false) => None,
+            Err(error) => return self.failed(candidate, &Failure::Git(error)),
+        };
+        // What an earlier plan brought may refer to what is gone by now.
+        let outcome = match earlier.filter(|outcome| !matches!(outcome, Outcome::Unread(_))) {
+            Some(outcome) => outcome,
+            None => match self.bring(&candidate) {
+                Ok(packs) => self.ask(base, &candidate, packs),
+                Err(error) => return self.unfetched(candidate, error),
+            },
+        };
+        self.concluded(candidate, outcome)
+    }
+
+    fn concluded(&self, candidate: Candidate, outcome: Outcome) -> Planned {
+        let (fleet, commit) = (&self.fleet, &candidate.commit);
+        let (resolved, merged, check) = match outcome {
+            Outcome::Resolved(head) => (Some((head.clone(), self.lane_of(&head))), None, None),
+            Outcome::Planned(ids, check) => {
+                let input = Some(ids.clone());
+                let check = check.map(|check| Check { input, ..check });
+                (None, Some(ids), check)
+            }
+            Outcome::Conflicts(paths) => {
+                let check = report::conflicts(fleet, commit, &paths);
+                (None, None, Some(check))
+            }
+            Outcome::Limit(limit) => return self.not_planned(candidate, limit),
+            Outcome::Unread(unread) => return self.failed(candidate, &Failure::Fork(unread)),
+        };
+        Planned {
+            candidate,
+            resolved,
+            merged,
+            check,
+        }
+    }
+
+    fn lane_of(&self, commit: &str) -> Lane {
+        let repository = self.origin.repository();
+        let is_on_branch = repository.and_then(|repository| repository.is_on_branch(commit));
+        match is_on_branch.unwrap_or_default() {
+            true => Lane::Own,
+            false => Lane::Fork,
+        }
+    }
+
+    fn bring(&self, candidate: &Candidate) -> Result<Vec<PathBuf>, Error> {
+        let wanted = (candidate.name.clone(), candidate.id.clone());
+        self.origin.repository()?.bring(&[wanted])
+    }
+
+    /// A head that cannot be downloaded. If that is for what it is, it is not tried again until it moves.
+    fn unfetched(&self, candidate: Candidate, error: Error) -> Planned {
+        let is_for_good = error.class() == ErrorClass::Invalid;
+        let failed = self.failed(candidate, &Failure::Git(error));
+        if !is_for_good {
+            return failed;
+        }
+        let input = Some(self.limited());
+        Planned {
+            check: failed.check.map(|check| Check {
+                input: input.clone(),
+                ..check
+            }),
+            merged: input,
+            ..failed
+        }
+    }
+
+    fn failed(&self, candidate: Candidate, failure: &Failure) -> Planned {
+        Planned::failed(&self.fleet, candidate, failure)
+    }
+
+    fn ask(&self, base: &str, candidate: &Candidate, packs: Vec<PathBuf>) -> Outcome {
+        let request = self.request(base, candidate, packs);
+        let program = self.fork_planner.as_deref();
+        let outcome = fork::plan(program, &request, &self.fork_limits);
+        // A process that was ended may have left them.
+        for pack in &request.packs {
+            let _ = std::fs::remove_file(pack);
+        }
+        outcome
+    }
+
+    /// What another process needs to plan the head: nothing of the cluster, no tenants and no credential. Of a test
+    /// merge it first says which head that is of.
+    fn request(&self, base: &str, candidate: &Candidate, packs: Vec<PathBuf>) -> Request {
+        let examined = self.base_at(base);
+        let is_resolved = candidate.commit != candidate.id || !is_test_merge(&candidate.name);
+        Request {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            mirror: self.mirror.clone(),
+            source: self.url.clone(),
+            packs,
+            name: candidate.name.clone(),
+            id: candidate.id.clone(),
+            commit: is_resolved.then(|| candidate.commit.clone()),
+            base: base.to_owned(),
+            examined: examined.map(|base| Examined {
+                is_sound: base.errors() == 0,
+                name: base.name,
+            }),
+            fleet: self.fleet.clone(),
+            path: self.path.clone(),
+            overlays: self.overlays.clone(),
+            is_partial: !self.local_overlays.is_empty(),
+            policy: (&self.policy).into(),
+            conditions: self.conditions(&candidate.commit, &[], &View::Files),
+            seen: candidate.seen.clone(),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The candidates that are there at the start, and who pushed a candidate.
+//!
+//! In: candidates. Out: those that may need a plan, with what their checks were made of. It does not know when they are
+//! planned.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::Source;
+use super::left::{is_pending, written};
+use crate::daemon::candidates::{Candidate, OpenRef, number};
+use crate::daemon::lanes::Lane;
+use crate::daemon::report;
+use crate::model::CheckSink;
+
+/// How many of the refs that are there at the start are planned: the newest. A ref may outlive its pull
+/// request.
+const MOST_OPEN: usize = 500;
+/// Among how many of them those are found that are not merged.
+const MOST_LOOKED_AT: usize = 5_000;
+
+/// How many of those of forks: each costs a download and a process, and nothing says which are closed.
+const MOST_FORKS: usize = 100;
+
+/// Which of the refs that are there at the start may need a plan: the newest that are not merged into
+/// `base`, each with what its check was made of.
+pub(in crate::daemon) async fn open_refs(
+    source: Arc<Source>,
+    sink: &dyn CheckSink,
+    candidates: Vec<Candidate>,
+    base: String,
+) -> Vec<OpenRef> {
+    let context = report::plan_context(&source.fleet);
+    let work = move || source.newest(candidates, &base);
+    let mut open = tokio::task::spawn_blocking(work).await.unwrap_or_default();
+    let commits = open.iter().map(|open| open.candidate.commit.clone());
+    let commits: Vec<String> = commits.collect();
+    let checks = written(sink, &commits, &context).await;
+    let checks = checks.unwrap_or_default().into_iter();
+    let ended = checks.filter(|check| !is_pending(check));
+    let inputs: BTreeMap<String, Option<String>> =
+        ended.map(|check| (check.revision, check.input)).collect();
+    for open in &mut open {
+        let input = inputs.get(&open.candidate.commit);
+        open.is_checked = input.is_some();
+        open.candidate.seen = input.cloned().flatten();
+    }
+    open
+}
+
+impl Source {
+    /// The same candidates, each with who pushed it.
+    pub(in crate::daemon) fn sorted(&self, candidates: Vec<Candidate>) -> Vec<Candidate> {
+        let sorted = candidates.into_iter().map(|candidate| Candidate {
+            lane: match self.is_fork(&candidate) {
+                true => Lane::Fork,
+                false => Lane::Own,
+            },
+            ..candidate
+        });
+        sorted.collect()
+    }
+
+    /// The newest of `candidates` that are not merged into `base`.
+    fn newest(&self, candidates: Vec<Candidate>, base: &str) -> Vec<OpenRef> {
+        let Ok(repository) = self.origin.repository() else {
+            return Vec::new();
+        };
+        let (own, forks): (Vec<Candidate>, Vec<Candidate>) = self
+            .sorted(candidates)
+            .into_iter()
+            .partition(|candidate| candidate.lane == Lane::Own);
+        let open = |candidate: Candidate, at| OpenRef {
+            candidate,
+            at,
+            is_checked: false,
+        };
+        let own = own.into_iter().filter_map(|candidate| {
+            let at = repository.commit(&candidate.commit).ok()?.at;
+            Some(open(candidate, at))
+        });
+        let mut own: Vec<OpenRef> = own.collect();
+        own.sort_by_key(|open| std::cmp::Reverse(open.at));
+        // Nothing of a fork is here, so the newest are those with the highest numbers.
+        let forks = forks.into_iter().map(|candidate| {
+            let number = number(&candidate.name).unwrap_or_default();
+            let at = Timestamp::from_second(i64::try_from(number).unwrap_or_default());
+            open(candidate, at.unwrap_or_default())
+        });
+        let mut forks: Vec<OpenRef> = forks.collect();
+        forks.sort_by_key(|open| std::cmp::Reverse(open.at));
+        forks.truncate(MOST_FORKS);
+        let is_open = |open: &OpenRef| {
+            let merged = repository.is_ancestor(&open.candidate.commit, base);
+            !merged.unwrap_or_default()
+        };
+        let looked_at = own.into_iter().take(MOST_LOOKED_AT);
+        let own = looked_at.filter(is_open).take(MOST_OPEN);
+        own.chain(forks).collect()
+    }
+}

@@ -1,0 +1,69 @@
+//! Plans of branches that take too long.
+
+use super::*;
+use crate::daemon::job::Planned;
+
+const PLAN: &str = "capstan/config/plan";
+
+impl Case {
+    fn plan_check(&self, commit: &str) -> Option<Check> {
+        self.daemon.view.borrow().check(PLAN, commit).cloned()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_that_takes_too_long_says_so_until_it_ends_after_all() {
+    let mut case = Case::new();
+    let head = case.commit.clone();
+    (case.daemon.head, case.daemon.examined) = (Some(head.clone()), Some(head.clone()));
+    let candidates = &mut case.daemon.candidates;
+    candidates.update(&Refs::new(), &head);
+    let refs: Refs = [("refs/heads/pr/1".to_owned(), "1".to_owned())].into();
+    candidates.update(&refs, &head);
+    let slow = candidates.next().unwrap();
+    case.daemon.overdue(slow.clone());
+    let check = case.plan_check("1").unwrap();
+    let title = "not planned yet: it takes longer than 300 s";
+    assert_eq!(
+        (check.state, check.title.as_str()),
+        (CheckState::Error, title)
+    );
+    // The base moves: it is not planned again.
+    case.daemon.candidates.update(&refs, "base");
+    let again = case.daemon.candidates.next().unwrap();
+    let planned = case.daemon.source.plan("base", again, None);
+    assert!(planned.check.is_none());
+    case.daemon.planned(planned);
+    assert_eq!(case.plan_check("1").unwrap().title, title);
+    let late = Planned {
+        candidate: slow.clone(),
+        resolved: None,
+        merged: Some("m".to_owned()),
+        check: Some(Check {
+            revision: "1".to_owned(),
+            context: PLAN.to_owned(),
+            ..case.check(CheckState::Success, "1 to create")
+        }),
+    };
+    case.daemon.planned(late);
+    assert_eq!(case.plan_check("1").unwrap().title, "1 to create");
+    case.daemon.overdue(slow);
+    assert_eq!(case.plan_check("1").unwrap().title, "1 to create");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_of_a_branch_is_waited_for_five_minutes() {
+    let mut case = Case::new();
+    let head = case.commit.clone();
+    let candidates = &mut case.daemon.candidates;
+    candidates.update(&Refs::new(), &head);
+    let refs: Refs = [("refs/heads/pr/1".to_owned(), "1".to_owned())].into();
+    candidates.update(&refs, &head);
+    let slow = candidates.next().unwrap();
+    let start = Instant::now();
+    case.daemon.lose_patience_with(&slow);
+    let Some(Event::Overdue(candidate)) = case.events.recv().await else {
+        panic!("another event");
+    };
+    assert_eq!((*candidate, start.elapsed().as_secs()), (slow, 300));
+}
