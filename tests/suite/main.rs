@@ -3,6 +3,7 @@
 #![allow(clippy::panic, clippy::print_stderr, clippy::unwrap_used)]
 
 mod apply;
+mod attacks;
 mod cli;
 mod cluster;
 mod corpus;

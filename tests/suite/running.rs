@@ -45,6 +45,11 @@ impl Running {
         }
     }
 
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// What it has said.
     pub(crate) fn said(&self) -> String {
         self.said.lock().expect("no panic").clone()
