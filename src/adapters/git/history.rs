@@ -3,6 +3,8 @@
 //! In: a mirror, or the quarantine beside it, and names of commits. Out: what people want to know of them. It does not
 //! know: how a commit came here, what it is asked for.
 
+use std::collections::HashSet;
+
 use git2::{Odb, Oid, Repository};
 use jiff::Timestamp;
 
@@ -72,6 +74,28 @@ impl Mirror {
     /// When one of the commits was not fetched.
     pub fn log(&self, from: Option<&str>, to: &str, limit: usize) -> Result<Vec<Commit>, Error> {
         self.history(|history| history.log(from, to, limit))
+    }
+
+    /// Those of [`Self::log`] that one gets to from `to` by first parents: what was pushed, and not what a merge
+    /// brought in.
+    ///
+    /// # Errors
+    /// When one of the commits was not fetched.
+    pub fn first_parents(
+        &self,
+        from: Option<&str>,
+        to: &str,
+        limit: usize,
+    ) -> Result<Vec<Commit>, Error> {
+        self.history(|history| history.first_parents(from, to, limit))
+    }
+
+    /// The whole message of a commit.
+    ///
+    /// # Errors
+    /// When it was not fetched.
+    pub fn message(&self, commit: &str) -> Result<String, Error> {
+        self.history(|history| Ok(history.find(commit)?.text()))
     }
 
     /// The values of the trailer `key` in the messages of the commits that [`Self::log`] lists.
@@ -203,6 +227,19 @@ impl<'r> History<'r> {
         Ok(commits.iter().map(Commit::from).collect())
     }
 
+    pub(super) fn first_parents(
+        &self,
+        from: Option<&str>,
+        to: &str,
+        limit: usize,
+    ) -> Result<Vec<Commit>, Error> {
+        let to = self.find(to)?.id;
+        let from = from.map(|from| self.find(from)).transpose()?;
+        let line = first_parents(self.repository, from.map(|from| from.id), to, limit);
+        let line = line.map_err(|cause| self.damaged(&cause))?.into_iter();
+        line.map(|id| self.commit(&id.to_string())).collect()
+    }
+
     pub(super) fn trailers(
         &self,
         from: Option<&str>,
@@ -239,7 +276,8 @@ impl<'r> History<'r> {
 }
 
 /// The values of the trailer `key` in the message of a commit.
-pub(super) fn trailers(message: &str, key: &str) -> Vec<String> {
+#[must_use]
+pub fn trailers(message: &str, key: &str) -> Vec<String> {
     // A message without trailers is not an error.
     let trailers = git2::message_trailers_strs(message).ok();
     let trailers = trailers.iter().flat_map(git2::MessageTrailersStrs::iter);
@@ -267,10 +305,45 @@ pub(super) fn walk(
     commits.filter_map(Result::transpose).collect()
 }
 
+/// The commits from `to` back along first parents, the newest first, at most `limit`: up to the first that is `from` or
+/// leads to it, or to the end of a shallow history.
+pub(super) fn first_parents(
+    repository: &Repository,
+    from: Option<Oid>,
+    to: Oid,
+    limit: usize,
+) -> Result<Vec<Oid>, git2::Error> {
+    let odb = repository.odb()?;
+    let (mut line, mut next) = (Vec::new(), Some(to));
+    while let Some(id) = next.filter(|_| line.len() < limit) {
+        if from == Some(id) {
+            return Ok(line);
+        }
+        let commit = match CommitObject::read(&odb, id) {
+            Err(cause) if is_missing(&cause) && !line.is_empty() => None,
+            commit => commit?,
+        };
+        let Some(commit) = commit else { break };
+        line.push(id);
+        next = commit.parents.first().copied();
+    }
+    if from.is_some() {
+        // `from` is beside the line.
+        let new = Graph::of(repository)?.between(from, to, usize::MAX)?;
+        let new: HashSet<Oid> = new.into_iter().collect();
+        let known = line.iter().position(|id| !new.contains(id));
+        line.truncate(known.unwrap_or(line.len()));
+    }
+    Ok(line)
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use git2::ObjectType;
+
+    use super::*;
     use crate::adapters::git::fixture::{FILE, Origin};
     use crate::model::ErrorClass;
 
@@ -333,6 +406,72 @@ mod tests {
         assert_eq!(log(None, &ids[2], 2), [&*ids[2], &*ids[1]]);
         assert_eq!(log(Some(&ids[2]), &side, 9), std::slice::from_ref(&side));
         assert!(log(Some(&ids[2]), &ids[0], 9).is_empty());
+    }
+
+    #[test]
+    fn the_line_leaves_out_what_a_merge_brought_in() {
+        let origin = Origin::new();
+        let first = origin.push("main", &[("a.yaml", "1")]);
+        let base = Oid::from_str(&first).unwrap();
+        let side = origin.commit(&[(b"b.yaml", FILE, b"")], Some(base));
+        let second = origin.commit(&[(b"a.yaml", FILE, b"2")], Some(base));
+        let merge = origin.merge(&[second, side]);
+        let other = origin.merge(&[side, second]);
+        let newest = origin.commit(&[(b"a.yaml", FILE, b"3")], Some(merge));
+        origin.point("refs/heads/main", newest);
+        origin.point("refs/heads/other", other);
+        let mirror = origin.mirror(&[]);
+        mirror.fetch().unwrap();
+        let line = |from: Option<Oid>, to: Oid, limit| {
+            let from = from.map(|from| from.to_string());
+            let line = mirror.first_parents(from.as_deref(), &to.to_string(), limit);
+            let line = line.unwrap().into_iter();
+            line.map(|commit| Oid::from_str(&commit.id).unwrap())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(line(Some(base), newest, 9), [newest, merge, second]);
+        assert_eq!(line(Some(second), newest, 9), [newest, merge]);
+        assert_eq!(line(None, newest, 2), [newest, merge]);
+        // What was applied is beside the line, or behind it.
+        assert_eq!(line(Some(side), newest, 9), [newest, merge, second]);
+        assert_eq!(line(Some(second), other, 9), [other, side]);
+        assert_eq!(line(Some(merge), other, 9), [other]);
+        assert_eq!(line(Some(newest), second, 9), []);
+        assert_eq!(line(Some(newest), newest, 9), []);
+        let missing = "5".repeat(40);
+        let newest = newest.to_string();
+        mirror
+            .first_parents(Some(&missing), &newest, 9)
+            .unwrap_err();
+        mirror.first_parents(None, &missing, 9).unwrap_err();
+    }
+
+    #[test]
+    fn a_malformed_author_ends_no_line() {
+        let origin = Origin::new();
+        let first = origin.push("main", &[("a.yaml", "1")]);
+        let repository = &origin.repository;
+        let since = Oid::from_str(&first).unwrap();
+        let tree = repository.find_commit(since).unwrap().tree_id();
+        let mut parent = since;
+        let heads = [
+            "author A <a@b>> 99999999999999999999 +0\ncommitter B\n",
+            "author <> 1 +0000\ncommitter  <> x\n",
+            "author me\n",
+            "",
+        ];
+        for head in heads {
+            let text = format!("tree {tree}\nparent {parent}\n{head}\nit\n\nApprove: x\n");
+            let odb = repository.odb().unwrap();
+            parent = odb.write(ObjectType::Commit, text.as_bytes()).unwrap();
+        }
+        let line = first_parents(repository, Some(since), parent, 9).unwrap();
+        assert_eq!(line.len(), heads.len());
+        let odb = repository.odb().unwrap();
+        for id in line {
+            let text = CommitObject::read(&odb, id).unwrap().unwrap().text();
+            assert_eq!(trailers(&text, "approve"), ["x"]);
+        }
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub use checkout::read_at;
 pub use credential::{Authorization, Credential, CredentialSource};
 pub use error::Error;
 pub use followed::FollowedDirectory;
-pub use history::Commit;
+pub use history::{Commit, trailers};
 pub use merge::Merged;
 pub use mirror::{Fetched, Mirror, Ref, Refs};
 pub use note_tree::{NoteEdit, Rewrite};
