@@ -14,7 +14,9 @@ use super::failure::Failure;
 use super::report;
 use crate::adapters::checks::{self, NOTES_REF};
 use crate::adapters::git::{Error, Mirror, NoteEdit};
-use crate::model::{AdapterError, Check, CheckSink, ErrorClass, Later, no_approvals};
+use crate::model::{
+    AdapterError, Check, CheckSink, CommitSource, ErrorClass, Later, no_approvals, no_source,
+};
 
 /// The notes of one repository.
 pub(super) struct GitNotes {
@@ -93,6 +95,13 @@ impl CheckSink for GitNotes {
 
     fn may_approve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
         no_approvals()
+    }
+
+    fn source_of<'a>(
+        &'a self,
+        _: &'a str,
+    ) -> BoxFuture<'a, Result<Option<CommitSource>, AdapterError>> {
+        no_source()
     }
 }
 

@@ -11,7 +11,7 @@ use futures::future::BoxFuture;
 use jiff::Timestamp;
 
 use super::keys::{KeyPlace, Keys};
-use crate::model::{AdapterError, Check, CheckSink, Later};
+use crate::model::{AdapterError, Check, CheckSink, CommitSource, Later};
 
 /// Makes a sink of keys.
 pub(super) type Make = Box<dyn Fn(&Keys) -> Result<Arc<dyn CheckSink>, AdapterError> + Send + Sync>;
@@ -110,6 +110,13 @@ impl CheckSink for KeyedSink {
 
     fn may_approve<'a>(&'a self, login: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
         async move { self.sink().await?.may_approve(login).await }.boxed()
+    }
+
+    fn source_of<'a>(
+        &'a self,
+        commit: &'a str,
+    ) -> BoxFuture<'a, Result<Option<CommitSource>, AdapterError>> {
+        async move { self.sink().await?.source_of(commit).await }.boxed()
     }
 }
 

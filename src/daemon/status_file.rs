@@ -14,7 +14,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::failure::Failure;
-use crate::model::{AdapterError, Check, CheckSink, CheckState, ErrorClass, Later, no_approvals};
+use crate::model::{
+    AdapterError, Check, CheckSink, CheckState, CommitSource, ErrorClass, Later, no_approvals,
+    no_source,
+};
 
 /// How many checks are kept.
 const MOST: usize = 100;
@@ -156,6 +159,13 @@ impl CheckSink for StatusFile {
     fn may_approve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
         no_approvals()
     }
+
+    fn source_of<'a>(
+        &'a self,
+        _: &'a str,
+    ) -> BoxFuture<'a, Result<Option<CommitSource>, AdapterError>> {
+        no_source()
+    }
 }
 
 /// A file for all checks, and a forge besides for those of commits: whether it has a commit, only it knows.
@@ -227,6 +237,13 @@ impl CheckSink for FileAndForge {
 
     fn may_approve<'a>(&'a self, login: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
         self.forge.may_approve(login)
+    }
+
+    fn source_of<'a>(
+        &'a self,
+        commit: &'a str,
+    ) -> BoxFuture<'a, Result<Option<CommitSource>, AdapterError>> {
+        self.forge.source_of(commit)
     }
 
     fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {

@@ -18,6 +18,15 @@ pub struct Later {
     pub wait: Duration,
 }
 
+/// How a commit came into a repository, as far as the forge says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommitSource {
+    /// By somebody who may write to it: with a push, or with the pull request of one of its branches.
+    Own,
+    /// With the pull request of a fork, which has this number.
+    Fork(u64),
+}
+
 /// Writes checks where people see them. It limits text to what its side takes, and never writes the same
 /// check twice side by side: a revision has one check per context.
 /// No method has a default body: what wraps a sink would forget to pass it on.
@@ -67,6 +76,12 @@ pub trait CheckSink: Send + Sync {
     /// Asks whether this user may approve a deletion: who may write to the repository may. An error says why not, or that
     /// nobody can tell now.
     fn may_approve<'a>(&'a self, login: &'a str) -> BoxFuture<'a, Result<(), AdapterError>>;
+
+    /// Asks how this commit of the repository came into it. `None` where nobody knows of pull requests.
+    fn source_of<'a>(
+        &'a self,
+        commit: &'a str,
+    ) -> BoxFuture<'a, Result<Option<CommitSource>, AdapterError>>;
 }
 
 /// What a sink without buttons answers to [`CheckSink::may_approve`].
@@ -75,4 +90,10 @@ pub fn no_approvals() -> BoxFuture<'static, Result<(), AdapterError>> {
     let no = "nobody can approve by a button here";
     let no = AdapterError::new(ErrorClass::Denied, no);
     Box::pin(std::future::ready(Err(no)))
+}
+
+/// What a sink that knows of no pull requests answers to [`CheckSink::source_of`].
+#[must_use]
+pub fn no_source() -> BoxFuture<'static, Result<Option<CommitSource>, AdapterError>> {
+    Box::pin(std::future::ready(Ok(None)))
 }

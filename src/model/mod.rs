@@ -35,7 +35,7 @@ mod workload;
 
 pub use budget::{Budget, Limit};
 pub use check::{Annotation, Button, COMMENT_MARK, Check, CheckDetail, CheckState};
-pub use check_sink::{CheckSink, Later, no_approvals};
+pub use check_sink::{CheckSink, CommitSource, Later, no_approvals, no_source};
 pub use client_bindings::ClientBindings;
 pub use clock::Clock;
 pub use credentials::{

@@ -6,7 +6,7 @@ use futures::FutureExt as _;
 
 use super::*;
 use crate::adapters::http::{Head, Rerun};
-use crate::model::no_approvals;
+use crate::model::{CommitSource, no_approvals, no_source};
 
 /// The sink of the GitHub App 77, which notes what is wanted again.
 #[derive(Default)]
@@ -55,6 +55,13 @@ impl CheckSink for App {
 
     fn may_approve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
         no_approvals()
+    }
+
+    fn source_of<'a>(
+        &'a self,
+        _: &'a str,
+    ) -> BoxFuture<'a, Result<Option<CommitSource>, AdapterError>> {
+        no_source()
     }
 }
 

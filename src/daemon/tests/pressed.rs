@@ -8,7 +8,7 @@ use futures::FutureExt as _;
 use super::*;
 use crate::adapters::http::Press;
 use crate::daemon::approvals::Pressed;
-use crate::model::{Button, ErrorClass};
+use crate::model::{Button, CommitSource, ErrorClass, no_source};
 
 const SYNC: &str = "capstan/config/sync";
 const PLAN: &str = "capstan/config/plan";
@@ -66,6 +66,13 @@ impl CheckSink for GitHub {
         let no = || AdapterError::new(ErrorClass::Invalid, "reader may not write");
         let answer = (login == "writer").then_some(()).ok_or_else(no);
         std::future::ready(answer).boxed()
+    }
+
+    fn source_of<'a>(
+        &'a self,
+        _: &'a str,
+    ) -> BoxFuture<'a, Result<Option<CommitSource>, AdapterError>> {
+        no_source()
     }
 }
 

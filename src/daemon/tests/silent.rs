@@ -4,7 +4,7 @@ use futures::FutureExt as _;
 
 use super::*;
 use crate::daemon::job::Before;
-use crate::model::no_approvals;
+use crate::model::{CommitSource, no_approvals, no_source};
 
 /// It never answers.
 struct Silent;
@@ -50,6 +50,13 @@ impl CheckSink for Silent {
 
     fn may_approve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
         no_approvals()
+    }
+
+    fn source_of<'a>(
+        &'a self,
+        _: &'a str,
+    ) -> BoxFuture<'a, Result<Option<CommitSource>, AdapterError>> {
+        no_source()
     }
 }
 

@@ -14,7 +14,7 @@ use crate::adapters::http::{Head, Rerun};
 use crate::daemon::git_notes::GitNotes;
 use crate::daemon::job::Left;
 use crate::model::CheckDetail::{Queued, Superseded};
-use crate::model::{ErrorClass, no_approvals};
+use crate::model::{CommitSource, ErrorClass, no_approvals, no_source};
 
 const PLAN: &str = "capstan/config/plan";
 
@@ -78,6 +78,13 @@ impl CheckSink for Forge {
 
     fn may_approve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
         no_approvals()
+    }
+
+    fn source_of<'a>(
+        &'a self,
+        _: &'a str,
+    ) -> BoxFuture<'a, Result<Option<CommitSource>, AdapterError>> {
+        no_source()
     }
 }
 

@@ -6,6 +6,7 @@
 //! and the statuses of commits are written all the same.
 
 mod pull_request;
+mod source;
 mod threads;
 
 use std::collections::BTreeMap;
@@ -16,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::forge::{
-    Answer, Aside, Call, Client, Dialect, Fault, Forge, Found, Outcome, Repository, Verdict,
-    digest, message, outcome,
+    Answer, Aside, Call, Client, Dialect, Fault, Forge, Found, Outcome, PullRequest, Repository,
+    Verdict, digest, message, outcome,
 };
 use super::text::{Limit, line};
 use crate::model::{Check, CheckState};
@@ -307,5 +308,13 @@ impl Forge for AzureDevOps {
             _ => CheckState::Error,
         };
         Ok(Some(Found { state, title }))
+    }
+
+    async fn pull_requests(
+        &self,
+        client: &Client,
+        commit: &str,
+    ) -> Result<Vec<PullRequest>, Fault> {
+        self.pull_requests_of(client, commit).await
     }
 }

@@ -369,6 +369,6 @@ impl Place {
 }
 
 #[allow(clippy::needless_pass_by_value)] // For `map_err`.
-fn unreadable(cause: serde_json::Error) -> Fault {
+pub(super) fn unreadable(cause: serde_json::Error) -> Fault {
     Fault::Unclear(format!("its answer cannot be read: {cause}"))
 }

@@ -133,6 +133,12 @@ impl Client {
                 Verdict::Moved(_) => {
                     return Err(Fault::Refused("it redirects too often".to_owned()));
                 }
+                // What else the token is for tells whether it is good.
+                Verdict::Unauthenticated(said) | Verdict::Fault(Fault::Denied(said))
+                    if call.is_aside =>
+                {
+                    return Err(Fault::Refused(said));
+                }
                 Verdict::Unauthenticated(said) if renewed => {
                     return Err(gate.deny(token, Fault::Denied(expired(&said))));
                 }

@@ -14,6 +14,7 @@ use super::client::{Client, Dialect};
 use super::comment;
 use super::fault::Fault;
 use super::outcome::{Outcome, outcome};
+use super::pull_request::PullRequest;
 use super::repository::Repository;
 use super::sink::{Forge, Found};
 use super::verdict::{Verdict, message};
@@ -93,6 +94,15 @@ struct Row {
     name: String,
     description: Option<String>,
     author: Option<Person>,
+}
+
+#[derive(Deserialize)]
+struct MergeRequest {
+    iid: u64,
+    state: String,
+    /// None once the fork is gone.
+    source_project_id: Option<u64>,
+    target_project_id: u64,
 }
 
 #[derive(Deserialize)]
@@ -323,5 +333,24 @@ impl Forge for GitLab {
             state: state(&row.status),
             title: row.description.unwrap_or_default(),
         }))
+    }
+
+    /// Those that have the commit, or that a merge or squash made it for.
+    async fn pull_requests(
+        &self,
+        client: &Client,
+        commit: &str,
+    ) -> Result<Vec<PullRequest>, Fault> {
+        let parts = ["repository", "commits", commit, "merge_requests"];
+        let mut url = self.repository.url(&parts);
+        url.set_query(Some(&format!("per_page={PAGE}")));
+        let call = Call::get(url).aside();
+        let rows: Vec<MergeRequest> = client.call(&call).await?.parsed()?;
+        let found = rows.into_iter().map(|row| PullRequest {
+            number: row.iid,
+            is_merged: row.state == "merged",
+            is_of_fork: row.source_project_id != Some(row.target_project_id),
+        });
+        Ok(found.collect())
     }
 }

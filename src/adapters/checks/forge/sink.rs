@@ -19,9 +19,10 @@ use tokio::sync::Mutex;
 
 use super::client::Client;
 use super::fault::Fault;
+use super::pull_request::{PullRequest, source};
 use super::sent::{Ended, Key, Sent, digest, key, trimmed};
 use super::wire::{Answer, Call};
-use crate::model::{AdapterError, Check, CheckSink, CheckState, Later};
+use crate::model::{AdapterError, Check, CheckSink, CheckState, CommitSource, Later};
 
 /// After the record was lost, checks are looked up on this many revisions.
 const MOST_LOOKED_UP: usize = 100;
@@ -79,6 +80,13 @@ pub trait Forge: Send + Sync + 'static {
     fn app(&self) -> Option<u64> {
         None
     }
+
+    /// Finds the pull requests that `commit`, which is in the repository, is in or was made by.
+    fn pull_requests(
+        &self,
+        client: &Client,
+        commit: &str,
+    ) -> impl Future<Output = Result<Vec<PullRequest>, Fault>> + Send;
 
     /// Asks whether this user may approve a deletion.
     fn may_approve(
@@ -487,6 +495,17 @@ impl<F: Forge> CheckSink for ForgeSink<F> {
     fn may_approve<'a>(&'a self, login: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
         let asked = self.forge.may_approve(&self.client, login);
         asked
+            .map(|done| done.map_err(|fault| self.error(fault)))
+            .boxed()
+    }
+
+    fn source_of<'a>(
+        &'a self,
+        commit: &'a str,
+    ) -> BoxFuture<'a, Result<Option<CommitSource>, AdapterError>> {
+        let asked = self.forge.pull_requests(&self.client, commit);
+        asked
+            .map(|done| done.map(|found| Some(source(&found))))
             .map(|done| done.map_err(|fault| self.error(fault)))
             .boxed()
     }

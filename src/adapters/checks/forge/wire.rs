@@ -19,6 +19,8 @@ pub struct Call {
     pub body: Option<Value>,
     /// The type of the body, if it is not `application/json`.
     pub content_type: Option<&'static str>,
+    /// Whether all else goes on without the permission for it.
+    pub is_aside: bool,
 }
 
 impl Call {
@@ -30,6 +32,7 @@ impl Call {
             url,
             body: None,
             content_type: None,
+            is_aside: false,
         }
     }
 
@@ -41,6 +44,16 @@ impl Call {
             url,
             body: Some(body),
             content_type: None,
+            is_aside: false,
+        }
+    }
+
+    /// Makes it one without whose permission all else goes on.
+    #[must_use]
+    pub fn aside(self) -> Self {
+        Self {
+            is_aside: true,
+            ..self
         }
     }
 

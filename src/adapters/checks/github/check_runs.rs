@@ -9,8 +9,9 @@ use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::pull_requests;
 use crate::adapters::checks::forge::{
-    Call, Client, Fault, Forge, Found, Outcome, Repository, digest, digest_of, outcome,
+    Call, Client, Fault, Forge, Found, Outcome, PullRequest, Repository, digest, digest_of, outcome,
 };
 use crate::adapters::checks::text::{Limit, line, markdown};
 use crate::model::{Annotation, Button, Check, CheckState};
@@ -360,6 +361,14 @@ impl Forge for CheckRuns {
 
     fn app(&self) -> Option<u64> {
         self.app
+    }
+
+    async fn pull_requests(
+        &self,
+        client: &Client,
+        commit: &str,
+    ) -> Result<Vec<PullRequest>, Fault> {
+        pull_requests(&self.repository, client, commit).await
     }
 
     async fn may_approve(&self, client: &Client, login: &str) -> Result<(), Fault> {

@@ -11,7 +11,9 @@ mod statuses;
 
 use std::time::Duration;
 
-use super::forge::{Answer, Call, Dialect, Fault, Verdict, message};
+use super::forge::{
+    Answer, Call, Client, Dialect, Fault, Index, PullRequest, Repository, Verdict, message,
+};
 
 pub use app::App;
 pub use app_keys::AppKeys;
@@ -32,6 +34,22 @@ pub fn dialect() -> Dialect {
         spacing: Duration::from_secs(1),
         verdict,
     }
+}
+
+/// Finds the pull requests of a commit. GitHub lists those that were merged, also into other branches, and open ones.
+async fn pull_requests(
+    repository: &Repository,
+    client: &Client,
+    commit: &str,
+) -> Result<Vec<PullRequest>, Fault> {
+    let index = Index {
+        repository,
+        of_commit: repository.url(&["commits", commit, "pulls"]),
+        commit: repository.url(&["commits", commit]),
+        newest_first: "sort=updated&direction=desc",
+        page: "per_page",
+    };
+    index.find(client, commit).await
 }
 
 /// 422 says why in words alone (forges.md §1a, §1b).

@@ -4,8 +4,9 @@ use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::pull_requests;
 use crate::adapters::checks::forge::{
-    Answer, Call, Client, Fault, Forge, Found, Outcome, Repository, outcome,
+    Answer, Call, Client, Fault, Forge, Found, Outcome, PullRequest, Repository, outcome,
 };
 use crate::adapters::checks::text::{Limit, line};
 use crate::model::{Check, CheckState};
@@ -157,6 +158,14 @@ impl Forge for Statuses {
         }
         *status = Status::default();
         Ok(None)
+    }
+
+    async fn pull_requests(
+        &self,
+        client: &Client,
+        commit: &str,
+    ) -> Result<Vec<PullRequest>, Fault> {
+        pull_requests(&self.repository, client, commit).await
     }
 }
 

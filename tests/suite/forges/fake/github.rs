@@ -31,6 +31,8 @@ pub(crate) struct GitHub {
     api: (String, &'static str),
     /// Whether the repository has a commit.
     has: Box<dyn Fn(&str) -> bool + Send>,
+    /// The pull requests of every commit.
+    pub(crate) pulls: Vec<Value>,
     /// What each user may do: `permission` and `role_name`.
     pub(crate) collaborators: BTreeMap<String, (&'static str, &'static str)>,
     /// The tokens of installations, with the second in which each ends.
@@ -54,6 +56,7 @@ impl GitHub {
             statuses: BTreeMap::new(),
             api: ("api.github.com".to_owned(), ""),
             has: Box::new(|commit| [HEAD, OTHER].contains(&commit)),
+            pulls: Vec::new(),
             collaborators: BTreeMap::new(),
             issued: BTreeMap::new(),
             personal: Some("s3cret"),
@@ -277,6 +280,15 @@ impl Server for GitHub {
                 true => json(200, &value!({})),
                 false => unknown(sha),
             },
+            ("GET", ["repos", "o", "r", "commits", sha, "pulls"]) => match (self.has)(sha) {
+                true => json(200, &value!(self.pulls)),
+                false => unknown(sha),
+            },
+            ("GET", ["repos", "o", "r", "pulls"]) => {
+                let asked = "state=closed&sort=updated&direction=desc&per_page=50";
+                assert_eq!(query, asked);
+                json(200, &value!([]))
+            }
             ("POST", ["repos", "o", "r", "check-runs"]) => self.create(seen),
             ("PATCH", ["repos", "o", "r", "check-runs", id]) => self.update(id, seen),
             ("GET", ["repos", "o", "r", "commits", sha, "check-runs"]) => self.list(sha, query),

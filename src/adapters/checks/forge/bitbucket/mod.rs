@@ -6,6 +6,7 @@
 
 mod insights;
 mod place;
+mod pull_requests;
 
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use crate::adapters::checks::forge::aside::Aside;
 use crate::adapters::checks::forge::client::{Client, Dialect};
 use crate::adapters::checks::forge::fault::Fault;
 use crate::adapters::checks::forge::outcome::{Outcome, outcome};
+use crate::adapters::checks::forge::pull_request::PullRequest;
 use crate::adapters::checks::forge::repository::Repository;
 use crate::adapters::checks::forge::sink::{Forge, Found};
 use crate::adapters::checks::forge::verdict::{Verdict, message};
@@ -253,5 +255,13 @@ impl Forge for Bitbucket {
         };
         remote.status = Some(status);
         Ok(Some(found))
+    }
+
+    async fn pull_requests(
+        &self,
+        client: &Client,
+        commit: &str,
+    ) -> Result<Vec<PullRequest>, Fault> {
+        pull_requests::find(&self.repository, self.edition, client, commit).await
     }
 }

@@ -17,6 +17,7 @@ use crate::adapters::checks::forge::client::{Client, Dialect};
 use crate::adapters::checks::forge::comment;
 use crate::adapters::checks::forge::fault::Fault;
 use crate::adapters::checks::forge::outcome::{Outcome, outcome};
+use crate::adapters::checks::forge::pull_request::{Index, PullRequest};
 use crate::adapters::checks::forge::repository::Repository;
 use crate::adapters::checks::forge::sink::{Forge, Found};
 use crate::adapters::checks::forge::verdict::{Verdict, message};
@@ -368,5 +369,21 @@ impl Forge for Gitea {
         }
         remote.status = None;
         Ok(None)
+    }
+
+    /// Gitea knows the commit that a merge ended in, and no other: the rest is found among what was merged lately.
+    async fn pull_requests(
+        &self,
+        client: &Client,
+        commit: &str,
+    ) -> Result<Vec<PullRequest>, Fault> {
+        let index = Index {
+            repository: &self.repository,
+            of_commit: self.repository.url(&["commits", commit, "pull"]),
+            commit: self.repository.url(&["git", "commits", commit]),
+            newest_first: "sort=recentupdate",
+            page: "limit",
+        };
+        index.find(client, commit).await
     }
 }

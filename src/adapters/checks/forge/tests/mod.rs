@@ -9,6 +9,7 @@ mod bitbucket_insights;
 mod gitea;
 mod gitea_reviews;
 mod gitlab;
+mod pull_requests;
 mod sender;
 mod sending;
 

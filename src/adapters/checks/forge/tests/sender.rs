@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json as value;
 
 use super::*;
-use crate::adapters::checks::forge::{Call, Fault, Forge, ForgeSink, Found};
+use crate::adapters::checks::forge::{Call, Fault, Forge, ForgeSink, Found, PullRequest};
 use crate::model::{CheckSink as _, ErrorClass};
 
 /// Takes rows; the newest of a context counts.
@@ -103,6 +103,15 @@ impl Forge for Plain {
             title,
         };
         Ok(remote.0.clone().map(found))
+    }
+
+    async fn pull_requests(
+        &self,
+        client: &Client,
+        commit: &str,
+    ) -> Result<Vec<PullRequest>, Fault> {
+        let call = Call::get(at(&format!("pulls/{commit}"))).aside();
+        client.call(&call).await.map(|_| Vec::new())
     }
 }
 
