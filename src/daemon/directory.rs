@@ -23,6 +23,7 @@ impl Daemon {
             Some(_) => Arc::new(FileAndForge { forge, file }),
             None => forge,
         };
+        self.source.attribution.ask_at(Arc::clone(&self.sink));
     }
 
     /// The address that deliveries of webhooks name. Of a directory it is not known: all are for it.

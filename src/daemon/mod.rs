@@ -14,6 +14,7 @@
 mod admission;
 mod applied;
 mod approvals;
+mod attributing;
 mod azure_tokens;
 mod candidates;
 mod check_queue;
@@ -33,6 +34,7 @@ mod job;
 mod keyed_sink;
 mod keys;
 mod lanes;
+mod late_record;
 mod newest;
 mod newest_record;
 mod planning;
@@ -83,6 +85,7 @@ use crate::settings::SyncConfig;
 
 pub use admission::{AdmissionError, AdmissionServer};
 use applied::AppliedRevision;
+use attributing::Asking;
 use candidates::{Candidate, Candidates, OpenRef};
 use check_queue::CheckQueue;
 pub use clock::{WallClock, wall_time};
@@ -156,6 +159,8 @@ enum Event {
     Steered(Steering),
     /// A webhook announced something.
     Hinted(Hint),
+    /// The forge was asked how commits came in whose messages approve something.
+    Attributed,
     /// It is known who pressed the button of a check.
     Pressed(Box<(Press, press_answer::Answer)>),
     /// What an earlier process applied of the fleet that the sync with this number is of.
@@ -288,6 +293,8 @@ struct Daemon {
     probed: bool,
     /// What an earlier process left pending could not be asked yet.
     left_unknown: bool,
+    /// How far asking the forge is how commits came in.
+    asking: Asking,
     view: watch::Sender<View>,
 }
 
@@ -333,6 +340,7 @@ impl Daemon {
             sink,
             probed: false,
             left_unknown: false,
+            asking: Asking::default(),
             view,
         };
         (daemon, received)
@@ -360,12 +368,14 @@ impl Daemon {
             Event::Tick => self.report_progress(),
             Event::Steered(steering) => self.steered(steering),
             Event::Hinted(hint) => self.hinted(&hint),
+            Event::Attributed => self.attributed(),
             Event::Pressed(pressed) => self.answered(&pressed.0, pressed.1),
             Event::Recalled(sync, applied) => self.recalled(sync, applied),
             Event::Recorded(recorded) => self.newest_recorded(recorded.0, recorded.1),
             Event::RecordAgain => self.record_again(),
             Event::Recreated(clusters, pause) => self.recreated(clusters, pause),
         }
+        self.attribute();
         self.end_abandoned();
         self.publish();
         self.advance();

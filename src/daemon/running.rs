@@ -50,11 +50,12 @@ impl Daemon {
         let directory = self.source.origin.directory();
         let events = self.events.clone();
         let approvals = move |applied: &str| {
-            let recreated = source.recreations(applied, &revision);
+            let approvals = source.approvals(applied, &revision);
+            let recreated = approvals.recreatable();
             if !recreated.is_empty() {
                 let _ = events.send(Event::Recreated(recreated, RETRY));
             }
-            source.approvals(applied, &revision)
+            approvals.deletable()
         };
         Assignment {
             number: sync.number,

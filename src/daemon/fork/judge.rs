@@ -10,9 +10,13 @@ use super::message::{Answer, Examined, Request};
 use crate::adapters::git::{Error, Merged, Quarantine};
 use crate::api::fleet::FleetPolicy;
 use crate::compile::{Compiled, compile_by};
+use crate::daemon::approvals::{self, ForkLines};
 use crate::daemon::failure::{Failure, Unread};
-use crate::daemon::report::{self, Base};
+use crate::daemon::report::{self, Base, Holdings};
 use crate::model::{Check, ErrorClass, Severity, Tree};
+
+/// How many commits are looked through for lines that would approve something.
+const MOST_MESSAGES: usize = 10_000;
 
 /// Does what is asked. Whatever it meets becomes an answer.
 pub(super) fn answer(request: &Request) -> Answer {
@@ -52,10 +56,23 @@ fn plan(request: &Request) -> Result<Answer, Error> {
         Ok(merged) => merged,
         Err(paths) => return Ok(Answer::Conflicts(paths)),
     };
-    let input = format!("{} {}", ids.join(" "), request.conditions);
+    let messages = quarantine.messages(Some(&request.base), &head, MOST_MESSAGES)?;
+    let lines = approvals::fork_lines(messages.iter().map(String::as_str));
+    let input = format!(
+        "{} {} {}",
+        ids.join(" "),
+        lines.digest(),
+        request.conditions
+    );
     let check = match request.seen.as_ref() == Some(&input) {
         true => None,
-        false => Some(Box::new(judged(&quarantine, request, commit, &trees)?)),
+        false => Some(Box::new(judged(
+            &quarantine,
+            request,
+            commit,
+            &trees,
+            &lines,
+        )?)),
     };
     Ok(Answer::Planned { input, check })
 }
@@ -86,26 +103,34 @@ fn judged(
     request: &Request,
     commit: &str,
     trees: &[Tree],
+    lines: &ForkLines,
 ) -> Result<Check, Error> {
     let base = match &request.examined {
         Some(examined) => Some(base(quarantine, request, examined)?),
         None => None,
     };
     let merged = compiled(request, trees);
-    let (fleet, is_partial) = (&request.fleet, request.is_partial);
-    Ok(report::fork(
-        fleet,
-        commit,
-        &merged,
-        base.as_ref(),
-        is_partial,
-    ))
+    Ok(report::fork(&report::ForkMerge {
+        fleet: &request.fleet,
+        revision: commit,
+        compiled: &merged,
+        base: base.as_ref(),
+        lines,
+        is_partial: request.is_partial,
+        prune: request.prune,
+        max_clusters: request.max_clusters,
+    }))
 }
 
 fn base(quarantine: &Quarantine, request: &Request, examined: &Examined) -> Result<Base, Error> {
     let trees = request.paths();
     let trees = trees.map(|path| quarantine.tree(&request.base, path));
-    let mut findings = compiled(request, &trees.collect::<Result<Vec<_>, _>>()?).findings;
+    let compiled = compiled(request, &trees.collect::<Result<Vec<_>, _>>()?);
+    let holdings = match compiled.has_errors() {
+        true => Holdings::default(),
+        false => Holdings::of(&compiled.objects),
+    };
+    let mut findings = compiled.findings;
     if examined.is_sound {
         // What the daemon's machine adds to the files mends them.
         for finding in &mut findings {
@@ -116,6 +141,7 @@ fn base(quarantine: &Quarantine, request: &Request, examined: &Examined) -> Resu
         name: examined.name.clone(),
         commit: request.base.clone(),
         findings: findings.into(),
+        holdings: holdings.into(),
     })
 }
 

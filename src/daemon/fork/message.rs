@@ -51,6 +51,9 @@ pub(in crate::daemon) struct Request {
     /// Whether the daemon's machine has overlays of its own.
     pub(in crate::daemon) is_partial: bool,
     pub(in crate::daemon) policy: Policy,
+    /// Whether objects are removed, and how many clusters without approval.
+    pub(in crate::daemon) prune: bool,
+    pub(in crate::daemon) max_clusters: usize,
     /// A digest of what else the check is made of.
     pub(in crate::daemon) conditions: String,
     /// What its last check was made of.
@@ -116,7 +119,7 @@ pub(super) enum Answer {
     Resolved(String),
     /// It was merged.
     Planned {
-        /// The ids of the merged files, and the conditions.
+        /// The ids of the merged files, a digest of what its messages would approve, and the conditions.
         input: String,
         /// Its check; none if the last one was made of the same.
         check: Option<Box<Check>>,
@@ -243,6 +246,8 @@ mod tests {
             overlays: Vec::new(),
             is_partial: false,
             policy: (&FleetPolicy::default()).into(),
+            prune: true,
+            max_clusters: 0,
             conditions: "0123".to_owned(),
             seen: Some("cc 0123".to_owned()),
         }

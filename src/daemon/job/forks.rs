@@ -113,6 +113,7 @@ impl Source {
     /// merge it first says which head that is of.
     fn request(&self, base: &str, candidate: &Candidate, packs: Vec<PathBuf>) -> Request {
         let examined = self.base_at(base);
+        let conditions = self.conditions(&[], &View::Files(examined.as_ref()));
         let is_resolved = candidate.commit != candidate.id || !is_test_merge(&candidate.name);
         Request {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -132,7 +133,9 @@ impl Source {
             overlays: self.overlays.clone(),
             is_partial: !self.local_overlays.is_empty(),
             policy: (&self.policy).into(),
-            conditions: self.conditions(&candidate.commit, &[], &View::Files),
+            prune: self.prune.0,
+            max_clusters: self.prune.1,
+            conditions,
             seen: candidate.seen.clone(),
         }
     }

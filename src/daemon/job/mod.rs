@@ -1,5 +1,7 @@
 //! What takes time: reading revisions, compiling and planning them. Runs on a thread of its own.
 
+mod approving;
+mod attribution;
 mod before;
 mod forks;
 mod left;
@@ -16,19 +18,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::applied::AppliedRevision;
-use super::approvals::{self, Granted, Pressed};
+use super::approvals::{Granted, Pressed};
 use super::failure::Failure;
 use super::in_progress::InProgress;
+use super::late_record::LateRecord;
 use super::press_record::PressRecord;
-use super::report::{self, Base};
+use super::report::{self, Base, Holdings};
 use crate::adapters::git::{Error, Ref, Refs, RetainedRef, directory};
 use crate::api::fleet::FleetPolicy;
-use crate::api::labels;
 use crate::compile::{Compiled, compile_by};
 use crate::graph::Graph;
 use crate::model::{CheckSink, Finding, ObjectId, Tree};
 use crate::plan::{self, ApplySet, Plan};
 use crate::settings::{ForkLimits, SyncConfig, Verification};
+use attribution::Attribution;
 pub(super) use before::Before;
 use left::left_pending;
 pub(super) use left::{Left, left_waiting};
@@ -41,9 +44,6 @@ const LOOK_BACK: usize = 50;
 
 /// How long a revision waits for what the sink knows of earlier ones.
 const ANSWER: Duration = Duration::from_secs(5);
-
-/// How many commits are looked through for approvals.
-const MOST_APPROVING: usize = 10_000;
 
 /// Where the refs of the repository lead.
 pub(super) struct RemoteRefs {
@@ -71,6 +71,7 @@ pub(super) struct Prepared {
     /// What its check says of it.
     pub(super) notes: report::Notes,
     findings: Arc<[Finding]>,
+    holdings: Arc<Holdings>,
 }
 
 impl Prepared {
@@ -84,6 +85,14 @@ impl Judged {
     /// Whether it has no errors, and something to apply.
     pub(super) fn is_good(&self) -> bool {
         matches!(self, Self::Sound(prepared) if !prepared.is_empty())
+    }
+
+    /// Its clusters and node pools, if it has no errors.
+    fn holdings(&self) -> Arc<Holdings> {
+        match self {
+            Self::Sound(prepared) => Arc::clone(&prepared.holdings),
+            Self::Broken(_) => Arc::default(),
+        }
     }
 
     fn findings(&self) -> Arc<[Finding]> {
@@ -113,6 +122,7 @@ impl Judged {
             return Self::Broken(compiled);
         }
         Self::Sound(Prepared {
+            holdings: Arc::new(Holdings::of(&objects)),
             notes: report::Notes::of(&compiled),
             findings: compiled.findings.into(),
             plan: Arc::new(plan::into_plan(objects, &compiled.graph, set)),
@@ -162,6 +172,10 @@ pub(super) struct Source {
     unverified: Mutex<Option<(String, Error)>>,
     /// What people approved with the buttons of checks.
     presses: PressRecord,
+    /// Commits with approvals that came too late for what is applied.
+    late: LateRecord,
+    /// How the commits came in whose messages approve something.
+    pub(super) attribution: Attribution,
     /// Whether checks have such buttons.
     buttons: AtomicBool,
     /// What counted for the revision that is applied.
@@ -267,6 +281,8 @@ impl Source {
             base: Mutex::default(),
             unverified: Mutex::default(),
             presses: PressRecord::open(config.mirror.with_extension("approvals.json")),
+            late: LateRecord::open(config.mirror.with_extension("late-approvals.json")),
+            attribution: Attribution::default(),
             buttons: AtomicBool::new(false),
             granted: Mutex::default(),
         }
@@ -338,6 +354,7 @@ impl Source {
             name: format!("the {}", self.reference),
             commit: revision.clone(),
             findings: judged.findings(),
+            holdings: judged.holdings(),
         });
         let good = outcome.as_ref().is_ok_and(Judged::is_good);
         let fallback = if !good && first {
@@ -392,67 +409,6 @@ impl Source {
         let begun = begun.filter(|begun| begun != revision && !earlier.contains(begun));
         earlier.extend(begun);
         earlier
-    }
-
-    /// The clusters that may be deleted: what the trailers `Capstan-Approve: delete <namespace>/<name>`
-    /// say of the commits that lead to `revision` and not to `applied`, forced pushes or not; of
-    /// `revision` alone when nothing was applied before. A button that was pressed on the check of one of
-    /// these commits says the same.
-    pub(super) fn approvals(&self, applied: &str, revision: &str) -> BTreeSet<String> {
-        let (from, trailers) = self.trailers(applied, revision);
-        let mut approved = approvals::approved(&trailers);
-        let pressed = self.pressed(from, revision);
-        let unclear = self.unclear(from, revision);
-        approved.extend(pressed.iter().flat_map(|press| press.clusters.clone()));
-        *self.granted_to() = Granted {
-            revision: revision.to_owned(),
-            pressed,
-            unclear,
-        };
-        approved
-    }
-
-    /// The lines of the commits that lead to `to` and not to `from` that look like an approval and are none; without
-    /// `from`, or if that is `to`, those of `to` alone. A directory has no messages.
-    fn unclear(&self, from: Option<&str>, to: &str) -> Vec<String> {
-        let from = from.filter(|from| *from != to);
-        let most = from.map_or(1, |_| MOST_APPROVING);
-        let trailers = self.origin.trailers(from, to, most, labels::APPROVE);
-        let approved = approvals::approved(&trailers.unwrap_or_default());
-        let repository = self.origin.repository();
-        let messages = repository.and_then(|it| it.messages(from, to, most));
-        approvals::unclear(&messages.unwrap_or_default(), &approved)
-    }
-
-    /// The clusters whose HCP cluster may be recreated, which Azure failed to create: what the trailers
-    /// `Capstan-Approve: recreate <namespace>/<name>` say of the same commits.
-    pub(super) fn recreations(&self, applied: &str, revision: &str) -> BTreeSet<String> {
-        approvals::recreated(&self.trailers(applied, revision).1)
-    }
-
-    /// The trailers of the commits that lead to `revision` and not to `applied`, and the commit they start from.
-    fn trailers<'a>(&self, applied: &'a str, revision: &str) -> (Option<&'a str>, Vec<String>) {
-        let (from, most) = match applied {
-            "" => (None, 1),
-            // A directory was applied by hand.
-            applied if !applied.chars().all(|digit| digit.is_ascii_hexdigit()) => (None, 1),
-            applied => (Some(applied), MOST_APPROVING),
-        };
-        let trailers = self.origin.trailers(from, revision, most, labels::APPROVE);
-        if let (Ok(_), Some(applied)) = (&trailers, from) {
-            // An earlier daemon may have had no time for it.
-            self.unretained()
-                .insert(RetainedRef::Applied, applied.to_owned());
-        }
-        let trailers = trailers.unwrap_or_else(|error| {
-            tracing::warn!(%error, "cannot read approvals");
-            Vec::new()
-        });
-        (from, trailers)
-    }
-
-    fn granted_to(&self) -> MutexGuard<'_, Granted> {
-        self.granted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The commit that was examined last.

@@ -93,16 +93,23 @@ impl Origin {
         }
     }
 
-    pub(super) fn trailers(
+    /// The commits from `to` back along first parents, up to the first that is `from` or leads to it.
+    pub(super) fn first_parents(
         &self,
         from: Option<&str>,
         to: &str,
         limit: usize,
-        key: &str,
-    ) -> Result<Vec<String>, Error> {
+    ) -> Result<Vec<Commit>, Error> {
         match self {
-            Self::Repository(mirror) => mirror.trailers(from, to, limit, key),
-            Self::Directory(directory) => directory.trailers(from, to, limit, key),
+            Self::Repository(mirror) => mirror.first_parents(from, to, limit),
+            Self::Directory(directory) => directory.first_parents(from, to, limit),
+        }
+    }
+
+    pub(super) fn message(&self, commit: &str) -> Result<String, Error> {
+        match self {
+            Self::Repository(mirror) => mirror.message(commit),
+            Self::Directory(directory) => directory.message(commit),
         }
     }
 

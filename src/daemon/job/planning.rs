@@ -4,11 +4,10 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::{MOST_APPROVING, Source};
+use super::Source;
 use crate::adapters::git::{Error, Merged};
-use crate::api::labels;
 use crate::compile::compile_by;
-use crate::daemon::approvals::{self, Approvals};
+use crate::daemon::approvals::Approvals;
 use crate::daemon::candidates::Candidate;
 use crate::daemon::failure::Failure;
 use crate::daemon::lanes::Lane;
@@ -85,10 +84,10 @@ fn aside<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 
 /// What a candidate is judged by.
 pub(super) enum View<'a> {
-    /// Its files alone.
-    Files,
-    /// Also what is applied, and overlays of this machine.
-    All(Option<&'a Plan>),
+    /// Its files and messages alone, and what its base has.
+    Files(Option<&'a Base>),
+    /// Also what is applied, what is approved, and overlays of this machine.
+    All(Option<&'a Plan>, &'a Approvals),
 }
 
 impl Source {
@@ -160,11 +159,12 @@ impl Source {
         applied: Option<(&str, Option<&Plan>)>,
     ) -> Planned {
         let (fleet, commit) = (self.fleet.as_str(), candidate.commit.as_str());
-        let view = View::All(applied.and_then(|(_, plan)| plan));
+        let approvals = self.candidate_approvals(base, commit, applied.map(|(id, _)| id));
+        let view = View::All(applied.and_then(|(_, plan)| plan), &approvals);
         let (merged, check) = match self.merged(base, commit, &view) {
             Ok(Ok((ids, _))) if candidate.seen.as_ref() == Some(&ids) => (Some(ids), None),
             Ok(Ok((ids, trees))) => {
-                let check = self.judge_merge(base, commit, &trees, applied);
+                let check = self.judge_merge(base, commit, &trees, applied, &approvals);
                 let input = Some(ids.clone());
                 (Some(ids), Some(Check { input, ..check }))
             }
@@ -196,6 +196,7 @@ impl Source {
         commit: &str,
         trees: &[Tree],
         applied: Option<(&str, Option<&Plan>)>,
+        approvals: &Approvals,
     ) -> Check {
         let compiled = compile_by(&self.policy, &trees[0], &trees[1..]);
         report::plan(&report::Merge {
@@ -204,7 +205,7 @@ impl Source {
             compiled: &compiled,
             applied,
             base: self.base_at(base).as_ref(),
-            approvals: &self.candidate_approvals(base, commit, applied.map(|(id, _)| id)),
+            approvals,
             prune: self.prune.0,
             max_clusters: self.prune.1,
             settle: self.settle,
@@ -216,36 +217,6 @@ impl Source {
     pub(super) fn base_at(&self, commit: &str) -> Option<Base> {
         let base = self.base().clone();
         base.filter(|base| base.commit == commit)
-    }
-
-    /// What the commits that are not applied yet approve of, and what those of the candidate alone say of it.
-    fn candidate_approvals(&self, base: &str, commit: &str, applied: Option<&str>) -> Approvals {
-        let trailers = |from: &str, to: &str| {
-            let trailers = self
-                .origin
-                .trailers(Some(from), to, MOST_APPROVING, labels::APPROVE);
-            approvals::approved(&trailers.unwrap_or_default())
-        };
-        let own = trailers(base, commit);
-        let earlier = applied.map(|applied| trailers(applied, base));
-        let mut pressed = self.pressed(Some(base), commit);
-        pressed.extend(
-            applied
-                .into_iter()
-                .flat_map(|applied| self.pressed(Some(applied), base)),
-        );
-        let by_button = pressed.iter().flat_map(|press| press.clusters.clone());
-        Approvals {
-            approved: own
-                .iter()
-                .cloned()
-                .chain(earlier.unwrap_or_default())
-                .chain(by_button)
-                .collect(),
-            pressed,
-            unclear: self.unclear(Some(base), commit),
-            own,
-        }
     }
 
     /// The fleet and its overlays as the merge of two commits has them, with the ids of their files and of all else
@@ -267,19 +238,15 @@ impl Source {
                 Merged::Conflicts(paths) => return Ok(Err(paths)),
             }
         }
-        let local = self.local_trees();
-        let local: Vec<Tree> = match view {
-            View::Files => Vec::new(),
-            View::All(_) => local.collect::<Result<_, _>>()?,
-        };
-        ids.push(self.conditions(commit, &local, view));
+        let local = self.local_trees().collect::<Result<Vec<Tree>, _>>()?;
+        ids.push(self.conditions(&local, view));
         trees.extend(local);
         Ok(Ok((ids.join(" "), trees)))
     }
 
     /// A digest of what a plan check is made of beside files of the repository: the settings, overlays on this
-    /// machine, what is applied, what people approved with a button, and this version of Capstan.
-    pub(super) fn conditions(&self, commit: &str, local: &[Tree], view: &View<'_>) -> String {
+    /// machine, what is applied, what people approved, and this version of Capstan.
+    pub(super) fn conditions(&self, local: &[Tree], view: &View<'_>) -> String {
         let mut digest = Sha256::new();
         let mut add = |part: &[u8]| {
             digest.update(part.len().to_le_bytes());
@@ -294,22 +261,27 @@ impl Source {
             add(text);
         }
         let before = match view {
-            View::Files => {
+            View::Files(base) => {
                 add(b"a fork's");
+                let held = base.iter().flat_map(|base| base.holdings.lines());
+                held.for_each(|line| add(line.as_bytes()));
                 None
             }
-            View::All(before) => *before,
+            View::All(before, approvals) => {
+                add(format!("{:?}", approvals.given).as_bytes());
+                let doubted = approvals.doubted.iter();
+                let doubted = doubted.map(|(one, doubt)| (one, std::mem::discriminant(doubt)));
+                doubted.for_each(|one| add(format!("{one:?}").as_bytes()));
+                *before
+            }
         };
         for step in before.iter().flat_map(|plan| &plan.steps) {
             let Action::Apply { payload, .. } = &step.action;
             add(step.object.to_string().as_bytes());
             add(payload.hash().as_bytes());
         }
-        if matches!(view, View::All(_)) && self.has_buttons() {
+        if matches!(view, View::All(..)) && self.has_buttons() {
             add(b"with buttons");
-            let pressed = self.pressed(None, commit);
-            let clusters = pressed.iter().flat_map(|press| &press.clusters);
-            clusters.for_each(|cluster| add(cluster.as_bytes()));
         }
         let digest = digest.finalize();
         digest[..8]

@@ -4,7 +4,7 @@
 //! the trailer `Capstan-Approve` in its message would.
 
 use super::{Origin, Source};
-use crate::daemon::approvals::{Granted, Pressed};
+use crate::daemon::approvals::Pressed;
 
 impl Source {
     /// From now on, checks that wait for an approval have a button. A directory has no history to find their commits in.
@@ -29,15 +29,6 @@ impl Source {
             Some(from) => leads(&self.origin, press, from, to),
         };
         presses.filter(counts).collect()
-    }
-
-    /// What counts for `revision`, as far as that was asked for.
-    pub(in crate::daemon) fn granted(&self, revision: &str) -> Granted {
-        let granted = self.granted_to().clone();
-        match granted.revision == revision {
-            true => granted,
-            false => Granted::default(),
-        }
     }
 }
 

@@ -45,4 +45,17 @@ impl Source {
             VerifyMode::TagAndHead => of_tag().and_then(|()| of_commit()),
         }
     }
+
+    /// Whether `commit` has the signature that its approvals need, where the fleet asks for signatures at all: one on a
+    /// later commit, or on a tag, says nothing of who wrote this message.
+    pub(super) fn verify_approval(&self, commit: &str) -> Result<(), Error> {
+        let Some(verification) = &self.verification else {
+            return Ok(());
+        };
+        let trust = Trust {
+            keys: &verification.keys,
+            now: wall_time(),
+        };
+        self.origin.repository()?.verify_commit(commit, trust)
+    }
 }

@@ -1,13 +1,13 @@
-//! What checks say of approvals by button: what waits for one, and who gave one.
+//! What checks say of approvals: what waits for one, who gave one and where, and what is none.
 //!
-//! In: the clusters that wait, and presses. Out: a button, and text. It does not know who may press.
+//! In: the clusters that wait, and approvals. Out: a button, and text. It does not know who may approve.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::parts::{MOST_LINES, list};
 use crate::api::{kinds, labels};
 use crate::apply::PruneStatus;
-use crate::daemon::approvals::{Granted, Pressed};
+use crate::daemon::approvals::{Approval, Doubt, Granted, How, What};
 use crate::model::{Button, Check, CheckState, ObjectId};
 
 /// The button of a check that lists these clusters. One that cannot list all of them has none: nobody approves what is
@@ -17,21 +17,43 @@ pub(super) fn button(revision: &str, context: &str, unapproved: &[String]) -> Op
     is_listed.then(|| Button::new(revision, context, unapproved.iter().cloned()))
 }
 
-/// Who approved the deletion of any of these clusters with a button; empty if nobody did.
-pub(super) fn pressed(presses: &[Pressed], leaving: &BTreeSet<String>) -> String {
-    let lines = presses.iter().flat_map(|press| {
-        let commit = press.commit.get(..10).unwrap_or(&press.commit);
-        let clusters = press.clusters.intersection(leaving);
-        clusters.map(move |cluster| {
-            let login = &press.login;
-            format!("the deletion of {cluster} was approved by {login} with the button on {commit}")
-        })
-    });
-    let lines: Vec<String> = lines.collect();
+/// Who approved the deletion of any of these clusters, or a recreation, and where; empty if nobody did.
+pub(super) fn approved(given: &[Approval], leaving: &BTreeSet<String>) -> String {
+    let is_of_use = |one: &&Approval| one.what.deletes().is_none_or(|it| leaving.contains(it));
+    let lines: Vec<String> = given.iter().filter(is_of_use).map(approval).collect();
     match lines.is_empty() {
         true => String::new(),
         false => list(lines.into_iter()) + "\n",
     }
+}
+
+fn approval(approval: &Approval) -> String {
+    let (commit, who) = (short(&approval.commit), &approval.who);
+    let what = match &approval.what {
+        What::Delete(cluster) => format!("the deletion of {cluster}"),
+        What::Recreate(cluster) => format!("the recreation of the HCP cluster of {cluster}"),
+    };
+    match approval.how {
+        How::Trailer => format!("{what} was approved by {who} in the message of {commit}"),
+        How::Button => format!("{what} was approved by {who} with the button on {commit}"),
+    }
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..10).unwrap_or(commit)
+}
+
+/// Each of these approvals, and why it does not count.
+pub(super) fn doubted(doubted: &[(Approval, Doubt)]) -> impl ExactSizeIterator<Item = String> {
+    doubted.iter().map(|(approval, doubt)| {
+        format!(
+            "\"{}: {}\" in {} by {} does not count: {doubt}",
+            labels::APPROVE,
+            approval.what,
+            short(&approval.commit),
+            approval.who
+        )
+    })
 }
 
 /// Each of these lines, why it approves nothing, and what does.
@@ -70,12 +92,19 @@ pub(in crate::daemon) fn asked(
         ),
         None => String::new(),
     };
-    let unclear = match waiting.is_empty() || granted.unclear.is_empty() {
+    let approvals = &granted.approvals;
+    let unclear = match waiting.is_empty() {
+        true => &[][..],
+        false => &approvals.unclear,
+    };
+    let none = doubted(&approvals.doubted).chain(no_approvals(unclear));
+    let none: Vec<String> = none.collect();
+    let none = match none.is_empty() {
         true => String::new(),
-        false => list(no_approvals(&granted.unclear)) + "\n",
+        false => list(none.into_iter()) + "\n",
     };
     Check {
-        summary: unclear + &ask + &pressed(&granted.pressed, &all) + &check.summary,
+        summary: none + &ask + &approved(&approvals.given, &all) + &check.summary,
         button,
         ..check
     }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::losses::Holdings;
 use crate::model::{Arg, Finding, ObjectId, Severity};
 
 /// What candidates are merged onto.
@@ -17,6 +18,8 @@ pub(in crate::daemon) struct Base {
     pub(in crate::daemon) commit: String,
     /// Its findings.
     pub(in crate::daemon) findings: Arc<[Finding]>,
+    /// Its clusters and node pools, if it has no errors.
+    pub(in crate::daemon) holdings: Arc<Holdings>,
 }
 
 /// What makes two findings the same.

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use super::asking::{button, no_approvals, pressed};
+use super::asking::{approved, button, doubted, no_approvals};
 use super::base::Base;
 use super::differences::{Differences, differences};
+use super::losses::Losses;
 use super::parts::{
     EMPTIED, RESTORE, allowed, annotations, check, counted, fault_of, findings, list, plan_context,
     severity_count, severity_counts,
@@ -12,7 +13,7 @@ use super::parts::{
 use crate::api::labels;
 use crate::apply::DeletionGuard;
 use crate::compile::Compiled;
-use crate::daemon::approvals::Approvals;
+use crate::daemon::approvals::{Approvals, ForkLines};
 use crate::daemon::failure::Failure;
 use crate::model::markdown::markdown;
 use crate::model::{Check, CheckDetail, CheckState, Finding, Severity};
@@ -55,7 +56,7 @@ pub(in crate::daemon) fn plan(merge: &Merge<'_>) -> Check {
     }
     let guard = DeletionGuard {
         prune: merge.prune,
-        approved: merge.approvals.approved.clone(),
+        approved: merge.approvals.deletable(),
         max_clusters: merge.max_clusters,
         ..DeletionGuard::default()
     };
@@ -90,7 +91,7 @@ fn sound(merge: &Merge<'_>, mut found: Found<'_>, differences: &Differences) -> 
     };
     let text = [
         approve(unapproved, button.is_some()),
-        pressed(&merge.approvals.pressed, &differences.leaving.clusters),
+        approved(&merge.approvals.given, &differences.leaving.clusters),
         unclear,
         found.introduced(),
         compared(merge.applied),
@@ -137,7 +138,7 @@ fn approve(unapproved: &[String], has_button: bool) -> String {
         false => "",
     };
     format!(
-        "A deletion of a cluster needs approval. To approve, {press}push a commit whose message ends in this line, and keep the line if you squash the commits:\n\n{}\n",
+        "A deletion of a cluster needs approval. To approve, {press}push a commit whose message ends in this line, and repeat the line in the message of a merge or a squash:\n\n{}\n",
         list(trailers)
     )
 }
@@ -145,6 +146,7 @@ fn approve(unapproved: &[String], has_button: bool) -> String {
 /// The approvals of the candidate that approve nothing; empty when there are none.
 fn unclear(approvals: &Approvals, differences: &Differences) -> String {
     let mistyped = no_approvals(&approvals.unclear);
+    let doubted = doubted(&approvals.doubted);
     let unused = approvals.own.difference(&differences.leaving.clusters);
     let unused = unused.map(|name| {
         format!(
@@ -152,7 +154,7 @@ fn unclear(approvals: &Approvals, differences: &Differences) -> String {
             labels::APPROVE
         )
     });
-    let lines: Vec<String> = mistyped.chain(unused).collect();
+    let lines: Vec<String> = doubted.chain(mistyped).chain(unused).collect();
     match lines.is_empty() {
         true => String::new(),
         false => list(lines.into_iter()) + "\n",
@@ -248,46 +250,122 @@ fn broken(context: String, revision: &str, found: &Found<'_>, compiled: &Compile
     }
 }
 
+/// A commit that may be a stranger's, merged onto its base, and what it is judged by: plain data, and nothing of the
+/// cluster.
+pub(in crate::daemon) struct ForkMerge<'a> {
+    pub(in crate::daemon) fleet: &'a str,
+    /// The candidate's commit.
+    pub(in crate::daemon) revision: &'a str,
+    pub(in crate::daemon) compiled: &'a Compiled,
+    /// What it is merged onto, if that was examined.
+    pub(in crate::daemon) base: Option<&'a Base>,
+    /// What its commits say that would approve something.
+    pub(in crate::daemon) lines: &'a ForkLines,
+    /// Whether it was compiled without overlays of this machine.
+    pub(in crate::daemon) is_partial: bool,
+    /// Whether objects are removed, and how many clusters without approval.
+    pub(in crate::daemon) prune: bool,
+    pub(in crate::daemon) max_clusters: usize,
+}
+
 /// The plan check of a commit that may be a stranger's: what its files say, and nothing of the cluster.
-pub(in crate::daemon) fn fork(
-    fleet: &str,
-    revision: &str,
-    compiled: &Compiled,
-    base: Option<&Base>,
-    is_partial: bool,
-) -> Check {
-    let found = Found::of(&compiled.findings, base);
-    let errors = severity_count(&found.own, Severity::Error);
-    let broken = base.filter(|base| base.errors() > 0);
-    let (state, detail) = match (errors, broken) {
-        (0, Some(_)) => (CheckState::Error, None),
-        (0, None) if found.own.is_empty() => (CheckState::Success, None),
-        // What this machine adds to the files may mend them.
-        (_, _) if errors == 0 || is_partial => (CheckState::Success, Some(CheckDetail::Warnings)),
-        _ => (CheckState::Failure, None),
-    };
+pub(in crate::daemon) fn fork(merge: &ForkMerge<'_>) -> Check {
+    let found = Found::of(&merge.compiled.findings, merge.base);
+    let losses = merge
+        .base
+        .map(|base| Losses::of(&base.holdings, &merge.compiled.objects));
+    let losses = losses.unwrap_or_default();
+    let (state, detail) = fork_state(merge, &found, &losses);
+    let broken = merge.base.filter(|base| base.errors() > 0);
     let count = match (found.own.is_empty(), broken) {
         (true, Some(base)) => format!("{} has {}", base.name, counted(base.errors(), "error")),
         (true, None) => "no errors".to_owned(),
         (false, _) => severity_counts(&found.own),
     };
-    let text = format!(
-        "No branch of the repository has this commit, so it is treated as a fork's: only its files were checked. Secrets, the cluster, what is applied, tenants{} were not looked at.\n\n",
-        match is_partial {
-            true => ", approvals and the overlays of the daemon's machine",
-            false => " and approvals",
-        }
+    let approving = match merge.lines.approving.len() {
+        0 => String::new(),
+        count => format!("{} of a fork approves nothing", counted(count, "line")),
+    };
+    let parts = [approving, losses.title(), count];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let title = format!(
+        "{}; from a fork, so only its files were checked",
+        parts.join("; ")
     );
+    let text = [
+        treated_as_fork(merge),
+        approving_lines(merge.lines),
+        losses.text(merge.prune, !merge.compiled.has_errors()),
+        found.introduced(),
+        found.folded(),
+    ];
     Check {
         detail,
         annotations: annotations(&found.own),
         ..check(
-            plan_context(fleet),
-            revision,
+            plan_context(merge.fleet),
+            merge.revision,
             state,
-            &format!("{count}; from a fork, so only its files were checked"),
-            [text, found.introduced(), found.folded()].concat(),
+            &title,
+            text.concat(),
         )
+    }
+}
+
+/// Nothing of a fork is approved: what would need that fails.
+fn fork_state(
+    merge: &ForkMerge<'_>,
+    found: &Found<'_>,
+    losses: &Losses,
+) -> (CheckState, Option<CheckDetail>) {
+    let errors = severity_count(&found.own, Severity::Error);
+    let broken = merge.base.filter(|base| base.errors() > 0);
+    let needs_approval = merge.prune && losses.deletions() > merge.max_clusters;
+    let is_quiet = found.own.is_empty()
+        && losses.is_empty()
+        && merge.lines.unclear.is_empty()
+        && merge.base.is_some();
+    match () {
+        () if !merge.lines.approving.is_empty() => (CheckState::Failure, None),
+        // What this machine adds to the files may mend them.
+        () if errors > 0 && !merge.is_partial => (CheckState::Failure, None),
+        () if broken.is_some() && errors == 0 => (CheckState::Error, None),
+        () if needs_approval => (CheckState::Failure, Some(CheckDetail::Approval)),
+        () if is_quiet => (CheckState::Success, None),
+        () => (CheckState::Success, Some(CheckDetail::Warnings)),
+    }
+}
+
+/// Why it is judged so, and what nobody looked at.
+fn treated_as_fork(merge: &ForkMerge<'_>) -> String {
+    let unseen = match merge.is_partial {
+        true => ", approvals and the overlays of the daemon's machine",
+        false => " and approvals",
+    };
+    let uncompared = match merge.base {
+        Some(_) => "",
+        None => {
+            " What it is merged onto could not be read, so nobody compared which clusters leave."
+        }
+    };
+    format!(
+        "No branch of the repository has this commit, so it is treated as a fork's: only its files were checked. Secrets, the cluster, what is applied, tenants{unseen} were not looked at.{uncompared}\n\n"
+    )
+}
+
+/// The lines of a fork that would approve something, or look so; empty when there are none.
+fn approving_lines(lines: &ForkLines) -> String {
+    let approving = lines.approving.iter().map(|line| {
+        format!(
+            "\"{line}\" approves nothing in the commit of a fork. Remove it: a squash or a rebase would carry it over"
+        )
+    });
+    let unclear = lines.unclear.iter();
+    let unclear = unclear.map(|line| format!("\"{line}\" looks like an approval and is none"));
+    let lines: Vec<String> = approving.chain(unclear).collect();
+    match lines.is_empty() {
+        true => String::new(),
+        false => list(lines.into_iter()) + "\n",
     }
 }
 

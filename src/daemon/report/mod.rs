@@ -7,6 +7,7 @@ mod changes;
 mod differences;
 mod followed;
 mod leaving;
+mod losses;
 mod not_planned;
 mod notes;
 mod parts;
@@ -18,8 +19,9 @@ mod waiting;
 
 pub(super) use asking::asked;
 pub(super) use base::Base;
-pub(super) use candidate::{Merge, broken_plan, conflicts, fork, plan};
+pub(super) use candidate::{ForkMerge, Merge, broken_plan, conflicts, fork, plan};
 pub(super) use followed::{emptied, paused, refused, stuck, superseded, suspended, unreadable};
+pub(super) use losses::Holdings;
 pub(super) use not_planned::{NotPlanned, not_planned};
 pub(super) use notes::{Notes, noted};
 pub(super) use parts::{is_plan, plan_context, sync_context};

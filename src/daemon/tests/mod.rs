@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod approving;
 mod checks;
 mod directory;
 mod hinted;

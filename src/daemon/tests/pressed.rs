@@ -122,8 +122,8 @@ impl Case {
 
     /// What may be deleted of `revision` after `applied`.
     fn approved(&self, applied: &str, revision: &str) -> Vec<String> {
-        let approved = self.daemon.source.approvals(applied, revision);
-        approved.into_iter().collect()
+        let approvals = self.daemon.source.approvals(applied, revision);
+        approvals.deletable().into_iter().collect()
     }
 
     fn commit_on(&self, branch: &str, onto: Option<&str>, message: &str) -> String {
@@ -143,7 +143,7 @@ async fn a_press_of_who_may_write_approves_what_the_check_shows() {
     assert_eq!(case.daemon.syncs, number + 1, "it is applied once more");
     assert_eq!(case.state(), CheckState::Pending);
     assert_eq!(
-        case.daemon.source.granted(&commit).pressed[0].login,
+        case.daemon.source.granted(&commit).approvals.given[0].who,
         "writer"
     );
     // The check has no button any more.
@@ -281,7 +281,7 @@ async fn a_press_counts_for_what_contains_its_commit_and_is_not_applied() {
     // After a restart.
     let origin = case.daemon.source.origin.clone();
     let again = Source::new(origin, &case.daemon.config);
-    assert_eq!(again.approvals(&first, &next), one);
+    assert_eq!(again.approvals(&first, &next).deletable(), one);
 }
 
 #[tokio::test]
@@ -305,7 +305,7 @@ async fn lines_that_look_like_an_approval_are_those_of_what_is_not_applied() {
         ("", &asked, &[line]),
     ] {
         source.approvals(applied, revision);
-        let found = source.granted(revision).unclear;
+        let found = source.granted(revision).approvals.unclear;
         assert_eq!(found, lines, "{applied} {revision}");
     }
 }

@@ -1,6 +1,7 @@
 //! The daemon in this process, on a cluster that the test can look into. Plain objects only: they
 //! are ready at once.
 
+mod approvals;
 mod pull_requests;
 
 use std::sync::Arc;

@@ -110,7 +110,18 @@ async fn a_broken_branch_is_said_once_in_the_plans_of_its_candidates() {
 
 /// A pull request whose head no branch leads to, as a fork's.
 fn pull(world: &World, number: u64, onto: &str, files: &[(&str, &str)]) -> String {
-    let commit = world.push("elsewhere", Some(onto), files);
+    pull_saying(world, "change it", number, onto, files)
+}
+
+/// The same, whose commit has this message.
+pub(super) fn pull_saying(
+    world: &World,
+    message: &str,
+    number: u64,
+    onto: &str,
+    files: &[(&str, &str)],
+) -> String {
+    let commit = world.push_saying(message, "elsewhere", Some(onto), files);
     let repository = git2::Repository::open(world.author.dir()).expect("a repository");
     let find = |name: &str| repository.find_reference(name).expect("a ref");
     find("refs/heads/elsewhere").delete().expect("deleted");

@@ -128,6 +128,17 @@ impl Gitea {
         answer
     }
 
+    /// Asks as the owner of `token`; returns the status and the body of the answer.
+    pub(super) fn try_call(
+        &self,
+        token: &str,
+        method: &Method,
+        path: &str,
+        body: &Value,
+    ) -> (u16, Value) {
+        self.request(format!("token {token}"), method, path, Some(body))
+    }
+
     /// What `path` shows.
     #[track_caller]
     pub(super) fn get(&self, token: &str, path: &str) -> Value {

@@ -176,6 +176,58 @@ fn assert_says(run: &Value, words: &str) {
     assert!(summary.contains(words), "{summary}");
 }
 
+/// The squash of a fork's pull request ends in what the fork wrote.
+#[test]
+fn a_commit_that_a_fork_s_pull_request_made_approves_nothing() {
+    let Some(world) = World::new() else { return };
+    let repository = &world.repository;
+    let map = config_map("one");
+    let files = [("one.yaml", map.as_str()), ("c.yaml", CLUSTER)];
+    let first = repository.push_onto("main", None, &files);
+    let served = world.daemon();
+    world.wait_applied(&first);
+
+    let theirs = repository.push_onto("theirs", Some(&first), &files[..1]);
+    repository
+        .git(&["update-ref", "-d", "refs/heads/theirs"])
+        .expect("deleted");
+    let trailer = "tidy up\n\nCapstan-Approve: delete default/c\n";
+    let saying = world.say(&theirs, trailer);
+    repository
+        .git(&["update-ref", "-d", &format!("refs/heads/{saying}")])
+        .expect("deleted");
+    world.pull_request(7, &saying);
+    let run = world.wait(&saying, PLAN, "failure");
+    assert_says(
+        &run,
+        "delete default/c\" approves nothing in the commit of a fork",
+    );
+    assert_says(&run, "- cluster default/c: deleted once somebody");
+
+    let side = |id: u64| serde_json::json!({"repo": {"id": id}});
+    let fork = serde_json::json!({"number": 7, "merged_at": "2026-01-01T00:00:00Z", "head": side(2), "base": side(1)});
+    world.github.with(|github| github.pulls.push(fork));
+    let squashed = world.merge(trailer, &[&first], &theirs);
+    let run = world.wait(&squashed, SYNC, "action_required");
+    assert_says(&run, "Cluster/default/c: kept");
+    assert_says(
+        &run,
+        "does not count: pull request 7 of a fork brought the commit in",
+    );
+    assert!(!served.daemon.said().contains("fleet: deleted"));
+
+    // Somebody with an account says the same in a push.
+    world.github.with(|github| github.pulls.clear());
+    let approved = world.merge(trailer, &[&squashed], &theirs);
+    let run = world.wait(&approved, SYNC, "success");
+    assert_says(&run, "Cluster/default/c: deleted");
+    let by = format!(
+        "by one \\<one@example.com> in the message of {}",
+        &approved[..10]
+    );
+    assert_says(&run, &by);
+}
+
 /// A press on the check of a commit counts as a trailer in its message: a merge commit carries it, a squash does not.
 #[test]
 fn a_deletion_is_approved_with_the_button_of_its_check() {

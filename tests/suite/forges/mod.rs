@@ -4,6 +4,7 @@
 //! `CAPSTAN_REQUIRE=gitea` turns a missing program into a failure. The others are [strict fakes](fake) behind a
 //! [front](front).
 
+mod approvals;
 mod azure_devops;
 mod azure_world;
 mod fake;

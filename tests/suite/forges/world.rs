@@ -124,6 +124,11 @@ impl World {
         Hook { address }
     }
 
+    /// The address of the repository.
+    pub(super) fn url(&self) -> String {
+        format!("{}/{}.git", self.gitea.server.url(), self.repository)
+    }
+
     /// A pull request of a fork: its number and its head.
     pub(super) fn fork(&self) -> (User, u64, String) {
         let stranger = self.gitea.user("stranger");
@@ -140,7 +145,7 @@ impl World {
 
     /// Waits until the repository's own ref of a pull request leads to `head`: Gitea moves it a little after a push.
     pub(super) fn wait_for_head(&self, number: u64, head: &str) {
-        let url = format!("{}/{}.git", self.gitea.server.url(), self.repository);
+        let url = self.url();
         let name = format!("refs/pull/{number}/head");
         let listed = || self.working.git(&["ls-remote", &url, &name]);
         let found = || listed().starts_with(head).then_some(());
@@ -160,7 +165,7 @@ impl World {
     }
 
     fn daemon_with(&self, interval: &str, speed: &str, more: &[&str]) -> Running {
-        let url = format!("{}/{}.git", self.gitea.server.url(), self.repository);
+        let url = self.url();
         let fleet = json!({
             "apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet",
             "metadata": {"name": "prod", "namespace": "fleets"},

@@ -157,3 +157,66 @@ fn an_unsigned_commit_is_refused_and_the_last_signed_one_stays() {
     let sixth = commit(&[&fifth], "sixth", Some(&key));
     wait(&repository, &sixth, CheckState::Success);
 }
+
+/// A cluster that is deleted with its file, beside an object that stays.
+fn with_cluster(name: &str) -> String {
+    let cluster = "{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, namespace: default, annotations: {capstan.dev/deletion-policy: Delete}}, spec: {paused: true}}\n";
+    format!("{}---\n{cluster}", text(name))
+}
+
+/// Who signs the merge says nothing of the messages below it.
+#[test]
+fn an_approval_counts_in_a_commit_that_is_signed_itself() {
+    if !is_complete() {
+        return;
+    }
+    let (repository, signers) = (Repository::new(), Signers::new());
+    let (key, public) = signers.ssh("ada", "ed25519");
+    let commit = |parents: &[&str], text: &str, message: &str, key: Option<&Key>| {
+        signers.commit_saying(&repository, "main", parents, text, message, key)
+    };
+    let dir = tempfile::tempdir().expect("a directory");
+    let fleet = fleet(&repository, &json!({"branch": "main"}), "Head", &public);
+    let config = dir.path().join("fleet.yaml");
+    std::fs::write(&config, fleet.to_string()).expect("written");
+    let approving = "tidy up\n\nCapstan-Approve: delete default/c";
+
+    let first = commit(&[], &with_cluster("a"), "first", Some(&key));
+    let _running = Running::start(dir.path(), &config);
+    let found = || {
+        let all = checks::read(&repository.note(&first)?);
+        all.into_iter()
+            .find(|check| check.title.contains("1/2 ready"))
+    };
+    until(found, || format!("{:?}", repository.note(&first)));
+    // On the line of first parents, below a head that is signed.
+    let unsigned = commit(&[&first], &text("a"), approving, None);
+    let signed = commit(&[&unsigned], &text("b"), "signed", Some(&key));
+    let kept = wait(&repository, &signed, CheckState::Success);
+    assert!(
+        kept.title.ends_with("no longer in the fleet but kept"),
+        "{kept:?}"
+    );
+    for words in [
+        "does not count: the commit is not verified",
+        "is not signed; sign it",
+    ] {
+        assert!(kept.summary.contains(words), "{kept:?}");
+    }
+    // Beside it, below a merge that is signed.
+    let aside = commit(&[&signed], &text("c"), approving, Some(&key));
+    let merge = commit(&[&signed, &aside], &text("c"), "merge it", Some(&key));
+    let kept = wait(&repository, &merge, CheckState::Success);
+    assert!(
+        kept.title.ends_with("no longer in the fleet but kept"),
+        "{kept:?}"
+    );
+    assert!(
+        kept.summary.contains("a merge brought the commit in"),
+        "{kept:?}"
+    );
+    let approved = commit(&[&merge], &text("d"), approving, Some(&key));
+    let gone = wait(&repository, &approved, CheckState::Success);
+    assert_eq!(gone.title, "1/1 ready", "{gone:?}");
+    assert!(gone.summary.contains("was approved by Ada"), "{gone:?}");
+}

@@ -98,6 +98,19 @@ impl Signers {
         text: &str,
         key: Option<&Key>,
     ) -> String {
+        self.commit_saying(repository, branch, parents, text, "change it", key)
+    }
+
+    /// The same with this message.
+    pub(super) fn commit_saying(
+        &self,
+        repository: &Repository,
+        branch: &str,
+        parents: &[&str],
+        text: &str,
+        message: &str,
+        key: Option<&Key>,
+    ) -> String {
         let blob = piped(
             repository.path(),
             &["hash-object", "-w", "--stdin"],
@@ -105,7 +118,7 @@ impl Signers {
         );
         let entry = format!("100644 blob {blob}\tone.yaml\n");
         let tree = piped(repository.path(), &["mktree"], entry.as_bytes());
-        let mut arguments = vec!["commit-tree", tree.as_str(), "-m", "change it"];
+        let mut arguments = vec!["commit-tree", tree.as_str(), "-m", message];
         arguments.extend(parents.iter().flat_map(|parent| ["-p", *parent]));
         arguments.extend(key.map(|_| "-S"));
         let commit = self.git(repository, key, &arguments);

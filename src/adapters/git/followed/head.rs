@@ -7,7 +7,7 @@ use git2::{Oid, Repository};
 
 use crate::adapters::git::Error;
 use crate::adapters::git::commit_object::{CommitObject, Peeled, peel};
-use crate::adapters::git::history::{trailers, walk};
+use crate::adapters::git::history::{Commit, first_parents};
 use crate::adapters::git::objects::Objects;
 use crate::model::Tree;
 
@@ -71,19 +71,18 @@ fn repository(root: &Path) -> Option<(PathBuf, bool)> {
     named.is_dir().then_some((named, true))
 }
 
-/// The values of the trailer `key` in the commits that lead to `to` and not to `from`, as far as the clone at `root`
-/// has them.
-pub(super) fn approving(
+/// The commits from `to` back along first parents, up to the first that is `from` or leads to it, as far as the clone at
+/// `root` has them.
+pub(super) fn line(
     root: &Path,
     from: Option<&str>,
     to: &str,
     limit: usize,
-    key: &str,
-) -> Result<Vec<String>, Error> {
+) -> Result<Vec<Commit>, Error> {
     let Some((repository, to)) = open(root).zip(Oid::from_str(to).ok()) else {
         return Ok(Vec::new());
     };
-    let approving = || {
+    let read = || {
         let odb = repository.odb()?;
         let is_here = |id: &Oid| matches!(CommitObject::read(&odb, *id), Ok(Some(_)));
         let from = from.and_then(|from| Oid::from_str(from).ok());
@@ -93,11 +92,18 @@ pub(super) fn approving(
         }
         // Of a clone without history, only the newest commit counts.
         let limit = from.map_or(1, |_| limit);
-        let commits = walk(&repository, from, to, limit)?;
-        let messages = commits.iter().map(CommitObject::text);
-        Ok(messages.flat_map(|text| trailers(&text, key)).collect())
+        let line = first_parents(&repository, from, to, limit)?.into_iter();
+        let commits = line.map(|id| Ok(CommitObject::read(&odb, id)?.as_ref().map(Commit::from)));
+        commits.filter_map(Result::transpose).collect()
     };
-    approving().map_err(|cause: git2::Error| Error::damaged(&repository, &cause))
+    read().map_err(|cause: git2::Error| Error::damaged(&repository, &cause))
+}
+
+/// The message of a commit of the clone at `root`, if it has that.
+pub(super) fn message(root: &Path, commit: &str) -> Option<String> {
+    let (repository, id) = open(root).zip(Oid::from_str(commit).ok())?;
+    let commit = CommitObject::read(&repository.odb().ok()?, id).ok()??;
+    Some(commit.text())
 }
 
 /// Whether there is a clone at `root` that can be read.

@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::mirror::lock;
-use super::{Error, RetainedRef, directory};
+use super::{Commit, Error, RetainedRef, directory};
 use crate::model::Tree;
 use head::Head;
 use noticing::Noticing;
@@ -198,22 +198,31 @@ impl FollowedDirectory {
         self.store.retained(retained)
     }
 
-    /// The values of the trailer `key` in the messages of the commits that lead to `to` and not to `from`. Where the
+    /// Lists the commits from `to` back along first parents, up to the first that is `from` or leads to it. Where the
     /// directory is no clone or has no history, there are fewer or none.
     ///
     /// # Errors
     /// When the clone is damaged.
-    pub fn trailers(
+    pub fn first_parents(
         &self,
         from: Option<&str>,
         to: &str,
         limit: usize,
-        key: &str,
-    ) -> Result<Vec<String>, Error> {
+    ) -> Result<Vec<Commit>, Error> {
         match self.clone_root() {
-            Some(root) => head::approving(&root, from, to, limit, key),
+            Some(root) => head::line(&root, from, to, limit),
             None => Ok(Vec::new()),
         }
+    }
+
+    /// Reads the message of a commit.
+    ///
+    /// # Errors
+    /// When the directory is no clone any more, or has no such commit.
+    pub fn message(&self, commit: &str) -> Result<String, Error> {
+        let root = self.clone_root();
+        let message = root.and_then(|root| head::message(&root, commit));
+        message.ok_or_else(|| self.unusable(format!("it has no commit {commit}")))
     }
 
     /// Whether it was a clone at the last look: its commits have messages.

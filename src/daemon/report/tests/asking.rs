@@ -1,4 +1,4 @@
-//! Buttons, and who pressed them.
+//! Buttons and who pressed them, and approvals in commits.
 
 use super::*;
 use crate::daemon::approvals::{Granted, Pressed};
@@ -49,11 +49,13 @@ fn a_plan_that_waits_for_an_approval_has_a_button_and_one_that_got_it_says_from_
     assert_eq!(check.detail, Some(CheckDetail::Approval));
     let expected = Button::new("r", "capstan/f/plan", ["c/two".to_owned()]);
     assert_eq!(check.button, Some(expected));
-    let text = "A deletion of a cluster needs approval. To approve, press the button Approve of this check, if you may write to the repository. After a squash or a rebase, the check of the merged commit asks again. Or push a commit whose message ends in this line, and keep the line if you squash the commits:\n\n- `Capstan-Approve: delete c/two`\n\n";
+    let text = "A deletion of a cluster needs approval. To approve, press the button Approve of this check, if you may write to the repository. After a squash or a rebase, the check of the merged commit asks again. Or push a commit whose message ends in this line, and repeat the line in the message of a merge or a squash:\n\n- `Capstan-Approve: delete c/two`\n\n";
     assert!(check.summary.starts_with(text), "{}", check.summary);
     let approved = Approvals {
-        approved: ["c/two".to_owned()].into(),
-        pressed: vec![press("c/two", "octo_cat_"), press("c/other", "x")],
+        given: [press("c/two", "octo_cat_"), press("c/other", "x")]
+            .iter()
+            .flat_map(Pressed::approvals)
+            .collect(),
         ..Approvals::default()
     };
     let check = of(&config_map("a", "x"), &approved);
@@ -67,11 +69,18 @@ fn a_plan_that_waits_for_an_approval_has_a_button_and_one_that_got_it_says_from_
     assert_eq!(broken.button, None);
 }
 
-fn by(press: Pressed) -> Granted {
+fn granted(approvals: Approvals) -> Granted {
     Granted {
-        pressed: vec![press],
-        ..Granted::default()
+        revision: "r".to_owned(),
+        approvals,
     }
+}
+
+fn by(press: &Pressed) -> Granted {
+    granted(Approvals {
+        given: press.approvals().collect(),
+        ..Approvals::default()
+    })
 }
 
 #[test]
@@ -112,14 +121,14 @@ fn a_sync_check_asks_when_it_is_done_for_the_clusters_alone() {
         ),
         (CheckState::Success, &BTreeMap::new(), true),
     ] {
-        let granted = by(press("c/three", "x"));
+        let granted = by(&press("c/three", "x"));
         let check = asked(done(state), leaving, &granted, has_buttons);
         assert_eq!((check.button, &*check.summary), (None, "text"));
     }
     let check = asked(
         done(CheckState::Success),
         &clusters(&["one"], "x"),
-        &by(press("c/one", "x")),
+        &by(&press("c/one", "x")),
         true,
     );
     let line = "- the deletion of c/one was approved by x with the button on 0123456789\n\ntext";
@@ -128,10 +137,10 @@ fn a_sync_check_asks_when_it_is_done_for_the_clusters_alone() {
 
 #[test]
 fn a_sync_check_names_lines_that_look_like_an_approval_while_it_asks() {
-    let granted = Granted {
+    let granted = granted(Approvals {
         unclear: vec!["Capstan-Approve: remove c/one".to_owned()],
-        ..Granted::default()
-    };
+        ..Approvals::default()
+    });
     let done = || {
         let context = "capstan/f/sync".to_owned();
         parts::check(context, "r", CheckState::Success, "1/1", "text".into())
@@ -151,4 +160,55 @@ fn nobody_approves_what_the_check_does_not_list() {
     assert!(button("r", "c", &names(MOST_LINES)).is_some());
     assert_eq!(button("r", "c", &names(MOST_LINES + 1)), None);
     assert_eq!(button("r", "c", &[]), None);
+}
+
+#[test]
+fn a_sync_check_names_each_approval_that_counts_and_why_others_do_not() {
+    let recreate = Approval {
+        what: What::Recreate("c/three".to_owned()),
+        ..deletes("", "abcdefabcdef")
+    };
+    let doubts = [
+        Doubt::Fork(7),
+        Doubt::Merged,
+        Doubt::Unattributed("it is away".to_owned()),
+        Doubt::Unverified("commit x by y: it is not signed".to_owned()),
+    ];
+    let doubted = doubts.map(|doubt| (deletes("c/two", "0123456789abcdef"), doubt));
+    let granted = granted(Approvals {
+        given: vec![
+            deletes("c/one", "0123456789abcdef"),
+            deletes("c/other", "1"),
+            recreate,
+        ],
+        doubted: doubted.to_vec(),
+        ..Approvals::default()
+    });
+    let check = parts::check(
+        "capstan/f/sync".to_owned(),
+        "r",
+        CheckState::Success,
+        "1/1",
+        "text".into(),
+    );
+    let check = asked(check, &clusters(&["one", "two"], "x"), &granted, false);
+    let by = "by Ada \\<ada@example.com>";
+    let none = format!("- \"Capstan-Approve: delete c/two\" in 0123456789 {by} does not count: ");
+    let expected = [
+        format!(
+            "{none}pull request 7 of a fork brought the commit in; whoever may write to the repository approves in a commit of their own\n"
+        ),
+        format!(
+            "{none}a merge brought the commit in; repeat the line in the message of a commit on the branch itself, such as the merge\n"
+        ),
+        format!(
+            "{none}it is not known yet whether a fork's pull request brought the commit in, which is asked again: it is away\n"
+        ),
+        format!("{none}the commit is not verified: commit x by y: it is not signed\n\n"),
+        format!("- the deletion of c/one was approved {by} in the message of 0123456789\n"),
+        format!(
+            "- the recreation of the HCP cluster of c/three was approved {by} in the message of abcdefabcd\n\ntext"
+        ),
+    ];
+    assert_eq!(check.summary, expected.concat());
 }

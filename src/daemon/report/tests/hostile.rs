@@ -106,17 +106,39 @@ fn presses() -> Vec<Pressed> {
 fn granted() -> Granted {
     Granted {
         revision: "r".to_owned(),
-        pressed: presses(),
-        unclear: vec![HOSTILE.to_owned()],
+        approvals: hostile_approvals(),
     }
 }
 
 fn hostile_approvals() -> Approvals {
+    let approval = Approval {
+        who: HOSTILE.to_owned(),
+        ..deletes(&format!("ns/{HOSTILE}"), HOSTILE)
+    };
+    let doubts = [
+        Doubt::Unattributed(HOSTILE.to_owned()),
+        Doubt::Unverified(HOSTILE.to_owned()),
+    ];
+    let pressed = presses();
+    let pressed = pressed.iter().flat_map(Pressed::approvals);
     Approvals {
+        given: std::iter::once(approval.clone()).chain(pressed).collect(),
+        doubted: doubts.map(|doubt| (approval.clone(), doubt)).to_vec(),
         own: [HOSTILE.to_owned()].into(),
         unclear: vec![HOSTILE.to_owned()],
-        pressed: presses(),
-        ..Approvals::default()
+    }
+}
+
+fn hostile_holdings() -> Holdings {
+    let clusters = serde_json::json!({HOSTILE: true, format!("ns/{HOSTILE}"): false});
+    let holdings = serde_json::json!({"clusters": clusters, "pools": {HOSTILE: HOSTILE}});
+    serde_json::from_value(holdings).expect("holdings")
+}
+
+fn hostile_lines() -> ForkLines {
+    ForkLines {
+        approving: vec![HOSTILE.to_owned()],
+        unclear: vec![HOSTILE.to_owned()],
     }
 }
 
@@ -148,6 +170,11 @@ fn all() -> Vec<Check> {
         name: format!("the branch {HOSTILE}"),
         commit: HOSTILE.to_owned(),
         findings: broken.findings.clone().into(),
+        holdings: Arc::default(),
+    };
+    let lost = Base {
+        holdings: Arc::new(hostile_holdings()),
+        ..base.clone()
     };
     let set = ApplySet::new("f", "default");
     let paths = [HOSTILE.to_owned()];
@@ -186,8 +213,9 @@ fn all() -> Vec<Check> {
             Some(&base),
             &hostile_approvals(),
         ),
-        fork("f", "r", &broken, Some(&base), true),
-        fork("f", "r", &old, Some(&base), false),
+        forked(&broken, Some(&base), true, &hostile_lines()),
+        forked(&old, Some(&base), false, &hostile_lines()),
+        forked(&broken, Some(&lost), true, &hostile_lines()),
         conflicts("f", "r", &paths),
         broken_plan("f", "r", &failure),
         refused("f", "r", &broken, applied),

@@ -2,6 +2,7 @@
 
 mod asking;
 mod base;
+mod forks;
 mod hostile;
 mod unread;
 
@@ -15,7 +16,7 @@ use crate::adapters::git;
 use crate::apply::{ClusterSummary, PruneStatus, Summary};
 use crate::compile::{Allowed, Compiled, compile};
 use crate::daemon::applied::Applied;
-use crate::daemon::approvals::Approvals;
+use crate::daemon::approvals::{Approval, Approvals, Doubt, ForkLines, How, What};
 use crate::daemon::failure::Failure;
 use crate::model::{Check, CheckDetail, CheckState, Finding, ObjectId, Tree};
 use crate::plan::{self, ApplySet, Plan};
@@ -74,7 +75,33 @@ fn base_of(compiled: Compiled) -> Base {
     Base {
         name: "the branch main".to_owned(),
         commit: "abc".to_owned(),
+        holdings: Arc::new(Holdings::of(&compiled.objects)),
         findings: compiled.findings.into(),
+    }
+}
+
+/// The plan check of a fork's `new` on `base`, with these lines in its messages.
+fn forked(new: &Compiled, base: Option<&Base>, is_partial: bool, lines: &ForkLines) -> Check {
+    fork(&ForkMerge {
+        fleet: "f",
+        revision: "r",
+        compiled: new,
+        base,
+        lines,
+        is_partial,
+        prune: true,
+        max_clusters: 0,
+    })
+}
+
+/// An approval of a deletion in a commit.
+fn deletes(cluster: &str, commit: &str) -> Approval {
+    Approval {
+        what: What::Delete(cluster.to_owned()),
+        how: How::Trailer,
+        who: "Ada <ada@example.com>".to_owned(),
+        at: jiff::Timestamp::UNIX_EPOCH,
+        commit: commit.to_owned(),
     }
 }
 
@@ -434,17 +461,19 @@ fn a_deletion_without_approval_fails_and_says_what_to_write() {
         (CheckState::Failure, Some(CheckDetail::Approval))
     );
     assert_eq!(check.title, "1 deletion needs approval; 1 to delete");
-    let text = "A deletion of a cluster needs approval. To approve, push a commit whose message ends in this line, and keep the line if you squash the commits:\n\n- `Capstan-Approve: delete c/two`\n\n";
+    let text = "A deletion of a cluster needs approval. To approve, push a commit whose message ends in this line, and repeat the line in the message of a merge or a squash:\n\n- `Capstan-Approve: delete c/two`\n\n";
     assert!(check.summary.starts_with(text), "{}", check.summary);
     let two: std::collections::BTreeSet<String> = ["c/two".to_owned()].into();
     let approved = Approvals {
-        approved: two.clone(),
+        given: vec![deletes("c/two", "0123456789abcdef")],
         own: two.clone(),
         ..Approvals::default()
     };
     let check = of(&approved);
     assert_eq!((check.state, check.detail), (CheckState::Success, None));
     assert_eq!(check.title, "1 to delete");
+    let line = "- the deletion of c/two was approved by Ada \\<ada@example.com> in the message of 0123456789\n\n";
+    assert!(check.summary.starts_with(line), "{}", check.summary);
     let mistyped = Approvals {
         own: ["c/tow".to_owned()].into(),
         unclear: vec!["Capstan-Aprove: delete c/two".to_owned()],
@@ -470,33 +499,4 @@ fn a_plan_says_which_clusters_it_touches_and_how_long_it_takes() {
     );
     let reach = "Touches 1 of 1 cluster: clusters/one; no node is replaced. It takes about 21 min until all is ready, as long as Azure usually needs.\n";
     assert!(first.summary.contains(reach), "{}", first.summary);
-}
-
-#[test]
-fn a_fork_is_told_its_findings_and_nothing_of_what_is_applied() {
-    let base = base_of(compiled(&config_map("a", "x")));
-    let of = |text: &str, is_partial| fork("f", "r", &compiled(text), Some(&base), is_partial);
-    let good = of(&config_map("b", "x"), false);
-    assert_eq!((good.state, good.detail), (CheckState::Success, None));
-    assert_eq!(
-        good.title,
-        "no errors; from a fork, so only its files were checked"
-    );
-    assert_eq!(
-        good.summary,
-        "No branch of the repository has this commit, so it is treated as a fork's: only its files were checked. Secrets, the cluster, what is applied, tenants and approvals were not looked at.\n\n"
-    );
-    let bad = of("kind: ConfigMap\n", false);
-    assert_eq!((bad.state, bad.annotations.len()), (CheckState::Failure, 1));
-    assert!(
-        bad.title.starts_with("1 error; from a fork"),
-        "{}",
-        bad.title
-    );
-    // An overlay of the daemon's machine may mend it.
-    let partial = of("kind: ConfigMap\n", true);
-    assert_eq!(
-        (partial.state, partial.detail),
-        (CheckState::Success, Some(CheckDetail::Warnings))
-    );
 }

@@ -288,7 +288,11 @@ fn a_clone_knows_the_trailers_of_its_commits() {
     assert_eq!(followed.look().unwrap(), commits[2]);
     assert!(followed.has_commits());
     let trailers = |from: Option<&str>, to: &str| {
-        let mut found = followed.trailers(from, to, 9, "approve").unwrap();
+        let line = followed.first_parents(from, to, 9).unwrap().into_iter();
+        let mut found: Vec<String> = line
+            .map(|commit| followed.message(&commit.id).unwrap())
+            .flat_map(|text| crate::adapters::git::trailers(&text, "approve"))
+            .collect();
         found.sort();
         found
     };

@@ -1,0 +1,239 @@
+//! Which approvals count for a revision, and why others do not.
+//!
+//! In: the messages on the line of first parents, presses of buttons, and what the forge says of commits. Out: approvals.
+//! What others bring in with a merge, or with the pull request of a fork, approves nothing. It does not know what an
+//! approval leads to.
+
+use std::collections::BTreeSet;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+
+use super::Source;
+use crate::adapters::git::{Commit, Error, RetainedRef};
+use crate::daemon::approvals::{self, Approval, Approvals, Doubt, Granted, How, Pressed, What};
+use crate::model::CommitSource;
+
+/// How many commits are looked through for approvals.
+const MOST: usize = 10_000;
+
+/// Who wrote a commit that does not say so.
+const UNKNOWN: &str = "an unknown author";
+
+/// What the message of a commit says of approvals.
+struct Said {
+    commit: Commit,
+    given: Vec<What>,
+    unclear: Vec<String>,
+}
+
+impl Said {
+    fn of(commit: Commit, text: &str) -> Self {
+        let given = approvals::given(text);
+        Self {
+            commit,
+            unclear: approvals::unclear(text, &given),
+            given,
+        }
+    }
+
+    fn approvals(&self) -> impl Iterator<Item = Approval> {
+        let author = self.commit.author.trim();
+        let who = match author.contains(char::is_alphanumeric) {
+            true => author,
+            false => UNKNOWN,
+        };
+        self.given.iter().map(move |what| Approval {
+            what: what.clone(),
+            how: How::Trailer,
+            who: who.to_owned(),
+            at: self.commit.at,
+            commit: self.commit.id.clone(),
+        })
+    }
+}
+
+impl Source {
+    /// What is approved of `revision` after `applied`: in the messages of the commits on the line of first parents from
+    /// the one to the other, forced pushes or not; in that of `revision` alone when nothing was applied before. A button
+    /// that was pressed on the check of a commit that leads there says the same. It may wait for the forge.
+    pub(in crate::daemon) fn approvals(&self, applied: &str, revision: &str) -> Approvals {
+        let from = match applied {
+            "" => None,
+            // A directory was applied by hand.
+            applied if !applied.chars().all(|digit| digit.is_ascii_hexdigit()) => None,
+            applied => Some(applied),
+        };
+        let late = self.late.of(applied, revision);
+        let is_in = |commit: &String| self.leads_to(commit, revision);
+        let late: Vec<String> = late.into_iter().filter(is_in).collect();
+        let found = self.weigh(from, revision, &late);
+        if let (Ok(_), Some(applied)) = (&found, from) {
+            // An earlier daemon may have had no time for it.
+            self.unretained()
+                .insert(RetainedRef::Applied, applied.to_owned());
+        }
+        let mut found = found.unwrap_or_else(|error| {
+            tracing::warn!(%error, "cannot read approvals");
+            Approvals::default()
+        });
+        self.late.note(revision, &found);
+        let pressed = self.pressed(from, revision);
+        found
+            .given
+            .extend(pressed.iter().flat_map(Pressed::approvals));
+        if from == Some(revision) {
+            found.unclear.extend(self.unclear_in(revision));
+        }
+        found.drop_repeated();
+        *self.granted_to() = Granted {
+            revision: revision.to_owned(),
+            approvals: found.clone(),
+        };
+        self.attribution.want(found.unattributed());
+        found
+    }
+
+    /// What the commits that are not applied yet approve for a candidate, and what those of the candidate alone say of it.
+    pub(in crate::daemon) fn candidate_approvals(
+        &self,
+        base: &str,
+        commit: &str,
+        applied: Option<&str>,
+    ) -> Approvals {
+        let weigh = |from: &str, to: &str| {
+            let found = self.weigh(Some(from), to, &[]).unwrap_or_default();
+            let pressed = self.pressed(Some(from), to);
+            (found, pressed)
+        };
+        let (mut found, pressed) = weigh(base, commit);
+        let own = found.given.iter().filter_map(|one| one.what.deletes());
+        found.own = own.map(str::to_owned).collect();
+        found
+            .given
+            .extend(pressed.iter().flat_map(Pressed::approvals));
+        if let Some(applied) = applied {
+            let (earlier, pressed) = weigh(applied, base);
+            found.given.extend(earlier.given);
+            found
+                .given
+                .extend(pressed.iter().flat_map(Pressed::approvals));
+            found.doubted.extend(earlier.doubted);
+        }
+        found.drop_repeated();
+        let lacking = found.unattributed().cloned().collect();
+        self.attribution.note_plan(commit, lacking);
+        self.attribution.want(found.unattributed());
+        found
+    }
+
+    /// What was counted for `revision`, as far as that was asked for.
+    pub(in crate::daemon) fn granted(&self, revision: &str) -> Granted {
+        let granted = self.granted_to().clone();
+        match granted.revision == revision {
+            true => granted,
+            false => Granted::default(),
+        }
+    }
+
+    /// Takes the approvals of `revision` that have waited for an answer of the forge which is known by now; `true` if
+    /// there are any: then approvals are to be read again.
+    pub(in crate::daemon) fn take_answered(&self, revision: &str) -> bool {
+        let mut granted = self.granted_to();
+        if granted.revision != revision {
+            return false;
+        }
+        let doubted = &mut granted.approvals.doubted;
+        let before = doubted.len();
+        doubted.retain(|(approval, doubt)| {
+            let waits = matches!(doubt, Doubt::Unattributed(_));
+            !waits || !self.attribution.is_known(&approval.commit)
+        });
+        doubted.len() < before
+    }
+
+    /// What is approved from `from` to `to`, without `from` in the message of `to` alone, and in the messages of `late`.
+    fn weigh(&self, from: Option<&str>, to: &str, late: &[String]) -> Result<Approvals, Error> {
+        let most = from.map_or(1, |_| MOST);
+        let line = self.origin.first_parents(from, to, most)?;
+        let mut said = Vec::new();
+        let on_line: BTreeSet<String> = line.iter().map(|commit| commit.id.clone()).collect();
+        let late = late.iter().filter(|commit| !on_line.contains(*commit));
+        let late: Result<Vec<Commit>, Error> = late.map(|id| self.commit(id)).collect();
+        for commit in line.into_iter().chain(late?) {
+            let text = self.origin.message(&commit.id)?;
+            let one = Said::of(commit, &text);
+            let is_of_use = !one.given.is_empty() || !one.unclear.is_empty();
+            said.extend(is_of_use.then_some(one));
+        }
+        let approving = said.iter().filter(|one| !one.given.is_empty());
+        let commits = approving.map(|one| one.commit.id.clone());
+        let trusted = commits.filter(|commit| self.verify_approval(commit).is_ok());
+        self.attribution.ask_new(&trusted.collect());
+        let mut found = Approvals::default();
+        for one in &said {
+            found.unclear.extend(one.unclear.iter().cloned());
+            for approval in one.approvals() {
+                match self.doubt(&approval.commit) {
+                    None => found.given.push(approval),
+                    Some(doubt) => found.doubted.push((approval, doubt)),
+                }
+            }
+        }
+        if from.is_some() {
+            self.add_merged(from, to, &on_line, &mut found);
+        }
+        Ok(found)
+    }
+
+    /// Why an approval in the message of this commit does not count.
+    fn doubt(&self, commit: &str) -> Option<Doubt> {
+        if let Err(error) = self.verify_approval(commit) {
+            return Some(Doubt::Unverified(error.to_string()));
+        }
+        match self.attribution.answer(commit) {
+            Ok(CommitSource::Own) => None,
+            Ok(CommitSource::Fork(number)) => Some(Doubt::Fork(number)),
+            Err(why) => Some(Doubt::Unattributed(why)),
+        }
+    }
+
+    /// Adds what merges brought in. What cannot be read approves nothing anyway.
+    fn add_merged(
+        &self,
+        from: Option<&str>,
+        to: &str,
+        on_line: &BTreeSet<String>,
+        found: &mut Approvals,
+    ) {
+        let all = self.origin.log(from, to, MOST).unwrap_or_default();
+        let merged = all.into_iter();
+        for commit in merged.filter(|commit| !on_line.contains(&commit.id)) {
+            let text = self.origin.message(&commit.id).unwrap_or_default();
+            let one = Said::of(commit, &text);
+            found.unclear.extend(one.unclear.iter().cloned());
+            let merged = one.approvals().map(|approval| (approval, Doubt::Merged));
+            found.doubted.extend(merged);
+        }
+    }
+
+    /// The lines of this one message that look like an approval and are none.
+    fn unclear_in(&self, commit: &str) -> Vec<String> {
+        let text = self.origin.message(commit).unwrap_or_default();
+        approvals::unclear(&text, &approvals::given(&text))
+    }
+
+    fn commit(&self, id: &str) -> Result<Commit, Error> {
+        self.origin.repository()?.commit(id)
+    }
+
+    /// Whether `commit` is `revision` or leads to it. What cannot be told approves nothing.
+    fn leads_to(&self, commit: &str, revision: &str) -> bool {
+        let repository = self.origin.repository();
+        let leads = repository.and_then(|it| it.is_ancestor(commit, revision));
+        leads.unwrap_or(false)
+    }
+
+    fn granted_to(&self) -> MutexGuard<'_, Granted> {
+        self.granted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

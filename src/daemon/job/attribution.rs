@@ -1,0 +1,178 @@
+//! How the commits came in whose messages approve something, as far as the forge has said.
+//!
+//! In: commits, and the sink to ask. Out: an answer, or why there is none yet. What is known is kept for as long as the
+//! process runs; what is not is asked again by whoever drives this. Without a forge that knows pull requests, every
+//! commit is the repository's own.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use tokio::runtime::Handle;
+
+use crate::model::{CheckSink, CommitSource};
+
+/// How many commits are asked for at once, and how long that may take.
+const MOST_ASKED: usize = 20;
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How many answers are kept.
+const MOST_KNOWN: usize = 10_000;
+
+/// What is said of a commit that nobody was asked for yet.
+const UNASKED: &str = "the forge has not answered yet";
+
+/// See the module.
+#[derive(Default)]
+pub(in crate::daemon) struct Attribution {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Who is asked; nobody without a forge.
+    sink: Option<Arc<dyn CheckSink>>,
+    known: BTreeMap<String, CommitSource>,
+    /// The commits without an answer, and why.
+    wanted: BTreeMap<String, String>,
+    /// The candidates whose plans lack answers, and the commits of those.
+    plans: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Attribution {
+    /// From now on, this sink is asked.
+    pub(in crate::daemon) fn ask_at(&self, sink: Arc<dyn CheckSink>) {
+        self.state().sink = Some(sink);
+    }
+
+    /// The answer for a commit, or why there is none yet.
+    pub(super) fn answer(&self, commit: &str) -> Result<CommitSource, String> {
+        let state = self.state();
+        if state.sink.is_none() {
+            return Ok(CommitSource::Own);
+        }
+        let why = || state.wanted.get(commit).map_or(UNASKED, String::as_str);
+        let known = state.known.get(commit).copied();
+        known.ok_or_else(|| why().to_owned())
+    }
+
+    /// Asks for those of `commits` that were never asked for. It blocks a while: not for a thread that drives others.
+    pub(super) fn ask_new(&self, commits: &BTreeSet<String>) {
+        let mut state = self.state();
+        let is_new = |commit: &&String| {
+            !state.known.contains_key(*commit) && !state.wanted.contains_key(*commit)
+        };
+        let new: Vec<String> = commits.iter().filter(is_new).cloned().collect();
+        if state.sink.is_none() || new.is_empty() {
+            return;
+        }
+        let unasked = new
+            .iter()
+            .map(|commit| (commit.clone(), UNASKED.to_owned()));
+        state.wanted.extend(unasked);
+        drop(state);
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.block_on(self.ask(new));
+        }
+    }
+
+    /// Asks once more for commits without an answer.
+    pub(in crate::daemon) async fn ask_again(&self) {
+        let wanted = self.state().wanted.keys().cloned().collect();
+        self.ask(wanted).await;
+    }
+
+    async fn ask(&self, commits: Vec<String>) {
+        let Some(sink) = self.state().sink.clone() else {
+            return;
+        };
+        let ask = async {
+            for commit in commits.into_iter().take(MOST_ASKED) {
+                let asked = AssertUnwindSafe(sink.source_of(&commit)).catch_unwind();
+                let answer = match asked.await {
+                    Ok(Ok(source)) => Ok(source.unwrap_or(CommitSource::Own)),
+                    Ok(Err(error)) => Err(error.to_string()),
+                    Err(_) => Err("a bug in capstan; please report it".to_owned()),
+                };
+                self.state().take_in(commit, answer);
+            }
+        };
+        let _ = tokio::time::timeout(PATIENCE, ask).await;
+    }
+
+    /// Has these commits asked for again, if there is no answer for them yet.
+    pub(super) fn want<'a>(&self, commits: impl Iterator<Item = &'a String>) {
+        let mut state = self.state();
+        for commit in commits {
+            if !state.known.contains_key(commit) {
+                let unasked = || UNASKED.to_owned();
+                state.wanted.entry(commit.clone()).or_insert_with(unasked);
+            }
+        }
+    }
+
+    /// Whether a commit waits for an answer.
+    pub(in crate::daemon) fn is_waiting(&self) -> bool {
+        !self.state().wanted.is_empty()
+    }
+
+    /// Whether there is an answer for a commit by now.
+    pub(super) fn is_known(&self, commit: &str) -> bool {
+        self.state().known.contains_key(commit)
+    }
+
+    /// Notes the commits whose answers the plan of a candidate lacks.
+    pub(super) fn note_plan(&self, candidate: &str, lacking: BTreeSet<String>) {
+        let mut state = self.state();
+        match lacking.is_empty() {
+            true => drop(state.plans.remove(candidate)),
+            false => drop(state.plans.insert(candidate.to_owned(), lacking)),
+        }
+    }
+
+    /// Takes the candidates whose plans have lacked an answer that is known by now.
+    pub(in crate::daemon) fn take_answered_plans(&self) -> Vec<String> {
+        let mut state = self.state();
+        let State { plans, known, .. } = &mut *state;
+        let is_answered =
+            |lacking: &BTreeSet<String>| lacking.iter().any(|one| known.contains_key(one));
+        let answered = plans.iter().filter(|(_, lacking)| is_answered(lacking));
+        let answered: Vec<String> = answered.map(|(candidate, _)| candidate.clone()).collect();
+        plans.retain(|candidate, _| !answered.contains(candidate));
+        answered
+    }
+
+    /// Lets go of what nobody waits for any more: `needed` commits are kept, and those of candidates that `is_open`.
+    pub(in crate::daemon) fn forget(
+        &self,
+        needed: &BTreeSet<String>,
+        is_open: impl Fn(&String) -> bool,
+    ) {
+        let mut state = self.state();
+        let State { plans, wanted, .. } = &mut *state;
+        plans.retain(|candidate, _| is_open(candidate));
+        wanted.retain(|commit, _| {
+            needed.contains(commit) || plans.values().any(|lacking| lacking.contains(commit))
+        });
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn take_in(&mut self, commit: String, answer: Result<CommitSource, String>) {
+        match answer {
+            Ok(source) => {
+                if self.known.len() >= MOST_KNOWN {
+                    self.known.clear();
+                }
+                self.wanted.remove(&commit);
+                self.known.insert(commit, source);
+            }
+            Err(why) => drop(self.wanted.insert(commit, why)),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! The clusters and node pools that leave the fleet with the files of a fork.
+//!
+//! In: those of the base, as plain data, and the merge. Out: text, and what it means for the check. Definitions and
+//! hand-written objects are alike here. Pure; it does not know the cluster, nor what is applied.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::parts::{counted, list};
+use crate::api::labels::{CLUSTER_NAME, DELETION_POLICY};
+use crate::api::{kinds, labels};
+use crate::model::Object;
+
+/// The clusters and node pools of a revision.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::daemon) struct Holdings {
+    /// The clusters, `namespace/name`, and whether each is deleted when its files go.
+    clusters: BTreeMap<String, bool>,
+    /// The node pools, `namespace/name`, and the cluster of each, as far as it says that.
+    pools: BTreeMap<String, Option<String>>,
+}
+
+/// What a merge has no more, and what holds deletions back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Losses {
+    deleted: BTreeSet<String>,
+    released: BTreeSet<String>,
+    /// Those of clusters that stay.
+    pools: BTreeMap<String, Option<String>>,
+}
+
+impl Holdings {
+    /// Lists those of these objects.
+    pub(in crate::daemon) fn of(objects: &[Object]) -> Self {
+        let mut holdings = Self::default();
+        for object in objects {
+            let name = format!("{}/{}", object.id.namespace, object.id.name);
+            let is_pool = object.id.is(kinds::CAPI, "MachinePool")
+                || object.id.is(kinds::INFRASTRUCTURE, "AROMachinePool");
+            if object.id.is(kinds::CAPI, "Cluster") {
+                let is_deleted = object.annotation(DELETION_POLICY) == Some("Delete");
+                holdings.clusters.insert(name, is_deleted);
+            } else if is_pool {
+                let cluster = cluster_of(object);
+                let known = holdings.pools.entry(name).or_default();
+                *known = cluster.or(known.take());
+            }
+        }
+        holdings
+    }
+
+    /// Lists its parts, for a digest.
+    pub(in crate::daemon) fn lines(&self) -> impl Iterator<Item = String> {
+        let clusters = self.clusters.iter();
+        let clusters = clusters.map(|(name, is_deleted)| format!("cluster {name} {is_deleted}"));
+        clusters.chain(self.pools.keys().map(|name| format!("pool {name}")))
+    }
+}
+
+/// The cluster that a pool says it belongs to.
+fn cluster_of(pool: &Object) -> Option<String> {
+    let name = pool.node.text(&["spec", "clusterName"]);
+    let name = name.or_else(|| pool.label(CLUSTER_NAME))?;
+    Some(format!("{}/{name}", pool.id.namespace))
+}
+
+impl Losses {
+    /// Compares a base with what is merged onto it.
+    pub(super) fn of(base: &Holdings, merged: &[Object]) -> Self {
+        let left = Holdings::of(merged);
+        let gone = base.clusters.iter();
+        let gone = gone.filter(|(name, _)| !left.clusters.contains_key(*name));
+        let gone: BTreeMap<&String, &bool> = gone.collect();
+        let names = |wanted: bool| {
+            let gone = gone
+                .iter()
+                .filter(move |(_, is_deleted)| ***is_deleted == wanted);
+            gone.map(|(name, _)| (*name).clone()).collect()
+        };
+        let pools = base.pools.iter().filter(|(name, cluster)| {
+            let goes_along = cluster.as_ref().is_some_and(|of| gone.contains_key(of));
+            !left.pools.contains_key(*name) && !goes_along
+        });
+        Self {
+            deleted: names(true),
+            released: names(false),
+            pools: pools
+                .map(|(name, cluster)| (name.clone(), cluster.clone()))
+                .collect(),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self == &Self::default()
+    }
+
+    /// How many clusters would be deleted.
+    pub(super) fn deletions(&self) -> usize {
+        self.deleted.len()
+    }
+
+    /// `1 cluster and 2 node pools leave the fleet`; empty when nothing does.
+    pub(super) fn title(&self) -> String {
+        let clusters = self.deleted.len() + self.released.len();
+        let counts = [(clusters, "cluster"), (self.pools.len(), "node pool")];
+        let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+        let parts: Vec<String> = counts.map(|(count, noun)| counted(count, noun)).collect();
+        let verb = match clusters + self.pools.len() {
+            1 => "leaves",
+            _ => "leave",
+        };
+        match parts.is_empty() {
+            true => String::new(),
+            false => format!("{} {verb} the fleet", parts.join(" and ")),
+        }
+    }
+
+    /// What leaves and what that means, a line each; `is_pruned` says whether anything is removed at all, `is_whole` whether
+    /// all files could be read.
+    pub(super) fn text(&self, is_pruned: bool, is_whole: bool) -> String {
+        if self.is_empty() {
+            return String::new();
+        }
+        let deleted = self.deleted.iter().map(|name| match is_pruned {
+            true => format!(
+                "cluster {name}: deleted once somebody who may write to the repository approves (`{}: delete {name}`)",
+                labels::APPROVE
+            ),
+            false => kept(&format!("cluster {name}")),
+        });
+        let released = self.released.iter().map(|name| match is_pruned {
+            true => format!(
+                "cluster {name}: released; it goes on running in Azure, and nobody updates it"
+            ),
+            false => kept(&format!("cluster {name}")),
+        });
+        let pools = self.pools.iter().map(|(name, cluster)| {
+            let of = cluster.as_ref().map(|cluster| format!(" of {cluster}"));
+            let pool = format!("node pool {name}{}", of.unwrap_or_default());
+            match is_pruned {
+                true => format!("{pool}: deleted, with its nodes"),
+                false => kept(&pool),
+            }
+        });
+        let lines: Vec<String> = deleted.chain(released).chain(pools).collect();
+        let unread = match is_whole {
+            true => "",
+            false => ", where what cannot be read counts as gone",
+        };
+        format!(
+            "Leaves the fleet with these files{unread}:\n\n{}\n",
+            list(lines.into_iter())
+        )
+    }
+}
+
+fn kept(what: &str) -> String {
+    format!("{what}: kept in the cluster, since `spec.apply.prune` is off")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    /// Objects as somebody writes them by hand.
+    fn objects(text: &str) -> Vec<Object> {
+        let (documents, _) = crate::yaml::read(&Arc::from("a.yaml"), text.as_bytes());
+        let objects = documents.into_iter();
+        let objects = objects.filter_map(|node| Object::from_node(node, "ns"));
+        objects.collect()
+    }
+
+    #[test]
+    fn a_pool_that_is_written_by_hand_goes_with_its_cluster_or_is_a_loss() {
+        let cluster =
+            "---\n{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c}}\n";
+        let pool = "---\n{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachinePool, metadata: {name: p}, spec: {clusterName: c}}\n";
+        let infra = "---\n{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AROMachinePool, metadata: {name: p}}\n";
+        let labelled = "---\n{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AROMachinePool, metadata: {name: q, labels: {cluster.x-k8s.io/cluster-name: c}}}\n";
+        let all = [cluster, pool, infra, labelled].concat();
+        let base = Holdings::of(&objects(&all));
+        let of = |texts: &[&str]| {
+            let losses = Losses::of(&base, &objects(&texts.concat()));
+            let pools: Vec<String> = losses.pools.keys().cloned().collect();
+            (losses.title(), pools.join(" "))
+        };
+        let words = |title: &str, pools: &str| (title.to_owned(), pools.to_owned());
+        assert_eq!(of(&[cluster, pool, infra, labelled]), words("", ""));
+        // One of its two objects is still there.
+        assert_eq!(of(&[cluster, infra, labelled]), words("", ""));
+        let one = words("1 node pool leaves the fleet", "ns/q");
+        assert_eq!(of(&[cluster, pool, infra]), one);
+        let both = words("2 node pools leave the fleet", "ns/p ns/q");
+        assert_eq!(of(&[cluster]), both);
+        assert_eq!(of(&[]), words("1 cluster leaves the fleet", ""));
+        let again: Holdings =
+            serde_json::from_str(&serde_json::to_string(&base).expect("text")).expect("the same");
+        assert_eq!(again, base);
+    }
+}

@@ -1,0 +1,303 @@
+//! Which approvals in the messages of commits count: on the line of first parents, and only if no fork's pull request
+//! brought the commit in.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use futures::FutureExt as _;
+use git2::{Oid, Repository, Signature, Time};
+
+use super::*;
+use crate::daemon::approvals::{Approvals, Doubt};
+use crate::model::{CommitSource, ErrorClass, no_approvals};
+
+const APPROVING: &str = "tidy up\n\nCapstan-Approve: delete c/two\n";
+
+/// A forge that knows how some commits came in; of the others it says nothing yet.
+#[derive(Default)]
+struct Forge(Mutex<BTreeMap<String, CommitSource>>);
+
+impl CheckSink for Forge {
+    fn publish<'a>(
+        &'a self,
+        _: &'a [Check],
+        _: Timestamp,
+    ) -> BoxFuture<'a, Result<Vec<Later>, AdapterError>> {
+        std::future::ready(Ok(Vec::new())).boxed()
+    }
+
+    fn read<'a>(
+        &'a self,
+        _: &'a [String],
+        _: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
+        std::future::ready(Ok(Vec::new())).boxed()
+    }
+
+    fn renew(&self, _: &str, _: &str) {}
+
+    fn shows_queued(&self) -> bool {
+        false
+    }
+
+    fn unfinished<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
+        std::future::ready(Ok(Vec::new())).boxed()
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
+        std::future::ready(Ok(())).boxed()
+    }
+
+    fn rate_remaining(&self) -> Option<u64> {
+        None
+    }
+
+    fn app(&self) -> Option<u64> {
+        None
+    }
+
+    fn may_approve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
+        no_approvals()
+    }
+
+    fn source_of<'a>(
+        &'a self,
+        commit: &'a str,
+    ) -> BoxFuture<'a, Result<Option<CommitSource>, AdapterError>> {
+        let known = self.0.lock().unwrap().get(commit).copied();
+        let away = || AdapterError::new(ErrorClass::Transient, "the forge is away");
+        std::future::ready(known.map(Some).ok_or_else(away)).boxed()
+    }
+}
+
+impl Case {
+    /// A case whose checks go to a forge.
+    fn on_forge() -> (Self, Arc<Forge>) {
+        let mut case = Self::new();
+        let forge = Arc::new(Forge::default());
+        case.daemon.report_to(Arc::<Forge>::clone(&forge));
+        (case, forge)
+    }
+
+    /// A commit on top of `parents`, to which a branch leads from now on.
+    fn commit_onto(&self, parents: &[&str], message: &str) -> String {
+        let repository = Repository::open(self._dir.path().join("config.git")).unwrap();
+        let find = |id: &&str| repository.find_commit(Oid::from_str(id).unwrap()).unwrap();
+        let parents: Vec<_> = parents.iter().map(find).collect();
+        let tree = parents[0].tree().unwrap();
+        let who = Signature::new("Eve", "eve@example.com", &Time::new(1, 0)).unwrap();
+        let parents: Vec<_> = parents.iter().collect();
+        let id = repository.commit(None, &who, &who, message, &tree, &parents);
+        let id = id.unwrap();
+        let name = format!("refs/heads/b-{id}");
+        repository.reference(&name, id, true, "it").unwrap();
+        self.daemon
+            .source
+            .origin
+            .repository()
+            .unwrap()
+            .fetch()
+            .unwrap();
+        id.to_string()
+    }
+
+    /// What is approved of `revision`, as the thread that applies asks.
+    async fn approvals(&self, applied: &str, revision: &str) -> Approvals {
+        let source = Arc::clone(&self.daemon.source);
+        let (applied, revision) = (applied.to_owned(), revision.to_owned());
+        let asked = tokio::task::spawn_blocking(move || source.approvals(&applied, &revision));
+        asked.await.unwrap()
+    }
+}
+
+/// The clusters that may be deleted, and why other approvals do not count.
+fn words(approvals: &Approvals) -> (Vec<String>, Vec<&Doubt>) {
+    let doubts = approvals.doubted.iter().map(|(_, doubt)| doubt);
+    (
+        approvals.deletable().into_iter().collect(),
+        doubts.collect(),
+    )
+}
+
+/// How a pull request of two commits, of which the first approves, becomes part of the followed branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Merge,
+    /// The person who merges repeats the line.
+    MergeSaying,
+    Squash,
+    Rebase,
+    FastForward,
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_trailer_counts_on_the_line_of_first_parents_unless_it_is_a_fork_s() {
+    use Way::{FastForward, Merge, MergeSaying, Rebase, Squash};
+    for source in [None, Some(CommitSource::Own), Some(CommitSource::Fork(7))] {
+        for way in [Merge, MergeSaying, Squash, Rebase, FastForward] {
+            let (case, forge) = match source {
+                Some(_) => Case::on_forge(),
+                // Git notes know of no pull requests.
+                None => (Case::new(), Arc::default()),
+            };
+            let first = case.commit.clone();
+            let asked = case.commit_onto(&[&first], APPROVING);
+            let head = case.commit_onto(&[&asked], "and more");
+            let moved = case.commit_onto(&[&first], "meanwhile");
+            let (saying, merged) = match way {
+                Merge => (None, case.commit_onto(&[&moved, &head], "merge it")),
+                MergeSaying => {
+                    let merge = case.commit_onto(&[&moved, &head], APPROVING);
+                    (Some(merge.clone()), merge)
+                }
+                Squash => {
+                    let squash = case.commit_onto(&[&moved], APPROVING);
+                    (Some(squash.clone()), squash)
+                }
+                Rebase => {
+                    let asked = case.commit_onto(&[&moved], APPROVING);
+                    let head = case.commit_onto(&[&asked], "and more");
+                    (Some(asked), head)
+                }
+                FastForward => (Some(asked.clone()), head.clone()),
+            };
+            if let (Some(source), Some(saying)) = (source, &saying) {
+                forge.0.lock().unwrap().insert(saying.clone(), source);
+            }
+            let found = case.approvals(&first, &merged).await;
+            let fork = Doubt::Fork(7);
+            let (expected, doubts): (&[&str], Vec<&Doubt>) = match (way, source) {
+                (Merge, _) => (&[], vec![&Doubt::Merged]),
+                (MergeSaying, Some(CommitSource::Fork(_))) => (&[], vec![&fork, &Doubt::Merged]),
+                (_, Some(CommitSource::Fork(_))) => (&[], vec![&fork]),
+                _ => (&["c/two"], vec![]),
+            };
+            let expected: Vec<String> = expected.iter().map(|it| (*it).to_owned()).collect();
+            assert_eq!(words(&found), (expected, doubts), "{way:?} {source:?}");
+            if let Some(given) = found.given.first() {
+                assert_eq!(given.who, "Eve <eve@example.com>");
+                assert_eq!(Some(&given.commit), saying.as_ref());
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_plan_of_a_branch_asks_the_forge_as_well() {
+    let (case, forge) = Case::on_forge();
+    let first = case.commit.clone();
+    let own = case.commit_onto(&[&first], APPROVING);
+    let theirs = case.commit_onto(
+        &[&first],
+        "it\n\nCapstan-Approve: delete c/one\nCapstan-Approve: recreate c/three\n",
+    );
+    let sources = [
+        (own.clone(), CommitSource::Own),
+        (theirs.clone(), CommitSource::Fork(7)),
+    ];
+    forge.0.lock().unwrap().extend(sources);
+    for (commit, clusters, doubts) in [(&own, &["c/two"][..], 0), (&theirs, &[], 2)] {
+        let source = Arc::clone(&case.daemon.source);
+        let (base, commit) = (first.clone(), commit.clone());
+        let work = move || source.candidate_approvals(&base, &commit, Some(&base));
+        let found = tokio::task::spawn_blocking(work).await.unwrap();
+        let (found, why) = words(&found);
+        assert_eq!(
+            (found, why.len()),
+            (clusters.iter().map(|it| (*it).to_owned()).collect(), doubts)
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_approval_that_the_forge_says_nothing_of_counts_once_it_does() {
+    let (mut case, forge) = Case::on_forge();
+    let first = case.commit.clone();
+    let asked = case.commit_onto(&[&first], APPROVING);
+    let found = case.approvals(&first, &asked).await;
+    let away = Doubt::Unattributed("the forge is away".to_owned());
+    assert_eq!(words(&found), (vec![], vec![&away]));
+    // Everything else of it is applied meanwhile, and the daemon starts again.
+    let again = Source::new(case.daemon.source.origin.clone(), &case.daemon.config);
+    case.daemon.source = Arc::new(again);
+    case.daemon.report_to(Arc::<Forge>::clone(&forge));
+    let found = case.approvals(&asked, &asked).await;
+    assert_eq!(words(&found).0, [""; 0]);
+    assert_eq!(found.doubted.len(), 1);
+    assert!(!case.daemon.source.take_answered(&asked));
+    assert!(case.daemon.source.attribution.is_waiting());
+    let own = (asked.clone(), CommitSource::Own);
+    forge.0.lock().unwrap().extend([own]);
+    // It is asked again after a while.
+    case.daemon.source.attribution.ask_again().await;
+    assert!(case.daemon.source.take_answered(&asked));
+    assert!(!case.daemon.source.take_answered(&asked), "once");
+    let found = case.approvals(&asked, &asked).await;
+    assert_eq!(words(&found), (vec!["c/two".to_owned()], vec![]));
+    // It is done with the revision that it counted for.
+    let next = case.commit_onto(&[&asked], "next");
+    let found = case.approvals(&asked, &next).await;
+    assert_eq!(words(&found), (vec![], vec![]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_late_approval_counts_for_the_next_revision_and_one_of_a_fork_for_none() {
+    let (case, forge) = Case::on_forge();
+    let first = case.commit.clone();
+    let asked = case.commit_onto(&[&first], APPROVING);
+    assert_eq!(case.approvals(&first, &asked).await.doubted.len(), 1);
+    let next = case.commit_onto(&[&asked], "next");
+    let aside = case.commit_onto(&[&first], "a forced push");
+    forge
+        .0
+        .lock()
+        .unwrap()
+        .insert(asked.clone(), CommitSource::Own);
+    case.daemon.source.attribution.ask_again().await;
+    let found = case.approvals(&asked, &aside).await;
+    assert_eq!(words(&found), (vec![], vec![]), "its commit is gone");
+    let found = case.approvals(&asked, &next).await;
+    assert_eq!(words(&found), (vec!["c/two".to_owned()], vec![]));
+
+    let (case, forge) = Case::on_forge();
+    let first = case.commit.clone();
+    let asked = case.commit_onto(&[&first], APPROVING);
+    assert_eq!(case.approvals(&first, &asked).await.doubted.len(), 1);
+    let fork = CommitSource::Fork(7);
+    forge.0.lock().unwrap().insert(asked.clone(), fork);
+    case.daemon.source.attribution.ask_again().await;
+    let found = case.approvals(&asked, &asked).await;
+    assert_eq!(words(&found), (vec![], vec![&Doubt::Fork(7)]));
+    let next = case.commit_onto(&[&asked], "next");
+    let found = case.approvals(&asked, &next).await;
+    assert_eq!(words(&found), (vec![], vec![]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_for_the_forge_is_asked_again_and_applied_again() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    let forge = Arc::new(Forge::default());
+    case.daemon.report_to(Arc::<Forge>::clone(&forge));
+    let first = case.commit.clone();
+    let asked = case.commit_onto(&[&first], APPROVING);
+    let number = case.daemon.syncs;
+    let sync = case.daemon.sync.as_mut().unwrap();
+    sync.revision = asked.clone();
+    let assignment = case.daemon.assignment(case.daemon.sync.as_ref().unwrap());
+    let approvals = Arc::clone(&assignment.approvals);
+    let applied = first.clone();
+    let counted = tokio::task::spawn_blocking(move || approvals(&applied));
+    assert!(counted.await.unwrap().is_empty());
+    case.daemon.handle(Event::Tick);
+    let own = (asked.clone(), CommitSource::Own);
+    forge.0.lock().unwrap().extend([own]);
+    let start = Instant::now();
+    while case.daemon.syncs == number {
+        case.handle_next().await;
+    }
+    assert!(start.elapsed() >= Duration::from_secs(15));
+    assert!(!case.daemon.source.attribution.is_waiting());
+    let approvals = assignment.approvals;
+    let counted = tokio::task::spawn_blocking(move || approvals(&first));
+    assert_eq!(counted.await.unwrap(), ["c/two".to_owned()].into());
+}
