@@ -45,7 +45,7 @@ async fn paused(fixture: &Fixture, paused: bool) {
         .await;
     let vault = ("Vault", "one-kv");
     let is_paused =
-        |vault: &Json| annotation(vault, POLICY) == "skip" && annotation(vault, BEFORE) == "manage";
+        |vault: &Json| annotation(vault, POLICY) == "skip" && annotation(vault, BEFORE) == "";
     let what = if paused { "paused" } else { "resumed" };
     until(fixture, vault, what, |vault| is_paused(vault) == paused).await;
 }

@@ -5,6 +5,7 @@ mod clients;
 mod cutoff;
 mod deleting;
 mod fixture;
+mod handing;
 mod ledger;
 mod life;
 pub(super) mod manifests;

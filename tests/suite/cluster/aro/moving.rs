@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use capstan::adapters::azure_sim::{Azure, Deed};
-use capstan::api::kinds::KINDS;
+use capstan::api::kinds::{KINDS, Kind, is_aso};
 use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value as Json, json};
 
-use super::fixture::Fixture;
+use super::fixture::{Fixture, on_kube_apiserver, on_simulator};
 use super::manifests::Cluster;
 
 const BLOCK_MOVE: &str = "clusterctl.cluster.x-k8s.io/block-move";
@@ -30,6 +30,14 @@ impl Moved {
             .to_owned()
     }
 
+    /// Whether something else than ASO's owns it.
+    fn has_other_owner(&self) -> bool {
+        let owners = self.object["metadata"]["ownerReferences"].as_array();
+        let groups = owners.into_iter().flatten();
+        let mut groups = groups.filter_map(|owner| owner["apiVersion"].as_str()?.split('/').next());
+        groups.any(|group| !is_aso(group))
+    }
+
     fn owners(&self) -> Vec<String> {
         let owners = self.object["metadata"]["ownerReferences"].as_array();
         let owners = owners.into_iter().flatten();
@@ -39,10 +47,19 @@ impl Moved {
     }
 }
 
+/// Whether the definitions of ASO's kinds have clusterctl's label. Otherwise what is of these kinds, and what only they own,
+/// stays behind, and garbage collection deletes it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Aso {
+    Moves,
+    Stays,
+}
+
 /// Everything that belongs to clusters, owners first. Identities, Secrets and ConfigMaps belong to them if something of
 /// theirs owns them, or if their labels say so.
-async fn owners_first(source: &Fixture) -> Vec<Moved> {
-    let kinds = KINDS.iter().map(|known| known.kind);
+async fn owners_first(source: &Fixture, aso: Aso) -> Vec<Moved> {
+    let moves = |known: &&Kind| aso == Aso::Moves || !is_aso(known.group);
+    let kinds = KINDS.iter().filter(moves).map(|known| known.kind);
     let mut left = Vec::new();
     for kind in kinds.chain(["Secret", "ConfigMap"]) {
         for object in source
@@ -59,7 +76,11 @@ async fn owners_first(source: &Fixture) -> Vec<Moved> {
                 .iter()
                 .any(|label| !labels[*label].is_null());
             let may_stay = matches!(kind, "AzureClusterIdentity" | "Secret" | "ConfigMap");
-            if !may_stay || is_marked || !moved.owners().is_empty() {
+            let has_owner = match aso {
+                Aso::Moves => !moved.owners().is_empty(),
+                Aso::Stays => moved.has_other_owner(),
+            };
+            if !may_stay || is_marked || has_owner {
                 left.push(moved);
             }
         }
@@ -129,7 +150,7 @@ async fn remove(source: &Fixture, moved: &Moved) {
 }
 
 /// As clusterctl does it.
-async fn relocate(source: &Fixture, target: &Fixture, cluster: &str) {
+pub(super) async fn relocate(source: &Fixture, target: &Fixture, cluster: &str, aso: Aso) {
     let paused = |paused: bool| json!({"spec": {"paused": paused}});
     source.merge("Cluster", cluster, &paused(true)).await;
     source
@@ -139,7 +160,7 @@ async fn relocate(source: &Fixture, target: &Fixture, cluster: &str) {
             all.all(|blocks| blocks.is_null())
         })
         .await;
-    let sorted = owners_first(source).await;
+    let sorted = owners_first(source, aso).await;
     let mut uids = BTreeMap::new();
     for moved in &sorted {
         copy(target, moved, &mut uids).await;
@@ -161,7 +182,7 @@ async fn a_cluster_moves(source: &Fixture, target: &Fixture) {
     source.apply(&cluster).await;
     source.until_ready(14).await;
     let deeds = source.azure.deeds().len();
-    relocate(source, target, "one").await;
+    relocate(source, target, "one", Aso::Moves).await;
     source
         .until("nothing is left at the source", async || {
             source.objects().await.is_empty()
@@ -246,4 +267,85 @@ fn a_cluster_moves_to_another_management_cluster_on_kube_apiserver() {
         let target = Fixture::real(azure).await.expect("another one");
         a_cluster_moves(&source, &target).await;
     });
+}
+
+/// The objects of the ARO provider.
+const PARTS: [(&str, &str); 3] = [
+    ("AROCluster", "one"),
+    ("AROControlPlane", "one"),
+    ("AROMachinePool", "one-mp1"),
+];
+
+/// As clusterctl does it where the definitions of the ARO provider lack its label: the Cluster and the MachinePool are
+/// moved, and what they own is left to garbage collection. A person lets it go.
+async fn what_a_move_leaves_behind_stays_in_azure(fixture: &Fixture) {
+    let (_actors, _ours) = (fixture.actors(), fixture.ours());
+    fixture.apply(&Cluster::new("one")).await;
+    fixture.until_ready(14).await;
+    let deeds = fixture.azure.deeds();
+    fixture
+        .merge("Cluster", "one", &json!({"spec": {"paused": true}}))
+        .await;
+    for (kind, name) in PARTS {
+        fixture
+            .until("nothing blocks the move", async || {
+                let part = fixture.live(kind, name).await;
+                part["metadata"]["annotations"][BLOCK_MOVE].is_null()
+            })
+            .await;
+    }
+    for (kind, name) in [("MachinePool", "one-mp1"), ("Cluster", "one")] {
+        let gone = json!({"metadata": {"finalizers": null}});
+        fixture.merge(kind, name, &gone).await;
+        fixture.delete(kind, name).await;
+    }
+    for (kind, name) in PARTS {
+        fixture
+            .until("a person is asked", async || {
+                let part = fixture.live(kind, name).await;
+                let conditions = part["status"]["conditions"].as_array().cloned();
+                let mut asked = conditions.unwrap_or_default().into_iter();
+                let is_asked = asked.any(|one| {
+                    let message = one["message"].as_str().unwrap_or_default();
+                    one["reason"] == "ClusterNotFound" && message.contains("keep-in-azure")
+                });
+                is_asked
+            })
+            .await;
+    }
+    // Its identity owns it, too, so that garbage collection leaves it.
+    let plane = fixture.live("AROControlPlane", "one").await;
+    assert!(plane["metadata"]["deletionTimestamp"].is_null());
+    fixture.pass(std::time::Duration::from_secs(7200)).await;
+    assert_eq!(fixture.azure.deeds(), deeds);
+    for ((kind, name), object) in fixture.objects().await {
+        if !PARTS.iter().any(|(part, _)| *part == kind) {
+            let policy =
+                &object["metadata"]["annotations"]["serviceoperator.azure.com/reconcile-policy"];
+            assert_eq!(policy, "skip", "{kind}/{name}");
+        }
+    }
+    for (kind, name) in PARTS {
+        let uid = fixture.live(kind, name).await["metadata"]["uid"].clone();
+        let keep = json!({"metadata": {"annotations": {"capstan.dev/keep-in-azure": uid}}});
+        fixture.merge(kind, name, &keep).await;
+    }
+    fixture.delete("AROControlPlane", "one").await;
+    fixture
+        .until("nothing is left", async || {
+            fixture.objects().await.is_empty()
+        })
+        .await;
+    assert_eq!(fixture.azure.deeds(), deeds);
+    assert!(fixture.get("Secret", "one-aso-secret").await.is_none());
+}
+
+#[test]
+fn what_a_move_leaves_behind_stays_in_azure_on_the_simulator() {
+    on_simulator(what_a_move_leaves_behind_stays_in_azure);
+}
+
+#[test]
+fn what_a_move_leaves_behind_stays_in_azure_on_kube_apiserver() {
+    on_kube_apiserver(what_a_move_leaves_behind_stays_in_azure);
 }

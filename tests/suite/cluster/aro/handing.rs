@@ -1,0 +1,266 @@
+//! What becomes of a cluster's resources when CAPZ applies them, pauses and resumes them, and then the cluster is moved. CAPZ
+//! is played by what it sends (facts/aro-controllers.md §6): an apply by force with its mutations and the owner, and for a
+//! pause one without.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use capstan::adapters::azure_sim::{Azure, Deed};
+use capstan::api::kinds::{KINDS, find, is_aso};
+use futures::StreamExt as _;
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
+use kube::core::GroupVersionKind;
+use kube::runtime::{WatchStreamExt as _, watcher};
+use serde_json::{Value as Json, json};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::fixture::Fixture;
+use super::manifests::{Cluster, NAMESPACE};
+use super::moving::{Aso, relocate};
+use crate::cluster::pipeline::apply;
+
+const CAPZ: &str = "capz-manager";
+const OURS: &str = "capstan-embedded";
+const POLICY: &str = "serviceoperator.azure.com/reconcile-policy";
+const CREDENTIAL: &str = "serviceoperator.azure.com/credential-from";
+const TAG: &str = "sigs.k8s.io_cluster-api-provider-azure_cluster_one";
+const WHOLE: usize = 14;
+const OWNERS: [(&str, &str); 3] = [
+    ("AROCluster", "one"),
+    ("AROControlPlane", "one"),
+    ("AROMachinePool", "one-mp1"),
+];
+
+/// A cluster whose node pool names its owner itself: CAPZ leaves that out while it pauses.
+fn objects() -> Vec<Json> {
+    let mut objects = Cluster::new("one").objects();
+    for object in &mut objects {
+        if object["kind"] == "AROMachinePool" {
+            object["spec"]["resources"][0]["spec"]["owner"] = json!({"name": "one"});
+        }
+    }
+    objects
+}
+
+/// What CAPZ does with the resources of an owner.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Capz {
+    Applies,
+    Pauses,
+}
+
+/// The API of an item's version.
+fn api_of(fixture: &Fixture, item: &Json) -> (Api<DynamicObject>, String) {
+    let [api_version, kind, name] = [
+        &item["apiVersion"],
+        &item["kind"],
+        &item["metadata"]["name"],
+    ]
+    .map(|part| part.as_str().expect("text"));
+    let (group, version) = api_version.split_once('/').expect("a group");
+    let named = GroupVersionKind::gvk(group, version, kind);
+    let plural = find(group, kind).expect("a known kind").plural;
+    let resource = ApiResource::from_gvk_with_plural(&named, plural);
+    let api = Api::namespaced_with(fixture.client.clone(), NAMESPACE, &resource);
+    (api, name.to_owned())
+}
+
+/// CAPZ applies or pauses everything.
+async fn capz(fixture: &Fixture, does: Capz) {
+    for (kind, name) in OWNERS {
+        let owner = fixture.live(kind, name).await;
+        for item in owner["spec"]["resources"].as_array().expect("a list") {
+            let (api, name) = api_of(fixture, item);
+            let mut patch = item.clone();
+            patch["metadata"]["namespace"] = json!(NAMESPACE);
+            let mut params = PatchParams::apply(CAPZ);
+            match does {
+                Capz::Pauses => patch["metadata"]["annotations"][POLICY] = json!("skip"),
+                Capz::Applies => {
+                    params = params.force();
+                    patch["metadata"]["ownerReferences"] = json!([{"apiVersion": owner["apiVersion"],
+                        "kind": owner["kind"], "name": owner["metadata"]["name"], "uid": owner["metadata"]["uid"],
+                        "controller": true, "blockOwnerDeletion": true}]);
+                    let live = api.get(&name).await.expect("it is there");
+                    mutate(&mut patch, &serde_json::to_value(live).expect("JSON"));
+                }
+            }
+            let applied = api.patch(&name, &params, &Patch::Apply(&patch)).await;
+            applied.unwrap_or_else(|error| panic!("{kind} {name}: {error}"));
+        }
+    }
+}
+
+/// The fields that CAPZ sets in an HCP cluster: the version of its key, and its kubeconfig.
+fn mutate(patch: &mut Json, live: &Json) {
+    const KEY: &str = "/spec/properties/etcd/dataEncryption/customerManaged/kms/activeKey";
+    if patch["kind"] == "HcpOpenShiftCluster" {
+        patch["spec"]["operatorSpec"] = live["spec"]["operatorSpec"].clone();
+        let key = live.pointer(KEY).expect("a key").clone();
+        *patch.pointer_mut(KEY).expect("a key") = key;
+    }
+}
+
+/// The resources that were seen without the credential.
+type Bare = Arc<Mutex<BTreeSet<String>>>;
+
+/// Notes them from now on, whenever one changes.
+fn noted(fixture: &Fixture) -> (Bare, Vec<AbortOnDropHandle<()>>) {
+    let bare = Bare::default();
+    let kinds = KINDS.iter().filter(|known| is_aso(known.group));
+    let watches = kinds.map(|known| {
+        let (bare, api) = (Arc::clone(&bare), fixture.api(known.kind));
+        AbortOnDropHandle::new(tokio::spawn(async move {
+            let seen = watcher::watcher(api, watcher::Config::default());
+            let mut seen = std::pin::pin!(seen.default_backoff().touched_objects());
+            while let Some(seen) = seen.next().await {
+                let Ok(object) = seen else { continue };
+                let name = object.metadata.name.clone().unwrap_or_default();
+                let object = serde_json::to_value(object).expect("JSON");
+                if object["metadata"]["annotations"][CREDENTIAL] != "one-aso-secret" {
+                    bare.lock()
+                        .expect("no panic")
+                        .insert(format!("{}/{name}", known.kind));
+                }
+            }
+        }))
+    });
+    let watches = watches.collect();
+    (bare, watches)
+}
+
+async fn resources(fixture: &Fixture) -> Vec<Json> {
+    let all = fixture.objects().await.into_values();
+    let group = |object: &Json| {
+        let api_version = object["apiVersion"].as_str().unwrap_or_default();
+        api_version.split('/').next().unwrap_or_default().to_owned()
+    };
+    all.filter(|object| is_aso(&group(object))).collect()
+}
+
+/// The policy that all resources have, none if empty, and that they have what we add.
+async fn all_have(fixture: &Fixture, policy: &str) {
+    for object in resources(fixture).await {
+        let name = format!("{}/{}", object["kind"], object["metadata"]["name"]);
+        let annotations = &object["metadata"]["annotations"];
+        assert_eq!(
+            annotations[POLICY].as_str().unwrap_or_default(),
+            policy,
+            "{name}"
+        );
+        assert_eq!(annotations[CREDENTIAL], "one-aso-secret", "{name}");
+        if object["kind"] == "ResourceGroup" || object["kind"] == "Vault" {
+            assert_eq!(object["spec"]["tags"][TAG], "owned", "{name}");
+        }
+    }
+}
+
+/// As if only CAPZ had made them: nothing that we added.
+async fn forget_what_was_added(fixture: &Fixture) {
+    for item in resources(fixture).await {
+        let (api, name) = api_of(fixture, &item);
+        let nothing = json!({"apiVersion": item["apiVersion"], "kind": item["kind"],
+            "metadata": {"name": name, "namespace": NAMESPACE}});
+        let params = PatchParams::apply(OURS).force();
+        let released = api.patch(&name, &params, &Patch::Apply(&nothing)).await;
+        released.unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+}
+
+fn only_updates(fixture: &Fixture, deeds: usize) {
+    let since = fixture.azure.deeds().split_off(deeds);
+    let is_harmless = |deed: &Deed| matches!(deed, Deed::Updated(_));
+    assert!(since.iter().all(is_harmless), "{since:#?}");
+}
+
+async fn handed_both_ways_and_moved(source: &Fixture, target: &Fixture) {
+    let _actors = [source.actors(), target.actors()];
+    target
+        .delete("AzureClusterIdentity", "cluster-identity")
+        .await;
+    let (bare, watches) = noted(source);
+    let ours = source.ours();
+    for object in objects() {
+        apply(&source.client, &object).await;
+    }
+    source.until_ready(WHOLE).await;
+    let deeds = source.azure.deeds().len();
+    all_have(source, "").await;
+    drop(ours);
+
+    // To CAPZ, which pauses and resumes.
+    capz(source, Capz::Applies).await;
+    all_have(source, "").await;
+    capz(source, Capz::Pauses).await;
+    all_have(source, "skip").await;
+    capz(source, Capz::Applies).await;
+    all_have(source, "").await;
+    source.pass(std::time::Duration::from_secs(3600)).await;
+    source.until_ready(WHOLE).await;
+
+    // And back.
+    let ours = source.ours();
+    source.pass(std::time::Duration::from_secs(3600)).await;
+    source.until_ready(WHOLE).await;
+    all_have(source, "").await;
+    only_updates(source, deeds);
+    assert_eq!(*bare.lock().expect("no panic"), BTreeSet::new());
+    drop((ours, watches));
+
+    // From CAPZ alone.
+    forget_what_was_added(source).await;
+    capz(source, Capz::Applies).await;
+    let _ours = [source.ours(), target.ours()];
+    source
+        .until("they have what we add", async || {
+            let all = resources(source).await;
+            let mut all = all.iter();
+            all.all(|one| one["metadata"]["annotations"][CREDENTIAL] == "one-aso-secret")
+        })
+        .await;
+    source.pass(std::time::Duration::from_secs(3600)).await;
+    source.until_ready(WHOLE).await;
+    all_have(source, "").await;
+
+    // ASO's objects stay behind, and are made again.
+    relocate(source, target, "one", Aso::Stays).await;
+    source
+        .until("nothing is left at the source", async || {
+            source.objects().await.is_empty()
+        })
+        .await;
+    target.until_ready(WHOLE).await;
+    target.pass(std::time::Duration::from_secs(3600)).await;
+    target.until_ready(WHOLE).await;
+    all_have(target, "").await;
+    only_updates(source, deeds);
+    target.delete("Cluster", "one").await;
+    target.until_gone().await;
+    let tally = target.tally();
+    assert!(tally.values().all(|counts| *counts == (1, 1)), "{tally:#?}");
+}
+
+#[test]
+fn a_cluster_is_handed_to_capz_and_back_and_moved_on_the_simulator() {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().start_paused(true).build();
+    runtime.expect("a runtime").block_on(async {
+        let azure = Azure::default().recording();
+        let source = Fixture::simulated(azure.clone()).await;
+        let target = Fixture::simulated(azure).await;
+        handed_both_ways_and_moved(&source, &target).await;
+    });
+}
+
+#[test]
+fn a_cluster_is_handed_to_capz_and_back_and_moved_on_kube_apiserver() {
+    let runtime = crate::cluster::pipeline::runtime();
+    runtime.block_on(async {
+        let azure = Azure::default().recording();
+        let Some(source) = Fixture::real(azure.clone()).await else {
+            return;
+        };
+        let target = Fixture::real(azure).await.expect("another one");
+        handed_both_ways_and_moved(&source, &target).await;
+    });
+}
