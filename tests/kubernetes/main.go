@@ -1,5 +1,5 @@
 // A Kubernetes API server for Capstan's tests: etcd, kube-apiserver and the namespace, garbage-collector,
-// deployment and replicaset controllers, in one process on loopback.
+// deployment and replicaset controllers, in one process on loopback. Its version is that of its sources, by ./build.
 //
 // In: nothing but a directory (-dir), which may hold the data of an earlier run. Out: one line on stdout, the path of
 // an administrator's kubeconfig, once the server is ready. Then it reads commands from stdin, one a line, and answers

@@ -3,6 +3,7 @@
 //! On the simulator time is paused and jumps; on a real server it passes some times faster than outside.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -57,7 +58,7 @@ pub(super) struct Fixture {
     pub(super) azure: Azure,
     /// The simulator, unless it is a real one.
     pub(super) server: Option<Server>,
-    _real: Option<Kubernetes>,
+    real: Option<Kubernetes>,
 }
 
 /// Runs a test on the simulator.
@@ -98,7 +99,7 @@ impl Fixture {
             clock: Arc::new(time),
             azure,
             server: Some(server),
-            _real: None,
+            real: None,
         };
         fixture.install().await;
         fixture
@@ -116,7 +117,7 @@ impl Fixture {
             clock: Arc::new(SimClock::new(wall_time(), speed)),
             azure,
             server: None,
-            _real: Some(real),
+            real: Some(real),
         };
         fixture.install().await;
         Some(fixture)
@@ -131,6 +132,12 @@ impl Fixture {
             json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}});
         apply(&self.client, &namespace).await;
         apply(&self.client, &identity(&json!({}))).await;
+    }
+
+    /// The administrator's kubeconfig of a real server.
+    pub(super) fn kubeconfig(&self) -> &Path {
+        let real = self.real.as_ref().expect("a real server");
+        real.kubeconfig()
     }
 
     /// The systems around our controllers.

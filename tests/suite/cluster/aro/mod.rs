@@ -2,6 +2,7 @@
 
 mod capz;
 mod clients;
+mod clusterctl;
 mod cutoff;
 mod deleting;
 mod fixture;
