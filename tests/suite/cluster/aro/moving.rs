@@ -305,11 +305,10 @@ async fn what_a_move_leaves_behind_stays_in_azure(fixture: &Fixture) {
                 let part = fixture.live(kind, name).await;
                 let conditions = part["status"]["conditions"].as_array().cloned();
                 let mut asked = conditions.unwrap_or_default().into_iter();
-                let is_asked = asked.any(|one| {
+                asked.any(|one| {
                     let message = one["message"].as_str().unwrap_or_default();
                     one["reason"] == "ClusterNotFound" && message.contains("keep-in-azure")
-                });
-                is_asked
+                })
             })
             .await;
     }
