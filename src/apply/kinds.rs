@@ -44,6 +44,8 @@ pub(crate) struct Kinds {
     members: BTreeMap<Kind, KindState>,
     /// Kinds of embedded resources, all of which are watched.
     embedded: BTreeSet<Kind>,
+    /// Those of them whose objects were seen.
+    embedded_listed: BTreeSet<Kind>,
     /// Whether definitions of custom kinds are watched.
     defining: bool,
 }
@@ -95,6 +97,16 @@ impl Kinds {
     /// All objects of a kind are watched from now on.
     pub(crate) fn watch_embedded(&mut self, kind: &Kind) {
         self.embedded.insert(kind.clone());
+    }
+
+    /// Whether all objects of a kind were seen.
+    pub(crate) fn is_embedded_listed(&self, kind: &Kind) -> bool {
+        self.embedded_listed.contains(kind)
+    }
+
+    /// All objects of a kind were seen.
+    pub(crate) fn list_embedded(&mut self, kind: &Kind) {
+        self.embedded_listed.insert(kind.clone());
     }
 
     /// Definitions are watched from now on; `true` for the first time.

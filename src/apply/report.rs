@@ -13,8 +13,8 @@ pub enum Report {
     Applied(ObjectId, Outcome),
     /// A request was refused for want of a permission.
     Denied,
-    /// Why the members of a kind, by group and kind, cannot be seen; `None` once they can. Nothing is removed
-    /// meanwhile, and the fleet is not settled.
+    /// Why the objects of a kind, by group and kind, cannot be seen; `None` once they can. While they may be members,
+    /// nothing is removed and the fleet is not settled.
     Unseen((String, String), Option<String>),
     /// The state of a member that the fleet no longer contains changed.
     Prune(ObjectId, PruneStatus),

@@ -83,7 +83,7 @@ impl Engine {
         }
     }
 
-    /// Reports that the members of a kind cannot be seen, once for each reason.
+    /// Reports that the objects of a kind cannot be seen, once for each reason.
     fn cannot_see(&mut self, kind: GroupKind, why: &str) {
         let old = self.unseen.insert(kind.clone(), why.to_owned());
         if old.as_deref() != Some(why) {
@@ -91,14 +91,14 @@ impl Engine {
         }
     }
 
-    /// Reports that the members of a kind are seen again.
+    /// Reports that the objects of a kind are seen again.
     fn can_see(&mut self, kind: &GroupKind) {
         if self.unseen.remove(kind).is_some() {
             self.report(Report::Unseen(kind.clone(), None));
         }
     }
 
-    /// Reports to a new assignment which members cannot be seen.
+    /// Reports to a new assignment which kinds cannot be seen.
     pub(super) fn report_unseen(&mut self) {
         for (kind, why) in self.unseen.clone() {
             self.report(Report::Unseen(kind, Some(why)));
@@ -254,8 +254,12 @@ impl Engine {
         }
     }
 
-    /// We may not see the embedded resources of a kind: that is reported, since it may last.
+    /// We may not see the embedded resources of a kind, or never did: that is reported, since it may last.
     pub(super) fn embedded_interrupted(&mut self, kind: &Kind, interruption: &Interruption) {
+        let is_new = self.work.embedded.has(kind) && !self.kinds.is_embedded_listed(kind);
+        if is_new && !interruption.denied {
+            self.cannot_see((kind.0.clone(), kind.2.clone()), &interruption.why);
+        }
         if interruption.denied && self.work.embedded.served(kind, false) {
             self.report(Report::Denied);
             let why = format!("its progress cannot be seen: {}", interruption.why);
@@ -265,6 +269,8 @@ impl Engine {
 
     /// The embedded resources of a kind were listed; missing ones are waited for again.
     pub(super) fn embedded_listed(&mut self, kind: &Kind) {
+        self.kinds.list_embedded(kind);
+        self.can_see(&(kind.0.clone(), kind.2.clone()));
         if self.work.embedded.served(kind, true) {
             self.report_kind(kind, State::Waiting, "");
             self.report_embedded();

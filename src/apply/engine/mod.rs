@@ -59,7 +59,7 @@ pub(crate) struct Engine {
     inventory: BTreeMap<ObjectId, Member>,
     /// The health of all objects of the kinds of embedded resources.
     embedded: BTreeMap<ObjectId, Health>,
-    /// The kinds of members that cannot be seen now, and why.
+    /// The kinds that cannot be seen now, and why.
     unseen: BTreeMap<GroupKind, String>,
     work: Work,
     late: LateRequests,

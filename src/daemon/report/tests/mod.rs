@@ -369,6 +369,18 @@ fn lists_do_not_grow_without_end() {
 }
 
 #[test]
+fn kinds_that_cannot_be_seen_are_in_the_check() {
+    let bare = || stuck("f", "r", CheckState::Pending, "why");
+    assert_eq!(unseen(bare(), &BTreeMap::new()), bare());
+    let kind = ("resources.azure.com".to_owned(), "ResourceGroup".to_owned());
+    let why = "cannot call a webhook of the cluster: <b>no</b>".to_owned();
+    let check = unseen(bare(), &[(kind, why)].into());
+    let line = "\nNot seen:\n\n- ResourceGroup: cannot call a webhook of the cluster: ";
+    assert!(check.summary.contains(line), "{}", check.summary);
+    assert!(!check.summary.contains("<b>"), "{}", check.summary);
+}
+
+#[test]
 fn only_the_commit_s_own_faults_are_failures() {
     let path = git::Error::NoSuchPath {
         commit: "r".to_owned(),
