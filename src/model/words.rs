@@ -119,7 +119,8 @@ mod tests {
     #[test]
     fn what_is_not_seen_is_shown_escaped() {
         let mut shown = Escaping(String::new());
-        write!(shown, "a{}\tb{}\n", "\u{1b}[2J", "\u{202e}ß").expect("a String takes all");
+        let text = "a\u{1b}[2J\tb\u{202e}ß\n";
+        shown.write_str(text).expect("a String takes all");
         assert_eq!(shown.0, "a\\u{1b}[2J\\tb\\u{202e}ß\\n");
     }
 }
