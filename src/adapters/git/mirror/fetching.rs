@@ -9,9 +9,11 @@ use std::time::{Duration, Instant};
 
 use git2::{Odb, Oid, Repository};
 
+use super::Mirror;
 use super::kept::{commits, has_loose, keep, kept_refs};
+use super::reference::{Fetched, Ref};
 use super::selection::{NOTES, Selection};
-use super::{Fetched, Mirror, Ref};
+use super::state::{Seen, State};
 use crate::adapters::git::Error;
 use crate::adapters::git::commit_object::{Peeled, peel};
 use crate::adapters::git::remote::{Connection, Listing};
@@ -22,46 +24,6 @@ const MOST_REQUESTS: usize = 64;
 const MOST_VERSIONS: usize = 100;
 /// How long a ref that failed by itself is left alone.
 const PAUSE: Duration = Duration::from_secs(600);
-/// How many refs are named in the log after one look.
-const MOST_WARNINGS: usize = 20;
-
-/// What is remembered from one look to the next.
-#[derive(Debug, Default)]
-pub(in crate::adapters::git) struct State {
-    seen: Option<Seen>,
-    /// What was said of refs that are left out.
-    warned: BTreeMap<String, String>,
-    /// The objects that could not be brought, when, and why.
-    failed: BTreeMap<Oid, (Instant, String)>,
-}
-
-/// What the other side had when all of it was fetched.
-#[derive(Debug)]
-struct Seen {
-    followed: Ref,
-    selection: Selection,
-    fetched: Fetched,
-}
-
-impl State {
-    /// The next look fetches all that is new, whatever was seen.
-    pub(super) fn forget(&mut self) {
-        self.seen = None;
-    }
-
-    /// Says what is wrong with refs, each thing once.
-    fn warn(&mut self, faults: &BTreeMap<String, String>) {
-        let mut room = MOST_WARNINGS;
-        for (name, fault) in faults {
-            if room > 0 && self.warned.get(name) != Some(fault) {
-                let reference = name.escape_debug();
-                tracing::warn!(%reference, fault, "this ref of the repository is left out");
-                room -= 1;
-            }
-        }
-        self.warned.clone_from(faults);
-    }
-}
 
 impl Mirror {
     /// Brings what is new into `repository`; strangers' heads too, if that `is_open` to them.

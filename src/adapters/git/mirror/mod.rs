@@ -14,12 +14,13 @@ mod home;
 mod hostile;
 mod incoming;
 mod kept;
+mod reference;
 mod selection;
+mod state;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +29,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 use git2::{Oid, Repository};
 
 use self::compact::Clutter;
-pub(super) use self::fetching::State;
 pub(super) use self::home::lock;
 use self::home::{remove, rename, sweep};
 use self::incoming::Incoming;
@@ -37,6 +37,8 @@ pub(super) use self::kept::{
     fetched_tags, is_kept, is_missing, is_test_merge, kept, kept_branches,
 };
 use self::kept::{is_pattern, kept_refs};
+pub use self::reference::{Fetched, Ref};
+pub(super) use self::state::State;
 use super::access::Access;
 use super::address::Address;
 use super::commit_object::{CommitObject, Peeled, peel};
@@ -52,48 +54,6 @@ const UNFINISHED: &str = "unfinished.git";
 const DAMAGED: &str = "damaged.git";
 /// The setting that holds the URL of the mirrored repository.
 const URL: &str = "capstan.url";
-
-/// A revision, as people name it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ref {
-    /// The default branch.
-    Head,
-    /// A branch, by short name.
-    Branch(String),
-    /// A tag, by short name.
-    Tag(String),
-    /// The tag with the highest version in a range.
-    Newest(TagRange),
-    /// A commit, by id or by the first seven or more digits of it.
-    Commit(String),
-    /// Any fetched ref, by full name.
-    Name(String),
-}
-
-impl fmt::Display for Ref {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Head => f.write_str("default branch"),
-            Self::Branch(name) => write!(f, "branch {name}"),
-            Self::Tag(name) => write!(f, "tag {name}"),
-            Self::Newest(range) => write!(f, "tag with a version in the range {range}"),
-            Self::Commit(id) => write!(f, "commit {id}"),
-            Self::Name(name) => write!(f, "ref {name}"),
-        }
-    }
-}
-
-/// What a look at a repository found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fetched {
-    /// The refs whose commits are here.
-    pub refs: Refs,
-    /// What strangers propose, which is not here: the refs that match the patterns of the mirror and are no branches,
-    /// tags or notes, and the object that each points to. [`Mirror::bring`] brings it.
-    pub strangers: BTreeMap<String, String>,
-    /// The refs that were left out, and why.
-    pub faults: BTreeMap<String, String>,
-}
 
 /// A repository copied to a directory. All methods block; they may be called from many threads.
 #[derive(Debug)]

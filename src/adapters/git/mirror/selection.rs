@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use git2::{Oid, Reference};
 
-use super::Ref;
 use super::kept::{kept, matches};
+use super::reference::Ref;
 use crate::adapters::git::remote::Listing;
 
 /// The only notes that are taken.
