@@ -5,7 +5,6 @@
 //! failed by itself is left alone for a while.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
 
 use git2::{Odb, Oid, Repository};
 
@@ -22,8 +21,8 @@ use crate::adapters::git::remote::{Connection, Listing};
 const MOST_REQUESTS: usize = 64;
 /// How many tags of a range are looked at for the newest that leads to a commit.
 const MOST_VERSIONS: usize = 100;
-/// How long a ref that failed by itself is left alone.
-const PAUSE: Duration = Duration::from_secs(600);
+/// For how many looks a ref that failed by itself is left alone.
+const LEFT_ALONE: u32 = 10;
 
 impl Mirror {
     /// Brings what is new into `repository`; strangers' heads too, if that `is_open` to them.
@@ -138,7 +137,7 @@ struct Load<'l> {
     before: BTreeSet<Oid>,
     requests: usize,
     faults: BTreeMap<String, String>,
-    failed: &'l mut BTreeMap<Oid, (Instant, String)>,
+    failed: &'l mut BTreeMap<Oid, (u32, String)>,
     /// Whether all came that could.
     is_complete: bool,
 }
@@ -190,8 +189,9 @@ impl Load<'_> {
     fn group(&mut self, refs: &[(&String, &Oid)]) {
         let mut left = Vec::new();
         for (name, id) in refs.iter().copied() {
-            match self.failed.get(id) {
-                Some((at, cause)) if at.elapsed() < PAUSE => {
+            match self.failed.get_mut(id) {
+                Some((looks, cause)) if *looks > 0 => {
+                    *looks -= 1;
                     self.faults.insert(name.clone(), cause.clone());
                     self.is_complete = false;
                 }
@@ -213,7 +213,7 @@ impl Load<'_> {
         let cause = error.to_string();
         if let [(name, id)] = left[..] {
             if is_of_refs(&error) {
-                self.failed.insert(*id, (Instant::now(), cause.clone()));
+                self.failed.insert(*id, (LEFT_ALONE, cause.clone()));
             }
             self.faults.insert(name.clone(), cause);
         } else {

@@ -12,7 +12,7 @@ use crate::adapters::git::fixture::{Copied, FILE, Origin};
 use crate::adapters::git::{Merged, Quarantine};
 
 const HUGE: &str = "m <m@example.com> 99999999999999999999 +0000";
-const NOTES: &str = crate::adapters::checks::NOTES_REF;
+const NOTES: &str = selection::NOTES;
 
 fn oid(id: &str) -> Oid {
     Oid::from_str(id).unwrap()

@@ -1,7 +1,6 @@
 //! What a mirror remembers from one look at the other side to the next.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use git2::Oid;
 
@@ -17,8 +16,8 @@ pub(in crate::adapters::git) struct State {
     pub(super) seen: Option<Seen>,
     /// What was said of refs that are left out.
     warned: BTreeMap<String, String>,
-    /// The objects that could not be brought, when, and why.
-    pub(super) failed: BTreeMap<Oid, (Instant, String)>,
+    /// The objects that could not be brought, for how many looks they are left alone, and why.
+    pub(super) failed: BTreeMap<Oid, (u32, String)>,
 }
 
 /// What the other side had when all of it was fetched.
