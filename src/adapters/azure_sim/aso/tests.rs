@@ -319,33 +319,25 @@ fn node_pool(name: &str) -> Value {
 
 #[test]
 fn a_refused_deletion_is_tried_again_after_three_minutes() {
-    let azure = Azure::default();
-    let mut fixture = on(&azure, &[]);
-    for object in [group(), cluster(), node_pool("one")] {
-        fixture.put(object);
+    let azure = Azure::bare();
+    let cluster = format!("{GROUP}/providers/Microsoft.RedHatOpenShift/hcpOpenShiftClusters/c");
+    let id = format!("{cluster}/nodePools/one");
+    for id in [&cluster, &id] {
+        azure.put(id, json!({}));
     }
-    fixture.run();
-    let kind = "HcpOpenShiftClustersNodePool";
-    fixture.delete(&ObjectId::new(
-        "redhatopenshift.azure.com",
-        kind,
-        "ns",
-        "one",
-    ));
-    let asked = fixture.elapsed();
-    fixture.run_to(asked);
-    let refused = (words::FAILED.to_owned(), words::WARNING.to_owned());
-    assert_eq!(fixture.ready(kind, "one"), refused);
-    // Azure has another one now, which nobody here has made: it is known at the next try.
-    let object = fixture.live(kind, "one").unwrap_or_default();
-    let id = Live(&object).annotation(RESOURCE_ID).to_owned();
-    azure.put(&id.replace("/one", "/two"), json!({}));
-    fixture.run_to(asked + 179);
-    assert_eq!(fixture.ready(kind, "one"), refused);
-    fixture.run_to(asked + 180);
-    assert_eq!(fixture.ready(kind, "one").0, words::DELETING);
-    fixture.run();
-    assert_eq!(fixture.live(kind, "one"), None);
+    let mut pool = node_pool("one");
+    pool["metadata"] = json!({"name": "one", "namespace": "ns", "uid": "u",
+        "deletionTimestamp": "2026-01-01T00:00:00Z", "annotations": {RESOURCE_ID: id},
+        "finalizers": ["serviceoperator.azure.com/finalizer"]});
+    let now = Timestamp::UNIX_EPOCH;
+    let outcome = deletion::reconcile(&azure, Live(&pool), now);
+    assert_eq!(outcome.wake, Some(now + deletion::RETRY));
+    assert_eq!(deletion::RETRY.as_secs(), 180);
+    assert_eq!(outcome.writes.len(), 1, "only the condition");
+    // Azure has another one by then.
+    azure.put(&format!("{cluster}/nodePools/two"), json!({}));
+    let outcome = deletion::reconcile(&azure, Live(&pool), now + deletion::RETRY);
+    assert_eq!(outcome.writes.len(), 2, "the mark of the operation, too");
 }
 
 #[test]
