@@ -186,9 +186,10 @@ fn of_auth(ledger: &Ledger<'_>, is_held: bool, conditions: &mut Conditions) {
     match external_auth::condition(ledger) {
         None => conditions.remove(c::EXTERNAL_AUTH_READY),
         Some(condition) if condition.reason() == c::RESOURCE_NOT_FOUND => {
+            let waiting = [c::WAITING_FOR_NODE_POOL, c::WAITING_FOR_EXTERNAL_AUTH];
             let waits = conditions
                 .refuted(c::EXTERNAL_AUTH_READY)
-                .is_some_and(|(reason, _)| reason == c::WAITING_FOR_NODE_POOL);
+                .is_some_and(|(reason, _)| waiting.contains(&reason));
             if is_held {
                 let waiting = NewCondition::no(c::WAITING_FOR_NODE_POOL, c::EXTERNAL_AUTH_DEFERRED);
                 conditions.set(c::EXTERNAL_AUTH_READY, waiting);
