@@ -243,7 +243,7 @@ fn local_objects(source: &str) -> Result<Option<PathBuf>, Error> {
 
 fn write_alternates(repository: &Path, alternates: &[PathBuf]) -> Result<(), Error> {
     let file = repository.join("objects/info/alternates");
-    let real = alternates.iter().map(|path| std::path::absolute(path));
+    let real = alternates.iter().map(std::path::absolute);
     let real = real.collect::<io::Result<Vec<_>>>();
     let written = real.and_then(|real| {
         let lines = real.iter().map(|path| format!("{}\n", path.display()));
