@@ -75,6 +75,7 @@ async fn apply(plan: Arc<Plan>, set: &ApplySet) {
             | Report::Begun
             | Report::Applied(..)
             | Report::Denied
+            | Report::Unseen(..)
             | Report::Recording(_)
             | Report::Suspended(_) => {}
         }

@@ -306,6 +306,7 @@ impl Kept {
             | Report::Begun
             | Report::Applied(..)
             | Report::Denied
+            | Report::Unseen(..)
             | Report::Recording(_)
             | Report::Suspended(_) => {}
         }
