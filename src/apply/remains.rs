@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
+use super::drift;
 use crate::model::Change;
 use crate::plan::consequences;
 use kube_schema::{Element, FieldPath, FieldSet, Managed, Operation};
@@ -14,12 +15,18 @@ use kube_schema::{Element, FieldPath, FieldSet, Managed, Operation};
 /// The most fields that are named; the others are counted.
 const MOST: usize = 5;
 
-/// What `manager` gave up between `before` and `after` and what is still there, in words; empty if that is nothing.
-pub(crate) fn remains(before: &Json, after: &Json, manager: &str) -> String {
+/// What `manager` gave up between `before` and `after` and what is still there, in words; empty if that is nothing. The fields
+/// at the pointers `left` are given up on purpose.
+pub(crate) fn remains(before: &Json, after: &Json, manager: &str, left: &[String]) -> String {
     let (old, new) = (managers(before), managers(after));
     let given_up = own(&old, manager).difference(&own(&new, manager));
     let mut paths = given_up.paths();
-    paths.retain(|path| given_up.holds(&path.0) && !is_key(path));
+    let left: Vec<Vec<Element>> = left.iter().map(|pointer| drift::path(pointer)).collect();
+    let is_left = |path: &FieldPath| {
+        left.iter()
+            .any(|left| !left.is_empty() && path.0.starts_with(left))
+    };
+    paths.retain(|path| given_up.holds(&path.0) && !is_key(path) && !is_left(path));
     let said = paths.iter().filter_map(|path| {
         let value = path.value_in(after)?;
         let others = new.iter().filter(|entry| !is_own(entry, manager));
@@ -109,7 +116,7 @@ mod tests {
             object(&all(before.0), &before.1),
             object(&all(after.0), &after.1),
         );
-        remains(&before, &after, "capstan")
+        remains(&before, &after, "capstan", &[])
     }
 
     #[test]
@@ -182,8 +189,19 @@ mod tests {
             id(&spec, &json!({})),
         );
         assert_eq!(
-            remains(&before, &after, "capstan"),
+            remains(&before, &after, "capstan", &[]),
             ".spec.azureName stays: it is immutable"
         );
+    }
+    #[test]
+    fn what_is_left_to_others_is_given_up_on_purpose() {
+        let entry = |fields: Json| [("capstan", "Apply", fields)];
+        let spec = json!({"a": 1, "b": {"c": 1}});
+        let before = object(&entry(json!({"f:a": {}, "f:b": {"f:c": {}}})), &spec);
+        let after = object(&entry(json!({})), &spec);
+        let left = ["/spec/a".to_owned(), "/spec/b".to_owned()];
+        assert_eq!(remains(&before, &after, "capstan", &left), "");
+        let one = remains(&before, &after, "capstan", &left[..1]);
+        assert!(one.starts_with(".spec.b.c stays: "), "{one}");
     }
 }

@@ -158,7 +158,7 @@ impl ObjectClient {
             .send(&sent, &params(step, precondition.takes_back))
             .await;
         let live = answer.map_err(|error| self.error(error))?.json;
-        let remains = before.map(|before| apply::remains(&before, &live, manager));
+        let remains = before.map(|before| apply::remains(&before, &live, manager, left));
         Ok(Applied {
             live,
             created: false,
