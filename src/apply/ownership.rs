@@ -127,9 +127,10 @@ const APPLIERS: [&str; 13] = [
 /// was read. `api_version` is the version at which it is applied.
 ///
 /// An object with the label of a set that we did not apply is a copy of one that we applied. Who made it hands
-/// over the content, too. Our entry owns the label only once the copy was applied: API servers set the time of an
-/// entry when its fields change, and at no other time. If the managed fields were cleared, an entry of our own keeps
-/// the API server from making one that owns all fields for good.
+/// over the content, too. Our own entry, if it was copied, begins with the copy, and owns the label only once that was
+/// applied: API servers ignore a write that changes nothing but the time of an entry, and set that time themselves
+/// only when an apply changes values. If the managed fields were cleared, an entry of our own keeps the API server
+/// from making one that owns all fields for good.
 #[must_use]
 pub fn handover(live: &Json, api_version: &str) -> Option<Json> {
     let managers = Managed::read(live).ok()?;
@@ -177,7 +178,7 @@ pub fn handover(live: &Json, api_version: &str) -> Option<Json> {
     });
     let mut kept: Vec<Managed> = kept.filter(|entry| !entry.fields.is_empty()).collect();
     let created = object.text(&["metadata", "creationTimestamp"]);
-    let time = first.map_or(created, |entry| &entry.time);
+    let time = first.map_or("", |entry| &entry.time).max(created);
     kept.push(Managed {
         manager: MANAGER.to_owned(),
         operation: Operation::Apply,
@@ -450,7 +451,6 @@ mod tests {
         assert_eq!(handover(&applied, "v1"), None);
     }
 
-    /// API servers set its time when the label is added to it.
     #[test]
     fn an_entry_that_was_restored_with_its_object_loses_the_label_until_it_is_applied() {
         let all = marks();
@@ -461,6 +461,7 @@ mod tests {
         let entries = Managed::read(&patch).unwrap();
         let fields: Vec<Json> = entries.iter().map(|entry| entry.fields.to_json()).collect();
         assert_eq!(fields, [unlabelled()]);
+        assert_eq!(entries[0].time, "2026-05-01T00:00:00Z");
     }
 
     #[test]
