@@ -265,7 +265,8 @@ mod tests {
     #[test]
     fn an_empty_list_that_owns_nothing_is_as_it_was_sent() {
         let sent = json!({
-            "apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "a"},
+            "apiVersion": "v1", "kind": "ServiceAccount",
+            "metadata": {"name": "a", "labels": {labels::PART_OF: "set"}},
             "secrets": [], "spec": {"volumes": [], "replicas": 0}, "status": {},
         });
         let wanted = Action::Apply {
@@ -279,9 +280,10 @@ mod tests {
                 json!({"manager": manager, "operation": "Apply", "apiVersion": "v1",
                     "fieldsType": "FieldsV1", "fieldsV1": fields})
             };
-            let own = json!({"f:spec": {"f:replicas": {}}});
+            let label = json!({format!("f:{}", labels::PART_OF): {}});
+            let own = json!({"f:metadata": {"f:labels": label}, "f:spec": {"f:replicas": {}}});
             json!({"apiVersion": "v1", "kind": "ServiceAccount",
-                "metadata": {"name": "a", "annotations": {labels::APPLIED: "h1"},
+                "metadata": {"name": "a", "labels": {labels::PART_OF: "set"}, "annotations": {labels::APPLIED: "h1"},
                     "managedFields": [entry("capstan", &own), entry("other", others)]},
                 "spec": {"replicas": 0}})
         };

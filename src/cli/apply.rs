@@ -107,11 +107,11 @@ async fn apply(
     let embedded: Arc<[_]> = compiled.embedded().into();
     let client = target.client.clone();
     let (limit, start) = (target.clock.real(args.timeout), tokio::time::Instant::now());
-    match tokio::time::timeout(limit, is_second_owner(&client, set, &compiled, ui)).await {
-        Ok(Ok(false)) => {}
-        Ok(Ok(true)) => return Ok(Exit::Failed),
-        Ok(Err(error)) => return Err(error),
-        Err(_) => {
+    match in_time(limit, is_second_owner(&client, set, &compiled, ui)).await {
+        Some(Ok(false)) => {}
+        Some(Ok(true)) => return Ok(Exit::Failed),
+        Some(Err(error)) => return Err(error),
+        None => {
             ui.error(&format!(
                 "nothing was applied within {:?}: the cluster did not say what the fleet owns",
                 args.timeout
@@ -176,6 +176,11 @@ async fn apply(
     }
     broken.map_or(Ok(()), Err)?;
     Ok(Exit::failed_if(!done))
+}
+
+/// Does `work` for at most `limit`; `None` if it takes longer.
+async fn in_time<T>(limit: Duration, work: impl Future<Output = T>) -> Option<T> {
+    tokio::time::timeout(limit, work).await.ok()
 }
 
 /// Whether an applied object owns the same resources in Azure as one of `compiled`. It prints which. Nothing is applied
@@ -473,6 +478,14 @@ mod tests {
         let (end, times) = waited(async |sender| sender.closed().await).await;
         assert_eq!(end, End::TooLate);
         assert_eq!(times, [0, 250, 500, 750, 1000]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_cluster_that_does_not_answer_is_given_up_after_the_limit() {
+        let (start, limit) = (tokio::time::Instant::now(), Duration::from_secs(20));
+        assert_eq!(in_time(limit, std::future::ready(1)).await, Some(1));
+        assert_eq!(in_time(limit, std::future::pending::<u8>()).await, None);
+        assert_eq!(start.elapsed(), limit);
     }
 
     #[tokio::test(start_paused = true)]

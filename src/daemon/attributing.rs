@@ -5,36 +5,16 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::revision::Stage;
-use super::sync::RETRY;
 use super::{Daemon, Event};
-
-/// The longest pause before the forge is asked again.
-const MOST_PAUSE: Duration = Duration::from_secs(300);
-
-/// How far asking is.
-pub(super) struct Asking {
-    is_under_way: bool,
-    pause: Duration,
-}
-
-impl Default for Asking {
-    fn default() -> Self {
-        Self {
-            is_under_way: false,
-            pause: RETRY,
-        }
-    }
-}
 
 impl Daemon {
     /// Goes on with what has an answer by now, and asks for the rest after a while.
     pub(super) fn attribute(&mut self) {
         self.go_on_answered();
         let source = &self.source;
-        if self.asking.is_under_way || !source.attribution.is_waiting() {
+        if self.asking.is_under_way() || !source.attribution.is_waiting() {
             return;
         }
         let granted = self.accepted().map(|revision| source.granted(&revision));
@@ -47,9 +27,7 @@ impl Daemon {
         if !source.attribution.is_waiting() {
             return;
         }
-        self.asking.is_under_way = true;
-        let (source, pause) = (Arc::clone(source), self.asking.pause);
-        self.asking.pause = (pause * 2).min(MOST_PAUSE);
+        let (source, pause) = (Arc::clone(source), self.asking.begin());
         self.jobs.spawn(async move {
             tokio::time::sleep(pause).await;
             source.attribution.ask_again().await;
@@ -59,10 +37,7 @@ impl Daemon {
 
     /// The forge was asked.
     pub(super) fn attributed(&mut self) {
-        self.asking.is_under_way = false;
-        if !self.source.attribution.is_waiting() {
-            self.asking.pause = RETRY;
-        }
+        self.asking.end(self.source.attribution.is_waiting());
     }
 
     fn go_on_answered(&mut self) {

@@ -14,6 +14,7 @@
 mod admission;
 mod applied;
 mod approvals;
+mod asking;
 mod attributing;
 mod azure_tokens;
 mod candidates;
@@ -85,7 +86,7 @@ use crate::settings::SyncConfig;
 
 pub use admission::{AdmissionError, AdmissionServer};
 use applied::AppliedRevision;
-use attributing::Asking;
+use asking::Asking;
 use candidates::{Candidate, Candidates, OpenRef};
 use check_queue::CheckQueue;
 pub use clock::{WallClock, wall_time};

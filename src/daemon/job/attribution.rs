@@ -102,7 +102,7 @@ impl Attribution {
     }
 
     /// Has these commits asked for again, if there is no answer for them yet.
-    pub(super) fn want<'a>(&self, commits: impl Iterator<Item = &'a String>) {
+    pub(in crate::daemon) fn want<'a>(&self, commits: impl Iterator<Item = &'a String>) {
         let mut state = self.state();
         for commit in commits {
             if !state.known.contains_key(commit) {

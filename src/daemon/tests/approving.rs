@@ -13,9 +13,9 @@ use crate::model::{CommitSource, ErrorClass, no_approvals};
 
 const APPROVING: &str = "tidy up\n\nCapstan-Approve: delete c/two\n";
 
-/// A forge that knows how some commits came in; of the others it says nothing yet.
+/// A forge that knows how some commits came in; of the others it says nothing yet. A silent one answers nothing at all.
 #[derive(Default)]
-struct Forge(Mutex<BTreeMap<String, CommitSource>>);
+struct Forge(Mutex<BTreeMap<String, CommitSource>>, bool);
 
 impl CheckSink for Forge {
     fn publish<'a>(
@@ -64,6 +64,9 @@ impl CheckSink for Forge {
         &'a self,
         commit: &'a str,
     ) -> BoxFuture<'a, Result<Option<CommitSource>, AdapterError>> {
+        if self.1 {
+            return std::future::pending().boxed();
+        }
         let known = self.0.lock().unwrap().get(commit).copied();
         let away = || AdapterError::new(ErrorClass::Transient, "the forge is away");
         std::future::ready(known.map(Some).ok_or_else(away)).boxed()
@@ -238,6 +241,20 @@ async fn an_approval_that_the_forge_says_nothing_of_counts_once_it_does() {
     let next = case.commit_onto(&[&asked], "next");
     let found = case.approvals(&asked, &next).await;
     assert_eq!(words(&found), (vec![], vec![]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_forge_that_never_answers_is_given_up_after_5_seconds() {
+    let mut case = Case::new();
+    case.daemon
+        .report_to(Arc::new(Forge(Mutex::default(), true)));
+    let first = case.commit.clone();
+    let asked = case.commit_onto(&[&first], APPROVING);
+    case.daemon.source.attribution.want(std::iter::once(&asked));
+    let start = Instant::now();
+    case.daemon.source.attribution.ask_again().await;
+    assert_eq!(start.elapsed(), Duration::from_secs(5));
+    assert!(case.daemon.source.attribution.is_waiting());
 }
 
 #[tokio::test(start_paused = true)]
