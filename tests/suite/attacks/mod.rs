@@ -53,11 +53,10 @@ fn an_odd_commit_is_read_as_far_as_it_makes_sense() {
     }
 }
 
+/// A server of git would not take such commits, and nothing else once it has them.
 #[test]
 fn a_commit_that_cannot_be_read_is_an_error_of_its_own() {
-    for over in [Over::Path, Over::Https] {
-        costs_only_itself(over, Stranger::unreadable_commits, &[UNREAD]);
-    }
+    costs_only_itself(Over::Path, Stranger::unreadable_commits, &[UNREAD]);
 }
 
 #[test]
