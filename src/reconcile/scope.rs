@@ -15,6 +15,7 @@ use super::resources::{self, Ledger};
 use super::world::{GroupKind, Lookup, World};
 use crate::api::capi::{DELETE_FOR_MOVE, PAUSED};
 use crate::api::conditions as c;
+use crate::api::kinds::CAPI;
 use crate::api::labels::CLUSTER_NAME;
 use crate::health::Live;
 use crate::model::ObjectId;
@@ -41,6 +42,10 @@ impl<'a> Scope<'a> {
         let name = owner_name(live)
             .or(live.label(CLUSTER_NAME))
             .or(live.name());
+        let cluster = match &id {
+            Some(_) => cluster,
+            None => leaving(world, live, name, outcome),
+        };
         let is_marked = |name| live.at(&["metadata", "annotations", name]).is_some();
         Self {
             name,
@@ -57,6 +62,27 @@ impl<'a> Scope<'a> {
             }),
         }
     }
+}
+
+/// The Cluster that refers to an object which it does not own any more, if it is being deleted: in the foreground, garbage
+/// collection takes its owner off an object that something else owns, too, such as an identity that it uses.
+fn leaving<'a>(
+    world: World<'a>,
+    live: Live<'_>,
+    name: &str,
+    outcome: &mut Outcome,
+) -> Option<Live<'a>> {
+    let id = ObjectId::new(CAPI, "Cluster", live.namespace(), name);
+    let found = world.get(&id).present();
+    outcome.need(id);
+    let refers = |cluster: Live<'_>| {
+        let parts = [
+            links::control_plane(cluster),
+            links::infrastructure(cluster),
+        ];
+        parts.into_iter().flatten().any(|part| part == live.id())
+    };
+    found.filter(|cluster| cluster.is_deleting() && refers(*cluster))
 }
 
 /// One of two texts: the first that is not empty.

@@ -210,6 +210,23 @@ fn external_authentication_goes_as_soon_as_the_cluster_is_deleted() {
     );
 }
 
+/// In the foreground, garbage collection takes the Cluster off the owners, since the identity is one, too.
+#[test]
+fn external_authentication_goes_although_the_cluster_is_no_owner_any_more() {
+    for (refers, expected) in [("c", &["HcpOpenShiftClustersExternalAuth"][..]), ("d", &[])] {
+        let mut bench = whole();
+        bench.edit("Cluster", "c", |cluster| {
+            cluster["metadata"]["finalizers"] = json!(["foregroundDeletion"]);
+            cluster["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+            cluster["spec"]["controlPlaneRef"]["name"] = json!(refers);
+        });
+        bench.edit(KIND, "c", |plane| {
+            plane["metadata"]["ownerReferences"] = json!([]);
+        });
+        assert_eq!(deleted(&bench.decide(KIND)), expected, "{refers}");
+    }
+}
+
 /// CAPZ loads the identity before it deletes: without it the deletion never ends. Nor does it without a location.
 #[test]
 fn section_3_4_a_deletion_needs_no_identity_no_cluster_and_no_location() {
