@@ -20,7 +20,7 @@ use crate::reconcile::conditions::NewCondition;
 use crate::reconcile::outcome::{Outcome, unfinalize};
 
 /// How long ASO waits at most after a failure that it retries slowly.
-pub(super) const RETRY: Duration = Duration::from_mins(3);
+pub(super) const RETRY: Duration = Duration::from_secs(180);
 
 /// What to do next.
 pub(super) fn reconcile(azure: &Azure, live: Live<'_>, now: Timestamp) -> Outcome {
