@@ -170,7 +170,7 @@ impl Stranger {
         }
     }
 
-    /// Tags of which the tagger, the type or the object makes no sense, and one of a file.
+    /// Tags whose tagger makes no sense, and two of a file.
     pub(super) fn broken_tags(&self) {
         let blob = self.raw(ObjectType::Blob, b"no commit");
         let main = self.main;
@@ -179,7 +179,6 @@ impl Stranger {
                 "object {main}\ntype commit\ntag v1\ntagger m <m@example.com> 99999999999999999999 +0000\n\nit\n"
             ),
             format!("object {main}\ntype commit\ntag v2\ntagger\n\nit\n"),
-            format!("object {main}\ntype\n\nit\n"),
             format!("object {blob}\ntype blob\ntag v4\n\nit\n"),
         ];
         for (at, text) in texts.iter().enumerate() {
