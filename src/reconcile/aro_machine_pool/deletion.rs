@@ -35,7 +35,8 @@ pub(super) fn proceed(
         let why = (c::WAITING_FOR_EXTERNAL_AUTH, message);
         return wait(ledger.owner, conditions, why, None, outcome);
     }
-    if family.cluster.is_some_and(Live::is_deleting) && cluster_goes(ledger, family, outcome) {
+    let goes_along = !ledger.stays_in_azure && family.cluster.is_some_and(Live::is_deleting);
+    if goes_along && cluster_goes(ledger, family, outcome) {
         return outcome.maybe(outcome::unfinalize(ledger.owner, FINALIZER));
     }
     let left = resources::remove(ledger, |_| true, outcome);
