@@ -77,6 +77,8 @@ pub(super) fn run(
 
 async fn work(args: &ControllersArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
     daemon::report_fault(environment);
+    // What is begun below is ended in order, whenever that is asked for.
+    let stop = asked_to_stop();
     let (client, name) = connect_named(&args.access.access()).await?;
     let answer = client.apiserver_version().await;
     let answer = answer.map_err(|error| anyhow::anyhow!("{}", classify(&error).1));
@@ -102,7 +104,7 @@ async fn work(args: &ControllersArgs, ui: &Ui, environment: &Environment) -> any
         environment,
     );
     let running = running.context("there is nothing to run")?;
-    asked_to_stop().await;
+    stop.await;
     running.stop().await;
     ui.message("stopped");
     Ok(Exit::Fine)
