@@ -92,9 +92,9 @@ mod tests {
     #[test]
     fn only_what_we_applied_is_a_member() {
         let ours = entry(MANAGER, "Apply", "2026-05-01T10:00:00Z");
-        assert!(is_member(&live(SET, &[ours.clone()]), SET));
+        assert!(is_member(&live(SET, std::slice::from_ref(&ours)), SET));
         assert!(!is_member(
-            &live("applyset-theirs-v1", &[ours.clone()]),
+            &live("applyset-theirs-v1", std::slice::from_ref(&ours)),
             SET
         ));
         let mut of_status = ours.clone();

@@ -30,7 +30,7 @@ pub(super) enum Outcome {
     /// The ref leads to this commit.
     Resolved(String),
     /// The head was merged: the ids of what its check is made of, and the check, unless the last one was made of the same.
-    Planned(String, Option<Check>),
+    Planned(String, Option<Box<Check>>),
     /// The head does not merge: both sides changed these paths.
     Conflicts(Vec<String>),
     /// It met a limit.
@@ -51,7 +51,7 @@ pub(super) fn plan(program: Option<&Path>, request: &Request, limits: &ForkLimit
     };
     match answer {
         Answer::Resolved(head) => Outcome::Resolved(head),
-        Answer::Planned { input, check } => Outcome::Planned(input, check.map(|check| *check)),
+        Answer::Planned { input, check } => Outcome::Planned(input, check),
         Answer::Conflicts(paths) => Outcome::Conflicts(paths),
         Answer::Unread(unread) => Outcome::Unread(unread),
     }

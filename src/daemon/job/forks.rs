@@ -44,7 +44,7 @@ impl Source {
             Outcome::Resolved(head) => (Some((head.clone(), self.lane_of(&head))), None, None),
             Outcome::Planned(ids, check) => {
                 let input = Some(ids.clone());
-                let check = check.map(|check| Check { input, ..check });
+                let check = check.map(|check| Check { input, ..*check });
                 (None, Some(ids), check)
             }
             Outcome::Conflicts(paths) => {

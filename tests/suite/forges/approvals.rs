@@ -64,10 +64,11 @@ fn the_rebased_commits_of_a_fork_approve_nothing() {
     assert_ne!(merged, head);
     wait_saying(&world, &merged, "no longer in the fleet but kept");
 
-    // The owner says the same in a push.
+    // The owner says the same in a push, in other words: Gitea's commits are told apart by their messages.
     world.working.git(&["fetch", "-q", &world.url(), "main"]);
     world.working.git(&["reset", "-q", "--hard", "FETCH_HEAD"]);
-    let approved = ["commit", "-q", "--allow-empty", "-m", APPROVING];
+    let words = format!("agree: {APPROVING}");
+    let approved = ["commit", "-q", "--allow-empty", "-m", &words];
     world.working.git(&approved);
     let approved = world.working.git(&["rev-parse", "HEAD"]);
     world.working.push("HEAD:main");

@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::world::{Hook, PLAN, SYNC, World, assert_no_repeats, config_map, states};
 use crate::fleet::DEFINITION;
+use crate::patience::until;
 
 /// How a pending plan check begins.
 const WAITS: [&str; 2] = ["waiting to be planned", "being planned"];
@@ -117,6 +118,15 @@ fn pushes_pull_requests_forks_and_reruns_get_every_state_by_webhooks_alone() {
     world.wait(&mended, SYNC, "success");
     world.wait(&good, PLAN, "success");
     reported.extend([(broken, SYNC), (mended, SYNC)]);
+
+    // Heads of forks are planned after those of branches.
+    let sound = || {
+        let all = world.statuses(&theirs, PLAN);
+        let last = all.last().map(|last| last.description.as_str());
+        last.is_some_and(|last| last.starts_with("no errors"))
+            .then_some(())
+    };
+    until(sound, || format!("{:#?}", world.statuses(&theirs, PLAN)));
 
     // Re-runs: by a comment of anybody, and by opening it again.
     let before = world.statuses(&theirs, PLAN);

@@ -83,7 +83,7 @@ impl Fixture {
 
     /// Somebody makes an object out of another one, with its labels and annotations.
     pub(super) fn copy(&mut self, from: &ObjectId, to: &ObjectId) {
-        let is_free = self.live.get(to).is_none() && self.others.len() < 20;
+        let is_free = !self.live.contains_key(to) && self.others.len() < 20;
         if let Some(mut live) = self.live.get(from).cloned().filter(|_| is_free) {
             live["metadata"]["name"] = json!(to.name);
             live["metadata"]["namespace"] = json!(to.namespace);

@@ -69,10 +69,11 @@ fn step(fixture: &mut Fixture, what: u8, which: u8) {
         (16, _) => fixture.copy(one, &id(&format!("copy{}", which % 3))),
         // Also under the name of an object that a later revision has.
         (17, _) => fixture.copy(one, &ids[usize::from(which / 4) % ids.len()]),
-        (18, _) => match fixture.live.get(one).cloned() {
-            Some(backup) => fixture.restore(&backup, which < 128),
-            None => {}
-        },
+        (18, _) => {
+            if let Some(backup) = fixture.live.get(one).cloned() {
+                fixture.restore(&backup, which < 128);
+            }
+        }
         (19, _) => fixture.clear_managers(one),
         _ => fixture.wait(u64::from(which)),
     }
