@@ -2,7 +2,7 @@
 //!
 //! Anybody can open a pull request, so what its head holds is a stranger's: it may be made to take memory or time without
 //! end. The daemon downloads it unread, and starts its own program once more, with a [request](message) on its standard
-//! input. It [watches](limits) that [process](process) from outside and ends it at a limit. What the process
+//! input. It [watches](limits) that [process] from outside and ends it at a limit. What the process
 //! [judges](judge) comes back as one bounded answer, which is not trusted, either.
 
 mod judge;
