@@ -95,9 +95,11 @@ pub(super) fn copy(
     let (ends, here) = (shallow(from), shallow(to));
     // An object that is here is complete, unless the other side has learned more of its history.
     let has = |id: Oid| target.exists(id) && (ends.contains(&id) || !here.contains(&id));
-    let mut pack = from.packbuilder()?;
-    let mut reach = Reach::of(from)?;
     let source = from.odb()?;
+    // A builder reads all tags of its repository, and fails as a whole if the name of one is over 1,024 bytes.
+    let without_refs = Repository::from_odb(from.odb()?)?;
+    let mut pack = without_refs.packbuilder()?;
+    let mut reach = Reach::of(from)?;
     let learned = here.difference(&ends).filter(|id| source.exists(**id));
     reach.insert(&mut pack, wanted.iter().chain(learned).copied(), has)?;
     if pack.object_count() == 0 {

@@ -70,7 +70,6 @@ fn a_name_that_cannot_be_stored_is_left_out_over_https() {
 }
 
 #[test]
-#[ignore = "libgit2 lists no ref of a repository on this machine that has such a name"]
 fn a_name_that_cannot_be_stored_is_left_out_by_path() {
     costs_only_itself(Over::Path, long_names, &[FINE]);
 }
