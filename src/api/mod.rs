@@ -23,6 +23,7 @@ pub mod fields;
 pub mod fleet;
 pub mod kinds;
 pub mod labels;
+pub mod managers;
 pub mod overlay;
 pub mod period;
 mod resource_status;

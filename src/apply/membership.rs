@@ -5,18 +5,11 @@
 //! entry of a manager in the managed fields is the API server's own word. Some backups copy that, too, but an entry
 //! cannot be older than its object. It does not know: what is done with members and others.
 
-use std::time::Duration;
-
-use jiff::Timestamp;
 use serde_json::{Value as Json, json};
 
 use crate::api::labels::PART_OF;
 use crate::health::Live;
 use crate::plan::MANAGER;
-
-/// How much older than its object an entry may be: webhooks run between the apply that makes an object and its creation,
-/// and the clocks of API servers differ.
-const TOLERANCE: Duration = Duration::from_secs(60);
 
 /// The label of the set, as managed fields name it.
 const LABEL: [&str; 3] = ["f:metadata", "f:labels", "f:applyset.kubernetes.io/part-of"];
@@ -30,9 +23,7 @@ pub fn is_member(live: &Json, set: &str) -> bool {
 /// Returns true if Capstan applied the label of its set to this very object, and nobody has changed that since.
 #[must_use]
 pub fn is_applied(live: &Json) -> bool {
-    let entries = Live(live).list(&["metadata", "managedFields"]);
-    let mut entries = entries.iter().map(Live);
-    entries.any(|entry| owns_label(entry) && !is_older(entry, Live(live)))
+    Live(live).applied_by(MANAGER).any(owns_label)
 }
 
 /// Reduces the managed fields of `live`, which are half of it, to what [`is_member`] reads.
@@ -49,24 +40,10 @@ pub fn trim(live: &mut Json) {
     }
 }
 
-/// Returns true if this entry of the managed fields is that of our applies, and has the label of the set.
+/// Returns true if this entry of the managed fields has the label of the set.
 fn owns_label(entry: Live<'_>) -> bool {
-    let is_ours = entry.text(&["manager"]) == MANAGER && entry.text(&["operation"]) == "Apply";
     let [metadata, labels, label] = LABEL;
-    is_ours
-        && entry.text(&["subresource"]).is_empty()
-        && entry.at(&["fieldsV1", metadata, labels, label]).is_some()
-}
-
-/// Returns true if the entry was written before the object was created: it was copied from another object.
-fn is_older(entry: Live<'_>, object: Live<'_>) -> bool {
-    let time = |text: &str| text.parse::<Timestamp>().ok();
-    let written = time(entry.text(&["time"]));
-    let created = time(object.text(&["metadata", "creationTimestamp"]));
-    written
-        .zip(created)
-        .and_then(|(written, created)| Some(written.checked_add(TOLERANCE).ok()? < created))
-        .unwrap_or_default()
+    entry.at(&["fieldsV1", metadata, labels, label]).is_some()
 }
 
 #[cfg(test)]

@@ -3,10 +3,17 @@
 //! In: the JSON an API server sent. Out: fields, identity and conditions; a field that is absent or of
 //! another type reads as empty. It does not know what any of it means.
 
+use std::time::Duration;
+
+use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::api::aso;
 use crate::model::ObjectId;
+
+/// How much older than its object an entry of the managed fields may be: webhooks run between the apply that makes an object
+/// and its creation, and the clocks of API servers differ.
+const TOLERANCE: Duration = Duration::from_secs(60);
 
 /// A live object.
 #[derive(Clone, Copy, Debug)]
@@ -111,6 +118,27 @@ impl<'a> Live<'a> {
     #[must_use]
     pub fn annotation(self, name: &str) -> &'a str {
         self.text(&["metadata", "annotations", name])
+    }
+
+    /// The entries of the managed fields that `manager` wrote by server-side apply to this very object. One that is
+    /// older than the object was copied from another: `kubectl create` drops managed fields, some backups keep them.
+    pub fn applied_by(self, manager: &'a str) -> impl Iterator<Item = Self> {
+        let created = self.time(&["metadata", "creationTimestamp"]);
+        let is_older = move |entry: Self| {
+            let written = entry.time(&["time"])?.checked_add(TOLERANCE).ok();
+            Some(written? < created?)
+        };
+        let entries = self.list(&["metadata", "managedFields"]).iter().map(Live);
+        entries.filter(move |entry| {
+            entry.text(&["manager"]) == manager
+                && entry.text(&["operation"]) == "Apply"
+                && entry.text(&["subresource"]).is_empty()
+                && is_older(*entry) != Some(true)
+        })
+    }
+
+    fn time(self, path: &[&str]) -> Option<Timestamp> {
+        self.text(path).parse().ok()
     }
 
     /// The generation of the spec; zero when the server does not count generations.

@@ -300,6 +300,9 @@ impl Fixture {
             drop_left_out(&mut object, before, patch, &others);
         }
         merge(&mut object, patch);
+        let applied = self.applied.keys().filter(|(of, _)| *of == id);
+        let entries = applied.map(|(_, by)| json!({"manager": by, "operation": "Apply"}));
+        object["metadata"]["managedFields"] = entries.collect();
         self.put(object);
         self.collect(&id);
     }

@@ -72,8 +72,8 @@ pub(super) struct AnyObject<E = Whole> {
     extent: PhantomData<E>,
 }
 
-/// An object without its managed fields.
-pub(super) type LeanObject = AnyObject<Lean>;
+/// An object with its managers, but not the fields of each.
+pub(super) type ManagedObject = AnyObject<Managed>;
 
 impl<'de, E: Extent> Deserialize<'de> for AnyObject<E> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -91,22 +91,6 @@ impl<'de, E: Extent> Deserialize<'de> for AnyObject<E> {
             metadata,
             extent: PhantomData,
         })
-    }
-}
-
-impl From<AnyObject<Managed>> for LeanObject {
-    fn from(object: AnyObject<Managed>) -> Self {
-        let AnyObject {
-            mut json, metadata, ..
-        } = object;
-        if let Some(fields) = json["metadata"].as_object_mut() {
-            fields.remove("managedFields");
-        }
-        Self {
-            json,
-            metadata,
-            extent: PhantomData,
-        }
     }
 }
 
@@ -189,12 +173,12 @@ pub(super) struct UnreadObject {
 }
 
 impl UnreadObject {
-    /// Reads the object, without its managed fields.
+    /// Reads the object, with its managers, but not the fields of each.
     ///
     /// # Errors
     /// When it is nested too deeply, or has a number out of range.
     pub(super) fn read(&self) -> serde_json::Result<Json> {
-        serde_json::from_str(self.text.get()).map(|object: LeanObject| object.json)
+        serde_json::from_str(self.text.get()).map(|object: ManagedObject| object.json)
     }
 }
 
@@ -346,8 +330,8 @@ mod tests {
         assert_eq!(read::<Lean>(), expected);
         expected.as_object_mut().expect("an object").remove("spec");
         assert_eq!(read::<Reported>(), expected);
-        assert!(serde_json::from_str::<LeanObject>("[]").is_err());
-        assert!(serde_json::from_str::<LeanObject>("{\"metadata\":null}").is_ok());
+        assert!(serde_json::from_str::<ManagedObject>("[]").is_err());
+        assert!(serde_json::from_str::<ManagedObject>("{\"metadata\":null}").is_ok());
     }
 
     #[test]
@@ -357,7 +341,7 @@ mod tests {
             (object.name_any(), object.uid()),
             ("a".to_owned(), Some("u".to_owned()))
         );
-        assert_eq!(object.read().expect("it is whole"), read::<Lean>());
+        assert_eq!(object.read().expect("it is whole"), read::<Managed>());
         assert!(!format!("{object:?}").contains("size"));
         for text in ["[]", "7", "{}", "{\"metadata\":{\"name\":7}}"] {
             assert!(

@@ -6,6 +6,7 @@ use crate::api::aso;
 use crate::api::labels::{
     CLUSTER_NAME, MANAGE, OWNED, PRE_PAUSE_POLICY, RECONCILE_POLICY, ownership_tag,
 };
+use crate::api::managers::{CAPZ, EMBEDDED};
 use crate::health::Live;
 use crate::model::ObjectId;
 use crate::reconcile::links;
@@ -38,6 +39,13 @@ pub(super) fn controller<'a>(owner: Live<'_>, live: Live<'a>) -> Controller<'a> 
 fn controlled_by(live: Live<'_>) -> Option<Live<'_>> {
     let mut owners = live.list(&["metadata", "ownerReferences"]).iter().map(Live);
     owners.find(|held| held.flag(&["controller"]))
+}
+
+/// Whether CAPZ or we applied this very resource. Its owner reference alone proves nothing: it is copied with it.
+pub(super) fn is_applied(live: Live<'_>) -> bool {
+    [CAPZ, EMBEDDED]
+        .iter()
+        .any(|manager| live.applied_by(manager).next().is_some())
 }
 
 /// The policy that ASO has for a resource, or has again after a pause.

@@ -12,15 +12,10 @@ use super::ledger::Ledger;
 use super::owners::{self, Controller};
 use super::policy::Terms;
 use crate::api::labels::APPLIED_DIGEST;
+use crate::api::managers::{CAPZ, EMBEDDED};
 use crate::health::Live;
 use crate::reconcile::links;
 use crate::reconcile::outcome::{Write, covers};
-
-/// The field manager of items: CAPZ's own, so that after a handover in either direction a field that leaves the list is
-/// removed.
-const CAPZ: &str = "capz-manager";
-/// The field manager of what is added to an item. CAPZ does not take away what it owns.
-const OURS: &str = "capstan-embedded";
 
 /// Fields of an item that are not sent as they are: ASO's own, and those with terms of their own.
 const ELSEWHERE: [&str; 4] = ["apiVersion", "kind", "metadata", "status"];
@@ -81,7 +76,7 @@ impl<'a> Payload<'a> {
     /// The next patch; `None` once the live resource has it all.
     pub(super) fn next(&self, live: Option<Live<'_>>) -> Option<Write> {
         let Some(live) = live else {
-            return Some(Write::ApplyAs(OURS, self.whole()));
+            return Some(Write::ApplyAs(EMBEDDED, self.whole()));
         };
         let is_listed = self.is_listed(live);
         match self.added.stage(live) {
@@ -104,7 +99,7 @@ impl<'a> Payload<'a> {
             false => carried(self.item, live),
         };
         self.added.put(&mut patch, Some(&carried));
-        Write::ApplyAs(OURS, patch)
+        Write::ApplyAs(EMBEDDED, patch)
     }
 
     /// All of it, for a resource that does not exist: it is never without its credential.

@@ -12,7 +12,7 @@ use super::ledger::{Ledger, recorded};
 use super::owners::{self, Controller};
 use super::report;
 use super::skip;
-use crate::api::conditions::{KEPT_WHILE_NEEDED, READY};
+use crate::api::conditions::{KEPT_WHILE_NEEDED, NOT_APPLIED, READY};
 use crate::api::kinds::{CONTROL_PLANE, RED_HAT_OPENSHIFT, is_aso};
 use crate::api::labels::PRE_PAUSE_POLICY;
 use crate::health::Live;
@@ -37,7 +37,7 @@ pub(in crate::reconcile) fn remove(
 }
 
 /// Deletes what is not kept; an entry for each that is still there. What something else stands on stays until that is
-/// gone.
+/// gone, and what was not applied from the list stays.
 pub(super) fn take_unlisted(
     ledger: &Ledger<'_>,
     kept: &BTreeSet<&ObjectId>,
@@ -47,15 +47,36 @@ pub(super) fn take_unlisted(
     // Most are kept, so that is asked first.
     let unlisted = owned.filter(|id| !kept.contains(id));
     let unlisted = unlisted.filter_map(|id| controlled_one(ledger.world, ledger.owner, id));
-    let (needed, doomed): (Vec<_>, Vec<_>) =
-        unlisted.partition(|(id, _)| is_needed(ledger, id, kept, outcome));
+    let mut stays = Vec::new();
+    let mut doomed = Vec::new();
+    for (id, live) in unlisted {
+        match why_kept(ledger, id, live, kept, outcome) {
+            Some(why) => stays.push((id, live, why)),
+            None => doomed.push((id, live)),
+        }
+    }
     let mut left = take(ledger, doomed.into_iter(), outcome);
-    for (id, live) in needed {
-        let mut entry = report::unlisted(id, live, KEPT_WHILE_NEEDED);
+    for (id, live, why) in stays {
+        let mut entry = report::unlisted(id, live, why);
         entry.ready = live.holds(READY);
         left.push(entry);
     }
     left
+}
+
+/// Why an unlisted resource is not deleted; `None` if it is.
+fn why_kept(
+    ledger: &Ledger<'_>,
+    id: &ObjectId,
+    live: Live<'_>,
+    kept: &BTreeSet<&ObjectId>,
+    outcome: &mut Outcome,
+) -> Option<&'static str> {
+    if !live.is_deleting() && !owners::is_applied(live) {
+        outcome.need(id.clone());
+        return Some(NOT_APPLIED);
+    }
+    is_needed(ledger, id, kept, outcome).then_some(KEPT_WHILE_NEEDED)
 }
 
 /// Kinds without which an HCP cluster dies. A list in which none of one is left is more likely cut short than meant.

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
+use crate::api::managers::{CAPZ, EMBEDDED};
 use crate::health::Live;
 use crate::model::ObjectId;
 use crate::reconcile::links::NO_KEY;
@@ -19,6 +20,8 @@ const READ: [(&str, &[&str]); 2] = [
     ("-kubeconfig", &["value"]),
     ("-ca", &["tls.crt", "tls.key"]),
 ];
+/// What is read of the managed fields.
+const OF_ENTRY: [&str; 4] = ["manager", "operation", "subresource", "time"];
 /// The private key of an authority.
 const PRIVATE: &str = "tls.key";
 
@@ -154,13 +157,31 @@ fn drop_unused(object: &mut Value) {
         drop_data(fields, read);
     }
     if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.remove("managedFields");
+        trim_managed_fields(metadata);
         if let Some(annotations) = metadata
             .get_mut("annotations")
             .and_then(Value::as_object_mut)
         {
             annotations.remove(COPY);
         }
+    }
+}
+
+/// Keeps of the managed fields, which are half of an object, who applied it and when.
+fn trim_managed_fields(metadata: &mut Map<String, Value>) {
+    let Some(Value::Array(mut entries)) = metadata.remove("managedFields") else {
+        return;
+    };
+    entries.retain(|entry| {
+        [CAPZ, EMBEDDED]
+            .iter()
+            .any(|manager| entry["manager"] == *manager)
+    });
+    for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
+        entry.retain(|key, _| OF_ENTRY.contains(&key.as_str()));
+    }
+    if !entries.is_empty() {
+        metadata.insert("managedFields".to_owned(), entries.into());
     }
 }
 
@@ -320,5 +341,24 @@ mod tests {
         assert_eq!(cache.insert(pool(2, "one")), Some(vec![parent("one")]));
         let both = vec![parent("one"), parent("two")];
         assert_eq!(cache.insert(pool(3, "two")), Some(both));
+    }
+
+    #[test]
+    fn of_the_managed_fields_only_who_applied_embedded_resources_is_kept() {
+        let entry = |manager: &str| {
+            json!({"manager": manager, "operation": "Apply", "time": "2026-05-01T10:00:00Z",
+                "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {}}})
+        };
+        let mut of_others = object("a", 1, "x");
+        of_others["metadata"]["managedFields"] = json!([entry("kubectl")]);
+        let mut ours = object("b", 1, "x");
+        ours["metadata"]["managedFields"] = json!([entry("kubectl"), entry(CAPZ)]);
+        let mut cache = Cache::default();
+        cache.insert(of_others);
+        cache.insert(ours);
+        let held = |name| cache.get(&id(name)).expect("it").0["metadata"].get("managedFields");
+        assert_eq!(held("a"), None);
+        let kept = json!([{"manager": CAPZ, "operation": "Apply", "time": "2026-05-01T10:00:00Z"}]);
+        assert_eq!(held("b"), Some(&kept));
     }
 }

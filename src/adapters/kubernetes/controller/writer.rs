@@ -18,7 +18,7 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::super::any_object::{AnyObject, Extent, LeanObject, Managed};
+use super::super::any_object::{AnyObject, Extent, Managed, ManagedObject};
 use super::super::request::in_time;
 use super::super::{Error, address};
 use super::connectors::Connectors;
@@ -251,7 +251,11 @@ async fn one(client: &Client, manager: &str, write: &Write) -> Result<Option<Val
 }
 
 /// Writes a whole status.
-async fn write_status(client: &Client, manager: &str, patch: &Value) -> kube::Result<LeanObject> {
+async fn write_status(
+    client: &Client,
+    manager: &str,
+    patch: &Value,
+) -> kube::Result<ManagedObject> {
     let (api, name) = target::<Managed>(client, patch)?;
     let (params, merging) = (PatchParams::apply(manager).force(), merging(manager));
     let mut answer = api.patch_status(name, &params, &Patch::Apply(patch)).await;
@@ -264,7 +268,6 @@ async fn write_status(client: &Client, manager: &str, patch: &Value) -> kube::Re
         Some(rest) => api.patch_status(name, &merging, &Patch::Merge(rest)).await,
         None => Ok(answer),
     }
-    .map(LeanObject::from)
 }
 
 /// The parameters of a merge patch.
@@ -318,7 +321,7 @@ async fn delete(
 ) -> Result<Option<Value>, Error> {
     let resource = resource(&id.group, version, &id.kind);
     let api = address::api(client, &resource, (&id.namespace, &id.name));
-    let api: Api<LeanObject> = api.map_err(|error| Error::new(id, error))?;
+    let api: Api<ManagedObject> = api.map_err(|error| Error::new(id, error))?;
     let this_one = Preconditions {
         uid: Some(uid.to_owned()),
         resource_version: None,

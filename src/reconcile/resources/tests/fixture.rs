@@ -62,6 +62,8 @@ impl Bed {
         let uid = Live(&self.owner()).uid().to_owned();
         object["metadata"]["ownerReferences"] = json!([{"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
             "kind": "AROCluster", "name": "c", "uid": uid, "controller": true}]);
+        object["metadata"]["managedFields"] =
+            json!([{"manager": "capz-manager", "operation": "Apply"}]);
         object["status"]["conditions"] = json!([ready]);
         self.fixture.put(object);
     }

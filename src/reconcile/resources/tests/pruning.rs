@@ -6,6 +6,7 @@ use jiff::ToSpan;
 use serde_json::json;
 
 use super::fixture::{Bed, group, item, lines, names, network, ready, unready};
+use crate::api::conditions::NOT_APPLIED;
 use crate::api::labels::CLUSTER_NAME;
 use crate::health::Live;
 use crate::reconcile::outcome::Need;
@@ -32,6 +33,37 @@ fn what_left_the_list_is_deleted_and_listed_until_it_is_gone() {
     assert!(bed.fixture.live("ResourceGroup", "rg0").is_none());
     let last = bed.fixture.live("ResourceGroup", "rg3").expect("it");
     assert!(Live(&last).is_deleting());
+}
+
+/// `kubectl get -o yaml`, another name, `kubectl create`: the copy names the same owner, and the server drops its managed
+/// fields. So do backups; those that keep them keep the time of the original, too.
+#[test]
+fn a_copy_that_names_the_owner_is_kept() {
+    let mut bed = four();
+    bed.settle();
+    let created = "2026-05-01T10:00:00Z";
+    let old =
+        json!([{"manager": "capz-manager", "operation": "Apply", "time": "2026-04-01T10:00:00Z"}]);
+    let written = json!([{"manager": "capz-manager", "operation": "Update", "time": created}]);
+    for (name, entries) in [("none", json!(null)), ("old", old), ("written", written)] {
+        let mut copy = bed.fixture.live("ResourceGroup", "rg1").expect("it");
+        copy["metadata"]["name"] = json!(name);
+        copy["metadata"]["creationTimestamp"] = json!(created);
+        copy["metadata"]["managedFields"] = entries;
+        bed.fixture.put(copy);
+    }
+    let entries = bed.settle();
+    for name in ["none", "old", "written"] {
+        let entry = entries.iter().find(|entry| entry.id.name == name);
+        assert_eq!(entry.expect(name).message, NOT_APPLIED);
+        assert!(bed.fixture.live("ResourceGroup", name).is_some(), "{name}");
+    }
+    bed.edit("ResourceGroup", "none", |copy| {
+        copy["metadata"]["managedFields"] =
+            json!([{"manager": "capstan-embedded", "operation": "Apply", "time": created}]);
+    });
+    bed.settle();
+    assert!(bed.fixture.live("ResourceGroup", "none").is_none());
 }
 
 /// The Cluster has a control plane.
