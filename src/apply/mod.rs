@@ -35,6 +35,7 @@ mod repairs;
 mod report;
 mod rights;
 mod steps;
+mod takeover;
 
 pub use drift::{Drift, DriftState, without};
 pub use member::{Member, Owner};
@@ -48,6 +49,7 @@ pub use progress::{ClusterSummary, Progress, State, Summary, Tracker};
 pub use prune::{DeletionGuard, PruneDecision, PruneInput, prune, references};
 pub use reasons::{Reason, Reasons};
 pub use report::{Outcome, PruneStatus, Report, Suspension};
+pub(crate) use takeover::hand_over;
 
 pub(crate) use backoff::backoff;
 pub(crate) use embedded::{Embedded, Kind};

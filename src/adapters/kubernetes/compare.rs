@@ -17,7 +17,7 @@ use super::members::{Owners, Unseen};
 use super::request::{ObjectClient, with_timeout};
 use super::{Error, identity, members, namespaces, parent};
 use crate::api::labels;
-use crate::apply::{DeletionGuard, DriftState, Member, PruneDecision};
+use crate::apply::{self, Claim, DeletionGuard, DriftState, Member, PruneDecision};
 use crate::health::Live;
 use crate::model::{Action, Change, Object, ObjectId, Step};
 use crate::plan::{self, ApplySet, Changes, Consequence, IdentityUse, Plan, Rolled};
@@ -293,7 +293,7 @@ async fn beside(
         payload, manager, ..
     } = &step.action;
     let payload = payload.json();
-    object_client.claim(live, &payload, &set.id()).await?;
+    let claim = object_client.claim(live, &payload, &set.id()).await?;
     let member = Member::read(live, Some(&step.action), None);
     if member.deleting {
         let mut found = Found::plainly(Change::Blocked, version(live));
@@ -303,13 +303,19 @@ async fn beside(
         );
         return Ok(found);
     }
-    if member.drift == DriftState::InSync {
+    if member.drift == DriftState::InSync && claim == Claim::Own {
         return Ok(Found::plainly(Change::NoOp, version(live)));
     }
     let lacks_label = Live(live).label(labels::PART_OF).is_empty();
     let takes_back = member.drift.takes_back(lacks_label) || !member.applied_by_us;
     match object_client.try_apply(step, takes_back).await {
-        Ok(would_be) => Ok(Found::between(live, would_be)),
+        Ok(mut would_be) => {
+            if claim == Claim::TakeOver {
+                let api_version = &object_client.served.resource.api_version;
+                apply::hand_over(live, api_version, &mut would_be);
+            }
+            Ok(Found::between(live, would_be))
+        }
         Err(error @ Error::Refused { .. }) => {
             let would_be = plan::would_be(live, &payload, manager);
             let found = Found::between(live, would_be);

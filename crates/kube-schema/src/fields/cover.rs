@@ -69,6 +69,38 @@ impl FieldPath {
         let mut path = self.0.iter();
         path.try_fold(object, |value, element| found(element, value))
     }
+
+    /// Removes the value there from `object`, if it has one. What is around it stays, even if it is empty then.
+    pub fn remove_from(&self, object: &mut Value) {
+        let Some((last, above)) = self.0.split_last() else {
+            return;
+        };
+        let mut around = above.iter();
+        let around = around.try_fold(object, |value, element| found_mut(element, value));
+        match (last, around) {
+            (Element::Field(name), Some(Value::Object(members))) => {
+                members.remove(name.as_str());
+            }
+            (element, Some(Value::Array(items))) => {
+                let mut all = items.iter().enumerate();
+                let at = all.position(|(index, item)| leads_to(element, index, item));
+                at.map(|at| items.remove(at));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn found_mut<'a>(element: &Element, value: &'a mut Value) -> Option<&'a mut Value> {
+    match (element, value) {
+        (Element::Field(name), Value::Object(members)) => members.get_mut(name.as_str()),
+        (element, Value::Array(items)) => {
+            let mut items = items.iter_mut().enumerate();
+            let item = items.find(|(index, item)| leads_to(element, *index, item));
+            item.map(|(_, item)| item)
+        }
+        _ => None,
+    }
 }
 
 fn uncovered(set: &FieldSet, value: &Value, at: &mut Vec<Element>, missing: &mut Vec<FieldPath>) {
@@ -202,6 +234,41 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_value_is_removed_with_nothing_around_it() {
+        let whole = json!({"a": {"b": 1}, "list": [{"name": "x", "v": 1}, {"name": "y", "v": 2}], "set": ["p", "q"]});
+        let key = || Element::key(vec![("name".to_owned(), json!("y"))]);
+        let cases = [
+            (
+                vec![Element::field("a"), Element::field("b")],
+                json!({"a": {}}),
+            ),
+            (
+                vec![Element::field("list"), key()],
+                json!({"list": [{"name": "x", "v": 1}]}),
+            ),
+            (
+                vec![Element::field("list"), key(), Element::field("v")],
+                json!({"list": [{"name": "x", "v": 1}, {"name": "y"}]}),
+            ),
+            (
+                vec![Element::field("set"), Element::Value(json!("p"))],
+                json!({"set": ["q"]}),
+            ),
+            (vec![Element::field("none"), Element::field("b")], json!({})),
+        ];
+        for (path, changed) in cases {
+            let path: FieldPath = path.into_iter().collect();
+            let mut expected = whole.clone();
+            for (field, value) in changed.as_object().unwrap() {
+                expected[field] = value.clone();
+            }
+            let mut object = whole.clone();
+            path.remove_from(&mut object);
+            assert_eq!(object, expected, "{path}");
+        }
+    }
 
     fn set() -> FieldSet {
         FieldSet::from_json(&json!({

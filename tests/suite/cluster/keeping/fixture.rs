@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use capstan::adapters::kubernetes::{Assignment, Options, Target, run_once};
-use capstan::apply::{Parent, Progress, PruneStatus, Report, State};
-use capstan::compile::compile;
+use capstan::adapters::kubernetes::{Assignment, Options, Target, compare, run_once};
+use capstan::apply::{DeletionGuard, Parent, Progress, PruneStatus, Report, State};
+use capstan::compile::{Compiled, compile};
 use capstan::daemon::WallClock;
 use capstan::model::{Clock, ObjectId};
-use capstan::plan::{ApplySet, against_none};
+use capstan::plan::{ApplySet, Plan, against_none};
 use http::Request;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube::client::Body;
@@ -148,13 +148,30 @@ impl Fixture {
         Parent::read(&set, &live.expect("it was written")).expect("it is ours")
     }
 
-    /// Begins to keep `yaml`; NS in it is the namespace.
-    pub(super) fn begin(&self, yaml: &str, revision: &Revision) -> Kept {
+    /// The fleet of `yaml`; NS in it is the namespace.
+    fn planned(&self, yaml: &str, set: &ApplySet) -> (Compiled, Plan) {
         let yaml = yaml.replace("NS", &self.namespace);
         let compiled = compile(&tree([("fleet.yaml", yaml)]), &[]);
         assert!(!compiled.has_errors(), "{:#?}", compiled.findings);
+        let plan = against_none(&compiled.objects, &compiled.graph, set);
+        (compiled, plan)
+    }
+
+    /// The fields of the ConfigMap `name` that applying `yaml` would change, as a plan says beforehand.
+    pub(super) async fn would_change(&self, yaml: &str, name: &str) -> Vec<String> {
+        let set = self.set("one");
+        let (_, plan) = self.planned(yaml, &set);
+        let guard = DeletionGuard::default();
+        let compared = compare(&self.client, &set, plan, guard, &BTreeSet::new()).await;
+        let mut compared = compared.expect("the server answers");
+        let id = ObjectId::new("", "ConfigMap", self.namespace.as_str(), name);
+        compared.fields.remove(&id).unwrap_or_default()
+    }
+
+    /// Begins to keep `yaml`; NS in it is the namespace.
+    pub(super) fn begin(&self, yaml: &str, revision: &Revision) -> Kept {
         let set = self.set(revision.fleet);
-        let plan = against_none(&compiled.objects, &compiled.graph, &set);
+        let (compiled, plan) = self.planned(yaml, &set);
         let approved: BTreeSet<String> = revision
             .approved
             .iter()

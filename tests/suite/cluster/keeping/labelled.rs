@@ -122,6 +122,9 @@ fn what_was_restored_is_applied_again_and_goes_only_after_that() {
             }
         }
         let rest = ["a", "c", "d"].map(|name| map(name, "v")).concat();
+        let mut planned = fixture.would_change(&rest, "a").await;
+        planned.retain(|field| field.starts_with("/data"));
+        assert_eq!(planned, ["/data/k", "/data/more"]);
         let kept = fixture.keep(&rest, &revision("2")).await;
         assert!(kept.leaving.is_empty(), "{:?}", kept.leaving);
         drop(kept);

@@ -55,6 +55,9 @@ fn another_fleet_s_object_is_left_alone_whatever_is_asked() {
 /// What they set and we do not goes; what controllers and people added by the way stays.
 async fn adopted(fixture: &Fixture) {
     let adopting = annotated("a", "ours", "{capstan.dev/adopt: \"true\"}");
+    let mut planned = fixture.would_change(&adopting, "a").await;
+    planned.retain(|field| field.starts_with("/data"));
+    assert_eq!(planned, ["/data/extra", "/data/k"]);
     drop(fixture.keep(&adopting, &revision("1")).await);
     let live = fixture.config_map("a").await.expect("it is there");
     assert_eq!(
