@@ -15,8 +15,9 @@ use super::ledger::{Ledger, recorded};
 use super::payload::Payload;
 use super::policy::{self, Policy, Terms};
 use super::report::{self, State};
-use super::{prune, skip};
+use super::{owners, prune, skip};
 use crate::api::conditions::KEPT_WHILE_UNREADABLE;
+use crate::api::labels::SKIP;
 use crate::health::Live;
 use crate::model::ObjectId;
 use crate::reconcile::outcome::{Need, Outcome};
@@ -100,8 +101,13 @@ fn send(
         }
     }
     let is_taken = |live| is_held || payload.is_applied(live) || payload.is_specified(live);
+    let is_skipped = |live| terms.policy.is_empty() && is_held && owners::policy(live) == SKIP;
     match live.is_some_and(is_taken) {
         true if terms.is_foreign => State::Foreign,
+        // Ours is off: somebody else's is left, and nobody would hear that nothing reaches Azure.
+        true if policy::written(item.value).is_none() && live.is_some_and(is_skipped) => {
+            State::Skipped
+        }
         true => State::Applied,
         false => State::Pending,
     }

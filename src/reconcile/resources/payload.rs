@@ -4,6 +4,8 @@
 //! manager, what is added to it by ours, always before CAPZ's lets go of anything: so the resource keeps its credential
 //! whoever applies the item. Nothing is copied before it is known that there is something to send.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 
 use super::added::{Added, Stage, carried, owns_more, set};
@@ -11,7 +13,7 @@ use super::digest::Digest;
 use super::ledger::Ledger;
 use super::owners::{self, Controller};
 use super::policy::Terms;
-use crate::api::labels::APPLIED_DIGEST;
+use crate::api::labels::{ADDED_DIGEST, APPLIED_DIGEST, KEPT_POLICY, PRE_PAUSE_POLICY};
 use crate::api::managers::{CAPZ, EMBEDDED};
 use crate::health::Live;
 use crate::reconcile::links;
@@ -41,7 +43,7 @@ impl<'a> Payload<'a> {
         let mut digest = Digest::new();
         for (key, value) in parts(item) {
             digest.text(key);
-            digest.value(value);
+            digest.value(&value);
         }
         digest.text(item.text(&["apiVersion"]));
         Self {
@@ -62,8 +64,8 @@ impl<'a> Payload<'a> {
         self.is_applied(live)
             && matches!(owners::controller(self.owner, live), Controller::Owner)
             && parts(self.item).all(|(key, value)| match METADATA.contains(&key) {
-                true => has(live.0.get("metadata"), key, value),
-                false => has(Some(live.0), key, value),
+                true => has(live.0.get("metadata"), key, &value),
+                false => has(Some(live.0), key, &value),
             })
     }
 
@@ -78,13 +80,14 @@ impl<'a> Payload<'a> {
         let Some(live) = live else {
             return Some(Write::ApplyAs(EMBEDDED, self.whole()));
         };
-        let is_listed = self.is_listed(live);
         match self.added.stage(live) {
-            // Ours may be the only manager of the item.
-            _ if !is_listed && owns_more(live) => Some(Write::ApplyAs(CAPZ, self.listed(live))),
+            // Ours may be the only manager of the item. What the server did not keep of it does not count here: it never will.
+            _ if !self.is_applied(live) && owns_more(live) => {
+                Some(Write::ApplyAs(CAPZ, self.listed(live)))
+            }
             Stage::Missing => Some(self.add(live)),
-            _ if !is_listed => Some(Write::ApplyAs(CAPZ, self.listed(live))),
             Stage::WithMore if !self.added.is_probe => Some(self.add(live)),
+            _ if !self.is_listed(live) => Some(Write::ApplyAs(CAPZ, self.listed(live))),
             Stage::WithMore | Stage::Alone => None,
         }
     }
@@ -94,7 +97,7 @@ impl<'a> Payload<'a> {
     fn add(&self, live: Live<'_>) -> Write {
         let mut patch = self.named();
         only(live, &mut patch);
-        let carried = match self.is_listed(live) {
+        let carried = match self.is_applied(live) {
             true => json!({}),
             false => carried(self.item, live),
         };
@@ -129,7 +132,7 @@ impl<'a> Payload<'a> {
                 true => &mut patch["metadata"],
                 false => &mut patch,
             };
-            place[key] = value.clone();
+            place[key] = value.into_owned();
         }
         patch["metadata"]["ownerReferences"] = json!([links::owned_by(self.owner, true)]);
         patch
@@ -154,8 +157,11 @@ fn only(live: Live<'_>, patch: &mut Value) {
     patch["metadata"]["uid"] = json!(live.uid());
 }
 
+/// Annotations that only we write. An item that was copied from a live resource has them, too.
+const OWN_ANNOTATIONS: [&str; 4] = [ADDED_DIGEST, APPLIED_DIGEST, KEPT_POLICY, PRE_PAUSE_POLICY];
+
 /// The fields of an item that are sent as they are.
-fn parts(item: Live<'_>) -> impl Iterator<Item = (&str, &Value)> {
+fn parts(item: Live<'_>) -> impl Iterator<Item = (&str, Cow<'_, Value>)> {
     let metadata = item.at(&["metadata"]).and_then(Value::as_object);
     let metadata = metadata.into_iter().flatten();
     let metadata = metadata.filter(|(key, _)| METADATA.contains(&key.as_str()));
@@ -164,9 +170,25 @@ fn parts(item: Live<'_>) -> impl Iterator<Item = (&str, &Value)> {
         let key = key.as_str();
         !ELSEWHERE.contains(&key) && !METADATA.contains(&key)
     });
-    metadata
-        .chain(top)
-        .map(|(key, value)| (key.as_str(), value))
+    metadata.chain(top).map(|(key, value)| match key.as_str() {
+        "annotations" => ("annotations", without_own(value)),
+        key => (key, Cow::Borrowed(value)),
+    })
+}
+
+/// Annotations without those that only we write.
+fn without_own(annotations: &Value) -> Cow<'_, Value> {
+    if OWN_ANNOTATIONS
+        .iter()
+        .all(|own| annotations.get(own).is_none())
+    {
+        return Cow::Borrowed(annotations);
+    }
+    let mut rest = annotations.clone();
+    if let Some(rest) = rest.as_object_mut() {
+        rest.retain(|key, _| !OWN_ANNOTATIONS.contains(&key.as_str()));
+    }
+    Cow::Owned(rest)
 }
 
 /// Whether the value of a key has all that `wanted` has; nothing is wanted of a null.

@@ -12,7 +12,7 @@ use crate::api::conditions::{
     KIND_NOT_SERVED, LAST_NODE_POOL_HELP, NOT_MANAGED, NOT_OWNED, READY, WAITING_FOR_ASO,
     WAITING_TO_BE_CREATED,
 };
-use crate::api::labels::ADOPT_EXISTING;
+use crate::api::labels::{ADOPT_EXISTING, RECONCILE_POLICY, SKIP};
 use crate::api::suppliers;
 use crate::health::Live;
 use crate::model::{ErrorClass, ObjectId};
@@ -26,6 +26,8 @@ pub(super) enum State {
     Pending,
     /// It exists in Azure and is not managed.
     Foreign,
+    /// It is managed, but for a policy of somebody else, by which ASO skips it.
+    Skipped,
     /// Somebody else controls it.
     LeftTo(String),
     /// It is in the cluster and nobody controls it.
@@ -157,6 +159,12 @@ fn problem(
             Some((NOT_OWNED, message))
         }
         State::Foreign => Some((NOT_MANAGED, foreign(item, live?))),
+        State::Skipped => {
+            let message = format!(
+                "Somebody set the annotation {RECONCILE_POLICY}: {SKIP} on the {kind}, so no change to it reaches Azure. Remove the annotation, or set it in the list if that is meant"
+            );
+            Some((NOT_MANAGED, message))
+        }
         State::Applied => None,
         State::Pending if ledger.world.is_unserved(&(&item.id).into()) => {
             let help = suppliers::help(group, kind);

@@ -3,8 +3,12 @@
 use serde_json::{Value, json};
 
 use super::fixture::{Bed, group, lines, missing, ready, with};
+use crate::api::conditions::NOT_MANAGED;
 use crate::api::fleet::FirstApply;
-use crate::api::labels::{ADOPT_EXISTING, CREDENTIAL_FROM, RECONCILE_POLICY, SKIP};
+use crate::api::labels::{
+    ADDED_DIGEST, ADOPT_EXISTING, APPLIED_DIGEST, CREDENTIAL_FROM, KEPT_POLICY, PRE_PAUSE_POLICY,
+    RECONCILE_POLICY, SKIP,
+};
 use crate::health::Live;
 use crate::reconcile::links::owned_by;
 use crate::reconcile::outcome::Write;
@@ -214,4 +218,77 @@ fn a_tag_in_the_list_is_left_to_the_list() {
     step_by_step(&mut bed);
     let live = bed.fixture.live("ResourceGroup", "rg").expect("it");
     assert_eq!(live["spec"]["tags"][TAG], "shared");
+}
+
+/// Such as fields that the version lacks that the cluster has.
+#[test]
+fn what_the_server_does_not_keep_holds_nothing_up() {
+    for first_apply in [FirstApply::Direct, FirstApply::Probe] {
+        let mut item = group("rg");
+        item["spec"]["unknown"] = json!("it");
+        let mut bed = bed(first_apply, &item);
+        for round in 0..6 {
+            let (_, outcome) = bed.reconcile();
+            for write in outcome.writes {
+                bed.fixture.perform("capstan-arocluster", write);
+                bed.edit("ResourceGroup", "rg", |rg| {
+                    if let Some(spec) = rg["spec"].as_object_mut() {
+                        spec.remove("unknown");
+                    }
+                });
+            }
+            if round == 1 {
+                bed.reports("ResourceGroup", "rg", missing());
+            }
+        }
+        assert_eq!(annotation(&bed, RECONCILE_POLICY), "", "{first_apply:?}");
+        assert!(!annotation(&bed, ADDED_DIGEST).ends_with('+'));
+        assert_eq!(lines(&bed.reconcile().1), ["apply ResourceGroup/rg"]);
+    }
+}
+
+#[test]
+fn what_somebody_else_has_aso_skip_is_said_and_not_ready() {
+    let mut bed = bed(FirstApply::Direct, &group("rg"));
+    step_by_step(&mut bed);
+    bed.reports("ResourceGroup", "rg", ready());
+    assert!(bed.reconcile().0[0].ready);
+    bed.edit("ResourceGroup", "rg", |rg| {
+        rg["metadata"]["annotations"][RECONCILE_POLICY] = json!(SKIP);
+    });
+    for first_apply in [FirstApply::Direct, FirstApply::Probe] {
+        bed.first_apply = first_apply;
+        bed.edit("ResourceGroup", "rg", |rg| {
+            rg["status"]["tags"] = json!({TAG: "owned"})
+        });
+        let steps = step_by_step(&mut bed);
+        let (entries, _) = bed.reconcile();
+        assert_eq!((steps, entries[0].ready), (Vec::new(), false));
+        assert_eq!(entries[0].concern, Some(NOT_MANAGED));
+        assert!(entries[0].message.contains(RECONCILE_POLICY), "{entries:?}");
+    }
+}
+
+/// As `kubectl get -o yaml` shows it.
+#[test]
+fn an_item_with_our_own_annotations_is_applied_without_them() {
+    let mut item = group("rg");
+    for (name, value) in [
+        (ADDED_DIGEST, "b"),
+        (APPLIED_DIGEST, "a"),
+        (KEPT_POLICY, SKIP),
+        (PRE_PAUSE_POLICY, "manage"),
+        ("of.somebody/else", "c"),
+    ] {
+        item["metadata"]["annotations"][name] = json!(value);
+    }
+    let mut bed = bed(FirstApply::Direct, &item);
+    let steps = step_by_step(&mut bed);
+    assert_eq!(
+        steps.last().map(String::as_str),
+        Some("add ResourceGroup/rg")
+    );
+    assert_eq!(annotation(&bed, KEPT_POLICY), "");
+    assert_eq!(annotation(&bed, PRE_PAUSE_POLICY), "");
+    assert_eq!(annotation(&bed, "of.somebody/else"), "c");
 }
