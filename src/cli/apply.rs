@@ -127,6 +127,7 @@ async fn apply(
         tracker: Tracker::new(&compiled.graph, timeline::SETTLE, clock.now()),
         plan: Arc::clone(&plan),
         outcomes: Outcomes::of(&plan.steps),
+        unseen: BTreeSet::new(),
         settled: false,
         stuck: None,
         denied: false,
@@ -238,6 +239,8 @@ struct Waiting {
     tracker: Tracker,
     plan: Arc<Plan>,
     outcomes: Outcomes,
+    /// The kinds that cannot be seen now: what is to be removed of them is not known.
+    unseen: BTreeSet<(String, String)>,
     /// Whether everything was applied, and removed what was to be.
     settled: bool,
     /// Why nothing can be done.
@@ -348,7 +351,11 @@ impl Waiting {
         }
     }
 
-    fn ended(&self, end: End, title: String, clusters: Vec<ClusterSummary>) -> Ended {
+    fn ended(&self, end: End, mut title: String, clusters: Vec<ClusterSummary>) -> Ended {
+        let unseen: Vec<&str> = self.unseen.iter().map(|(_, kind)| kind.as_str()).collect();
+        if end == End::TooLate && !unseen.is_empty() {
+            title += &format!("; not seen: {}", unseen.join(", "));
+        }
         Ended {
             end,
             title,
@@ -372,10 +379,14 @@ impl Waiting {
             }
             Report::Applied(id, outcome) => self.outcomes.applied(id, outcome),
             Report::Denied => self.denied = true,
-            Report::Unseen((_, kind), Some(why)) => {
-                self.outcomes.note(format!("not seen: {kind}: {why}"));
+            Report::Unseen(kind, Some(why)) => {
+                self.outcomes.note(format!("not seen: {}: {why}", kind.1));
+                self.unseen.insert(kind);
             }
-            Report::Unseen((_, kind), None) => self.outcomes.note(format!("seen again: {kind}")),
+            Report::Unseen(kind, None) => {
+                self.outcomes.note(format!("seen again: {}", kind.1));
+                self.unseen.remove(&kind);
+            }
             Report::Prune(id, leaving) => self.outcomes.leaves(id, &leaving),
             Report::Settled => self.settled = true,
             Report::Stuck(why) => self.stuck = Some(why),
@@ -445,6 +456,7 @@ mod tests {
                 &ApplySet::new("test", "default"),
             )),
             outcomes: Outcomes::default(),
+            unseen: BTreeSet::new(),
             settled: false,
             stuck: None,
             denied: false,

@@ -39,7 +39,13 @@ pub(super) fn run(args: &WhyArgs, ui: &Ui, environment: &Environment) -> anyhow:
         reader.read().await
     })?;
     let ids: Vec<_> = status.graph.ids().collect();
-    let at = name.find(&ids, "no fleet of this cluster")?;
+    let at = name
+        .find(&ids, "no fleet of this cluster")
+        .inspect_err(|_| {
+            for unreadable in status.unreadable() {
+                ui.error(&format!("not seen: {unreadable}"));
+            }
+        })?;
     let chain = status.graph.blocked(at);
     ui.data(&match args.format {
         DataFormat::Text => text(&status, at, chain.as_ref()),

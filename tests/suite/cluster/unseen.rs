@@ -121,11 +121,20 @@ fn the_rest_goes_on(
     );
     let (why, _) = capstan(&broken, &["why", "ConfigMap/default/beside"]);
     assert!(why.contains("ConfigMap/default/beside"), "{why}");
+    let (why, _) = capstan(&broken, &["why", "Widget/default/other"]);
+    assert!(why.contains("not seen: Widget "), "it may be there: {why}");
 
     std::fs::remove_file(dir.path().join("widget.json")).expect("removed");
     let (pruned, code) = capstan(&broken, &["apply", &fleet, "--prune", "--timeout", "5s"]);
     assert_eq!(code, Some(1), "{pruned}");
     assert!(pruned.contains("not seen: Widget: "), "{pruned}");
+    let late = pruned
+        .lines()
+        .find(|line| line.contains("not ready within 5s"));
+    assert!(
+        late.is_some_and(|line| line.ends_with("; not seen: Widget")),
+        "{pruned}"
+    );
     repair();
     let widgets = resource("example.dev", "v1", "Widget");
     let widgets: Api<DynamicObject> = Api::namespaced_with(client.clone(), "default", &widgets);
