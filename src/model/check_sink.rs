@@ -23,6 +23,8 @@ pub struct Later {
 pub enum CommitSource {
     /// By somebody who may write to it: with a push, or with the pull request of one of its branches.
     Own,
+    /// The forge lists no pull request with it: somebody pushed it, or the forge has not noted a merge yet.
+    Unlisted,
     /// With the pull request of a fork, which has this number.
     Fork(u64),
 }

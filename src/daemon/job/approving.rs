@@ -9,6 +9,7 @@ use std::sync::MutexGuard;
 use std::sync::PoisonError;
 
 use super::Source;
+use super::attribution::Purpose;
 use crate::adapters::git::{Commit, Error, RetainedRef};
 use crate::daemon::approvals::{self, Approval, Approvals, Doubt, Granted, How, Pressed, What};
 use crate::model::CommitSource;
@@ -66,7 +67,7 @@ impl Source {
         let late = self.late.of(applied, revision);
         let is_in = |commit: &String| self.leads_to(commit, revision);
         let late: Vec<String> = late.into_iter().filter(is_in).collect();
-        let found = self.weigh(from, revision, &late);
+        let found = self.weigh(from, revision, &late, Purpose::Apply);
         if let (Ok(_), Some(applied)) = (&found, from) {
             // An earlier daemon may have had no time for it.
             self.unretained()
@@ -101,7 +102,8 @@ impl Source {
         applied: Option<&str>,
     ) -> Approvals {
         let weigh = |from: &str, to: &str| {
-            let found = self.weigh(Some(from), to, &[]).unwrap_or_default();
+            let found = self.weigh(Some(from), to, &[], Purpose::Plan);
+            let found = found.unwrap_or_default();
             let pressed = self.pressed(Some(from), to);
             (found, pressed)
         };
@@ -152,7 +154,13 @@ impl Source {
     }
 
     /// What is approved from `from` to `to`, without `from` in the message of `to` alone, and in the messages of `late`.
-    fn weigh(&self, from: Option<&str>, to: &str, late: &[String]) -> Result<Approvals, Error> {
+    fn weigh(
+        &self,
+        from: Option<&str>,
+        to: &str,
+        late: &[String],
+        purpose: Purpose,
+    ) -> Result<Approvals, Error> {
         let most = from.map_or(1, |_| MOST);
         let line = self.origin.first_parents(from, to, most)?;
         let mut said = Vec::new();
@@ -173,7 +181,7 @@ impl Source {
         for one in &said {
             found.unclear.extend(one.unclear.iter().cloned());
             for approval in one.approvals() {
-                match self.doubt(&approval.commit) {
+                match self.doubt(&approval.commit, purpose) {
                     None => found.given.push(approval),
                     Some(doubt) => found.doubted.push((approval, doubt)),
                 }
@@ -186,12 +194,12 @@ impl Source {
     }
 
     /// Why an approval in the message of this commit does not count.
-    fn doubt(&self, commit: &str) -> Option<Doubt> {
+    fn doubt(&self, commit: &str, purpose: Purpose) -> Option<Doubt> {
         if let Err(error) = self.verify_approval(commit) {
             return Some(Doubt::Unverified(error.to_string()));
         }
-        match self.attribution.answer(commit) {
-            Ok(CommitSource::Own) => None,
+        match self.attribution.answer(commit, purpose) {
+            Ok(CommitSource::Own | CommitSource::Unlisted) => None,
             Ok(CommitSource::Fork(number)) => Some(Doubt::Fork(number)),
             Err(why) => Some(Doubt::Unattributed(why)),
         }

@@ -1,8 +1,9 @@
 //! How the commits came in whose messages approve something, as far as the forge has said.
 //!
 //! In: commits, and the sink to ask. Out: an answer, or why there is none yet. What is known is kept for as long as the
-//! process runs; what is not is asked again by whoever drives this. Without a forge that knows pull requests, every
-//! commit is the repository's own.
+//! process runs; what is not is asked again by whoever drives this. A commit that the forge lists no pull request with is
+//! the repository's own if that holds a moment later: a forge updates the branch before it notes the merge. Without a
+//! forge that knows pull requests, every commit is the repository's own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
@@ -11,17 +12,31 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 use tokio::runtime::Handle;
+use tokio::time::Instant;
 
 use crate::model::{CheckSink, CommitSource};
 
 /// How many commits are asked for at once, and how long that may take.
 const MOST_ASKED: usize = 20;
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a forge may take to note a merge after it updated the branch.
+const SETTLING: Duration = Duration::from_secs(15);
 /// How many answers are kept.
 const MOST_KNOWN: usize = 10_000;
 
 /// What is said of a commit that nobody was asked for yet.
 const UNASKED: &str = "the forge has not answered yet";
+/// What is said of a commit that may have been pushed.
+const UNLISTED: &str = "the forge lists no pull request with it; if that holds a moment later, somebody pushed it, and the line counts";
+
+/// What an answer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A deletion, which is for good.
+    Apply,
+    /// The plan of a branch, whose commits nobody merged yet.
+    Plan,
+}
 
 /// See the module.
 #[derive(Default)]
@@ -34,6 +49,8 @@ struct State {
     /// Who is asked; nobody without a forge.
     sink: Option<Arc<dyn CheckSink>>,
     known: BTreeMap<String, CommitSource>,
+    /// The commits that the forge lists no pull request with, and since when.
+    unlisted: BTreeMap<String, Instant>,
     /// The commits without an answer, and why.
     wanted: BTreeMap<String, String>,
     /// The candidates whose plans lack answers, and the commits of those.
@@ -47,9 +64,12 @@ impl Attribution {
     }
 
     /// The answer for a commit, or why there is none yet.
-    pub(super) fn answer(&self, commit: &str) -> Result<CommitSource, String> {
+    pub(super) fn answer(&self, commit: &str, purpose: Purpose) -> Result<CommitSource, String> {
         let state = self.state();
         if state.sink.is_none() {
+            return Ok(CommitSource::Own);
+        }
+        if purpose == Purpose::Plan && state.unlisted.contains_key(commit) {
             return Ok(CommitSource::Own);
         }
         let why = || state.wanted.get(commit).map_or(UNASKED, String::as_str);
@@ -150,11 +170,17 @@ impl Attribution {
         is_open: impl Fn(&String) -> bool,
     ) {
         let mut state = self.state();
-        let State { plans, wanted, .. } = &mut *state;
+        let State {
+            plans,
+            wanted,
+            unlisted,
+            ..
+        } = &mut *state;
         plans.retain(|candidate, _| is_open(candidate));
         wanted.retain(|commit, _| {
             needed.contains(commit) || plans.values().any(|lacking| lacking.contains(commit))
         });
+        unlisted.retain(|commit, _| wanted.contains_key(commit));
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -165,7 +191,15 @@ impl Attribution {
 impl State {
     fn take_in(&mut self, commit: String, answer: Result<CommitSource, String>) {
         match answer {
+            Ok(CommitSource::Unlisted) if !self.is_settled(&commit) => {
+                self.wanted.insert(commit, UNLISTED.to_owned());
+            }
             Ok(source) => {
+                let source = match source {
+                    CommitSource::Unlisted => CommitSource::Own,
+                    source => source,
+                };
+                self.unlisted.remove(&commit);
                 if self.known.len() >= MOST_KNOWN {
                     self.known.clear();
                 }
@@ -174,5 +208,11 @@ impl State {
             }
             Err(why) => drop(self.wanted.insert(commit, why)),
         }
+    }
+
+    /// Whether the forge has listed no pull request with the commit for long enough.
+    fn is_settled(&mut self, commit: &str) -> bool {
+        let since = self.unlisted.entry(commit.to_owned());
+        since.or_insert_with(Instant::now).elapsed() >= SETTLING
     }
 }

@@ -243,6 +243,33 @@ async fn an_approval_that_the_forge_says_nothing_of_counts_once_it_does() {
     assert_eq!(words(&found), (vec![], vec![]));
 }
 
+/// A forge updates the branch before it notes that it merged a pull request.
+#[tokio::test(start_paused = true)]
+async fn a_pushed_commit_approves_once_the_forge_still_lists_no_pull_request() {
+    for merged in [None, Some(CommitSource::Fork(7))] {
+        let (case, forge) = Case::on_forge();
+        let first = case.commit.clone();
+        let asked = case.commit_onto(&[&first], APPROVING);
+        let says = |source| forge.0.lock().unwrap().insert(asked.clone(), source);
+        says(CommitSource::Unlisted);
+        let found = case.approvals(&first, &asked).await;
+        assert_eq!(words(&found).0, [""; 0]);
+        let why = found.doubted[0].1.to_string();
+        assert!(why.contains("lists no pull request with it"), "{why}");
+        tokio::time::sleep(Duration::from_secs(14)).await;
+        case.daemon.source.attribution.ask_again().await;
+        assert_eq!(words(&case.approvals(&first, &asked).await).0, [""; 0]);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        merged.map(says);
+        case.daemon.source.attribution.ask_again().await;
+        let found = case.approvals(&first, &asked).await;
+        match merged {
+            None => assert_eq!(words(&found), (vec!["c/two".to_owned()], vec![])),
+            Some(_) => assert_eq!(words(&found), (vec![], vec![&Doubt::Fork(7)])),
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_forge_that_never_answers_is_given_up_after_5_seconds() {
     let mut case = Case::new();

@@ -11,6 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
 use http::{Method, Request};
+use jiff::Timestamp;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
@@ -98,6 +99,11 @@ impl Client {
             gate: Mutex::default(),
             remaining: std::sync::Mutex::default(),
         }
+    }
+
+    /// The time now.
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     /// How many requests the limit of the forge leaves, if it has said so.

@@ -13,6 +13,7 @@ use serde_json::json;
 use super::client::{Client, Dialect};
 use super::comment;
 use super::fault::Fault;
+use super::lately;
 use super::outcome::{Outcome, outcome};
 use super::pull_request::PullRequest;
 use super::repository::Repository;
@@ -346,6 +347,9 @@ impl Forge for GitLab {
         url.set_query(Some(&format!("per_page={PAGE}")));
         let call = Call::get(url).aside();
         let rows: Vec<MergeRequest> = client.call(&call).await?.parsed()?;
+        if rows.len() >= PAGE {
+            return Err(lately::too_many("too many merge requests have the commit"));
+        }
         let found = rows.into_iter().map(|row| PullRequest {
             number: row.iid,
             is_merged: row.state == "merged",

@@ -12,7 +12,8 @@ mod statuses;
 use std::time::Duration;
 
 use super::forge::{
-    Answer, Call, Client, Dialect, Fault, Index, PullRequest, Repository, Verdict, message,
+    Answer, Call, Client, Dialect, Fault, Index, MOST_OF_COMMIT, PullRequest, Repository, Verdict,
+    message,
 };
 
 pub use app::App;
@@ -42,14 +43,16 @@ async fn pull_requests(
     client: &Client,
     commit: &str,
 ) -> Result<Vec<PullRequest>, Fault> {
+    let mut of_commit = repository.url(&["commits", commit, "pulls"]);
+    of_commit.set_query(Some(&format!("per_page={MOST_OF_COMMIT}")));
     let index = Index {
         repository,
-        of_commit: repository.url(&["commits", commit, "pulls"]),
+        of_commit,
         commit: repository.url(&["commits", commit]),
         newest_first: "sort=updated&direction=desc",
         page: "per_page",
     };
-    index.find(client, commit).await
+    index.find::<true>(client, commit).await
 }
 
 /// 422 says why in words alone (forges.md §1a, §1b).

@@ -16,8 +16,9 @@ use crate::adapters::checks::forge::aside::Aside;
 use crate::adapters::checks::forge::client::{Client, Dialect};
 use crate::adapters::checks::forge::comment;
 use crate::adapters::checks::forge::fault::Fault;
+use crate::adapters::checks::forge::index::Index;
 use crate::adapters::checks::forge::outcome::{Outcome, outcome};
-use crate::adapters::checks::forge::pull_request::{Index, PullRequest};
+use crate::adapters::checks::forge::pull_request::PullRequest;
 use crate::adapters::checks::forge::repository::Repository;
 use crate::adapters::checks::forge::sink::{Forge, Found};
 use crate::adapters::checks::forge::verdict::{Verdict, message};
@@ -384,6 +385,6 @@ impl Forge for Gitea {
             newest_first: "sort=recentupdate",
             page: "limit",
         };
-        index.find(client, commit).await
+        index.find::<false>(client, commit).await
     }
 }
