@@ -18,6 +18,8 @@ use crate::api::labels;
 const DELETE: &str = "delete";
 /// The word that approves a recreation.
 const RECREATE: &str = "recreate";
+/// The most bytes of a message that is read for approvals: no person writes more, and git looks for trailers at its end.
+const MOST_TEXT: usize = 64 << 10;
 /// The most characters of a line that are quoted.
 const QUOTED: usize = 200;
 
@@ -155,10 +157,9 @@ impl Approvals {
 
     /// Drops what a merge brought in and somebody approves elsewhere.
     pub(super) fn drop_repeated(&mut self) {
-        let given = &self.given;
-        self.doubted.retain(|(approval, doubt)| {
-            *doubt != Doubt::Merged || given.iter().all(|one| one.what != approval.what)
-        });
+        let given: BTreeSet<&What> = self.given.iter().map(|one| &one.what).collect();
+        self.doubted
+            .retain(|(approval, doubt)| *doubt != Doubt::Merged || !given.contains(&approval.what));
     }
 
     /// Lists the commits of approvals that wait for the forge.
@@ -223,8 +224,12 @@ impl fmt::Display for Doubt {
     }
 }
 
-/// What the trailers of this message approve. Whoever indents, quotes or fences such a line speaks of it.
+/// What the trailers of this message approve: nothing if it is too long. Whoever indents, quotes or fences such a line
+/// speaks of it.
 pub(super) fn given(text: &str) -> Vec<What> {
+    if text.len() > MOST_TEXT {
+        return Vec::new();
+    }
     let trailers = git::trailers(text, labels::APPROVE);
     let said: BTreeSet<What> = stated(text).map(|(what, _)| what).collect();
     let given = trailers.iter().filter_map(|value| What::parse(value));
@@ -255,15 +260,24 @@ fn stated_by(line: &str) -> Option<What> {
 }
 
 /// The lines of this message that look like an approval, and give none of those in `given`: a misspelt word, or a line
-/// that is not in the last paragraph, where git looks for trailers.
+/// that is not in the last paragraph, where git looks for trailers. Of a message that is too long, that it is.
 pub(super) fn unclear(text: &str, given: &[What]) -> Vec<String> {
-    let is_given = |line: &str| {
-        let mut lines = stated(text).filter(|(what, _)| given.contains(what));
-        lines.any(|(_, said)| said == line)
-    };
+    if text.len() > MOST_TEXT {
+        return text.lines().find_map(too_long).into_iter().collect();
+    }
+    let given: BTreeSet<&What> = given.iter().collect();
+    let giving = stated(text).filter(|(what, _)| given.contains(what));
+    let giving: BTreeSet<&str> = giving.map(|(_, line)| line).collect();
     let lines = text.lines().filter(|line| looks_like_approval(line));
-    let unclear = lines.filter(|line| !is_given(line));
+    let unclear = lines.filter(|line| !giving.contains(line));
     unclear.map(quoted).collect()
+}
+
+/// What is said of a message that is too long, if this line of it looks like an approval.
+fn too_long(line: &str) -> Option<String> {
+    let kib = MOST_TEXT >> 10;
+    let what = || format!("{} (the message has more than {kib} KiB)", quoted(line));
+    looks_like_approval(line).then(what)
 }
 
 fn looks_like_approval(line: &str) -> bool {
@@ -399,5 +413,37 @@ mod tests {
         let long = format!("Capstan-Approval: {}", "é".repeat(900));
         let cut = fork_lines([long.as_str()].into_iter()).unclear;
         assert_eq!(cut[0].chars().count(), QUOTED + 1);
+    }
+
+    #[test]
+    fn a_long_message_costs_as_much_as_its_length_or_approves_nothing() {
+        let lines = |line: &dyn Fn(usize) -> String, most: usize| {
+            let mut text = "it\n\n".to_owned();
+            for number in 0.. {
+                let line = line(number);
+                if text.len() + line.len() > most {
+                    return text;
+                }
+                text.push_str(&line);
+            }
+            text
+        };
+        let approval = |number| format!("Capstan-Approve: delete c/x{number}\n");
+        let almost = |_| "capstanap:\n".to_owned();
+        let start = std::time::Instant::now();
+        let (found, unclear) = of(&lines(&approval, MOST_TEXT));
+        assert!(found.len() > 1_800, "{}", found.len());
+        assert_eq!(unclear, [""; 0]);
+        let (found, unclear) = of(&lines(&almost, MOST_TEXT));
+        assert_eq!((found, unclear.len()), (vec![], 5_957));
+        // It was seconds for a part of this.
+        assert!(start.elapsed().as_secs() < 2, "{:?}", start.elapsed());
+        for most in [MOST_TEXT + 100, 8 << 20] {
+            let (found, unclear) = of(&lines(&approval, most));
+            assert_eq!(found, []);
+            let said = "Capstan-Approve: delete c/x0 (the message has more than 64 KiB)";
+            assert_eq!(unclear, [said]);
+        }
+        assert_eq!(of(&"a\n".repeat(MOST_TEXT)), (vec![], vec![]));
     }
 }

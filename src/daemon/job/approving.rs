@@ -16,6 +16,8 @@ use crate::model::CommitSource;
 
 /// How many commits are looked through for approvals.
 const MOST: usize = 10_000;
+/// How many lines are shown of what merges brought in, which approves nothing: nobody reads more.
+const MOST_MERGED: usize = 1_000;
 
 /// Who wrote a commit that does not say so.
 const UNKNOWN: &str = "an unknown author";
@@ -215,12 +217,16 @@ impl Source {
     ) {
         let all = self.origin.log(from, to, MOST).unwrap_or_default();
         let merged = all.into_iter();
+        let most = found.doubted.len() + found.unclear.len() + MOST_MERGED;
         for commit in merged.filter(|commit| !on_line.contains(&commit.id)) {
             let text = self.origin.message(&commit.id).unwrap_or_default();
             let one = Said::of(commit, &text);
             found.unclear.extend(one.unclear.iter().cloned());
             let merged = one.approvals().map(|approval| (approval, Doubt::Merged));
             found.doubted.extend(merged);
+            if found.doubted.len() + found.unclear.len() > most {
+                break;
+            }
         }
     }
 
