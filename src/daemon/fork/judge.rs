@@ -106,29 +106,52 @@ fn judged(
     lines: &ForkLines,
 ) -> Result<Check, Error> {
     let base = match &request.examined {
-        Some(examined) => Some(base(quarantine, request, examined)?),
+        Some(examined) => {
+            let trees = request.paths();
+            let trees = trees.map(|path| quarantine.tree(&request.base, path));
+            let trees = trees.collect::<Result<Vec<_>, _>>()?;
+            Some((examined, compiled(request, &trees)))
+        }
         None => None,
     };
-    let merged = compiled(request, trees);
-    Ok(report::fork(&report::ForkMerge {
+    Ok(check_of(
+        request,
+        commit,
+        base,
+        &compiled(request, trees),
+        lines,
+    ))
+}
+
+fn check_of(
+    request: &Request,
+    commit: &str,
+    base: Option<(&Examined, Compiled)>,
+    merged: &Compiled,
+    lines: &ForkLines,
+) -> Check {
+    let base = base.map(|(examined, compiled)| base_of(request, examined, compiled));
+    let (base, unread) = base.unzip();
+    report::fork(&report::ForkMerge {
         fleet: &request.fleet,
         revision: commit,
-        compiled: &merged,
+        compiled: merged,
         base: base.as_ref(),
         lines,
         is_partial: request.is_partial,
+        unread: &unread.unwrap_or_default(),
         prune: request.prune,
         max_clusters: request.max_clusters,
-    }))
+    })
 }
 
-fn base(quarantine: &Quarantine, request: &Request, examined: &Examined) -> Result<Base, Error> {
-    let trees = request.paths();
-    let trees = trees.map(|path| quarantine.tree(&request.base, path));
-    let compiled = compiled(request, &trees.collect::<Result<Vec<_>, _>>()?);
-    let holdings = match compiled.has_errors() {
-        true => Holdings::default(),
-        false => Holdings::of(&compiled.objects),
+/// The base as its files alone have it, and what the daemon has of it that cannot be read there.
+fn base_of(request: &Request, examined: &Examined, compiled: Compiled) -> (Base, Holdings) {
+    let readable = Holdings::of(&compiled.objects);
+    let (holdings, unread) = match (compiled.has_errors(), examined.is_sound) {
+        (false, _) => (readable, Holdings::default()),
+        (true, true) => examined.holdings.clone().split(&readable),
+        (true, false) => (Holdings::default(), Holdings::default()),
     };
     let mut findings = compiled.findings;
     if examined.is_sound {
@@ -137,12 +160,13 @@ fn base(quarantine: &Quarantine, request: &Request, examined: &Examined) -> Resu
             finding.severity = finding.severity.max(Severity::Warning);
         }
     }
-    Ok(Base {
+    let base = Base {
         name: examined.name.clone(),
         commit: request.base.clone(),
         findings: findings.into(),
         holdings: holdings.into(),
-    })
+    };
+    (base, unread)
 }
 
 fn compiled(request: &Request, trees: &[Tree]) -> Compiled {
@@ -150,5 +174,72 @@ fn compiled(request: &Request, trees: &[Tree]) -> Compiled {
     match trees {
         [tree, overlays @ ..] => compile_by(&policy, tree, overlays),
         [] => compile_by(&policy, &Tree::default(), &[]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::message::tests::request;
+    use super::*;
+    use crate::model::{CheckDetail, CheckState};
+
+    fn tree(text: &str) -> Tree {
+        Tree {
+            files: [(Arc::from("a.yaml"), Arc::from(text.as_bytes()))].into(),
+            ..Tree::default()
+        }
+    }
+
+    fn cluster(name: &str) -> String {
+        format!(
+            "---\n{{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {{name: {name}, namespace: c, annotations: {{capstan.dev/deletion-policy: Delete}}}}}}\n"
+        )
+    }
+
+    /// The check of a fork that leaves `merged`, where the daemon has the clusters `one` and `two`, and one that its
+    /// overlays make.
+    fn check(files: &str, merged: &str) -> Check {
+        let whole = [cluster("one"), cluster("two"), cluster("made")].concat();
+        let compiled = |text: &str| compiled(&request(), &[tree(text)]);
+        let examined = Examined {
+            name: "the branch main".to_owned(),
+            is_sound: true,
+            holdings: Holdings::of(&compiled(&whole).objects),
+        };
+        let request = Request {
+            is_partial: true,
+            prune: true,
+            ..request()
+        };
+        let base = Some((&examined, compiled(files)));
+        let lines = ForkLines::default();
+        check_of(&request, "c", base, &compiled(merged), &lines)
+    }
+
+    #[test]
+    fn clusters_leave_also_where_overlays_of_the_machine_mend_the_base() {
+        let (one, two) = (cluster("one"), cluster("two"));
+        // Only overlays of the machine make an object of it.
+        let broken = "---\nkind: ConfigMap\n";
+        let base = [one.as_str(), &two, broken].concat();
+        let warned = (CheckState::Success, Some(CheckDetail::Warnings));
+        let approval = (CheckState::Failure, Some(CheckDetail::Approval));
+        let unread = "so nobody compared whether these leave the fleet. Look at the changes of their files before you merge:\n\n- cluster c/made\n";
+
+        let same = check(&base, &base);
+        assert_eq!((same.state, same.detail), warned, "{same:#?}");
+        assert!(same.summary.contains(unread), "{}", same.summary);
+        let gone = check(&base, &[one.as_str(), broken].concat());
+        assert_eq!((gone.state, gone.detail), approval, "{gone:#?}");
+        assert!(gone.title.starts_with("1 cluster leaves the fleet; "));
+        assert!(gone.summary.contains("- cluster c/two: deleted once"));
+        assert!(gone.summary.contains(unread), "{}", gone.summary);
+        // Without errors, files are compared with files.
+        let sound = [one.as_str(), &two].concat();
+        let kept = check(&sound, &sound);
+        assert_eq!((kept.state, kept.detail), (CheckState::Success, None));
+        assert_eq!(check(&sound, &one).detail, approval.1);
     }
 }

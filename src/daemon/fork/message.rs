@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::fleet::{FleetPolicy, OutsideObject};
 use crate::daemon::failure::Unread;
+use crate::daemon::report::Holdings;
 use crate::model::markdown::plain;
 use crate::model::{Annotation, Check, CheckState, ClientBindings};
 
@@ -75,6 +76,8 @@ pub(in crate::daemon) struct Examined {
     pub(in crate::daemon) name: String,
     /// Whether it has no errors.
     pub(in crate::daemon) is_sound: bool,
+    /// Its clusters and node pools, with the overlays of the daemon's machine.
+    pub(in crate::daemon) holdings: Holdings,
 }
 
 /// The settings for rules that everybody can run.
@@ -220,14 +223,14 @@ fn text(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
 
     const CONTEXT: &str = "capstan/prod/plan";
 
-    fn request() -> Request {
+    pub(in crate::daemon::fork) fn request() -> Request {
         Request {
             version: "1".to_owned(),
             mirror: PathBuf::from("/mirror"),
@@ -240,6 +243,7 @@ mod tests {
             examined: Some(Examined {
                 name: "the branch main".to_owned(),
                 is_sound: true,
+                holdings: Holdings::default(),
             }),
             fleet: "prod".to_owned(),
             path: String::new(),

@@ -126,6 +126,7 @@ impl Source {
             base: base.to_owned(),
             examined: examined.map(|base| Examined {
                 is_sound: base.errors() == 0,
+                holdings: (*base.holdings).clone(),
                 name: base.name,
             }),
             fleet: self.fleet.clone(),

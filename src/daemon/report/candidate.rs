@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::asking::{approved, button, doubted, no_approvals};
 use super::base::Base;
 use super::differences::{Differences, differences};
-use super::losses::Losses;
+use super::losses::{Holdings, Losses};
 use super::parts::{
     EMPTIED, RESTORE, allowed, annotations, check, counted, fault_of, findings, list, plan_context,
     severity_count, severity_counts,
@@ -263,6 +263,8 @@ pub(in crate::daemon) struct ForkMerge<'a> {
     pub(in crate::daemon) lines: &'a ForkLines,
     /// Whether it was compiled without overlays of this machine.
     pub(in crate::daemon) is_partial: bool,
+    /// What the base has, and nobody can read there without those.
+    pub(in crate::daemon) unread: &'a Holdings,
     /// Whether objects are removed, and how many clusters without approval.
     pub(in crate::daemon) prune: bool,
     pub(in crate::daemon) max_clusters: usize,
@@ -275,7 +277,8 @@ pub(in crate::daemon) fn fork(merge: &ForkMerge<'_>) -> Check {
         .base
         .map(|base| Losses::of(&base.holdings, &merge.compiled.objects));
     let losses = losses.unwrap_or_default();
-    let (state, detail) = fork_state(merge, &found, &losses);
+    let (_, unread) = (merge.unread.clone()).split(&Holdings::of(&merge.compiled.objects));
+    let (state, detail) = fork_state(merge, &found, &losses, &unread);
     let broken = merge.base.filter(|base| base.errors() > 0);
     let count = match (found.own.is_empty(), broken) {
         (true, Some(base)) => format!("{} has {}", base.name, counted(base.errors(), "error")),
@@ -296,6 +299,7 @@ pub(in crate::daemon) fn fork(merge: &ForkMerge<'_>) -> Check {
         treated_as_fork(merge),
         approving_lines(merge.lines),
         losses.text(merge.prune, !merge.compiled.has_errors()),
+        not_compared(&unread),
         found.introduced(),
         found.folded(),
     ];
@@ -317,12 +321,14 @@ fn fork_state(
     merge: &ForkMerge<'_>,
     found: &Found<'_>,
     losses: &Losses,
+    unread: &Holdings,
 ) -> (CheckState, Option<CheckDetail>) {
     let errors = severity_count(&found.own, Severity::Error);
     let broken = merge.base.filter(|base| base.errors() > 0);
     let needs_approval = merge.prune && losses.deletions() > merge.max_clusters;
     let is_quiet = found.own.is_empty()
         && losses.is_empty()
+        && *unread == Holdings::default()
         && merge.lines.unclear.is_empty()
         && merge.base.is_some();
     match () {
@@ -351,6 +357,17 @@ fn treated_as_fork(merge: &ForkMerge<'_>) -> String {
     format!(
         "No branch of the repository has this commit, so it is treated as a fork's: only its files were checked. Secrets, the cluster, what is applied, tenants{unseen} were not looked at.{uncompared}\n\n"
     )
+}
+
+/// What may leave the fleet, for all that anybody can tell; empty when all could be compared.
+fn not_compared(unread: &Holdings) -> String {
+    let lines = list(unread.words().into_iter());
+    match *unread == Holdings::default() {
+        true => String::new(),
+        false => format!(
+            "Cannot be read without the overlays of the daemon's machine, so nobody compared whether these leave the fleet. Look at the changes of their files before you merge:\n\n{lines}\n"
+        ),
+    }
 }
 
 /// The lines of a fork that would approve something, or look so; empty when there are none.

@@ -50,6 +50,24 @@ impl Holdings {
         holdings
     }
 
+    /// Splits off what `others` do not have.
+    pub(in crate::daemon) fn split(mut self, others: &Self) -> (Self, Self) {
+        let mut missing = Self::default();
+        let clusters = self.clusters.into_iter();
+        (self.clusters, missing.clusters) =
+            clusters.partition(|(name, _)| others.clusters.contains_key(name));
+        let pools = self.pools.into_iter();
+        (self.pools, missing.pools) = pools.partition(|(name, _)| others.pools.contains_key(name));
+        (self, missing)
+    }
+
+    /// Lists its parts in words.
+    pub(super) fn words(&self) -> Vec<String> {
+        let clusters = self.clusters.keys().map(|name| format!("cluster {name}"));
+        let pools = self.pools.keys().map(|name| format!("node pool {name}"));
+        clusters.chain(pools).collect()
+    }
+
     /// Lists its parts, for a digest.
     pub(in crate::daemon) fn lines(&self) -> impl Iterator<Item = String> {
         let clusters = self.clusters.iter();

@@ -107,6 +107,7 @@ fn what_is_not_removed_needs_no_approval() {
             base: Some(&base),
             lines: &none(),
             is_partial: false,
+            unread: &Holdings::default(),
             prune,
             max_clusters,
         })

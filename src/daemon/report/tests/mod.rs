@@ -89,6 +89,7 @@ fn forked(new: &Compiled, base: Option<&Base>, is_partial: bool, lines: &ForkLin
         base,
         lines,
         is_partial,
+        unread: &Holdings::default(),
         prune: true,
         max_clusters: 0,
     })
