@@ -105,7 +105,12 @@ impl Source {
         let _in_progress = UnderWay::new(self, &candidate);
         match self.is_fork(&candidate) {
             true => self.plan_fork(base, candidate),
-            false => aside(|| self.plan_own(base, candidate, applied)),
+            false => {
+                let applied_id = applied.map(|(id, _)| id);
+                // Not aside: it waits for the forge, which only a thread of the runtime can.
+                let approvals = self.candidate_approvals(base, &candidate.commit, applied_id);
+                aside(|| self.plan_own(base, candidate, applied, &approvals))
+            }
         }
     }
 
@@ -157,14 +162,14 @@ impl Source {
         base: &str,
         candidate: Candidate,
         applied: Option<(&str, Option<&Plan>)>,
+        approvals: &Approvals,
     ) -> Planned {
         let (fleet, commit) = (self.fleet.as_str(), candidate.commit.as_str());
-        let approvals = self.candidate_approvals(base, commit, applied.map(|(id, _)| id));
-        let view = View::All(applied.and_then(|(_, plan)| plan), &approvals);
+        let view = View::All(applied.and_then(|(_, plan)| plan), approvals);
         let (merged, check) = match self.merged(base, commit, &view) {
             Ok(Ok((ids, _))) if candidate.seen.as_ref() == Some(&ids) => (Some(ids), None),
             Ok(Ok((ids, trees))) => {
-                let check = self.judge_merge(base, commit, &trees, applied, &approvals);
+                let check = self.judge_merge(base, commit, &trees, applied, approvals);
                 let input = Some(ids.clone());
                 (Some(ids), Some(Check { input, ..check }))
             }

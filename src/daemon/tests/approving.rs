@@ -9,6 +9,8 @@ use git2::{Oid, Repository, Signature, Time};
 
 use super::*;
 use crate::daemon::approvals::{Approvals, Doubt};
+use crate::daemon::candidates::Candidate;
+use crate::daemon::lanes::Lane;
 use crate::model::{CommitSource, ErrorClass, no_approvals};
 
 const APPROVING: &str = "tidy up\n\nCapstan-Approve: delete c/two\n";
@@ -202,6 +204,19 @@ async fn the_plan_of_a_branch_asks_the_forge_as_well() {
     for (commit, clusters, doubts) in [(&own, &["c/two"][..], 0), (&theirs, &[], 2)] {
         let source = Arc::clone(&case.daemon.source);
         let (base, commit) = (first.clone(), commit.clone());
+        let candidate = Candidate {
+            name: format!("refs/heads/b-{commit}"),
+            id: commit.clone(),
+            commit: commit.clone(),
+            seen: None,
+            lane: Lane::Own,
+            is_wanted: false,
+            number: 1,
+        };
+        let (planning, onto) = (Arc::clone(&source), base.clone());
+        let plan = move || planning.plan(&onto, candidate, Some((&onto, None)));
+        tokio::task::spawn_blocking(plan).await.unwrap();
+        assert!(!source.attribution.is_waiting(), "the plan has asked");
         let work = move || source.candidate_approvals(&base, &commit, Some(&base));
         let found = tokio::task::spawn_blocking(work).await.unwrap();
         let (found, why) = words(&found);
