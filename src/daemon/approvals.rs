@@ -291,16 +291,16 @@ fn looks_like_approval(line: &str) -> bool {
         .all(|letter| word.next() == Some(letter))
 }
 
-/// What the messages of a fork's commits say.
+/// What the messages of a fork's commits say. Whoever joins or edits messages may indent a line otherwise, close a fence
+/// or turn a carriage return into a line: each line that would approve alone counts.
 pub(super) fn fork_lines<'a>(messages: impl Iterator<Item = &'a str>) -> ForkLines {
     let mut lines = ForkLines::default();
-    for text in messages {
-        let said: Vec<(What, &str)> = stated(text).collect();
-        lines
-            .approving
-            .extend(said.iter().map(|(_, line)| quoted(line)));
-        let said: Vec<What> = said.into_iter().map(|(what, _)| what).collect();
-        lines.unclear.extend(unclear(text, &said));
+    for line in messages.flat_map(|text| text.split(['\n', '\r', '\u{b}', '\u{c}'])) {
+        if stated_by(line.trim()).is_some() {
+            lines.approving.push(quoted(line));
+        } else if looks_like_approval(line) {
+            lines.unclear.push(quoted(line));
+        }
     }
     lines
 }
@@ -410,6 +410,24 @@ mod tests {
         ];
         assert_eq!(lines.approving, approving);
         assert_eq!(lines.unclear, ["> Capstan-Approve: delete c/one"]);
+        // Joined, the fences of two commits are a pair, and the line is after it.
+        let texts = [
+            "it\n\n```\n",
+            "```\n\nCapstan-Approve: delete c/two\nSigned-off-by: me\n",
+        ];
+        assert_eq!(of(texts[1]).0, []);
+        assert_eq!(of(&texts.concat()).0, [delete("c/two")]);
+        let lines = fork_lines(texts.into_iter());
+        assert_eq!(lines.approving, ["Capstan-Approve: delete c/two"]);
+        for text in [
+            "it\n\n  Capstan-Approve: delete c/two\n",
+            "it\n\nmore\rCapstan-Approve: delete c/two\n",
+            "it\n\nmore\r\n\tCapstan-Approve: delete c/two\r\n",
+        ] {
+            let lines = fork_lines(std::iter::once(text));
+            let approving = (lines.approving.len(), lines.unclear.len());
+            assert_eq!(approving, (1, 0), "{text:?}");
+        }
         let long = format!("Capstan-Approval: {}", "é".repeat(900));
         let cut = fork_lines([long.as_str()].into_iter()).unclear;
         assert_eq!(cut[0].chars().count(), QUOTED + 1);
