@@ -6,6 +6,7 @@
 //! forge that knows pull requests, every commit is the repository's own.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,9 +17,11 @@ use tokio::time::Instant;
 
 use crate::model::{CheckSink, CommitSource};
 
-/// How many commits are asked for at once, and how long that may take.
+/// How many commits are asked for at once, and how long that may take while something waits for the answers.
 const MOST_ASKED: usize = 20;
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the question for one commit may take while nothing waits: a forge may have to list many pull requests.
+const PATIENCE_ALONE: Duration = Duration::from_secs(20);
 /// How long a forge may take to note a merge after it updated the branch.
 const SETTLING: Duration = Duration::from_secs(15);
 /// How many answers are kept.
@@ -26,6 +29,8 @@ const MOST_KNOWN: usize = 10_000;
 
 /// What is said of a commit that nobody was asked for yet.
 const UNASKED: &str = "the forge has not answered yet";
+/// What is said of a commit that the forge takes too long for.
+const SLOW: &str = "the forge did not answer within 20 seconds";
 /// What is said of a commit that may have been pushed.
 const UNLISTED: &str = "the forge lists no pull request with it; if that holds a moment later, somebody pushed it, and the line counts";
 
@@ -53,6 +58,8 @@ struct State {
     unlisted: BTreeMap<String, Instant>,
     /// The commits without an answer, and why.
     wanted: BTreeMap<String, String>,
+    /// The commit that was asked for last: others come first next time.
+    last: String,
     /// The candidates whose plans lack answers, and the commits of those.
     plans: BTreeMap<String, BTreeSet<String>>,
 }
@@ -93,32 +100,53 @@ impl Attribution {
         state.wanted.extend(unasked);
         drop(state);
         if let Ok(runtime) = Handle::try_current() {
-            runtime.block_on(self.ask(new));
+            runtime.block_on(self.ask_in_time(&new));
         }
     }
 
-    /// Asks once more for commits without an answer.
-    pub(in crate::daemon) async fn ask_again(&self) {
-        let wanted = self.state().wanted.keys().cloned().collect();
-        self.ask(wanted).await;
-    }
-
-    async fn ask(&self, commits: Vec<String>) {
-        let Some(sink) = self.state().sink.clone() else {
-            return;
-        };
+    /// Asks for some commits, as long as something that waits for the answers can.
+    pub(in crate::daemon) async fn ask_in_time(&self, commits: &[String]) {
         let ask = async {
-            for commit in commits.into_iter().take(MOST_ASKED) {
-                let asked = AssertUnwindSafe(sink.source_of(&commit)).catch_unwind();
-                let answer = match asked.await {
-                    Ok(Ok(source)) => Ok(source.unwrap_or(CommitSource::Own)),
-                    Ok(Err(error)) => Err(error.to_string()),
-                    Err(_) => Err("a bug in capstan; please report it".to_owned()),
-                };
-                self.state().take_in(commit, answer);
+            for commit in commits.iter().take(MOST_ASKED) {
+                self.ask(commit).await;
             }
         };
         let _ = tokio::time::timeout(PATIENCE, ask).await;
+    }
+
+    /// Asks once more for commits without an answer, after those that were asked for last time.
+    pub(in crate::daemon) async fn ask_again(&self) {
+        for commit in self.next() {
+            let asked = tokio::time::timeout(PATIENCE_ALONE, self.ask(&commit)).await;
+            let mut state = self.state();
+            if asked.is_err() {
+                state.take_in(commit.clone(), Err(SLOW.to_owned()));
+            }
+            state.last = commit;
+        }
+    }
+
+    /// The commits to ask for once more.
+    fn next(&self) -> Vec<String> {
+        let state = self.state();
+        let after = (Bound::Excluded(&state.last), Bound::Unbounded);
+        let after = state.wanted.range::<String, _>(after);
+        let before = state.wanted.range::<String, _>(..=&state.last);
+        let wanted = after.chain(before).map(|(commit, _)| commit.clone());
+        wanted.take(MOST_ASKED).collect()
+    }
+
+    async fn ask(&self, commit: &str) {
+        let Some(sink) = self.state().sink.clone() else {
+            return;
+        };
+        let asked = AssertUnwindSafe(sink.source_of(commit)).catch_unwind();
+        let answer = match asked.await {
+            Ok(Ok(source)) => Ok(source.unwrap_or(CommitSource::Own)),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => Err("a bug in capstan; please report it".to_owned()),
+        };
+        self.state().take_in(commit.to_owned(), answer);
     }
 
     /// Has these commits asked for again, if there is no answer for them yet.
@@ -138,7 +166,7 @@ impl Attribution {
     }
 
     /// Whether there is an answer for a commit by now.
-    pub(super) fn is_known(&self, commit: &str) -> bool {
+    pub(in crate::daemon) fn is_known(&self, commit: &str) -> bool {
         self.state().known.contains_key(commit)
     }
 

@@ -286,7 +286,7 @@ async fn a_pushed_commit_approves_once_the_forge_still_lists_no_pull_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_forge_that_never_answers_is_given_up_after_5_seconds() {
+async fn a_forge_that_never_answers_is_given_up_after_20_seconds() {
     let mut case = Case::new();
     case.daemon
         .report_to(Arc::new(Forge(Mutex::default(), true)));
@@ -295,8 +295,39 @@ async fn a_forge_that_never_answers_is_given_up_after_5_seconds() {
     case.daemon.source.attribution.want(std::iter::once(&asked));
     let start = Instant::now();
     case.daemon.source.attribution.ask_again().await;
+    assert_eq!(start.elapsed(), Duration::from_secs(20));
+    // What applies or plans waits for less.
+    let start = Instant::now();
+    case.daemon.source.attribution.ask_in_time(&[asked]).await;
     assert_eq!(start.elapsed(), Duration::from_secs(5));
     assert!(case.daemon.source.attribution.is_waiting());
+}
+
+/// Who can make the forge fail for some commits keeps no others from an answer.
+#[tokio::test(start_paused = true)]
+async fn a_commit_is_asked_for_although_the_forge_fails_for_20_before_it() {
+    let (case, forge) = Case::on_forge();
+    let commits: Vec<String> = (10..35).map(|number| format!("{number}")).collect();
+    let attribution = &case.daemon.source.attribution;
+    attribution.want(commits.iter());
+    let answered = [commits[24].clone(), commits[0].clone()];
+    forge
+        .0
+        .lock()
+        .unwrap()
+        .insert(answered[0].clone(), CommitSource::Own);
+    attribution.ask_again().await;
+    assert!(!attribution.is_known(&answered[0]));
+    attribution.ask_again().await;
+    assert!(attribution.is_known(&answered[0]));
+    // It begins again with the first.
+    forge
+        .0
+        .lock()
+        .unwrap()
+        .insert(answered[1].clone(), CommitSource::Own);
+    attribution.ask_again().await;
+    assert!(attribution.is_known(&answered[1]));
 }
 
 #[tokio::test(start_paused = true)]
