@@ -8,7 +8,6 @@ use tokio_util::task::AbortOnDropHandle;
 use super::applied::Applied;
 use super::candidates::Candidate;
 use super::job::Planned;
-use super::lanes::Lane;
 use super::report::NotPlanned;
 use super::revision::Sync;
 use super::{Daemon, Event};
@@ -55,9 +54,8 @@ impl Daemon {
     }
 
     fn plan(&mut self, head: String, candidate: Candidate) {
-        if candidate.lane == Lane::Own {
-            self.lose_patience_with(&candidate);
-        }
+        // Also in the lane of forks: a branch may lead to the commit by now, and then it is planned here.
+        self.lose_patience_with(&candidate);
         let applied = self.applied_revision();
         let (fleet, unread) = (self.config.fleet.clone(), candidate.clone());
         self.blocking(

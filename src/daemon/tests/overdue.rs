@@ -1,7 +1,9 @@
 //! Plans of branches that take too long.
 
 use super::*;
+use crate::daemon::candidates::Candidate;
 use crate::daemon::job::Planned;
+use crate::daemon::lanes::Lane;
 
 const PLAN: &str = "capstan/config/plan";
 
@@ -66,4 +68,30 @@ async fn a_plan_of_a_branch_is_waited_for_five_minutes() {
         panic!("another event");
     };
     assert_eq!((*candidate, start.elapsed().as_secs()), (slow, 300));
+}
+
+/// A branch may lead to the commit of a pull request since it was found to be a fork's.
+#[tokio::test(start_paused = true)]
+async fn every_plan_has_a_deadline() {
+    let mut case = Case::new();
+    let head = case.commit.clone();
+    (case.daemon.head, case.daemon.examined) = (Some(head.clone()), Some(head.clone()));
+    for (name, lane) in [
+        ("refs/heads/pr/1", Lane::Own),
+        ("refs/pull/2/head", Lane::Fork),
+    ] {
+        let candidates = &mut case.daemon.candidates;
+        candidates.update(&Refs::new(), &head);
+        let refs: Refs = [(name.to_owned(), name.replace('/', "0"))].into();
+        candidates.update(&refs, &head);
+        let sorted: Vec<Candidate> = candidates
+            .unsorted()
+            .into_iter()
+            .map(|one| Candidate { lane, ..one })
+            .collect();
+        candidates.sort(&sorted);
+        case.daemon.patience.clear();
+        case.daemon.plan_next();
+        assert_eq!(case.daemon.patience.len(), 1, "{name}");
+    }
 }
