@@ -136,6 +136,8 @@ enum Event {
     Planned(Box<Planned>),
     /// The plan of this candidate takes too long.
     Overdue(Box<Candidate>),
+    /// This candidate, which could not be planned, may be tried again.
+    Replan(Box<Candidate>),
     /// The cluster has what the sync with this number expects of it.
     Prepared(u64),
     /// Something happened to the sync with this number.
@@ -357,6 +359,7 @@ impl Daemon {
             Event::Sorted(sorted) => self.sorted(&sorted),
             Event::Planned(planned) => self.planned(*planned),
             Event::Overdue(candidate) => self.overdue(*candidate),
+            Event::Replan(candidate) => self.replan(&candidate),
             Event::Prepared(sync) => self.prepared(sync),
             Event::Report(sync, report) => self.reported(sync, report),
             Event::Ended => self.ended(),

@@ -3,6 +3,8 @@
 //! In: candidates that wait, and plans that ended. Out: jobs, and the checks of candidates. It does not know how a plan is
 //! made.
 
+use std::time::Duration;
+
 use tokio_util::task::AbortOnDropHandle;
 
 use super::applied::Applied;
@@ -14,6 +16,10 @@ use super::{Daemon, Event};
 
 /// How many times longer than a fork's the plan of a branch may take.
 const OWN_SHARE: u32 = 5;
+/// How long after a reason that may pass a candidate is planned again; each time twice as long.
+const FIRST_PAUSE: Duration = Duration::from_secs(30);
+/// The longest such pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(900);
 
 impl Daemon {
     /// Finds out of new candidates who pushed them.
@@ -81,7 +87,7 @@ impl Daemon {
     }
 
     /// How long the plan of a branch may take. It runs in this process, so it cannot be ended.
-    fn own_deadline(&self) -> std::time::Duration {
+    fn own_deadline(&self) -> Duration {
         self.config.fork_limits.time * OWN_SHARE
     }
 
@@ -109,6 +115,28 @@ impl Daemon {
         is_applying || !self.sync.as_ref().is_some_and(unknown)
     }
 
+    /// Has a candidate planned again after a while if it could not be for a reason that may pass.
+    fn plan_later(&mut self, planned: &Planned) {
+        let failures = self
+            .candidates
+            .failed(&planned.candidate, planned.is_passing);
+        if failures == 0 {
+            return;
+        }
+        let pause = FIRST_PAUSE.saturating_mul(1 << (failures - 1).min(8));
+        let (pause, candidate) = (pause.min(LONGEST_PAUSE), planned.candidate.clone());
+        self.jobs.spawn(async move {
+            tokio::time::sleep(pause).await;
+            Event::Replan(Box::new(candidate))
+        });
+    }
+
+    /// A candidate may be planned again, unless it moved.
+    pub(super) fn replan(&mut self, candidate: &Candidate) {
+        self.candidates.retry(candidate);
+        self.plan_next();
+    }
+
     pub(super) fn planned(&mut self, planned: Planned) {
         self.patience.remove(&planned.candidate.number);
         if let Some((head, lane)) = &planned.resolved {
@@ -120,6 +148,7 @@ impl Daemon {
             let (candidate, merged) = (&planned.candidate, planned.merged.as_ref());
             self.candidates.planned(candidate, merged)
         };
+        self.plan_later(&planned);
         let commit = planned.candidate.commit;
         match planned.check.filter(|_| is_change) {
             Some(check) => {

@@ -68,6 +68,8 @@ struct Entry {
     seen: Option<String>,
     /// Who pushed it, once that is known.
     lane: Option<Lane>,
+    /// How often in a row it could not be planned for a reason that may pass.
+    failures: u32,
 }
 
 #[derive(Debug)]
@@ -125,6 +127,7 @@ impl Candidates {
                     wanted: false,
                     seen: None,
                     lane: lane_of(name),
+                    failures: 0,
                 };
                 self.entries.insert(name.clone(), entry);
             }
@@ -288,6 +291,32 @@ impl Candidates {
             entry.seen = merged.cloned();
         }
         is_change
+    }
+
+    /// A plan of this candidate ended, and could not be made if `is_passing`, for a reason that may pass. Returns how
+    /// often in a row that was so; 0 if it leads elsewhere by now, or waits anyway.
+    pub(super) fn failed(&mut self, candidate: &Candidate, is_passing: bool) -> u32 {
+        let entry = self.entries.get_mut(&candidate.name);
+        let Some(entry) = entry.filter(|entry| entry.id == candidate.id) else {
+            return 0;
+        };
+        entry.failures = match is_passing {
+            true => entry.failures.saturating_add(1),
+            false => 0,
+        };
+        match entry.waits {
+            true => 0,
+            false => entry.failures,
+        }
+    }
+
+    /// This candidate is planned again, unless it leads elsewhere by now or was planned meanwhile.
+    pub(super) fn retry(&mut self, candidate: &Candidate) {
+        let entry = self.entries.get_mut(&candidate.name);
+        let entry = entry.filter(|entry| entry.id == candidate.id && entry.failures > 0);
+        if let Some(entry) = entry {
+            entry.waits = true;
+        }
     }
 
     /// The pull requests whose head this commit is, as far as refs say so, the newest first.

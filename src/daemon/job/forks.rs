@@ -59,6 +59,7 @@ impl Source {
             resolved,
             merged,
             check,
+            is_passing: false,
         }
     }
 

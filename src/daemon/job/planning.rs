@@ -12,7 +12,7 @@ use crate::daemon::candidates::Candidate;
 use crate::daemon::failure::Failure;
 use crate::daemon::lanes::Lane;
 use crate::daemon::report::{self, Base, NotPlanned};
-use crate::model::{Action, Check, Tree};
+use crate::model::{Action, Check, ErrorClass, Tree};
 use crate::plan::Plan;
 
 /// A candidate, judged.
@@ -24,6 +24,8 @@ pub(in crate::daemon) struct Planned {
     pub(in crate::daemon) merged: Option<String>,
     /// Its check; `None` when the merged files have not changed since the last one.
     pub(in crate::daemon) check: Option<Check>,
+    /// Whether it could not be planned for a reason that may pass.
+    pub(in crate::daemon) is_passing: bool,
 }
 
 impl Planned {
@@ -34,6 +36,7 @@ impl Planned {
             resolved: None,
             merged: Some(merged),
             check: None,
+            is_passing: false,
         }
     }
 
@@ -45,6 +48,7 @@ impl Planned {
             resolved: None,
             merged: None,
             check: Some(check),
+            is_passing: failure.class() == ErrorClass::Transient,
         }
     }
 }
@@ -146,6 +150,7 @@ impl Source {
             resolved: None,
             merged: Some(merged),
             check: Some(Check { input, ..check }),
+            is_passing: false,
         }
     }
 
@@ -181,6 +186,7 @@ impl Source {
             resolved: None,
             merged,
             check,
+            is_passing: false,
         }
     }
 

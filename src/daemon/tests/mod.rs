@@ -179,6 +179,7 @@ fn name(event: &Event) -> &'static str {
         Event::Probed(_) => "Probed",
         Event::Published(_) => "Published",
         Event::Retry => "Retry",
+        Event::Replan(_) => "Replan",
         Event::Tick => "Tick",
         Event::Recalled(..) => "Recalled",
         Event::Recorded(_) => "Recorded",

@@ -41,6 +41,7 @@ async fn a_plan_that_takes_too_long_says_so_until_it_ends_after_all() {
         candidate: slow.clone(),
         resolved: None,
         merged: Some("m".to_owned()),
+        is_passing: false,
         check: Some(Check {
             revision: "1".to_owned(),
             context: PLAN.to_owned(),
@@ -94,4 +95,44 @@ async fn every_plan_has_a_deadline() {
         case.daemon.plan_next();
         assert_eq!(case.daemon.patience.len(), 1, "{name}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_candidate_that_failed_for_a_passing_reason_is_planned_again() {
+    let mut case = Case::new();
+    let head = case.commit.clone();
+    (case.daemon.head, case.daemon.examined) = (Some(head.clone()), Some(head.clone()));
+    let candidates = &mut case.daemon.candidates;
+    candidates.update(&Refs::new(), &head);
+    let refs: Refs = [("refs/heads/pr/1".to_owned(), "1".to_owned())].into();
+    candidates.update(&refs, &head);
+    // What waits is not planned before the test takes it.
+    case.daemon.examining = true;
+    for seconds in [30, 60, 120, 240, 480, 900, 900] {
+        let candidate = case.daemon.candidates.next().unwrap();
+        let failed = Planned::failed("config", candidate.clone(), &away());
+        case.daemon.planned(failed);
+        assert!(case.daemon.candidates.next().is_none());
+        let replans = case.jobs().await.into_iter();
+        let replans: Vec<Ended> = replans.filter(|(_, name)| *name == "Replan").collect();
+        assert_eq!(replans, [(seconds * 1000, "Replan")]);
+        case.daemon.replan(&candidate);
+    }
+    // A plan of it ends that.
+    let candidate = case.daemon.candidates.next().unwrap();
+    let bug = Planned::failed("config", candidate.clone(), &Failure::Panic(String::new()));
+    case.daemon.planned(bug);
+    case.daemon.replan(&candidate);
+    assert!(case.daemon.candidates.next().is_none());
+    assert!(case.jobs().await.iter().all(|(_, name)| *name != "Replan"));
+    // Nor is it planned again once it moved.
+    case.daemon.candidates.again("1");
+    let candidate = case.daemon.candidates.next().unwrap();
+    case.daemon
+        .planned(Planned::failed("config", candidate.clone(), &away()));
+    let refs: Refs = [("refs/heads/pr/1".to_owned(), "2".to_owned())].into();
+    case.daemon.candidates.update(&refs, &head);
+    assert_eq!(case.daemon.candidates.next().unwrap().id, "2");
+    case.daemon.replan(&candidate);
+    assert!(case.daemon.candidates.next().is_none());
 }

@@ -273,6 +273,7 @@ async fn who_asks_for_a_plan_while_one_is_made_sees_it_end() {
     case.daemon.waiting.insert(head.clone());
     let candidate = case.daemon.candidates.next().unwrap();
     let planned = |candidate: &Candidate, merged: &str, check| Planned {
+        is_passing: false,
         resolved: None,
         candidate: candidate.clone(),
         merged: Some(merged.to_owned()),
