@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use kube::Client;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::task::AbortOnDropHandle;
@@ -19,9 +18,10 @@ use super::live::Live;
 use super::outcomes::{Line, Outcomes};
 use super::plan::{Limits, dry_run};
 use super::rights;
+use super::second_owners::is_second_owner;
 use super::signals::asked_to_stop;
 use super::ui::{Ui, plain};
-use crate::adapters::kubernetes::{self, Assignment, missing_rights, second_owners};
+use crate::adapters::kubernetes::{self, Assignment, missing_rights};
 use crate::api::timeline;
 use crate::apply::{ClusterSummary, Progress, Report, State, Suspension, Tracker};
 use crate::compile::Compiled;
@@ -107,13 +107,19 @@ async fn apply(
     let embedded: Arc<[_]> = compiled.embedded().into();
     let client = target.client.clone();
     let (limit, start) = (target.clock.real(args.timeout), tokio::time::Instant::now());
-    match in_time(limit, is_second_owner(&client, set, &compiled, ui)).await {
+    let report = |line: &str| ui.error(line);
+    match in_time(
+        limit,
+        is_second_owner(&client, set, &compiled.objects, report),
+    )
+    .await
+    {
         Some(Ok(false)) => {}
         Some(Ok(true)) => return Ok(Exit::Failed),
         Some(Err(error)) => return Err(error),
         None => {
             ui.error(&format!(
-                "nothing was applied within {:?}: the cluster did not say what the fleet owns",
+                "nothing was applied within {:?}: the cluster did not say what the fleet owns in Azure",
                 args.timeout
             ));
             return Ok(Exit::Failed);
@@ -182,31 +188,6 @@ async fn apply(
 /// Does `work` for at most `limit`; `None` if it takes longer.
 async fn in_time<T>(limit: Duration, work: impl Future<Output = T>) -> Option<T> {
     tokio::time::timeout(limit, work).await.ok()
-}
-
-/// Whether an applied object owns the same resources in Azure as one of `compiled`. It prints which. Nothing is applied
-/// then: the step that would create the object does not see the other one.
-async fn is_second_owner(
-    client: &Client,
-    set: &ApplySet,
-    compiled: &Compiled,
-    ui: &Ui,
-) -> anyhow::Result<bool> {
-    if !compiled
-        .objects
-        .iter()
-        .any(|one| plan::owns_resources(&one.id))
-    {
-        return Ok(false);
-    }
-    let (found, unseen) = second_owners(client, set, &compiled.objects).await?;
-    for ((_, kind), why) in &unseen {
-        ui.error(&format!("not seen: {kind}: {why}"));
-    }
-    for finding in &found {
-        ui.error(&finding.to_string());
-    }
-    Ok(!found.is_empty())
 }
 
 fn show_line(line: &Line, ui: &Ui) -> anyhow::Result<()> {

@@ -34,6 +34,7 @@ mod rights;
 mod rules;
 mod run;
 mod screen;
+mod second_owners;
 mod served;
 mod signals;
 mod status;

@@ -140,8 +140,16 @@ impl Owners {
     }
 }
 
-/// U04: which objects would own the same resources in Azure as a member of the fleet that is none of them; and the
-/// kinds of which members cannot be seen.
+/// What can be said of objects that would own the same resources in Azure as a member of the fleet.
+#[derive(Debug, Default)]
+pub struct SecondOwners {
+    /// U04, for each such object.
+    pub findings: Vec<Finding>,
+    /// The kinds whose members cannot be seen, if one of those may own what a new object would own.
+    pub unseen: Unseen,
+}
+
+/// U04: which objects would own the same resources in Azure as a member of the fleet that is none of them.
 ///
 /// # Errors
 /// When the cluster does not answer, or does not let us read.
@@ -149,17 +157,25 @@ pub async fn second_owners(
     client: &Client,
     set: &ApplySet,
     objects: &[Object],
-) -> Result<(Vec<Finding>, Unseen), Error> {
+) -> Result<SecondOwners, Error> {
     let Some((known, _)) = parent::read(client, set).await? else {
-        return Ok((Vec::new(), Unseen::new()));
+        return Ok(SecondOwners::default());
     };
     let kinds = known.kinds.iter();
     let kinds = kinds
         .filter(|(group, kind)| plan::owns_resources(&ObjectId::new(&**group, &**kind, "", "")));
     let discovery = Discovery::new(client.clone());
-    let (members, unseen) = read(client, &discovery, set, kinds).await?;
+    let (members, mut unseen) = read(client, &discovery, set, kinds).await?;
     let owners = Owners::of(members, objects.iter().map(|object| &object.id), false);
+    let mut owning = objects.iter().filter(|one| plan::owns_resources(&one.id));
+    if owning.all(|one| owners.applied.contains(&one.id)) {
+        // Nothing new owns anything.
+        unseen.clear();
+    }
     let mut changes = Changes::default();
     owners.leave(&mut changes, objects, &BTreeMap::new());
-    Ok((changes.findings(), unseen))
+    Ok(SecondOwners {
+        findings: changes.findings(),
+        unseen,
+    })
 }

@@ -50,7 +50,7 @@ pub use compare::{Compared, compare};
 pub use connect::{Access, ConnectError, connect, connect_named};
 pub use discovery::unserved;
 pub use error::{Error, classify};
-pub use members::{Unseen, second_owners};
+pub use members::{SecondOwners, Unseen, second_owners};
 pub use objects::KubeObjects;
 pub use parent::applied_revisions;
 pub use recreation::approve_recreation;
