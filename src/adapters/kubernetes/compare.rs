@@ -7,14 +7,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use futures::StreamExt as _;
-use futures::stream;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kube::Client;
 use serde_json::Value as Json;
 
 use super::discovery::{Discovery, Served};
 use super::members::{Owners, Unseen};
-use super::request::{ObjectClient, with_timeout};
+use super::request::{ObjectClient, answers, with_timeout};
 use super::{Error, identity, members, namespaces, parent};
 use crate::api::labels;
 use crate::apply::{self, Claim, DeletionGuard, DriftState, Member, PruneDecision};
@@ -155,9 +154,13 @@ pub async fn compare(
             }
             change(client, &discovery, set, step).await
         };
-        with_timeout(&step.object, change).await
+        match with_timeout(&step.object, change).await {
+            // It would say nothing of the next steps, either.
+            Err(error) if error.is_silence() && !answers(client).await => Err(error),
+            found => Ok(found),
+        }
     });
-    let mut found: Vec<Result<Found, Error>> = found.buffered(WIDTH).collect().await;
+    let mut found: Vec<Result<Found, Error>> = found.buffered(WIDTH).try_collect().await?;
     wait_for_namespaces(client, set, &plan, elsewhere, &mut found).await?;
     let known = parent::read(client, set).await?;
     let known = known.map(|(parent, _)| parent).unwrap_or_default();

@@ -205,6 +205,11 @@ impl Error {
         }
     }
 
+    /// Whether no answer came: maybe none about other kinds comes, either.
+    pub(super) const fn is_silence(&self) -> bool {
+        matches!(self, Self::Silent { .. })
+    }
+
     /// How to react.
     #[must_use]
     pub fn class(&self) -> ErrorClass {

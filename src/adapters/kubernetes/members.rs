@@ -10,7 +10,7 @@ use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::Value as Json;
 
 use super::discovery::Discovery;
-use super::request::with_timeout;
+use super::request::{answers, with_timeout};
 use super::{Error, parent};
 use crate::api::labels;
 use crate::apply::{self, DeletionGuard, Member, PruneDecision, PruneInput};
@@ -21,7 +21,8 @@ use crate::plan::{self, ApplySet, Changes, Plan};
 /// The kinds, by group and kind, that cannot be listed, and why. Their members are neither there nor gone: nobody knows.
 pub type Unseen = BTreeMap<(String, String), String>;
 
-/// What the fleet owns of these kinds in the cluster, and the kinds of which that cannot be seen.
+/// What the fleet owns of these kinds in the cluster, and the kinds of which that cannot be seen. A cluster that says
+/// nothing at all is an error, at the first kind.
 pub(super) async fn read(
     client: &Client,
     discovery: &Discovery,
@@ -33,6 +34,7 @@ pub(super) async fn read(
         let example = ObjectId::new(&**group, &**kind, "", "");
         match with_timeout(&example, list(client, discovery, set, &example)).await {
             Ok(listed) => members.extend(listed),
+            Err(error) if error.is_silence() && !answers(client).await => return Err(error),
             Err(error) if error.is_about_kind() => {
                 unseen.insert((group.clone(), kind.clone()), error.failure().message);
             }
@@ -178,4 +180,79 @@ pub async fn second_owners(
         findings: changes.findings(),
         unseen,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use futures::FutureExt as _;
+    use http::{Request, Response};
+    use kube::client::Body;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    /// Reads ten kinds of a cluster that says nothing but its version, if `has_version`. Also returns the seconds that
+    /// took.
+    async fn read_silent(has_version: bool) -> (Result<usize, Error>, u64) {
+        let answer = move |request: Request<Body>| {
+            if !has_version || request.uri().path() != "/version" {
+                return std::future::pending().boxed();
+            }
+            let version = r#"{"major": "1", "minor": "34", "gitVersion": "v1.34.0", "gitCommit": "", "gitTreeState": "", "buildDate": "", "goVersion": "", "compiler": "", "platform": ""}"#;
+            let response = Response::new(Body::from(version.as_bytes().to_vec()));
+            std::future::ready(Ok::<_, Infallible>(response)).boxed()
+        };
+        let client = Client::new(tower::service_fn(answer), "default");
+        let kinds: BTreeSet<(String, String)> = (0..10)
+            .map(|number| ("example.dev".to_owned(), format!("Kind{number}")))
+            .collect();
+        let (set, start) = (ApplySet::new("f", "default"), Instant::now());
+        let discovery = Discovery::new(client.clone());
+        let found = read(&client, &discovery, &set, &kinds).await;
+        (
+            found.map(|(_, unseen)| unseen.len()),
+            start.elapsed().as_secs(),
+        )
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_plan_beside_a_silent_cluster_is_given_up_at_the_first_steps() {
+        use crate::compile::compile;
+        use crate::model::Tree;
+
+        let silent = tower::service_fn(|_: Request<Body>| {
+            std::future::pending::<Result<Response<Body>, Infallible>>()
+        });
+        let client = Client::new(silent, "default");
+        let map = |number| {
+            format!(
+                "---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: m{number}, namespace: default}}}}\n"
+            )
+        };
+        let text: String = (0..100).map(map).collect();
+        let tree = Tree {
+            files: [("a.yaml".into(), text.as_bytes().into())].into(),
+            ..Tree::default()
+        };
+        let compiled = compile(&tree, &[]);
+        let set = ApplySet::new("f", "default");
+        let plan = plan::against_none(&compiled.objects, &compiled.graph, &set);
+        let (start, nowhere) = (Instant::now(), BTreeSet::new());
+        let guard = DeletionGuard::default();
+        let found = super::super::compare(&client, &set, plan, guard, &nowhere).await;
+        assert!(found.is_err_and(|error| error.is_silence()));
+        assert_eq!(start.elapsed().as_secs(), 70);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_cluster_is_given_up_at_the_first_kind() {
+        let (found, seconds) = read_silent(false).await;
+        assert!(found.is_err_and(|error| error.is_silence()));
+        assert_eq!(seconds, 70);
+        let (found, seconds) = read_silent(true).await;
+        assert!(matches!(found, Ok(10)), "{found:?}");
+        assert_eq!(seconds, 600);
+    }
 }

@@ -24,6 +24,9 @@ use crate::plan::{self, MANAGER};
 /// How long an answer may take. As long as an API server lets a request take, by default.
 pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// How long a cluster that was silent may take to say its version.
+const ALIVE: Duration = Duration::from_secs(10);
+
 /// An object and how to speak of it to the cluster.
 #[derive(Clone)]
 pub(super) struct ObjectClient {
@@ -60,6 +63,12 @@ pub(super) async fn in_time<T>(
             patience: REQUEST_TIMEOUT,
         }),
     }
+}
+
+/// Whether the cluster answers at all. After it was silent about one kind, this tells whether others are worth asking for.
+pub(super) async fn answers(client: &Client) -> bool {
+    let asked = tokio::time::timeout(ALIVE, client.apiserver_version()).await;
+    matches!(asked, Ok(Ok(_) | Err(kube::Error::Api(_))))
 }
 
 impl ObjectClient {

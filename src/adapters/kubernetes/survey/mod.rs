@@ -17,13 +17,14 @@ mod read;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use futures::StreamExt as _;
 use futures::stream;
+use futures::{StreamExt as _, TryStreamExt as _};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 use kube::Client;
 use serde_json::Value as Json;
 
+use super::request::answers;
 use crate::api::labels::PART_OF;
 use crate::apply::Parent;
 use crate::model::ObjectId;
@@ -161,8 +162,10 @@ impl Surveyor {
             let reader = &self.reader;
             let look = async |id: ObjectId| (reader.get(&served, &id).await, id);
             let looks = stream::iter(ids.into_iter().map(look)).buffer_unordered(WIDTH);
-            for (outcome, id) in looks.collect::<Vec<_>>().await {
-                match outcome.map_err(SurveyError::new)? {
+            let looks = looks.map(|(outcome, id)| outcome.map(|outcome| (outcome, id)));
+            let looks: Result<Vec<_>, _> = looks.try_collect().await;
+            for (outcome, id) in looks.map_err(SurveyError::new)? {
+                match outcome {
                     Outcome::Read(read) => {
                         read.into_iter().for_each(|live| self.found.insert(live))
                     }
@@ -195,8 +198,11 @@ impl Surveyor {
             let reader = &self.reader;
             let read = async |scope: Scope| (reader.list(&scope, selector).await, scope);
             let reads = stream::iter(std::mem::take(&mut scopes).into_iter().map(read));
-            for (outcome, scope) in reads.buffered(WIDTH).collect::<Vec<_>>().await {
-                match outcome.map_err(SurveyError::new)? {
+            let reads = reads.buffered(WIDTH);
+            let reads = reads.map(|(outcome, scope)| outcome.map(|outcome| (outcome, scope)));
+            let reads: Result<Vec<_>, _> = reads.try_collect().await;
+            for (outcome, scope) in reads.map_err(SurveyError::new)? {
+                match outcome {
                     Outcome::Read(read) => all.extend(read),
                     Outcome::Lacking(ReadErrorReason::Denied(..)) if scope.can_narrow() => {
                         scopes.extend(scope.narrowed(places));
@@ -221,6 +227,9 @@ impl Surveyor {
         let lacking = match self.kinds.find(group, kind).await {
             Ok(Some(served)) => return Ok(Some(served)),
             Ok(None) => ReadErrorReason::NotServed,
+            Err(error) if error.is_silence() && !answers(self.reader.client()).await => {
+                return Err(SurveyError::Discovery(Box::new(error)));
+            }
             Err(error) if error.is_about_kind() => ReadErrorReason::Failed(error.failure().message),
             Err(error) => return Err(SurveyError::Discovery(Box::new(error))),
         };

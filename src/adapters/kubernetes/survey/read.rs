@@ -15,6 +15,7 @@ use serde_json::{Value as Json, json};
 
 use crate::adapters::kubernetes::address::can_exist;
 use crate::adapters::kubernetes::discovery::Served;
+use crate::adapters::kubernetes::request::answers;
 use crate::apply::trim_managed_fields;
 use crate::model::ObjectId;
 use crate::status::ReadErrorReason;
@@ -105,7 +106,10 @@ impl Reader {
         loop {
             let (page, next) = match self.page(&api, &scope.served, &params).await {
                 Ok(page) => page,
-                Err(failure) => return lacking(failure, "list", &scope.served),
+                Err(failure) => {
+                    let failure = self.unless_silent(failure).await?;
+                    return lacking(failure, "list", &scope.served);
+                }
             };
             all.extend(page);
             match next {
@@ -148,7 +152,16 @@ impl Reader {
         };
         match found {
             Ok(found) => Ok(Outcome::Read(found.into_iter().collect())),
-            Err(failure) => lacking(failure, "get", served),
+            Err(failure) => lacking(self.unless_silent(failure).await?, "get", served),
+        }
+    }
+
+    /// The failure of one request, which need not end the others; an error if the cluster does not answer at all.
+    async fn unless_silent(&self, failure: Failure) -> Result<Failure, Failure> {
+        let is_silence = matches!(failure, Failure::Silent(_));
+        match is_silence && !answers(&self.0).await {
+            true => Err(failure),
+            false => Ok(failure),
         }
     }
 
@@ -182,7 +195,7 @@ fn plain(object: &impl Serialize, served: &Served) -> Json {
 fn lacking(failure: Failure, verb: &'static str, served: &Served) -> Result<Outcome, Failure> {
     let error = match failure {
         Failure::Client(error) => error,
-        // The cluster answered other requests before this one.
+        // The cluster still answers others.
         Failure::Silent(patience) => {
             let words = format!("the cluster did not answer within {} s", patience.as_secs());
             return Ok(Outcome::Lacking(ReadErrorReason::Failed(words)));
