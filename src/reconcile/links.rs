@@ -22,19 +22,21 @@ pub(crate) fn referenced(live: Live<'_>, path: &[&str]) -> Option<ObjectId> {
     complete.then(|| ObjectId::new(group, kind, live.namespace(), name))
 }
 
+/// The reference to an owner of a kind of Cluster API's.
+fn reference<'a>(live: Live<'a>, kind: &str) -> Option<Live<'a>> {
+    let mut owners = live.list(&["metadata", "ownerReferences"]).iter().map(Live);
+    owners.find(|owner| owner.kind() == kind && owner.group() == CAPI)
+}
+
 /// The owner of a kind of Cluster API's.
 pub(crate) fn owner(live: Live<'_>, kind: &str) -> Option<ObjectId> {
-    let mut owners = live.list(&["metadata", "ownerReferences"]).iter().map(Live);
-    let owner = owners.find(|owner| owner.kind() == kind && owner.group() == CAPI)?;
-    let name = owner.text(&["name"]);
+    let name = reference(live, kind)?.text(&["name"]);
     Some(ObjectId::new(CAPI, kind, live.namespace(), name))
 }
 
-/// The uid of the Cluster that owns an object; empty if none does.
-pub(crate) fn cluster_uid(live: Live<'_>) -> &str {
-    let mut owners = live.list(&["metadata", "ownerReferences"]).iter().map(Live);
-    let owner = owners.find(|owner| owner.kind() == "Cluster" && owner.group() == CAPI);
-    owner.map_or("", |owner| owner.text(&["uid"]))
+/// Its uid; empty if there is none.
+pub(crate) fn owner_uid<'a>(live: Live<'a>, kind: &str) -> &'a str {
+    reference(live, kind).map_or("", |owner| owner.text(&["uid"]))
 }
 
 /// The infrastructure that a Cluster points at.

@@ -23,6 +23,7 @@ pub(crate) mod handover;
 mod kept;
 pub(crate) mod lease;
 pub(crate) mod links;
+mod membership;
 mod orphan;
 pub(crate) mod outcome;
 mod parent;

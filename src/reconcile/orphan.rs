@@ -8,7 +8,7 @@
 use serde_json::{Value, json};
 
 use super::conditions::{Conditions, NewCondition};
-use super::links;
+use super::membership::Membership;
 use super::outcome::{Outcome, Write, patch_of};
 use super::resources::{self, Ledger};
 use super::scope;
@@ -29,12 +29,6 @@ enum Fate {
     Undecided,
 }
 
-/// A Cluster, unless it is another one than `member` belongs to: one of the same name that came later.
-pub(super) fn its_own<'a>(cluster: Option<Live<'a>>, member: Option<Live<'_>>) -> Option<Live<'a>> {
-    let uid = member.map_or("", links::cluster_uid);
-    cluster.filter(|cluster| uid.is_empty() || cluster.uid() == uid)
-}
-
 /// Records on an object that its Cluster is being deleted: later the Cluster may be gone. A Cluster that is not, such as
 /// that of a copy in another management cluster, takes the record away.
 pub(super) fn record(live: Live<'_>, cluster: Option<Live<'_>>, outcome: &mut Outcome) {
@@ -51,17 +45,17 @@ pub(super) fn record(live: Live<'_>, cluster: Option<Live<'_>>, outcome: &mut Ou
 }
 
 /// Begins the deletion of the owner, or goes on with it: what to delete with. `None` while a person has to decide, which is
-/// said. `member` names the Cluster by its uid: the owner itself or its MachinePool.
+/// said.
 pub(super) fn begin<'a>(
     ledger: &Ledger<'a>,
-    (cluster, member): (Option<Live<'_>>, Option<Live<'_>>),
+    membership: &Membership<'_>,
     mut conditions: Conditions,
     status: Value,
     outcome: &mut Outcome,
 ) -> Option<(Ledger<'a>, Conditions)> {
-    let fate = fate(ledger, cluster, member);
+    let fate = fate(ledger, membership);
     if fate == Fate::Undecided {
-        ask(ledger, conditions, status, outcome);
+        ask(ledger, membership, conditions, status, outcome);
         return None;
     }
     scope::resume(&mut conditions);
@@ -72,17 +66,16 @@ pub(super) fn begin<'a>(
     Some((ledger, conditions))
 }
 
-fn fate(ledger: &Ledger<'_>, cluster: Option<Live<'_>>, member: Option<Live<'_>>) -> Fate {
+fn fate(ledger: &Ledger<'_>, membership: &Membership<'_>) -> Fate {
     let live = ledger.owner;
-    if its_own(cluster, member).is_some() {
+    if membership.cluster_of_deletion(live).is_some() {
         return Fate::Deleted;
     }
     let is_asked = |annotation| live.annotation(annotation) == live.uid();
     if is_asked(KEEP_IN_AZURE) {
         return Fate::Kept;
     }
-    let uid = member.map_or("", links::cluster_uid);
-    let recorded = live.annotation(CLUSTER_DELETED);
+    let (recorded, uid) = (live.annotation(CLUSTER_DELETED), membership.uid);
     let was_seen = !recorded.is_empty() && (uid.is_empty() || recorded == uid);
     // What was paused when its Cluster disappeared was moved.
     let was_paused = live
@@ -96,19 +89,45 @@ fn fate(ledger: &Ledger<'_>, cluster: Option<Live<'_>>, member: Option<Live<'_>>
 }
 
 /// Leaves Azure as it is until a person decides, whatever becomes of the object: its resources are skipped. Says so.
-fn ask(ledger: &Ledger<'_>, mut conditions: Conditions, mut status: Value, outcome: &mut Outcome) {
+fn ask(
+    ledger: &Ledger<'_>,
+    membership: &Membership<'_>,
+    mut conditions: Conditions,
+    mut status: Value,
+    outcome: &mut Outcome,
+) {
     let live = ledger.owner;
     let items = live.list(&["spec", "resources"]);
     let entries = resources::pause(ledger, items, outcome);
     status["resources"] = resources::listed(&entries);
-    let message = resources::with_notes(question(live, ledger.cluster), &entries);
+    let (reason, gone) = gone(ledger, membership);
+    let message = resources::with_notes(question(live, &gone), &entries);
     let said = live.condition(c::READY);
     // Without this a reason that stays the same is no event.
-    if said.is_some_and(|said| said.reason() == c::CLUSTER_NOT_FOUND && said.message() != message) {
-        outcome.event(live, true, c::CLUSTER_NOT_FOUND, message.as_str());
+    if said.is_some_and(|said| said.reason() == reason && said.message() != message) {
+        outcome.event(live, true, reason, message.as_str());
     }
-    conditions.set(c::READY, NewCondition::no(c::CLUSTER_NOT_FOUND, message));
+    conditions.set(c::READY, NewCondition::no(reason, message));
     conditions.write(live, status, outcome);
+}
+
+/// What is gone that the owner belongs to, and the reason that says so.
+fn gone(ledger: &Ledger<'_>, membership: &Membership<'_>) -> (&'static str, String) {
+    match (&membership.lost, membership.named) {
+        (Some(pool), Some(_)) => (
+            c::MACHINE_POOL_NOT_FOUND,
+            format!("MachinePool {} of this object", pool.name),
+        ),
+        (None, Some(_)) => {
+            let earlier = format!("The earlier Cluster {} of this object", ledger.cluster);
+            (c::CLUSTER_NOT_FOUND, earlier)
+        }
+        (_, None) => (c::CLUSTER_NOT_FOUND, cluster_of(ledger.cluster)),
+    }
+}
+
+fn cluster_of(name: &str) -> String {
+    format!("Cluster {name} of this object")
 }
 
 /// What to say of an object that is not being deleted although its Cluster is gone: something else owns it, too, such as an
@@ -128,13 +147,13 @@ pub(super) fn left_over(
     let (kind, name, namespace) = (live.kind().to_lowercase(), live.name(), live.namespace());
     let message = format!(
         "{}. Then delete the object: `kubectl delete {kind} {name} --namespace {namespace}`",
-        question(live, ledger.cluster)
+        question(live, &cluster_of(ledger.cluster))
     );
     NewCondition::no(c::CLUSTER_NOT_FOUND, message)
 }
 
 /// What happened, and the two commands.
-fn question(live: Live<'_>, cluster: &str) -> String {
+fn question(live: Live<'_>, gone: &str) -> String {
     let (kind, name, namespace, uid) = (
         live.kind().to_lowercase(),
         live.name(),
@@ -145,7 +164,7 @@ fn question(live: Live<'_>, cluster: &str) -> String {
         format!("`kubectl annotate {kind} {name} --namespace {namespace} {annotation}={uid}`")
     };
     format!(
-        "Cluster {cluster} of this object does not exist any more and was not seen being deleted, so nothing is deleted in Azure. \
+        "{gone} does not exist any more and was not seen being deleted, so nothing is deleted in Azure. \
         To leave Azure as it is and let this object go: {}. To delete its resources in Azure, too: {}",
         command(KEEP_IN_AZURE),
         command(DELETE_IN_AZURE)
@@ -157,6 +176,7 @@ mod tests {
     use super::*;
     use crate::api::labels::{RECONCILE_POLICY, SKIP};
     use crate::reconcile::bench::Bench;
+    use crate::reconcile::links::owned_by;
 
     const OWNERS: [&str; 2] = ["AROControlPlane", "AROCluster"];
     /// What the owners have in Azure.
@@ -402,6 +422,33 @@ mod tests {
         );
     }
 
+    /// Cluster API makes what it refers to its own, also what is being deleted.
+    #[test]
+    fn a_cluster_that_came_after_the_deletion_takes_nothing_along_in_azure() {
+        let mut bench = whole();
+        let mut later = bench.live("Cluster", "c");
+        bench.fixture.snapshot.remove(&Live(&later).id());
+        for owner in OWNERS {
+            bench.delete(owner, "c");
+        }
+        later["metadata"]["uid"] = Value::Null;
+        let now = bench.fixture.now.to_string();
+        later["metadata"]["creationTimestamp"] = json!(now);
+        bench.put(later);
+        let cluster = bench.live("Cluster", "c");
+        for owner in OWNERS {
+            bench.edit(owner, "c", |owner| {
+                owner["metadata"]["ownerReferences"] = json!([owned_by(Live(&cluster), true)]);
+            });
+        }
+        bench.wait(60);
+        assert_eq!(going(&bench), []);
+        assert_eq!(policies(&bench), [SKIP; 3]);
+        for owner in OWNERS {
+            assert_eq!(bench.reason(owner, c::READY), c::CLUSTER_NOT_FOUND);
+        }
+    }
+
     #[test]
     fn a_cluster_that_lives_takes_the_record_of_another_one_away() {
         let mut bench = whole();
@@ -430,7 +477,14 @@ mod tests {
             message.contains(KEEP_IN_AZURE) && message.ends_with(delete),
             "{message}"
         );
-        assert_eq!(going(&bench), []);
+        bench.delete("AROControlPlane", "c");
+        bench.wait(60);
+        assert_eq!(going(&bench), [], "without a command");
+        assert_eq!(policies(&bench)[0], SKIP);
+        command(&mut bench, "AROControlPlane", KEEP_IN_AZURE);
+        bench.wait(60);
+        let kept = ("HcpOpenShiftCluster", SKIP.to_owned());
+        assert_eq!(going(&bench), [kept]);
     }
 
     #[test]

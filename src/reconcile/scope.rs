@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::blocked::unblock;
 use super::conditions::{Conditions, NewCondition};
 use super::links;
+use super::membership::Membership;
 use super::outcome::{self, Outcome};
 use super::resources::{self, Ledger};
 use super::world::{GroupKind, Lookup, World};
@@ -27,6 +28,8 @@ pub(super) const RECHECK: Duration = Duration::from_secs(15);
 pub(super) struct Scope<'a> {
     /// Its name, also when it is gone.
     pub(super) name: &'a str,
+    /// What it belongs to.
+    pub(super) membership: Membership<'a>,
     /// The Cluster, or why it is not known.
     pub(super) cluster: Result<Live<'a>, NewCondition>,
     /// Whether the object is to be left alone.
@@ -47,10 +50,11 @@ impl<'a> Scope<'a> {
             None => leaving(world, live, name, outcome),
         };
         let is_marked = |name| live.at(&["metadata", "annotations", name]).is_some();
+        let membership = Membership::of(cluster, live);
         Self {
             name,
             is_paused: [PAUSED, DELETE_FOR_MOVE].into_iter().any(is_marked) || cluster.is_some_and(|cluster| links::is_paused(cluster, live)),
-            cluster: cluster.ok_or_else(|| match &id {
+            cluster: membership.cluster().ok_or_else(|| match &id {
                 Some(id) => {
                     let message = format!("{id}, which owns this object, does not exist");
                     NewCondition::no(c::CLUSTER_NOT_FOUND, message)
@@ -60,6 +64,7 @@ impl<'a> Scope<'a> {
                     format!("Waiting for Cluster API to make a Cluster the owner of this object: one in the same namespace must refer to {} {}", live.kind(), live.name()),
                 ),
             }),
+            membership,
         }
     }
 }

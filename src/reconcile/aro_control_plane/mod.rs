@@ -66,16 +66,15 @@ pub(super) fn reconcile(
         now,
     };
     let mut conditions = Conditions::of(live, now);
-    let cluster = scope.cluster.as_ref().ok().copied();
-    orphan::record(live, orphan::its_own(cluster, Some(live)), &mut outcome);
+    let cluster = scope.membership.cluster();
+    orphan::record(live, cluster, &mut outcome);
     if scope.is_paused {
         scope::pause(&ledger, conditions, status::held(live), &mut outcome);
         return outcome;
     }
     if live.is_deleting() {
-        let members = (cluster, Some(live));
-        let status = status::held(live);
-        let begun = orphan::begin(&ledger, members, conditions, status, &mut outcome);
+        let (membership, status) = (&scope.membership, status::held(live));
+        let begun = orphan::begin(&ledger, membership, conditions, status, &mut outcome);
         if let Some((ledger, conditions)) = begun {
             deletion::proceed(&ledger, conditions, &mut outcome);
         }

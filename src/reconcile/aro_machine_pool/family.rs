@@ -5,6 +5,7 @@
 
 use super::super::conditions::{NewCondition, Typed};
 use super::super::links;
+use super::super::membership::Membership;
 use super::super::outcome::Outcome;
 use super::super::world::World;
 use super::names::HCP;
@@ -21,8 +22,10 @@ pub(super) struct Family<'a> {
     pub(super) name: &'a str,
     /// The name of the HCP cluster.
     pub(super) hcp: &'a str,
-    /// The MachinePool.
+    /// The MachinePool, and no other of its name.
     pub(super) pool: Option<Live<'a>>,
+    /// What it belongs to by its MachinePool.
+    pub(super) membership: Membership<'a>,
     /// The Cluster.
     pub(super) cluster: Option<Live<'a>>,
     /// The control plane.
@@ -37,14 +40,22 @@ impl<'a> Family<'a> {
             outcome.need(id);
             found
         };
-        let pool = links::owner(live, "MachinePool").and_then(&mut find);
+        let owner = links::owner(live, "MachinePool");
+        let uid = links::owner_uid(live, "MachinePool");
+        let pool = owner.clone().and_then(&mut find);
+        let pool = pool.filter(|pool| uid.is_empty() || pool.uid() == uid);
         let named = pool.map_or("", |pool| pool.text(&["spec", "clusterName"]));
         let names = [named, live.label(CLUSTER_NAME), live.name()];
         let name = names
             .into_iter()
             .find(|name| !name.is_empty())
             .unwrap_or_default();
-        let cluster = find(ObjectId::new(CAPI, "Cluster", live.namespace(), name));
+        let membership = Membership {
+            named: find(ObjectId::new(CAPI, "Cluster", live.namespace(), name)),
+            uid: pool.map_or("", |pool| links::owner_uid(pool, "Cluster")),
+            lost: owner.filter(|_| pool.is_none()),
+        };
+        let cluster = membership.cluster();
         let plane = match cluster {
             Some(cluster) => links::control_plane(cluster),
             None => Some(ObjectId::new(
@@ -60,6 +71,7 @@ impl<'a> Family<'a> {
             name,
             hcp: plane.and_then(hcp_name).unwrap_or(name),
             pool,
+            membership,
             cluster,
             plane,
         }
@@ -71,7 +83,8 @@ impl<'a> Family<'a> {
         let marked = [PAUSED, DELETE_FOR_MOVE].into_iter().any(is_marked);
         marked
             || self
-                .cluster
+                .membership
+                .named
                 .is_some_and(|cluster| links::is_paused(cluster, live))
     }
 

@@ -59,16 +59,14 @@ pub(super) fn reconcile(
         now,
     };
     let mut conditions = Conditions::of(live, now);
-    let cluster = orphan::its_own(family.cluster, family.pool);
-    orphan::record(live, cluster, &mut outcome);
+    orphan::record(live, family.cluster, &mut outcome);
     if family.is_paused(live) {
         scope::pause(&ledger, conditions, status::held(live), &mut outcome);
         return outcome;
     }
     if live.is_deleting() {
-        let members = (family.cluster, family.pool);
-        let status = status::held(live);
-        let begun = orphan::begin(&ledger, members, conditions, status, &mut outcome);
+        let (membership, status) = (&family.membership, status::held(live));
+        let begun = orphan::begin(&ledger, membership, conditions, status, &mut outcome);
         if let Some((ledger, conditions)) = begun {
             deletion::proceed(&ledger, &family, conditions, &mut outcome);
         }
