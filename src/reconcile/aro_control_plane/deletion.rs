@@ -8,7 +8,7 @@
 
 use super::super::conditions::{Conditions, NewCondition};
 use super::super::credentials;
-use super::super::links;
+use super::super::membership::Membership;
 use super::super::outcome::{self, Need, Outcome};
 use super::super::resources::{self, Entry, Ledger};
 use super::super::scope::{RECHECK, awaited, leaves};
@@ -33,12 +33,17 @@ pub(super) fn begin(ledger: &Ledger<'_>, conditions: Conditions, outcome: &mut O
 }
 
 /// The next step of the deletion.
-pub(super) fn proceed(ledger: &Ledger<'_>, conditions: Conditions, outcome: &mut Outcome) {
+pub(super) fn proceed(
+    ledger: &Ledger<'_>,
+    membership: &Membership<'_>,
+    conditions: Conditions,
+    outcome: &mut Outcome,
+) {
     let left = resources::remove(ledger, is_auth, outcome);
     if !left.is_empty() {
         return wait_for_auth(ledger, &left, conditions, outcome);
     }
-    let pools = pools(ledger, outcome);
+    let pools = pools(ledger, membership, outcome);
     if !pools.is_empty() {
         outcome.wake_at(ledger.now + RECHECK);
         let message = awaited("the node pools", pools.iter().map(String::as_str));
@@ -85,7 +90,7 @@ fn wait_for_auth(
 
 /// The node pools of the cluster that are waited for, in Azure or as AROMachinePools. When the Cluster goes, those that are
 /// on their way out are not: the last one goes only with the HCP cluster.
-fn pools(ledger: &Ledger<'_>, outcome: &mut Outcome) -> Vec<String> {
+fn pools(ledger: &Ledger<'_>, membership: &Membership<'_>, outcome: &mut Outcome) -> Vec<String> {
     let (world, namespace) = (ledger.world, ledger.owner.namespace());
     let mut parents = node_pools(ledger);
     parents.push(Parent::new(
@@ -94,7 +99,9 @@ fn pools(ledger: &Ledger<'_>, outcome: &mut Outcome) -> Vec<String> {
         namespace,
         ledger.cluster,
     ));
-    let goes = cluster_goes(ledger);
+    let cluster = membership.cluster_of_deletion(ledger.owner);
+    // Or it is gone. One of the same name that came later takes nothing along.
+    let goes = cluster.is_none_or(Live::is_deleting);
     let follows = |pool: Live<'_>| {
         let mut owners = pool.list(&["metadata", "ownerReferences"]).iter().map(Live);
         pool.is_deleting() || owners.any(|owner| owner.kind() == MACHINES)
@@ -107,13 +114,6 @@ fn pools(ledger: &Ledger<'_>, outcome: &mut Outcome) -> Vec<String> {
         .collect();
     outcome.needs.extend(parents.into_iter().map(Need::Below));
     names
-}
-
-/// Whether the Cluster is being deleted, or gone.
-fn cluster_goes(ledger: &Ledger<'_>) -> bool {
-    let id = links::owner(ledger.owner, "Cluster");
-    let cluster = id.and_then(|id| ledger.world.get(&id).present());
-    cluster.is_none_or(Live::is_deleting)
 }
 
 /// The node pools of the HCP clusters that it has, or has in its list.

@@ -76,7 +76,7 @@ pub(super) fn reconcile(
         let (membership, status) = (&scope.membership, status::held(live));
         let begun = orphan::begin(&ledger, membership, conditions, status, &mut outcome);
         if let Some((ledger, conditions)) = begun {
-            deletion::proceed(&ledger, conditions, &mut outcome);
+            deletion::proceed(&ledger, membership, conditions, &mut outcome);
         }
         return outcome;
     }

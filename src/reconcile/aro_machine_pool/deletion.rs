@@ -18,7 +18,7 @@ use super::names::{EXTERNAL_AUTH, FINALIZER};
 use super::status;
 use crate::api::conditions as c;
 use crate::api::kinds::RED_HAT_OPENSHIFT;
-use crate::api::labels::MANAGE;
+use crate::api::labels::{MANAGE, RECONCILE_POLICY};
 use crate::health::Live;
 
 /// The next step of the deletion.
@@ -35,8 +35,7 @@ pub(super) fn proceed(
         let why = (c::WAITING_FOR_EXTERNAL_AUTH, message);
         return wait(ledger.owner, conditions, why, None, outcome);
     }
-    let goes_along = !ledger.stays_in_azure && family.cluster.is_some_and(Live::is_deleting);
-    if goes_along && cluster_goes(ledger, family, outcome) {
+    if !ledger.stays_in_azure && goes_along(ledger, family, outcome) {
         return outcome.maybe(outcome::unfinalize(ledger.owner, FINALIZER));
     }
     let left = resources::remove(ledger, |_| true, outcome);
@@ -54,11 +53,20 @@ pub(super) fn proceed(
     wait(ledger.owner, conditions, why, Some(&left), outcome);
 }
 
-/// Whether Azure deletes the HCP cluster, and the node pools with it, once its object is deleted. One that stays in Azure
-/// keeps what is not deleted by itself.
-fn cluster_goes(ledger: &Ledger<'_>, family: &Family<'_>, outcome: &mut Outcome) -> bool {
-    let hcp = family.hcp_cluster(ledger.world, ledger.owner, outcome);
-    hcp.is_some_and(|hcp| ["", MANAGE].contains(&resources::policy(hcp)))
+/// Whether Azure deletes the node pool with the HCP cluster: its Cluster is being deleted, or is gone and Azure deletes the HCP
+/// cluster already. Without a Cluster nobody else can tell: a person may have the node pool alone deleted. An HCP cluster that
+/// stays in Azure keeps what is not deleted by itself.
+fn goes_along(ledger: &Ledger<'_>, family: &Family<'_>, outcome: &mut Outcome) -> bool {
+    let Some(hcp) = family.hcp_cluster(ledger.world, ledger.owner, outcome) else {
+        return false;
+    };
+    let cluster = family.membership.cluster_of_deletion(ledger.owner);
+    // Once it is being deleted, nobody lifts a pause any more.
+    let policy = match hcp.is_deleting() {
+        true => hcp.annotation(RECONCILE_POLICY),
+        false => resources::policy(hcp),
+    };
+    ["", MANAGE].contains(&policy) && cluster.unwrap_or(hcp).is_deleting()
 }
 
 /// The external authentications of a cluster that is deleted as a whole, which go before node pools: those that its control

@@ -129,6 +129,30 @@ fn with_its_cluster_a_control_plane_waits_for_no_node_pool_that_is_on_its_way_ou
     assert!(is_leaving(&bench, "HcpOpenShiftCluster", "c"));
 }
 
+/// Somebody took the finalizers off the Cluster, and made it again while the rest was being deleted.
+#[test]
+fn a_later_cluster_of_the_same_name_holds_up_no_deletion() {
+    let mut bench = whole();
+    bench.edit("Cluster", "c", |cluster| {
+        cluster["metadata"]["finalizers"] = json!(["cluster.cluster.x-k8s.io"]);
+    });
+    for kind in ["Cluster", KIND] {
+        bench.delete(kind, "c");
+    }
+    bench.rest();
+    let mut later = bench.live("Cluster", "c");
+    bench.fixture.snapshot.remove(&Live(&later).id());
+    let metadata = json!({"name": "c", "namespace": "ns"});
+    later["metadata"] = metadata;
+    bench.put(later);
+    gone(&mut bench, "HcpOpenShiftClustersExternalAuth", "c-ea");
+    for kind in ["AROMachinePool", "HcpOpenShiftClustersNodePool"] {
+        bench.delete(kind, "c-mp1");
+    }
+    bench.rest();
+    assert!(is_leaving(&bench, "HcpOpenShiftCluster", "c"));
+}
+
 #[test]
 fn what_is_left_of_node_pools_goes_after_the_hcp_cluster_and_before_the_control_plane() {
     let mut bench = whole();

@@ -231,6 +231,45 @@ fn section_3_4_a_pool_lets_go_after_external_authentication_and_goes_with_the_hc
     assert_eq!(finalizers, json!(["test/held"]), "only ours is taken off");
 }
 
+/// The Cluster is gone, another one has its name, and Azure refuses to delete the last node pool before its HCP cluster.
+#[test]
+fn a_pool_whose_cluster_is_gone_lets_go_once_the_hcp_cluster_is_being_deleted() {
+    let mut bench = whole();
+    let held = [(EXTERNAL_AUTH, "c-ea"), (NODE_POOL, "c-np1"), (HCP, "c")];
+    hold(&mut bench, &held);
+    for kind in ["Cluster", KIND] {
+        ask_to_delete(&mut bench, kind);
+    }
+    bench.delete("AROControlPlane", "c");
+    bench.rest();
+    for lost in ["Cluster", "MachinePool"].map(|kind| lose(&mut bench, kind)) {
+        make_again(&mut bench, lost);
+    }
+    bench.rest();
+    gone(&mut bench, EXTERNAL_AUTH, "c-ea");
+    assert!(Live(&bench.live(HCP, "c")).is_deleting());
+    let finalizers = machines(&bench)["metadata"]["finalizers"].clone();
+    assert_eq!(finalizers, json!(["test/held"]));
+}
+
+/// Garbage collection leaves a control plane that its identity owns, too.
+#[test]
+fn a_pool_whose_cluster_is_gone_is_deleted_by_itself_while_the_hcp_cluster_stays() {
+    let mut bench = whole();
+    hold(&mut bench, &[(NODE_POOL, "c-np1"), (HCP, "c")]);
+    ask_to_delete(&mut bench, "Cluster");
+    bench.rest();
+    lose(&mut bench, "Cluster");
+    ask_to_delete(&mut bench, KIND);
+    bench.wait(60);
+    if bench.find(EXTERNAL_AUTH, "c-ea").is_some() {
+        gone(&mut bench, EXTERNAL_AUTH, "c-ea");
+    }
+    assert!(Live(&bench.live(NODE_POOL, "c-np1")).is_deleting());
+    let finalizers = machines(&bench)["metadata"]["finalizers"].clone();
+    assert_eq!(finalizers, json!([FINALIZER, "test/held"]));
+}
+
 /// Azure keeps the HCP cluster, and would keep its node pools with it.
 #[test]
 fn a_pool_of_an_hcp_cluster_that_stays_in_azure_is_deleted_by_itself() {
