@@ -44,21 +44,32 @@ pub(super) fn record(live: Live<'_>, cluster: Option<Live<'_>>, outcome: &mut Ou
     outcome.write(Write::Merge(patch));
 }
 
+/// Whether an object is being deleted and its Cluster is gone. Nobody but a person ends a pause of it then.
+pub(super) fn is_orphan(live: Live<'_>, membership: &Membership<'_>) -> bool {
+    live.is_deleting() && membership.cluster_of_deletion(live).is_none()
+}
+
 /// Begins the deletion of the owner, or goes on with it: what to delete with. `None` while a person has to decide, which is
-/// said.
+/// said: always if it is paused. What was moved, or is about to be, is nobody's to delete.
 pub(super) fn begin<'a>(
     ledger: &Ledger<'a>,
-    membership: &Membership<'_>,
+    (membership, is_paused): (&Membership<'_>, bool),
     mut conditions: Conditions,
     status: Value,
     outcome: &mut Outcome,
 ) -> Option<(Ledger<'a>, Conditions)> {
-    let fate = fate(ledger, membership);
+    let fate = fate(ledger, membership, is_paused);
+    if is_paused {
+        // It counts later, too, when it is not any more.
+        conditions.set(c::PAUSED, NewCondition::yes(c::PAUSED, ""));
+    }
     if fate == Fate::Undecided {
         ask(ledger, membership, conditions, status, outcome);
         return None;
     }
-    scope::resume(&mut conditions);
+    if !is_paused {
+        scope::resume(&mut conditions);
+    }
     let ledger = Ledger {
         stays_in_azure: fate == Fate::Kept,
         ..*ledger
@@ -66,7 +77,7 @@ pub(super) fn begin<'a>(
     Some((ledger, conditions))
 }
 
-fn fate(ledger: &Ledger<'_>, membership: &Membership<'_>) -> Fate {
+fn fate(ledger: &Ledger<'_>, membership: &Membership<'_>, is_paused: bool) -> Fate {
     let live = ledger.owner;
     if membership.cluster_of_deletion(live).is_some() {
         return Fate::Deleted;
@@ -78,12 +89,14 @@ fn fate(ledger: &Ledger<'_>, membership: &Membership<'_>) -> Fate {
     let (recorded, uid) = (live.annotation(CLUSTER_DELETED), membership.uid);
     let was_seen = !recorded.is_empty() && (uid.is_empty() || recorded == uid);
     // What was paused when its Cluster disappeared was moved.
-    let was_paused = live
-        .condition(c::PAUSED)
-        .is_some_and(|paused| paused.is_true());
-    let is_meant = is_asked(DELETE_IN_AZURE) || was_seen && !was_paused;
-    match is_meant || resources::has_none(ledger) {
-        true => Fate::Deleted,
+    let recorded = live.condition(c::PAUSED);
+    let was_paused = is_paused || recorded.is_some_and(|paused| paused.is_true());
+    if is_asked(DELETE_IN_AZURE) || was_seen && !was_paused {
+        return Fate::Deleted;
+    }
+    // Others may still stand on what it had, such as node pools that were moved.
+    match resources::has_none(ledger) {
+        true => Fate::Kept,
         false => Fate::Undecided,
     }
 }
@@ -174,6 +187,7 @@ fn question(live: Live<'_>, gone: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::capi::{DELETE_FOR_MOVE, PAUSED};
     use crate::api::labels::{RECONCILE_POLICY, SKIP};
     use crate::reconcile::bench::Bench;
     use crate::reconcile::links::owned_by;
@@ -326,6 +340,66 @@ mod tests {
         lose_cluster(&mut bench);
         assert_eq!(going(&bench), []);
         assert_eq!(policies(&bench), [SKIP; 3]);
+    }
+
+    /// A move broke off while it deleted what it had moved.
+    #[test]
+    fn what_is_paused_itself_when_its_cluster_is_gone_asks_and_obeys() {
+        let cases = [PAUSED, DELETE_FOR_MOVE]
+            .into_iter()
+            .flat_map(|mark| [(mark, KEEP_IN_AZURE), (mark, DELETE_IN_AZURE)]);
+        for (mark, annotation) in cases {
+            let mut bench = whole();
+            for owner in OWNERS {
+                bench.edit(owner, "c", |owner| {
+                    owner["metadata"]["annotations"][mark] = json!("");
+                });
+            }
+            delete_cluster(&mut bench);
+            bench.warnings();
+            lose_cluster(&mut bench);
+            assert_eq!(going(&bench), [], "{mark}");
+            assert_eq!(policies(&bench), [SKIP; 3], "{mark}");
+            assert_eq!(bench.warnings(), [c::CLUSTER_NOT_FOUND; 2], "{mark}");
+            for owner in OWNERS {
+                let (_, reason, message) = bench.condition(owner, c::READY);
+                assert_eq!(reason, c::CLUSTER_NOT_FOUND);
+                assert!(message.contains(annotation), "{message}");
+                command(&mut bench, owner, annotation);
+            }
+            bench.wait(60);
+            let gone = finish(&mut bench);
+            assert_eq!(gone.len(), RESOURCES.len(), "{mark} {annotation}");
+            let stays = annotation == KEEP_IN_AZURE;
+            assert!(gone.iter().all(|(_, policy)| (policy == SKIP) == stays));
+            for owner in OWNERS {
+                assert_eq!(bench.find(owner, "c"), None, "{owner}");
+            }
+        }
+    }
+
+    /// The pause is not on record yet when the Cluster is gone already, and goes before a person decides.
+    #[test]
+    fn a_pause_that_began_with_the_loss_of_the_cluster_counts_for_good() {
+        let mut bench = whole();
+        delete_cluster(&mut bench);
+        let mark = |bench: &mut Bench, mark: Value| {
+            for owner in OWNERS {
+                bench.edit(owner, "c", |owner| {
+                    owner["metadata"]["annotations"][PAUSED] = mark.clone();
+                });
+            }
+        };
+        mark(&mut bench, json!(""));
+        lose_cluster(&mut bench);
+        assert_eq!(going(&bench), []);
+        mark(&mut bench, Value::Null);
+        bench.wait(60);
+        assert_eq!(going(&bench), []);
+        assert_eq!(policies(&bench), [SKIP; 3]);
+        for owner in OWNERS {
+            assert_eq!(bench.reason(owner, c::READY), c::CLUSTER_NOT_FOUND);
+        }
     }
 
     #[test]

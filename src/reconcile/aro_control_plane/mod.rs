@@ -68,13 +68,14 @@ pub(super) fn reconcile(
     let mut conditions = Conditions::of(live, now);
     let cluster = scope.membership.cluster();
     orphan::record(live, cluster, &mut outcome);
-    if scope.is_paused {
+    if scope.is_paused && !orphan::is_orphan(live, &scope.membership) {
         scope::pause(&ledger, conditions, status::held(live), &mut outcome);
         return outcome;
     }
     if live.is_deleting() {
         let (membership, status) = (&scope.membership, status::held(live));
-        let begun = orphan::begin(&ledger, membership, conditions, status, &mut outcome);
+        let belonging = (membership, scope.is_paused);
+        let begun = orphan::begin(&ledger, belonging, conditions, status, &mut outcome);
         if let Some((ledger, conditions)) = begun {
             deletion::proceed(&ledger, membership, conditions, &mut outcome);
         }

@@ -60,13 +60,14 @@ pub(super) fn reconcile(
     };
     let mut conditions = Conditions::of(live, now);
     orphan::record(live, family.cluster, &mut outcome);
-    if family.is_paused(live) {
+    let is_paused = family.is_paused(live);
+    if is_paused && !orphan::is_orphan(live, &family.membership) {
         scope::pause(&ledger, conditions, status::held(live), &mut outcome);
         return outcome;
     }
     if live.is_deleting() {
-        let (membership, status) = (&family.membership, status::held(live));
-        let begun = orphan::begin(&ledger, membership, conditions, status, &mut outcome);
+        let (belonging, status) = ((&family.membership, is_paused), status::held(live));
+        let begun = orphan::begin(&ledger, belonging, conditions, status, &mut outcome);
         if let Some((ledger, conditions)) = begun {
             deletion::proceed(&ledger, &family, conditions, &mut outcome);
         }

@@ -9,7 +9,7 @@ use super::super::super::world::{GroupKind, World};
 use super::KIND;
 use crate::api::capi::DELETE_FOR_MOVE;
 use crate::api::conditions as c;
-use crate::api::labels::CLUSTER_DELETED;
+use crate::api::labels::{CLUSTER_DELETED, PRE_PAUSE_POLICY, RECONCILE_POLICY, SKIP};
 use crate::health::Live;
 
 /// A cluster with external authentication and a node pool of an AROMachinePool, which ASO holds on to.
@@ -151,6 +151,31 @@ fn a_later_cluster_of_the_same_name_holds_up_no_deletion() {
     }
     bench.rest();
     assert!(is_leaving(&bench, "HcpOpenShiftCluster", "c"));
+}
+
+/// A move may have left it behind: its node pool is in use elsewhere.
+#[test]
+fn what_is_left_of_node_pools_stays_in_azure_if_the_cluster_just_disappeared() {
+    let mut bench = whole();
+    let hcp = bench.live("HcpOpenShiftCluster", "c");
+    bench.edit("HcpOpenShiftClustersNodePool", "c-mp1", |pool| {
+        pool["metadata"]["ownerReferences"] = json!([owned_by(Live(&hcp), false)]);
+        pool["metadata"]["annotations"] = json!({RECONCILE_POLICY: SKIP, PRE_PAUSE_POLICY: ""});
+    });
+    for (kind, name) in [
+        ("Cluster", "c"),
+        ("AROMachinePool", "c-mp1"),
+        ("HcpOpenShiftCluster", "c"),
+        ("HcpOpenShiftClustersExternalAuth", "c-ea"),
+    ] {
+        let id = Live(&bench.live(kind, name)).id();
+        bench.fixture.snapshot.remove(&id);
+    }
+    bench.delete(KIND, "c");
+    bench.rest();
+    let pool = bench.live("HcpOpenShiftClustersNodePool", "c-mp1");
+    assert!(Live(&pool).is_deleting());
+    assert_eq!(Live(&pool).annotation(RECONCILE_POLICY), SKIP);
 }
 
 #[test]

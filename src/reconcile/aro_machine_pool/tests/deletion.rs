@@ -6,6 +6,7 @@ use super::super::super::bench::{Bench, deleted, wakes_in};
 use super::super::super::links::owned_by;
 use super::super::names::{EXTERNAL_AUTH, FINALIZER, HCP, NODE_POOL};
 use super::{KIND, condition, machines, node_pool, whole};
+use crate::api::capi::{DELETE_FOR_MOVE, PAUSED};
 use crate::api::conditions as c;
 use crate::api::labels::{CLUSTER_DELETED, DELETE_IN_AZURE, KEEP_IN_AZURE, RECONCILE_POLICY, SKIP};
 use crate::health::Live;
@@ -160,6 +161,24 @@ fn a_node_pool_stays_in_azure_when_its_machine_pool_just_disappears() {
     let pool = bench.live(NODE_POOL, "c-np1");
     assert!(Live(&pool).is_deleting(), "a person says so");
     assert_eq!(Live(&pool).annotation(RECONCILE_POLICY), "");
+}
+
+/// A move broke off while it deleted what it had moved.
+#[test]
+fn a_paused_pool_whose_cluster_is_gone_asks() {
+    for mark in [PAUSED, DELETE_FOR_MOVE] {
+        let mut bench = whole();
+        hold(&mut bench, &[(NODE_POOL, "c-np1")]);
+        bench.edit(KIND, "c", |machines| {
+            machines["metadata"]["annotations"][mark] = json!("");
+        });
+        bench.rest();
+        lose(&mut bench, "Cluster");
+        lose(&mut bench, "MachinePool");
+        bench.delete(KIND, "c");
+        bench.rest();
+        asserted_asked(&bench, c::CLUSTER_NOT_FOUND, mark);
+    }
 }
 
 #[test]
