@@ -1,7 +1,8 @@
 //! Deletes what an AROCluster made.
 //!
-//! In: an AROCluster that is being deleted. Out: its resources deleted once its control plane is gone, resource groups
-//! after everything in them; then the Secret with its credential released, and its finalizer taken off. A Cluster that is gone holds up nothing.
+//! In: an AROCluster that is being deleted. Out: its resources deleted once its control plane is gone and its
+//! AROMachinePools have nothing left, resource groups after everything in them; then the Secret with its credential released,
+//! and its finalizer taken off. A Cluster that is gone holds up nothing.
 
 use std::collections::BTreeSet;
 
@@ -15,12 +16,12 @@ use super::super::world::{Parent, World};
 use super::super::{credentials, links};
 use super::status;
 use crate::api::conditions as c;
-use crate::api::kinds::{CONTROL_PLANE, RESOURCES};
+use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE, RESOURCES};
 use crate::health::Live;
 use crate::model::ObjectId;
 
 /// CAPZ's.
-pub(super) const FINALIZER: &str = "arocluster/finalizer";
+pub(in crate::reconcile) const FINALIZER: &str = "arocluster/finalizer";
 
 /// The next step of the deletion.
 pub(super) fn proceed(
@@ -39,6 +40,15 @@ pub(super) fn proceed(
         let why = NewCondition::yes(c::WAITING_FOR_DELETED_CONTROL_PLANE, message);
         conditions.set(c::DELETING, why);
         return conditions.write(live, status, outcome);
+    }
+    let pools = pools(ledger, scope, outcome);
+    if !pools.is_empty() {
+        outcome.wake_at(ledger.now + RECHECK);
+        let message = awaited("AROMachinePool", pools.into_iter());
+        let why = NewCondition::yes(c::WAITING_FOR_NODE_POOLS, message);
+        conditions.set(c::DELETING, why);
+        conditions.write(live, status, outcome);
+        return credentials::refresh(ledger, None, outcome);
     }
     let is_group = |id: &ObjectId| id.is(RESOURCES, "ResourceGroup");
     let mut left = resources::remove(ledger, |live| !is_group(&live.id()), outcome);
@@ -65,6 +75,19 @@ pub(super) fn proceed(
     status["resources"] = resources::listed(&left);
     conditions.write(live, status, outcome);
     credentials::refresh(ledger, None, outcome);
+}
+
+/// The AROMachinePools of its Cluster that still have something, which goes with the same credential. They wait for nothing
+/// that the AROCluster has; where a person has to decide, their conditions say so.
+fn pools<'a>(ledger: &Ledger<'a>, scope: &Scope<'_>, outcome: &mut Outcome) -> Vec<&'a str> {
+    let namespace = ledger.owner.namespace();
+    let parent = Parent::new(INFRASTRUCTURE, "AROMachinePool", namespace, scope.name);
+    let world = ledger.world;
+    let pools = world.below(&parent);
+    let pools = pools.filter(|pool| resources::has_any(world, *pool, outcome));
+    let names = pools.map(Live::name).collect();
+    outcome.needs.push(Need::Below(parent));
+    names
 }
 
 /// The control planes of its Cluster that are still there.

@@ -16,7 +16,7 @@ mod tests;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use self::deletion::FINALIZER;
+pub(super) use self::deletion::FINALIZER;
 use self::status::Plane;
 use super::Settings;
 use super::conditions::{Conditions, NewCondition};

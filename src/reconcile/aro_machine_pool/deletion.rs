@@ -1,9 +1,9 @@
 //! Deletes a machine pool in order.
 //!
-//! In: an AROMachinePool that is being deleted. Out: with its Cluster, external authentication is waited for, and the
-//! finalizer taken off: Azure refuses to delete the last node pool, and deletes all of them with the HCP cluster, which the
-//! control plane sees to. Otherwise the node pool is deleted and waited for first. Neither the Cluster nor the control plane
-//! is needed for it.
+//! In: an AROMachinePool that is being deleted. Out: with its Cluster, external authentication is waited for, what is no
+//! node pool handed on, and the finalizer taken off: Azure refuses to delete the last node pool, and deletes all of them with
+//! the HCP cluster, which the control plane sees to. Otherwise the node pool is deleted and waited for first, then the rest.
+//! Neither the Cluster nor the control plane is needed for it.
 
 use serde_json::json;
 
@@ -14,7 +14,8 @@ use super::super::resources::{self, Entry, Ledger};
 use super::super::scope::{RECHECK, awaited};
 use super::super::world::Parent;
 use super::family::Family;
-use super::names::{EXTERNAL_AUTH, FINALIZER};
+use super::heir;
+use super::names::{EXTERNAL_AUTH, FINALIZER, NODE_POOL};
 use super::status;
 use crate::api::conditions as c;
 use crate::api::kinds::RED_HAT_OPENSHIFT;
@@ -36,21 +37,39 @@ pub(super) fn proceed(
         return wait(ledger.owner, conditions, why, None, outcome);
     }
     if !ledger.stays_in_azure && goes_along(ledger, family, outcome) {
-        return outcome.maybe(outcome::unfinalize(ledger.owner, FINALIZER));
+        if heir::hand_on(ledger, family, outcome) {
+            outcome.maybe(outcome::unfinalize(ledger.owner, FINALIZER));
+        }
+        return;
     }
-    let left = resources::remove(ledger, |_| true, outcome);
+    // Azure needs the rest until the node pool is gone.
+    let mut left = resources::remove(ledger, is_node_pool, outcome);
+    if left.is_empty() {
+        left = resources::remove(ledger, |_| true, outcome);
+    }
     if left.is_empty() {
         return outcome.maybe(outcome::unfinalize(ledger.owner, FINALIZER));
     }
-    let message = awaited(
-        "the node pool",
-        left.iter().map(|entry| entry.id.name.as_str()),
-    );
+    let is_pool = left.iter().all(|entry| entry.id.kind == NODE_POOL);
+    let names: Vec<String> = match is_pool {
+        true => left.iter().map(|entry| entry.id.name.clone()).collect(),
+        false => left.iter().map(Entry::title).collect(),
+    };
+    let what = if is_pool {
+        "the node pool"
+    } else {
+        "the resources"
+    };
+    let message = awaited(what, names.iter().map(String::as_str));
     let why = (
         resources::waiting_for(&left, c::WAITING_FOR_RESOURCES),
         resources::with_notes(message, &left),
     );
     wait(ledger.owner, conditions, why, Some(&left), outcome);
+}
+
+fn is_node_pool(live: Live<'_>) -> bool {
+    live.kind() == NODE_POOL
 }
 
 /// Whether Azure deletes the node pool with the HCP cluster: its Cluster is being deleted, or is gone and Azure deletes the HCP

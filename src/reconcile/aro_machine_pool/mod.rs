@@ -9,6 +9,7 @@
 
 mod deletion;
 mod family;
+mod heir;
 mod names;
 mod nodes;
 mod observed;

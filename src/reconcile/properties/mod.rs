@@ -13,7 +13,7 @@ use proptest::test_runner::{Config, RngSeed, TestRunner};
 
 use self::others::Step;
 use self::scene::Scene;
-use self::start::{EXTERNAL_AUTH, HCP, NODE_POOL, Start};
+use self::start::{EXTERNAL_AUTH, HCP, IDENTITY, NODE_POOL, Start};
 use super::outcome::{Need, Write};
 use super::parent::owner_uids;
 use super::world::{GroupKind, World};
@@ -33,12 +33,13 @@ type Held<T = ()> = Result<T, TestCaseError>;
 
 fn starts() -> impl Strategy<Value = Start> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    (flags, 0..8usize).prop_map(
-        |((is_direct, has_identity, has_default, scales), age)| Start {
+    (flags, any::<bool>(), 0..8usize).prop_map(
+        |((is_direct, has_identity, has_default, scales), has_more, age)| Start {
             is_direct,
             has_identity,
             has_default,
             scales,
+            has_more,
             age,
         },
     )
@@ -177,6 +178,13 @@ fn in_order(scene: &Scene, write: &Write) -> Held {
         let id = ObjectId::new(group, kind, "ns", "c");
         World::of(&scene.seen).get(&id).present()
     };
+    let is_of_pool = |id: &ObjectId| {
+        let owners = scene.real().get(id);
+        let mut owners = owners
+            .into_iter()
+            .flat_map(|live| live.list(&["metadata", "ownerReferences"]));
+        owners.any(|owner| owner["kind"] == "AROMachinePool")
+    };
     let cluster = found((CAPI, "Cluster"));
     let cluster_goes = cluster.is_none_or(Live::is_deleting);
     let first: Vec<&ObjectId> = match write {
@@ -188,7 +196,16 @@ fn in_order(scene: &Scene, write: &Write) -> Held {
                 NODE_POOL => &[],
                 HCP if cluster_goes => &[EXTERNAL_AUTH],
                 HCP => &[EXTERNAL_AUTH, NODE_POOL],
-                "ResourceGroup" => &[EXTERNAL_AUTH, NODE_POOL, HCP, "Vault", "RoleAssignment"],
+                "ResourceGroup" => &[
+                    EXTERNAL_AUTH,
+                    NODE_POOL,
+                    HCP,
+                    "Vault",
+                    "RoleAssignment",
+                    IDENTITY,
+                ],
+                // The HCP cluster may stay when an AROMachinePool goes alone.
+                _ if is_of_pool(id) => &[NODE_POOL],
                 _ => &[EXTERNAL_AUTH, NODE_POOL, HCP],
             };
             left.iter()

@@ -9,6 +9,7 @@ use crate::health::Live;
 
 pub(super) const HCP: &str = "HcpOpenShiftCluster";
 pub(super) const NODE_POOL: &str = "HcpOpenShiftClustersNodePool";
+pub(super) const IDENTITY: &str = "UserAssignedIdentity";
 pub(super) const EXTERNAL_AUTH: &str = "HcpOpenShiftClustersExternalAuth";
 /// How it begins.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +18,8 @@ pub(super) struct Start {
     pub(super) has_identity: bool,
     pub(super) has_default: bool,
     pub(super) scales: bool,
+    /// Whether the list of the AROMachinePool has more than a node pool.
+    pub(super) has_more: bool,
     /// How often everything has succeeded.
     pub(super) age: usize,
 }
@@ -37,7 +40,13 @@ pub(super) fn begin(start: Start) -> Bench {
     let pool = bench.live("MachinePool", "c");
     let scaling = start.scales.then(|| json!({"min": 1, "max": 3}));
     let spec = json!({"azureName": "np1", "properties": {"autoScaling": scaling}});
-    let spec = json!({"resources": [object(HCP_API, NODE_POOL, "c-np1", spec)]});
+    let mut resources = vec![object(HCP_API, NODE_POOL, "c-np1", spec)];
+    if start.has_more {
+        let spec = json!({"location": "uksouth", "owner": {"name": "rg"}});
+        let api = "managedidentity.azure.com/v1api20230131";
+        resources.push(object(api, IDENTITY, "c-np1", spec));
+    }
+    let spec = json!({"resources": resources});
     let api = format!("{INFRASTRUCTURE}/v1beta2");
     let mut machines = object(&api, "AROMachinePool", "c", spec);
     machines["metadata"]["ownerReferences"] = json!([owned_by(Live(&pool), true)]);

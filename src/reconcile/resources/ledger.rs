@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 use super::items;
 use crate::api::capi::BLOCK_MOVE;
 use crate::api::fleet::FirstApply;
+use crate::api::kinds::is_aso;
 use crate::api::labels::OWNED_KINDS;
 use crate::health::Live;
-use crate::reconcile::outcome::{Outcome, Write, apply, patch_of};
+use crate::reconcile::outcome::{Need, Outcome, Write, apply, patch_of};
 use crate::reconcile::settings::ProcessIdentity;
 use crate::reconcile::world::{GroupKind, World};
 
@@ -72,6 +73,37 @@ pub(super) fn recorded(owner: Live<'_>) -> impl Iterator<Item = GroupKind> {
     let entries = owner.annotation(OWNED_KINDS).split(';');
     let parts = entries.filter_map(parts);
     parts.map(|[kind, _, group]| GroupKind::new(group, kind))
+}
+
+/// Whether an owner has any resource. Needs every kind of which it may have one.
+pub(in crate::reconcile) fn has_any(
+    world: World<'_>,
+    owner: Live<'_>,
+    outcome: &mut Outcome,
+) -> bool {
+    outcome.needs.extend(recorded(owner).map(Need::Synced));
+    world.owned_ids(owner.uid()).any(|id| is_aso(&id.group))
+}
+
+/// Records on an owner the kinds of resources that it is about to have; `None` if they are recorded.
+pub(super) fn record_also(owner: Live<'_>, resources: &[Live<'_>]) -> Option<Write> {
+    let known: BTreeSet<GroupKind> = recorded(owner).collect();
+    let resources = resources.iter().copied();
+    let new = resources.filter(|live| !known.contains(&GroupKind::from(&live.id())));
+    let new: BTreeSet<String> = new
+        .map(|live| [live.kind(), live.version(), live.group()].join("."))
+        .collect();
+    if new.is_empty() {
+        return None;
+    }
+    let held = owner.annotation(OWNED_KINDS).split(';');
+    let held = held.filter(|entry| !entry.is_empty());
+    let all: Vec<&str> = held.chain(new.iter().map(String::as_str)).collect();
+    let mut patch = patch_of(owner);
+    // Others may be about to record kinds here, too.
+    patch["metadata"]["resourceVersion"] = json!(owner.text(&["metadata", "resourceVersion"]));
+    patch["metadata"]["annotations"] = json!({OWNED_KINDS: all.join(";")});
+    Some(Write::Merge(patch))
 }
 
 /// Kind, version and group of an entry of the record; `None` if it cannot be read.

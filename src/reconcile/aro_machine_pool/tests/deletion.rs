@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::super::bench::{Bench, deleted, wakes_in};
+use super::super::super::bench::{Bench, deleted, object, wakes_in};
 use super::super::super::links::owned_by;
 use super::super::names::{EXTERNAL_AUTH, FINALIZER, HCP, NODE_POOL};
 use super::{KIND, condition, machines, node_pool, whole};
@@ -287,6 +287,94 @@ fn a_pool_whose_cluster_is_gone_is_deleted_by_itself_while_the_hcp_cluster_stays
     assert!(Live(&bench.live(NODE_POOL, "c-np1")).is_deleting());
     let finalizers = machines(&bench)["metadata"]["finalizers"].clone();
     assert_eq!(finalizers, json!([FINALIZER, "test/held"]));
+}
+
+const IDENTITY: &str = "UserAssignedIdentity";
+
+/// A pool that has an identity besides its node pool, and Azure Service Operator holds on to all.
+fn with_identity() -> Bench {
+    let mut bench = whole();
+    let spec = json!({"location": "uksouth", "owner": {"name": "rg"}});
+    let api = "managedidentity.azure.com/v1api20230131";
+    let identity = object(api, IDENTITY, "c-np1-id", spec);
+    bench.edit(KIND, "c", |machines| {
+        let list = machines["spec"]["resources"].as_array_mut();
+        list.expect("a list").push(identity);
+    });
+    bench.rest();
+    bench.ready(IDENTITY, "c-np1-id");
+    let held = [
+        (EXTERNAL_AUTH, "c-ea"),
+        (NODE_POOL, "c-np1"),
+        (HCP, "c"),
+        (IDENTITY, "c-np1-id"),
+        ("ResourceGroup", "rg"),
+    ];
+    hold(&mut bench, &held);
+    bench.rest();
+    bench
+}
+
+/// Nobody else would delete it in Azure, nor wait for it with the credential of the cluster.
+#[test]
+fn what_a_pool_has_besides_its_node_pool_goes_with_the_infrastructure() {
+    let mut bench = with_identity();
+    for kind in ["Cluster", KIND] {
+        ask_to_delete(&mut bench, kind);
+    }
+    bench.rest();
+    gone(&mut bench, EXTERNAL_AUTH, "c-ea");
+    let finalizers = machines(&bench)["metadata"]["finalizers"].clone();
+    assert_eq!(finalizers, json!(["test/held"]));
+    let identity = bench.live(IDENTITY, "c-np1-id");
+    assert!(!Live(&identity).is_deleting(), "node pools need it");
+    for kind in ["AROControlPlane", "AROCluster"] {
+        bench.delete(kind, "c");
+    }
+    gone(&mut bench, KIND, "c");
+    gone(&mut bench, HCP, "c");
+    gone(&mut bench, NODE_POOL, "c-np1");
+    bench.wait(60);
+    let found = bench.condition("AROCluster", c::DELETING);
+    let expected = "Waiting for the resources UserAssignedIdentity c-np1-id to be deleted";
+    assert_eq!(found.2, expected);
+    assert!(Live(&bench.live(IDENTITY, "c-np1-id")).is_deleting());
+    assert!(!Live(&bench.live("ResourceGroup", "rg")).is_deleting());
+    gone(&mut bench, IDENTITY, "c-np1-id");
+    gone(&mut bench, "ResourceGroup", "rg");
+    assert_eq!(bench.find("AROCluster", "c"), None);
+}
+
+/// Then nobody can take it over.
+#[test]
+fn what_a_pool_has_besides_its_node_pool_is_deleted_if_there_is_no_infrastructure() {
+    let mut bench = with_identity();
+    for kind in ["Cluster", KIND] {
+        ask_to_delete(&mut bench, kind);
+    }
+    bench.rest();
+    lose(&mut bench, "AROCluster");
+    gone(&mut bench, EXTERNAL_AUTH, "c-ea");
+    assert!(Live(&bench.live(IDENTITY, "c-np1-id")).is_deleting());
+    assert!(!Live(&bench.live(NODE_POOL, "c-np1")).is_deleting());
+    let finalizers = machines(&bench)["metadata"]["finalizers"].clone();
+    assert_eq!(finalizers, json!(["test/held"]), "it waits for nothing");
+}
+
+#[test]
+fn a_pool_alone_deletes_what_its_node_pool_needs_after_it() {
+    let mut bench = with_identity();
+    bench.delete(KIND, "c");
+    bench.rest();
+    assert!(Live(&bench.live(NODE_POOL, "c-np1")).is_deleting());
+    assert!(!Live(&bench.live(IDENTITY, "c-np1-id")).is_deleting());
+    gone(&mut bench, NODE_POOL, "c-np1");
+    assert!(Live(&bench.live(IDENTITY, "c-np1-id")).is_deleting());
+    let found = bench.condition(KIND, c::DELETING);
+    let expected = "Waiting for the resources UserAssignedIdentity c-np1-id to be deleted";
+    assert_eq!(found.2, expected);
+    gone(&mut bench, IDENTITY, "c-np1-id");
+    assert_eq!(bench.find(KIND, "c"), None);
 }
 
 /// Azure keeps the HCP cluster, and would keep its node pools with it.
