@@ -44,7 +44,7 @@ pub(super) fn proceed(
     let pools = pools(ledger, scope, outcome);
     if !pools.is_empty() {
         outcome.wake_at(ledger.now + RECHECK);
-        let message = awaited("AROMachinePool", pools.into_iter());
+        let message = awaited("AROMachinePool", pools);
         let why = NewCondition::yes(c::WAITING_FOR_NODE_POOLS, message);
         conditions.set(c::DELETING, why);
         conditions.write(live, status, outcome);

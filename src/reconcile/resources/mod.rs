@@ -32,7 +32,7 @@ pub(super) use self::entry::{Entry, listed, notes, reported, waiting_for, with_n
 pub(super) use self::inherit::hand_on;
 pub(super) use self::ledger::{Ledger, has_any, mark};
 pub(super) use self::owners::policy;
-pub(super) use self::pause::{pause, resume};
+pub(super) use self::pause::{need_recorded, pause, resume};
 pub(super) use self::prune::{has_none, remove, step};
 pub(super) use self::report::leaving;
 use crate::health::Live;

@@ -78,7 +78,7 @@ pub(in crate::reconcile) fn resume(ledger: &Ledger<'_>, list: &[Value], outcome:
 }
 
 /// Needs every kind of which the owner may have something. Returns whether all are known.
-pub(super) fn need_recorded(ledger: &Ledger<'_>, outcome: &mut Outcome) -> bool {
+pub(in crate::reconcile) fn need_recorded(ledger: &Ledger<'_>, outcome: &mut Outcome) -> bool {
     let mut is_known = true;
     for kind in recorded(ledger.owner) {
         is_known &= ledger.world.is_synced(&kind);
