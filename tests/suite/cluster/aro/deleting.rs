@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use capstan::adapters::azure_sim::Deed;
 use kube::api::DeleteParams;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::fixture::{Fixture, on_kube_apiserver, on_simulator};
 use super::manifests::Cluster;
+use crate::cluster::pipeline::apply;
 
 /// Objects of a cluster with one node pool.
 const WHOLE: usize = 14;
@@ -64,6 +65,43 @@ async fn a_cluster_goes_in_the_foreground(fixture: &Fixture) {
     let (api, params) = (fixture.api("Cluster"), DeleteParams::foreground());
     api.delete("one", &params).await.expect("it is there");
     fixture.until_gone().await;
+}
+
+/// The list of a node pool has an identity, too, which Azure needs until the node pool is gone.
+async fn what_a_pool_has_besides_goes_in_order(fixture: &Fixture) {
+    let _actors = fixture.actors();
+    let _ours = fixture.ours();
+    for mut object in Cluster::new("one").objects() {
+        let list = object["spec"]["resources"].as_array_mut();
+        if let Some(list) = list.filter(|list| list[0]["metadata"]["name"] == "one-mp1") {
+            list.push(
+                json!({"apiVersion": "managedidentity.azure.com/v1api20230131",
+                "kind": "UserAssignedIdentity", "metadata": {"name": "one-mp1-id"},
+                "spec": {"location": "uksouth", "owner": {"name": "one-rg"}}}),
+            );
+        }
+        apply(&fixture.client, &object).await;
+    }
+    fixture.until_ready(WHOLE + 1).await;
+    fixture.delete("Cluster", "one").await;
+    fixture.until_gone().await;
+    let deeds = fixture.azure.deeds();
+    let of = |name: &str| {
+        let is_it = |deed: &Deed| matches!(deed, Deed::Deleted(id) if id.ends_with(name));
+        deeds.iter().position(is_it).expect("it was deleted")
+    };
+    let order = ["/one", "/one-mp1-id", "/one-rg"].map(of);
+    assert!(order.is_sorted(), "{deeds:#?}");
+}
+
+#[test]
+fn what_a_pool_has_besides_goes_in_order_on_the_simulator() {
+    on_simulator(what_a_pool_has_besides_goes_in_order);
+}
+
+#[test]
+fn what_a_pool_has_besides_goes_in_order_on_kube_apiserver() {
+    on_kube_apiserver(what_a_pool_has_besides_goes_in_order);
 }
 
 #[test]

@@ -10,7 +10,8 @@ use capstan::api::kinds::{KINDS, find, is_aso};
 use futures::StreamExt as _;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
 use kube::core::GroupVersionKind;
-use kube::runtime::{WatchStreamExt as _, watcher};
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{self, Event};
 use serde_json::{Value as Json, json};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -101,32 +102,75 @@ fn mutate(patch: &mut Json, live: &Json) {
     }
 }
 
-/// The resources that were seen without the credential.
-type Bare = Arc<Mutex<BTreeSet<String>>>;
+/// What the watches of Azure Service Operator's kinds saw.
+#[derive(Debug, Default)]
+struct Seen {
+    /// The kinds whose watch has begun.
+    kinds: BTreeSet<&'static str>,
+    /// Every resource.
+    all: BTreeSet<String>,
+    /// Those that were without the credential at some time.
+    bare: BTreeSet<String>,
+    /// What failed: something may have been missed then.
+    errors: Vec<String>,
+}
 
-/// Notes them from now on, whenever one changes.
-fn noted(fixture: &Fixture) -> (Bare, Vec<AbortOnDropHandle<()>>) {
-    let bare = Bare::default();
+impl Seen {
+    fn note(&mut self, kind: &'static str, event: Result<Event<DynamicObject>, watcher::Error>) {
+        let object = match event {
+            Ok(Event::Init) => return,
+            Ok(Event::InitDone) => {
+                self.kinds.insert(kind);
+                return;
+            }
+            Ok(Event::Apply(object) | Event::InitApply(object) | Event::Delete(object)) => object,
+            Err(error) => return self.errors.push(format!("{kind}: {error}")),
+        };
+        let name = format!(
+            "{kind}/{}",
+            object.metadata.name.as_deref().unwrap_or_default()
+        );
+        let annotations = object.metadata.annotations.unwrap_or_default();
+        if annotations.get(CREDENTIAL).map(String::as_str) != Some("one-aso-secret") {
+            self.bare.insert(name.clone());
+        }
+        self.all.insert(name);
+    }
+}
+
+/// Notes from now on whatever changes.
+async fn noted(fixture: &Fixture) -> (Arc<Mutex<Seen>>, Vec<AbortOnDropHandle<()>>) {
+    let seen = Arc::<Mutex<Seen>>::default();
     let kinds = KINDS.iter().filter(|known| is_aso(known.group));
     let watches = kinds.map(|known| {
-        let (bare, api) = (Arc::clone(&bare), fixture.api(known.kind));
+        let (seen, api) = (Arc::clone(&seen), fixture.api(known.kind));
         AbortOnDropHandle::new(tokio::spawn(async move {
-            let seen = watcher::watcher(api, watcher::Config::default());
-            let mut seen = std::pin::pin!(seen.default_backoff().touched_objects());
-            while let Some(seen) = seen.next().await {
-                let Ok(object) = seen else { continue };
-                let name = object.metadata.name.clone().unwrap_or_default();
-                let object = serde_json::to_value(object).expect("JSON");
-                if object["metadata"]["annotations"][CREDENTIAL] != "one-aso-secret" {
-                    bare.lock()
-                        .expect("no panic")
-                        .insert(format!("{}/{name}", known.kind));
-                }
+            let events = watcher::watcher(api, watcher::Config::default()).default_backoff();
+            let mut events = std::pin::pin!(events);
+            while let Some(event) = events.next().await {
+                seen.lock().expect("no panic").note(known.kind, event);
             }
         }))
     });
-    let watches = watches.collect();
-    (bare, watches)
+    let watches: Vec<_> = watches.collect();
+    fixture
+        .until("everything is watched", async || {
+            seen.lock().expect("no panic").kinds.len() == watches.len()
+        })
+        .await;
+    (seen, watches)
+}
+
+/// Whether every resource was seen, always with its credential.
+async fn none_was_bare(fixture: &Fixture, seen: &Mutex<Seen>) {
+    let named = |one: &Json| {
+        let [kind, name] = [&one["kind"], &one["metadata"]["name"]].map(Json::as_str);
+        format!("{}/{}", kind.unwrap_or_default(), name.unwrap_or_default())
+    };
+    let all: BTreeSet<String> = resources(fixture).await.iter().map(named).collect();
+    let seen = seen.lock().expect("no panic");
+    assert!(!all.is_empty() && seen.all == all, "{seen:#?}");
+    assert!(seen.bare.is_empty() && seen.errors.is_empty(), "{seen:#?}");
 }
 
 async fn resources(fixture: &Fixture) -> Vec<Json> {
@@ -178,7 +222,7 @@ async fn handed_both_ways_and_moved(source: &Fixture, target: &Fixture) {
     target
         .delete("AzureClusterIdentity", "cluster-identity")
         .await;
-    let (bare, watches) = noted(source);
+    let (seen, watches) = noted(source).await;
     let ours = source.ours();
     for object in objects() {
         apply(&source.client, &object).await;
@@ -204,7 +248,7 @@ async fn handed_both_ways_and_moved(source: &Fixture, target: &Fixture) {
     source.until_ready(WHOLE).await;
     all_have(source, "").await;
     only_updates(source, deeds);
-    assert_eq!(*bare.lock().expect("no panic"), BTreeSet::new());
+    none_was_bare(source, &seen).await;
     drop((ours, watches));
 
     // From CAPZ alone.

@@ -9,6 +9,7 @@ use serde_json::{Value as Json, json};
 
 use super::fixture::{Fixture, on_kube_apiserver, on_simulator};
 use super::manifests::Cluster;
+use crate::cluster::pipeline::apply;
 
 const BLOCK_MOVE: &str = "clusterctl.cluster.x-k8s.io/block-move";
 const MOVE: &str = "clusterctl.cluster.x-k8s.io/move";
@@ -276,6 +277,66 @@ const PARTS: [(&str, &str); 3] = [
     ("AROMachinePool", "one-mp1"),
 ];
 
+/// Waits until each of the parts asks a person, with these reasons.
+async fn until_asked(fixture: &Fixture, reasons: &[&str; 3]) {
+    for ((kind, name), reason) in PARTS.into_iter().zip(reasons) {
+        fixture
+            .until("a person is asked", async || {
+                let part = fixture.live(kind, name).await;
+                let conditions = part["status"]["conditions"].as_array().cloned();
+                let mut asked = conditions.unwrap_or_default().into_iter();
+                asked.any(|one| {
+                    let message = one["message"].as_str().unwrap_or_default();
+                    one["reason"] == *reason && message.contains("keep-in-azure")
+                })
+            })
+            .await;
+    }
+}
+
+/// Takes the finalizers off the Cluster and its MachinePool, and deletes them.
+async fn lose_cluster(fixture: &Fixture) {
+    for (kind, name) in [("MachinePool", "one-mp1"), ("Cluster", "one")] {
+        let gone = json!({"metadata": {"finalizers": null}});
+        fixture.merge(kind, name, &gone).await;
+        fixture.delete(kind, name).await;
+    }
+}
+
+/// The Cluster and the MachinePool disappear and are made again; garbage collection deletes what the first ones owned.
+async fn what_an_earlier_cluster_had_stays_in_azure(fixture: &Fixture) {
+    let others = (fixture.actors(), fixture.ours());
+    fixture.apply(&Cluster::new("one")).await;
+    fixture.until_ready(14).await;
+    let deeds = fixture.azure.deeds();
+    drop(others);
+    lose_cluster(fixture).await;
+    for (kind, name) in PARTS {
+        fixture.delete(kind, name).await;
+    }
+    for object in Cluster::new("one").objects() {
+        if object["kind"] == "Cluster" || object["kind"] == "MachinePool" {
+            apply(&fixture.client, &object).await;
+        }
+    }
+    let _others = (fixture.actors(), fixture.ours());
+    let [cluster, pool] = ["ClusterNotFound", "MachinePoolNotFound"];
+    until_asked(fixture, &[cluster, cluster, pool]).await;
+    fixture.pass(std::time::Duration::from_secs(7200)).await;
+    assert_eq!(fixture.azure.deeds(), deeds);
+    assert!(fixture.get("Cluster", "one").await.is_some());
+}
+
+#[test]
+fn what_an_earlier_cluster_had_stays_in_azure_on_the_simulator() {
+    on_simulator(what_an_earlier_cluster_had_stays_in_azure);
+}
+
+#[test]
+fn what_an_earlier_cluster_had_stays_in_azure_on_kube_apiserver() {
+    on_kube_apiserver(what_an_earlier_cluster_had_stays_in_azure);
+}
+
 /// As clusterctl does it where the definitions of the ARO provider lack its label: the Cluster and the MachinePool are
 /// moved, and what they own is left to garbage collection. A person lets it go.
 async fn what_a_move_leaves_behind_stays_in_azure(fixture: &Fixture) {
@@ -294,24 +355,8 @@ async fn what_a_move_leaves_behind_stays_in_azure(fixture: &Fixture) {
             })
             .await;
     }
-    for (kind, name) in [("MachinePool", "one-mp1"), ("Cluster", "one")] {
-        let gone = json!({"metadata": {"finalizers": null}});
-        fixture.merge(kind, name, &gone).await;
-        fixture.delete(kind, name).await;
-    }
-    for (kind, name) in PARTS {
-        fixture
-            .until("a person is asked", async || {
-                let part = fixture.live(kind, name).await;
-                let conditions = part["status"]["conditions"].as_array().cloned();
-                let mut asked = conditions.unwrap_or_default().into_iter();
-                asked.any(|one| {
-                    let message = one["message"].as_str().unwrap_or_default();
-                    one["reason"] == "ClusterNotFound" && message.contains("keep-in-azure")
-                })
-            })
-            .await;
-    }
+    lose_cluster(fixture).await;
+    until_asked(fixture, &["ClusterNotFound"; 3]).await;
     // Its identity owns it, too, so that garbage collection leaves it.
     let plane = fixture.live("AROControlPlane", "one").await;
     assert!(plane["metadata"]["deletionTimestamp"].is_null());
