@@ -10,7 +10,7 @@ use git2::{FileMode, ObjectType, Odb, Oid, Repository};
 use jiff::Timestamp;
 
 use super::commit_object::CommitObject;
-use super::tree_object::{TreeObject, is_tree};
+use super::tree_object::{TreeObject, is_submodule, is_tree};
 
 /// The most bytes of a note that is read: 4 MiB. Whoever may push decides how large it is.
 const MAX_BYTES: usize = 4 << 20;
@@ -96,6 +96,9 @@ impl<'r> Notes<'r> {
             };
             if is_tree(entry.mode) != parts.peek().is_some() {
                 return Ok(None);
+            }
+            if is_submodule(entry.mode) {
+                return Err(NotesFault::Unusable(format!("{path} is not a file")));
             }
             at = entry.id;
         }

@@ -6,13 +6,15 @@
 use git2::{ObjectType, Odb, OdbObject, Oid};
 
 /// The most bytes that one directory may have: 32 MiB, which are about 700,000 entries.
-const MAX_BYTES: usize = 32 << 20;
+pub(super) const MAX_BYTES: usize = 32 << 20;
 
 /// The kind of an entry, among the bits of its mode.
 const KIND: u32 = 0o170_000;
 const TREE: u32 = 0o040_000;
+const FILE: u32 = 0o100_000;
 const LINK: u32 = 0o120_000;
-const SUBMODULE: u32 = 0o160_000;
+/// The bits of a mode.
+const MODE: u32 = 0o177_777;
 
 /// A directory.
 pub(super) struct TreeObject<'o>(OdbObject<'o>);
@@ -35,9 +37,10 @@ pub(super) const fn is_link(mode: u32) -> bool {
     mode & KIND == LINK
 }
 
-/// Whether an entry of this mode is a directory of another repository.
+/// Whether an entry of this mode is a directory of another repository, whose object need not be there. As for git, that
+/// is what is no file, no link and no directory: a server takes entries of such modes whose objects are nowhere.
 pub(super) const fn is_submodule(mode: u32) -> bool {
-    mode & KIND == SUBMODULE
+    !matches!(mode & KIND, FILE | LINK | TREE)
 }
 
 impl<'o> TreeObject<'o> {
@@ -85,9 +88,13 @@ impl<'o> TreeObject<'o> {
 
 /// The first entry: `<mode> <name>`, a NUL, and the 20 bytes of its id.
 fn split(bytes: &[u8]) -> Option<(TreeEntry<'_>, &[u8])> {
-    let space = bytes.iter().take(12).position(|byte| *byte == b' ')?;
-    let (digits, rest) = (&bytes[..space], &bytes[space + 1..]);
-    let mode = u32::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok()?;
+    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'7');
+    let (digits, rest) = bytes.split_at(bytes.iter().position(|byte| !is_digit(byte))?);
+    let rest = rest.strip_prefix(b" ").filter(|_| !digits.is_empty())?;
+    // There may be any number of digits: git keeps the bits that a mode has.
+    let mode = digits.iter().fold(0, |mode, digit| {
+        ((mode << 3) | u32::from(digit - b'0')) & MODE
+    });
     let end = rest.iter().position(|byte| *byte == 0)?;
     let (name, rest) = (&rest[..end], &rest[end + 1..]);
     let (id, rest) = rest.split_at_checked(20)?;
@@ -129,6 +136,41 @@ mod tests {
         assert_eq!(names, expected);
         assert!(tree.entry(b"a").is_some_and(|entry| is_tree(entry.mode)));
         assert_eq!((tree.entry(b"b"), tree.entry(b"c")), (None, None));
+    }
+
+    #[test]
+    fn a_mode_of_no_kind_is_a_submodule_as_for_git() {
+        for (mode, is_one) in [
+            (0o100_644, false),
+            (0o100_666, false),
+            (0o120_777, false),
+            (0o040_755, false),
+            (0o160_000, true),
+            (0o644, true),
+            (0, true),
+            (0o010_644, true),
+            (0o140_000, true),
+            (0o170_000, true),
+        ] {
+            assert_eq!(is_submodule(mode), is_one, "{mode:o}");
+        }
+    }
+
+    #[test]
+    fn digits_of_a_mode_are_read_as_git_reads_them() {
+        let origin = Origin::new();
+        let odb = origin.repository.odb().unwrap();
+        let mode = |digits: &str| {
+            let bytes = [format!("{digits} a\0").as_bytes(), &[7; 20]].concat();
+            let tree = TreeObject::read(&odb, written(&origin, &bytes)).unwrap();
+            tree.ok().map(|tree| tree.entries().next().unwrap().mode)
+        };
+        assert_eq!(mode("00000000000000100644"), Some(0o100_644));
+        assert_eq!(mode("7000000000100644"), Some(0o100_644));
+        assert_eq!(
+            (mode("+100644"), mode("10064x"), mode("")),
+            (None, None, None)
+        );
     }
 
     #[test]

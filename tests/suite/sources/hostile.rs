@@ -144,3 +144,44 @@ fn a_malformed_history_and_refs_that_cannot_be_kept_stop_nothing() {
     let fetched = mirror.fetch_followed(&main).expect("fetched");
     assert_eq!(fetched.refs["refs/heads/main"], third);
 }
+
+#[test]
+fn entries_of_odd_modes_whose_objects_are_nowhere_stop_nothing() {
+    let Some(world) = World::new() else { return };
+    let repository = &world.repository;
+    let first = repository.push("main", "one");
+    let mut head = first.clone();
+    for (at, mode) in ["0", "644", "10644", "170000"].into_iter().enumerate() {
+        let lost = u8::try_from(at + 1).expect("few");
+        let tree = [format!("{mode} b.yaml\0").as_bytes(), &[lost; 20]].concat();
+        let tree = object(repository, "tree", &tree);
+        let identity = ["-c", "user.name=a", "-c", "user.email=b"];
+        let on_top = ["commit-tree", &tree, "-p", &head, "-m", "odd"];
+        let made = repository.git(&[&identity[..], &on_top].concat());
+        head = made.expect("committed");
+    }
+    point(repository, "refs/heads/main", &head);
+    let second = repository.push("main", "two");
+    point(repository, "refs/heads/odd", &head);
+    let mirror = world.mirror();
+    let main = Ref::Branch("main".to_owned());
+    let fetched = mirror.fetch_followed(&main).expect("fetched");
+    assert_eq!(fetched.refs["refs/heads/main"], second);
+    assert!(fetched.faults.is_empty(), "{:?}", fetched.faults);
+    mirror.merged(&first, &head, "").expect("merged");
+    world.requests();
+
+    // More packs than there may be: they are compacted.
+    let packs = mirror.directory().join("repository.git/objects/pack");
+    for at in 0..=50 {
+        std::fs::write(packs.join(format!("{at}.pack")), "").expect("written");
+    }
+    let third = repository.push("main", "three");
+    let fetched = mirror.fetch_followed(&main).expect("fetched");
+    assert_eq!(fetched.refs["refs/heads/main"], third);
+    assert!(!packs.join("0.pack").exists(), "it was not compacted");
+    world.requests();
+    mirror.fetch_followed(&main).expect("unchanged");
+    assert_eq!(world.requests(), [LIST], "nothing is copied again");
+    assert_eq!(mirror.log(None, &third, 9).expect("read").len(), 7);
+}

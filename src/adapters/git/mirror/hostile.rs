@@ -8,8 +8,9 @@ use git2::{ObjectType, Oid};
 use jiff::Timestamp;
 
 use super::*;
-use crate::adapters::git::fixture::{Copied, FILE, Origin};
+use crate::adapters::git::fixture::{Copied, FILE, Origin, SUBMODULE};
 use crate::adapters::git::{Merged, Quarantine};
+use crate::model::Problem;
 
 const HUGE: &str = "m <m@example.com> 99999999999999999999 +0000";
 const NOTES: &str = selection::NOTES;
@@ -103,10 +104,56 @@ fn a_ref_that_cannot_be_used_costs_only_itself() {
     }
 }
 
+/// A commit on top of `parent` with a file, and an entry of this mode whose object is nowhere.
+fn odd(origin: &Origin, mode: &str, lost: u8, parent: &str) -> Oid {
+    let blob = origin.repository.blob(b"2").unwrap();
+    let lost = [format!("{mode} b.yaml\0").as_bytes(), &[lost; 20]].concat();
+    let tree = [b"100644 a.yaml\0", blob.as_bytes(), &lost[..]].concat();
+    let tree = origin.object(ObjectType::Tree, &tree);
+    let who = "A <a@example.com> 1760000000 +0000";
+    let text = format!("tree {tree}\nparent {parent}\nauthor {who}\ncommitter {who}\n\nx\n");
+    origin.object(ObjectType::Commit, text.as_bytes())
+}
+
+#[test]
+fn an_entry_of_an_odd_mode_whose_object_is_nowhere_costs_only_itself() {
+    for mode in ["0", "644", "10644", "60000", "160000", "170000"] {
+        let origin = Origin::new();
+        let first = origin.push("main", &[("a.yaml", "1")]);
+        let old = odd(&origin, mode, 7, &first);
+        let newest = origin.commit(&[(b"a.yaml", FILE, b"3")], Some(old));
+        origin.point("refs/heads/main", newest);
+        origin.point("refs/heads/odd", odd(&origin, mode, 8, &old.to_string()));
+        let (mirror, old, newest) = (origin.mirror(&[]), old.to_string(), newest.to_string());
+        let fetched = follows(&mirror, &newest);
+        assert!(fetched.faults.is_empty(), "{mode}: {:?}", fetched.faults);
+        let tree = mirror.tree(&old, "").unwrap();
+        assert_eq!(&*tree.files["a.yaml"], b"2");
+        assert_eq!(tree.problems["b.yaml"], Problem::Submodule, "{mode}");
+        let head = &fetched.refs["refs/heads/odd"];
+        let Merged::Clean { tree, .. } = mirror.merged(&first, head, "").unwrap() else {
+            panic!("a conflict");
+        };
+        assert_eq!(tree.problems["b.yaml"], Problem::Submodule, "{mode}");
+        let other = odd(&origin, mode, 9, &old).to_string();
+        origin.point("refs/heads/other", oid(&other));
+        let fetched = follows(&mirror, &newest);
+        assert_eq!(fetched.refs["refs/heads/other"], other);
+        let merged = mirror.merged(head, &other, "").unwrap();
+        assert!(
+            matches!(&merged, Merged::Conflicts(paths) if paths == &["b.yaml"]),
+            "{mode}: {merged:?}"
+        );
+        compact::pack(&mirror.repository().unwrap(), []).unwrap();
+        let next = origin.push("main", &[("a.yaml", "4")]);
+        follows(&mirror, &next);
+    }
+}
+
 #[test]
 fn a_notes_ref_that_holds_something_else_costs_only_the_notes() {
     let huge = vec![b'x'; 5 << 20];
-    for at in 0..4 {
+    for at in 0..5 {
         let origin = Origin::new();
         let first = origin.push("main", &[("a.yaml", "1")]);
         let other = origin.push("main", &[("a.yaml", "2")]);
@@ -119,7 +166,8 @@ fn a_notes_ref_that_holds_something_else_costs_only_the_notes() {
             0 => tree,
             1 => origin.repository.blob(b"x").unwrap(),
             2 => origin.commit(&[(format!("{first}/x").as_bytes(), FILE, b"x")], None),
-            _ => origin.commit(&[(first.as_bytes(), FILE, &huge)], None),
+            3 => origin.commit(&[(first.as_bytes(), FILE, &huge)], None),
+            _ => origin.commit(&[(first.as_bytes(), SUBMODULE, b"")], None),
         };
         origin.write_ref(NOTES, notes);
         let mirror = origin.mirror(&[]);
