@@ -424,6 +424,7 @@ mod tests {
             [
                 "absolute.yaml",
                 "circle.yaml",
+                "dangling.md",
                 "dangling.yaml",
                 "more",
                 "outside.yaml"
@@ -468,13 +469,20 @@ mod tests {
         link(outside.path(), "outside");
         link(&fleet.path().join("real"), "inside-but-absolute");
         link(Path::new("nothing"), ".hidden");
+        link(Path::new("nothing"), "team.a");
         link(Path::new("real"), "relative");
         let tree = read(fleet.path()).unwrap();
         assert_eq!(paths(&tree), ["a.yaml", "real/b.yaml"]);
         let found: Vec<&str> = tree.problems.keys().map(AsRef::as_ref).collect();
         assert_eq!(
             found,
-            ["absolute", "dangling", "inside-but-absolute", "outside"]
+            [
+                "absolute",
+                "dangling",
+                "inside-but-absolute",
+                "outside",
+                "team.a"
+            ]
         );
     }
 

@@ -330,6 +330,7 @@ mod tests {
                 "fleet/above.yaml",
                 "fleet/absolute.yaml",
                 "fleet/circle.yaml",
+                "fleet/dangling.md",
                 "fleet/dangling.yaml",
                 "fleet/outside",
                 "fleet/outside.yaml",
@@ -460,7 +461,11 @@ mod tests {
                 (b"fleet/circle", LINK, b"circle"),
                 (b"fleet/dangling", LINK, b"nothing"),
                 (b"fleet/v1.2", LINK, b"nothing"),
+                (b"fleet/clusters.d", LINK, b"nothing"),
+                (b"fleet/prod.eu", LINK, b"/srv/prod.eu"),
+                (b"fleet/team.a", LINK, b"team.a"),
                 (b"fleet/outside", LINK, b"../other"),
+                (b"fleet/.capstanignore", FILE, b"notes.md\n"),
                 (b"fleet/.hidden", LINK, b"nothing"),
                 (b"fleet/Makefile", LINK, b"../Makefile"),
                 (b"fleet/notes.md", LINK, b"nothing"),
@@ -470,7 +475,17 @@ mod tests {
         );
         assert_eq!(paths(&tree), ["fleet/a.yaml"]);
         let found: Vec<_> = tree.problems.keys().map(|path| &path[6..]).collect();
-        assert_eq!(found, ["absolute", "circle", "dangling", "outside", "v1.2"]);
+        let expected = [
+            "absolute",
+            "circle",
+            "clusters.d",
+            "dangling",
+            "outside",
+            "prod.eu",
+            "team.a",
+            "v1.2",
+        ];
+        assert_eq!(found, expected);
         let is_of_links = |problem: &Problem| *problem == Problem::LinkLeavesTree;
         assert!(tree.problems.values().all(is_of_links));
     }

@@ -213,7 +213,7 @@ impl<S: Source> Walk<'_, S> {
         let is_directory = matches!(entry.kind, Kind::Directory | Kind::Submodule);
         let name = String::from_utf8_lossy(&entry.name);
         let path = join(directory, &name);
-        let hidden = is_directory && name.starts_with('.');
+        let hidden = is_directory && is_hidden(&name);
         if hidden || rules.is_some_and(|rules| rules.leave_out(&path, is_directory)) {
             return Ok(());
         }
@@ -250,8 +250,9 @@ impl<S: Source> Walk<'_, S> {
             (Target::Away | Target::OutsideFile, true) | (Target::OutsideDirectory, _) => {
                 self.problem(path, Problem::LinkLeavesTree);
             }
-            // It may have been a directory of files, or have led to one.
-            (Target::Away, false) if is_called_like_a_directory(path) => {
+            // It may have been a directory of files, or have led to one: a directory may be called `team.a` or
+            // `notes.md`, but none that is hidden is read.
+            (Target::Away, false) if !is_hidden(path) => {
                 self.problem(path, Problem::LinkLeavesTree);
             }
             (Target::File(_) | Target::OutsideFile | Target::Away, false)
@@ -301,12 +302,9 @@ fn is_upper_case(path: &str) -> bool {
     !Tree::reads(path) && Tree::reads(&path.to_lowercase())
 }
 
-/// Whether this may be the name of a directory that is read: it has no suffix of a file, and is not hidden.
-fn is_called_like_a_directory(path: &str) -> bool {
+fn is_hidden(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let suffix = name.rsplit_once('.').map_or("", |(_, suffix)| suffix);
-    let is_suffix = suffix.len() <= 5 && suffix.contains(|c: char| c.is_ascii_alphabetic());
-    !name.starts_with('.') && !is_suffix
+    name.starts_with('.')
 }
 
 /// Why a file of this name cannot be taken in. Git itself refuses to check out some of these, but
