@@ -25,6 +25,9 @@ fn parts(path: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
         .filter(|part| !part.is_empty() && *part != b".")
 }
 
+/// What was read of a file: its bytes, or its size if it was refused.
+type Text = Result<Arc<[u8]>, usize>;
+
 /// A fleet's files, found by object id.
 pub(super) struct Objects<'r> {
     repository: &'r Repository,
@@ -36,7 +39,7 @@ pub(super) struct Objects<'r> {
     /// The tree at that path.
     fleet: Oid,
     /// The files that were read.
-    texts: RefCell<HashMap<Oid, Arc<[u8]>>>,
+    texts: RefCell<HashMap<Oid, Text>>,
 }
 
 impl<'r> Objects<'r> {
@@ -144,15 +147,19 @@ impl Source for Objects<'_> {
 
     fn read(&self, file: &Oid) -> Taken<Arc<[u8]>> {
         let limit = usize::try_from(Tree::MAX_DEFINITIONS_BYTES).unwrap_or(usize::MAX);
-        // Many names may lead to one file: it is held once.
+        let too_large = |size: usize| Problem::TooLarge(size as u64);
+        // Many names may lead to one file: it is read once.
         if let Some(text) = self.texts.borrow().get(file) {
-            return Ok(Ok(Arc::clone(text)));
+            return Ok(text.clone().map_err(too_large));
         }
-        let blob = self.blob(*file, limit)?;
-        if let Ok(text) = &blob {
-            self.texts.borrow_mut().insert(*file, Arc::clone(text));
-        }
-        Ok(blob.map_err(|size| Problem::TooLarge(size as u64)))
+        let text = self.blob(*file, limit)?;
+        // What is refused is not held.
+        let kept = match &text {
+            Ok(text) if !Tree::takes(text) => Err(text.len()),
+            text => text.clone(),
+        };
+        self.texts.borrow_mut().insert(*file, kept);
+        Ok(text.map_err(too_large))
     }
 
     /// Goes from the root of the commit part by part, as a file system would in a checkout.
@@ -488,6 +495,28 @@ mod tests {
         assert_eq!(found, expected);
         let is_of_links = |problem: &Problem| *problem == Problem::LinkLeavesTree;
         assert!(tree.problems.values().all(is_of_links));
+    }
+
+    #[test]
+    fn what_is_refused_is_not_held() {
+        let origin = Origin::new();
+        let limit = usize::try_from(Tree::MAX_FILE_BYTES).unwrap();
+        let zeros = vec![0; 2 * limit];
+        let entries: &[(&[u8], u32, &[u8])] = &[
+            (b".capstanignore", FILE, &zeros[1..]),
+            (b"a.yaml", FILE, b"a"),
+            (b"b.yaml", FILE, &zeros),
+            (b"c.yaml", FILE, &zeros),
+            (b"d.yaml", FILE, &zeros[2..]),
+        ];
+        let commit = origin.commit(entries, None);
+        let root = origin.repository.find_commit(commit).unwrap().tree_id();
+        let objects = Objects::at(&origin.repository, root, "").unwrap().unwrap();
+        let tree = objects.read("").unwrap();
+        assert_eq!((paths(&tree), tree.problems.len()), (vec!["a.yaml"], 4));
+        let texts = objects.texts.borrow();
+        let held: usize = texts.values().flatten().map(|text| text.len()).sum();
+        assert_eq!(held, 1);
     }
 
     #[test]

@@ -13,8 +13,8 @@ use super::Error;
 use super::ignored::{self, Rules};
 use crate::model::{Problem, Tree};
 
-/// The most bytes all files of a tree may have together, so that a small push of well compressed
-/// files cannot fill the memory: 256 MiB.
+/// The most bytes that are read of all files of a tree together, those that are refused among them, so that a small
+/// push of well compressed files cannot fill the memory, nor take for ever: 256 MiB.
 const MAX_TREE_BYTES: usize = 256 << 20;
 /// The most bytes all ignore files of a tree may have together: 256 KiB.
 const MAX_RULE_BYTES: usize = 256 << 10;
@@ -184,6 +184,14 @@ impl<S: Source> Walk<'_, S> {
             .find(|entry| entry.kind == Kind::File && entry.name == ignored::FILE.as_bytes());
         let Some(file) = file else { return Ok(None) };
         let at = join(path, ignored::FILE);
+        if self.rule_bytes > MAX_RULE_BYTES {
+            let cause = format!(
+                "the ignore files before it already hold more than {} KiB, the most that is read",
+                MAX_RULE_BYTES >> 10
+            );
+            self.problem(&at, Problem::Unreadable(cause));
+            return Ok(None);
+        }
         let text = match self.source.read(&file.handle)? {
             Ok(text) => text,
             Err(problem) => {
@@ -268,25 +276,30 @@ impl<S: Source> Walk<'_, S> {
             self.problem(path, Problem::TooManyFiles(Tree::MAX_FILES));
             return Ok(());
         }
+        if self.bytes > MAX_TREE_BYTES {
+            self.problem(path, after_enough());
+            return Ok(());
+        }
         match self.source.read(file)? {
             Err(problem) => self.problem(path, problem),
-            Ok(bytes) if Tree::is_lfs_pointer(&bytes) => self.problem(path, Problem::LfsPointer),
-            Ok(bytes) if !Tree::takes(&bytes) => {
-                self.problem(path, Problem::TooLarge(bytes.len() as u64));
-            }
-            Ok(bytes) if self.bytes + bytes.len() > MAX_TREE_BYTES => {
-                let cause = format!(
-                    "the files before it already hold {} MiB, the most that is read",
-                    MAX_TREE_BYTES >> 20
-                );
-                self.problem(path, Problem::Unreadable(cause));
-            }
             Ok(bytes) => {
                 self.bytes += bytes.len();
-                self.tree.files.insert(path.into(), bytes);
+                self.text(path, bytes);
             }
         }
         Ok(())
+    }
+
+    fn text(&mut self, path: &str, bytes: Arc<[u8]>) {
+        if Tree::is_lfs_pointer(&bytes) {
+            self.problem(path, Problem::LfsPointer);
+        } else if !Tree::takes(&bytes) {
+            self.problem(path, Problem::TooLarge(bytes.len() as u64));
+        } else if self.bytes > MAX_TREE_BYTES {
+            self.problem(path, after_enough());
+        } else {
+            self.tree.files.insert(path.into(), bytes);
+        }
     }
 
     /// Nobody reads more problems than a tree may have files.
@@ -307,6 +320,14 @@ fn is_hidden(path: &str) -> bool {
     name.starts_with('.')
 }
 
+/// Why a file is left out that comes after as many bytes as are read.
+fn after_enough() -> Problem {
+    let most = MAX_TREE_BYTES >> 20;
+    Problem::Unreadable(format!(
+        "the files before it already hold {most} MiB, the most that is read"
+    ))
+}
+
 /// Why a file of this name cannot be taken in. Git itself refuses to check out some of these, but
 /// a tree made by hand may hold them.
 fn misnamed(name: &[u8]) -> Option<Problem> {
@@ -324,6 +345,8 @@ fn misnamed(name: &[u8]) -> Option<Problem> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use std::cell::Cell;
+
     use super::*;
 
     /// Directories that all hold the same.
@@ -332,6 +355,7 @@ mod tests {
         files: usize,
         ending: &'static str,
         bytes: Arc<[u8]>,
+        reads: Cell<usize>,
     }
 
     impl Source for Endless {
@@ -354,6 +378,7 @@ mod tests {
         }
 
         fn read(&self, (): &()) -> Taken<Arc<[u8]>> {
+            self.reads.set(self.reads.get() + 1);
             Ok(Ok(Arc::clone(&self.bytes)))
         }
 
@@ -363,14 +388,25 @@ mod tests {
     }
 
     fn read(directories: usize, files: usize, ending: &'static str, bytes: usize) -> Tree {
-        let bytes = vec![0; bytes].into();
+        counted(directories, files, ending, bytes).0
+    }
+
+    /// The same, and how many files were opened.
+    fn counted(
+        directories: usize,
+        files: usize,
+        ending: &'static str,
+        bytes: usize,
+    ) -> (Tree, usize) {
         let source = Endless {
             directories,
             files,
             ending,
-            bytes,
+            bytes: vec![0; bytes].into(),
+            reads: Cell::default(),
         };
-        collect(&source, &(), "", "revision").unwrap()
+        let tree = collect(&source, &(), "", "revision").unwrap();
+        (tree, source.reads.get())
     }
 
     #[test]
@@ -406,5 +442,12 @@ mod tests {
     fn large_content_stored_small_does_not_fill_the_memory() {
         let tree = read(0, 300, ".yaml", 1 << 20);
         assert_eq!((tree.files.len(), tree.problems.len()), (256, 44));
+    }
+
+    #[test]
+    fn what_is_refused_is_not_read_without_an_end() {
+        let (tree, reads) = counted(0, 200, ".yaml", 4 << 20);
+        assert_eq!((tree.files.len(), tree.problems.len()), (0, 200));
+        assert_eq!(reads, 65);
     }
 }
