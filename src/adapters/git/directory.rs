@@ -181,20 +181,21 @@ impl Source for Directory {
     }
 
     /// As git sees it: a link to an absolute path leaves the tree wherever it leads.
-    fn follow(&self, _: &str, link: &PathBuf) -> Result<Target<PathBuf>, Error> {
+    fn follow(&self, _: &str, link: &PathBuf) -> Taken<Target<PathBuf>> {
         let absolute = fs::read_link(link).is_ok_and(|target| target.is_absolute());
         let Ok(real) = fs::canonicalize(link) else {
-            return Ok(Target::Away);
+            return Ok(Ok(Target::Away));
         };
         let inside = real.starts_with(&self.root) && !absolute;
-        Ok(match (inside, real.is_dir(), real.is_file()) {
+        let target = match (inside, real.is_dir(), real.is_file()) {
             (true, true, _) => Target::Directory,
             (false, true, _) => Target::OutsideDirectory,
             (true, _, true) => Target::File(real),
             // Where it leads cannot be known from a commit.
             _ if absolute => Target::Away,
             _ => Target::OutsideFile,
-        })
+        };
+        Ok(Ok(target))
     }
 }
 

@@ -12,6 +12,7 @@ mod author;
 mod checkout;
 mod commit_object;
 mod credential;
+mod directories;
 pub mod directory;
 mod error;
 #[cfg(test)]

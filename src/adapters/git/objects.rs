@@ -7,10 +7,10 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use git2::{ObjectType, Odb, Oid, Repository};
+use git2::{Oid, Repository};
 
 use super::Error;
-use super::tree_object::{TreeEntry, TreeObject, is_link, is_submodule, is_tree};
+use super::directories::{Directories, kind};
 use super::walk::{Entry, Kind, Source, Taken, Target, collect};
 use crate::model::{Problem, Tree};
 
@@ -30,8 +30,7 @@ type Text = Result<Arc<[u8]>, usize>;
 
 /// A fleet's files, found by object id.
 pub(super) struct Objects<'r> {
-    repository: &'r Repository,
-    odb: Odb<'r>,
+    directories: Directories<'r>,
     /// The tree of the whole commit, in which links are resolved.
     root: Oid,
     /// The fleet's path in it.
@@ -49,21 +48,17 @@ impl<'r> Objects<'r> {
         root: Oid,
         path: &str,
     ) -> Result<Option<Self>, Error> {
-        let odb = repository
-            .odb()
-            .map_err(|cause| Error::damaged(repository, &cause))?;
         let names: Vec<&[u8]> = parts(path.as_bytes()).collect();
         let mut objects = Self {
-            repository,
-            odb,
+            directories: Directories::of(repository)?,
             root,
             path: String::from_utf8_lossy(&names.join(&b'/')).into_owned(),
             fleet: root,
             texts: RefCell::default(),
         };
         for name in names {
-            match objects.child(objects.fleet, name)? {
-                Some((Kind::Directory, id)) => objects.fleet = id,
+            match objects.directories.child(objects.fleet, name)? {
+                Ok(Some((Kind::Directory, id))) => objects.fleet = id,
                 _ => return Ok(None),
             }
         }
@@ -80,30 +75,6 @@ impl<'r> Objects<'r> {
         collect(self, &self.fleet, &self.path, revision)
     }
 
-    fn tree(&self, id: Oid) -> Result<Result<TreeObject<'_>, String>, Error> {
-        TreeObject::read(&self.odb, id).map_err(|cause| Error::damaged(self.repository, &cause))
-    }
-
-    /// What is called `name`; nothing, if two entries are.
-    fn child(&self, tree: Oid, name: &[u8]) -> Result<Option<(Kind, Oid)>, Error> {
-        let Ok(tree) = self.tree(tree)? else {
-            return Ok(None);
-        };
-        let entry = tree.entry(name);
-        Ok(entry.map(|entry| (kind(entry), entry.id)))
-    }
-
-    /// The bytes of a blob, or its size when that is over `limit`.
-    fn blob(&self, id: Oid, limit: usize) -> Result<Result<Arc<[u8]>, usize>, Error> {
-        let damaged = |cause| Error::damaged(self.repository, &cause);
-        let (size, kind) = self.odb.read_header(id).map_err(damaged)?;
-        if size > limit || kind != ObjectType::Blob {
-            return Ok(Err(size));
-        }
-        let object = self.odb.read(id).map_err(damaged)?;
-        Ok(Ok(object.data().into()))
-    }
-
     fn target(&self, names: &[Vec<u8>], found: Option<Oid>) -> Target<Oid> {
         let fleet: Vec<&[u8]> = parts(self.path.as_bytes()).collect();
         let inside =
@@ -117,22 +88,14 @@ impl<'r> Objects<'r> {
     }
 }
 
-fn kind(entry: TreeEntry<'_>) -> Kind {
-    match entry.mode {
-        mode if is_tree(mode) => Kind::Directory,
-        mode if is_link(mode) => Kind::Link,
-        mode if is_submodule(mode) => Kind::Submodule,
-        _ => Kind::File,
-    }
-}
-
 impl Source for Objects<'_> {
     type Handle = Oid;
 
     fn list(&self, directory: &Oid, most: usize) -> Taken<Vec<Entry<Oid>>> {
-        let tree = match self.tree(*directory)? {
-            Ok(tree) => tree,
-            Err(cause) => return Ok(Err(Problem::Unreadable(cause))),
+        let tree = match self.directories.read(*directory)? {
+            Ok(Ok(tree)) => tree,
+            Ok(Err(cause)) => return Ok(Err(Problem::Unreadable(cause))),
+            Err(problem) => return Ok(Err(problem)),
         };
         if tree.entries().nth(most).is_some() {
             return Ok(Err(Problem::TooManyFiles(most)));
@@ -152,7 +115,7 @@ impl Source for Objects<'_> {
         if let Some(text) = self.texts.borrow().get(file) {
             return Ok(text.clone().map_err(too_large));
         }
-        let text = self.blob(*file, limit)?;
+        let text = self.directories.blob(*file, limit)?;
         // What is refused is not held.
         let kept = match &text {
             Ok(text) if !Tree::takes(text) => Err(text.len()),
@@ -163,7 +126,7 @@ impl Source for Objects<'_> {
     }
 
     /// Goes from the root of the commit part by part, as a file system would in a checkout.
-    fn follow(&self, path: &str, _: &Oid) -> Result<Target<Oid>, Error> {
+    fn follow(&self, path: &str, _: &Oid) -> Taken<Target<Oid>> {
         let mut ahead: Vec<Vec<u8>> = parts(path.as_bytes()).rev().map(<[u8]>::to_vec).collect();
         let (mut names, mut trees, mut hops) = (Vec::new(), vec![self.root], 0);
         while let Some(name) = ahead.pop() {
@@ -172,38 +135,45 @@ impl Source for Objects<'_> {
                 names.pop();
             }
             let Some(&tree) = trees.last() else {
-                return Ok(Target::Away);
+                return Ok(Ok(Target::Away));
             };
             if name == b".." {
                 continue;
             }
-            match self.child(tree, &name)? {
+            let child = match self.directories.child(tree, &name)? {
+                Ok(child) => child,
+                Err(problem) => return Ok(Err(problem)),
+            };
+            match child {
                 Some((Kind::Directory, id)) => {
                     trees.push(id);
                     names.push(name);
                 }
                 Some((Kind::File, id)) if ahead.is_empty() => {
-                    return Ok(self.target(&names, Some(id)));
+                    return Ok(Ok(self.target(&names, Some(id))));
                 }
                 Some((Kind::Link, id)) if hops < MAX_HOPS => {
                     hops += 1;
-                    match self.blob(id, MAX_TARGET_BYTES)? {
-                        Ok(target) if !target.starts_with(b"/") => {
+                    match self.directories.link(id, MAX_TARGET_BYTES)? {
+                        Ok(Ok(target)) if !target.starts_with(b"/") => {
                             ahead.extend(parts(&target).rev().map(<[u8]>::to_vec));
                         }
-                        _ => return Ok(Target::Away),
+                        Ok(_) => return Ok(Ok(Target::Away)),
+                        Err(problem) => return Ok(Err(problem)),
                     }
                 }
-                _ => return Ok(Target::Away),
+                _ => return Ok(Ok(Target::Away)),
             }
         }
-        Ok(self.target(&names, None))
+        Ok(Ok(self.target(&names, None)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic)]
+
+    use git2::ObjectType;
 
     use super::*;
     use crate::adapters::git::fixture::{FILE, LINK, Origin, SUBMODULE};
@@ -517,6 +487,90 @@ mod tests {
         let texts = objects.texts.borrow();
         let held: usize = texts.values().flatten().map(|text| text.len()).sum();
         assert_eq!(held, 1);
+    }
+
+    /// A link whose target goes in and out of a directory as often as fits, and then on.
+    fn detour(next: &str) -> Vec<u8> {
+        let around = "d/../".repeat((MAX_TARGET_BYTES - next.len()) / 5);
+        format!("{around}{next}").into_bytes()
+    }
+
+    #[test]
+    fn links_that_lead_a_long_way_are_given_up() {
+        let origin = Origin::new();
+        let mut entries = vec![(b"d/a.yaml".to_vec(), FILE, b"a".to_vec())];
+        for hop in 0..MAX_HOPS - 1 {
+            let target = detour(&format!("hop{}.md", hop + 1));
+            entries.push((format!("hop{hop}.md").into_bytes(), LINK, target));
+        }
+        entries.push((
+            format!("hop{}.md", MAX_HOPS - 1).into_bytes(),
+            LINK,
+            b"d".to_vec(),
+        ));
+        for link in 0..200 {
+            entries.push((
+                format!("link{link:03}").into_bytes(),
+                LINK,
+                b"hop1.md".to_vec(),
+            ));
+        }
+        let entries: Vec<_> = entries
+            .iter()
+            .map(|(path, mode, bytes)| (&path[..], *mode, &bytes[..]))
+            .collect();
+        let commit = origin.commit(&entries, None);
+        let root = origin.repository.find_commit(commit).unwrap().tree_id();
+        let found = Objects::at(&origin.repository, root, "").unwrap();
+        let tree = found.unwrap().read("").unwrap();
+        assert_eq!(paths(&tree), ["d/a.yaml"]);
+        let problem = &tree.problems["link199"];
+        let is_said =
+            matches!(problem, Problem::Unreadable(cause) if cause.contains(".capstanignore"));
+        assert!(is_said, "{problem:?}");
+    }
+
+    #[test]
+    fn many_links_beside_many_files_are_followed() {
+        let origin = Origin::new();
+        let file = origin.repository.blob(b"a").unwrap();
+        let link = origin.repository.blob(b"00000.txt").unwrap();
+        let mut bytes = Vec::new();
+        for at in 0..10_000 {
+            bytes.extend(format!("100644 {at:05}.txt\0").as_bytes());
+            bytes.extend(file.as_bytes());
+        }
+        for at in 0..10_000 {
+            bytes.extend(format!("120000 l{at:05}.yaml\0").as_bytes());
+            bytes.extend(link.as_bytes());
+        }
+        let mut root = origin.object(ObjectType::Tree, &bytes);
+        for name in ["fleet", "deep", "very"] {
+            let outer = [format!("40000 {name}\0").as_bytes(), root.as_bytes()].concat();
+            root = origin.object(ObjectType::Tree, &outer);
+        }
+        let found = Objects::at(&origin.repository, root, "very/deep/fleet").unwrap();
+        let tree = found.unwrap().read("").unwrap();
+        assert_eq!((tree.files.len(), tree.problems.len()), (10_000, 0));
+    }
+
+    #[test]
+    fn malformed_directories_are_not_read_without_an_end() {
+        let origin = Origin::new();
+        let zeros = origin.object(ObjectType::Tree, &vec![0; 4 << 20]);
+        let mut bytes = Vec::new();
+        for at in 0..300 {
+            bytes.extend(format!("40000 {at:03}\0").as_bytes());
+            bytes.extend(zeros.as_bytes());
+        }
+        let root = origin.object(ObjectType::Tree, &bytes);
+        let found = Objects::at(&origin.repository, root, "").unwrap();
+        let tree = found.unwrap().read("").unwrap();
+        let says = |name: &str, words: &str| {
+            let problem = &tree.problems[name];
+            matches!(problem, Problem::Unreadable(cause) if cause.contains(words))
+        };
+        assert!(says("000", "malformed") && says("299", ".capstanignore"));
     }
 
     #[test]

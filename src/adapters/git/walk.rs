@@ -70,7 +70,7 @@ pub(super) trait Source {
     /// The bytes of a file of at most [`Tree::MAX_DEFINITIONS_BYTES`].
     fn read(&self, file: &Self::Handle) -> Taken<Arc<[u8]>>;
     /// Where the link at `path` leads.
-    fn follow(&self, path: &str, link: &Self::Handle) -> Result<Target<Self::Handle>, Error>;
+    fn follow(&self, path: &str, link: &Self::Handle) -> Taken<Target<Self::Handle>>;
 }
 
 /// The path of `name` in the directory `path`, either of which counts from the repository's root.
@@ -248,7 +248,14 @@ impl<S: Source> Walk<'_, S> {
     }
 
     fn link(&mut self, path: &str, link: &S::Handle) -> Result<(), Error> {
-        match (self.source.follow(path, link)?, Tree::reads(path)) {
+        let target = match self.source.follow(path, link)? {
+            Ok(target) => target,
+            Err(problem) => {
+                self.problem(path, problem);
+                return Ok(());
+            }
+        };
+        match (target, Tree::reads(path)) {
             (Target::File(file), true) => self.file(path, &file)?,
             (Target::File(_) | Target::OutsideFile | Target::Away, false)
                 if is_upper_case(path) =>
@@ -382,8 +389,8 @@ mod tests {
             Ok(Ok(Arc::clone(&self.bytes)))
         }
 
-        fn follow(&self, _: &str, (): &()) -> Result<Target<()>, Error> {
-            Ok(Target::Away)
+        fn follow(&self, _: &str, (): &()) -> Taken<Target<()>> {
+            Ok(Ok(Target::Away))
         }
     }
 
