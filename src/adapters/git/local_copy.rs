@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::io::Write as _;
 
-use git2::{ErrorCode, ObjectType, Odb, Oid, PackBuilder, Repository};
+use git2::{ErrorCode, ObjectType, Odb, OdbLookupFlags, Oid, PackBuilder, Repository};
 
 use super::commit_object::{CommitObject, TagObject};
 use super::graph::shallow;
@@ -92,9 +92,12 @@ pub(super) fn copy(
     wanted: &BTreeSet<Oid>,
 ) -> Result<(), git2::Error> {
     let target = to.odb()?;
+    target.refresh()?;
+    // Without another refresh for each object that is new.
+    let is_here = |id: Oid| target.exists_ext(id, OdbLookupFlags::NO_REFRESH);
     let (ends, here) = (shallow(from), shallow(to));
     // An object that is here is complete, unless the other side has learned more of its history.
-    let has = |id: Oid| target.exists(id) && (ends.contains(&id) || !here.contains(&id));
+    let has = |id: Oid| is_here(id) && (ends.contains(&id) || !here.contains(&id));
     let source = from.odb()?;
     // A builder reads all tags of its repository, and fails as a whole if the name of one is over 1,024 bytes.
     let without_refs = Repository::from_odb(from.odb()?)?;

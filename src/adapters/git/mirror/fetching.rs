@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use git2::{Odb, Oid, Repository};
+use git2::{Odb, OdbLookupFlags, Oid, Repository};
 
 use super::Mirror;
 use super::kept::{commits, has_loose, keep, kept_refs};
@@ -82,10 +82,11 @@ impl Mirror {
     ) -> Result<Listing, Error> {
         let damaged = |cause| Error::damaged(repository, &cause);
         let odb = repository.odb().map_err(damaged)?;
+        odb.refresh().map_err(damaged)?;
         let strangers = selection.strangers.iter().filter(|_| is_open);
         let mut here = Listing::new();
         for (name, id) in selection.own.iter().chain(strangers) {
-            let now = Some(id).filter(|id| odb.exists(**id));
+            let now = Some(id).filter(|id| is_here(&odb, **id));
             here.extend(
                 now.or_else(|| before.get(name))
                     .map(|id| (name.clone(), *id)),
@@ -105,8 +106,9 @@ impl Mirror {
         here: &Listing,
         faults: &mut BTreeMap<String, String>,
     ) -> Result<Fetched, Error> {
-        let odb = repository.odb();
-        let odb = odb.map_err(|cause| Error::damaged(repository, &cause))?;
+        let damaged = |cause| Error::damaged(repository, &cause);
+        let odb = repository.odb().map_err(damaged)?;
+        odb.refresh().map_err(damaged)?;
         let mut refs = commits(&odb, here, |name, fault| {
             let cause = fault.unwrap_or_else(|missing| {
                 self.note_damage(missing.message());
@@ -118,7 +120,7 @@ impl Mirror {
             .strangers
             .iter()
             .map(|(name, id)| (name.clone(), *id))
-            .partition(|(_, id)| odb.exists(*id));
+            .partition(|(_, id)| is_here(&odb, *id));
         refs.extend(commits(&odb, &pushed, |_, _| {}));
         let strangers = strangers.into_iter();
         Ok(Fetched {
@@ -220,6 +222,12 @@ impl Load<'_> {
             self.faults.insert("refs/*".to_owned(), cause);
         }
     }
+}
+
+/// Whether an object is in a database that was just refreshed: to look for new packs for each of thousands of old pull
+/// requests would take seconds.
+fn is_here(odb: &Odb<'_>, id: Oid) -> bool {
+    odb.exists_ext(id, OdbLookupFlags::NO_REFRESH)
 }
 
 /// Whether fewer refs may do better.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use git2::{Oid, Repository};
+use git2::{OdbLookupFlags, Oid, Repository};
 use tokio::runtime::Runtime;
 
 use super::advertisement::{self, Advertisement};
@@ -192,11 +192,10 @@ impl Session<'_> {
     ) -> Result<(), Error> {
         let damaged = |cause| Error::damaged(repository, &cause);
         let odb = repository.odb().map_err(damaged)?;
-        let wants: BTreeSet<Oid> = wanted
-            .iter()
-            .copied()
-            .filter(|id| !odb.exists(*id))
-            .collect();
+        // Once, and not for each that is missing.
+        odb.refresh().map_err(damaged)?;
+        let is_missing = |id: &Oid| !odb.exists_ext(*id, OdbLookupFlags::NO_REFRESH);
+        let wants: BTreeSet<Oid> = wanted.iter().copied().filter(is_missing).collect();
         if wants.is_empty() {
             return Ok(());
         }
@@ -208,7 +207,7 @@ impl Session<'_> {
             fetch::receive(packets, repository, limit).await
         })?;
         odb.refresh().map_err(damaged)?;
-        match wants.iter().find(|id| !odb.exists(**id)) {
+        match wants.iter().find(|id| is_missing(id)) {
             None => Ok(()),
             Some(_) => Err(Fault::Cut.at(&self.server.shown)),
         }
