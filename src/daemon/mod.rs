@@ -428,11 +428,16 @@ impl Daemon {
 
     fn fetched(&mut self, answer: Result<RemoteRefs, Failure>) {
         self.metrics.fetched(answer.is_ok());
+        // What is still on its way is not announced again.
+        let is_partial = answer.as_ref().is_ok_and(|remote| remote.refs.is_none());
         match answer {
             Ok(remote) => self.refs_moved(&remote),
             Err(error) => self.unreachable(&error),
         }
-        let wait = self.next_look();
+        let wait = match is_partial {
+            true => self.config.interval,
+            false => self.next_look(),
+        };
         let look_now = Arc::clone(&self.look_now);
         self.jobs.spawn(async move {
             tokio::select! {
@@ -473,7 +478,7 @@ impl Daemon {
     /// Looks at what the refs lead to now.
     fn refs_moved(&mut self, remote: &RemoteRefs) {
         self.reachable();
-        let (before, is_first) = (self.head.as_ref(), self.head.is_none());
+        let before = self.head.as_ref();
         if self
             .polling
             .looked(before.is_some_and(|before| *before != remote.head))
@@ -489,7 +494,9 @@ impl Daemon {
             self.examined = None;
         }
         self.examine_next();
-        let there = self.candidates.update(&remote.refs, &remote.head);
+        let Some(refs) = &remote.refs else { return };
+        let is_first = self.candidates.is_new();
+        let there = self.candidates.update(refs, &remote.head);
         if !there.is_empty() || is_first && self.sink.shows_queued() {
             self.open_refs(there, remote.head.clone());
         }

@@ -67,7 +67,7 @@ impl Mirror {
     /// # Errors
     /// When the repository does not answer, or does not take it.
     pub fn probe_notes(&self, reference: &str) -> Result<(), Error> {
-        let _writing = self.writing();
+        let _noting = self.noting();
         self.reading(|repository| {
             let Some(id) = self.fetch_notes(repository, reference)? else {
                 return self.remote.probe();
@@ -108,9 +108,8 @@ impl Mirror {
         edits: &[NoteEdit<'_>],
         at: Timestamp,
     ) -> Result<Option<Oid>, Error> {
-        let _writing = self.writing();
+        let _noting = self.noting();
         self.reading(|repository| {
-            let damaged = |cause| Error::damaged(repository, &cause);
             let old = self.fetch_notes(repository, reference)?;
             let unusable = |cause| self.unusable(repository, reference, cause);
             let notes = Notes::at(repository, old).map_err(unusable)?;
@@ -128,7 +127,7 @@ impl Mirror {
             if self.remote.push(repository, change)? == Pushed::Moved {
                 return Ok(Some(new));
             }
-            keep(repository, reference, new).map_err(damaged)?;
+            self.keep_notes(repository, reference, new)?;
             done()
         })
     }
@@ -151,14 +150,16 @@ impl Mirror {
             return Ok(None);
         };
         connection.download(repository, &[id].into(), &BTreeSet::new())?;
-        keep(repository, reference, id).map_err(|cause| Error::damaged(repository, &cause))?;
+        self.keep_notes(repository, reference, id)?;
         Ok(Some(id))
     }
-}
 
-fn keep(repository: &Repository, reference: &str, id: Oid) -> Result<(), git2::Error> {
-    let kept = repository.reference(&kept(reference), id, true, "notes");
-    kept.map(drop)
+    fn keep_notes(&self, repository: &Repository, reference: &str, id: Oid) -> Result<(), Error> {
+        let _keeping = self.keeping();
+        let kept = repository.reference(&kept(reference), id, true, "notes");
+        kept.map(drop)
+            .map_err(|cause| Error::damaged(repository, &cause))
+    }
 }
 
 fn noted_text(

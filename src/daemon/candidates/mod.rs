@@ -93,10 +93,15 @@ impl Candidates {
         }
     }
 
+    /// Returns true if it is not known yet where the refs lead.
+    pub(super) const fn is_new(&self) -> bool {
+        self.base.is_none()
+    }
+
     /// Takes in where the refs lead now and where the base is. Returns the refs that were there at the
     /// start, the first time: they are planned once they are [opened](Self::open).
     pub(super) fn update(&mut self, refs: &Refs, base: &str) -> Vec<Candidate> {
-        let first = self.base.is_none();
+        let first = self.is_new();
         let base_moved = self.base.as_deref() != Some(base);
         self.base = Some(base.to_owned());
         self.lanes.looked();

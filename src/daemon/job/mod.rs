@@ -47,7 +47,8 @@ const ANSWER: Duration = Duration::from_secs(5);
 
 /// Where the refs of the repository lead.
 pub(super) struct RemoteRefs {
-    pub(super) refs: Refs,
+    /// All of them; `None` while those that are not followed are still on their way.
+    pub(super) refs: Option<Refs>,
     /// The commit that is followed now.
     pub(super) head: String,
     /// Whether it was refused for its signature, and that is different now: somebody signed its tag.
@@ -304,10 +305,15 @@ impl Source {
         self.pin();
         let (fetched, head) = self.origin.fetch(&self.reference)?;
         let signed_anew = self.is_signed_anew(&head);
-        let mut refs = fetched.refs;
-        refs.extend(fetched.strangers);
-        let points = |name: &str, id: &str| refs.get(name).is_some_and(|it| it == id);
-        self.in_progress().retain(points);
+        let refs = fetched.map(|fetched| {
+            let mut refs = fetched.refs;
+            refs.extend(fetched.strangers);
+            refs
+        });
+        if let Some(refs) = &refs {
+            let points = |name: &str, id: &str| refs.get(name).is_some_and(|it| it == id);
+            self.in_progress().retain(points);
+        }
         Ok(RemoteRefs {
             refs,
             head,

@@ -1,12 +1,17 @@
 //! Where revisions come from: a repository with its history, or a directory, which has hardly any.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::adapters::git::{
     Access, Commit, Error, Fetched, FollowedDirectory, Mirror, Ref, RetainedRef,
 };
 use crate::model::Tree;
 use crate::settings::SyncConfig;
+
+/// How long a new revision waits for what else is new in its repository. Mostly all comes at once; whoever pushes a huge
+/// branch, or a server that stops in the middle of it, holds nothing up.
+const OTHERS: Duration = Duration::from_secs(2);
 
 /// Where revisions come from.
 #[derive(Clone)]
@@ -47,14 +52,15 @@ impl Origin {
         }
     }
 
-    /// Brings what is new: where the refs lead, and which revision is followed now. What strangers propose is listed and
-    /// not brought.
-    pub(super) fn fetch(&self, reference: &Ref) -> Result<(Fetched, String), Error> {
+    /// Brings what is new: where the refs lead, unless that takes longer than the followed revision may wait, and which
+    /// revision is followed now. What strangers propose is listed and not brought.
+    pub(super) fn fetch(&self, reference: &Ref) -> Result<(Option<Fetched>, String), Error> {
         Ok(match self {
             Self::Repository(mirror) => {
-                (mirror.fetch_followed(reference)?, head(mirror, reference)?)
+                let fetched = mirror.fetch_followed_within(reference, OTHERS)?;
+                (fetched, head(mirror, reference)?)
             }
-            Self::Directory(directory) => (Fetched::default(), directory.look()?),
+            Self::Directory(directory) => (Some(Fetched::default()), directory.look()?),
         })
     }
 

@@ -149,7 +149,7 @@ async fn a_hint_ends_the_wait_and_makes_the_next_one_longer() {
     let looked = |case: &mut Case, head: &str| {
         let remote = RemoteRefs {
             signed_anew: false,
-            refs: Refs::new(),
+            refs: Some(Refs::new()),
             head: head.to_owned(),
         };
         case.daemon.examining = true;

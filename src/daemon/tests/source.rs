@@ -18,7 +18,7 @@ async fn a_repository_is_looked_at_after_the_interval_and_less_and_less_while_it
             let here = at == 0 || at == 8;
             let remote = RemoteRefs {
                 signed_anew: false,
-                refs: Refs::new(),
+                refs: Some(Refs::new()),
                 head: case.commit.clone(),
             };
             case.daemon.fetched(here.then_some(remote).ok_or_else(away));
@@ -95,7 +95,7 @@ async fn a_request_to_sync_ends_the_wait_and_retries_what_failed() {
     case.daemon.polling = Polling::new(Duration::from_secs(90));
     let remote = RemoteRefs {
         signed_anew: false,
-        refs: Refs::new(),
+        refs: Some(Refs::new()),
         head: case.commit.clone(),
     };
     case.daemon.fetched(Ok(remote));

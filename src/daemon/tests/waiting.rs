@@ -113,7 +113,7 @@ impl Case {
             .collect();
         let head = self.commit.clone();
         self.daemon.refs_moved(&RemoteRefs {
-            refs,
+            refs: Some(refs),
             head,
             signed_anew: false,
         });
@@ -183,7 +183,7 @@ async fn what_an_earlier_process_left_waiting_is_planned_or_ended() {
     // The only commit of the repository stands for a head.
     case.daemon.examined = Some("base".to_owned());
     case.daemon.refs_moved(&RemoteRefs {
-        refs: [("refs/heads/pr/1".to_owned(), case.commit.clone())].into(),
+        refs: Some([("refs/heads/pr/1".to_owned(), case.commit.clone())].into()),
         head: "base".to_owned(),
         signed_anew: false,
     });
@@ -263,7 +263,7 @@ async fn who_asks_for_a_plan_while_one_is_made_sees_it_end() {
     let head = case.commit.clone();
     let look = |case: &mut Case, base: &str| {
         case.daemon.refs_moved(&RemoteRefs {
-            refs: [("refs/heads/pr/1".to_owned(), head.clone())].into(),
+            refs: Some([("refs/heads/pr/1".to_owned(), head.clone())].into()),
             head: base.to_owned(),
             signed_anew: false,
         });

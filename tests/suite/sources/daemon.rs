@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use capstan::adapters::checks;
 use capstan::daemon::wall_time;
@@ -136,6 +137,50 @@ fn a_head_that_is_replaced_during_a_fetch_gets_no_check_and_the_new_one_does() {
     assert_eq!(repository.note(&old), None);
     let words = daemon.words();
     assert!(words.contains("not our ref"), "{words}");
+}
+
+#[test]
+fn a_branch_that_never_arrives_holds_nothing_up() {
+    let Some(world) = World::new() else { return };
+    let dir = tempfile::tempdir().expect("a directory");
+    let keys = dir.path().join("keys");
+    std::fs::create_dir(&keys).expect("made");
+    std::fs::write(keys.join("ca.crt"), &world.server.authority).expect("written");
+    world.server.behave(|it| it.authorization = None);
+    let repository = &world.repository;
+    let first = repository.push("main", FLEET);
+    let (url, keys) = (world.server.url("/fleet.git"), keys.display().to_string());
+    let source = ["--source", &url, "--source-credential", &keys];
+    let speed = ["--interval", "200ms", "--embedded", "--speed", "1000"];
+    let _daemon = world.daemon(dir.path(), &[&source[..], &speed].concat());
+    world.wait("fleet", &first);
+    let start = ["update-ref", "refs/heads/draft", &first];
+    repository.git(&start).expect("written");
+    let huge = FLEET.replace("name: it", "name: huge");
+    // Nobody hears of it before it is withheld.
+    let hidden = ["config", "transfer.hideRefs", "refs/heads/draft"];
+    repository.git(&hidden).expect("configured");
+    let huge = repository.push("draft", &huge);
+    world.server.behave(|it| it.withheld = Some(huge.clone()));
+    let shown = ["config", "--unset", "transfer.hideRefs"];
+    repository.git(&shown).expect("configured");
+    let start = Instant::now();
+    for name in ["name: second", "name: third"] {
+        let next = repository.push("main", &FLEET.replace("name: it", name));
+        world.wait("fleet", &next);
+    }
+    // A server that says nothing is given up after a minute.
+    let waited = start.elapsed();
+    assert!(waited < Duration::from_secs(45), "{waited:?}");
+    world.server.behave(|it| it.withheld = None);
+    let branch = ["update-ref", "refs/heads/pr/1", &huge];
+    repository.git(&branch).expect("written");
+    let planned = || {
+        let mut all = checks::read(&repository.note(&huge)?).into_iter();
+        all.find(|check| check.state == CheckState::Failure)
+    };
+    let check = until(planned, || format!("{:?}", repository.note(&huge)));
+    assert_eq!(check.title, "merge conflict in 1 file");
 }
 
 #[test]

@@ -2,11 +2,18 @@
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
-use capstan::adapters::git::{Merged, Quarantine, Ref};
+use capstan::adapters::git::{Merged, Mirror, Quarantine, Ref};
+use jiff::Timestamp;
 
 use super::https_world::{FETCH, LIST, PATH, World};
-use super::repository::Repository;
+use super::repository::{NOTES, Repository};
+use crate::patience::until;
+
+/// Long enough for a fetch, and shorter than a server is waited for.
+const SOON: Duration = Duration::from_secs(10);
 
 /// Writes an object of any content; returns its id.
 fn object(repository: &Repository, kind: &str, bytes: &[u8]) -> String {
@@ -184,4 +191,90 @@ fn entries_of_odd_modes_whose_objects_are_nowhere_stop_nothing() {
     mirror.fetch_followed(&main).expect("unchanged");
     assert_eq!(world.requests(), [LIST], "nothing is copied again");
     assert_eq!(mirror.log(None, &third, 9).expect("read").len(), 7);
+}
+
+#[test]
+fn main_does_not_wait_for_a_slow_push_of_notes() {
+    let Some(world) = World::new() else { return };
+    let repository = &world.repository;
+    let first = repository.push("main", "one");
+    let mirror = world.mirror();
+    let main = Ref::Branch("main".to_owned());
+    mirror.fetch_followed(&main).expect("fetched");
+    let hang = |part: Option<&str>| {
+        world
+            .server
+            .behave(|it| it.withheld = part.map(str::to_owned));
+    };
+    hang(Some("git-receive-pack"));
+    world.requests();
+    let (sender, fetched) = mpsc::channel();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let rewrite = |_: Option<&str>| "note".to_owned();
+            mirror.edit_note(NOTES, &first, &rewrite, Timestamp::UNIX_EPOCH)
+        });
+        let is_pushed = || {
+            let all = world.requests();
+            all.iter()
+                .any(|it| it.contains("receive-pack"))
+                .then_some(())
+        };
+        until(is_pushed, || "no push of notes".to_owned());
+        let second = repository.push("main", "two");
+        let (mirror, main) = (&mirror, &main);
+        scope.spawn(move || {
+            let found = mirror.fetch_followed(main);
+            // Who has left does not hear of it.
+            let _ = sender.send(found.map(|found| found.refs["refs/heads/main"].clone()));
+        });
+        let arrived = fetched.recv_timeout(SOON);
+        hang(None);
+        let arrived = arrived.expect("main waited for notes").expect("fetched");
+        assert_eq!(arrived, second);
+        writer.join().expect("no panic").expect("noted");
+    });
+    mirror.fetch_followed(&main).expect("fetched");
+    assert_eq!(
+        mirror.note(NOTES, &first).expect("read").as_deref(),
+        Some("note")
+    );
+}
+
+#[test]
+fn main_does_not_wait_for_what_else_is_new() {
+    let Some(world) = World::new() else { return };
+    let repository = &world.repository;
+    let first = repository.push("main", "one");
+    let huge = repository.push("huge", "huge");
+    world.server.behave(|it| it.withheld = Some(huge.clone()));
+    let dir = tempfile::tempdir().expect("a directory");
+    let mirror = Mirror::open_with(dir.path(), &world.server.url(PATH), &[], &world.access());
+    let mirror = Arc::new(mirror.expect("opened"));
+    let main = Ref::Branch("main".to_owned());
+    let look = |patience| {
+        mirror
+            .fetch_followed_within(&main, patience)
+            .expect("fetched")
+    };
+    let little = Duration::from_millis(10);
+    assert_eq!(look(little), None);
+    assert_eq!(mirror.resolve(&main).expect("here"), first);
+    for text in ["two", "three"] {
+        let next = repository.push("main", text);
+        assert_eq!(look(SOON), None, "another thread still waits for the rest");
+        assert_eq!(mirror.resolve(&main).expect("here"), next);
+    }
+    let last = mirror.resolve(&main).expect("here");
+    world.server.behave(|it| it.withheld = None);
+    let found = until(|| look(little), || "the rest did not come".to_owned());
+    assert_eq!(
+        found.refs["refs/heads/main"], last,
+        "nothing older came after it"
+    );
+    assert_eq!(found.refs["refs/heads/huge"], huge);
+    assert!(found.faults.is_empty(), "{:?}", found.faults);
+    world.requests();
+    assert_eq!(look(SOON), Some(found));
+    assert_eq!(world.requests(), [LIST]);
 }

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -35,6 +36,8 @@ pub(crate) struct Behaviour {
     pub(crate) cut: Option<usize>,
     /// Answers never come.
     pub(crate) silent: bool,
+    /// Answers do not come to requests whose URL or body contains this, as long as it is set.
+    pub(crate) withheld: Option<String>,
     /// Done before the next POST is served.
     pub(crate) before_post: Option<Box<dyn FnOnce() + Send>>,
 }
@@ -152,6 +155,9 @@ async fn answer(state: Arc<State>, request: Request) -> Response {
         std::future::pending::<()>().await;
     }
     let body = body.unwrap_or_default();
+    while is_withheld(&state, &uri, &body) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
     let served = tokio::task::spawn_blocking(move || {
         if let Some(before) = before {
             before();
@@ -168,6 +174,12 @@ async fn answer(state: Arc<State>, request: Request) -> Response {
         }
     };
     builder.body(body).expect("a response")
+}
+
+fn is_withheld(state: &State, uri: &str, body: &[u8]) -> bool {
+    let behaviour = state.behaviour.lock().expect("no panic");
+    let part = behaviour.withheld.as_deref();
+    part.is_some_and(|part| uri.contains(part) || String::from_utf8_lossy(body).contains(part))
 }
 
 /// Runs `git http-backend`, which speaks CGI.

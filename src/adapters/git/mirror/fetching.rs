@@ -1,8 +1,9 @@
 //! One look at the other side: what is new is brought, each step by itself.
 //!
 //! In: the refs over there, and what is followed. Out: the refs over here, and what is wrong with others. What is followed
-//! comes first; branches and tags, then notes follow, and whatever fails with these costs only what it concerns. A ref that
-//! failed by itself is left alone for a while.
+//! comes first and is kept at once; branches and tags, then notes follow without the lock of the mirror, so that the next
+//! look need not wait for them. Whatever fails with these costs only what it concerns. A ref that failed by itself is left
+//! alone for a while.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,8 +11,9 @@ use git2::{Odb, OdbLookupFlags, Oid, Repository};
 
 use super::Mirror;
 use super::kept::{commits, has_loose, keep, kept_refs};
+use super::look::{Look, News};
 use super::reference::{Fetched, Ref};
-use super::selection::{NOTES, Selection};
+use super::selection::{NOTES, Selection, follows};
 use super::state::{Seen, State};
 use crate::adapters::git::Error;
 use crate::adapters::git::commit_object::{Peeled, peel};
@@ -25,77 +27,145 @@ const MOST_VERSIONS: usize = 100;
 const LEFT_ALONE: u32 = 10;
 
 impl Mirror {
-    /// Brings what is new into `repository`; strangers' heads too, if that `is_open` to them.
-    pub(super) fn update(
+    /// Brings what is new of the followed ref into `repository`, and keeps it.
+    pub(super) fn begin(
         &self,
         repository: &Repository,
         state: &mut State,
         followed: &Ref,
-        is_open: bool,
-    ) -> Result<Fetched, Error> {
+    ) -> Result<Look<'_>, Error> {
         let damaged = |cause| Error::damaged(repository, &cause);
-        let connection = Connection::open(&self.remote)?;
+        let mut connection = Connection::open(&self.remote)?;
         let before = kept_refs(repository).map_err(damaged)?;
         let listing = connection.list()?;
         let selection = Selection::of(listing, &self.patterns, followed, &before);
         let is_same = |seen: &&Seen| seen.selection == selection && seen.followed == *followed;
         if let Some(seen) = state.seen.as_ref().filter(is_same) {
-            return Ok(seen.fetched.clone());
+            return Ok(Look::Same(seen.fetched.clone()));
         }
         state.seen = None;
+        let mut none_failed = BTreeMap::new();
         let mut load = Load {
-            connection,
+            connection: &mut connection,
             repository,
             odb: repository.odb().map_err(damaged)?,
             before: before.values().copied().collect(),
             requests: 0,
-            faults: selection.faults.clone(),
-            failed: &mut state.failed,
+            faults: BTreeMap::new(),
+            failed: &mut none_failed,
             is_complete: true,
         };
         load.followed(&selection, followed)?;
+        let requests = load.requests;
+        drop(load);
+        let is_followed = |name: &str| follows(followed, name);
+        let own = selection.own.iter();
+        let wanted = own.filter(|(name, _)| is_followed(name)).collect();
+        let (kept, _) = self.keep(repository, &wanted, &before, is_followed)?;
+        Ok(Look::New(Box::new(News {
+            connection,
+            selection,
+            before,
+            kept,
+            requests,
+        })))
+    }
+
+    /// Brings all else, strangers' heads too, if the mirror `is_open` to them. What is followed may be brought meanwhile.
+    pub(super) fn finish(
+        &self,
+        look: Look<'_>,
+        followed: &Ref,
+        is_open: bool,
+    ) -> Result<Fetched, Error> {
+        let news = match look {
+            Look::Same(fetched) => return Ok(fetched),
+            Look::New(news) => *news,
+        };
+        let done = self.bring_rest(news, followed, is_open);
+        if let Err(Error::Damaged { cause, .. }) = &done {
+            self.note_damage(cause);
+        }
+        done
+    }
+
+    fn bring_rest(
+        &self,
+        mut news: News<'_>,
+        followed: &Ref,
+        is_open: bool,
+    ) -> Result<Fetched, Error> {
+        let (selection, mut failed) = (news.selection, std::mem::take(&mut self.writing().failed));
+        let repository = self.repository()?;
+        let damaged = |cause| Error::damaged(&repository, &cause);
+        let mut load = Load {
+            connection: &mut news.connection,
+            repository: &repository,
+            odb: repository.odb().map_err(damaged)?,
+            before: news.before.values().copied().collect(),
+            requests: news.requests,
+            faults: selection.faults.clone(),
+            failed: &mut failed,
+            is_complete: true,
+        };
         load.others(&selection, is_open);
         let (mut faults, is_complete) = (std::mem::take(&mut load.faults), load.is_complete);
         drop(load);
-        let here = self.keep(repository, &selection, &before, is_open)?;
-        let mut fetched = self.fetched(repository, &selection, &here, &mut faults)?;
+
+        let mut state = self.writing();
+        state.failed = failed;
+        // It may be another one than before: a damaged one is replaced.
+        let repository = self.repository()?;
+        let strangers = selection.strangers.iter().filter(|_| is_open);
+        let wanted = selection.own.iter().chain(strangers).collect();
+        let (here, is_settled) = self.keep(&repository, &wanted, &news.kept, |_| true)?;
+        let mut fetched = self.fetched(&repository, &selection, &here, &mut faults)?;
         state.warn(&faults);
         fetched.faults = faults;
-        if is_complete {
+        if is_complete && is_settled {
             state.seen = Some(Seen {
                 followed: followed.clone(),
                 selection,
                 fetched: fetched.clone(),
             });
         }
-        self.tidy(repository, &before);
+        self.tidy(&repository, &[news.before, news.kept]);
         Ok(fetched)
     }
 
-    /// Keeps the refs that arrived, and as they were those that did not. Returns what is kept.
+    /// Keeps those of the `wanted` refs that arrived, and as they were those that did not and those that are not meant.
+    /// What was kept by somebody else since the refs were `base` is newer. Returns what is kept, and whether nobody did.
     fn keep(
         &self,
         repository: &Repository,
-        selection: &Selection,
-        before: &Listing,
-        is_open: bool,
-    ) -> Result<Listing, Error> {
+        wanted: &BTreeMap<&String, &Oid>,
+        base: &Listing,
+        is_meant: impl Fn(&str) -> bool,
+    ) -> Result<(Listing, bool), Error> {
         let damaged = |cause| Error::damaged(repository, &cause);
+        let _keeping = self.keeping();
         let odb = repository.odb().map_err(damaged)?;
         odb.refresh().map_err(damaged)?;
-        let strangers = selection.strangers.iter().filter(|_| is_open);
-        let mut here = Listing::new();
-        for (name, id) in selection.own.iter().chain(strangers) {
-            let now = Some(id).filter(|id| is_here(&odb, **id));
-            here.extend(
-                now.or_else(|| before.get(name))
-                    .map(|id| (name.clone(), *id)),
-            );
+        let now = kept_refs(repository).map_err(damaged)?;
+        let names = now.keys().chain(base.keys()).chain(wanted.keys().copied());
+        let names: BTreeSet<&String> = names.collect();
+        let (mut here, mut is_settled) = (Listing::new(), true);
+        for name in names {
+            let kept = now.get(name);
+            let is_newer = kept != base.get(name);
+            is_settled &= !is_newer;
+            let id = match wanted.get(name).copied() {
+                _ if is_newer || !is_meant(name) => kept,
+                Some(id) if is_here(&odb, *id) => Some(id),
+                Some(_) => kept,
+                None => None,
+            };
+            here.extend(id.map(|id| (name.clone(), *id)));
         }
-        if here != *before || has_loose(repository) {
+        if here != now || has_loose(repository) {
             keep(repository, &here).map_err(|cause| Error::disk(repository.path(), &cause))?;
         }
-        Ok(here)
+        Ok((here, is_settled))
     }
 
     /// What the refs that are `here` lead to, and those of strangers that somebody else pushed as well.
@@ -132,8 +202,8 @@ impl Mirror {
 }
 
 /// What is being brought.
-struct Load<'l> {
-    connection: Connection<'l>,
+struct Load<'l, 'm> {
+    connection: &'l mut Connection<'m>,
     repository: &'l Repository,
     odb: Odb<'l>,
     before: BTreeSet<Oid>,
@@ -144,7 +214,7 @@ struct Load<'l> {
     is_complete: bool,
 }
 
-impl Load<'_> {
+impl Load<'_, '_> {
     /// What is followed; of a range of versions, the newest that leads to a commit.
     fn followed(&mut self, selection: &Selection, followed: &Ref) -> Result<(), Error> {
         let Ref::Newest(range) = followed else {

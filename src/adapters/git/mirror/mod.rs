@@ -14,6 +14,7 @@ mod home;
 mod hostile;
 mod incoming;
 mod kept;
+mod look;
 mod reference;
 mod selection;
 mod state;
@@ -24,7 +25,10 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard, TryLockError};
+use std::time::Duration;
+use std::{io, thread};
 
 use git2::{Oid, Repository};
 
@@ -37,6 +41,7 @@ pub(super) use self::kept::{
     fetched_tags, is_kept, is_missing, is_test_merge, kept, kept_branches,
 };
 use self::kept::{is_pattern, kept_refs};
+use self::look::Look;
 pub use self::reference::{Fetched, Ref};
 pub(super) use self::state::State;
 use super::access::Access;
@@ -67,7 +72,15 @@ pub struct Mirror {
     lasting: Mutex<BTreeSet<String>>,
     /// The damage that the next fetch is going to mend.
     found: Mutex<Option<String>>,
+    /// Held while what is followed is brought, and for changes on this machine: nobody waits for the network with it but
+    /// for what is followed.
     state: Mutex<State>,
+    /// Held while all else is brought.
+    others: Mutex<()>,
+    /// Held while notes are read and written over there.
+    noting: Mutex<()>,
+    /// Held while kept refs are written.
+    keeping: Mutex<()>,
     /// Held by readers, and alone by who removes files that they may need.
     removing: RwLock<()>,
     _lock: File,
@@ -109,6 +122,9 @@ impl Mirror {
             lasting: Mutex::default(),
             found: Mutex::default(),
             state: Mutex::default(),
+            others: Mutex::default(),
+            noting: Mutex::default(),
+            keeping: Mutex::default(),
             removing: RwLock::new(()),
             _lock: lock,
         };
@@ -134,15 +150,62 @@ impl Mirror {
         self.fetch_all(followed, false)
     }
 
+    /// The same for who must not wait for what is not followed: `None` if the rest is not here `patience` after what is
+    /// followed. It is brought meanwhile, by one thread at a time, and a later call returns it.
+    ///
+    /// # Errors
+    /// As [`Self::fetch_followed`].
+    pub fn fetch_followed_within(
+        self: &Arc<Self>,
+        followed: &Ref,
+        patience: Duration,
+    ) -> Result<Option<Fetched>, Error> {
+        let (sender, steps) = mpsc::channel();
+        let (mirror, followed) = (Arc::clone(self), followed.clone());
+        let work = move || {
+            let step = mirror.look(&followed).and_then(|look| {
+                // Who has left does not hear of it.
+                let _ = sender.send(None);
+                let others = try_lock(&mirror.others);
+                if others.is_none() && matches!(look, Look::New(_)) {
+                    return Ok(None);
+                }
+                mirror.finish(look, &followed, false).map(Some)
+            });
+            let _ = sender.send(Some(step));
+        };
+        let thread = thread::Builder::new().name("refs".to_owned());
+        thread
+            .spawn(work)
+            .map_err(|cause| Error::disk(&self.dir, &cause))?;
+        // The end of the channel is a panic there.
+        let lost = || Error::disk(&self.dir, &io::Error::other("the fetch has ended"));
+        match steps.recv().map_err(|_| lost())? {
+            Some(failed) => failed,
+            None => match steps.recv_timeout(patience) {
+                Ok(rest) => rest.unwrap_or(Ok(None)),
+                Err(RecvTimeoutError::Timeout) => Ok(None),
+                Err(RecvTimeoutError::Disconnected) => Err(lost()),
+            },
+        }
+    }
+
     fn fetch_all(&self, followed: &Ref, is_open: bool) -> Result<Fetched, Error> {
+        let look = self.look(followed)?;
+        let _others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        self.finish(look, followed, is_open)
+    }
+
+    /// Brings what is followed; copies what is damaged anew.
+    fn look(&self, followed: &Ref) -> Result<Look<'_>, Error> {
         let mut state = self.writing();
         let cause = match self.damaged.load(Ordering::Relaxed) {
             true => self.found().clone().unwrap_or_default(),
             false => {
                 let repository = self.repository();
-                let updated = repository
-                    .and_then(|repository| self.update(&repository, &mut state, followed, is_open));
-                match updated {
+                let looked =
+                    repository.and_then(|repository| self.begin(&repository, &mut state, followed));
+                match looked {
                     Err(Error::Damaged { cause, .. }) if self.lasting().contains(&cause) => {
                         return Err(self.broken(cause));
                     }
@@ -151,7 +214,7 @@ impl Mirror {
                 }
             }
         };
-        let rebuilt = self.rebuild(&mut state, followed, is_open);
+        let rebuilt = self.rebuild(&mut state, followed);
         if let Ok(_) | Err(Error::Damaged { .. }) = &rebuilt {
             self.lasting().insert(cause);
             self.damaged.store(false, Ordering::Relaxed);
@@ -363,6 +426,16 @@ impl Mirror {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The right to read and write notes over there.
+    pub(super) fn noting(&self) -> MutexGuard<'_, ()> {
+        self.noting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The right to write kept refs.
+    pub(super) fn keeping(&self) -> MutexGuard<'_, ()> {
+        self.keeping.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn path(&self) -> PathBuf {
         self.beside("repository.git")
     }
@@ -407,15 +480,15 @@ impl Mirror {
         self.dir.join(name)
     }
 
-    /// Copies everything anew; the damaged repository serves until that is done.
-    fn rebuild(&self, state: &mut State, followed: &Ref, is_open: bool) -> Result<Fetched, Error> {
+    /// Copies what is followed anew; the damaged repository serves until that is done. All else comes after it.
+    fn rebuild(&self, state: &mut State, followed: &Ref) -> Result<Look<'_>, Error> {
         let (path, unfinished) = (self.path(), self.beside(UNFINISHED));
         let damaged = self.beside(DAMAGED);
         state.forget();
         remove(&unfinished)?;
         remove(&damaged)?;
         let copy = self.init(&unfinished)?;
-        let fetched = self.update(&copy, state, followed, is_open)?;
+        let look = self.begin(&copy, state, followed)?;
         if let Ok(damaged) = self.repository() {
             retained::carry(&damaged, &copy);
         }
@@ -424,11 +497,15 @@ impl Mirror {
         rename(&unfinished, &path)?;
         drop(nobody_reads);
         remove(&damaged)?;
-        Ok(fetched)
+        Ok(look)
     }
 
-    /// Compacts the mirror, if there is need to.
-    fn tidy(&self, repository: &Repository, before: &Listing) {
+    /// Compacts the mirror, if there is need to. No ref leads to what is on its way: while notes are written, it waits for
+    /// the next time.
+    fn tidy(&self, repository: &Repository, before: &[Listing]) {
+        let Some(_nobody_notes) = try_lock(&self.noting) else {
+            return;
+        };
         if let Err(error) = self.compact(repository, before) {
             tracing::warn!(%error, "cannot compact the mirror");
             if let Error::Damaged { cause, .. } = error {
@@ -440,13 +517,14 @@ impl Mirror {
     /// Makes one pack of many. Whatever goes wrong, nothing that is needed is removed. What was there `before` this
     /// fetch stays: its newest commit may be examined, or just begun and not retained yet. Afterwards `repository`
     /// must be opened anew.
-    fn compact(&self, repository: &Repository, before: &Listing) -> Result<(), Error> {
+    fn compact(&self, repository: &Repository, before: &[Listing]) -> Result<(), Error> {
         let disk = |cause| Error::disk(repository.path(), &cause);
         let clutter = Clutter::of(repository).map_err(disk)?;
         if !clutter.is_much() {
             return Ok(());
         }
-        let kept = compact::pack(repository, before.values().copied());
+        let before = before.iter().flat_map(Listing::values).copied();
+        let kept = compact::pack(repository, before);
         let kept = kept.map_err(|cause| compact::fault(repository, &cause))?;
         let _nobody_reads = self.removing();
         clutter.remove(&kept).map_err(disk)
@@ -456,5 +534,14 @@ impl Mirror {
     fn removing(&self) -> RwLockWriteGuard<'_, ()> {
         let removing = self.removing.write();
         removing.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The lock, unless somebody else holds it.
+fn try_lock(lock: &Mutex<()>) -> Option<MutexGuard<'_, ()>> {
+    match lock.try_lock() {
+        Ok(held) => Some(held),
+        Err(TryLockError::Poisoned(held)) => Some(held.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
     }
 }

@@ -132,7 +132,7 @@ const fn is_range(followed: &Ref) -> bool {
 }
 
 /// Whether a ref of this name is followed, or one of those that may be.
-fn follows(followed: &Ref, name: &str) -> bool {
+pub(super) fn follows(followed: &Ref, name: &str) -> bool {
     let is = |kind: &str, short: &str| name.strip_prefix(kind) == Some(short);
     match followed {
         // A repository whose default branch was never pushed to has `main` instead.
