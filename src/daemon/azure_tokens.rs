@@ -114,6 +114,7 @@ mod tests {
 
     #[test]
     fn the_tokens_of_an_identity_are_kept_until_its_keys_change() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let dir = tempfile::tempdir().unwrap();
         let tokens = tokens(dir.path(), "dev.azure.com");
         let identity = |client: &str| Identity::Managed {
