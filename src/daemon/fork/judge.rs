@@ -148,6 +148,7 @@ fn check_of(
 /// The base as its files alone have it, and what the daemon has of it that cannot be read there.
 fn base_of(request: &Request, examined: &Examined, compiled: Compiled) -> (Base, Holdings) {
     let readable = Holdings::of(&compiled.objects);
+    let has_objects = !compiled.objects.is_empty();
     let (holdings, unread) = match (compiled.has_errors(), examined.is_sound) {
         (false, _) => (readable, Holdings::default()),
         (true, true) => examined.holdings.clone().split(&readable),
@@ -163,6 +164,7 @@ fn base_of(request: &Request, examined: &Examined, compiled: Compiled) -> (Base,
     let base = Base {
         name: examined.name.clone(),
         commit: request.base.clone(),
+        has_objects,
         findings: findings.into(),
         holdings: holdings.into(),
     };

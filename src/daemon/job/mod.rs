@@ -88,6 +88,11 @@ impl Judged {
         matches!(self, Self::Sound(prepared) if !prepared.is_empty())
     }
 
+    /// Whether it has no errors, and nothing to apply.
+    fn is_empty(&self) -> bool {
+        matches!(self, Self::Sound(prepared) if prepared.is_empty())
+    }
+
     /// Its clusters and node pools, if it has no errors.
     fn holdings(&self) -> Arc<Holdings> {
         match self {
@@ -359,6 +364,7 @@ impl Source {
         *self.base() = outcome.as_ref().ok().map(|judged| Base {
             name: format!("the {}", self.reference),
             commit: revision.clone(),
+            has_objects: !judged.is_empty(),
             findings: judged.findings(),
             holdings: judged.holdings(),
         });

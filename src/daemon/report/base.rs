@@ -16,6 +16,8 @@ pub(in crate::daemon) struct Base {
     pub(in crate::daemon) name: String,
     /// Its commit.
     pub(in crate::daemon) commit: String,
+    /// Whether it has any object, or may have some that cannot be read.
+    pub(in crate::daemon) has_objects: bool,
     /// Its findings.
     pub(in crate::daemon) findings: Arc<[Finding]>,
     /// Its clusters and node pools, if it has no errors.

@@ -273,6 +273,22 @@ pub(in crate::daemon) struct ForkMerge<'a> {
 /// The plan check of a commit that may be a stranger's: what its files say, and nothing of the cluster.
 pub(in crate::daemon) fn fork(merge: &ForkMerge<'_>) -> Check {
     let found = Found::of(&merge.compiled.findings, merge.base);
+    let had_objects = merge.base.is_none_or(|base| base.has_objects);
+    if merge.compiled.objects.is_empty() && !merge.compiled.has_errors() && had_objects {
+        let text = [
+            treated_as_fork(merge),
+            format!("{RESTORE}\n\n"),
+            found.introduced(),
+        ];
+        let context = plan_context(merge.fleet);
+        return check(
+            context,
+            merge.revision,
+            CheckState::Failure,
+            EMPTIED,
+            text.concat(),
+        );
+    }
     let losses = merge
         .base
         .map(|base| Losses::of(&base.holdings, &merge.compiled.objects));

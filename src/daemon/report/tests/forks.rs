@@ -52,6 +52,23 @@ fn a_fork_is_told_its_findings_and_nothing_of_what_is_applied() {
 }
 
 #[test]
+fn a_fork_that_empties_the_fleet_fails_as_a_branch_does() {
+    let base = base_of(compiled(&config_map("a", "x")));
+    let emptied = forked(&compile(&Tree::default(), &[]), Some(&base), false, &none());
+    assert_eq!(emptied.state, CheckState::Failure);
+    assert_eq!(emptied.title, "the fleet has no objects any more");
+    assert!(emptied.summary.contains("Restore the files"));
+    let empty = base_of(compile(&Tree::default(), &[]));
+    let still = forked(
+        &compile(&Tree::default(), &[]),
+        Some(&empty),
+        false,
+        &none(),
+    );
+    assert_eq!(still.state, CheckState::Success, "it was so before");
+}
+
+#[test]
 fn the_clusters_and_pools_that_leave_with_the_files_of_a_fork_are_listed() {
     let all = definition(&["mp1", "mp2"]) + OTHERS;
     let base = base_of(compiled(&all));

@@ -169,6 +169,7 @@ fn all() -> Vec<Check> {
     let base = Base {
         name: format!("the branch {HOSTILE}"),
         commit: HOSTILE.to_owned(),
+        has_objects: true,
         findings: broken.findings.clone().into(),
         holdings: Arc::default(),
     };

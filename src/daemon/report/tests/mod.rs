@@ -75,6 +75,7 @@ fn base_of(compiled: Compiled) -> Base {
     Base {
         name: "the branch main".to_owned(),
         commit: "abc".to_owned(),
+        has_objects: !compiled.objects.is_empty(),
         holdings: Arc::new(Holdings::of(&compiled.objects)),
         findings: compiled.findings.into(),
     }
