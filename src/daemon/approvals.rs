@@ -61,6 +61,10 @@ pub(super) enum Doubt {
     Merged,
     /// It is not known yet how its commit came in, and why not.
     Unattributed(String),
+    /// This later commit writes of the cluster again, so that its next removal is another one.
+    BroughtBack(String),
+    /// It cannot be told whether a later commit writes of the cluster again, and why not.
+    Unsearched(String),
     /// The signature of its commit is not accepted, and why not.
     Unverified(String),
 }
@@ -219,9 +223,28 @@ impl fmt::Display for Doubt {
                 f,
                 "it is not known yet whether a fork's pull request brought the commit in, which is asked again: {why}"
             ),
+            Self::BroughtBack(commit) => write!(
+                f,
+                "the later commit {} has the cluster's name in a file again; repeat the line in a commit after it",
+                short(commit)
+            ),
+            Self::Unsearched(why) => write!(
+                f,
+                "it cannot be told whether a later commit brings the cluster back: {why}; repeat the line in a new commit"
+            ),
             Self::Unverified(why) => write!(f, "the commit is not verified: {why}"),
         }
     }
+}
+
+/// The beginning of a commit's id, as people read it.
+pub(super) fn short(commit: &str) -> &str {
+    commit.get(..10).unwrap_or(commit)
+}
+
+/// The name of a cluster, without its namespace.
+pub(super) fn name(cluster: &str) -> &str {
+    cluster.rsplit_once('/').map_or(cluster, |(_, name)| name)
 }
 
 /// What the trailers of this message approve: nothing if it is too long. Whoever indents, quotes or fences such a line

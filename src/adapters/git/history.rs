@@ -3,7 +3,7 @@
 //! In: a mirror, or the quarantine beside it, and names of commits. Out: what people want to know of them. It does not
 //! know: how a commit came here, what it is asked for.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use git2::{Odb, Oid, Repository};
 use jiff::Timestamp;
@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use super::Error;
 use super::commit_object::CommitObject;
 use super::graph::Graph;
+use super::mentions::{self, MOST_COMMITS};
 use super::mirror::{Mirror, Ref, is_kept, is_missing, kept_branches};
 use super::objects::Objects;
 use crate::model::Tree;
@@ -88,6 +89,26 @@ impl Mirror {
         limit: usize,
     ) -> Result<Vec<Commit>, Error> {
         self.history(|history| history.first_parents(from, to, limit))
+    }
+
+    /// For each of `words` that a commit on the line of [`Self::first_parents`] after `from` writes into a file, the newest
+    /// such commit.
+    ///
+    /// # Errors
+    /// When one of the commits was not fetched.
+    pub fn written(
+        &self,
+        from: &str,
+        to: &str,
+        words: &BTreeSet<String>,
+    ) -> Result<BTreeMap<String, String>, Error> {
+        self.history(|history| {
+            let (from, to) = (history.find(from)?.id, history.find(to)?.id);
+            let line = first_parents(history.repository, Some(from), to, MOST_COMMITS);
+            let found = line.and_then(|line| mentions::written(history.repository, &line, words));
+            let found = found.map_err(|cause| history.damaged(&cause))?.into_iter();
+            Ok(found.map(|(word, id)| (word, id.to_string())).collect())
+        })
     }
 
     /// The whole message of a commit.

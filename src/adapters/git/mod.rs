@@ -24,6 +24,7 @@ mod hooks;
 mod ignored;
 mod local;
 mod local_copy;
+mod mentions;
 mod merge;
 mod mirror;
 mod nearby;

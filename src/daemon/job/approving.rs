@@ -80,10 +80,7 @@ impl Source {
             Approvals::default()
         });
         self.late.note(revision, &found);
-        let pressed = self.pressed(from, revision);
-        found
-            .given
-            .extend(pressed.iter().flat_map(Pressed::approvals));
+        self.add_pressed(from, revision, &mut found);
         if from == Some(revision) {
             found.unclear.extend(self.unclear_in(revision));
         }
@@ -105,22 +102,16 @@ impl Source {
     ) -> Approvals {
         let weigh = |from: &str, to: &str| {
             let found = self.weigh(Some(from), to, &[], Purpose::Plan);
-            let found = found.unwrap_or_default();
-            let pressed = self.pressed(Some(from), to);
-            (found, pressed)
-        };
-        let (mut found, pressed) = weigh(base, commit);
-        let own = found.given.iter().filter_map(|one| one.what.deletes());
-        found.own = own.map(str::to_owned).collect();
-        found
-            .given
-            .extend(pressed.iter().flat_map(Pressed::approvals));
-        if let Some(applied) = applied {
-            let (earlier, pressed) = weigh(applied, base);
-            found.given.extend(earlier.given);
+            let mut found = found.unwrap_or_default();
+            let own = found.given.iter().filter_map(|one| one.what.deletes());
+            found.own = own.map(str::to_owned).collect();
+            self.add_pressed(Some(from), to, &mut found);
             found
-                .given
-                .extend(pressed.iter().flat_map(Pressed::approvals));
+        };
+        let mut found = weigh(base, commit);
+        if let Some(applied) = applied {
+            let earlier = weigh(applied, base);
+            found.given.extend(earlier.given);
             found.doubted.extend(earlier.doubted);
         }
         found.drop_repeated();
@@ -193,6 +184,48 @@ impl Source {
             self.add_merged(from, to, &on_line, &mut found);
         }
         Ok(found)
+    }
+
+    /// Adds what buttons approve, and takes out what a later commit has made void.
+    fn add_pressed(&self, from: Option<&str>, to: &str, found: &mut Approvals) {
+        let pressed = self.pressed(from, to);
+        found
+            .given
+            .extend(pressed.iter().flat_map(Pressed::approvals));
+        if let Some(from) = from {
+            self.doubt_what_is_back(from, to, found);
+        }
+    }
+
+    /// Doubts each approval of the deletion of a cluster of which a later commit writes again: it may have brought the
+    /// cluster back, and that was removed once more without approval.
+    fn doubt_what_is_back(&self, from: &str, to: &str, found: &mut Approvals) {
+        let earlier = found.given.iter().filter(|one| one.commit != to);
+        let names = earlier.filter_map(|one| one.what.deletes().map(approvals::name));
+        let names: BTreeSet<String> = names.map(str::to_owned).collect();
+        if names.is_empty() {
+            return;
+        }
+        let line = self.origin.first_parents(Some(from), to, MOST);
+        let search = line.and_then(|line| Ok((line, self.origin.written(from, to, &names)?)));
+        let doubt = |one: &Approval| -> Option<Doubt> {
+            let name = approvals::name(one.what.deletes().filter(|_| one.commit != to)?);
+            let (line, written) = match &search {
+                Ok(search) => search,
+                Err(error) => return Some(Doubt::Unsearched(error.to_string())),
+            };
+            let commit = written.get(name)?;
+            // Of two commits on the line the newer one comes first.
+            let place = |id: &str| line.iter().position(|one| one.id == id);
+            let is_later = place(&one.commit).is_none_or(|at| place(commit) < Some(at));
+            is_later.then(|| Doubt::BroughtBack(commit.clone()))
+        };
+        for one in std::mem::take(&mut found.given) {
+            match doubt(&one) {
+                None => found.given.push(one),
+                Some(doubt) => found.doubted.push((one, doubt)),
+            }
+        }
     }
 
     /// Why an approval in the message of this commit does not count.

@@ -1,5 +1,6 @@
 //! Where revisions come from: a repository with its history, or a directory, which has hardly any.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -109,6 +110,20 @@ impl Origin {
         match self {
             Self::Repository(mirror) => mirror.first_parents(from, to, limit),
             Self::Directory(directory) => directory.first_parents(from, to, limit),
+        }
+    }
+
+    /// For each of `words` that a commit after `from`, on the line of first parents up to `to`, writes into a file, the
+    /// newest such commit.
+    pub(super) fn written(
+        &self,
+        from: &str,
+        to: &str,
+        words: &BTreeSet<String>,
+    ) -> Result<BTreeMap<String, String>, Error> {
+        match self {
+            Self::Repository(mirror) => mirror.written(from, to, words),
+            Self::Directory(directory) => directory.written(from, to, words),
         }
     }
 

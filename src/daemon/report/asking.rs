@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::parts::{MOST_LINES, list};
 use crate::api::{kinds, labels};
 use crate::apply::PruneStatus;
-use crate::daemon::approvals::{Approval, Doubt, Granted, How, What};
+use crate::daemon::approvals::{Approval, Doubt, Granted, How, What, short};
 use crate::model::{Button, Check, CheckState, ObjectId};
 
 /// The button of a check that lists these clusters. One that cannot list all of them has none: nobody approves what is
@@ -37,10 +37,6 @@ fn approval(approval: &Approval) -> String {
         How::Trailer => format!("{what} was approved by {who} in the message of {commit}"),
         How::Button => format!("{what} was approved by {who} with the button on {commit}"),
     }
-}
-
-fn short(commit: &str) -> &str {
-    commit.get(..10).unwrap_or(commit)
 }
 
 /// Each of these approvals, and why it does not count.

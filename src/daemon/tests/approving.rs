@@ -8,7 +8,7 @@ use futures::FutureExt as _;
 use git2::{Oid, Repository, Signature, Time};
 
 use super::*;
-use crate::daemon::approvals::{Approvals, Doubt};
+use crate::daemon::approvals::{Approvals, Doubt, Pressed};
 use crate::daemon::candidates::Candidate;
 use crate::daemon::lanes::Lane;
 use crate::model::{CommitSource, ErrorClass, no_approvals};
@@ -86,10 +86,31 @@ impl Case {
 
     /// A commit on top of `parents`, to which a branch leads from now on.
     fn commit_onto(&self, parents: &[&str], message: &str) -> String {
+        self.commit_files(parents, message, &[])
+    }
+
+    /// The same with these files, or without those that have no text.
+    fn commit_files(
+        &self,
+        parents: &[&str],
+        message: &str,
+        files: &[(&str, Option<&str>)],
+    ) -> String {
         let repository = Repository::open(self._dir.path().join("config.git")).unwrap();
         let find = |id: &&str| repository.find_commit(Oid::from_str(id).unwrap()).unwrap();
         let parents: Vec<_> = parents.iter().map(find).collect();
         let tree = parents[0].tree().unwrap();
+        let mut builder = repository.treebuilder(Some(&tree)).unwrap();
+        for (name, text) in files {
+            match text {
+                Some(text) => {
+                    let blob = repository.blob(text.as_bytes()).unwrap();
+                    builder.insert(*name, blob, 0o100_644).unwrap();
+                }
+                None => builder.remove(*name).unwrap(),
+            }
+        }
+        let tree = repository.find_tree(builder.write().unwrap()).unwrap();
         let who = Signature::new("Eve", "eve@example.com", &Time::new(1, 0)).unwrap();
         let parents: Vec<_> = parents.iter().collect();
         let id = repository.commit(None, &who, &who, message, &tree, &parents);
@@ -184,6 +205,44 @@ async fn a_trailer_counts_on_the_line_of_first_parents_unless_it_is_a_fork_s() {
                 assert_eq!(Some(&given.commit), saying.as_ref());
             }
         }
+    }
+}
+
+/// Somebody approves a removal, somebody else brings the cluster back, and then it goes once more.
+#[tokio::test(start_paused = true)]
+async fn an_approval_ends_once_a_later_commit_writes_of_the_cluster_again() {
+    const TWO: Option<&str> = Some("kind: Cluster\nmetadata: {name: two}\n");
+    const OTHER: Option<&str> = Some("kind: Cluster\nmetadata: {name: two-b}\n");
+    let case = Case::new();
+    let first = case.commit.clone();
+    let with = case.commit_files(&[&first], "add it", &[("two.yaml", TWO)]);
+    let removed = case.commit_files(&[&with], APPROVING, &[("two.yaml", None)]);
+    let found = case.approvals(&with, &removed).await;
+    assert_eq!(found.deletable().len(), 1);
+    let other = case.commit_files(&[&removed], "another", &[("b.yaml", OTHER)]);
+    let found = case.approvals(&with, &other).await;
+    assert_eq!(
+        found.deletable().len(),
+        1,
+        "it says nothing of this cluster"
+    );
+    let pressed = Pressed {
+        commit: removed.clone(),
+        clusters: ["c/two".to_owned()].into(),
+        login: "ada".to_owned(),
+        at: Timestamp::UNIX_EPOCH,
+        is_applied: false,
+    };
+    case.daemon.source.approve(pressed);
+    for file in ["two.yaml", "elsewhere.yaml"] {
+        let back = case.commit_files(&[&other], "keep it", &[(file, TWO)]);
+        let again = case.commit_files(&[&back], "tidy up", &[(file, None)]);
+        let found = case.approvals(&with, &again).await;
+        let doubt = Doubt::BroughtBack(back.clone());
+        assert_eq!(words(&found), (vec![], vec![&doubt, &doubt]), "{file}");
+        let said = case.commit_files(&[&back], APPROVING, &[(file, None)]);
+        let found = case.approvals(&with, &said).await;
+        assert_eq!(found.deletable().len(), 1, "the newer one counts");
     }
 }
 

@@ -1,5 +1,6 @@
 //! The commit that a directory has checked out, if it is a clone that git itself updates, and whether git is done.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,7 @@ use git2::{Oid, Repository};
 use crate::adapters::git::Error;
 use crate::adapters::git::commit_object::{CommitObject, Peeled, peel};
 use crate::adapters::git::history::{Commit, first_parents};
+use crate::adapters::git::mentions::{self, MOST_COMMITS};
 use crate::adapters::git::objects::Objects;
 use crate::model::Tree;
 
@@ -97,6 +99,27 @@ pub(super) fn line(
         commits.filter_map(Result::transpose).collect()
     };
     read().map_err(|cause: git2::Error| Error::damaged(&repository, &cause))
+}
+
+/// For each of `words` that a commit after `from`, on the way from `to` back along first parents, writes into a file of the
+/// clone at `root`, the newest such commit.
+pub(super) fn written(
+    root: &Path,
+    from: &str,
+    to: &str,
+    words: &BTreeSet<String>,
+) -> Result<BTreeMap<String, String>, Error> {
+    let Some(repository) = open(root) else {
+        return Ok(BTreeMap::new());
+    };
+    let read = || {
+        let (from, to) = (Oid::from_str(from)?, Oid::from_str(to)?);
+        let line = first_parents(&repository, Some(from), to, MOST_COMMITS)?;
+        mentions::written(&repository, &line, words)
+    };
+    let found = read().map_err(|cause| Error::damaged(&repository, &cause))?;
+    let named = found.into_iter().map(|(word, id)| (word, id.to_string()));
+    Ok(named.collect())
 }
 
 /// The message of a commit of the clone at `root`, if it has that.

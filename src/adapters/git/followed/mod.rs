@@ -20,7 +20,7 @@ mod tests;
 mod touched;
 mod way;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -212,6 +212,23 @@ impl FollowedDirectory {
         match self.clone_root() {
             Some(root) => head::line(&root, from, to, limit),
             None => Ok(Vec::new()),
+        }
+    }
+
+    /// Finds, for each of `words` that a commit on the line of [`Self::first_parents`] after `from` writes into a file, the
+    /// newest such commit.
+    ///
+    /// # Errors
+    /// When the clone is damaged, or lacks one of the commits.
+    pub fn written(
+        &self,
+        from: &str,
+        to: &str,
+        words: &BTreeSet<String>,
+    ) -> Result<BTreeMap<String, String>, Error> {
+        match self.clone_root() {
+            Some(root) => head::written(&root, from, to, words),
+            None => Ok(BTreeMap::new()),
         }
     }
 
