@@ -99,7 +99,8 @@ async fn owners_first(source: &Fixture, aso: Aso) -> Vec<Moved> {
     sorted
 }
 
-/// Creates a copy with the uids that the owners have in the target.
+/// Creates a copy with the uids that the owners have in the target. What ASO has exported there already is replaced, as
+/// clusterctl does.
 async fn copy(target: &Fixture, moved: &Moved, uids: &mut BTreeMap<String, String>) {
     let mut object = moved.object.clone();
     let metadata = object["metadata"].as_object_mut().expect("a map");
@@ -123,10 +124,25 @@ async fn copy(target: &Fixture, moved: &Moved, uids: &mut BTreeMap<String, Strin
         field_manager: Some("clusterctl".to_owned()),
         ..PostParams::default()
     };
-    let object: DynamicObject = serde_json::from_value(object).expect("an object");
-    let created = target.api(moved.kind).create(&params, &object).await;
-    let created = created.unwrap_or_else(|error| panic!("{} {}: {error}", moved.kind, moved.name));
-    uids.insert(moved.uid(), created.metadata.uid.expect("a uid"));
+    let mut object: DynamicObject = serde_json::from_value(object).expect("an object");
+    let api = target.api(moved.kind);
+    let is_about = |error: &kube::Error, reason| matches!(error, kube::Error::Api(status) if status.reason == reason);
+    let copied = loop {
+        let answer = match object.metadata.resource_version {
+            None => api.create(&params, &object).await,
+            Some(_) => api.replace(&moved.name, &params, &object).await,
+        };
+        match answer {
+            Ok(copied) => break copied,
+            Err(error) if is_about(&error, "AlreadyExists") || is_about(&error, "Conflict") => {
+                let there = api.get(&moved.name).await.expect("it is there");
+                object.metadata.uid = there.metadata.uid;
+                object.metadata.resource_version = there.metadata.resource_version;
+            }
+            Err(error) => panic!("{} {}: {error}", moved.kind, moved.name),
+        }
+    };
+    uids.insert(moved.uid(), copied.metadata.uid.expect("a uid"));
 }
 
 /// Deletes it where it was, with its finalizers off.
