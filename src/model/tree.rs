@@ -10,6 +10,8 @@ pub enum Problem {
     TooLarge(u64),
     /// It is a symbolic link that is broken or leads out of the tree.
     LinkLeavesTree,
+    /// A symbolic link to a hidden directory, whose files are not read.
+    LinkToHidden,
     /// It could not be read, with the system's error.
     Unreadable(String),
     /// The tree has more files than this many; this is the first that was left out.

@@ -38,6 +38,13 @@ fn describe(path: &str, problem: &Problem) -> Finding {
             "replace it with the file itself, or with a relative link to a file of this repository: the \
              content of a commit must not depend on anything outside it",
         ),
+        Problem::LinkToHidden => Finding::error(
+            "Y07",
+            format!("`{path}` is a symbolic link to a hidden directory, whose files are not read"),
+        )
+        .help(format!(
+            "rename the directory so that no part of its path begins with a dot, or add `{path}` to `.capstanignore`"
+        )),
         Problem::UpperCase => {
             let (name, suffix) = path.rsplit_once('.').unwrap_or((path, ""));
             let suffix = suffix.to_lowercase();

@@ -188,6 +188,7 @@ impl Source for Directory {
         };
         let inside = real.starts_with(&self.root) && !absolute;
         let target = match (inside, real.is_dir(), real.is_file()) {
+            (true, true, _) if is_hidden(&real, &self.root) => Target::HiddenDirectory,
             (true, true, _) => Target::Directory,
             (false, true, _) => Target::OutsideDirectory,
             (true, _, true) => Target::File(real),
@@ -197,6 +198,13 @@ impl Source for Directory {
         };
         Ok(Ok(target))
     }
+}
+
+/// Whether a directory, or one between it and `root`, is hidden.
+fn is_hidden(directory: &Path, root: &Path) -> bool {
+    let below = directory.strip_prefix(root).unwrap_or(directory);
+    let mut names = below.iter();
+    names.any(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
 /// Whether a nested checkout is a submodule: git keeps its repository among those of the outer one.
@@ -436,6 +444,17 @@ mod tests {
                 .values()
                 .all(|problem| problem == &Problem::LinkLeavesTree)
         );
+    }
+
+    #[test]
+    fn a_link_to_a_hidden_directory_is_a_problem() {
+        let fleet = directory(&[(".shared/apps/a.yaml", "a"), ("b.yaml", "b")]);
+        symlink(".shared/apps", fleet.path().join("apps")).unwrap();
+        symlink(".shared/apps", fleet.path().join(".apps")).unwrap();
+        let tree = read(fleet.path()).unwrap();
+        assert_eq!(paths(&tree), ["b.yaml"]);
+        assert_eq!(tree.problems.len(), 1);
+        assert_eq!(problem(&tree, "apps"), &Problem::LinkToHidden);
     }
 
     #[test]

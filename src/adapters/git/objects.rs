@@ -81,6 +81,13 @@ impl<'r> Objects<'r> {
             names.len() >= fleet.len() && names.iter().zip(&fleet).all(|(name, part)| name == part);
         match (inside, found) {
             (true, Some(file)) => Target::File(file),
+            (true, None)
+                if names[fleet.len()..]
+                    .iter()
+                    .any(|name| name.starts_with(b".")) =>
+            {
+                Target::HiddenDirectory
+            }
             (true, None) => Target::Directory,
             (false, Some(_)) => Target::OutsideFile,
             (false, None) => Target::OutsideDirectory,
@@ -443,6 +450,10 @@ mod tests {
                 (b"fleet/team.a", LINK, b"team.a"),
                 (b"fleet/outside", LINK, b"../other"),
                 (b"fleet/.capstanignore", FILE, b"notes.md\n"),
+                (b"fleet/.shared/apps/c.yaml", FILE, b"c"),
+                (b"fleet/apps", LINK, b".shared/apps"),
+                (b"fleet/seen/d.txt", FILE, b""),
+                (b"fleet/to-seen", LINK, b"seen"),
                 (b"fleet/.hidden", LINK, b"nothing"),
                 (b"fleet/Makefile", LINK, b"../Makefile"),
                 (b"fleet/notes.md", LINK, b"nothing"),
@@ -454,6 +465,7 @@ mod tests {
         let found: Vec<_> = tree.problems.keys().map(|path| &path[6..]).collect();
         let expected = [
             "absolute",
+            "apps",
             "circle",
             "clusters.d",
             "dangling",
@@ -463,8 +475,13 @@ mod tests {
             "v1.2",
         ];
         assert_eq!(found, expected);
-        let is_of_links = |problem: &Problem| *problem == Problem::LinkLeavesTree;
-        assert!(tree.problems.values().all(is_of_links));
+        for (path, problem) in &tree.problems {
+            let expected = match &**path {
+                "fleet/apps" => Problem::LinkToHidden,
+                _ => Problem::LinkLeavesTree,
+            };
+            assert_eq!(*problem, expected, "{path}");
+        }
     }
 
     #[test]

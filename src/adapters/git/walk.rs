@@ -32,8 +32,10 @@ pub(super) type Taken<T> = Result<Result<T, Problem>, Error>;
 pub(super) enum Target<H> {
     /// To a file inside the tree.
     File(H),
-    /// To a directory inside the tree.
+    /// To a directory inside the tree, whose files are read there.
     Directory,
+    /// To a directory inside the tree that is hidden, or is in a hidden one: its files are not read.
+    HiddenDirectory,
     /// To a directory outside the tree.
     OutsideDirectory,
     /// To a file outside the tree, or to what is neither a file nor a directory.
@@ -265,13 +267,16 @@ impl<S: Source> Walk<'_, S> {
             (Target::Away | Target::OutsideFile, true) | (Target::OutsideDirectory, _) => {
                 self.problem(path, Problem::LinkLeavesTree);
             }
+            (Target::HiddenDirectory, _) if !is_hidden(path) => {
+                self.problem(path, Problem::LinkToHidden);
+            }
             // It may have been a directory of files, or have led to one: a directory may be called `team.a` or
             // `notes.md`, but none that is hidden is read.
             (Target::Away, false) if !is_hidden(path) => {
                 self.problem(path, Problem::LinkLeavesTree);
             }
             (Target::File(_) | Target::OutsideFile | Target::Away, false)
-            | (Target::Directory, _) => {}
+            | (Target::Directory | Target::HiddenDirectory, _) => {}
         }
         Ok(())
     }

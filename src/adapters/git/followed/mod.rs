@@ -30,7 +30,7 @@ use std::time::Duration;
 
 use super::mirror::lock;
 use super::{Commit, Error, RetainedRef, directory};
-use crate::model::Tree;
+use crate::model::{Problem, Tree};
 use head::Head;
 use noticing::Noticing;
 use place::{Place, Update};
@@ -411,7 +411,9 @@ impl FollowedDirectory {
 
     /// A directory without files is one that is not filled yet, or was deleted.
     fn refuse_empty(&self, place: &Place, trees: &[Tree]) -> Result<(), Error> {
-        let is_empty = |tree: &Tree| tree.files.is_empty() && tree.problems.is_empty();
+        // The link of git-sync leads to a hidden directory.
+        let is_link = |problem: &Problem| *problem == Problem::LinkToHidden;
+        let is_empty = |tree: &Tree| tree.files.is_empty() && tree.problems.values().all(is_link);
         if !trees.first().is_none_or(is_empty) {
             return Ok(());
         }
