@@ -66,9 +66,11 @@ pub const ASO_FINALIZER: &str = "serviceoperator.azure.com/finalizer";
 pub const PROVIDER: &str = "cluster.x-k8s.io/provider";
 /// CAPZ's value of [`PROVIDER`].
 pub const INFRASTRUCTURE_AZURE: &str = "infrastructure-azure";
+/// The finalizer of an AROCluster, CAPZ's and ours.
+pub const ARO_CLUSTER_FINALIZER: &str = "arocluster/finalizer";
 /// The finalizers of AROCluster, AROControlPlane and AROMachinePool, CAPZ's and ours.
 pub const ARO_FINALIZERS: [&str; 3] = [
-    "arocluster/finalizer",
+    ARO_CLUSTER_FINALIZER,
     "arocontrolplanes/finalizer",
     "aromachinepool/finalizer",
 ];

@@ -8,7 +8,7 @@ use super::outcome::{Need, Write, apply, patch_of};
 use super::world::World;
 use crate::api::capi::{self, PAUSED};
 use crate::api::kinds::CAPI;
-use crate::api::labels::CLUSTER_NAME;
+use crate::api::labels::{ARO_CLUSTER_FINALIZER, CLUSTER_NAME};
 use crate::health::Live;
 use crate::model::ObjectId;
 
@@ -102,4 +102,11 @@ pub(crate) fn adopt(
 pub(crate) fn is_paused(cluster: Live<'_>, live: Live<'_>) -> bool {
     let marked = live.at(&["metadata", "annotations", PAUSED]).is_some();
     cluster.flag(&["spec", "paused"]) || marked
+}
+
+/// Returns true if a deleted AROCluster stays until its controller has let go of what belongs to the cluster. One that its controller
+/// has not seen yet is gone at once.
+pub(crate) fn is_infrastructure_held(infrastructure: Live<'_>) -> bool {
+    let finalizers = infrastructure.list(&["metadata", "finalizers"]);
+    finalizers.iter().any(|held| held == ARO_CLUSTER_FINALIZER)
 }

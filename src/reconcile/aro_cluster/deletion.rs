@@ -17,11 +17,9 @@ use super::super::{credentials, links};
 use super::status;
 use crate::api::conditions as c;
 use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE, RESOURCES};
+use crate::api::labels::ARO_CLUSTER_FINALIZER;
 use crate::health::Live;
 use crate::model::ObjectId;
-
-/// CAPZ's.
-pub(in crate::reconcile) const FINALIZER: &str = "arocluster/finalizer";
 
 /// The next step of the deletion.
 pub(super) fn proceed(
@@ -58,7 +56,7 @@ pub(super) fn proceed(
     if left.is_empty() {
         // The Secret first: nobody else lets it go.
         if credentials::release(ledger, outcome) {
-            outcome.maybe(outcome::unfinalize(live, FINALIZER));
+            outcome.maybe(outcome::unfinalize(live, ARO_CLUSTER_FINALIZER));
         }
         return;
     }

@@ -16,7 +16,6 @@ mod tests;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-pub(super) use self::deletion::FINALIZER;
 use self::status::Plane;
 use super::Settings;
 use super::conditions::{Conditions, NewCondition};
@@ -30,6 +29,7 @@ use super::scope::{self, Scope};
 use super::world::World;
 use crate::api::conditions as c;
 use crate::api::kinds::CONTROL_PLANE;
+use crate::api::labels::ARO_CLUSTER_FINALIZER;
 use crate::health::Live;
 
 /// What to do about an AROCluster.
@@ -125,6 +125,13 @@ fn provision(
         .needs
         .extend(plane.clone().map(outcome::Need::Object));
     let plane = plane.and_then(|id| world.get(&id).present());
+    let url = plane.map_or("", |plane| plane.text(&["status", "apiURL"]));
+    let endpoint = endpoint::read(url);
+    let known = endpoint.as_ref().and_then(|read| read.as_ref().ok());
+    let items = live.list(&["spec", "resources"]);
+    let spec = with_endpoint(live, known);
+    // The finalizer first: the Secret of the cluster is written once it is there.
+    resources::mark(ledger, ARO_CLUSTER_FINALIZER, items, spec, outcome);
     let parts = Parts {
         plane,
         infrastructure: Some(live),
@@ -135,7 +142,6 @@ fn provision(
         Ok(false) => "",
         Err((kind, why)) => {
             conditions.set(kind, why.clone());
-            let items = live.list(&["spec", "resources"]);
             resources::resume(ledger, items, outcome);
             return refuse(
                 live,
@@ -150,12 +156,6 @@ fn provision(
         credential,
         ..*ledger
     };
-    let url = plane.map_or("", |plane| plane.text(&["status", "apiURL"]));
-    let endpoint = endpoint::read(url);
-    let known = endpoint.as_ref().and_then(|read| read.as_ref().ok());
-    let items = live.list(&["spec", "resources"]);
-    let spec = with_endpoint(live, known);
-    resources::mark(ledger, FINALIZER, items, spec, outcome);
     let entries = resources::reconcile(ledger, items, outcome);
     let plane = Plane {
         is_ready: plane.is_some_and(|plane| plane.flag(&["status", "ready"])),

@@ -5,7 +5,6 @@
 //! delete it in order and wait for it, with the credential of the cluster. The AROCluster deletes it with the infrastructure
 //! after the HCP cluster, waits for it, and says so, as for what it always had: that ends as its own deletion ends.
 
-use super::super::aro_cluster;
 use super::super::links;
 use super::super::outcome::{Need, Outcome};
 use super::super::resources::{self, Ledger};
@@ -45,8 +44,5 @@ fn heir<'a>(ledger: &Ledger<'a>, family: &Family<'_>, outcome: &mut Outcome) -> 
         None => heirs.find(|heir| heir.is_deleting()),
     };
     outcome.needs.push(Need::Below(parent));
-    found.filter(|heir| {
-        let finalizers = heir.list(&["metadata", "finalizers"]);
-        finalizers.iter().any(|held| held == aro_cluster::FINALIZER)
-    })
+    found.filter(|heir| links::is_infrastructure_held(*heir))
 }

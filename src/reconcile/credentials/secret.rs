@@ -51,7 +51,7 @@ pub(super) fn keep(
     let is_filled = ours.is_some_and(is_filled);
     let is_writer = ledger.owner.uid() == plane.uid();
     let works = chosen.state.works;
-    match infrastructure {
+    match infrastructure.filter(|infrastructure| links::is_infrastructure_held(*infrastructure)) {
         Some(infrastructure) if is_writer && works => {
             let source = Source::of_plane(chosen.of, plane);
             let request = source.request(ledger.owner.namespace(), chosen.state.version);
@@ -62,7 +62,7 @@ pub(super) fn keep(
                 conditions.set(c::IDENTITY_READY, failed);
             }
         }
-        // Nothing is applied before there is an infrastructure.
+        // Nothing is applied before there is an infrastructure, and one that will release the Secret when it is deleted.
         None if is_writer => return Ok(is_filled),
         _ => {}
     }

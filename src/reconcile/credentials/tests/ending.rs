@@ -73,6 +73,26 @@ fn issue_15_the_secret_goes_after_the_last_resource() {
     assert!(bench.find("Secret", SECRET).is_none());
 }
 
+/// An AROCluster that nobody has reconciled is gone as soon as somebody deletes it, and nobody would let the Secret go.
+#[test]
+fn no_secret_is_made_before_an_infrastructure_that_lets_it_go() {
+    let mut bench = bench(&json!({}));
+    let writes_secret = |bench: &Bench| {
+        let writes = bench.decide(PLANE).writes;
+        let mut secrets = writes.iter().filter_map(Write::object);
+        secrets.any(|id| id.kind == "Secret")
+    };
+    bench.provision();
+    bench.edit("Secret", SECRET, |secret| {
+        secret["metadata"]["finalizers"] = json!([])
+    });
+    assert!(writes_secret(&bench));
+    bench.edit("AROCluster", "c", |network| {
+        network["metadata"]["finalizers"] = json!([])
+    });
+    assert!(!writes_secret(&bench));
+}
+
 #[test]
 fn issue_15_a_secret_that_a_person_deletes_is_made_anew() {
     let mut bench = bench(&json!({}));
