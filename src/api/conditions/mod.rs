@@ -252,7 +252,7 @@ pub const BEING_DELETED: &str = "Being deleted";
 pub const KEPT_WHILE_UNREADABLE: &str =
     "No longer listed; it is deleted once every resource in the list can be read";
 /// Message: a resource left the list, and something that lives stands on it.
-pub const KEPT_WHILE_NEEDED: &str = "No longer listed, but kept: a control plane or node pool that still exists depends on it. It is deleted after that";
+pub const KEPT_WHILE_NEEDED: &str = "No longer listed, but kept: a control plane, node pool or resource that still exists depends on it. It is deleted after that";
 /// Message: a resource is not in the list, and its managed fields do not show that it ever was.
 pub const NOT_APPLIED: &str = "Not listed, and kept: it names this object as its controller, but was not applied from its list, \
      so it may be a copy or restored from a backup. Delete it with kubectl if it is not needed";

@@ -10,6 +10,7 @@ use crate::api::labels::STEPPED_BACK;
 use crate::health::Live;
 
 const KIND: &str = "AROCluster";
+const PLANE: &str = "AROControlPlane";
 
 fn status(bench: &Bench) -> Value {
     bench.live(KIND, "c")["status"].clone()
@@ -176,6 +177,33 @@ fn section_3_1_step_7_an_emptied_list_takes_nothing_from_the_control_plane() {
         let entry = &status(&bench)["resources"][entry];
         assert_eq!(entry["ready"], true);
         assert_eq!(entry["message"], c::KEPT_WHILE_NEEDED);
+    }
+}
+
+/// Azure deletes a resource group with all that is in it.
+#[test]
+fn an_unlisted_resource_group_stays_while_something_is_in_it() {
+    let mut bench = Bench::with_default();
+    bench.build();
+    bench.edit(PLANE, "c", |plane| plane["spec"]["resources"] = json!([]));
+    bench.delete("HcpOpenShiftCluster", "c");
+    bench.delete(PLANE, "c");
+    bench.wait(60);
+    assert!(bench.find(PLANE, "c").is_none());
+    bench.edit(KIND, "c", |object| {
+        let list = object["spec"]["resources"].as_array_mut();
+        list.expect("a list")
+            .retain(|item| item["kind"] != "ResourceGroup");
+    });
+    bench.wait(60);
+    assert!(
+        bench.find("ResourceGroup", "rg").is_some(),
+        "the vault is in it"
+    );
+    bench.edit(KIND, "c", |object| object["spec"]["resources"] = json!([]));
+    bench.wait(60);
+    for (kind, name) in [("Vault", "vault"), ("ResourceGroup", "rg")] {
+        assert!(bench.find(kind, name).is_none(), "{kind}");
     }
 }
 

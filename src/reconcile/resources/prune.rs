@@ -12,8 +12,9 @@ use super::ledger::{Ledger, recorded};
 use super::owners::{self, Controller};
 use super::report;
 use super::skip;
+use crate::api::aso;
 use crate::api::conditions::{KEPT_WHILE_NEEDED, NOT_APPLIED, READY};
-use crate::api::kinds::{CONTROL_PLANE, RED_HAT_OPENSHIFT, is_aso};
+use crate::api::kinds::{CONTROL_PLANE, RED_HAT_OPENSHIFT, RESOURCES, is_aso};
 use crate::api::labels::PRE_PAUSE_POLICY;
 use crate::health::Live;
 use crate::model::ObjectId;
@@ -99,6 +100,7 @@ fn is_needed(
 ) -> bool {
     let plane: &[(&str, &str, &str)] = &[(CONTROL_PLANE, "AROControlPlane", ledger.cluster)];
     let above: &[(&str, &str, &str)] = match id.kind.as_str() {
+        "ResourceGroup" if has_content(ledger, id) => return true,
         "ResourceGroup" => plane,
         "HcpOpenShiftCluster" => &[
             (RED_HAT_OPENSHIFT, "HcpOpenShiftClustersNodePool", &id.name),
@@ -122,6 +124,19 @@ fn is_needed(
         outcome.needs.push(Need::Below(parent));
     }
     is_needed
+}
+
+/// Returns true if the owner has a resource that goes with this resource group in Azure. What does not stand in a group by name
+/// counts, too: a role assignment goes with the vault that it is for.
+fn has_content(ledger: &Ledger<'_>, group: &ObjectId) -> bool {
+    let is_elsewhere = |id: &ObjectId, live: Live<'_>| {
+        let owner = live.text(&["spec", "owner", "name"]);
+        let stands_in_group =
+            aso::owner_kind(&id.group, &id.kind).is_some_and(|(group, _)| group == RESOURCES);
+        stands_in_group && !owner.is_empty() && owner != group.name
+    };
+    let mut others = controlled(ledger).filter(|(id, _)| !id.is(RESOURCES, "ResourceGroup"));
+    others.any(|(id, live)| !is_elsewhere(id, live))
 }
 
 /// Whether a control plane of the Cluster has an HCP cluster. Before that nothing stands on the infrastructure.
