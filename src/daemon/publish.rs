@@ -65,6 +65,17 @@ impl Daemon {
             }
             Next::Nothing => return,
         };
+        for check in &checks {
+            let Check {
+                context,
+                revision,
+                title,
+                summary,
+                ..
+            } = check;
+            let (state, detail, button) = (&check.state, &check.detail, &check.button);
+            tracing::trace!(target: "capstan::checks", context, revision, ?state, ?detail, title, ?button, summary, "writing a check");
+        }
         let sink = Arc::clone(&self.sink);
         self.jobs.spawn(async move {
             let written = AssertUnwindSafe(sink.publish(&checks, now)).catch_unwind();

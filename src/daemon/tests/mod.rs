@@ -11,6 +11,7 @@ mod newest;
 mod overdue;
 mod pressed;
 mod progress;
+mod recording;
 mod recreation;
 mod second_owners;
 mod silent;
@@ -20,6 +21,7 @@ mod suspension;
 mod waiting;
 
 use std::convert::Infallible;
+use std::rc::Rc;
 
 use http::{Request, Response};
 use jiff::Timestamp;
@@ -28,6 +30,7 @@ use kube::client::Body;
 use tempfile::TempDir;
 use tokio::time::Instant;
 
+use self::recording::Recording;
 use super::job::Judged;
 use super::*;
 use crate::adapters::git::{Author, Files, Mirror, Refs, RetainedRef};
@@ -56,6 +59,7 @@ struct Case {
     /// The one commit of the repository.
     commit: String,
     events: UnboundedReceiver<Event>,
+    _recording: Rc<Recording>,
     _dir: TempDir,
 }
 
@@ -65,6 +69,7 @@ type Ended = (u128, &'static str);
 impl Case {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
+        let recording = Recording::of_test(dir.path());
         let author = Author::init(&dir.path().join("config.git")).unwrap();
         let files: Files = [("a.yaml".to_owned(), String::new())].into();
         let commit = author.push("main", None, &files, "it", Timestamp::UNIX_EPOCH);
@@ -93,6 +98,7 @@ impl Case {
             daemon,
             commit: commit.unwrap(),
             events,
+            _recording: recording,
             _dir: dir,
         }
     }
