@@ -112,10 +112,13 @@ impl Recording {
             _ if number >= starts.len() => "",
             _ => &*sections[starts[number - 1] + 1..starts[number]].concat(),
         };
-        assert_eq!(
-            self.text(),
-            section,
-            "daemon {number} of {test} said something else"
+        let text = self.text();
+        let mut lines = text.lines().zip(section.lines());
+        let differing = lines.find(|(said, recorded)| said != recorded);
+        let (said, recorded) = (text.lines().count(), section.lines().count());
+        assert!(
+            text == section,
+            "daemon {number} of {test} said {said} lines, {recorded} are recorded; the first that differ: {differing:#?}"
         );
     }
 }
