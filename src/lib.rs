@@ -23,6 +23,7 @@
 //! - [`admission`]: what the admission webhook answers, and the manifests that make an API server ask it.
 //! - [`status`]: what the cluster has, what is missing, and what blocks it.
 //! - [`reconcile`]: what our controllers decide about one object.
+//! - `reporting`: what is said of a revision, and whether it was written.
 //! - [`compile`]: the front door of all these: a tree to objects, graph and findings.
 //!
 //! Rooms with effects.
@@ -47,6 +48,7 @@ pub mod model;
 pub mod overlay;
 pub mod plan;
 pub mod reconcile;
+pub(crate) mod reporting;
 pub mod rules;
 pub mod schema;
 pub mod settings;

@@ -36,6 +36,7 @@ const ARROWS: &[(&str, &str)] = &[
     ("apply", "model kube_schema api graph health plan"),
     ("status", "model api graph health plan apply"),
     ("reconcile", "model api rules health"),
+    ("reporting", "model"),
     (
         "compile",
         "model yaml schema kube_schema api overlay expand graph rules",
@@ -75,6 +76,7 @@ const PURE: &[&str] = &[
     "apply",
     "status",
     "reconcile",
+    "reporting",
     "compile",
 ];
 

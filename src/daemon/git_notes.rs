@@ -11,12 +11,12 @@ use jiff::Timestamp;
 use tokio::task::spawn_blocking;
 
 use super::failure::Failure;
-use super::report;
 use crate::adapters::checks::{self, NOTES_REF};
 use crate::adapters::git::{Error, Mirror, NoteEdit};
 use crate::model::{
     AdapterError, Check, CheckSink, CommitSource, ErrorClass, Later, no_approvals, no_source,
 };
+use crate::reporting::is_plan;
 
 /// The notes of one repository.
 pub(super) struct GitNotes {
@@ -109,7 +109,7 @@ impl CheckSink for GitNotes {
 /// never was here, and its check is only there as long as a ref leads to it.
 fn write(mirror: &Mirror, checks: &[Check], now: Timestamp) -> Result<(), Error> {
     let is_here = |check: &&Check| match mirror.commit(&check.revision) {
-        Err(error) => error.class() != ErrorClass::Gone || report::is_plan(&check.context),
+        Err(error) => error.class() != ErrorClass::Gone || is_plan(&check.context),
         Ok(_) => true,
     };
     let checks: Vec<&Check> = checks.iter().filter(is_here).collect();

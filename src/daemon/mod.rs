@@ -18,13 +18,11 @@ mod asking;
 mod attributing;
 mod azure_tokens;
 mod candidates;
-mod check_queue;
 mod clock;
 mod controllers;
 mod directory;
 mod endpoint;
 mod failure;
-mod findings_log;
 mod forge;
 mod forge_credential;
 mod fork;
@@ -56,7 +54,6 @@ mod steering;
 mod sync;
 #[cfg(test)]
 mod tests;
-mod verdict;
 mod view;
 mod waiting;
 
@@ -82,13 +79,13 @@ use crate::apply::{Newest, Report};
 use crate::graph::Graph;
 use crate::model::{AdapterError, CheckSink, Later};
 use crate::plan::ApplySet;
+use crate::reporting::CheckQueue;
 use crate::settings::SyncConfig;
 
 pub use admission::{AdmissionError, AdmissionServer};
 use applied::AppliedRevision;
 use asking::Asking;
 use candidates::{Candidate, Candidates, OpenRef};
-use check_queue::CheckQueue;
 pub use clock::{WallClock, wall_time};
 pub use controllers::{controllers, report_fault};
 pub use endpoint::Endpoint;

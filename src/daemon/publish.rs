@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 
-use super::check_queue::Next;
 use super::failure::Failure;
 use super::{Daemon, Event, report};
 use crate::model::{AdapterError, Check, CheckState, ErrorClass, Later};
+use crate::reporting::Next;
 
 impl Daemon {
     /// Sets a check and shows it in the view.

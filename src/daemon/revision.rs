@@ -10,10 +10,10 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::applied::{Applied, AppliedRevision};
 use super::job::Prepared;
-use super::verdict::Verdict;
 use crate::adapters::kubernetes::Assignment;
 use crate::apply::{Progress, PruneStatus, Report, State, Suspension, Tracker};
 use crate::model::ObjectId;
+use crate::reporting::Verdict;
 
 /// A revision on its way into the cluster.
 pub(super) struct Sync {

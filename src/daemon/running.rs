@@ -14,10 +14,10 @@ use tokio_util::task::AbortOnDropHandle;
 use super::applied::Applied;
 use super::revision::{Run, Runner, Stage, Sync};
 use super::sync::RETRY;
-use super::verdict::Verdict;
 use super::{Daemon, Event};
 use crate::adapters::git;
 use crate::adapters::kubernetes::{self, Assignment};
+use crate::reporting::Verdict;
 
 /// The longest pause before an approval to recreate is passed on again.
 const MOST_PAUSE: Duration = Duration::from_secs(300);

@@ -15,11 +15,12 @@ use super::failure::Failure;
 use super::job::{Before, Examined, Judged, Prepared};
 use super::newest_record::{self, EMPTIED};
 use super::revision::{Stage, Sync};
-use super::{Daemon, Event, findings_log, report};
+use super::{Daemon, Event, report};
 use crate::adapters::git::RetainedRef;
 use crate::apply::{Newest, Report, Tracker};
 use crate::compile::Compiled;
 use crate::model::{Check, CheckState, ErrorClass};
+use crate::reporting::finding_lines;
 
 /// Events that come within this time are reported together.
 const BATCH: Duration = Duration::from_millis(100);
@@ -117,7 +118,7 @@ impl Daemon {
     ) {
         let check = report::refused(&self.config.fleet, revision, compiled, good);
         tracing::warn!(revision, title, stays = good, "{}", check.title);
-        for line in findings_log::lines(&compiled.findings) {
+        for line in finding_lines(&compiled.findings) {
             tracing::warn!("{line}");
         }
         let why = newest_record::errors(compiled);

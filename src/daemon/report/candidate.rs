@@ -7,7 +7,7 @@ use super::base::Base;
 use super::differences::{Differences, differences};
 use super::losses::{Holdings, Losses};
 use super::parts::{
-    EMPTIED, RESTORE, allowed, annotations, check, counted, fault_of, findings, list, plan_context,
+    EMPTIED, RESTORE, allowed, annotations, check, counted, fault_of, findings, list,
     severity_count, severity_counts,
 };
 use crate::api::labels;
@@ -18,6 +18,7 @@ use crate::daemon::failure::Failure;
 use crate::model::markdown::markdown;
 use crate::model::{Check, CheckDetail, CheckState, Finding, Severity};
 use crate::plan::{ApplySet, Plan};
+use crate::reporting::plan_context;
 
 /// A candidate merged onto its base, and what it is judged by.
 pub(in crate::daemon) struct Merge<'a> {

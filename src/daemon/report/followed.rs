@@ -2,13 +2,13 @@
 
 use super::parts::{
     EMPTIED, RESTORE, allowed, annotations, check, counted, fault_of, findings, one_line, stays,
-    sync_context,
 };
 use crate::compile::Compiled;
 use crate::daemon::applied::Applied;
 use crate::daemon::failure::Failure;
 use crate::model::markdown::{markdown, plain};
 use crate::model::{Check, CheckDetail, CheckState, Severity};
+use crate::reporting::sync_context;
 
 /// The sync check of a sound revision that the cluster does not let be applied.
 pub(in crate::daemon) fn stuck(fleet: &str, revision: &str, state: CheckState, why: &str) -> Check {

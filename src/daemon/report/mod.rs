@@ -17,6 +17,7 @@ mod tests;
 mod unread;
 mod waiting;
 
+pub(super) use crate::reporting::{plan_context, sync_context};
 pub(super) use asking::asked;
 pub(super) use base::Base;
 pub(super) use candidate::{ForkMerge, Merge, broken_plan, conflicts, fork, plan};
@@ -24,6 +25,5 @@ pub(super) use followed::{emptied, paused, refused, stuck, superseded, suspended
 pub(super) use losses::Holdings;
 pub(super) use not_planned::{NotPlanned, not_planned};
 pub(super) use notes::{Notes, noted};
-pub(super) use parts::{is_plan, plan_context, sync_context};
 pub(super) use progress::{progress, staying, unseen};
 pub(super) use waiting::{left_behind, merged, planning, queued};

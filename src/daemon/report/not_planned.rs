@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use super::parts::{check, plan_context};
+use super::parts::check;
 use crate::model::{Check, CheckState};
+use crate::reporting::plan_context;
 
 /// Why a head was not planned to the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

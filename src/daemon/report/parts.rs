@@ -12,19 +12,6 @@ pub(super) const MOST_ANNOTATIONS: usize = 50;
 /// The most lines of one list in a summary. A note is kept for as long as the repository is.
 pub(super) const MOST_LINES: usize = 100;
 
-pub(in crate::daemon) fn sync_context(fleet: &str) -> String {
-    format!("capstan/{fleet}/sync")
-}
-
-pub(in crate::daemon) fn plan_context(fleet: &str) -> String {
-    format!("capstan/{fleet}/plan")
-}
-
-/// Returns true if a check of this context is about a candidate.
-pub(in crate::daemon) fn is_plan(context: &str) -> bool {
-    context.ends_with("/plan")
-}
-
 /// A check. The title is plain text, whatever it is made of; the summary is Markdown, in which those who write it
 /// escape what others wrote.
 pub(super) fn check(

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::parts::{MOST_ANNOTATIONS, check, counted, list, one_line, sync_context};
+use super::parts::{MOST_ANNOTATIONS, check, counted, list, one_line};
 use crate::apply::{ClusterSummary, PruneStatus, Summary};
 use crate::graph::{Graph, Place};
 use crate::model::markdown::{cell, plain};
 use crate::model::{Annotation, Check, CheckState, ObjectId, Span};
+use crate::reporting::sync_context;
 
 /// The most objects that are named of those that failed for one reason.
 const MOST_NAMED: usize = 5;

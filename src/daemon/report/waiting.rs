@@ -1,8 +1,9 @@
 //! Plan checks before there is a plan, and in place of one that nobody needs any more.
 
-use super::parts::{check, plan_context, sync_context};
+use super::parts::check;
 use crate::model::markdown::markdown;
 use crate::model::{Check, CheckDetail, CheckState};
+use crate::reporting::{plan_context, sync_context};
 
 /// The check of a head that waits for its plan.
 pub(in crate::daemon) fn queued(fleet: &str, revision: &str) -> Check {

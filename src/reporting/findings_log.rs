@@ -7,7 +7,7 @@ const MOST_LOGGED: usize = 20;
 
 /// A line per finding, `path:line:column: id message`: errors first, then warnings; and how many more
 /// there are.
-pub(super) fn lines(findings: &[Finding]) -> Vec<String> {
+pub(crate) fn lines(findings: &[Finding]) -> Vec<String> {
     let of = |severity: Severity| {
         let findings = findings.iter();
         findings.filter(move |finding| finding.severity == severity)

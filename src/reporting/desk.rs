@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::report;
-use crate::adapters::checks::{Due, Throttle};
+use super::context::is_plan;
+use super::throttle::{Due, Throttle};
 use crate::model::{Check, CheckDetail, Later};
 
 /// How long checks that could not be written wait before they are tried again, at first; each time
@@ -27,7 +27,7 @@ const MOST_QUEUED: usize = 5;
 const MOST_PLANS: usize = 10;
 
 /// What to do about the checks that are not written.
-pub(super) enum Next {
+pub(crate) enum Next {
     /// Write these.
     Write(Vec<Check>),
     /// Ask again then.
@@ -38,7 +38,7 @@ pub(super) enum Next {
 
 /// Checks on their way to the sink. One write at a time carries all that is due.
 #[derive(Debug, Default)]
-pub(super) struct CheckQueue {
+pub(crate) struct CheckQueue {
     /// The newest check per context and revision.
     newest: BTreeMap<(String, String), Check>,
     throttle: Throttle,
@@ -60,17 +60,17 @@ pub(super) struct CheckQueue {
 
 impl CheckQueue {
     /// Takes in a check that is newer than any before.
-    pub(super) fn offer(&mut self, check: Check) {
+    pub(crate) fn offer(&mut self, check: Check) {
         self.newest.insert(key(&check), check);
     }
 
     /// An earlier process may have written the check of this revision and context.
-    pub(super) fn assume_written(&mut self, revision: &str, context: &str) {
+    pub(crate) fn assume_written(&mut self, revision: &str, context: &str) {
         self.tried.insert((context.to_owned(), revision.to_owned()));
     }
 
     /// Takes a check back that nobody can have seen; `false` if it may have been written.
-    pub(super) fn withdraw(&mut self, revision: &str, context: &str) -> bool {
+    pub(crate) fn withdraw(&mut self, revision: &str, context: &str) -> bool {
         let key = (context.to_owned(), revision.to_owned());
         let is_unseen = !self.tried.contains(&key);
         if is_unseen {
@@ -103,7 +103,7 @@ impl CheckQueue {
     }
 
     /// What to do now. After [`Next::Write`] the queue is busy until [`Self::ended`].
-    pub(super) fn next(&mut self, now: Timestamp) -> Next {
+    pub(crate) fn next(&mut self, now: Timestamp) -> Next {
         if self.is_busy() {
             return Next::Nothing;
         }
@@ -122,12 +122,12 @@ impl CheckQueue {
     }
 
     /// Whether a write is under way.
-    pub(super) fn is_busy(&self) -> bool {
+    pub(crate) fn is_busy(&self) -> bool {
         !self.sent.is_empty()
     }
 
     /// Some of the write under way must wait: it is written when it is [called](Self::call).
-    pub(super) fn put_off(&mut self, later: &[Later]) {
+    pub(crate) fn put_off(&mut self, later: &[Later]) {
         for one in later {
             let key = (one.context.clone(), one.revision.clone());
             self.sent.retain(|check| self::key(check) != key);
@@ -136,12 +136,12 @@ impl CheckQueue {
     }
 
     /// What was put off may be tried again.
-    pub(super) fn call(&mut self, key: &(String, String)) {
+    pub(crate) fn call(&mut self, key: &(String, String)) {
         self.later.remove(key);
     }
 
     /// The write under way has ended at `now`. Returns when to try again if it failed.
-    pub(super) fn ended(&mut self, arrived: bool, now: Timestamp) -> Option<Duration> {
+    pub(crate) fn ended(&mut self, arrived: bool, now: Timestamp) -> Option<Duration> {
         let sent = std::mem::take(&mut self.sent);
         let renewed = std::mem::take(&mut self.renewed);
         self.held = !arrived;
@@ -159,17 +159,17 @@ impl CheckQueue {
     }
 
     /// It is known that writes fail, before one did.
-    pub(super) fn will_fail(&mut self) {
+    pub(crate) fn will_fail(&mut self) {
         self.failures = self.failures.max(1);
     }
 
     /// Whether the last write failed.
-    pub(super) fn is_failing(&self) -> bool {
+    pub(crate) fn is_failing(&self) -> bool {
         self.failures > 0
     }
 
     /// The next check of this context and revision is written, even if it equals the last.
-    pub(super) fn renew(&mut self, revision: &str, context: &str) {
+    pub(crate) fn renew(&mut self, revision: &str, context: &str) {
         self.throttle.renew(revision, context);
         self.later
             .remove(&(context.to_owned(), revision.to_owned()));
@@ -180,17 +180,17 @@ impl CheckQueue {
     }
 
     /// How many checks are under way.
-    pub(super) const fn under_way(&self) -> usize {
+    pub(crate) const fn under_way(&self) -> usize {
         self.sent.len()
     }
 
     /// What could not be written may be tried again.
-    pub(super) fn retry(&mut self) {
+    pub(crate) fn retry(&mut self) {
         self.held = false;
     }
 
     /// Whether a check of `revision` is under way, or can be written now or in a moment.
-    pub(super) fn has_due(&self, revision: &str, now: Timestamp) -> bool {
+    pub(crate) fn has_due(&self, revision: &str, now: Timestamp) -> bool {
         let under_way = self.sent.iter().any(|check| check.revision == revision);
         let is_soon = |check: &Check| self.later.get(&key(check)).is_none_or(|wait| *wait < SOON);
         let due = |check: &Check| is_soon(check) && self.throttle.due(check, now) == Due::Now;
@@ -200,7 +200,7 @@ impl CheckQueue {
 
     /// Forgets all revisions but those to `keep` and checks that are not written yet; if these are too many, only those
     /// that end what is written as pending.
-    pub(super) fn forget(&mut self, keep: impl Fn(&str) -> bool) {
+    pub(crate) fn forget(&mut self, keep: impl Fn(&str) -> bool) {
         let throttle = &self.throttle;
         let unwritten = |check: &Check| throttle.due(check, Timestamp::MAX) != Due::Never;
         let room = self.newest.len() <= MOST_UNWRITTEN;
@@ -224,14 +224,14 @@ impl CheckQueue {
     }
 
     /// Whether there is a check of this context and revision.
-    pub(super) fn contains(&self, key: &(String, String)) -> bool {
+    pub(crate) fn contains(&self, key: &(String, String)) -> bool {
         self.newest.contains_key(key)
     }
 }
 
 /// Those that are written first: the followed ref does not wait for candidates.
 fn first(checks: Vec<Check>) -> Vec<Check> {
-    let is_plan = |check: &Check| report::is_plan(&check.context);
+    let is_plan = |check: &Check| is_plan(&check.context);
     let (mut plans, followed): (Vec<Check>, Vec<Check>) = checks.into_iter().partition(is_plan);
     plans.truncate(MOST_PLANS);
     match followed.is_empty() {

@@ -15,7 +15,7 @@ const PAUSE: SignedDuration = SignedDuration::from_secs(60);
 
 /// Whether to write a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Due {
+pub(super) enum Due {
     /// Write it.
     Now,
     /// Ask again then, with the check as it is by then.
@@ -26,14 +26,13 @@ pub enum Due {
 
 /// What was written last, by revision and context.
 #[derive(Clone, Debug, Default)]
-pub struct Throttle {
+pub(super) struct Throttle {
     written: BTreeMap<(String, String), (Check, Timestamp)>,
 }
 
 impl Throttle {
     /// Whether `check` is to be written.
-    #[must_use]
-    pub fn due(&self, check: &Check, now: Timestamp) -> Due {
+    pub(super) fn due(&self, check: &Check, now: Timestamp) -> Due {
         match self.written.get(&key(check)) {
             None => Due::Now,
             Some((last, _)) if last == check => Due::Never,
@@ -45,25 +44,24 @@ impl Throttle {
     }
 
     /// Whether the check of the same context and revision was written as pending.
-    #[must_use]
-    pub fn is_pending(&self, check: &Check) -> bool {
+    pub(super) fn is_pending(&self, check: &Check) -> bool {
         let written = self.written.get(&key(check));
         written.is_some_and(|(last, _)| last.state == CheckState::Pending)
     }
 
     /// Notes that `check` was written.
-    pub fn written(&mut self, check: Check, now: Timestamp) {
+    pub(super) fn written(&mut self, check: Check, now: Timestamp) {
         self.written.insert(key(&check), (check, now));
     }
 
     /// The next check of this context and revision is due, even if it equals the last.
-    pub fn renew(&mut self, revision: &str, context: &str) {
+    pub(super) fn renew(&mut self, revision: &str, context: &str) {
         let key = (revision.to_owned(), context.to_owned());
         self.written.remove(&key);
     }
 
     /// Forgets the revisions that are not reported on any more.
-    pub fn retain(&mut self, keep: impl Fn(&str) -> bool) {
+    pub(super) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
         self.written.retain(|(revision, _), _| keep(revision));
     }
 }

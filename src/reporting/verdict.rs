@@ -11,8 +11,8 @@ const GRACE: Duration = Duration::from_secs(60);
 
 /// The state of a revision that is being applied, or was.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Verdict {
-    pub(super) state: CheckState,
+pub(crate) struct Verdict {
+    pub(crate) state: CheckState,
     /// Since when it is not ready any more, while success is still reported.
     lost: Option<Timestamp>,
     /// When the state is looked at again.
@@ -21,7 +21,7 @@ pub(super) struct Verdict {
 
 impl Verdict {
     /// Nothing is known yet.
-    pub(super) fn pending() -> Self {
+    pub(crate) fn pending() -> Self {
         Self {
             state: CheckState::Pending,
             lost: None,
@@ -31,7 +31,7 @@ impl Verdict {
 
     /// Takes in how things are at `now`. Returns after how long to look again, when success is kept
     /// for a while although something is not ready and no other look is due.
-    pub(super) fn judge(
+    pub(crate) fn judge(
         &mut self,
         ready: bool,
         terminal: bool,
