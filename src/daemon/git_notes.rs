@@ -74,8 +74,6 @@ impl CheckSink for GitNotes {
         self.blocking(move |mirror| Ok(read(mirror, &revisions, &context)))
     }
 
-    fn renew(&self, _: &str, _: &str) {}
-
     /// Each note is a push.
     fn shows_queued(&self) -> bool {
         false
@@ -164,6 +162,7 @@ mod tests {
             older_pull_requests: Vec::new(),
             input: None,
             button: None,
+            attempt: 0,
         }
     }
 

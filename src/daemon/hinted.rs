@@ -83,8 +83,7 @@ impl Daemon {
             return false;
         }
         tracing::info!(commit, context, "somebody wants this check again");
-        self.sink.renew(commit, context);
-        self.checks.renew(commit, context);
+        self.checks.renew(context, commit);
         true
     }
 }

@@ -98,12 +98,6 @@ impl CheckSink for KeyedSink {
         true
     }
 
-    fn renew(&self, revision: &str, context: &str) {
-        if let Some(sink) = self.last() {
-            sink.renew(revision, context);
-        }
-    }
-
     fn app(&self) -> Option<u64> {
         self.last()?.app()
     }

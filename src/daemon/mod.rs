@@ -69,6 +69,7 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -79,7 +80,7 @@ use crate::apply::{Newest, Report};
 use crate::graph::Graph;
 use crate::model::{AdapterError, CheckSink, Later};
 use crate::plan::ApplySet;
-use crate::reporting::CheckQueue;
+use crate::reporting::{CheckDesk, Now};
 use crate::settings::SyncConfig;
 
 pub use admission::{AdmissionError, AdmissionServer};
@@ -149,8 +150,6 @@ enum Event {
     Published(Result<Vec<Later>, AdapterError>),
     /// Checks that could not be written may be tried again.
     Retry,
-    /// The check of this context and revision, which the forge could not take yet, may be tried again.
-    Call((String, String)),
     /// What an earlier process left pending was asked once more.
     Left(Option<Left>),
     /// A requested time has come.
@@ -277,16 +276,14 @@ struct Daemon {
     sync: Option<Sync>,
     /// What applies it.
     runner: Option<Runner>,
-    /// The sync checks that are pending, by revision, with their titles; also those that an earlier daemon left.
-    open: BTreeMap<String, String>,
-    /// The commits whose plan checks say that they wait, or are being planned; also those that an earlier daemon left.
-    waiting: BTreeSet<String>,
     /// What an earlier daemon applied, if the settings suspend the fleet.
     left_applied: Option<AppliedRevision>,
     /// Counts syncs, so that late events of an old one can be recognised.
     syncs: u64,
-    /// Checks on their way to the sink.
-    checks: CheckQueue,
+    /// All that is known of checks.
+    checks: CheckDesk,
+    /// When this process began.
+    started: Instant,
     /// Where checks go.
     sink: Arc<dyn CheckSink>,
     /// It was asked whether checks can be written.
@@ -327,8 +324,6 @@ impl Daemon {
             events,
             head: None,
             examined: None,
-            open: BTreeMap::new(),
-            waiting: BTreeSet::new(),
             left_applied: None,
             examining: false,
             steering: None,
@@ -336,7 +331,8 @@ impl Daemon {
             sync: None,
             runner: None,
             syncs: 0,
-            checks: CheckQueue::default(),
+            checks: CheckDesk::default(),
+            started: Instant::now(),
             sink,
             probed: false,
             left_unknown: false,
@@ -363,8 +359,7 @@ impl Daemon {
             Event::Restart(sync) => self.restart(sync),
             Event::Probed(answer) => self.probed(&answer),
             Event::Published(answer) => self.published(&answer),
-            Event::Retry => self.checks.retry(),
-            Event::Call(key) => self.checks.call(&key),
+            Event::Retry => {}
             Event::Left(left) => self.left(left),
             Event::Tick => self.report_progress(),
             Event::Steered(steering) => self.steered(steering),
@@ -395,6 +390,13 @@ impl Daemon {
             let done = catch_unwind(AssertUnwindSafe(|| work(&source)));
             done.unwrap_or_else(|panic| failed(Failure::caught(&*panic)))
         });
+    }
+
+    fn now(&self) -> Now {
+        Now {
+            cluster: self.engine.target.clock.now(),
+            wall: self.started.elapsed(),
+        }
     }
 
     fn after(&mut self, wait: Duration, event: Event) {

@@ -96,7 +96,6 @@ impl Daemon {
         let why = NotPlanned::Overdue(self.own_deadline());
         let gave_up = self.source.limited();
         if self.candidates.overdue(&candidate, &gave_up) {
-            self.waiting.remove(&candidate.commit);
             let planned = self.source.not_planned(candidate, why);
             planned
                 .check
@@ -151,12 +150,9 @@ impl Daemon {
         self.plan_later(&planned);
         let commit = planned.candidate.commit;
         match planned.check.filter(|_| is_change) {
-            Some(check) => {
-                self.waiting.remove(&commit);
-                self.set_plan_check(check);
-            }
+            Some(check) => self.set_plan_check(check),
             // Its check says that it waits, or is being planned: another plan ends that.
-            None if self.waiting.contains(&commit) => drop(self.candidates.again(&commit)),
+            None if self.is_waiting(&commit) => drop(self.candidates.again(&commit)),
             None => {}
         }
         self.plan_next();

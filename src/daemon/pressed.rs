@@ -61,8 +61,7 @@ impl Daemon {
 
     /// The check as it is now; `None` if this process made none.
     fn shown(&self, press: &Press) -> Option<Check> {
-        let key = (press.context.clone(), press.commit.clone());
-        self.view.borrow().checks.get(&key).cloned()
+        self.checks.wanted(&press.context, &press.commit).cloned()
     }
 
     /// It is known what a press comes to.

@@ -138,8 +138,6 @@ impl CheckSink for StatusFile {
         .boxed()
     }
 
-    fn renew(&self, _: &str, _: &str) {}
-
     fn shows_queued(&self) -> bool {
         false
     }
@@ -253,10 +251,6 @@ impl CheckSink for FileAndForge {
     fn rate_remaining(&self) -> Option<u64> {
         self.forge.rate_remaining()
     }
-
-    fn renew(&self, revision: &str, context: &str) {
-        self.forge.renew(revision, context);
-    }
 }
 
 #[cfg(test)]
@@ -279,6 +273,7 @@ mod tests {
             older_pull_requests: Vec::new(),
             input: None,
             button: None,
+            attempt: 0,
         }
     }
 

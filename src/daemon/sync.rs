@@ -72,7 +72,7 @@ impl Daemon {
         } = examined;
         self.left_applied = left_applied.or(self.left_applied.take());
         self.left_unknown |= left_pending.is_none();
-        self.open.extend(left_pending.unwrap_or_default());
+        self.left_pending(left_pending.unwrap_or_default());
         let good = self.applied();
         let good = good.or_else(|| fallback.as_ref().map(|(revision, _)| revision.clone()));
         let good = good.as_deref();
@@ -268,7 +268,7 @@ impl Daemon {
 
     /// Goes on with a revision whose announcement is out, or could not be brought out.
     pub(super) fn advance(&mut self) {
-        let now = self.engine.target.clock.now();
+        let now = self.now();
         let Some(sync) = &mut self.sync else { return };
         let Stage::Announced { until, .. } = &sync.stage else {
             return;

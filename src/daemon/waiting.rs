@@ -25,10 +25,17 @@ impl Daemon {
     fn left_waiting(&mut self, left: Vec<String>) {
         let context = report::plan_context(&self.config.fleet);
         for commit in left {
-            self.checks.assume_written(&commit, &context);
-            self.waiting.insert(commit);
+            self.checks.leave(&context, &commit, String::new());
         }
         self.show_waiting();
+    }
+
+    /// Takes in which sync checks an earlier process left pending: their revisions and titles.
+    pub(super) fn left_pending(&mut self, left: Vec<(String, String)>) {
+        let context = report::sync_context(&self.config.fleet);
+        for (revision, title) in left {
+            self.checks.leave(&context, &revision, title);
+        }
     }
 
     /// Asks once more what an earlier process left pending, if that could not be asked at the start: the credential
@@ -50,43 +57,37 @@ impl Daemon {
             self.left_unknown = true;
             return;
         };
-        let fleet = &self.config.fleet;
-        let (sync, plan) = (report::sync_context(fleet), report::plan_context(fleet));
-        let checks = &self.checks;
-        let is_own = |context: &str, revision: &str| {
-            checks.contains(&(context.to_owned(), revision.to_owned()))
-        };
-        let pending = left.pending.into_iter();
-        self.open
-            .extend(pending.filter(|(revision, _)| !is_own(&sync, revision)));
-        let mut waiting = left.waiting;
-        waiting.retain(|commit| !is_own(&plan, commit));
-        self.left_waiting(waiting);
+        self.left_pending(left.pending);
+        self.left_waiting(left.waiting);
     }
 
     /// Says of heads that they wait, and ends the checks of those that no candidate leads to any more.
     pub(super) fn show_waiting(&mut self) {
-        let candidates = &self.candidates;
-        let open = candidates.open_commits();
-        let waiting = std::mem::take(&mut self.waiting).into_iter();
-        let (kept, gone): (BTreeSet<String>, BTreeSet<String>) =
-            waiting.partition(|commit| open.contains(commit));
-        self.waiting = kept;
-        let is_new = |commit: &&String| !self.waiting.contains(*commit);
-        let new = candidates.announced().filter(is_new).cloned();
-        let new: Vec<String> = new.filter(|_| self.sink.shows_queued()).collect();
+        let open = self.candidates.open_commits();
+        let context = report::plan_context(&self.config.fleet);
+        let pending = self.checks.pending(&context);
+        let pending = pending.map(|(commit, _)| commit.to_owned());
+        let gone: Vec<String> = pending.filter(|commit| !open.contains(commit)).collect();
+        let announced = self.candidates.announced();
+        let new = announced.filter(|commit| !self.is_waiting(commit)).cloned();
+        let new: BTreeSet<String> = new.filter(|_| self.sink.shows_queued()).collect();
         for commit in gone {
             self.end_waiting(&commit);
         }
         for commit in new {
             self.set_plan_check(report::queued(&self.config.fleet, &commit));
-            self.waiting.insert(commit);
         }
+    }
+
+    /// Returns true if the check of a head says that it waits, or is being planned.
+    pub(super) fn is_waiting(&self, commit: &str) -> bool {
+        let context = report::plan_context(&self.config.fleet);
+        self.checks.is_pending(&context, commit)
     }
 
     /// Says of a head that it is being planned, if it was said that it waits.
     pub(super) fn show_planning(&mut self, candidate: &Candidate) {
-        if self.waiting.contains(&candidate.commit) {
+        if self.is_waiting(&candidate.commit) {
             let fleet = &self.config.fleet;
             self.set_plan_check(report::planning(fleet, &candidate.commit));
         }
@@ -110,7 +111,7 @@ impl Daemon {
             true => report::merged(fleet, commit),
             false => report::left_behind(fleet, commit),
         };
-        if !self.checks.withdraw(commit, &context) {
+        if !self.checks.withdraw(&context, commit) {
             self.set_check(check);
         }
     }

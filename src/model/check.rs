@@ -82,6 +82,10 @@ pub struct Check {
     /// What a person may approve by a button, on a forge that has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub button: Option<Button>,
+    /// The number of the last request to write this check again, larger for a later one. A check of another attempt is a new one
+    /// where the forge keeps a history of them, even if it says the same. A later process counts anew.
+    #[serde(skip)]
+    pub attempt: u32,
 }
 
 impl Check {

@@ -51,10 +51,6 @@ pub trait CheckSink: Send + Sync {
         context: &'a str,
     ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>>;
 
-    /// Somebody wants this check again: the next one of `context` on `revision` is written although it may
-    /// equal the last, as a new one where the forge keeps a history of them.
-    fn renew(&self, revision: &str, context: &str);
-
     /// Whether it costs little to write that a check waits for its turn.
     fn shows_queued(&self) -> bool;
 

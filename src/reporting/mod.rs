@@ -10,6 +10,6 @@ mod throttle;
 mod verdict;
 
 pub(crate) use context::{is_plan, plan_context, sync_context};
-pub(crate) use desk::{CheckQueue, Next};
+pub(crate) use desk::{CheckDesk, Next, Now};
 pub(crate) use findings_log::lines as finding_lines;
 pub(crate) use verdict::Verdict;

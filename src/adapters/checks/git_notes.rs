@@ -256,6 +256,7 @@ mod tests {
             older_pull_requests: Vec::new(),
             input: None,
             button: None,
+            attempt: 0,
         }
     }
 

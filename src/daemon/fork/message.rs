@@ -197,6 +197,7 @@ fn cleaned(check: Check, request: &Request, context: &str) -> Result<Check, Stri
         older_pull_requests: Vec::new(),
         input: None,
         button: None,
+        attempt: 0,
         ..check
     })
 }
@@ -271,6 +272,7 @@ pub(super) mod tests {
             older_pull_requests: Vec::new(),
             input: None,
             button: None,
+            attempt: 0,
         }
     }
 

@@ -34,6 +34,7 @@ pub(super) fn check(
         older_pull_requests: Vec::new(),
         input: None,
         button: None,
+        attempt: 0,
     }
 }
 

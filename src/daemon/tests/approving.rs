@@ -36,8 +36,6 @@ impl CheckSink for Forge {
         std::future::ready(Ok(Vec::new())).boxed()
     }
 
-    fn renew(&self, _: &str, _: &str) {}
-
     fn shows_queued(&self) -> bool {
         false
     }

@@ -25,6 +25,7 @@ async fn checks_that_could_not_be_written_are_tried_again_after_15_seconds_then_
     let mut case = Case::new();
     for seconds in [15, 30, 60] {
         case.daemon.published(&Err(away().into()));
+        case.daemon.publish();
         assert_eq!(case.jobs().await, [(seconds * 1000, "Retry")]);
     }
 }
@@ -66,5 +67,6 @@ async fn it_is_asked_once_whether_checks_can_be_written() {
     case.daemon.published(&Ok(Vec::new()));
     assert!(!case.daemon.checks.is_failing());
     case.daemon.published(&Err(denied));
+    case.daemon.publish();
     assert_eq!(case.jobs().await, [(15_000, "Retry")]);
 }

@@ -1,16 +1,13 @@
 //! What a webhook leads to.
 
-use std::sync::Mutex;
-
 use futures::FutureExt as _;
 
 use super::*;
 use crate::adapters::http::{Head, Rerun};
 use crate::model::{CommitSource, no_approvals, no_source};
 
-/// The sink of the GitHub App 77, which notes what is wanted again.
-#[derive(Default)]
-struct App(Mutex<Vec<String>>);
+/// The sink of the GitHub App 77.
+struct App;
 
 impl CheckSink for App {
     fn publish<'a>(
@@ -27,10 +24,6 @@ impl CheckSink for App {
         _: &'a str,
     ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
         std::future::ready(Ok(Vec::new())).boxed()
-    }
-
-    fn renew(&self, revision: &str, context: &str) {
-        self.0.lock().unwrap().push(format!("{context} {revision}"));
     }
 
     fn shows_queued(&self) -> bool {
@@ -69,8 +62,8 @@ impl CheckSink for App {
 #[tokio::test(start_paused = true)]
 async fn a_check_that_somebody_wants_again_is_written_although_nothing_changed() {
     let mut case = Case::applying(config_maps(&["a"])).await;
-    let (app, commit) = (Arc::new(App::default()), case.commit.clone());
-    case.daemon.sink = Arc::<App>::clone(&app);
+    let commit = case.commit.clone();
+    case.daemon.sink = Arc::new(App);
     let sync = report::sync_context(&case.daemon.config.fleet);
     let mut ask = |commit: &str, context: Option<&str>, app| {
         let rerun = Rerun {
@@ -90,25 +83,27 @@ async fn a_check_that_somebody_wants_again_is_written_although_nothing_changed()
         "another fleet"
     );
     assert!(!ask(&"0".repeat(40), None, None), "another commit");
-    assert_eq!(app.0.lock().unwrap().len(), 0);
     assert!(ask(&commit, None, Some(77)), "the whole suite");
-    assert_eq!(*app.0.lock().unwrap(), [format!("{sync} {commit}")]);
     assert!(case.daemon.examining);
+    let written = case.daemon.checks.wanted(&sync, &commit).unwrap();
+    assert_eq!(written.attempt, 1);
 }
 
 /// Anybody who may comment can ask for it.
 #[tokio::test(start_paused = true)]
 async fn a_check_is_made_again_once_a_minute() {
     let mut case = Case::applying(config_maps(&["a"])).await;
-    let (app, commit) = (Arc::new(App::default()), case.commit.clone());
-    case.daemon.sink = Arc::<App>::clone(&app);
+    let commit = case.commit.clone();
+    case.daemon.sink = Arc::new(App);
+    let sync = report::sync_context(&case.daemon.config.fleet);
     let mut ask = || {
         let reruns = [Rerun::all(Head::Commit(commit.clone()))].into();
         case.daemon.hinted(&Hint {
             reruns,
             ..Hint::default()
         });
-        app.0.lock().unwrap().len()
+        let check = case.daemon.checks.wanted(&sync, &commit).unwrap();
+        check.attempt
     };
     assert_eq!((ask(), ask()), (1, 1));
     let minute = Duration::from_secs(60) / SPEED;

@@ -172,6 +172,7 @@ impl Case {
             older_pull_requests: Vec::new(),
             input: None,
             button: None,
+            attempt: 0,
         }
     }
 }

@@ -39,8 +39,6 @@ impl CheckSink for GitHub {
         std::future::ready(Ok(written)).boxed()
     }
 
-    fn renew(&self, _: &str, _: &str) {}
-
     fn shows_queued(&self) -> bool {
         false
     }

@@ -34,8 +34,6 @@ impl CheckSink for Silent {
         true
     }
 
-    fn renew(&self, _: &str, _: &str) {}
-
     fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
         std::future::pending().boxed()
     }

@@ -34,7 +34,7 @@ impl Case {
         );
         let begin = format!("superseded by {newer} at ");
         assert!(check.title.starts_with(&begin), "{}", check.title);
-        assert!(!self.daemon.open.contains_key(revision));
+        assert!(!self.daemon.checks.is_pending(SYNC, revision));
     }
 }
 
@@ -47,7 +47,7 @@ async fn each_revision_ends_when_a_newer_one_takes_its_place() {
     }
     case.assert_superseded("1", "2");
     case.assert_superseded("2", "3");
-    assert_eq!(case.daemon.open.len(), 1);
+    assert_eq!(case.daemon.checks.pending(SYNC).count(), 1);
     // A broken one takes no place.
     let broken = compile(&tree("kind: ConfigMap\n"), &[]);
     case.examine("4", broken);
@@ -84,7 +84,7 @@ async fn what_waits_in_a_suspended_fleet_ends_when_something_newer_waits() {
         );
     }
     case.assert_superseded("1", "2");
-    assert_eq!(case.daemon.open.len(), 1);
+    assert_eq!(case.daemon.checks.pending(SYNC).count(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -92,14 +92,13 @@ async fn the_end_of_a_revision_arrives_although_its_pending_check_never_did() {
     let mut case = Case::new();
     case.examine("1", config_maps(&["a"]));
     // Everything is held up, and no ref leads to it any more.
-    case.daemon.checks.ended(false, Timestamp::UNIX_EPOCH);
+    case.daemon.published(&Err(away().into()));
     case.examine("2", config_maps(&["b"]));
     case.daemon.forget();
     case.assert_superseded("1", "2");
     assert!(!case.daemon.checks.is_busy());
+    tokio::time::sleep(Duration::from_secs(15)).await;
     case.daemon.handle(Event::Retry);
-    assert!(
-        case.daemon.checks.has_due("1", Timestamp::UNIX_EPOCH),
-        "it is under way"
-    );
+    let now = case.daemon.now();
+    assert!(case.daemon.checks.has_due("1", now), "it is under way");
 }

@@ -62,8 +62,6 @@ impl CheckSink for Forge {
         std::future::ready(left).boxed()
     }
 
-    fn renew(&self, _: &str, _: &str) {}
-
     fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
         std::future::ready(Ok(())).boxed()
     }
@@ -169,8 +167,7 @@ async fn a_head_waits_from_the_first_look_on_and_ends_when_it_is_replaced_or_gon
     assert!(case.daemon.view.borrow().check(PLAN, "d").is_none());
     // It was merged as it is.
     let merged = case.commit.clone();
-    case.daemon.waiting.insert(merged.clone());
-    case.daemon.checks.assume_written(&merged, PLAN);
+    case.daemon.checks.leave(PLAN, &merged, String::new());
     case.look(&["e"]);
     case.come_to_rest().await;
     assert_eq!(written(&forge), [(merged, CheckState::Success, None)]);
@@ -198,7 +195,7 @@ async fn what_an_earlier_process_left_waiting_is_planned_or_ended() {
     assert_eq!(planned[0], (kept.clone(), CheckState::Pending, None));
     assert_eq!(planned[1].0, kept);
     assert_ne!(planned[1].1, CheckState::Pending);
-    assert!(case.daemon.waiting.is_empty());
+    assert_eq!(case.daemon.checks.pending(PLAN).count(), 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -224,12 +221,8 @@ async fn what_an_earlier_process_left_is_asked_again_once_checks_can_be_written(
     let pending = vec![title("old"), title(&own.revision)];
     let waiting = vec!["b".to_owned()];
     case.daemon.left(Some(Left { pending, waiting }));
-    let open: Vec<(&str, &str)> = case
-        .daemon
-        .open
-        .iter()
-        .map(|(revision, title)| (&**revision, &**title))
-        .collect();
+    let context = report::sync_context(&case.daemon.config.fleet);
+    let open: Vec<(&str, &str)> = case.daemon.checks.pending(&context).collect();
     assert!(open.contains(&("old", "1/3")) && open.contains(&(&*own.revision, "it")));
 }
 
@@ -270,7 +263,7 @@ async fn who_asks_for_a_plan_while_one_is_made_sees_it_end() {
     };
     case.look(&[]);
     look(&mut case, "base");
-    case.daemon.waiting.insert(head.clone());
+    case.daemon.checks.leave(PLAN, &head, String::new());
     let candidate = case.daemon.candidates.next().unwrap();
     let planned = |candidate: &Candidate, merged: &str, check| Planned {
         is_passing: false,
@@ -282,7 +275,7 @@ async fn who_asks_for_a_plan_while_one_is_made_sees_it_end() {
     let check = report::merged("config", &head);
     case.daemon
         .planned(planned(&candidate, "m", Some(check.clone())));
-    assert_eq!(case.daemon.waiting.len(), 0);
+    assert!(!case.daemon.is_waiting(&head));
     // The base moves, and the plan that follows finds nothing new.
     look(&mut case, "base2");
     let second = case.daemon.candidates.next().unwrap();
@@ -291,12 +284,12 @@ async fn who_asks_for_a_plan_while_one_is_made_sees_it_end() {
         reruns,
         ..Hint::default()
     });
-    assert!(case.daemon.waiting.contains(&head));
+    assert!(case.daemon.is_waiting(&head));
     case.daemon.planned(planned(&second, "m", None));
     let again = case.daemon.candidates.next().unwrap();
     assert_eq!(again.seen, None);
     case.daemon.planned(planned(&again, "m", Some(check)));
-    assert_eq!(case.daemon.waiting.len(), 0);
+    assert!(!case.daemon.is_waiting(&head));
 }
 
 /// Each note is a push.
@@ -400,7 +393,7 @@ async fn the_check_of_a_head_that_vanished_holds_up_no_other() {
     assert_ne!(*states().last().unwrap(), "pending");
     // Nothing is sent of the old one any more.
     fake.lines();
-    case.daemon.checks.renew(&old, PLAN);
+    case.daemon.checks.renew(PLAN, &old);
     case.come_to_rest().await;
     assert_eq!(fake.lines(), [""; 0]);
 }

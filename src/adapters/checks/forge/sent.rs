@@ -50,6 +50,11 @@ pub(super) struct Entry<R> {
     /// Since when the forge cannot take it yet.
     #[serde(skip)]
     pub(super) early: Option<Instant>,
+    /// The newest attempt whose request was sent, and the newest of which the answer is there.
+    #[serde(skip)]
+    pub(super) begun: u32,
+    #[serde(skip)]
+    ended_attempt: u32,
     /// Larger is newer.
     number: u64,
 }
@@ -59,6 +64,25 @@ impl<R> Entry<R> {
     fn is_about(&self, pull_requests: &[u64]) -> bool {
         let mut own = self.check.iter().flat_map(Check::pull_requests);
         own.any(|number| pull_requests.contains(&number))
+    }
+
+    /// Returns true if somebody has asked for the check again since it was written.
+    pub(super) fn is_wanted_again(&self, check: &Check) -> bool {
+        check.attempt > self.ended_attempt
+    }
+
+    /// Begins the attempt of the check. Returns true if it is a new one.
+    pub(super) fn begin_attempt(&mut self, check: &Check) -> bool {
+        let is_new = check.attempt > self.begun;
+        self.begun = self.begun.max(check.attempt);
+        is_new
+    }
+
+    /// Ends the attempt of the check, if its request was sent.
+    pub(super) fn end_attempt(&mut self, check: &Check) {
+        if self.begun == check.attempt {
+            self.ended_attempt = self.begun;
+        }
     }
 
     /// How long to wait before it is sent again: each time about as long as it has waited. `None` after a while.
@@ -170,6 +194,8 @@ impl<R: Clone + Default + Serialize + DeserializeOwned> Sent<R> {
             unclear: is_lost,
             ended: None,
             early: None,
+            begun: 0,
+            ended_attempt: 0,
             number,
         });
         entry.number = number;

@@ -7,7 +7,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::path::Path;
-use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt as _;
@@ -20,7 +19,7 @@ use tokio::sync::Mutex;
 use super::client::Client;
 use super::fault::Fault;
 use super::pull_request::{PullRequest, source};
-use super::sent::{Ended, Key, Sent, digest, key, trimmed};
+use super::sent::{Ended, Entry, Key, Sent, digest, key, trimmed};
 use super::wire::{Answer, Call};
 use crate::model::{AdapterError, Check, CheckSink, CheckState, CommitSource, Later};
 
@@ -124,16 +123,6 @@ pub struct ForgeSink<F: Forge> {
     forge: F,
     client: Client,
     sent: Mutex<Sent<F::Remote>>,
-    /// What somebody wants again.
-    renewed: std::sync::Mutex<BTreeMap<Key, Renewal>>,
-}
-
-/// How far a check is that somebody wants again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Renewal {
-    Asked,
-    /// The request was sent; only the answer is missing.
-    Begun,
 }
 
 impl<F: Forge> ForgeSink<F> {
@@ -144,7 +133,6 @@ impl<F: Forge> ForgeSink<F> {
             forge,
             client,
             sent: Mutex::new(sent),
-            renewed: std::sync::Mutex::default(),
         }
     }
 
@@ -157,9 +145,9 @@ impl<F: Forge> ForgeSink<F> {
                 self.forge.overtaken(remote);
             }
         }
-        let (due, shown): (Vec<_>, Vec<_>) = newest.into_iter().partition(|(key, check)| {
-            self.is_due(&sent, key, check) || self.renewed().contains_key(key)
-        });
+        let (due, shown): (Vec<_>, Vec<_>) = newest
+            .into_iter()
+            .partition(|(key, check)| self.is_due(&sent, key, check));
         for (key, check) in shown {
             sent.entry(&key).check = Some(trimmed(check));
         }
@@ -180,36 +168,10 @@ impl<F: Forge> ForgeSink<F> {
                 }
                 (Ok(_), Err(_)) => {}
             }
-            self.written_again(key);
+            sent.entry(key).end_attempt(check);
         }
         sent.save(&BTreeSet::new()).await;
         result
-    }
-
-    fn renewed(&self) -> MutexGuard<'_, BTreeMap<Key, Renewal>> {
-        self.renewed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Forgets that `key` was wanted, unless somebody wants it once more since.
-    fn written_again(&self, key: &Key) {
-        let mut renewed = self.renewed();
-        if renewed.get(key) == Some(&Renewal::Begun) {
-            renewed.remove(key);
-        }
-    }
-
-    /// Begins a new check where somebody wants one. What the forge has of an earlier one is known by now.
-    /// Returns whether one is wanted.
-    fn begin_again(&self, check: &Check, remote: &mut F::Remote) -> bool {
-        let mut renewed = self.renewed();
-        let Some(renewal) = renewed.get_mut(&key(check)) else {
-            return false;
-        };
-        if *renewal == Renewal::Asked {
-            self.forge.renew(remote);
-            *renewal = Renewal::Begun;
-        }
-        true
     }
 
     fn is_due(&self, sent: &Sent<F::Remote>, key: &Key, check: &Check) -> bool {
@@ -217,6 +179,7 @@ impl<F: Forge> ForgeSink<F> {
             return true;
         };
         match &entry.ended {
+            _ if entry.is_wanted_again(check) => true,
             Some(Ended::ForGood) => false,
             Some(Ended::Content(refused)) if *refused == digest(check) => false,
             _ => entry.unclear || !self.forge.shows(check, &entry.remote),
@@ -232,9 +195,9 @@ impl<F: Forge> ForgeSink<F> {
         check: &Check,
     ) -> Result<Option<Duration>, Fault> {
         let entry = sent.entry(key);
-        let mut remote = entry.remote.clone();
-        let written = self.attempt(check, &mut remote, entry.unclear).await;
-        entry.remote = remote;
+        let mut trial = entry.clone();
+        let written = self.attempt(check, &mut trial).await;
+        (entry.remote, entry.begun) = (trial.remote, trial.begun);
         let Err(fault) = written else {
             entry.check = Some(trimmed(check));
             (entry.unclear, entry.ended, entry.early) = (false, None, None);
@@ -261,35 +224,32 @@ impl<F: Forge> ForgeSink<F> {
     }
 
     /// Sends a check, and finds out what it means when something is absent.
-    async fn attempt(
-        &self,
-        check: &Check,
-        remote: &mut F::Remote,
-        unclear: bool,
-    ) -> Result<(), Fault> {
-        match self.exchange(check, remote, unclear).await {
+    async fn attempt(&self, check: &Check, entry: &mut Entry<F::Remote>) -> Result<(), Fault> {
+        match self.exchange(check, entry).await {
             Err(Fault::Absent(said)) => Err(self.absence(&check.revision, said).await),
             done => done,
         }
     }
 
-    async fn exchange(
-        &self,
-        check: &Check,
-        remote: &mut F::Remote,
-        unclear: bool,
-    ) -> Result<(), Fault> {
+    async fn exchange(&self, check: &Check, entry: &mut Entry<F::Remote>) -> Result<(), Fault> {
+        let unclear = entry.unclear;
         if unclear {
             let (revision, context) = (&check.revision, &check.context);
             self.forge
-                .find(&self.client, revision, context, remote)
+                .find(&self.client, revision, context, &mut entry.remote)
                 .await?;
         }
-        let is_wanted = self.begin_again(check, remote);
-        if unclear && !is_wanted && self.forge.shows(check, remote) {
+        // What the forge has of an earlier attempt is known by now.
+        let is_wanted = entry.is_wanted_again(check);
+        if entry.begin_attempt(check) {
+            self.forge.renew(&mut entry.remote);
+        }
+        if unclear && !is_wanted && self.forge.shows(check, &entry.remote) {
             return Ok(());
         }
-        self.forge.write(&self.client, check, remote).await
+        self.forge
+            .write(&self.client, check, &mut entry.remote)
+            .await
     }
 
     /// Asks for the repository.
@@ -435,6 +395,7 @@ fn remembered(revision: &str, context: &str, found: Found) -> Check {
         older_pull_requests: Vec::new(),
         input: None,
         button: None,
+        attempt: 0,
     }
 }
 
@@ -459,11 +420,6 @@ impl<F: Forge> CheckSink for ForgeSink<F> {
         found
             .map(|done| done.map_err(|fault| self.error(fault)))
             .boxed()
-    }
-
-    fn renew(&self, revision: &str, context: &str) {
-        let key = (context.to_owned(), revision.to_owned());
-        self.renewed().insert(key, Renewal::Asked);
     }
 
     fn shows_queued(&self) -> bool {

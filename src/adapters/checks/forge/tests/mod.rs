@@ -149,6 +149,11 @@ pub(crate) fn client<S: Server>(fake: &Arc<Fake<S>>, scheme: Scheme, dialect: Di
     Client::new(fake.clone(), tokens, scheme, dialect, Ticking::start())
 }
 
+/// The check, of another attempt.
+pub(crate) fn again(check: Check, attempt: u32) -> Check {
+    Check { attempt, ..check }
+}
+
 /// A check on [`HEAD`].
 pub(crate) fn check(context: &str, state: CheckState, title: &str) -> Check {
     Check {
@@ -164,5 +169,6 @@ pub(crate) fn check(context: &str, state: CheckState, title: &str) -> Check {
         older_pull_requests: Vec::new(),
         input: Some("input".to_owned()),
         button: None,
+        attempt: 0,
     }
 }

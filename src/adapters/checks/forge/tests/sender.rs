@@ -415,38 +415,12 @@ async fn what_somebody_wants_again_is_sent_once_more_although_it_is_the_same() {
     let to = sink(&fake, Some(&path));
     publish(&to, &[plan("A")]).await;
     assert_eq!(fake.lines().len(), 1);
-    to.renew("another", "capstan/prod/plan");
-    to.renew(HEAD, "capstan/prod/sync");
-    publish(&to, &[plan("A")]).await;
-    assert_eq!(fake.lines(), [""; 0], "that is another check");
-    to.renew(HEAD, "capstan/prod/plan");
-    publish(&to, &[plan("A")]).await;
-    assert_eq!(fake.lines(), [format!("POST /rows/{HEAD}")]);
     publish(&to, &[plan("A")]).await;
     assert_eq!(fake.lines(), [""; 0]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_somebody_wants_again_during_a_write_is_sent_after_it() {
-    let dir = tempfile::tempdir().unwrap();
-    let (fake, path) = (rows(), record(dir.path()));
-    let spaced = Dialect {
-        spacing: Duration::from_secs(1),
-        ..dialect()
-    };
-    let client = client(&fake, Scheme::Bearer, spaced);
-    let to = ForgeSink::new(Plain, client, Some(&path));
-    let checks = [plan("A")];
-    publish(&to, &checks).await;
-    to.renew(HEAD, "capstan/prod/plan");
-    // The write waits for its distance from the last one.
-    futures::join!(publish(&to, &checks), async {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-        to.renew(HEAD, "capstan/prod/plan");
-    });
-    assert_eq!(fake.lines().len(), 2);
-    publish(&to, &checks).await;
-    assert_eq!(fake.lines().len(), 1);
+    publish(&to, &[again(plan("A"), 1)]).await;
+    assert_eq!(fake.lines(), [format!("POST /rows/{HEAD}")]);
+    publish(&to, &[again(plan("A"), 1)]).await;
+    assert_eq!(fake.lines(), [""; 0]);
 }
 
 #[tokio::test(start_paused = true)]

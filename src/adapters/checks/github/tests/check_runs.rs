@@ -1,7 +1,7 @@
 //! Check runs.
 
 use super::*;
-use crate::adapters::checks::forge::tests::json;
+use crate::adapters::checks::forge::tests::{again, json};
 use crate::model::{Annotation, Button, ErrorClass};
 use serde_json::{Value, json as value};
 
@@ -184,14 +184,15 @@ async fn a_run_that_somebody_wants_again_is_a_new_one() {
     let sink = sink(&fake, Some(&record(&dir)));
     assert_eq!(sink.app(), Some(12_345));
     publish(&sink, &[annotated(1)]).await;
-    sink.renew(HEAD, PLAN);
-    publish(&sink, &[annotated(1)]).await;
-    publish(&sink, &[annotated(1)]).await;
+    publish(&sink, &[again(annotated(1), 1)]).await;
+    publish(&sink, &[again(annotated(1), 1)]).await;
     assert_eq!(fake.lines(), ["POST /repos/o/r/check-runs"; 2]);
     let runs = runs(&fake);
     assert_eq!(runs[0]["external_id"], runs[1]["external_id"]);
-    publish(&sink, &[check(PLAN, CheckState::Failure, "all failed")]).await;
-    publish(&sink, &[check(PLAN, CheckState::Error, "no cluster")]).await;
+    let failed = check(PLAN, CheckState::Failure, "all failed");
+    publish(&sink, &[again(failed, 1)]).await;
+    let away = check(PLAN, CheckState::Error, "no cluster");
+    publish(&sink, &[again(away, 1)]).await;
     let expected = [
         "POST /repos/o/r/check-runs",
         "PATCH /repos/o/r/check-runs/3",
@@ -207,9 +208,8 @@ async fn a_run_that_somebody_wants_again_is_made_once_although_its_answer_is_los
         let fake = github();
         let sink = sink(&fake, Some(&record(&dir)));
         publish(&sink, &[annotated(1)]).await;
-        sink.renew(HEAD, PLAN);
         fake.next([Some(mishap)]);
-        let again = [annotated(1)];
+        let again = [again(annotated(1), 1)];
         let error = sink.publish(&again, jiff::Timestamp::UNIX_EPOCH).await;
         assert_eq!(error.unwrap_err().class(), ErrorClass::Transient);
         publish(&sink, &again).await;
@@ -231,7 +231,7 @@ async fn a_run_of_an_earlier_process_is_not_taken_for_the_new_one() {
     publish(&sink(&fake, None), &one).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     let later = sink(&fake, None);
-    later.renew(HEAD, PLAN);
+    let one = one.map(|check| again(check, 1));
     fake.next([None, Some(Mishap::Lost)]);
     let lost = later.publish(&one, jiff::Timestamp::UNIX_EPOCH).await;
     assert_eq!(lost.unwrap_err().class(), ErrorClass::Transient);
