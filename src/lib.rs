@@ -24,6 +24,7 @@
 //! - [`status`]: what the cluster has, what is missing, and what blocks it.
 //! - [`reconcile`]: what our controllers decide about one object.
 //! - `reporting`: what is said of a revision, and whether it was written.
+//! - `follow`: where refs lead, and what to examine and to plan next.
 //! - [`compile`]: the front door of all these: a tree to objects, graph and findings.
 //!
 //! Rooms with effects.
@@ -42,6 +43,7 @@ pub mod cli;
 pub mod compile;
 pub mod daemon;
 pub mod expand;
+pub(crate) mod follow;
 pub mod graph;
 pub mod health;
 pub mod model;

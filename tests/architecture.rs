@@ -37,6 +37,7 @@ const ARROWS: &[(&str, &str)] = &[
     ("status", "model api graph health plan apply"),
     ("reconcile", "model api rules health"),
     ("reporting", "model"),
+    ("follow", "model"),
     (
         "compile",
         "model yaml schema kube_schema api overlay expand graph rules",
@@ -77,6 +78,7 @@ const PURE: &[&str] = &[
     "status",
     "reconcile",
     "reporting",
+    "follow",
     "compile",
 ];
 

@@ -60,7 +60,7 @@ impl Daemon {
             self.show_waiting();
             self.plan_next();
         }
-        let followed = [self.head.clone(), self.accepted()];
+        let followed = [self.heads.newest().map(str::to_owned), self.accepted()];
         let followed: BTreeSet<String> = followed.into_iter().flatten().collect();
         let wanted = followed.iter().filter(|_| wanted(&sync));
         for commit in wanted.filter(|commit| rerun.head.is(commit, None)) {

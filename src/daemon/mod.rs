@@ -17,7 +17,6 @@ mod approvals;
 mod asking;
 mod attributing;
 mod azure_tokens;
-mod candidates;
 mod clock;
 mod controllers;
 mod directory;
@@ -32,18 +31,15 @@ mod in_progress;
 mod job;
 mod keyed_sink;
 mod keys;
-mod lanes;
 mod late_record;
 mod newest;
 mod newest_record;
 mod planning;
-mod polling;
 mod press_answer;
 mod press_record;
 mod pressed;
 mod publish;
 mod report;
-mod reruns;
 mod revision;
 mod running;
 mod secured;
@@ -77,6 +73,7 @@ use crate::adapters::git;
 use crate::adapters::http::{Hint, Hints, Metrics, Press};
 use crate::adapters::kubernetes::{self, Steering, Target};
 use crate::apply::{Newest, Report};
+use crate::follow::{Candidate, Candidates, Heads, OpenRef, Polling, Reruns};
 use crate::graph::Graph;
 use crate::model::{AdapterError, CheckSink, Later};
 use crate::plan::ApplySet;
@@ -86,7 +83,6 @@ use crate::settings::SyncConfig;
 pub use admission::{AdmissionError, AdmissionServer};
 use applied::AppliedRevision;
 use asking::Asking;
-use candidates::{Candidate, Candidates, OpenRef};
 pub use clock::{WallClock, wall_time};
 pub use controllers::{controllers, report_fault};
 pub use endpoint::Endpoint;
@@ -95,8 +91,6 @@ pub use forge::forge_sink;
 pub use fork::{COMMAND as FORK_COMMAND, answer as answer_fork_request};
 use job::{Examined, Left, Origin, Planned, RemoteRefs, Source};
 use newest_record::NewestRecord;
-use polling::Polling;
-use reruns::Reruns;
 use revision::{Runner, Sync};
 pub use sinks::status_file;
 pub use source_access::source_access;
@@ -252,11 +246,8 @@ struct Daemon {
     set: ApplySet,
     jobs: JoinSet<Event>,
     events: UnboundedSender<Event>,
-    /// Where the followed ref leads.
-    head: Option<String>,
-    /// The commit that was examined last, or is being examined.
-    examined: Option<String>,
-    examining: bool,
+    /// Where the followed ref leads, and what was examined of it.
+    heads: Heads,
     polling: Polling,
     /// What webhooks announced.
     hints: Arc<Hints>,
@@ -322,10 +313,8 @@ impl Daemon {
             engine,
             jobs: JoinSet::new(),
             events,
-            head: None,
-            examined: None,
+            heads: Heads::default(),
             left_applied: None,
-            examining: false,
             steering: None,
             look_now: Arc::new(Notify::new()),
             sync: None,
@@ -477,20 +466,16 @@ impl Daemon {
     /// Looks at what the refs lead to now.
     fn refs_moved(&mut self, remote: &RemoteRefs) {
         self.reachable();
-        let before = self.head.as_ref();
-        if self
-            .polling
-            .looked(before.is_some_and(|before| *before != remote.head))
-        {
+        let is_move = self.heads.look(&remote.head);
+        if self.polling.looked(is_move) {
             let every = self.polling.wait();
             tracing::warn!(
                 ?every,
                 "no webhook announced this push: the repository is polled more often again"
             );
         }
-        self.head = Some(remote.head.clone());
-        if remote.signed_anew && !self.examining {
-            self.examined = None;
+        if remote.signed_anew {
+            self.heads.renew();
         }
         self.examine_next();
         let Some(refs) = &remote.refs else { return };
@@ -516,16 +501,11 @@ impl Daemon {
         });
     }
 
-    /// Examines the newest commit, unless it was, or another is being examined: who pushes often is
-    /// not examined twice at a time, and what was examined last is what came last.
+    /// Examines the newest commit, unless it was examined, or another is being.
     fn examine_next(&mut self) {
-        if self.examining || self.head == self.examined {
-            return;
-        }
-        let Some(revision) = self.head.clone() else {
+        let Some(revision) = self.heads.begin() else {
             return;
         };
-        (self.examining, self.examined) = (true, self.head.clone());
         let first = self.sync.is_none();
         let before = self.before();
         let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.sink));
@@ -537,8 +517,7 @@ impl Daemon {
 
     /// Examines a commit again that could not be read, if it is still the newest.
     fn reexamine(&mut self, revision: &str) {
-        if !self.examining && self.examined.as_deref() == Some(revision) {
-            self.examined = None;
+        if self.heads.again(revision) {
             self.examine_next();
         }
     }

@@ -8,11 +8,11 @@ use std::time::Duration;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::applied::Applied;
-use super::candidates::Candidate;
 use super::job::Planned;
 use super::report::NotPlanned;
 use super::revision::Sync;
 use super::{Daemon, Event};
+use crate::follow::candidates::Candidate;
 
 /// How many times longer than a fork's the plan of a branch may take.
 const OWN_SHARE: u32 = 5;
@@ -47,10 +47,10 @@ impl Daemon {
     /// Starts the next plans, if some wait and their lanes are free. A commit of the followed ref comes first: candidates
     /// are merged onto it.
     pub(super) fn plan_next(&mut self) {
-        if self.examining || !self.knows_applied() {
+        if self.heads.is_examining() || !self.knows_applied() {
             return;
         }
-        let Some(head) = self.head.clone() else {
+        let Some(head) = self.heads.newest().map(str::to_owned) else {
             return;
         };
         while let Some(candidate) = self.candidates.next() {

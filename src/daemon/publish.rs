@@ -27,13 +27,14 @@ impl Daemon {
     /// Ends the checks of revisions that nothing works on any more, so that none is pending for ever. A newer revision
     /// took the place of each: in this process, or since an earlier one that left it pending.
     pub(super) fn end_abandoned(&mut self) {
-        let is_settled = !self.examining && self.head == self.examined;
-        let examined = self.examined.clone().filter(|_| is_settled);
-        let Some(newer) = self.accepted().or(examined) else {
+        let heads = &self.heads;
+        let is_settled = !heads.is_examining() && heads.is_current();
+        let examined = heads.examined().filter(|_| is_settled);
+        let Some(newer) = self.accepted().or_else(|| examined.map(str::to_owned)) else {
             return;
         };
         // While the settings suspend the fleet, the newest revision waits.
-        let waiting = self.examined.as_deref().filter(|_| self.config.suspend);
+        let waiting = heads.examined().filter(|_| self.config.suspend);
         let fleet = &self.config.fleet;
         let context = report::sync_context(fleet);
         let pending = self.checks.pending(&context);
@@ -111,7 +112,8 @@ impl Daemon {
 
     /// Lets go of revisions that no ref leads to any more.
     pub(super) fn forget(&mut self) {
-        let current = self.head.clone().into_iter().chain(self.accepted());
+        let newest = self.heads.newest().map(str::to_owned);
+        let current = newest.into_iter().chain(self.accepted());
         let current = current.chain(self.applied());
         let keep: Vec<String> = current.chain(self.candidates.commits()).collect();
         self.checks

@@ -61,7 +61,7 @@ impl Daemon {
     }
 
     pub(super) fn examined(&mut self, examined: Examined) {
-        self.examining = false;
+        self.heads.end();
         let Examined {
             revision,
             title,
@@ -148,7 +148,7 @@ impl Daemon {
             ));
         } else if self.accepted().as_ref() == Some(&revision) {
             tracing::info!(revision, title, objects, "already applied");
-        } else if self.head.as_ref() == Some(&revision) {
+        } else if self.heads.is_newest(&revision) {
             tracing::info!(revision, title, objects, "applying");
             self.begin(revision, prepared);
         }
@@ -178,7 +178,7 @@ impl Daemon {
             return;
         }
         // A newer commit that waits to be examined is looked at first.
-        if let Some((revision, prepared)) = fallback.filter(|_| self.head == self.examined) {
+        if let Some((revision, prepared)) = fallback.filter(|_| self.heads.is_current()) {
             tracing::info!(revision, "applying the last good revision");
             self.begin(revision, prepared);
         }

@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::candidates::{Candidate, OpenRef};
 use super::job::{self, Left};
 use super::{Daemon, Event, report};
+use crate::follow::candidates::{Candidate, OpenRef};
 use crate::model::Check;
 
 impl Daemon {
@@ -41,7 +41,10 @@ impl Daemon {
     /// Asks once more what an earlier process left pending, if that could not be asked at the start: the credential
     /// was missing, or the forge away.
     pub(super) fn ask_left(&mut self) {
-        let Some(revision) = self.accepted().or_else(|| self.examined.clone()) else {
+        let Some(revision) = self
+            .accepted()
+            .or_else(|| self.heads.examined().map(str::to_owned))
+        else {
             return;
         };
         if std::mem::take(&mut self.left_unknown) {
@@ -107,7 +110,7 @@ impl Daemon {
     fn end_waiting(&mut self, commit: &str) {
         let fleet = &self.config.fleet;
         let context = report::plan_context(fleet);
-        let check = match self.head.as_deref() == Some(commit) {
+        let check = match self.heads.is_newest(commit) {
             true => report::merged(fleet, commit),
             false => report::left_behind(fleet, commit),
         };

@@ -9,11 +9,11 @@ use std::sync::PoisonError;
 use super::Source;
 use super::planning::{Planned, View};
 use crate::adapters::git::{Error, Quarantine};
-use crate::daemon::candidates::{Candidate, is_test_merge};
 use crate::daemon::failure::Failure;
 use crate::daemon::fork::{self, Examined, Outcome, Request};
-use crate::daemon::lanes::Lane;
 use crate::daemon::report;
+use crate::follow::candidates::{Candidate, is_test_merge};
+use crate::follow::lanes::Lane;
 use crate::model::{Check, ErrorClass};
 
 impl Source {

@@ -10,9 +10,9 @@ use jiff::Timestamp;
 
 use super::Source;
 use super::left::{is_pending, written};
-use crate::daemon::candidates::{Candidate, OpenRef, number};
-use crate::daemon::lanes::Lane;
 use crate::daemon::report;
+use crate::follow::candidates::{Candidate, OpenRef, number};
+use crate::follow::lanes::Lane;
 use crate::model::CheckSink;
 
 /// How many of the refs that are there at the start are planned: the newest. A ref may outlive its pull

@@ -8,10 +8,10 @@ use super::Source;
 use crate::adapters::git::{Error, Merged};
 use crate::compile::compile_by;
 use crate::daemon::approvals::Approvals;
-use crate::daemon::candidates::Candidate;
 use crate::daemon::failure::Failure;
-use crate::daemon::lanes::Lane;
 use crate::daemon::report::{self, Base, NotPlanned};
+use crate::follow::candidates::Candidate;
+use crate::follow::lanes::Lane;
 use crate::model::{Action, Check, ErrorClass, Tree};
 use crate::plan::Plan;
 

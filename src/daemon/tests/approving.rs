@@ -9,8 +9,8 @@ use git2::{Oid, Repository, Signature, Time};
 
 use super::*;
 use crate::daemon::approvals::{Approvals, Doubt, Pressed};
-use crate::daemon::candidates::Candidate;
-use crate::daemon::lanes::Lane;
+use crate::follow::candidates::Candidate;
+use crate::follow::lanes::Lane;
 use crate::model::{CommitSource, ErrorClass, no_approvals};
 
 const APPROVING: &str = "tidy up\n\nCapstan-Approve: delete c/two\n";

@@ -84,7 +84,7 @@ async fn a_check_that_somebody_wants_again_is_written_although_nothing_changed()
     );
     assert!(!ask(&"0".repeat(40), None, None), "another commit");
     assert!(ask(&commit, None, Some(77)), "the whole suite");
-    assert!(case.daemon.examining);
+    assert!(case.daemon.heads.is_examining());
     let written = case.daemon.checks.wanted(&sync, &commit).unwrap();
     assert_eq!(written.attempt, 1);
 }
@@ -140,14 +140,14 @@ async fn a_thousand_hints_in_a_second_are_heard_twice() {
 async fn a_hint_ends_the_wait_and_makes_the_next_one_longer() {
     let mut case = Case::new();
     case.daemon.polling = Polling::new(Duration::from_secs(60));
-    case.daemon.examined = Some(case.commit.clone());
+    case.daemon.heads.set_examined(&case.commit);
     let looked = |case: &mut Case, head: &str| {
         let remote = RemoteRefs {
             signed_anew: false,
             refs: Some(Refs::new()),
             head: head.to_owned(),
         };
-        case.daemon.examining = true;
+        case.daemon.heads.set_examining(true);
         case.daemon.fetched(Ok(remote));
     };
     let commit = case.commit.clone();

@@ -107,7 +107,7 @@ impl Case {
     async fn applying(compiled: Compiled) -> Self {
         let mut case = Self::new();
         let commit = case.commit.clone();
-        (case.daemon.head, case.daemon.examined) = (Some(commit.clone()), Some(commit.clone()));
+        case.daemon.heads.set(&commit, &commit);
         case.daemon.examined(Examined {
             outcome: Ok(Judged::new(compiled, &case.daemon.set)),
             ..Examined::failed(commit, away())
@@ -236,7 +236,7 @@ fn suspension(since: Option<&str>) -> Steering {
 /// A daemon that has just started: a sound revision is accepted, and the cluster has not answered.
 fn started(head: &str) -> Case {
     let mut case = Case::new();
-    (case.daemon.head, case.daemon.examined) = (Some(head.to_owned()), Some(head.to_owned()));
+    case.daemon.heads.set(head, head);
     let judged = Judged::new(config_maps(&["b"]), &case.daemon.set);
     case.daemon.examined(Examined {
         outcome: Ok(judged),

@@ -13,7 +13,7 @@ async fn what_became_of_the_newest_commit_is_recorded_until_it_is_applied() {
             ..Tree::default()
         };
         let judged = Judged::new(compile(&tree, &[]), &case.daemon.set);
-        case.daemon.head = Some(revision.to_owned());
+        case.daemon.heads.look(revision);
         case.daemon.examined(Examined {
             outcome: Ok(judged),
             ..Examined::failed(revision.to_owned(), away())

@@ -1,9 +1,9 @@
 //! Plans of branches that take too long.
 
 use super::*;
-use crate::daemon::candidates::Candidate;
 use crate::daemon::job::Planned;
-use crate::daemon::lanes::Lane;
+use crate::follow::candidates::Candidate;
+use crate::follow::lanes::Lane;
 
 const PLAN: &str = "capstan/config/plan";
 
@@ -17,7 +17,7 @@ impl Case {
 async fn a_plan_that_takes_too_long_says_so_until_it_ends_after_all() {
     let mut case = Case::new();
     let head = case.commit.clone();
-    (case.daemon.head, case.daemon.examined) = (Some(head.clone()), Some(head.clone()));
+    case.daemon.heads.set(&head, &head);
     let candidates = &mut case.daemon.candidates;
     candidates.update(&Refs::new(), &head);
     let refs: Refs = [("refs/heads/pr/1".to_owned(), "1".to_owned())].into();
@@ -76,7 +76,7 @@ async fn a_plan_of_a_branch_is_waited_for_five_minutes() {
 async fn every_plan_has_a_deadline() {
     let mut case = Case::new();
     let head = case.commit.clone();
-    (case.daemon.head, case.daemon.examined) = (Some(head.clone()), Some(head.clone()));
+    case.daemon.heads.set(&head, &head);
     for (name, lane) in [
         ("refs/heads/pr/1", Lane::Own),
         ("refs/pull/2/head", Lane::Fork),
@@ -101,13 +101,13 @@ async fn every_plan_has_a_deadline() {
 async fn a_candidate_that_failed_for_a_passing_reason_is_planned_again() {
     let mut case = Case::new();
     let head = case.commit.clone();
-    (case.daemon.head, case.daemon.examined) = (Some(head.clone()), Some(head.clone()));
+    case.daemon.heads.set(&head, &head);
     let candidates = &mut case.daemon.candidates;
     candidates.update(&Refs::new(), &head);
     let refs: Refs = [("refs/heads/pr/1".to_owned(), "1".to_owned())].into();
     candidates.update(&refs, &head);
     // What waits is not planned before the test takes it.
-    case.daemon.examining = true;
+    case.daemon.heads.set_examining(true);
     for seconds in [30, 60, 120, 240, 480, 900, 900] {
         let candidate = case.daemon.candidates.next().unwrap();
         let failed = Planned::failed("config", candidate.clone(), &away());

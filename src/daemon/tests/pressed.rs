@@ -209,7 +209,7 @@ async fn a_button_from_before_a_restart_can_be_pressed() {
         "it wrote no such check"
     );
     github.written.lock().unwrap().push(check.clone());
-    case.daemon.examining = true;
+    case.daemon.heads.set_examining(true);
     case.press(unknown).await;
     assert_eq!(case.approved("", &head), ["c/one"]);
     let waits: Vec<&String> = case.daemon.candidates.announced().collect();

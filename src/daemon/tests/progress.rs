@@ -64,7 +64,7 @@ async fn the_plan_of_an_older_revision_is_let_go_once_a_newer_one_is_applied() {
     let plan = |case: &Case| Arc::downgrade(&case.daemon.sync.as_ref().unwrap().prepared.plan);
     let older = plan(&case);
     let newer = "1".repeat(40);
-    (case.daemon.head, case.daemon.examined) = (Some(newer.clone()), Some(newer.clone()));
+    case.daemon.heads.set(&newer, &newer);
     let judged = Judged::new(config_maps(&["a", "b"]), &case.daemon.set);
     case.daemon.examined(Examined {
         outcome: Ok(judged),
@@ -91,7 +91,7 @@ async fn what_nothing_can_be_applied_for_is_reported_once() {
 async fn a_revision_without_objects_is_a_failure_and_nothing_is_removed() {
     let mut case = Case::applying(config_maps(&["a"])).await;
     let empty = "2".repeat(40);
-    (case.daemon.head, case.daemon.examined) = (Some(empty.clone()), Some(empty.clone()));
+    case.daemon.heads.set(&empty, &empty);
     let judged = Judged::new(config_maps(&[]), &case.daemon.set);
     case.daemon.examined(Examined {
         outcome: Ok(judged),

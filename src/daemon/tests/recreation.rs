@@ -73,7 +73,7 @@ async fn an_approval_in_a_commit_reaches_a_cluster_that_did_not_answer_at_first(
         panic!("a repository");
     };
     mirror.fetch().unwrap();
-    (case.daemon.head, case.daemon.examined) = (Some(second.clone()), Some(second.clone()));
+    case.daemon.heads.set(&second, &second);
     case.daemon.examined(Examined {
         outcome: Ok(Judged::new(config_maps(&["b"]), &case.daemon.set)),
         ..Examined::failed(second, away())

@@ -30,7 +30,7 @@ impl Case {
 
     /// The followed branch leads to `commit`: what its sync check says after it was examined.
     async fn follow(&mut self, commit: &str) -> Check {
-        self.daemon.head = Some(commit.to_owned());
+        self.daemon.heads.look(commit);
         self.daemon.examine_next();
         self.until("another").await;
         self.sync_check_of(commit)

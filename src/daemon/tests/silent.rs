@@ -63,7 +63,7 @@ async fn a_revision_is_applied_after_5_seconds_although_its_check_is_not_written
     let mut case = Case::new();
     case.daemon.sink = Arc::new(Silent);
     let commit = case.commit.clone();
-    (case.daemon.head, case.daemon.examined) = (Some(commit.clone()), Some(commit.clone()));
+    case.daemon.heads.set(&commit, &commit);
     case.daemon.examined(Examined {
         outcome: Ok(Judged::new(config_maps(&["a"]), &case.daemon.set)),
         ..Examined::failed(commit, away())

@@ -13,7 +13,7 @@ async fn a_repository_is_looked_at_after_the_interval_and_less_and_less_while_it
     for (interval, expected) in [(1, [1, 2, 4, 8, 16, 32, 60, 60, 1]), (90, [90; 9])] {
         let mut case = Case::new();
         case.daemon.polling = Polling::new(Duration::from_secs(interval));
-        case.daemon.examined = Some(case.commit.clone());
+        case.daemon.heads.set_examined(&case.commit);
         for (at, seconds) in expected.into_iter().enumerate() {
             let here = at == 0 || at == 8;
             let remote = RemoteRefs {
@@ -70,7 +70,7 @@ async fn a_commit_that_was_refused_is_examined_again_once_its_tags_change() {
 async fn looks(case: &mut Case) -> bool {
     let remote = case.daemon.source.fetch().unwrap();
     case.daemon.refs_moved(&remote);
-    let wanted = case.daemon.examining;
+    let wanted = case.daemon.heads.is_examining();
     if wanted {
         case.daemon.jobs.abort_all();
         let (source, sink) = (

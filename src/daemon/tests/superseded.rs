@@ -8,8 +8,7 @@ const SYNC: &str = "capstan/config/sync";
 impl Case {
     /// The next commit is there, and was examined.
     fn examine(&mut self, revision: &str, compiled: Compiled) -> Option<Check> {
-        self.daemon.head = Some(revision.to_owned());
-        self.daemon.examined = Some(revision.to_owned());
+        self.daemon.heads.set(revision, revision);
         let judged = Judged::new(compiled, &self.daemon.set);
         self.handle(Examined {
             outcome: Ok(judged),
@@ -58,7 +57,7 @@ async fn each_revision_ends_when_a_newer_one_takes_its_place() {
 #[tokio::test(start_paused = true)]
 async fn what_an_earlier_daemon_left_pending_ends_although_nothing_can_be_applied() {
     let mut case = Case::new();
-    (case.daemon.head, case.daemon.examined) = (Some("2".to_owned()), Some("2".to_owned()));
+    case.daemon.heads.set("2", "2");
     let broken = compile(&tree("kind: ConfigMap\n"), &[]);
     case.handle(Examined {
         outcome: Ok(Judged::new(broken, &case.daemon.set)),

@@ -65,7 +65,7 @@ async fn a_revision_accepted_while_suspended_is_not_applied_yet() {
     let mut case = Case::applying(config_maps(&["a"])).await;
     case.daemon.steered(suspension(Some("then")));
     let newer = "1".repeat(40);
-    (case.daemon.head, case.daemon.examined) = (Some(newer.clone()), Some(newer.clone()));
+    case.daemon.heads.set(&newer, &newer);
     let judged = Judged::new(config_maps(&["b"]), &case.daemon.set);
     case.daemon.examined(Examined {
         outcome: Ok(judged),

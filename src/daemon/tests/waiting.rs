@@ -96,8 +96,8 @@ fn case(left: &[&str]) -> (Case, Arc<Forge>) {
     });
     case.daemon.sink = Arc::<Forge>::clone(&forge);
     case.daemon.candidates = Candidates::new(&["refs/heads/pr/*".to_owned()]);
-    case.daemon.examined = Some(case.commit.clone());
-    case.daemon.examining = true;
+    case.daemon.heads.set_examined(&case.commit);
+    case.daemon.heads.set_examining(true);
     (case, forge)
 }
 
@@ -178,7 +178,7 @@ async fn what_an_earlier_process_left_waiting_is_planned_or_ended() {
     let kept = Case::new().commit;
     let (mut case, forge) = case(&[&kept, "gone"]);
     // The only commit of the repository stands for a head.
-    case.daemon.examined = Some("base".to_owned());
+    case.daemon.heads.set_examined("base");
     case.daemon.refs_moved(&RemoteRefs {
         refs: Some([("refs/heads/pr/1".to_owned(), case.commit.clone())].into()),
         head: "base".to_owned(),
@@ -187,7 +187,7 @@ async fn what_an_earlier_process_left_waiting_is_planned_or_ended() {
     assert_eq!(case.commit, kept, "commits are made of the same");
     case.come_to_rest().await;
     assert_eq!(written(&forge), [ends("gone")], "the other waits already");
-    case.daemon.examining = false;
+    case.daemon.heads.set_examining(false);
     case.daemon.plan_next();
     case.come_to_rest().await;
     let planned = written(&forge);
@@ -230,13 +230,13 @@ async fn what_an_earlier_process_left_is_asked_again_once_checks_can_be_written(
 async fn who_asks_for_a_plan_again_sees_it_wait_and_end() {
     let (mut case, forge) = case(&[]);
     case.look(&[]);
-    case.daemon.examining = false;
+    case.daemon.heads.set_examining(false);
     case.look(&["a"]);
     case.come_to_rest().await;
     let first = written(&forge);
     assert_ne!(first.last().unwrap().1, CheckState::Pending, "{first:?}");
     let rerun = Rerun::all(Head::Commit("a".to_owned()));
-    case.daemon.examining = true;
+    case.daemon.heads.set_examining(true);
     for _ in 0..2 {
         let reruns = [rerun.clone()].into();
         let presses = [].into();
@@ -244,7 +244,7 @@ async fn who_asks_for_a_plan_again_sees_it_wait_and_end() {
     }
     case.come_to_rest().await;
     assert_eq!(written(&forge), [waits("a")]);
-    case.daemon.examining = false;
+    case.daemon.heads.set_examining(false);
     case.daemon.plan_next();
     case.come_to_rest().await;
     assert_eq!(written(&forge), first[first.len() - 1..]);
@@ -352,7 +352,7 @@ async fn a_commit_that_the_forge_learns_of_late_gets_its_check() {
         assert_eq!(states(&fake), ["pending"], "of the other");
     }
     fake.server.lock().unwrap().commit.clone_from(&late);
-    case.daemon.examining = false;
+    case.daemon.heads.set_examining(false);
     case.daemon.plan_next();
     // At most as long again.
     let long = Duration::from_secs(33);
@@ -387,7 +387,7 @@ async fn the_check_of_a_head_that_vanished_holds_up_no_other() {
     let states = || fake.server.lock().unwrap().states.clone();
     assert_eq!(states(), ["pending"]);
     assert!(!case.daemon.checks.is_failing(), "it is passed over");
-    case.daemon.examining = false;
+    case.daemon.heads.set_examining(false);
     case.daemon.plan_next();
     case.come_to_rest().await;
     assert_ne!(*states().last().unwrap(), "pending");

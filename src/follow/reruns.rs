@@ -12,11 +12,11 @@ const RERUN_PAUSE: SignedDuration = SignedDuration::from_secs(60);
 
 /// When which check was made again last, by context and commit.
 #[derive(Debug, Default)]
-pub(super) struct Reruns(BTreeMap<(String, String), Timestamp>);
+pub(crate) struct Reruns(BTreeMap<(String, String), Timestamp>);
 
 impl Reruns {
     /// Whether this check may be made again now.
-    pub(super) fn admit(&mut self, context: &str, commit: &str, now: Timestamp) -> bool {
+    pub(crate) fn admit(&mut self, context: &str, commit: &str, now: Timestamp) -> bool {
         // A clock that was set back must not hold it up.
         let is_recent = |at: &Timestamp| *at <= now && now.duration_since(*at) < RERUN_PAUSE;
         self.0.retain(|_, at| is_recent(at));

@@ -13,8 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use jiff::Timestamp;
 
-use crate::adapters::git::Refs;
-use crate::daemon::lanes::{Lane, Lanes};
+use crate::follow::lanes::{Lane, Lanes};
 
 /// How many of the refs that are there at the start say that they wait: many of them may be of pull requests that were
 /// closed long ago.
@@ -22,30 +21,30 @@ const MOST_ANNOUNCED: usize = 50;
 
 /// A commit to plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Candidate {
-    pub(super) name: String,
+pub(crate) struct Candidate {
+    pub(crate) name: String,
     /// What its ref points to.
-    pub(super) id: String,
+    pub(crate) id: String,
     /// The commit that its check is about: the same, but for the test merge of a pull request the head that it merges.
-    pub(super) commit: String,
+    pub(crate) commit: String,
     /// The id of the merged files that were last planned.
-    pub(super) seen: Option<String>,
+    pub(crate) seen: Option<String>,
     /// Who pushed it, as far as that is known.
-    pub(super) lane: Lane,
+    pub(crate) lane: Lane,
     /// Somebody asked for this plan.
-    pub(super) is_wanted: bool,
+    pub(crate) is_wanted: bool,
     /// Tells this plan from others.
-    pub(super) number: u64,
+    pub(crate) number: u64,
 }
 
 /// A ref that was there at the start.
-pub(super) struct OpenRef {
+pub(crate) struct OpenRef {
     /// With what was last planned, by its check.
-    pub(super) candidate: Candidate,
+    pub(crate) candidate: Candidate,
     /// When its commit was made.
-    pub(super) at: Timestamp,
+    pub(crate) at: Timestamp,
     /// Whether its check has ended.
-    pub(super) is_checked: bool,
+    pub(crate) is_checked: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -73,7 +72,7 @@ struct Entry {
 }
 
 #[derive(Debug)]
-pub(super) struct Candidates {
+pub(crate) struct Candidates {
     globs: GlobSet,
     entries: BTreeMap<String, Entry>,
     base: Option<String>,
@@ -83,7 +82,7 @@ pub(super) struct Candidates {
 
 impl Candidates {
     /// Of the refs that match one of `globs`.
-    pub(super) fn new(globs: &[String]) -> Self {
+    pub(crate) fn new(globs: &[String]) -> Self {
         Self {
             globs: set(globs),
             entries: BTreeMap::new(),
@@ -94,13 +93,13 @@ impl Candidates {
     }
 
     /// Returns true if it is not known yet where the refs lead.
-    pub(super) const fn is_new(&self) -> bool {
+    pub(crate) const fn is_new(&self) -> bool {
         self.base.is_none()
     }
 
     /// Takes in where the refs lead now and where the base is. Returns the refs that were there at the
     /// start, the first time: they are planned once they are [opened](Self::open).
-    pub(super) fn update(&mut self, refs: &Refs, base: &str) -> Vec<Candidate> {
+    pub(crate) fn update(&mut self, refs: &BTreeMap<String, String>, base: &str) -> Vec<Candidate> {
         let first = self.is_new();
         let base_moved = self.base.as_deref() != Some(base);
         self.base = Some(base.to_owned());
@@ -149,7 +148,7 @@ impl Candidates {
 
     /// Of the refs that were there at the start, these are planned, unless their checks were made of the
     /// same files.
-    pub(super) fn open(&mut self, refs: Vec<OpenRef>) {
+    pub(crate) fn open(&mut self, refs: Vec<OpenRef>) {
         let mut room = MOST_ANNOUNCED;
         for open in refs {
             let (candidate, at) = (open.candidate, open.at);
@@ -166,7 +165,7 @@ impl Candidates {
     }
 
     /// The candidates that wait, and of which it is not known who pushed them.
-    pub(super) fn unsorted(&self) -> Vec<Candidate> {
+    pub(crate) fn unsorted(&self) -> Vec<Candidate> {
         let entries = self.entries.iter();
         let unsorted =
             entries.filter(|(_, entry)| entry.is_open && entry.waits && entry.lane.is_none());
@@ -176,7 +175,7 @@ impl Candidates {
     }
 
     /// Takes in who pushed these candidates.
-    pub(super) fn sort(&mut self, sorted: &[Candidate]) {
+    pub(crate) fn sort(&mut self, sorted: &[Candidate]) {
         for candidate in sorted {
             let entry = self.entries.get_mut(&candidate.name);
             if let Some(entry) = entry.filter(|entry| entry.commit == candidate.commit) {
@@ -186,7 +185,7 @@ impl Candidates {
     }
 
     /// The test merge `candidate` is of the head `commit`, which somebody in `lane` pushed: its plan is still to be made.
-    pub(super) fn resolve(&mut self, candidate: &Candidate, commit: &str, lane: Lane) {
+    pub(crate) fn resolve(&mut self, candidate: &Candidate, commit: &str, lane: Lane) {
         self.lanes.end(candidate.lane, candidate.number, false);
         let entry = self.entries.get_mut(&candidate.name);
         if let Some(entry) = entry.filter(|entry| entry.id == candidate.id) {
@@ -196,7 +195,7 @@ impl Candidates {
     }
 
     /// The newest candidate that waits and whose lane is free; branches come first.
-    pub(super) fn next(&mut self) -> Option<Candidate> {
+    pub(crate) fn next(&mut self) -> Option<Candidate> {
         let next = self.next_in(Lane::Own);
         next.or_else(|| self.next_in(Lane::Fork))
     }
@@ -224,7 +223,7 @@ impl Candidates {
 
     /// The plan of this candidate takes too long: the next one does not wait for it. Returns true if it has not ended.
     /// It is not planned again before it moves, or somebody asks; `gave_up` stands for what it was made of.
-    pub(super) fn overdue(&mut self, candidate: &Candidate, gave_up: &str) -> bool {
+    pub(crate) fn overdue(&mut self, candidate: &Candidate, gave_up: &str) -> bool {
         if !self.lanes.overdue(candidate.lane, candidate.number) {
             return false;
         }
@@ -239,7 +238,7 @@ impl Candidates {
 
     /// The candidates that lead to `commit` are planned again, also if the merged files are the same;
     /// `true` if there are any.
-    pub(super) fn again(&mut self, commit: &str) -> bool {
+    pub(crate) fn again(&mut self, commit: &str) -> bool {
         let entries = self.entries.values_mut();
         let mut any = false;
         // Also an old one that is not planned by itself.
@@ -255,14 +254,14 @@ impl Candidates {
     }
 
     /// The commits among the candidates that `is` says yes to, of each with the number of its pull request.
-    pub(super) fn matching(&self, is: impl Fn(&str, Option<u64>) -> bool) -> BTreeSet<String> {
+    pub(crate) fn matching(&self, is: impl Fn(&str, Option<u64>) -> bool) -> BTreeSet<String> {
         let entries = self.entries.iter();
         let found = entries.filter(|(name, entry)| is(&entry.commit, number(name)));
         found.map(|(_, entry)| entry.commit.clone()).collect()
     }
 
     /// The commits that wait for a plan, and whose checks are to say so.
-    pub(super) fn announced(&self) -> impl Iterator<Item = &String> {
+    pub(crate) fn announced(&self) -> impl Iterator<Item = &String> {
         let entries = self.entries.iter().filter(|(name, entry)| {
             let is_known = entry.commit != entry.id || !is_test_merge(name);
             entry.is_open && entry.waits && entry.announced && is_known
@@ -271,19 +270,19 @@ impl Candidates {
     }
 
     /// The commits that are planned, or were.
-    pub(super) fn open_commits(&self) -> BTreeSet<&String> {
+    pub(crate) fn open_commits(&self) -> BTreeSet<&String> {
         let open = self.entries.values().filter(|entry| entry.is_open);
         open.map(|entry| &entry.commit).collect()
     }
 
     /// The commits that the known candidates lead to.
-    pub(super) fn commits(&self) -> impl Iterator<Item = String> {
+    pub(crate) fn commits(&self) -> impl Iterator<Item = String> {
         self.entries.values().map(|entry| entry.commit.clone())
     }
 
     /// A plan was made of these merged files (`None` if they could not be merged); `true` when it is a new
     /// plan of a ref that still leads there.
-    pub(super) fn planned(&mut self, candidate: &Candidate, merged: Option<&String>) -> bool {
+    pub(crate) fn planned(&mut self, candidate: &Candidate, merged: Option<&String>) -> bool {
         let is_new = merged.is_none() || candidate.seen.as_ref() != merged;
         self.lanes.end(candidate.lane, candidate.number, is_new);
         // A branch and the ref of its pull request lead to one commit, which has one check. Who wants it again waits
@@ -300,7 +299,7 @@ impl Candidates {
 
     /// A plan of this candidate ended, and could not be made if `is_passing`, for a reason that may pass. Returns how
     /// often in a row that was so; 0 if it leads elsewhere by now, or waits anyway.
-    pub(super) fn failed(&mut self, candidate: &Candidate, is_passing: bool) -> u32 {
+    pub(crate) fn failed(&mut self, candidate: &Candidate, is_passing: bool) -> u32 {
         let entry = self.entries.get_mut(&candidate.name);
         let Some(entry) = entry.filter(|entry| entry.id == candidate.id) else {
             return 0;
@@ -316,7 +315,7 @@ impl Candidates {
     }
 
     /// This candidate is planned again, unless it leads elsewhere by now or was planned meanwhile.
-    pub(super) fn retry(&mut self, candidate: &Candidate) {
+    pub(crate) fn retry(&mut self, candidate: &Candidate) {
         let entry = self.entries.get_mut(&candidate.name);
         let entry = entry.filter(|entry| entry.id == candidate.id && entry.failures > 0);
         if let Some(entry) = entry {
@@ -325,7 +324,7 @@ impl Candidates {
     }
 
     /// The pull requests whose head this commit is, as far as refs say so, the newest first.
-    pub(super) fn pull_requests(&self, commit: &str) -> impl Iterator<Item = u64> + use<> {
+    pub(crate) fn pull_requests(&self, commit: &str) -> impl Iterator<Item = u64> + use<> {
         let entries = self.entries.iter();
         let same = entries.filter(|(_, entry)| entry.commit == commit);
         let numbers: BTreeSet<u64> = same.filter_map(|(name, _)| number(name)).collect();
@@ -348,7 +347,7 @@ impl Entry {
 }
 
 /// Returns true for a merge that the forge made to see whether a pull request has conflicts.
-pub(super) fn is_test_merge(name: &str) -> bool {
+pub(crate) fn is_test_merge(name: &str) -> bool {
     name.ends_with("/merge") && number(name).is_some()
 }
 
@@ -358,7 +357,7 @@ fn lane_of(name: &str) -> Option<Lane> {
 }
 
 /// The number of the pull request that a ref leads to the head of (facts/forges.md §6).
-pub(super) fn number(name: &str) -> Option<u64> {
+pub(crate) fn number(name: &str) -> Option<u64> {
     let parts: Vec<&str> = name.split('/').collect();
     match parts[..] {
         ["refs", "pull" | "merge-requests", number, "head"]

@@ -6,15 +6,15 @@
 use std::collections::BTreeSet;
 
 /// How many plans of branches are made after one look at the repository.
-pub(super) const ROUND: usize = 20;
+pub(crate) const ROUND: usize = 20;
 /// The same for forks: each costs a download and a process.
-pub(super) const FORK_ROUND: usize = 10;
+pub(crate) const FORK_ROUND: usize = 10;
 /// How many plans that took too long may still run beside the one that began after them.
 const MOST_OVERDUE: usize = 1;
 
 /// Who pushed a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Lane {
+pub(crate) enum Lane {
     /// Somebody who may push to a branch.
     Own,
     /// Anybody.
@@ -33,7 +33,7 @@ struct Turns {
 
 /// The plans of both lanes, each with a number.
 #[derive(Debug, Default)]
-pub(super) struct Lanes {
+pub(crate) struct Lanes {
     own: Turns,
     fork: Turns,
     begun: u64,
@@ -48,18 +48,18 @@ impl Lanes {
     }
 
     /// Another look at the repository was taken.
-    pub(super) const fn looked(&mut self) {
+    pub(crate) const fn looked(&mut self) {
         (self.own.left, self.fork.left) = (ROUND, FORK_ROUND);
     }
 
     /// Makes room for one more plan.
-    pub(super) fn extend(&mut self, lane: Lane) {
+    pub(crate) fn extend(&mut self, lane: Lane) {
         let turns = self.turns(lane);
         turns.left = turns.left.max(1);
     }
 
     /// Returns true if another plan may begin.
-    pub(super) fn is_free(&self, lane: Lane) -> bool {
+    pub(crate) fn is_free(&self, lane: Lane) -> bool {
         let turns = match lane {
             Lane::Own => &self.own,
             Lane::Fork => &self.fork,
@@ -68,7 +68,7 @@ impl Lanes {
     }
 
     /// A plan begins; returns its number.
-    pub(super) fn begin(&mut self, lane: Lane) -> u64 {
+    pub(crate) fn begin(&mut self, lane: Lane) -> u64 {
         self.begun += 1;
         let number = self.begun;
         self.turns(lane).current = Some(number);
@@ -76,7 +76,7 @@ impl Lanes {
     }
 
     /// The plan with this number ended. `is_counted` says whether it is one of the few after each look.
-    pub(super) fn end(&mut self, lane: Lane, number: u64, is_counted: bool) {
+    pub(crate) fn end(&mut self, lane: Lane, number: u64, is_counted: bool) {
         let turns = self.turns(lane);
         turns.current.take_if(|current| *current == number);
         turns.overdue.remove(&number);
@@ -84,7 +84,7 @@ impl Lanes {
     }
 
     /// The plan with this number takes too long. Returns true if it has not ended.
-    pub(super) fn overdue(&mut self, lane: Lane, number: u64) -> bool {
+    pub(crate) fn overdue(&mut self, lane: Lane, number: u64) -> bool {
         let turns = self.turns(lane);
         let is_current = turns
             .current

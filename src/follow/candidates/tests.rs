@@ -1,9 +1,9 @@
 //! Which candidate is planned when.
 
 use super::*;
-use crate::daemon::lanes::ROUND;
+use crate::follow::lanes::ROUND;
 
-fn refs(pairs: &[(&str, &str)]) -> Refs {
+fn refs(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs
         .iter()
         .map(|(name, commit)| ((*name).to_owned(), (*commit).to_owned()))
@@ -84,7 +84,7 @@ fn many_open_refs_are_planned_a_few_after_each_look_and_a_push_comes_first() {
     let names: Vec<(String, String)> = (0..50)
         .map(|at| (format!("refs/heads/pr/{at}"), at.to_string()))
         .collect();
-    let mut all: Refs = names.into_iter().collect();
+    let mut all: BTreeMap<String, String> = names.into_iter().collect();
     let mut candidates = Candidates::new(&globs());
     let there = candidates.update(&all, "base");
     candidates.open(open(there, None));
@@ -151,7 +151,7 @@ fn who_has_no_check_yet_says_that_it_waits_and_of_old_refs_the_newest_do() {
     let names: Vec<(String, String)> = (10..99)
         .map(|at| (format!("refs/heads/pr/{at}"), at.to_string()))
         .collect();
-    let mut all: Refs = names.into_iter().collect();
+    let mut all: BTreeMap<String, String> = names.into_iter().collect();
     let mut candidates = Candidates::new(&globs());
     let there = candidates.update(&all, "base");
     assert_eq!(

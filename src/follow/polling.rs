@@ -13,7 +13,7 @@ const ANNOUNCED: u32 = 10;
 const MOST_ANNOUNCED: Duration = Duration::from_secs(600);
 
 #[derive(Debug)]
-pub(super) struct Polling {
+pub(crate) struct Polling {
     interval: Duration,
     /// How often the repository did not answer, in a row.
     failures: u32,
@@ -27,7 +27,7 @@ pub(super) struct Polling {
 
 impl Polling {
     /// A look every `interval`, as long as nothing else is known.
-    pub(super) const fn new(interval: Duration) -> Self {
+    pub(crate) const fn new(interval: Duration) -> Self {
         Self {
             interval,
             failures: 0,
@@ -38,7 +38,7 @@ impl Polling {
     }
 
     /// The same for a directory: a webhook announces a push, and not when the directory has it.
-    pub(super) const fn of_directory(interval: Duration) -> Self {
+    pub(crate) const fn of_directory(interval: Duration) -> Self {
         Self {
             unannounced: true,
             ..Self::new(interval)
@@ -46,7 +46,7 @@ impl Polling {
     }
 
     /// A webhook announced something; `true` if webhooks were not believed before.
-    pub(super) const fn hint(&mut self) -> bool {
+    pub(crate) const fn hint(&mut self) -> bool {
         if self.unannounced {
             return false;
         }
@@ -55,17 +55,17 @@ impl Polling {
     }
 
     /// The repository did not answer.
-    pub(super) const fn failed(&mut self) {
+    pub(crate) const fn failed(&mut self) {
         self.failures = self.failures.saturating_add(1);
     }
 
     /// The repository answered; `true` if it did not before.
-    pub(super) const fn worked(&mut self) -> bool {
+    pub(crate) const fn worked(&mut self) -> bool {
         std::mem::replace(&mut self.failures, 0) > 0
     }
 
     /// A look found a move, or none; `true` if webhooks are not believed any more, since none announced it.
-    pub(super) const fn looked(&mut self, is_move: bool) -> bool {
+    pub(crate) const fn looked(&mut self, is_move: bool) -> bool {
         let is_silent = is_move && !self.hinted && self.announced;
         self.announced = self.announced && !is_silent;
         self.hinted = false;
@@ -73,7 +73,7 @@ impl Polling {
     }
 
     /// How long to wait now.
-    pub(super) fn wait(&self) -> Duration {
+    pub(crate) fn wait(&self) -> Duration {
         let (wait, most) = match self.failures {
             0 if self.announced => (self.interval.saturating_mul(ANNOUNCED), MOST_ANNOUNCED),
             0 => (self.interval, self.interval),
