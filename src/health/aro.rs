@@ -5,11 +5,9 @@
 
 use super::aso;
 use super::rule::{ALWAYS, Clause, Keys, Of, Test, Why, clause, not, only_if};
-use crate::api::{aso as words, conditions as c};
+use crate::api::aso as words;
+use crate::api::conditions::{self as c, Failure, Failure::Retried, Failure::Terminal};
 use crate::model::HealthState::{Failed, Progressing, Ready, Waiting};
-
-/// How the reasons begin that mean: waiting for something else.
-const WAITING: &str = "WaitingFor";
 
 const RESOURCES: Keys = &["spec", "resources"];
 const READY: Keys = &["status", "ready"];
@@ -17,22 +15,15 @@ const PROVISIONED: Keys = &["status", "initialization", "provisioned"];
 
 /// AROCluster: every embedded resource is ready, and the cluster has been provisioned once.
 pub(super) fn cluster() -> Vec<Clause> {
-    let mut clauses = unwritten();
-    clauses.extend(refused(
-        c::NETWORK_INFRASTRUCTURE_READY,
-        &[c::UNSUPPORTED_CONTROL_PLANE],
-        true,
-    ));
-    let invalid = &[c::INVALID_RESOURCE, c::DUPLICATE_RESOURCE];
-    clauses.extend(refused(c::RESOURCES_READY, invalid, true));
-    clauses.extend(refused(c::RESOURCES_READY, NOT_APPLIED, false));
-    let invalid_endpoint = &[c::INVALID_ENDPOINT];
-    clauses.extend(refused(
-        c::NETWORK_INFRASTRUCTURE_READY,
-        invalid_endpoint,
-        false,
-    ));
-    clauses.extend(refused(c::IDENTITY_READY, IDENTITY_REFUSED, false));
+    let mut clauses = failing(&[
+        (c::READY, Retried),
+        (c::NETWORK_INFRASTRUCTURE_READY, Terminal),
+        (c::RESOURCES_READY, Terminal),
+        (c::IDENTITY_READY, Terminal),
+        (c::RESOURCES_READY, Retried),
+        (c::NETWORK_INFRASTRUCTURE_READY, Retried),
+        (c::IDENTITY_READY, Retried),
+    ]);
     clauses.extend(only_if(&Test::Filled(RESOURCES), unmet(c::RESOURCES_READY)));
     clauses.push(clause(Test::Flag(PROVISIONED), Ready, Why::Nothing));
     clauses.extend(unprovisioned(c::NETWORK_INFRASTRUCTURE_READY));
@@ -48,19 +39,18 @@ pub(super) fn control_plane() -> Vec<Clause> {
         Test::Condition(c::EXTERNAL_AUTH_READY, Vec::new()),
         Test::Holds(RESOURCES, "HcpOpenShiftClustersExternalAuth"),
     ]);
-    let awaited = Why::Words("KubeconfigAwaited", "the kubeconfig does not exist yet");
-    let mut clauses = unwritten();
-    clauses.extend(refused(c::IDENTITY_READY, IDENTITY_REFUSED, false));
-    clauses.extend(refused(c::ENCRYPTION_KEY_READY, KEY_REFUSED, true));
-    clauses.extend(refused(c::ENCRYPTION_KEY_READY, KEY_FAILED, false));
-    clauses.extend(refused(c::HCP_CLUSTER_READY, SPEC_REFUSED, true));
-    clauses.extend(refused(c::HCP_CLUSTER_READY, NOT_APPLIED, false));
+    let awaited = Why::Words(c::KUBECONFIG_AWAITED, "the kubeconfig does not exist yet");
+    let mut clauses = failing(&[
+        (c::READY, Retried),
+        (c::IDENTITY_READY, Terminal),
+        (c::IDENTITY_READY, Retried),
+        (c::ENCRYPTION_KEY_READY, Terminal),
+        (c::ENCRYPTION_KEY_READY, Retried),
+        (c::HCP_CLUSTER_READY, Terminal),
+        (c::HCP_CLUSTER_READY, Retried),
+    ]);
     clauses.extend(unmet(c::HCP_CLUSTER_READY));
-    clauses.extend(refused(
-        c::KUBECONFIG_READY,
-        &[c::KUBECONFIG_INVALID, c::KUBECONFIG_EXPIRED],
-        false,
-    ));
+    clauses.extend(failing(&[(c::KUBECONFIG_READY, Retried)]));
     clauses.push(clause(not(has_kubeconfig), Progressing, awaited));
     clauses.push(awaits_secret());
     clauses.extend(only_if(&has_auth, unmet(c::EXTERNAL_AUTH_READY)));
@@ -71,8 +61,11 @@ pub(super) fn control_plane() -> Vec<Clause> {
 /// AROMachinePool: the node pool is ready, and it has been provisioned once.
 pub(super) fn machine_pool() -> Vec<Clause> {
     let is_there = Test::All(vec![Test::Flag(PROVISIONED), Test::Flag(READY)]);
-    let mut clauses = unwritten();
-    clauses.extend(refused(c::NODE_POOL_READY, POOL_REFUSED, true));
+    let mut clauses = failing(&[
+        (c::READY, Retried),
+        (c::NODE_POOL_READY, Terminal),
+        (c::NODE_POOL_READY, Retried),
+    ]);
     clauses.extend(unmet(c::NODE_POOL_READY));
     clauses.push(clause(is_there, Ready, Why::Nothing));
     clauses.extend(unprovisioned(c::AGENT_POOLS_READY));
@@ -89,69 +82,22 @@ pub(super) fn identity() -> Vec<Clause> {
     ]
 }
 
-/// Reasons why a person has to look at the identity of a cluster.
-const IDENTITY_REFUSED: &[&str] = &[
-    c::NAMESPACE_NOT_ALLOWED_BY_IDENTITY,
-    c::IDENTITY_NOT_FOUND,
-    c::CREDENTIALS_REFUSED,
-    c::CREDENTIALS_INVALID,
-    c::CREDENTIALS_NOT_FOUND,
-    c::CREDENTIAL_SECRET_FAILED,
-    c::UNKNOWN_CLOUD,
-];
-
-/// Reasons why a person has to change the encryption key, or its vault.
-const KEY_REFUSED: &[&str] = &[
-    c::ACTIVE_KEY_MISSING,
-    c::KEY_VERSION_MISSING,
-    c::VAULT_NAME_MISSING,
-    c::KEY_NAME_MISSING,
-    c::VAULT_NOT_DECLARED,
-    c::INCOMPATIBLE_VALUE,
-];
-
-/// Reasons for a missing encryption key that a person has to act on.
-const KEY_FAILED: &[&str] = &[
-    c::IDENTITY_NOT_FOUND,
-    c::KEY_FAILED,
-    c::KEY_ACCESS_DENIED,
-    c::VAULT_NETWORK_DENIED,
-    c::VAULT_UNREACHABLE,
-    c::KEY_DELETED,
-    c::KEY_UNUSABLE,
-    c::KEY_MANAGEMENT_NOT_CONFIGURED,
-];
-
-/// Reasons why a person has to look at embedded resources, which may help.
-const NOT_APPLIED: &[&str] = &[c::NOT_OWNED, c::KIND_NOT_SERVED, c::APPLY_REFUSED];
-
-/// Reasons why a person has to change the resources of a control plane.
-const SPEC_REFUSED: &[&str] = &[
-    c::INCOMPATIBLE_VALUE,
-    c::INVALID_RESOURCE,
-    c::DUPLICATE_RESOURCE,
-    c::HCP_CLUSTER_INVALID,
-    c::UNSUPPORTED_INFRASTRUCTURE,
-];
-
-/// Reasons why a person has to change the resources of a machine pool.
-const POOL_REFUSED: &[&str] = &[c::INCOMPATIBLE_VALUE, c::NODE_POOL_INVALID];
-
-/// A condition is false for one of these reasons: of the newest spec or not, since nothing else is reported then.
-fn refused(kind: &'static str, reasons: &'static [&'static str], terminal: bool) -> Vec<Clause> {
-    let refused = Test::Condition(kind, vec![Of::False, Of::Reason(reasons)]);
-    vec![clause(refused, Failed { terminal }, Why::Condition(kind))]
-}
-
-/// The cluster refuses writes to the object itself, so that nothing is done for it.
-fn unwritten() -> Vec<Clause> {
-    refused(c::READY, &[c::WRITE_REFUSED], false)
+/// A condition is false for a reason that is a failure of this sort: of the newest spec or not, since nothing else is
+/// reported then.
+fn failing(failures: &[(&'static str, Failure)]) -> Vec<Clause> {
+    let refused = |(kind, failure): &(&'static str, Failure)| {
+        let reasons = Of::Reason(c::failing(kind, *failure));
+        let refused = Test::Condition(kind, vec![Of::False, reasons]);
+        let terminal = *failure == Terminal;
+        clause(refused, Failed { terminal }, Why::Condition(kind))
+    };
+    failures.iter().map(refused).collect()
 }
 
 /// External authentication waits for a Secret that a person makes. The cluster works without it: it counts as ready, and
 /// the condition says what to do.
 fn awaits_secret() -> Clause {
-    let reason = Of::Reason(&[c::AWAITING_SECRET]);
+    let reason = Of::Reason(vec![c::AWAITING_SECRET]);
     let awaits = vec![Of::False, Of::Current, reason];
     let awaits = Test::Condition(c::EXTERNAL_AUTH_READY, awaits);
     clause(awaits, Ready, Why::Condition(c::EXTERNAL_AUTH_READY))
@@ -164,18 +110,15 @@ fn awaits_secret() -> Clause {
 fn unmet(kind: &'static str) -> Vec<Clause> {
     let is = |of| Test::Condition(kind, vec![of]);
     let why = Why::Condition(kind);
-    let mut false_clauses = vec![
-        clause(is(Of::ReasonStarts(WAITING)), Waiting, why),
-        clause(
-            is(Of::Reason(&[c::FAILED])),
-            Failed { terminal: false },
-            why,
-        ),
-    ];
+    let waits = is(Of::ReasonStarts(c::WAITING_FOR));
+    let failed = is(Of::Reason(c::failing(kind, Failure::RetriedIfCurrent)));
+    let mut false_clauses = vec![clause(waits, Waiting, why)];
     false_clauses.extend(aso::failure(kind, |severity| match severity {
         words::ERROR => Of::MessageStarts("[Error] "),
         _ => Of::MessageStarts("[Warning] "),
     }));
+    // What waiting does not end comes first.
+    false_clauses.insert(2, clause(failed, Failed { terminal: false }, why));
     let mut clauses = vec![clause(
         not(is(Of::Current)),
         Progressing,
@@ -188,7 +131,7 @@ fn unmet(kind: &'static str) -> Vec<Clause> {
 /// A lasting field is not true yet; the condition that explains it best gives reason and message.
 fn unprovisioned(kind: &'static str) -> Vec<Clause> {
     let explained = Test::Condition(kind, vec![Of::NotTrue]);
-    let words = Why::Words("Provisioning", "provisioned is not true yet");
+    let words = Why::Words(c::PROVISIONING, "provisioned is not true yet");
     vec![
         clause(explained, Progressing, Why::Condition(kind)),
         clause(ALWAYS, Progressing, words),

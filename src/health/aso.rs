@@ -24,7 +24,7 @@ pub(super) fn clauses() -> Vec<Clause> {
 pub(super) fn failure(kind: &'static str, severity: impl Fn(&'static str) -> Of) -> Vec<Clause> {
     let is = |of| Test::Condition(kind, vec![of]);
     let in_vain = [
-        Of::Reason(&[aso::MULTIPLE_ERRORS_OCCURRED]),
+        Of::Reason(vec![aso::MULTIPLE_ERRORS_OCCURRED]),
         Of::MessageContains(aso::IN_STATE_ERROR),
         severity(aso::ERROR),
     ];
@@ -32,7 +32,7 @@ pub(super) fn failure(kind: &'static str, severity: impl Fn(&'static str) -> Of)
     let in_vain = Test::Any(in_vain.into_iter().map(is).collect());
     vec![
         clause(in_vain, Failed { terminal: true }, why),
-        clause(is(Of::Reason(aso::WAITING)), Waiting, why),
+        clause(is(Of::Reason(aso::WAITING.to_vec())), Waiting, why),
         clause(is(severity(aso::WARNING)), Failed { terminal: false }, why),
         clause(ALWAYS, Progressing, why),
     ]

@@ -4,11 +4,14 @@
 //! facts/aro-rules.md §1.3–§1.5 and §4.3, facts/aro-controllers.md §3, §5 and §8. It does not know
 //! how long something has lasted or which objects wait for it.
 
-use crate::api::{aso, conditions as c};
+use std::slice;
+
+use crate::api::aso;
+use crate::api::conditions::{LAST_NODE_POOL_HELP, REASONS};
 use crate::model::Health;
 
 /// A common cause of not being ready.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Cause {
     /// The reasons that name it; empty where its message does.
     pub reasons: &'static [&'static str],
@@ -34,13 +37,14 @@ const fn message(contains: &'static str, help: &'static str) -> Cause {
     }
 }
 
-/// The first match wins: a message is more exact than a reason.
+/// Causes in Azure, in Azure Service Operator and in Cluster API. The first match wins: a message is more exact than a
+/// reason.
 const CAUSES: &[Cause] = &[
     message(
         aso::IN_STATE_ERROR,
         "the cluster failed to provision, and Azure accepts no changes to it: fix the cause (usually a missing role assignment), then let Capstan recreate the cluster, as the condition HcpClusterReady of the AROControlPlane describes, or delete the HcpOpenShiftCluster; its controller creates it again",
     ),
-    message(aso::LAST_NODE_POOL, c::LAST_NODE_POOL_HELP),
+    message(aso::LAST_NODE_POOL, LAST_NODE_POOL_HELP),
     message(
         "lacks required actions",
         "a role assignment is missing, or had not yet propagated when the cluster was created: add it if it is missing, then delete the HcpOpenShiftCluster; its controller creates it again",
@@ -68,10 +72,6 @@ const CAUSES: &[Cause] = &[
     reason(
         &["PrincipalNotFound", "ManagedIdentitiesNotFound"],
         "a new identity takes minutes to propagate in Azure, and the request is retried; if the error persists, set principalType: ServicePrincipal, or check whether the identity was deleted in Azure",
-    ),
-    reason(
-        &["WaitingForRoleAssignments"],
-        "nothing to do: new role assignments take about two minutes to propagate in Azure",
     ),
     reason(
         &[
@@ -157,125 +157,9 @@ const CAUSES: &[Cause] = &[
         &["PropertyChangeNotAllowed"],
         "Azure cannot change this value of an existing resource: revert the change, or add the cluster under a new name and remove the old one",
     ),
-    reason(
-        &[c::NAMESPACE_NOT_ALLOWED_BY_IDENTITY],
-        "add the namespace to spec.allowedNamespaces of the AzureClusterIdentity, or use an identity that allows it",
-    ),
     message(
         "allowed namespaces",
         "add the namespace to spec.allowedNamespaces of the AzureClusterIdentity, or use an identity that allows it",
-    ),
-    reason(
-        &[c::ACTIVE_KEY_MISSING, c::KEY_VERSION_MISSING],
-        "add an identityRef to the definition, and Capstan creates the key; or create the key yourself and set its version in etcd.encryption.keyVersion",
-    ),
-    reason(
-        &[c::VAULT_NOT_DECLARED, c::VAULT_NAME_MISSING],
-        "embed the Vault in the AROCluster, or let etcd.encryption.vault of the definition name one that exists",
-    ),
-    reason(
-        &[c::KEY_MANAGEMENT_NOT_CONFIGURED],
-        "create the key yourself and set its version in etcd.encryption.keyVersion, without an identityRef",
-    ),
-    reason(
-        &[c::IDENTITY_NOT_FOUND],
-        "create the AzureClusterIdentity that identityRef names, or correct the name",
-    ),
-    reason(
-        &[c::CREDENTIALS_REFUSED],
-        "correct the Secret of the AzureClusterIdentity, or its clientID and tenantID: Entra ID is asked again after each change, and every five minutes",
-    ),
-    reason(
-        &[c::CREDENTIALS_INVALID],
-        "correct what the message names in the AzureClusterIdentity, its Secret or its certificate",
-    ),
-    reason(
-        &[c::CREDENTIALS_NOT_FOUND],
-        "create the Secret that spec.clientSecret of the AzureClusterIdentity names, in the namespace of the identity",
-    ),
-    reason(
-        &[c::CREDENTIAL_SECRET_FAILED],
-        "the Secret for Azure Service Operator could not be written: correct what the message names",
-    ),
-    reason(
-        &[c::UNKNOWN_CLOUD],
-        "write AzurePublicCloud, AzureChinaCloud or AzureUSGovernmentCloud, or leave azureEnvironment out",
-    ),
-    reason(
-        &[c::WAITING_FOR_IDENTITY],
-        "usually nothing to do: a token of Entra ID shows first that the identity works; if it persists, see the condition Ready of the AzureClusterIdentity",
-    ),
-    reason(
-        &[c::CREDENTIALS_UNCHECKED],
-        "check that the daemon reaches Entra ID (network, proxy); for a managed identity, that it runs on a machine that has it",
-    ),
-    reason(
-        &[c::KEY_FAILED],
-        "the identity in identityRef must allow this namespace, and get tokens for Key Vault: see its own condition Ready",
-    ),
-    reason(
-        &[c::KEY_NAME_MISSING],
-        "name the key in kms.activeKey.name of the HcpOpenShiftCluster, or in etcd.encryption.keyName of the definition: it is created if it does not exist",
-    ),
-    reason(
-        &[c::VAULT_NOT_FOUND],
-        "check that kms.vaultName is the name of the vault in Azure, and that this process resolves it; a vault with a private endpoint needs the zone privatelink.vaultcore.azure.net linked to the network that this process runs in",
-    ),
-    reason(
-        &[c::KEY_ACCESS_DENIED],
-        "assign the role in the message on the vault to the principal in it; with etcd.encryption.keyOfficerPrincipalID the definition does so; a new assignment takes up to ten minutes",
-    ),
-    reason(
-        &[c::VAULT_NETWORK_DENIED],
-        "run Capstan where it reaches the private endpoint of the vault, or let the firewall of the vault admit its address",
-    ),
-    reason(
-        &[c::VAULT_UNREACHABLE],
-        "check the name of the vault, and that this process reaches port 443 of its public or private endpoint: the route, the zone privatelink.vaultcore.azure.net, firewalls and proxies",
-    ),
-    reason(
-        &[c::KEY_DELETED],
-        "recover the key: az keyvault key recover --vault-name VAULT --name KEY; once purged, a new one is created",
-    ),
-    reason(
-        &[c::KEY_UNUSABLE],
-        "enable the newest version of the key in the vault, or create a new RSA version",
-    ),
-    reason(
-        &[c::INCOMPATIBLE_VALUE],
-        "remove the value, so that the controller sets it, or set it to the one in the message",
-    ),
-    reason(
-        &[c::AWAITING_SECRET],
-        "create the Secret in the message with the client secret of the application: until then nobody can log in to the console with it",
-    ),
-    reason(
-        &[c::KUBECONFIG_EXPIRED],
-        "check that Azure Service Operator runs and reconciles the HcpOpenShiftCluster, then pause and resume the Cluster: that renews the credential",
-    ),
-    reason(
-        &[c::WRITE_REFUSED],
-        "grant the right that the message names, or remove what refuses the write: a policy, or a webhook configuration whose service does not exist",
-    ),
-    reason(
-        &[c::KUBECONFIG_INVALID],
-        "delete the Secret in the message: Azure Service Operator writes it again when it reconciles the HcpOpenShiftCluster next, after an hour at most",
-    ),
-    reason(
-        &[c::WAITING_FOR_VAULT],
-        "check that the Vault is ready, and that kms.vaultName is its name in Azure",
-    ),
-    reason(
-        &[c::CREATING_KEY],
-        "the identity in identityRef must exist, allow this namespace, and have the role Key Vault Crypto Officer on the vault",
-    ),
-    reason(
-        &[c::WAITING_FOR_NODE_POOL],
-        "nothing to do: external authentication is created when a node pool is ready",
-    ),
-    reason(
-        &["KubeconfigAwaited"],
-        "usually nothing to do: Azure Service Operator writes the kubeconfig within five minutes after the cluster becomes ready",
     ),
     reason(
         &["NodesNotReady"],
@@ -298,20 +182,21 @@ const CAUSES: &[Cause] = &[
 /// Help for every failure that is not listed above and that Azure Service Operator does not retry.
 const REFUSED: &str = "Azure rejected a value, and nothing is retried until the spec changes: correct it in the definition and push";
 
-/// All common causes, in the order in which they are looked up.
-#[must_use]
-pub fn causes() -> &'static [Cause] {
-    CAUSES
+/// All common causes, in the order in which they are looked up; the reasons of our own controllers are the last.
+pub fn causes() -> impl Iterator<Item = Cause> {
+    let ours = REASONS.iter().filter(|reason| !reason.help.is_empty());
+    let ours = ours.map(|row| reason(slice::from_ref(&row.name), row.help));
+    CAUSES.iter().copied().chain(ours)
 }
 
 /// What usually helps; `None` if the cause is not a common one.
 #[must_use]
 pub fn help(health: &Health) -> Option<&'static str> {
-    let fits = |cause: &&Cause| match cause.contains {
+    let fits = |cause: &Cause| match cause.contains {
         "" => cause.reasons.contains(&health.reason.as_str()),
         contains => health.message.contains(contains),
     };
-    let listed = CAUSES.iter().find(fits).map(|cause| cause.help);
+    let listed = causes().find(fits).map(|cause| cause.help);
     listed.or_else(|| (aso::severity(&health.reason) == aso::ERROR).then_some(REFUSED))
 }
 
@@ -354,7 +239,7 @@ mod tests {
     #[test]
     fn no_cause_hides_another() {
         let mut seen = Vec::new();
-        for cause in CAUSES {
+        for cause in causes() {
             assert_eq!(cause.contains.is_empty(), !cause.reasons.is_empty());
             for reason in cause.reasons {
                 assert!(!seen.contains(reason), "{reason} is listed twice");

@@ -55,7 +55,7 @@ pub(super) enum Of {
     /// It is about the newest spec.
     Current,
     /// Its reason is one of these.
-    Reason(&'static [&'static str]),
+    Reason(Vec<&'static str>),
     /// Its reason begins so.
     ReasonStarts(&'static str),
     /// Its severity is this one.

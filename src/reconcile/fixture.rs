@@ -12,7 +12,8 @@ use super::controller::Controller;
 use super::outcome::{Event, Write};
 use super::snapshot::Snapshot;
 use super::world::{GroupKind, World};
-use crate::api::kinds::{CAPI, KINDS};
+use crate::api::conditions as c;
+use crate::api::kinds::{ARO, CAPI, KINDS};
 use crate::health::{Live, health};
 use crate::model::{AdapterError, ErrorClass, Health, ObjectId, WorkloadNode};
 
@@ -41,6 +42,22 @@ pub(crate) struct Fixture {
     applied: BTreeMap<(ObjectId, &'static str), Value>,
     /// The events that were reported, oldest first.
     pub(crate) events: Vec<Event>,
+}
+
+/// Conditions that repeat the reason of another one.
+const SUMMARIES: [&str; 3] = [c::READY, c::ARO_MACHINE_POOL_READY, c::AGENT_POOLS_READY];
+
+/// Panics if a condition has one of our reasons that is not among those of its type: readiness would not know it.
+fn hold_to_the_table(object: Live<'_>) {
+    for condition in object.list(&["status", "conditions"]).iter().map(Live) {
+        let [kind, reason] = ["type", "reason"].map(|field| condition.text(&[field]));
+        let row = c::find(reason).filter(|row| !row.conditions.is_empty());
+        let is_known = row.is_none_or(|row| row.conditions.contains(&kind));
+        assert!(
+            is_known || SUMMARIES.contains(&kind),
+            "the row of {reason} does not name {kind}"
+        );
+    }
 }
 
 impl Fixture {
@@ -257,6 +274,9 @@ impl Fixture {
             }
             Write::Status(patch) => {
                 let id = Live(&patch).id();
+                if ARO.contains(&(&*id.group, &*id.kind)) {
+                    hold_to_the_table(Live(&patch));
+                }
                 if let Some(mut object) = self.held(&id) {
                     object["status"] = patch["status"].clone();
                     self.put(object);

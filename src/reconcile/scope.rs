@@ -120,7 +120,7 @@ pub(super) fn pause(
     let entries = resources::pause(ledger, items, outcome);
     status["resources"] = resources::listed(&entries);
     let refused = resources::notes(&entries);
-    conditions.set(c::PAUSED, NewCondition::yes(c::PAUSED, refused));
+    conditions.set(c::PAUSED, NewCondition::yes(c::IS_PAUSED, refused));
     conditions.write(live, status, outcome);
 }
 

@@ -1,47 +1,9 @@
-//! The condition `EncryptionKeyReady`: its reasons and messages.
+//! The condition `EncryptionKeyReady`: its messages.
 //!
 //! In: keys, vaults and versions. Out: texts. It does not know when they are said.
 
 /// AROControlPlane: the etcd encryption key exists.
 pub const ENCRYPTION_KEY_READY: &str = "EncryptionKeyReady";
-/// Reason of [`ENCRYPTION_KEY_READY`] when true.
-pub const KEY_READY: &str = "KeyReady";
-/// Reason: the vault does not exist yet.
-pub const WAITING_FOR_VAULT: &str = "WaitingForVault";
-/// Reason: the key is being created.
-pub const CREATING_KEY: &str = "CreatingKey";
-/// Reason: there is no identityRef and no key.
-pub const ACTIVE_KEY_MISSING: &str = "ActiveKeyMissing";
-/// Reason: there is no identityRef and no key version.
-pub const KEY_VERSION_MISSING: &str = "KeyVersionMissing";
-/// Reason, with status Unknown: the key is managed by hand.
-pub const MANUAL_KEY_MANAGEMENT: &str = "ManualKeyManagement";
-/// Reason: the spec names a key, but no vault.
-pub const VAULT_NAME_MISSING: &str = "VaultNameMissing";
-/// Reason: the spec names a vault, but no key.
-pub const KEY_NAME_MISSING: &str = "KeyNameMissing";
-/// Reason: the vault is not among the resources of the AROCluster.
-pub const VAULT_NOT_DECLARED: &str = "VaultNotDeclared";
-/// Reason: the identity does not exist.
-pub const IDENTITY_NOT_FOUND: &str = "IdentityNotFound";
-/// Reason: the vault refused to create the key, or to read its version.
-pub const KEY_FAILED: &str = "KeyFailed";
-/// Reason: nothing here can create keys.
-pub const KEY_MANAGEMENT_NOT_CONFIGURED: &str = "KeyManagementNotConfigured";
-/// Reason: no vault answers to the name.
-pub const VAULT_NOT_FOUND: &str = "VaultNotFound";
-/// Reason: the identity lacks a permission in the vault.
-pub const KEY_ACCESS_DENIED: &str = "KeyAccessDenied";
-/// Reason: the vault takes no connection from the network of this process.
-pub const VAULT_NETWORK_DENIED: &str = "VaultNetworkDenied";
-/// Reason of [`ENCRYPTION_KEY_READY`]: nobody answers at the address of the vault, not even after some time.
-pub const VAULT_UNREACHABLE: &str = "VaultUnreachable";
-/// Reason: the key was deleted, and can be recovered.
-pub const KEY_DELETED: &str = "KeyDeleted";
-/// Reason: the newest version of the key is disabled, expired or of another type.
-pub const KEY_UNUSABLE: &str = "KeyUnusable";
-/// Reason of [`ENCRYPTION_KEY_READY`] when true: the key has a newer version, which the cluster does not use.
-pub const KEY_ROTATED: &str = "KeyRotated";
 
 /// Message: `EncryptionKeyReady` without identityRef and without a key.
 pub const ACTIVE_KEY_REQUIRED: &str = "activeKey is required when identityRef is not set - CAPZ cannot auto-create or propagate the encryption key without Azure credentials";

@@ -468,3 +468,75 @@ fn aro_machine_pools_and_identities() {
         ),
     ]);
 }
+
+/// Reasons that need a person, on each condition that the controllers give them to.
+#[test]
+fn a_reason_that_needs_a_person_is_a_failure_wherever_it_stands() {
+    let of = |group: &str, kind: &str, condition: Value| {
+        let ready = json!({"provisioned": true, "controlPlaneInitialized": true});
+        let conditions = json!([
+            condition,
+            on("ResourcesReady"),
+            on("HcpClusterReady"),
+            on("NodePoolReady")
+        ]);
+        let status = json!({"ready": true, "initialization": ready, "conditions": conditions});
+        let api = format!("{group}.cluster.x-k8s.io/v1beta2");
+        live(&api, kind, json!({"resources": [{}]}), status)
+    };
+    let cluster = |condition| of("infrastructure", "AROCluster", condition);
+    let plane = |condition| of("controlplane", "AROControlPlane", condition);
+    let pool = |condition| of("infrastructure", "AROMachinePool", condition);
+    let no_vault = off("EncryptionKeyReady", "VaultNotFound", "");
+    let cloud = |kind| off(kind, "UnknownCloud", "");
+    let unread = || off("Ready", "KindNotReadable", "add a rule");
+    check(vec![
+        ("no such vault", plane(no_vault), FAILED),
+        ("plane in no cloud", plane(cloud("IdentityReady")), TERMINAL),
+        (
+            "cluster in no cloud",
+            cluster(cloud("IdentityReady")),
+            TERMINAL,
+        ),
+        ("pool in no cloud", pool(cloud("NodePoolReady")), TERMINAL),
+        (
+            "pool without identity",
+            pool(off("NodePoolReady", "IdentityNotFound", "")),
+            FAILED,
+        ),
+        ("nobody reads what it needs", cluster(unread()), FAILED),
+        ("nor what the plane needs", plane(unread()), FAILED),
+        ("nor what the pool needs", pool(unread()), FAILED),
+        (
+            "skipped by hand",
+            cluster(off("ResourcesReady", "ResourceNotManaged", "")),
+            FAILED,
+        ),
+        (
+            "refused by ASO",
+            plane(off("HcpClusterReady", "Failed", "[Error] no")),
+            TERMINAL,
+        ),
+    ]);
+}
+
+#[test]
+fn other_engines_know_the_same_failures() {
+    let lua = export::argocd();
+    let script = |kind: &str| {
+        let mut scripts = lua.iter().filter(|(name, _)| name.contains(".health."));
+        let script = scripts.find(|(name, _)| name.ends_with(kind));
+        script.map(|(_, script)| script.to_string())
+    };
+    let plane = script("_AROControlPlane").expect("it has a script");
+    assert!(plane.contains("VaultNotFound") && plane.contains("UnknownCloud"));
+    // Nothing is in an empty list, and Lua has no word for it.
+    assert!(
+        lua.values()
+            .all(|script| !script.to_string().contains("and ()"))
+    );
+    let cel = export::flux();
+    let plane = cel.iter().find(|one| one["kind"] == "AROControlPlane");
+    let failed = plane.map(|one| one["failed"].to_string());
+    assert!(failed.is_some_and(|failed| failed.contains("UnknownCloud")));
+}

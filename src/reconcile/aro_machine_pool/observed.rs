@@ -159,6 +159,6 @@ impl Observed<'_> {
 
     /// The summary of a machine pool that is ready.
     fn summary(&self, node_pool: &NewCondition) -> NewCondition {
-        NewCondition::yes(c::NODE_POOL_READY, node_pool.message())
+        NewCondition::yes(c::POOL_READY, node_pool.message())
     }
 }

@@ -64,7 +64,7 @@ pub(super) fn begin<'a>(
     let fate = fate(ledger, membership, is_paused, outcome);
     if is_paused {
         // It counts later, too, when it is not any more.
-        conditions.set(c::PAUSED, NewCondition::yes(c::PAUSED, ""));
+        conditions.set(c::PAUSED, NewCondition::yes(c::IS_PAUSED, ""));
     }
     if fate == Fate::Undecided {
         ask(ledger, membership, conditions, status, outcome);

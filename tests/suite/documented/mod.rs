@@ -5,6 +5,7 @@
 mod commands;
 mod console;
 mod markdown;
+mod reasons;
 mod troubleshooting;
 
 use std::fs;
@@ -70,6 +71,11 @@ fn the_page_of_commands_is_generated_from_the_command_line() {
 fn the_troubleshooting_page_lists_every_known_cause() {
     let page = root().join("docs/troubleshooting.md");
     hold(&page, troubleshooting::renew);
+}
+
+#[test]
+fn the_page_of_the_controllers_lists_every_reason() {
+    hold(&root().join("docs/controllers.md"), reasons::renew);
 }
 
 #[test]

@@ -22,8 +22,8 @@ fn table() -> String {
     let mut listed = HashSet::new();
     for cause in causes() {
         if listed.insert(cause.help) {
-            let alike = causes().iter().filter(|other| other.help == cause.help);
-            let names: Vec<String> = alike.flat_map(names).collect();
+            let alike = causes().filter(|other| other.help == cause.help);
+            let names: Vec<String> = alike.flat_map(|cause| names(&cause)).collect();
             let help = cause.help.replace('|', "\\|");
             let _ = writeln!(table, "| {} | {help} |", names.join(", "));
         }

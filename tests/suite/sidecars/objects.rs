@@ -36,7 +36,7 @@ pub(super) const KINDS: [(&str, &[&str], &str); 8] = [
     ),
 ];
 
-const CONDITIONS: [&str; 13] = [
+const CONDITIONS: [&str; 15] = [
     "Ready",
     "Available",
     "InfrastructureReady",
@@ -45,13 +45,15 @@ const CONDITIONS: [&str; 13] = [
     "ResourcesReady",
     "NetworkInfrastructureReady",
     "EncryptionKeyReady",
+    "IdentityReady",
+    "KubeconfigReady",
     "HcpClusterReady",
     "ExternalAuthReady",
     "NodePoolReady",
     "AgentPoolsReady",
     "Other",
 ];
-const REASONS: [&str; 9] = [
+const REASONS: [&str; 12] = [
     "",
     "WaitingForVault",
     "WaitingFoz",
@@ -60,6 +62,9 @@ const REASONS: [&str; 9] = [
     "ReferenceNotFound",
     "ActiveKeyMissing",
     "KeyVersionMissing",
+    "VaultNotFound",
+    "UnknownCloud",
+    "KindNotReadable",
     "Provisioning",
 ];
 const MESSAGES: [&str; 8] = [
