@@ -8,6 +8,8 @@
 
 #[path = "architecture/circles.rs"]
 mod circles;
+#[path = "architecture/paths.rs"]
+mod paths;
 #[path = "architecture/spread.rs"]
 mod spread;
 #[path = "architecture/timers.rs"]
@@ -266,6 +268,23 @@ fn no_type_has_its_methods_in_many_files() {
     });
     let faults = spread::faults(sources);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn literal_paths_lead_to_fields() {
+    let modules = modules();
+    let sources: Vec<(&str, &str)> = modules
+        .values()
+        .flatten()
+        .map(|(file, code)| (file.as_str(), code.as_str()))
+        .collect();
+    let faults = paths::faults(&sources);
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let counted = paths::counted(&sources);
+    assert!(
+        counted["literals"] > 250 && counted["expand"] > 50,
+        "{counted:?}"
+    );
 }
 
 #[test]
