@@ -382,6 +382,31 @@ fn only_settings_reads_the_environment_and_only_the_ui_prints() {
 }
 
 #[test]
+fn rules_are_looked_for_by_constants() {
+    let is_id = |text: &str| {
+        let mut letters = text.chars();
+        letters.next().is_some_and(|c| c.is_ascii_uppercase())
+            && letters
+                .by_ref()
+                .take(2)
+                .filter(char::is_ascii_digit)
+                .count()
+                == 2
+            && letters.next() == Some('"')
+    };
+    let mut faults = Vec::new();
+    for (file, code) in modules().values().flatten() {
+        for compared in ["== \"", "!= \"", "contains(&\""] {
+            let mut found = code.match_indices(compared);
+            if found.any(|(at, _)| is_id(&code[at + compared.len()..])) {
+                faults.push(format!("src/{file}: compares with the id of a rule"));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
 fn no_module_is_a_catch_all() {
     for (module, files) in modules() {
         for (file, _) in files {

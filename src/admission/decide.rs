@@ -10,12 +10,9 @@ use super::compare::partition;
 use super::last_pool;
 use super::request::{Operation, Request, as_object};
 use crate::api::fleet::FleetPolicy;
-use crate::model::{Change, Finding, Object, Severity};
+use crate::model::{Change, Finding, Object, Severity, rule_id};
 use crate::plan::consequences;
 use crate::rules::check_live;
-
-/// The rule about identities that may not be used: it protects others, so nothing softens it.
-const FOREIGN_IDENTITY: &str = "T07";
 
 /// What the webhook answers.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -73,7 +70,9 @@ fn changed(
     after.dedup();
     let (mut errors, mut known) = partition(&before, after);
     if may_move {
-        known.extend(errors.extract_if(.., |error| error.id != FOREIGN_IDENTITY));
+        // The rule about identities that may not be used protects others, so nothing softens it.
+        let is_soft = |error: &mut Finding| error.id != rule_id::FOREIGN_IDENTITY;
+        known.extend(errors.extract_if(.., is_soft));
     }
     let mut decision = Decision {
         errors: Vec::new(),
@@ -102,8 +101,8 @@ fn of_change(old: &Json, new: &Json) -> Vec<Finding> {
         .filter_map(|one| {
             let (message, help) = (one.message(), one.help());
             let finding = match one.change {
-                Change::Replace => Finding::error("U01", message),
-                Change::Rolling => Finding::warning("U02", message),
+                Change::Replace => Finding::error(rule_id::IMMUTABLE_FIELD, message),
+                Change::Rolling => Finding::warning(rule_id::REPLACED_NODES, message),
                 _ => return None,
             };
             Some(finding.of(&one.part).field(&one.field).help(help))

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 
 use super::kinds::CAPSTAN;
-use crate::model::{Finding, Node, ObjectId, Origin, Path, Severity, Value, message};
+use crate::model::{Finding, Node, ObjectId, Origin, Path, Severity, Value, message, rule_id};
 use crate::schema;
 use crate::schema::patterns::LABEL;
 use kube_schema::{OBJECT_META_SCHEMA, Schema};
@@ -81,7 +81,7 @@ fn unknown_metadata(node: &Node) -> Vec<Finding> {
     let at = Path::dotted("metadata");
     let find = |node| schema::findings(&OBJECT_META_SCHEMA, node, &at, None);
     let mut findings = metadata.map_or_else(Vec::new, find);
-    findings.retain(|finding| finding.id == "S01");
+    findings.retain(|finding| finding.id == rule_id::UNKNOWN_FIELD);
     findings
 }
 
@@ -167,7 +167,7 @@ fn quote(
         text
     );
     let (right, help) = suggestion(&text);
-    let found = Finding::error("Y11", message);
+    let found = Finding::error(rule_id::UNQUOTED_VERSION, message);
     let found = found.at(version.span()).field(field).help(help);
     version.value = Value::String(right.into());
     Some(found)

@@ -6,7 +6,7 @@
 
 use crate::api::kinds::CAPSTAN;
 use crate::api::{cluster_definition, overlay};
-use crate::model::{Finding, Key, Map, Node, ObjectId, Path, Segment, Value, message};
+use crate::model::{Finding, Key, Map, Node, ObjectId, Path, Segment, Value, message, rule_id};
 use kube_schema::{OBJECT_META_SCHEMA, nearest};
 
 const TOP: [&str; 4] = ["apiVersion", "kind", "metadata", "spec"];
@@ -135,7 +135,7 @@ fn outdent(document: &mut Node, fields: &[&str]) -> Option<Finding> {
 fn unknown_field(key: &Key, at: &Path) -> Finding {
     let field = at.key(key.name.clone());
     let message = message!("unknown field `{field}`", field);
-    Finding::error("S01", message)
+    Finding::error(rule_id::UNKNOWN_FIELD, message)
         .at(key.origin.span())
         .field(&field)
 }

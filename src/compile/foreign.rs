@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use crate::model::{Budget, Finding, Map, Node, Severity, Span, Value, message};
+use crate::model::{Budget, Finding, Map, Node, Severity, Span, Value, message, rule_id};
 use crate::yaml;
 use kube_schema::nearest;
 
@@ -265,7 +265,7 @@ fn of_tool(path: &str, tool: &str) -> Finding {
         path,
         tool
     );
-    Finding::warning("Y16", message).help(format!("add `{path}` to .capstanignore"))
+    Finding::warning(rule_id::FOREIGN_FILE, message).help(format!("add `{path}` to .capstanignore"))
 }
 
 #[cfg(test)]

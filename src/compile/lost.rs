@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, HashSet};
 use super::fields;
 use crate::api::kinds::CAPSTAN;
 use crate::api::overlay::Overlay;
-use crate::model::{Finding, Node, ObjectId, Origin, Path, Segment, Severity, Span, Value};
+use crate::model::{
+    Finding, Node, ObjectId, Origin, Path, Segment, Severity, Span, Value, rule_id,
+};
 
 /// What could not be read.
 #[derive(Debug, Default)]
@@ -41,7 +43,9 @@ impl Lost {
 
     /// Notes values that could not be read.
     pub(super) fn values(&mut self, findings: &[Finding]) {
-        let unread = findings.iter().filter(|finding| finding.id == "Y01");
+        let unread = findings
+            .iter()
+            .filter(|finding| finding.id == rule_id::UNREADABLE_FILE);
         self.unread
             .extend(unread.filter_map(|one| one.span.clone()));
     }
@@ -87,14 +91,18 @@ impl Lost {
 
     /// The findings without those that something unreadable causes. With no error left among them, all.
     pub(super) fn settle(self, findings: Vec<Finding>) -> Vec<Finding> {
-        let unreadable = findings.iter().filter(|finding| finding.id == "Y01");
+        let unreadable = findings
+            .iter()
+            .filter(|finding| finding.id == rule_id::UNREADABLE_FILE);
         let unreadable: HashSet<_> = unreadable.filter_map(line).collect();
-        let numbers = findings.iter().filter(|finding| finding.id == "Y11");
+        let numbers = findings
+            .iter()
+            .filter(|finding| finding.id == rule_id::UNQUOTED_VERSION);
         let numbers: HashSet<_> = numbers.filter_map(|one| one.span.clone()).collect();
         let is_effect = |finding: &Finding| {
             let shape = finding.id.starts_with('S');
             let at = || line(finding).is_some_and(|line| unreadable.contains(&line));
-            let is_of_number = finding.id != "Y11"
+            let is_of_number = finding.id != rule_id::UNQUOTED_VERSION
                 && finding
                     .span
                     .as_ref()
@@ -126,7 +134,8 @@ impl Lost {
         let span = finding.span.as_ref();
         let is_wrong = finding.severity != Severity::Info;
         // A definition that is there twice is so whatever it says.
-        let is_twice = finding.id == "R03" && finding.object.as_ref().is_some_and(is_ours);
+        let is_twice =
+            finding.id == rule_id::DEFINED_TWICE && finding.object.as_ref().is_some_and(is_ours);
         is_wrong && !is_name && !is_twice && span.is_some_and(|span| self.names.contains(span))
     }
 
@@ -144,8 +153,8 @@ impl Lost {
     /// Whether it is about a reference to a document that could not be read.
     fn is_of_document(&self, finding: &Finding) -> bool {
         let target = match finding.id {
-            "R01" => "to",
-            "R04" => "id",
+            rule_id::MISSING_REFERENCE => "to",
+            rule_id::UNLISTED_DEPENDENCY => "id",
             _ => return false,
         };
         let mut args = finding.args.iter();
@@ -154,7 +163,8 @@ impl Lost {
             .map(|(_, id)| id.as_str());
         let target = target.unwrap_or_default();
         // What is only mentioned stays unless the object is known to be broken.
-        let is_known = |node: &Node| finding.id == "R01" || node.get("kind").is_some();
+        let is_known =
+            |node: &Node| finding.id == rule_id::MISSING_REFERENCE || node.get("kind").is_some();
         let mut documents = self.documents.iter().filter(|node| is_known(node));
         documents.any(|node| may_be(node, target))
     }
@@ -195,7 +205,10 @@ pub(super) fn nothing(span: &Span) -> Node {
 
 /// Whether a field of a definition is missing only because overlays could not be read that may set it.
 pub(super) fn explains(lost: &[Path], finding: &Finding) -> bool {
-    let field = finding.field.as_ref().filter(|_| finding.id == "S03");
+    let field = finding
+        .field
+        .as_ref()
+        .filter(|_| finding.id == rule_id::MISSING_FIELD);
     field.is_some_and(|field| lost.iter().any(|lost| covers(lost, field)))
 }
 
@@ -214,7 +227,8 @@ pub(super) fn lacks_labels(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| {
         let field = finding.field.as_ref();
         let is_theirs = |field: &Path| {
-            covers(field, &labels) || finding.id == "S01" && fields::may_hold_labels(field)
+            covers(field, &labels)
+                || finding.id == rule_id::UNKNOWN_FIELD && fields::may_hold_labels(field)
         };
         is_error(finding) && field.is_some_and(is_theirs)
     })
@@ -228,7 +242,10 @@ pub(super) fn blame<'o>(
     findings: &mut Vec<Finding>,
 ) -> Vec<Finding> {
     let mut lacking: BTreeMap<ObjectId, Vec<Path>> = BTreeMap::new();
-    for finding in findings.iter().filter(|finding| finding.id == "S03") {
+    for finding in findings
+        .iter()
+        .filter(|finding| finding.id == rule_id::MISSING_FIELD)
+    {
         if let Some((id, field)) = missing(finding) {
             lacking.entry(id).or_default().push(field);
         }
@@ -263,7 +280,10 @@ pub(super) fn blame<'o>(
 
 /// The definition that lacks a field, and the field below its spec.
 pub(super) fn missing(finding: &Finding) -> Option<(ObjectId, Path)> {
-    let id = finding.object.as_ref().filter(|_| finding.id == "S03")?;
+    let id = finding
+        .object
+        .as_ref()
+        .filter(|_| finding.id == rule_id::MISSING_FIELD)?;
     let spec = Segment::Key("spec".to_owned());
     let (first, below) = finding.field.as_ref()?.0.split_first()?;
     let is_ours = id.is(CAPSTAN, "ClusterDefinition");

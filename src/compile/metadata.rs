@@ -7,7 +7,7 @@
 use crate::api::{embedded, kinds, labels};
 use crate::model::{
     Finding, Key, Message, Node, Object, ObjectId, Path, Value, is_dns_label, is_dns_subdomain,
-    message,
+    message, rule_id,
 };
 use crate::rules::of_label_key;
 use crate::schema;
@@ -65,7 +65,16 @@ fn shape(id: &ObjectId, of: &Node, at: &Path) -> Vec<Finding> {
         };
         let message = message!("only the API server sets metadata.{name}", name);
         let help = "remove it: it was probably copied from a live object";
-        is_set.then(|| fault(id, "S04", node, &at.key(*name), message, help))
+        is_set.then(|| {
+            fault(
+                id,
+                rule_id::INVALID_VALUE,
+                node,
+                &at.key(*name),
+                message,
+                help,
+            )
+        })
     });
     let mut findings = schema::findings(&OBJECT_META_SCHEMA, metadata, at, Some(id));
     findings.extend(written);
@@ -103,7 +112,14 @@ fn name_fault(id: &ObjectId, node: &Node, field: &Path, role: bool) -> Option<Fi
     }
     let message = message!("`{name}` is not a valid object name", name);
     let help = "use at most 253 lower-case letters, digits, `-` and `.`; start and end with a letter or digit";
-    Some(fault(id, "S04", node, field, message, help))
+    Some(fault(
+        id,
+        rule_id::INVALID_VALUE,
+        node,
+        field,
+        message,
+        help,
+    ))
 }
 
 fn namespace_fault(id: &ObjectId, node: &Node) -> Option<Finding> {
@@ -112,7 +128,14 @@ fn namespace_fault(id: &ObjectId, node: &Node) -> Option<Finding> {
     let help =
         "use at most 63 lower-case letters, digits and `-`; start and end with a letter or digit";
     let message = message!("`{name}` is not a valid namespace name", name);
-    Some(fault(id, "S04", node, &field, message, help))
+    Some(fault(
+        id,
+        rule_id::INVALID_VALUE,
+        node,
+        &field,
+        message,
+        help,
+    ))
 }
 
 fn label_faults(id: &ObjectId, labels: Option<&Node>) -> Vec<Finding> {
@@ -123,7 +146,14 @@ fn label_faults(id: &ObjectId, labels: Option<&Node>) -> Vec<Finding> {
         let message = message!("`{text}` is not a valid label value", text);
         let help = "use at most 63 letters, digits, `-`, `_` and `.`; start and end with a letter or digit; use an annotation for longer texts";
         let field = path.key(key.name.clone());
-        Some(fault(id, "S04", value, &field, message, help))
+        Some(fault(
+            id,
+            rule_id::INVALID_VALUE,
+            value,
+            &field,
+            message,
+            help,
+        ))
     };
     map.flat_map(|map| map.iter()).filter_map(fault).collect()
 }
@@ -139,7 +169,9 @@ fn key_faults(id: &ObjectId, what: &'static str, entries: Option<&Node>) -> Vec<
         };
         let why = of_label_key(&name)?;
         let message = message!("`{key}` is not a valid {what} key", key = key.name, what);
-        let finding = Finding::error("S04", message).at(key.origin.span()).of(id);
+        let finding = Finding::error(rule_id::INVALID_VALUE, message)
+            .at(key.origin.span())
+            .of(id);
         Some(finding.field(&path.key(key.name.clone())).help(why))
     };
     map.flat_map(|map| map.iter()).filter_map(fault).collect()
@@ -165,7 +197,14 @@ fn misspelt(id: &ObjectId, name: &str, value: &Node, field: &Path) -> Option<Fin
             None => "remove it, or choose another prefix".to_owned(),
         };
         let message = message!("unknown annotation `{name}`", name);
-        return Some(fault(id, "S01", value, field, message, &help));
+        return Some(fault(
+            id,
+            rule_id::UNKNOWN_FIELD,
+            value,
+            field,
+            message,
+            &help,
+        ));
     };
     let text = match &value.value {
         Value::Null => "",
@@ -181,7 +220,14 @@ fn misspelt(id: &ObjectId, name: &str, value: &Node, field: &Path) -> Option<Fin
         [] => "set a value, or remove it".to_owned(),
         values => format!("write \"{}\"", values.join("\" or \"")),
     };
-    Some(fault(id, "S04", value, field, message, &help))
+    Some(fault(
+        id,
+        rule_id::INVALID_VALUE,
+        value,
+        field,
+        message,
+        &help,
+    ))
 }
 
 fn is_label_value(text: &str) -> bool {

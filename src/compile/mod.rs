@@ -50,7 +50,7 @@ use crate::api::overlay::{self, Overlay, Patterns};
 use crate::graph;
 use crate::model::{
     Budget, Finding, Limit, Node, Object, ObjectId, Origin, Path, Segment, Severity, Span, Tree,
-    Value,
+    Value, rule_id,
 };
 use crate::overlay::Overlays;
 use crate::rules::{self, tenancy};
@@ -447,7 +447,7 @@ impl Documents {
             .any(|found| found.severity == Severity::Error);
         let findings = findings
             .into_iter()
-            .filter(|found| whole || found.id != "R05");
+            .filter(|found| whole || found.id != rule_id::UNNEEDED_OUTSIDE);
         self.findings.extend(findings);
         self.findings
             .extend(tenancy::overlays(policy, tree, overlays.reached()));

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use crate::api::cluster_definition;
 use crate::api::overlay::{Operator, Overlay};
-use crate::model::{Finding, Node, Object, ObjectId, Path, Severity, Span, message};
+use crate::model::{Finding, Node, Object, ObjectId, Path, Severity, Span, message, rule_id};
 
 use super::lost::missing;
 
@@ -87,7 +87,9 @@ impl Outliers {
                 let (kind, namespace, name) = (parts.next(), parts.next(), parts.next());
                 let is_wrong =
                     namespace == Some(wrong) || kind == Some("Namespace") && name == Some(wrong);
-                one.id == "R04" && is_wrong && one.span.as_ref().map(|at| at.path.clone()) == place
+                one.id == rule_id::UNLISTED_DEPENDENCY
+                    && is_wrong
+                    && one.span.as_ref().map(|at| at.path.clone()) == place
             };
             findings.retain(|one| !is_mentioned(one));
             findings.push(finding);

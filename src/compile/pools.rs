@@ -3,7 +3,7 @@
 //! In: the names of the pools that a definition writes, the merged definition, and its findings. Out: the findings,
 //! with one for all that such a pool lacks. It does not know which overlay the pool is from; the places do.
 
-use crate::model::{Finding, Node, Path, Segment};
+use crate::model::{Finding, Node, Path, Segment, rule_id};
 use kube_schema::nearest;
 
 /// The names of the node pools of a definition.
@@ -86,7 +86,8 @@ fn lacking(finding: &Finding) -> Option<(usize, &str)> {
             Segment::Index(index),
             Segment::Key(field),
         ] => {
-            let is_pool = finding.id == "S03" && spec == "spec" && pools == "nodePools";
+            let is_pool =
+                finding.id == rule_id::MISSING_FIELD && spec == "spec" && pools == "nodePools";
             is_pool.then_some((*index, field))
         }
         _ => None,

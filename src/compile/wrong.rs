@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use crate::api::kinds::CAPSTAN;
 use crate::api::overlay::Overlay;
-use crate::model::{Budget, Finding, Node, ObjectId, Path, Problem, Span, Tree, Value, message};
+use crate::model::{
+    Budget, Finding, Node, ObjectId, Path, Problem, Span, Tree, Value, message, rule_id,
+};
 use crate::yaml;
 
 /// The finding for a list without valid `items`.
@@ -15,11 +17,13 @@ pub(super) fn no_items(list: &Node, items: Option<&Node>) -> Finding {
     let finding = match items {
         Some(items) => {
             let message = "`items` must be a list: its objects were not read";
-            Finding::error("S02", message).at(items.span())
+            Finding::error(rule_id::WRONG_TYPE, message).at(items.span())
         }
-        None => {
-            Finding::error("S03", "`items` is missing: this list has no objects").at(list.span())
-        }
+        None => Finding::error(
+            rule_id::MISSING_FIELD,
+            "`items` is missing: this list has no objects",
+        )
+        .at(list.span()),
     };
     let help = "write each object below `items:`, after `- `; for an empty list, write `items: []`";
     finding.field(&Path::dotted("items")).help(help)
@@ -48,12 +52,14 @@ pub(super) fn read(path: &Arc<str>, text: &[u8], budget: &Budget) -> Option<yaml
 /// The finding for a file without a document. Comments are left on purpose; nothing at all is an accident.
 pub(super) fn no_document(path: &Arc<str>, text: &[u8]) -> Finding {
     let finding = match text.trim_ascii().is_empty() {
-        true => Finding::error("Y13", "the file is empty").help(format!(
+        true => Finding::error(rule_id::NO_DOCUMENT, "the file is empty").help(format!(
             "restore its content; if it is no longer needed, remove the file: `git rm {path}`"
         )),
-        false => Finding::warning("Y13", "the file contains no document, only comments").help(
-            "delete the file, or restore its content: without it, its objects leave the fleet",
-        ),
+        false => Finding::warning(
+            rule_id::NO_DOCUMENT,
+            "the file contains no document, only comments",
+        )
+        .help("delete the file, or restore its content: without it, its objects leave the fleet"),
     };
     finding.at(&Span::top(path))
 }
@@ -118,7 +124,7 @@ pub(super) fn not_an_object(document: &Node) -> Finding {
         let message = message!("`{field}` must be a string", field);
         let help =
             "put quotes around it: without quotes, YAML reads it as a number, or as true or false";
-        return Finding::error("S02", message)
+        return Finding::error(rule_id::WRONG_TYPE, message)
             .at(span)
             .field(field)
             .help(help);
@@ -168,7 +174,7 @@ pub(super) fn duplicate(id: &ObjectId, second: &Span, first: &Span) -> Finding {
         (second, first)
     };
     let message = message!("duplicate {id}: it is also defined at {first}", id);
-    Finding::error("R03", message)
+    Finding::error(rule_id::DEFINED_TWICE, message)
         .at(second)
         .of(id)
         .help("remove or rename one of them")

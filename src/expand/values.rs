@@ -1,7 +1,7 @@
 //! A definition's values with their origins, defaults filled in.
 
 use crate::api::cluster_definition::ClusterDefinition;
-use crate::model::{Finding, Key, Node, Origin, Path, Value};
+use crate::model::{Finding, Key, Node, Origin, Path, Value, rule_id};
 use crate::overlay;
 
 /// A part of a definition's spec: what was written keeps its origin, a default comes from the
@@ -70,7 +70,7 @@ impl Values {
         let path = Path::dotted(path);
         let mut field = Path::dotted("spec");
         field.0.extend(path.0.iter().cloned());
-        Finding::error("S04", message)
+        Finding::error(rule_id::INVALID_VALUE, message)
             .at(self.node.nearest(&path).span())
             .field(&field)
     }

@@ -10,7 +10,7 @@ use super::{Edge, Executor, Graph, Place, Vertex, cycles};
 use crate::api::embedded;
 use crate::api::fleet::OutsideObject;
 use crate::api::kinds::{AUTHORIZATION, CAPI, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
-use crate::model::{Finding, Needed, Object, ObjectId, Origin, Severity, message};
+use crate::model::{Finding, Needed, Object, ObjectId, Origin, Severity, message, rule_id};
 
 /// Builds the graph of `objects` (top-level, unique ids) with its findings: R01 for dangling references, R04 for
 /// objects that the cluster must have, R02 for cycles.
@@ -163,7 +163,7 @@ impl Builder {
         }
         for (text, origin) in part.unreadable {
             let message = message!("depends-on: `{text}` is not an object reference", text);
-            let finding = Finding::error("R01", message)
+            let finding = Finding::error(rule_id::MISSING_REFERENCE, message)
                 .at(origin.span())
                 .of(&self.graph.vertices[from].id);
             let help =
@@ -274,7 +274,7 @@ impl Builder {
         let (id, origin) = (reference.to.clone(), reference.origin.clone());
         let user = &self.graph.vertices[from].id;
         let finding = Finding::info(
-            "R04",
+            rule_id::UNLISTED_DEPENDENCY,
             message!(
                 "{id} is not in the fleet, so it must exist in the cluster",
                 id
@@ -330,7 +330,7 @@ impl Builder {
                 to,
                 wrong = to.group
             );
-            let finding = Finding::error("R01", message).at(at.span());
+            let finding = Finding::error(rule_id::MISSING_REFERENCE, message).at(at.span());
             let finding = finding.of(&self.graph.vertices[from].id);
             let help = format!("did you mean the group `{group}`?");
             self.findings.push(finding.help(help));
@@ -349,7 +349,7 @@ impl Builder {
             ),
         };
         let finding = Finding::error(
-            "R01",
+            rule_id::MISSING_REFERENCE,
             message!("{why} names {to}, which is not in the fleet", why, to),
         );
         let object = &self.graph.vertices[from].id;

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use crate::api::fleet::OutsideObject;
-use crate::model::{Finding, ObjectId, message};
+use crate::model::{Finding, ObjectId, message, rule_id};
 
 /// The entries, and whether anything refers to them.
 #[derive(Default)]
@@ -27,7 +27,7 @@ impl Elsewhere {
                 entry
             );
             let help = "remove it from `outside`, or from the fleet";
-            Finding::warning("R05", message).help(help)
+            Finding::warning(rule_id::UNNEEDED_OUTSIDE, message).help(help)
         });
         (Self(outside.collect()), findings.collect())
     }
@@ -51,7 +51,7 @@ impl Elsewhere {
                 entry
             );
             let help = "remove it, or correct its kind, namespace and name";
-            Finding::warning("R05", message).help(help)
+            Finding::warning(rule_id::UNNEEDED_OUTSIDE, message).help(help)
         })
     }
 }

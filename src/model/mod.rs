@@ -25,6 +25,7 @@ mod object;
 mod object_reader;
 mod payload;
 mod public_key;
+pub mod rule_id;
 mod span;
 mod step;
 mod tag_range;

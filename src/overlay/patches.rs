@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::{Entry, Overlays, select};
 use crate::api::embedded;
 use crate::api::overlay::Patch;
-use crate::model::{Budget, Finding, Limit, Node, Object, Value};
+use crate::model::{Budget, Finding, Limit, Node, Object, Value, rule_id};
 use crate::schema::json_patch;
 use crate::schema::strategic::{self, ListKeys};
 
@@ -250,7 +250,7 @@ fn identity<'n>(document: &'n Node, namespace: &'n str) -> [&'n str; 4] {
 
 fn changes_identity(patch: &Node) -> Finding {
     let message = "a patch may not change apiVersion, kind, name or namespace";
-    Finding::error("O02", message)
+    Finding::error(rule_id::UNAPPLICABLE_PATCH, message)
         .at(patch.span())
         .help("remove these fields from the patch, and select the object in `target`")
 }

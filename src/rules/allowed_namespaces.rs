@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::api::aro_control_plane::{identity_namespace, identity_ref};
 use crate::api::azure_cluster_identity::Allowed;
 use crate::api::kinds::INFRASTRUCTURE;
-use crate::model::{Finding, Message, Node, Object, ObjectId, message};
+use crate::model::{Finding, Message, Node, Object, ObjectId, message, rule_id};
 
 /// Why `namespace` may not use `identity`, and what to do about it.
 #[must_use]
@@ -101,8 +101,12 @@ fn labels(object: &Object) -> BTreeMap<String, String> {
 fn may_not_use(user: &Object, node: &Node, identity: &Object, allowed: &Allowed) -> Finding {
     let (message, help) = refusal(&identity.id, allowed, &user.id.namespace);
     let place = identity.origin.span();
-    at(Finding::error("T07", message), user, node)
-        .help(format!("{help}; the identity is defined at {place}"))
+    at(
+        Finding::error(rule_id::FOREIGN_IDENTITY, message),
+        user,
+        node,
+    )
+    .help(format!("{help}; the identity is defined at {place}"))
 }
 
 fn depends_on_labels(user: &Object, node: &Node, identity: &Object) -> Finding {
@@ -113,7 +117,12 @@ fn depends_on_labels(user: &Object, node: &Node, identity: &Object) -> Finding {
         namespace
     );
     let help = "nothing to do if the namespace in the cluster has them: it is checked before the control plane is applied";
-    at(Finding::info("T07", message), user, node).help(help)
+    at(
+        Finding::info(rule_id::FOREIGN_IDENTITY, message),
+        user,
+        node,
+    )
+    .help(help)
 }
 
 fn allows_nobody(identity: &Object) -> Finding {
@@ -122,7 +131,7 @@ fn allows_nobody(identity: &Object) -> Finding {
         identity = identity.id
     );
     let help = "write `allowedNamespaces: {list: [...]}`, or `allowedNamespaces: {}` to allow all; in the first API version, no field meant all";
-    Finding::info("T07", message)
+    Finding::info(rule_id::FOREIGN_IDENTITY, message)
         .at(identity.origin.span())
         .of(&identity.id)
         .help(help)
@@ -136,7 +145,7 @@ fn invalid(identity: &Object, why: &str) -> Finding {
     );
     let path = crate::model::Path::dotted("spec.allowedNamespaces.selector");
     let help = "write the values that the label may or may not have; to allow all namespaces, write `allowedNamespaces: {}`";
-    Finding::error("T07", message)
+    Finding::error(rule_id::FOREIGN_IDENTITY, message)
         .at(identity.node.nearest(&path).span())
         .of(&identity.id)
         .field(&path)

@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use crate::model::Severity;
+use crate::model::{Severity, rule_id};
 
 /// One file per family of rules. A page is the text between two headings.
 const FILES: &[&str] = &[
@@ -28,7 +28,7 @@ const FILES: &[&str] = &[
 
 /// The errors that a comment may allow, because a person may know better than the rule: whether a value is a
 /// secret, and what another repository applies.
-pub const ALLOWABLE: &[&str] = &["P01", "R01"];
+pub const ALLOWABLE: &[&str] = &[rule_id::SECRET_IN_GIT, rule_id::MISSING_REFERENCE];
 
 /// The page of one rule.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 
 use crate::api::azure_cluster_identity::{IdentityType, UNBOUND_HELP, unbound};
 use crate::api::kinds::INFRASTRUCTURE;
-use crate::model::{ClientBindings, Finding, Message, Node, Object, Path};
+use crate::model::{ClientBindings, Finding, Message, Node, Object, Path, rule_id};
 
 /// The client ID of an identity that authenticates as Capstan itself, and its node.
 pub(super) fn process_client(identity: &Node) -> Option<(&str, &Node)> {
@@ -33,7 +33,7 @@ pub(super) fn check(objects: &[Object], bindings: &ClientBindings) -> Vec<Findin
             let (kind, (client, node)) = who;
             let why = unbound(bindings, &object.id.namespace, (kind, client))?;
             let message = Message::from(why);
-            let finding = Finding::error("T08", message).at(node.span());
+            let finding = Finding::error(rule_id::FOREIGN_CLIENT, message).at(node.span());
             let finding = finding.of(&object.id).field(&Path::dotted("spec.clientID"));
             Some(finding.help(UNBOUND_HELP))
         })

@@ -8,11 +8,11 @@
 use super::book::ALLOWABLE;
 use super::check;
 use crate::api::fleet::FleetPolicy;
-use crate::model::{Finding, Object};
+use crate::model::{Finding, Object, rule_id};
 
 /// The rules about who names the object: a Cluster or a MachinePool, which may come later, and is not among the objects
 /// around it.
-const OWNERS: &[&str] = &["D05", "D06"];
+const OWNERS: &[&str] = &[rule_id::UNNAMED_PART, rule_id::UNNAMED_POOL];
 
 /// The findings of `object` beside `around`. Findings about those others are left out: each object has a path of its
 /// own in its spans. So are those that a comment in a file may allow: the cluster has no comments.

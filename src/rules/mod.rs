@@ -47,7 +47,7 @@ use rayon::prelude::*;
 
 use crate::api::fleet::FleetPolicy;
 use crate::api::kinds::RED_HAT_OPENSHIFT;
-use crate::model::{Finding, Object, Segment};
+use crate::model::{Finding, Object, Segment, rule_id};
 use crate::schema::nearest;
 use arm::{Resource, World};
 pub(crate) use azure_name::of_azure;
@@ -215,7 +215,7 @@ fn of_resource(
         let is_same = |one: &Finding| one.field == found.field && one.severity <= found.severity;
         own.iter().any(is_same)
     };
-    fields.retain(|found| found.id == "S01" || !knows(found));
+    fields.retain(|found| found.id == rule_id::UNKNOWN_FIELD || !knows(found));
     own.append(&mut fields);
     own.extend(properties::are_in_the_version(resource));
     own
@@ -230,7 +230,10 @@ fn is_misspelt(missing: &Finding, found: &[Finding]) -> bool {
     let Some((name, parent)) = split(missing) else {
         return false;
     };
-    let unknown = found.iter().filter(|one| one.id == "S01").filter_map(split);
+    let unknown = found
+        .iter()
+        .filter(|one| one.id == rule_id::UNKNOWN_FIELD)
+        .filter_map(split);
     let mut beside = unknown.filter(|(_, around)| *around == parent);
     beside.any(|(wrong, _)| nearest(&wrong, [name.as_str()]).is_some())
 }

@@ -3,7 +3,7 @@
 
 use crate::api::arm_version::ArmVersion;
 use crate::api::{arm_properties, azure_fields, embedded};
-use crate::model::{Finding, Node, Path, Segment, Severity, Value, message};
+use crate::model::{Finding, Node, Path, Segment, Severity, Value, message, rule_id};
 use crate::rules::arm::{Field, Resource};
 use crate::rules::secrets::is_encrypted;
 use crate::schema;
@@ -35,7 +35,7 @@ fn too_new(place: &Field<'_>, field: &str, version: ArmVersion, since: ArmVersio
     let message = message!("API version {arm} has no field `{field}`", arm, field);
     let having = ArmVersion::ALL.iter().filter(|known| **known >= since);
     let having: Vec<&str> = having.map(|known| known.arm()).collect();
-    let finding = place.finding("S01", message);
+    let finding = place.finding(rule_id::UNKNOWN_FIELD, message);
     finding.help(format!("versions that have it: {}", having.join(", ")))
 }
 
@@ -87,7 +87,7 @@ fn nameless_owner(resource: &Resource<'_>, node: &Node) -> Option<Finding> {
     }
     let field = within(resource, &Path::dotted("spec.owner"));
     let message = message!("`{field}` names nothing", field);
-    let finding = Finding::error("S03", message)
+    let finding = Finding::error(rule_id::MISSING_FIELD, message)
         .at(owner.span())
         .field(&field);
     let help = "add `name` if the owner is an object in the cluster, else `armId`";
@@ -96,7 +96,10 @@ fn nameless_owner(resource: &Resource<'_>, node: &Node) -> Option<Finding> {
 
 /// Whether a controller sets the field that is missing.
 fn is_injected(resource: &Resource<'_>, finding: &Finding) -> bool {
-    let field = finding.field.as_ref().filter(|_| finding.id == "S03");
+    let field = finding
+        .field
+        .as_ref()
+        .filter(|_| finding.id == rule_id::MISSING_FIELD);
     let field = field.and_then(|field| below(resource, field));
     let (carrier, kind) = (resource.carrier, &resource.id.kind);
     field.is_some_and(|field| embedded::is_injected(carrier, kind, &field))
@@ -115,7 +118,7 @@ pub(super) fn below(resource: &Resource<'_>, field: &Path) -> Option<Path> {
 
 /// A release of Azure Service Operator may add fields to an existing version, as it did with `tenantIdFromConfig`.
 fn may_be_new(finding: &Finding) -> bool {
-    finding.id == "S01" && !is_typo(finding) && !schema::lacks_a_field(finding)
+    finding.id == rule_id::UNKNOWN_FIELD && !is_typo(finding) && !schema::lacks_a_field(finding)
 }
 
 /// Whether an unknown field differs from a known one by a letter or two.
@@ -126,7 +129,7 @@ pub(super) fn is_typo(finding: &Finding) -> bool {
         return false;
     };
     let letters = strsim::damerau_levenshtein(&name.to_lowercase(), &meant.to_lowercase());
-    finding.id == "S01" && letters <= MOST
+    finding.id == rule_id::UNKNOWN_FIELD && letters <= MOST
 }
 
 #[cfg(test)]

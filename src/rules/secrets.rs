@@ -8,7 +8,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::model::{Finding, Map, Message, Node, Object, Path, Segment, Value, message};
+use crate::model::{Finding, Map, Message, Node, Object, Path, Segment, Value, message, rule_id};
 use crate::rules::book;
 use crate::rules::placeholder::stands_for_a_secret;
 use crate::rules::way::Way;
@@ -65,7 +65,13 @@ fn clear_text(object: &Object, key: &str, value: &Node, way: &Way<'_>) -> Findin
         object = object.id,
         key
     );
-    finding(object, "P01", value, &Way::Key(way, key).path(), message)
+    finding(
+        object,
+        rule_id::SECRET_IN_GIT,
+        value,
+        &Way::Key(way, key).path(),
+        message,
+    )
 }
 
 /// The findings, with those for values of one Secret (P01) joined at the first of them.
@@ -75,7 +81,10 @@ pub fn joined(findings: Vec<Finding>) -> Vec<Finding> {
     let mut first: HashMap<_, usize> = HashMap::new();
     for finding in findings {
         let mut values = finding.field.clone().unwrap_or_default();
-        let key = values.0.pop().filter(|_| finding.id == "P01");
+        let key = values
+            .0
+            .pop()
+            .filter(|_| finding.id == rule_id::SECRET_IN_GIT);
         let Some(Segment::Key(key)) = key else {
             joined.push(finding);
             continue;

@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use super::{contract, data};
 use crate::api::kinds::CAPI;
 use crate::api::{crds, fields};
-use crate::model::{Finding, Key, Node, Object, Path, Severity, Value, message};
+use crate::model::{Finding, Key, Node, Object, Path, Severity, Value, message, rule_id};
 use crate::schema;
 use kube_schema::Schema;
 
@@ -36,7 +36,7 @@ pub(super) fn is_known(object: &Object) -> Vec<Finding> {
     if let Some(current) = known.iter().find(|_| contract::is_previous(object)) {
         // S07 reports the version: fields that the current one has are no mistake of their own.
         let left = of(current);
-        found.retain(|one| one.id != "S01" || left.contains(one));
+        found.retain(|one| one.id != rule_id::UNKNOWN_FIELD || left.contains(one));
     }
     for finding in found.iter_mut().filter(|finding| may_be_new(finding)) {
         finding.severity = Severity::Warning;
@@ -49,7 +49,7 @@ fn may_be_new(finding: &Finding) -> bool {
     let spec = Path::dotted("spec");
     let field = finding.field.as_ref();
     let in_spec = field.is_some_and(|field| field.0.starts_with(&spec.0));
-    finding.id == "S01" && in_spec && !schema::lacks_a_field(finding)
+    finding.id == rule_id::UNKNOWN_FIELD && in_spec && !schema::lacks_a_field(finding)
 }
 
 /// A known kind at an unknown version.

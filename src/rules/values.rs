@@ -8,7 +8,7 @@ use base64::engine::general_purpose::GeneralPurpose;
 
 use super::placeholder::stands_for_a_secret;
 use super::secrets::is_encrypted;
-use crate::model::{Finding, Key, Node, Object, Path, Segment, Value, message};
+use crate::model::{Finding, Key, Node, Object, Path, Segment, Value, message, rule_id};
 
 /// What Go's `base64.StdEncoding` takes: padding is needed, and the last character may have bits beyond the value.
 const GO: GeneralPurpose = GeneralPurpose::new(
@@ -45,11 +45,13 @@ fn fault(value: &Node, field: &Path, is_base64: bool) -> Option<Finding> {
         Value::Map(_) | Value::List(_) => {
             let message = message!("`{field}` must be a string", field);
             let help = "write a block of text: `|` after the key, and the text indented below it";
-            return Some(Finding::error("S02", message).help(help));
+            return Some(Finding::error(rule_id::WRONG_TYPE, message).help(help));
         }
         _ => {
             let message = message!("`{field}` must be a string", field);
-            return Some(Finding::error("S02", message).help("put the value in quotes"));
+            return Some(
+                Finding::error(rule_id::WRONG_TYPE, message).help("put the value in quotes"),
+            );
         }
     };
     // As in Go, line breaks do not count.
@@ -64,7 +66,7 @@ fn fault(value: &Node, field: &Path, is_base64: bool) -> Option<Finding> {
         }
         _ => "encode the value with `base64`, or write it as it is below `data`",
     };
-    Some(Finding::error("S04", message).help(help))
+    Some(Finding::error(rule_id::INVALID_VALUE, message).help(help))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use kube_schema::{
 use super::advice::{self, TEMPLATE, is_template, rewrite};
 use super::misplaced::{self, Reported};
 use super::patterns;
-use crate::model::{Arg, Finding, Node, ObjectId, Path, Segment, Span, Value};
+use crate::model::{Arg, Finding, Node, ObjectId, Path, Segment, Span, Value, rule_id};
 
 /// The most names that a help lists.
 const MOST_NAMES: usize = 12;
@@ -126,14 +126,19 @@ impl Teller<'_> {
         let path = &violation.path;
         let field = self.field(path);
         let (id, message) = match &violation.kind {
-            ViolationKind::UnknownField { .. } => ("S01", format!("unknown field `{field}`")),
+            ViolationKind::UnknownField { .. } => {
+                (rule_id::UNKNOWN_FIELD, format!("unknown field `{field}`"))
+            }
             ViolationKind::WrongType { expected } => {
                 let (wanted, found) = (either(expected), kind(self.node.nearest(path)));
-                ("S02", format!("`{field}` must be {wanted}, not {found}"))
+                (
+                    rule_id::WRONG_TYPE,
+                    format!("`{field}` must be {wanted}, not {found}"),
+                )
             }
-            ViolationKind::Missing => ("S03", format!("`{field}` is missing")),
+            ViolationKind::Missing => (rule_id::MISSING_FIELD, format!("`{field}` is missing")),
             ViolationKind::NotAllowed | ViolationKind::WrongFormat => {
-                ("S04", plain(violation, &field))
+                (rule_id::INVALID_VALUE, plain(violation, &field))
             }
             ViolationKind::Rule { .. } | ViolationKind::Other => ("S05", plain(violation, &field)),
         };

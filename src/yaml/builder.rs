@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use super::entries::Entries;
-use crate::model::{Budget, Finding, Limit, Node, Origin, Position, Value};
+use crate::model::{Budget, Finding, Limit, Node, Origin, Position, Value, rule_id};
 
 /// The most findings per file. With this many, people fix some and run the check again.
 const MAX_FINDINGS: usize = 100;
@@ -307,7 +307,7 @@ fn is_empty(origin: &Origin) -> bool {
 
 fn no_separator(origin: &Origin) -> Finding {
     Finding::error(
-        "Y01",
+        rule_id::UNREADABLE_FILE,
         "a `---` is missing before this line, which begins another document",
     )
     .at(origin.span())
@@ -315,9 +315,12 @@ fn no_separator(origin: &Origin) -> Finding {
 }
 
 fn contains_itself(origin: &Origin) -> Finding {
-    Finding::error("Y01", "this alias refers to a value that contains it")
-        .at(origin.span())
-        .help("write the value here instead of the alias")
+    Finding::error(
+        rule_id::UNREADABLE_FILE,
+        "this alias refers to a value that contains it",
+    )
+    .at(origin.span())
+    .help("write the value here instead of the alias")
 }
 
 fn too_deep(origin: &Origin) -> Finding {

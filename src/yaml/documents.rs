@@ -15,7 +15,7 @@ use super::entries::{Entries, key_text};
 use super::markers::without_markers;
 use super::scalar;
 use super::syntax::{self, Read, number};
-use crate::model::{Budget, Finding, Limit, Node, Origin, Position, Span, Value};
+use crate::model::{Budget, Finding, Limit, Node, Origin, Position, Span, Value, rule_id};
 
 /// Reads the documents of a file, YAML or JSON. A document that cannot be read becomes a finding
 /// (Y01, Y02, Y05, Y06, Y08) and the others are still returned; empty documents are dropped.
@@ -261,23 +261,29 @@ fn changed_key(text: &str, value: &Value, origin: &Origin) -> Option<Finding> {
 
 /// The message leaves out the name, since people write passwords that begin with `*`.
 fn unknown_anchor(origin: &Origin) -> Finding {
-    Finding::error("Y01", "this alias refers to an anchor that is not defined above it")
+    Finding::error(rule_id::UNREADABLE_FILE, "this alias refers to an anchor that is not defined above it")
         .at(origin.span())
         .help("define the anchor with `&` earlier in the same document, or put quotes around the value if it is text")
 }
 
 /// The message leaves out the value, since it may be part of a Secret.
 fn not_base64(origin: &Origin) -> Finding {
-    Finding::error("Y01", "the value of this `!!binary` is not valid base64")
-        .at(origin.span())
-        .help("correct it, or remove the tag `!!binary` if the value is text")
+    Finding::error(
+        rule_id::UNREADABLE_FILE,
+        "the value of this `!!binary` is not valid base64",
+    )
+    .at(origin.span())
+    .help("correct it, or remove the tag `!!binary` if the value is text")
 }
 
 /// The message leaves out the number, since it may be part of a Secret.
 fn beyond_json(origin: &Origin) -> Finding {
-    Finding::error("Y01", "JSON cannot represent this number")
-        .at(origin.span())
-        .help("write a finite number, or put quotes around the value if it is text")
+    Finding::error(
+        rule_id::UNREADABLE_FILE,
+        "JSON cannot represent this number",
+    )
+    .at(origin.span())
+    .help("write a finite number, or put quotes around the value if it is text")
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use crate::model::{Finding, Key, Map, Node, Value};
+use crate::model::{Finding, Key, Map, Node, Value, rule_id};
 
 /// The keys and values read so far.
 #[derive(Default)]
@@ -198,11 +198,16 @@ fn not_a_key(node: &Node) -> Finding {
             "put quotes around the text if the brackets are part of it; templates are not expanded",
         ),
     };
-    Finding::error("Y01", message).at(node.span()).help(help)
+    Finding::error(rule_id::UNREADABLE_FILE, message)
+        .at(node.span())
+        .help(help)
 }
 
 fn not_a_map(node: &Node) -> Finding {
-    Finding::error("Y01", "the value of `<<` must be a map or a list of maps")
-        .at(node.span())
-        .help("use an alias of a map, such as `<<: *defaults`")
+    Finding::error(
+        rule_id::UNREADABLE_FILE,
+        "the value of `<<` must be a map or a list of maps",
+    )
+    .at(node.span())
+    .help("use an alias of a map, such as `<<: *defaults`")
 }

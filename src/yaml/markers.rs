@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::syntax::{end_of, number};
-use crate::model::{Finding, Span};
+use crate::model::{Finding, Span, rule_id};
 
 /// The text without markers and without what JSON does not have, and findings about them.
 pub(super) fn without_markers<'t>(path: &Arc<str>, text: &'t str) -> (Cow<'t, str>, Vec<Finding>) {
@@ -134,23 +134,26 @@ fn length_of_comment(text: &[u8]) -> usize {
 }
 
 fn conflict(path: &Arc<str>, line: usize) -> Finding {
-    Finding::error("Y01", "this file has an unresolved merge conflict")
+    Finding::error(rule_id::UNREADABLE_FILE, "this file has an unresolved merge conflict")
         .at(&Span::new(path, number(line), 1, 7))
         .help("keep the lines that are right, and remove the others and the lines that begin with `<<<<<<<`, `=======` and `>>>>>>>`")
 }
 
 fn comment(path: &Arc<str>, before: &str) -> Finding {
     let at = end_of(before);
-    Finding::error("Y01", "JSON has no comments")
+    Finding::error(rule_id::UNREADABLE_FILE, "JSON has no comments")
         .at(&Span::new(path, at.line, at.column, 2))
         .help("remove it, or begin it with `#` in a YAML file")
 }
 
 fn no_trailing_comma(path: &Arc<str>, before: &str) -> Finding {
     let at = end_of(before);
-    Finding::error("Y01", "JSON has no comma after the last entry")
-        .at(&Span::new(path, at.line, at.column, 1))
-        .help("remove the comma")
+    Finding::error(
+        rule_id::UNREADABLE_FILE,
+        "JSON has no comma after the last entry",
+    )
+    .at(&Span::new(path, at.line, at.column, 1))
+    .help("remove the comma")
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use serde_saphyr::granit_parser::ErrorKind;
 
-use crate::model::{Node, Position};
+use crate::model::{Node, Position, rule_id};
 
 /// A syntax error with its position, message and help.
 pub(super) struct Fault {
@@ -47,7 +47,7 @@ pub(super) fn explain(kind: &ErrorKind, start: Position, read: &Read<'_>) -> Fau
         return in_its_own_words(kind, start);
     };
     Fault {
-        id: "Y01",
+        id: rule_id::UNREADABLE_FILE,
         start,
         message: message.to_owned(),
         help,
@@ -147,7 +147,7 @@ fn too_deep(start: Position) -> Fault {
 
 fn in_its_own_words(kind: &ErrorKind, start: Position) -> Fault {
     Fault {
-        id: "Y01",
+        id: rule_id::UNREADABLE_FILE,
         start,
         message: kind.to_string(),
         help: "check the line above as well: the mistake is often there",

@@ -21,7 +21,7 @@ pub use spec::{
 };
 
 use super::{document, structural};
-use crate::model::{Finding, Node, ObjectId, Origin, Path, Value};
+use crate::model::{Finding, Node, ObjectId, Origin, Path, Value, rule_id};
 use crate::schema::Repair;
 use crate::schema::patterns::LETTER_FIRST;
 use kube_schema::Schema;
@@ -91,7 +91,10 @@ pub fn read(merged: &Node) -> (Option<ClusterDefinition>, Vec<Finding>) {
 
 /// The finding, at the `null` that removed the missing field if there is one: an overlay may have it.
 fn at_null(missing: Finding, merged: &Node) -> Finding {
-    let field = missing.field.as_ref().filter(|_| missing.id == "S03");
+    let field = missing
+        .field
+        .as_ref()
+        .filter(|_| missing.id == rule_id::MISSING_FIELD);
     let value = field.and_then(|field| merged.lookup(field));
     let Some(null) = value.filter(|value| value.value == Value::Null) else {
         return missing;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SecretName;
 use crate::api::period::Period;
-use crate::model::{Finding, Message, Node, Path, PublicKey, TagRange, Value};
+use crate::model::{Finding, Message, Node, Path, PublicKey, TagRange, Value, rule_id};
 
 /// The source of the definitions: a git repository or a directory.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -90,7 +90,7 @@ pub(super) fn findings(document: &Node) -> Vec<Finding> {
 }
 
 fn finding(node: &Node, field: &Path, message: impl Into<Message>, help: &str) -> Finding {
-    let finding = Finding::error("S04", message).at(node.span());
+    let finding = Finding::error(rule_id::INVALID_VALUE, message).at(node.span());
     finding.field(field).help(help)
 }
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::OutsideObject;
-use crate::model::{ClientBindings, Finding, Node, Path, Value};
+use crate::model::{ClientBindings, Finding, Node, Path, Value, rule_id};
 
 /// What the files below a path may use. An absent list limits nothing, an empty list allows nothing. A
 /// file must satisfy every tenant whose path matches it.
@@ -109,7 +109,7 @@ pub(super) fn findings(document: &Node) -> Vec<Finding> {
             let field = at.key(key.name.as_ref());
             let message = format!("{field} has no value, which could mean everything or nothing");
             let help = "write [] to allow nothing, or remove the line to allow everything";
-            let finding = Finding::error("S04", message).at(value.span());
+            let finding = Finding::error(rule_id::INVALID_VALUE, message).at(value.span());
             finding.field(&field).help(help)
         });
         path.into_iter().chain(empty).collect::<Vec<_>>()
@@ -124,7 +124,7 @@ fn not_a_glob(path: &Node, at: &Path) -> Option<Finding> {
     };
     let why = tenant.files().err()?;
     let message = format!("{:?} is not a valid path of files: {why}", tenant.path);
-    let finding = Finding::error("S04", message).at(path.span());
+    let finding = Finding::error(rule_id::INVALID_VALUE, message).at(path.span());
     let finding = finding.field(&at.key("path"));
     Some(finding.help("write a path relative to the fleet's path, such as clusters/team-a/**"))
 }

@@ -20,7 +20,7 @@ pub use target::{Pattern, Patterns, Target};
 use super::cluster_definition::ClusterDefinitionSpec;
 use super::document;
 use super::structural::{self, Properties, any_object, any_objects};
-use crate::model::{Finding, Map, Node, ObjectId, Origin, Path, Segment, Value};
+use crate::model::{Finding, Map, Node, ObjectId, Origin, Path, Segment, Value, rule_id};
 use crate::schema::Repair;
 use kube_schema::Schema;
 
@@ -199,7 +199,9 @@ fn patch_beside_its_item(findings: &mut Vec<Finding>) {
         let field = finding.field.as_ref();
         field.is_some_and(|field| fields.iter().any(|one| *field == Path::dotted(one)))
     };
-    let is_beside = |one: &Finding| one.id == "S01" && is_at(one, &["spec.patch", "spec.json6902"]);
+    let is_beside = |one: &Finding| {
+        one.id == rule_id::UNKNOWN_FIELD && is_at(one, &["spec.patch", "spec.json6902"])
+    };
     let Some(at) = findings.iter().position(is_beside) else {
         return;
     };
@@ -207,7 +209,8 @@ fn patch_beside_its_item(findings: &mut Vec<Finding>) {
     let patches = Path::dotted("spec.patches");
     let is_in_item = |one: &Finding| {
         let field = one.field.as_ref();
-        one.id == "S04" && field.is_some_and(|field| field.0.starts_with(&patches.0))
+        one.id == rule_id::INVALID_VALUE
+            && field.is_some_and(|field| field.0.starts_with(&patches.0))
     };
     findings.retain(|one| !is_in_item(one));
 }
@@ -332,7 +335,7 @@ fn assemble_patch(
         let span = node.nearest(path).span();
         let help = "add `patch` with the fields to change, or `json6902` with a list of operations";
         Box::new(
-            Finding::error("S04", message)
+            Finding::error(rule_id::INVALID_VALUE, message)
                 .at(span)
                 .field(path)
                 .help(help),

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::model::{Finding, Node, Path};
+use crate::model::{Finding, Node, Path, rule_id};
 
 /// A Kubernetes label selector. All requirements must be met; an empty selector matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -73,7 +73,11 @@ pub(super) fn findings(selector: &Selector, document: &Node) -> Vec<Finding> {
         };
         let field = at.index(index).key("values");
         let span = document.nearest(&field).span();
-        Some(Finding::error("S04", message).at(span).field(&field))
+        Some(
+            Finding::error(rule_id::INVALID_VALUE, message)
+                .at(span)
+                .field(&field),
+        )
     };
     let requirements = selector.match_expressions.iter().enumerate();
     requirements.filter_map(wrong).collect()

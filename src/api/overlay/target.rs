@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::selector::{NotASelector, Selector};
-use crate::model::{Budget, Finding, Limit, Node, Path};
+use crate::model::{Budget, Finding, Limit, Node, Path, rule_id};
 use kube_schema::small_regular_expression;
 
 /// The most bytes of memory that one expression may need.
@@ -227,7 +227,9 @@ impl Field<'_> {
     fn refused(&self, name: &str, message: &str) -> Finding {
         let path = self.at.key(name);
         let span = self.document.nearest(&path).span();
-        Finding::error("S04", message).at(span).field(&path)
+        Finding::error(rule_id::INVALID_VALUE, message)
+            .at(span)
+            .field(&path)
     }
 }
 

@@ -16,6 +16,7 @@ use super::exit::Exit;
 use super::fleet::{Fleet, FleetArgs};
 use super::ui::{Ui, plain};
 use crate::adapters::git::WorkingCopy;
+use crate::model::rule_id;
 use args::IMAGE;
 use forge::Forge;
 
@@ -130,7 +131,7 @@ fn left_to_do(args: &InitArgs, ci: Option<&Path>) -> anyhow::Result<String> {
     })?;
     let found = fleet.compiled.findings.iter();
     // No schema accepts a placeholder; only overlays have them.
-    let placeholders = found.filter(|finding| finding.id == "S04");
+    let placeholders = found.filter(|finding| finding.id == rule_id::INVALID_VALUE);
     let mut lines: Vec<String> = placeholders
         .filter_map(|finding| {
             let place = finding.span.as_ref()?;

@@ -10,7 +10,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 use super::listing::{Report, counted};
 use crate::cli::ui::{plain, without_commands};
 use crate::compile::{Allowed, Compiled};
-use crate::model::{Finding, Position, Segment, Severity, Span, Tree};
+use crate::model::{Finding, Position, Segment, Severity, Span, Tree, rule_id};
 use crate::rules::sensitive;
 
 /// How text is shown.
@@ -222,7 +222,8 @@ impl<'t> Source<'t> {
             let blank: String = before.chars().map(|_| ' ').collect();
             return Some(format!("{blank}{comment}"));
         }
-        let hidden = finding.id == "O02" || self.hidden.get(at).is_some_and(|hidden| *hidden);
+        let hidden = finding.id == rule_id::UNAPPLICABLE_PATCH
+            || self.hidden.get(at).is_some_and(|hidden| *hidden);
         (!hidden).then(|| line.into_owned())
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::api::kinds::CAPSTAN;
 use crate::cli::fleet::{Fleet, FleetArgs};
 use crate::compile::Compiled;
-use crate::model::ObjectId;
+use crate::model::{ObjectId, rule_id};
 
 /// The most directories above the one that is read.
 const MAX_LEVELS: usize = 4;
@@ -30,7 +30,7 @@ pub(super) fn hint(args: &FleetArgs, fleet: &Fleet) -> Option<String> {
 fn lacks_fields(compiled: &Compiled) -> bool {
     let is_ours = |id: &ObjectId| id.is(CAPSTAN, "ClusterDefinition");
     let mut findings = compiled.findings.iter();
-    findings.any(|one| one.id == "S03" && one.object.as_ref().is_some_and(is_ours))
+    findings.any(|one| one.id == rule_id::MISSING_FIELD && one.object.as_ref().is_some_and(is_ours))
 }
 
 /// The nearest directory of overlays above `args.path` in its repository that is not read.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Changes, FieldChange, beside, migration};
-use crate::model::{Change, Finding, ObjectId, Path};
+use crate::model::{Change, Finding, ObjectId, Path, rule_id};
 use crate::plan::Edit;
 
 /// How many fields a finding names.
@@ -72,8 +72,8 @@ fn finding(fields: &[&FieldChange]) -> Option<Finding> {
     let consequence = first.consequence.as_ref()?;
     let message = message(fields);
     let finding = match consequence.change {
-        Change::Replace => Finding::error("U01", message),
-        _ => Finding::warning("U02", message),
+        Change::Replace => Finding::error(rule_id::IMMUTABLE_FIELD, message),
+        _ => Finding::warning(rule_id::REPLACED_NODES, message),
     };
     let clusters = fields.iter().filter_map(|field| field.cluster.clone());
     let clusters: BTreeSet<String> = clusters.collect();

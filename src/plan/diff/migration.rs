@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Changes, FieldChange, Line};
 use crate::api::arm_version::{ArmVersion, AsoVersion};
 use crate::api::kinds::RED_HAT_OPENSHIFT;
-use crate::model::{Finding, ObjectId, message};
+use crate::model::{Finding, ObjectId, message, rule_id};
 use crate::plan::Remedy;
 
 const CLUSTER: &str = "HcpOpenShiftCluster";
@@ -81,7 +81,7 @@ fn point_at(version: &FieldChange, found: &mut [Finding]) {
             .as_ref()
             .map(ToString::to_string)
             .unwrap_or_default();
-        finding.id == "U01"
+        finding.id == rule_id::IMMUTABLE_FIELD
             && finding.object.as_ref() == Some(&version.object)
             && field.contains("vnetIntegrationSubnetReference")
     };

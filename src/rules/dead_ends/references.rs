@@ -3,7 +3,7 @@
 use super::parts::{CONTROL_PLANE_REF, INFRASTRUCTURE_REF, POOL_REF, Parts, finding};
 use crate::api::capi;
 use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE};
-use crate::model::{Finding, Object, ObjectId, Path, message};
+use crate::model::{Finding, Object, ObjectId, Path, message, rule_id};
 
 /// A reference of a Cluster: the id of the rule, its field, and the group and kind that it must name.
 type Wanted = (&'static str, &'static str, (&'static str, &'static str));
@@ -74,11 +74,12 @@ fn unnamed(
 /// nothing names do nothing and report nothing.
 pub(super) fn parts_are_named(parts: &Parts<'_>) -> Vec<Finding> {
     let arocluster = parts.of_kind(INFRASTRUCTURE, "AROCluster");
-    let arocluster = arocluster.map(|part| (part, "D05", "Cluster", INFRASTRUCTURE_REF));
+    let arocluster =
+        arocluster.map(|part| (part, rule_id::UNNAMED_PART, "Cluster", INFRASTRUCTURE_REF));
     let planes = parts.planes();
-    let planes = planes.map(|part| (part, "D05", "Cluster", CONTROL_PLANE_REF));
+    let planes = planes.map(|part| (part, rule_id::UNNAMED_PART, "Cluster", CONTROL_PLANE_REF));
     let pools = parts.pools();
-    let pools = pools.map(|part| (part, "D06", "MachinePool", POOL_REF));
+    let pools = pools.map(|part| (part, rule_id::UNNAMED_POOL, "MachinePool", POOL_REF));
     let unnamed = arocluster.chain(planes).chain(pools);
     let unnamed =
         unnamed.filter(|(part, ..)| parts.user(part).is_none() && !parts.has_dangling(&part.id));

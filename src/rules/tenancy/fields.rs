@@ -8,7 +8,7 @@ use crate::api::aro_control_plane::identity_namespace;
 use crate::api::kinds::{INFRASTRUCTURE, is_aso};
 use crate::api::{embedded, labels};
 use crate::graph;
-use crate::model::{Node, ObjectId, Value, message};
+use crate::model::{Node, ObjectId, Value, message, rule_id};
 use crate::rules::bound_clients::process_client;
 use crate::rules::secrets::is_ciphertext;
 use crate::rules::way::Way;
@@ -66,7 +66,7 @@ impl Judge<'_> {
         if !is_ciphertext(client) && !known.is_none_or(|known| known.iter().any(is_known)) {
             let what = message!("{id} authenticates as Capstan itself with a client ID", id);
             let way = Way::Key(&spec, "clientID");
-            self.refuse("T08", what, Some((place, &way)));
+            self.refuse(rule_id::FOREIGN_CLIENT, what, Some((place, &way)));
         }
     }
 
@@ -131,7 +131,7 @@ impl Judge<'_> {
                 field = way.path(),
                 text
             );
-            self.refuse("T02", what, Some((node, way)));
+            self.refuse(rule_id::FOREIGN_NAMESPACE, what, Some((node, way)));
         }
     }
 
@@ -156,7 +156,7 @@ impl Judge<'_> {
                     part,
                     namespace
                 );
-                self.refuse("T02", what, Some((node, way)));
+                self.refuse(rule_id::FOREIGN_NAMESPACE, what, Some((node, way)));
             }
         }
     }
@@ -209,7 +209,7 @@ impl Judge<'_> {
         } else {
             return;
         };
-        self.refuse("T04", what, Some((node, way)));
+        self.refuse(rule_id::FOREIGN_SUBSCRIPTION, what, Some((node, way)));
     }
 }
 

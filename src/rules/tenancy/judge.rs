@@ -1,7 +1,7 @@
 //! The check of one object against one of its tenants.
 
 use crate::api::fleet::Tenant;
-use crate::model::{Finding, Message, Node, Object};
+use crate::model::{Finding, Message, Node, Object, rule_id};
 use crate::rules::way::Way;
 
 /// Checks one object against one of its tenants.
@@ -35,10 +35,10 @@ impl Judge<'_> {
 /// A finding of the rule `id`: the tenant's list for it does not allow `what`.
 pub(super) fn refused(tenant: &Tenant, id: &'static str, what: Message) -> Finding {
     let (called, list) = match id {
-        "T02" => ("namespaces", &tenant.namespaces),
-        "T03" => ("kinds", &tenant.kinds),
-        "T04" => ("subscriptions", &tenant.subscriptions),
-        "T08" => ("clientIDs", &tenant.client_ids),
+        rule_id::FOREIGN_NAMESPACE => ("namespaces", &tenant.namespaces),
+        rule_id::FOREIGN_KIND => ("kinds", &tenant.kinds),
+        rule_id::FOREIGN_SUBSCRIPTION => ("subscriptions", &tenant.subscriptions),
+        rule_id::FOREIGN_CLIENT => ("clientIDs", &tenant.client_ids),
         _ => ("identities", &tenant.identities),
     };
     let list = match list.as_deref().unwrap_or_default() {

@@ -18,7 +18,7 @@ use globset::GlobSet;
 use crate::api::fleet::{FleetPolicy, Tenant};
 use crate::api::kinds::CAPSTAN;
 use crate::api::overlay::Overlay;
-use crate::model::{Finding, Object, Span, Tree, message};
+use crate::model::{Finding, Object, Span, Tree, message, rule_id};
 use judge::{Judge, refused};
 
 /// The tenants, with their files.
@@ -119,7 +119,7 @@ pub(crate) fn overlays<'o>(
                     "the overlay `{overlay}` is of kind Overlay",
                     overlay = overlay.name
                 );
-                found.push(refused(tenant, "T03", what).at(overlay.origin.span()));
+                found.push(refused(tenant, rule_id::FOREIGN_KIND, what).at(overlay.origin.span()));
             }
             if let Some((_, first)) = foreign.next() {
                 found.push(reaches_out(overlay, tenant, first, foreign.count()));

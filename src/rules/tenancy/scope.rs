@@ -6,7 +6,7 @@ use super::Judge;
 use crate::api::embedded;
 use crate::api::fleet::Tenant;
 use crate::api::kinds::{self, CAPSTAN};
-use crate::model::{Node, Object, ObjectId, message};
+use crate::model::{Node, Object, ObjectId, message, rule_id};
 use crate::rules::way::Way;
 
 /// The group and kind of each CustomResourceDefinition in the fleet with namespaced objects.
@@ -31,7 +31,11 @@ impl Judge<'_> {
         let is_named = self.names_kind(&id.group, &id.kind);
         if self.tenant.kinds.is_some() && !is_named {
             let kind = named(&id.group, &id.kind);
-            self.refuse("T03", message!("{id} is of kind {kind}", id, kind), None);
+            self.refuse(
+                rule_id::FOREIGN_KIND,
+                message!("{id} is of kind {kind}", id, kind),
+                None,
+            );
         }
         // An unknown kind may be cluster-scoped, even if the object has a namespace.
         let of_kind = (object.id.group.as_str(), object.id.kind.as_str());
@@ -43,7 +47,7 @@ impl Judge<'_> {
                 id,
                 kind = named(of_kind.0, of_kind.1)
             );
-            self.refuse("T03", what, None);
+            self.refuse(rule_id::FOREIGN_KIND, what, None);
         } else {
             // Without a namespace it is in `default`, or, if the kind is allowed, in none.
             let reported = object.node.text(&["metadata", "namespace"]);
@@ -79,7 +83,7 @@ impl Judge<'_> {
             {
                 let kind = named(&id.group, &id.kind);
                 let what = message!("the resource {id} is of kind {kind}", id, kind);
-                self.refuse("T03", what, Some((node, &way)));
+                self.refuse(rule_id::FOREIGN_KIND, what, Some((node, &way)));
             }
             self.is_namespace(&id, node, &way);
         }
@@ -99,7 +103,11 @@ impl Judge<'_> {
             let way = Way::Key(&metadata, field);
             let node = node.at(&["metadata", field]);
             let what = message!("{id} is in the namespace {namespace}", id, namespace);
-            self.refuse("T02", what, node.map(|node| (node, &way)));
+            self.refuse(
+                rule_id::FOREIGN_NAMESPACE,
+                what,
+                node.map(|node| (node, &way)),
+            );
         }
     }
 

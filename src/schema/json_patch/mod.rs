@@ -6,7 +6,7 @@
 
 use serde_json::Value as Json;
 
-use crate::model::{Budget, Finding, Key, Limit, Node, Value};
+use crate::model::{Budget, Finding, Key, Limit, Node, Value, rule_id};
 
 /// Applies the operations in order. If one fails, none is applied, and a finding names it.
 #[must_use]
@@ -30,7 +30,8 @@ pub fn apply_within(
     for operation in operations {
         if let Err(fault) = follow(&mut patched, operation, &mut copies) {
             let place = operation.get(fault.field).unwrap_or(operation);
-            let finding = Finding::error("O02", fault.message).at(place.span());
+            let finding =
+                Finding::error(rule_id::UNAPPLICABLE_PATCH, fault.message).at(place.span());
             findings.push(finding.help(fault.help));
             return None;
         }

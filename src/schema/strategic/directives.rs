@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::list_keys::{Keys, scalar};
-use crate::model::{Finding, Key, Map, Node, Value};
+use crate::model::{Finding, Key, Map, Node, Value, rule_id};
 
 pub(super) const PATCH: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";
@@ -108,7 +108,9 @@ fn fault(key: &Key, node: &Node) -> Option<Finding> {
         _ => (node.as_list().is_some(), "give it a list"),
     };
     let message = format!("the directive `{}` cannot be followed", key.name);
-    let finding = Finding::error("O02", message).at(node.span()).help(help);
+    let finding = Finding::error(rule_id::UNAPPLICABLE_PATCH, message)
+        .at(node.span())
+        .help(help);
     (!followed).then_some(finding)
 }
 

@@ -25,7 +25,7 @@ use elements::Elements;
 use list_keys::Keys;
 pub use list_keys::{At, ListKeys};
 
-use crate::model::{Finding, Key, Map, Node, Origin, Value};
+use crate::model::{Finding, Key, Map, Node, Origin, Value, rule_id};
 
 /// The field of a definition, a node pool and external auth that is a patch on a generated object.
 const PROPERTIES: &str = "properties";
@@ -341,9 +341,12 @@ impl<'a> Merge<'a> {
 }
 
 fn removes_all(patch: &Node) -> Finding {
-    Finding::error("O02", "the patch removes the whole value it is for")
-        .at(patch.span())
-        .help("leave the object out of the tree instead")
+    Finding::error(
+        rule_id::UNAPPLICABLE_PATCH,
+        "the patch removes the whole value it is for",
+    )
+    .at(patch.span())
+    .help("leave the object out of the tree instead")
 }
 
 fn names_no_element(directive: &Node, keys: Option<&Keys>) -> Finding {
@@ -361,7 +364,7 @@ fn names_no_element(directive: &Node, keys: Option<&Keys>) -> Finding {
             "write the whole list: it replaces the one beneath".to_owned(),
         ),
     };
-    let finding = Finding::error("O02", message);
+    let finding = Finding::error(rule_id::UNAPPLICABLE_PATCH, message);
     finding.at(directive.span()).help(help)
 }
 
