@@ -406,6 +406,31 @@ fn rules_are_looked_for_by_constants() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// The table of reasons declares a constant with each row, so that a reason by a constant is documented.
+#[test]
+fn controllers_give_reasons_by_constants() {
+    let calls = ["::yes(", "::no(", "::unknown(", "::either("];
+    let is_literal = |code: &str| code.trim_start().starts_with('"');
+    let mut faults = Vec::new();
+    for (file, code) in &modules()["reconcile"] {
+        for call in calls.map(|call| format!("NewCondition{call}")) {
+            let mut found = code.match_indices(&call);
+            if found.any(|(at, _)| is_literal(&code[at + call.len()..])) {
+                faults.push(format!("src/{file}: {call} with a literal"));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let declared = ["src/api/conditions/mod.rs", "src/api/conditions/keys.rs"];
+    for file in declared {
+        let text = fs::read_to_string(file).expect("it is readable");
+        assert!(
+            !text.contains("/// Reason"),
+            "{file} has a reason without a row"
+        );
+    }
+}
+
 #[test]
 fn no_module_is_a_catch_all() {
     for (module, files) in modules() {
