@@ -1,7 +1,5 @@
 //! Tests of all rules together.
 
-mod boundaries;
-
 use crate::api::fleet::FleetPolicy;
 use crate::model::Object;
 
