@@ -43,7 +43,7 @@ impl DriftState {
         wanted: Option<&Action>,
         known: Option<u64>,
     ) -> (Self, u64) {
-        let Some(Action::Apply {
+        let Some(Action {
             payload,
             manager,
             left,
@@ -199,7 +199,7 @@ mod tests {
             "metadata": {"name": "a", "annotations": {labels::APPLIED: "h1"}},
             "data": {"k": "1", "l": "1"},
         });
-        Action::Apply {
+        Action {
             payload: Payload::new(&object, "h1", ""),
             manager: "capstan".to_owned(),
             force: false,
@@ -269,7 +269,7 @@ mod tests {
             "metadata": {"name": "a", "labels": {labels::PART_OF: "set"}},
             "secrets": [], "spec": {"volumes": [], "replicas": 0}, "status": {},
         });
-        let wanted = Action::Apply {
+        let wanted = Action {
             payload: Payload::new(&sent, "h1", ""),
             manager: "capstan".to_owned(),
             force: false,

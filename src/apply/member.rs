@@ -103,7 +103,7 @@ impl Member {
 
     /// Asks of it what is `wanted` now.
     pub fn judge(&mut self, wanted: &Action) {
-        let Action::Apply { payload, .. } = wanted;
+        let payload = &wanted.payload;
         if payload.hash() != self.applied {
             self.drift = DriftState::Outdated;
         }

@@ -20,7 +20,7 @@ use jiff::Timestamp;
 
 use super::Kind;
 use super::repairs::Repairs;
-use crate::model::{Action, Needed, ObjectId, Payload, Step};
+use crate::model::{Needed, ObjectId, Payload, Step};
 use crate::plan::Plan;
 
 /// Where a step is. `failures` counts how often it failed in a row; it is kept across
@@ -109,7 +109,7 @@ pub(crate) struct Steps {
 
 /// What a step sends.
 pub(crate) fn payload(step: &Step) -> &Payload {
-    let Action::Apply { payload, .. } = &step.action;
+    let payload = &step.action.payload;
     payload
 }
 

@@ -25,7 +25,7 @@ use crate::adapters::kubernetes::{self, Assignment, missing_rights};
 use crate::api::timeline;
 use crate::apply::{ClusterSummary, Progress, Report, State, Suspension, Tracker};
 use crate::compile::Compiled;
-use crate::model::{Action, Clock};
+use crate::model::{Clock, hex};
 use crate::plan::{self, ApplySet, Plan};
 use crate::settings::Environment;
 
@@ -207,12 +207,11 @@ pub(super) const CONTENT: &str = "content-";
 fn content(plan: &Plan) -> String {
     let mut hash = Sha256::new();
     for step in &plan.steps {
-        let Action::Apply { payload, .. } = &step.action;
+        let payload = &step.action.payload;
         hash.update(format!("{} {}\n", step.object, payload.hash()));
     }
     let hash = hash.finalize();
-    let digits = hash.iter().take(6).map(|byte| format!("{byte:02x}"));
-    format!("{CONTENT}{}", digits.collect::<String>())
+    format!("{CONTENT}{}", hex(&hash[..6]))
 }
 
 /// What is waited for.

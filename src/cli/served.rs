@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::model::hex;
 use anyhow::Context as _;
 use axum::Router;
 use axum::extract::Request;
@@ -66,7 +67,7 @@ impl Served {
         let provider = rustls::crypto::ring::default_provider();
         let filled = provider.secure_random.fill(&mut token);
         filled.map_err(|_| anyhow::anyhow!("the system has no random numbers"))?;
-        let token: String = token.iter().map(|byte| format!("{byte:02x}")).collect();
+        let token = hex(&token);
         let identity = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()])?;
         let authority = identity.cert.pem();
         let (mut file, kubeconfig) = file(&directory(cache)?, fleet)?;

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::hex;
+
 /// The state of a check, in the words all forges share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -122,8 +124,7 @@ impl Button {
             digest.update(part);
         }
         let digits = digest.finalize();
-        let digits = digits.iter().map(|byte| format!("{byte:02x}"));
-        let id = digits.take(Self::DIGITS / 2).collect();
+        let id = hex(&digits[..Self::DIGITS / 2]);
         Self { id, clusters }
     }
 }

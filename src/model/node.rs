@@ -306,16 +306,6 @@ impl Node {
         names.iter().try_fold(self, |node, name| node.get(name))
     }
 
-    /// The same, to change it.
-    pub fn at_mut(&mut self, names: &[&str]) -> Option<&mut Self> {
-        names
-            .iter()
-            .try_fold(self, |node, name| match &mut node.value {
-                Value::Map(map) => map.get_mut(name),
-                _ => None,
-            })
-    }
-
     /// The text under a chain of keys.
     #[must_use]
     pub fn text(&self, names: &[&str]) -> Option<&str> {

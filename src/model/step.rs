@@ -20,20 +20,17 @@ pub struct Predecessor {
     pub until: Needed,
 }
 
-/// What a step does to the world.
+/// A server-side apply.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Action {
-    /// Server-side apply of `payload` as `manager`.
-    Apply {
-        /// The whole object in the form in which it is sent.
-        payload: Payload,
-        /// The field manager.
-        manager: String,
-        /// Whether to take over fields from other managers.
-        force: bool,
-        /// JSON pointers to the fields that are left to others once the object exists.
-        left: Vec<String>,
-    },
+pub struct Action {
+    /// The whole object in the form in which it is sent.
+    pub payload: Payload,
+    /// The field manager.
+    pub manager: String,
+    /// Whether to take over fields from other managers.
+    pub force: bool,
+    /// JSON pointers to the fields that are left to others once the object exists.
+    pub left: Vec<String>,
 }
 
 /// How a step changes the cluster (DESIGN §6).
@@ -82,7 +79,7 @@ impl Step {
             .map(|&(step, until)| Predecessor { step, until });
         Self {
             object,
-            action: Action::Apply {
+            action: Action {
                 payload: Payload::default(),
                 manager: String::new(),
                 force: false,

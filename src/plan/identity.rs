@@ -11,7 +11,7 @@ use super::Withheld;
 use crate::api::aro_control_plane::identity_namespace;
 use crate::api::azure_cluster_identity::Allowed;
 use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE};
-use crate::model::{Action, ObjectId, Step};
+use crate::model::{ObjectId, Step};
 use crate::rules::allowed_namespaces::refusal;
 
 /// A control plane's use of an identity.
@@ -30,7 +30,7 @@ impl IdentityUse {
         if !step.object.is(CONTROL_PLANE, "AROControlPlane") {
             return None;
         }
-        let Action::Apply { payload, .. } = &step.action;
+        let payload = &step.action.payload;
         let reference = &payload.json()["spec"]["identityRef"];
         let namespace = &step.object.namespace;
         let of = identity_namespace(reference["namespace"].as_str(), namespace);
@@ -57,7 +57,7 @@ impl IdentityUse {
             .iter()
             .find(|step| step.object.is("", "Namespace") && step.object.name == self.namespace);
         let planned = planned.map(|step| {
-            let Action::Apply { payload, .. } = &step.action;
+            let payload = &step.action.payload;
             payload.json()
         });
         let both = live.into_iter().chain(&planned);
@@ -98,13 +98,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::model::{Change, Payload};
+    use crate::model::{Action, Change, Payload};
 
     fn control_plane(kind: &str, identity: &Json) -> Step {
         let sent = json!({"spec": {"identityRef": identity}});
         Step {
             object: ObjectId::new(CONTROL_PLANE, kind, "team-a", "c"),
-            action: Action::Apply {
+            action: Action {
                 payload: Payload::new(&sent, "", ""),
                 manager: String::new(),
                 force: false,
@@ -140,7 +140,7 @@ mod tests {
             let mut step = control_plane("Namespace", &Json::Null);
             step.object = ObjectId::new("", "Namespace", "", name);
             let sent = json!({"metadata": {"labels": {"team": name, "of": "plan"}}});
-            step.action = Action::Apply {
+            step.action = Action {
                 payload: Payload::new(&sent, "", ""),
                 manager: String::new(),
                 force: false,

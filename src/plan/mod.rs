@@ -23,7 +23,7 @@ use sha2::{Digest, Sha256};
 use crate::api::kinds::{CAPI, INFRASTRUCTURE};
 use crate::api::labels;
 use crate::graph::{Executor, Graph, Place};
-use crate::model::{Action, Change, Object, ObjectId, Payload, Predecessor, Step};
+use crate::model::{Action, Change, Object, ObjectId, Payload, Predecessor, Step, hex};
 
 pub use applyset::ApplySet;
 pub use change::{
@@ -148,7 +148,7 @@ fn predecessors(graph: &Graph, vertex: usize, step_of: &HashMap<usize, usize>) -
 
 fn apply(object: &Object, set: &ApplySet) -> Action {
     let force = object.annotation(labels::FORCE_CONFLICTS) == Some("true");
-    Action::Apply {
+    Action {
         payload: payload(object, set),
         manager: MANAGER.to_owned(),
         force,
@@ -222,10 +222,6 @@ fn set_in(json: &mut Json, keys: &[&str], value: Option<Json>) {
         ([], None) => drop(map.remove(*key)),
         (rest, value) => set_in(map.entry(*key).or_insert(Json::Null), rest, value),
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl Plan {

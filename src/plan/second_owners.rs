@@ -11,7 +11,7 @@ use super::diff::{Changes, owns_resources};
 use super::{ApplySet, Plan};
 use crate::api::embedded;
 use crate::graph::Graph;
-use crate::model::{Action, Finding, Object, ObjectId, Payload};
+use crate::model::{Finding, Object, ObjectId, Payload};
 
 /// U04: which of `objects`, as members of `set`, would own what an object of `applied` owns in Azure. What `graph`
 /// names without applying it stays as it is.
@@ -26,7 +26,7 @@ pub fn second_owners(
     let owners = owners.filter(|step| owns_resources(&step.object));
     let before: BTreeMap<&ObjectId, &Payload> = owners
         .map(|step| {
-            let Action::Apply { payload, .. } = &step.action;
+            let payload = &step.action.payload;
             (&step.object, payload)
         })
         .collect();

@@ -17,7 +17,7 @@ use crate::api::fleet::{
 };
 use crate::api::period::Period;
 use crate::api::timeline;
-use crate::model::{Finding, Node, Path, PublicKey, Severity, Value};
+use crate::model::{Finding, Node, Path, PublicKey, Severity, Value, hex};
 use crate::yaml;
 
 pub use azure::{Azure, AzureIdentity};
@@ -516,10 +516,6 @@ fn name_of(url: &str) -> String {
 fn mirror_name(fleet: &str, url: &str) -> String {
     use sha2::{Digest, Sha256};
     let digest = Sha256::digest(url);
-    let short: String = digest
-        .iter()
-        .take(4)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let short = hex(&digest[..4]);
     format!("{fleet}-{short}.git")
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use futures::future::{BoxFuture, FutureExt as _};
 use sha2::{Digest, Sha256};
 
-use crate::model::{Clock, KeyError, KeyRequest, KeyVaults};
+use crate::model::{Clock, KeyError, KeyRequest, KeyVaults, hex};
 
 /// How long a key takes to be created.
 const CREATION: Duration = Duration::from_secs(5);
@@ -64,7 +64,7 @@ impl KeyVaults for SimulatedVaults {
 /// 32 hex digits, as Key Vault numbers versions.
 fn version(vault: &str, key: &str) -> String {
     let digest = Sha256::digest(format!("{vault}/{key}").as_bytes());
-    digest.iter().take(16).map(|b| format!("{b:02x}")).collect()
+    hex(&digest[..16])
 }
 
 #[cfg(test)]

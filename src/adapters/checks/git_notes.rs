@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::model::markdown::markdown;
-use crate::model::{Annotation, Check, CheckState};
+use crate::model::{Annotation, Check, CheckState, hex};
 
 /// The ref the notes are kept under. `git log --notes=capstan` shows them.
 pub const NOTES_REF: &str = "refs/notes/capstan";
@@ -140,10 +140,7 @@ fn written_by_others(lines: &[&str], checks: &[Value]) -> String {
 /// Tells whether somebody changed a text.
 fn digest(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
-    digest[..8]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex(&digest[..8])
 }
 
 /// The line for programs, if this is one.

@@ -93,8 +93,7 @@ const OURS: &str = r#"{"ref":"refs/heads/main","repository":{"full_name":"o/r"}}
 fn signed(body: &str) -> String {
     let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, TOKEN.as_bytes());
     let tag = ring::hmac::sign(&key, body.as_bytes());
-    let digits = tag.as_ref().iter().map(|byte| format!("{byte:02x}"));
-    digits.collect()
+    crate::model::hex(tag.as_ref())
 }
 
 async fn github(world: &World, event: &str, body: &str) -> u16 {

@@ -181,7 +181,7 @@ pub async fn compare(
         }
     }
     let payloads = compared.plan.steps.iter().map(|step| {
-        let Action::Apply { payload, .. } = &step.action;
+        let payload = &step.action.payload;
         payload.json()
     });
     let payloads: Vec<Json> = payloads.collect();
@@ -266,7 +266,7 @@ async fn change(
     set: &ApplySet,
     step: &Step,
 ) -> Result<Found, Error> {
-    let Action::Apply { payload, .. } = &step.action;
+    let payload = &step.action.payload;
     let served = discovery.resolve(&step.object, payload.version()).await?;
     let object_client = object_client(client, &served, &step.object);
     let mut looks = 0;
@@ -292,7 +292,7 @@ async fn beside(
     step: &Step,
     live: &Json,
 ) -> Result<Found, Error> {
-    let Action::Apply {
+    let Action {
         payload, manager, ..
     } = &step.action;
     let payload = payload.json();

@@ -20,7 +20,7 @@ use super::Error;
 use super::discovery::{Discovery, Served};
 use super::request::with_timeout;
 use crate::api::azure_cluster_identity::VERSIONS;
-use crate::model::{Action, ObjectId};
+use crate::model::{ObjectId, hex};
 use crate::plan::{ApplySet, IdentityUse, Plan};
 
 /// All verbs, in the order in which they are shown.
@@ -63,7 +63,7 @@ impl Needs {
         needs.add(&set.parent(), "v1", &["get", "create", "patch"]);
         let own = if prune { &VERBS[..] } else { &VERBS[..5] };
         for step in &plan.steps {
-            let Action::Apply { payload, .. } = &step.action;
+            let payload = &step.action.payload;
             needs.add(&step.object, payload.version(), own);
             if let Some(uses) = IdentityUse::of(step) {
                 needs.add(&uses.identity, VERSIONS[0], &["get"]);
@@ -269,10 +269,7 @@ fn grant(set: &ApplySet, needs: &[(Served, &Need)], user: Option<&str>) -> (Stri
 
 fn digest(content: &str) -> String {
     let hash = Sha256::digest(content);
-    hash.iter()
-        .take(4)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex(&hash[..4])
 }
 
 #[cfg(test)]
@@ -285,7 +282,7 @@ mod tests {
     fn step(group: &str, kind: &str, namespace: &str) -> Step {
         let object = ObjectId::new(group, kind, namespace, "a");
         let mut step = Step::bare(object, &[]);
-        let Action::Apply { payload, .. } = &mut step.action;
+        let payload = &mut step.action.payload;
         *payload = Payload::new(&json!({"apiVersion": format!("{group}/v1")}), "", "");
         step
     }

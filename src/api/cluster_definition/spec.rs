@@ -148,16 +148,6 @@ impl AzureEnvironment {
             Self::AzureUSGovernmentCloud => "https://login.microsoftonline.us",
         }
     }
-
-    /// The DNS suffix of vaults.
-    #[must_use]
-    pub fn vault_suffix(self) -> &'static str {
-        match self {
-            Self::AzurePublicCloud => "vault.azure.net",
-            Self::AzureChinaCloud => "vault.azure.cn",
-            Self::AzureUSGovernmentCloud => "vault.usgovcloudapi.net",
-        }
-    }
 }
 
 /// An AzureClusterIdentity.

@@ -8,7 +8,7 @@ use super::super::parent_state::{Known, Opening, ParentState};
 use super::super::{Kind, Members, Parent, Reason, Reasons, Report, Suspension};
 use super::failures::reason;
 use super::{EarlierKind, Ending, Engine};
-use crate::model::{ErrorClass, ObjectId};
+use crate::model::{ErrorClass, ObjectId, hex};
 use crate::plan::Plan;
 
 /// The namespace of an object that names none, until it is known whether its kind is in namespaces.
@@ -307,8 +307,5 @@ fn contents(plan: &Plan) -> String {
         hash.update(format!("{group} {}\n", step.object));
     }
     let hash = hash.finalize();
-    hash.iter()
-        .take(8)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex(&hash[..8])
 }

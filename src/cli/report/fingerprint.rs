@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use sha2::{Digest, Sha256};
 
 use crate::compile::{nameless, without_numbers};
-use crate::model::Finding;
+use crate::model::{Finding, hex};
 
 /// What identifies a finding when lines move and messages are reworded: the rule, the file, the object and the
 /// subject, without numbers. Findings that have all of these in common are counted.
@@ -37,10 +37,7 @@ impl Fingerprints {
             parts.push(format!("{key}={}", without_numbers(&value)));
         }
         let digest = Sha256::digest(parts.join("\0").as_bytes());
-        let mut print = digest[..16].iter().fold(String::new(), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        });
+        let mut print = hex(&digest[..16]);
         let count = self.0.entry(print.clone()).or_default();
         *count += 1;
         let _ = write!(print, ":{count}");

@@ -12,7 +12,7 @@ use crate::daemon::failure::Failure;
 use crate::daemon::report::{self, Base, NotPlanned};
 use crate::follow::candidates::Candidate;
 use crate::follow::lanes::Lane;
-use crate::model::{Action, Check, ErrorClass, Tree};
+use crate::model::{Check, ErrorClass, Tree};
 use crate::plan::Plan;
 
 /// A candidate, judged.
@@ -287,7 +287,7 @@ impl Source {
             }
         };
         for step in before.iter().flat_map(|plan| &plan.steps) {
-            let Action::Apply { payload, .. } = &step.action;
+            let payload = &step.action.payload;
             add(step.object.to_string().as_bytes());
             add(payload.hash().as_bytes());
         }

@@ -14,7 +14,7 @@ use crate::apply::DeletionGuard;
 use crate::compile::Compiled;
 use crate::graph::about;
 use crate::model::markdown::markdown;
-use crate::model::{Action, Change, Object, ObjectId, Payload, Step};
+use crate::model::{Change, Object, ObjectId, Payload, Step};
 use crate::plan::{self, ApplySet, Changes, Plan, Rolled};
 
 /// The most clusters that are named.
@@ -119,7 +119,7 @@ fn rolled(changes: &Changes, new: &Compiled) -> Rolled {
 }
 
 pub(super) fn payload(step: &Step) -> &Payload {
-    let Action::Apply { payload, .. } = &step.action;
+    let payload = &step.action.payload;
     payload
 }
 

@@ -30,6 +30,7 @@ use sha2::{Digest, Sha256};
 
 use super::identities::Identity;
 use crate::api::cluster_definition::{ClusterDefinition, NodePool};
+use crate::model::hex;
 
 /// The maximum length of the cluster's name in names that must be short.
 const PREFIX: usize = 14;
@@ -136,10 +137,7 @@ fn suffix(definition: &ClusterDefinition) -> String {
     let (id, subscription) = (&definition.id, &definition.spec.subscription_id);
     let whole = format!("{subscription}/{}/{}", id.namespace, id.name).to_lowercase();
     let digest = Sha256::digest(whole.as_bytes());
-    digest[..3]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex(&digest[..3])
 }
 
 #[cfg(test)]

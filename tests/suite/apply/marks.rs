@@ -4,7 +4,6 @@ use capstan::apply::State;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use capstan::model::Action;
 use capstan::plan::against_none;
 
 use super::fixture::{Fixture, fleet, set, text, version};
@@ -47,7 +46,7 @@ fn the_applied_hash_is_that_of_the_payload_without_it() {
     let plan = against_none(&compiled.objects, &compiled.graph, &set());
     assert_eq!(plan.steps.len(), 3);
     for step in plan.steps {
-        let Action::Apply { payload, .. } = step.action;
+        let payload = step.action.payload;
         let mut payload = payload.json();
         let annotations = payload["metadata"]["annotations"].as_object_mut();
         let applied = annotations

@@ -9,7 +9,7 @@ use super::gate;
 use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE};
 use crate::api::labels::{CLUSTER_NAME, RESOURCE_ID};
 use crate::health::Live;
-use crate::model::ObjectId;
+use crate::model::{ObjectId, hex};
 use crate::reconcile::world::World;
 
 /// The subscription of a resource that belongs to no control plane.
@@ -104,7 +104,7 @@ fn subscription<'a>(world: World<'a>, live: Live<'_>) -> &'a str {
 /// A number in the form of a UUID, from words.
 pub(super) fn uuid(words: &[&str]) -> String {
     let digest = Sha256::digest(words.join("\n").as_bytes());
-    let hex: String = digest.iter().take(16).map(|b| format!("{b:02x}")).collect();
+    let hex = hex(&digest[..16]);
     let parts = [
         &hex[..8],
         &hex[8..12],

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
-use crate::model::{Check, CheckState};
+use crate::model::{Check, CheckState, hex};
 
 /// How many checks are kept, the newest.
 const MOST: usize = 1_000;
@@ -275,10 +275,7 @@ pub fn digest(check: &Check) -> String {
 pub fn digest_of(value: &impl Serialize) -> String {
     let json = serde_json::to_vec(value).unwrap_or_default();
     let hash = Sha256::digest(json);
-    hash.iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex(&hash[..16])
 }
 
 /// A check without its long texts.

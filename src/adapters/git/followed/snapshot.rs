@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::place::Place;
 use crate::adapters::git::{Error, RetainedRef};
-use crate::model::Tree;
+use crate::model::{Tree, hex};
 
 /// The files at one moment.
 #[derive(Clone, Debug)]
@@ -130,8 +130,7 @@ pub(super) fn digest(trees: &[Tree]) -> String {
             add(format!("{problem:?}").as_bytes());
         }
     }
-    let digest = digest.finalize();
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&digest.finalize())
 }
 
 /// Snapshots on the disk: the newest, and those that are retained.

@@ -1,6 +1,7 @@
 //! What the two products call the things of a commit, and where these are.
 
 use crate::adapters::checks::forge::repository::Repository;
+use crate::model::hex;
 use reqwest::Url;
 
 /// The two products.
@@ -15,8 +16,7 @@ pub enum Edition {
 /// The key of a context.
 pub(super) fn key(context: &str) -> String {
     let digest = ring::digest::digest(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY, context.as_bytes());
-    let bytes = digest.as_ref().iter();
-    bytes.map(|byte| format!("{byte:02x}")).collect()
+    hex(digest.as_ref())
 }
 
 /// Where the statuses of a commit are written.
