@@ -16,6 +16,7 @@ mod bench;
 pub(crate) mod blocked;
 pub(crate) mod conditions;
 pub(crate) mod controller;
+mod course;
 mod credentials;
 #[cfg(test)]
 pub(crate) mod fixture;

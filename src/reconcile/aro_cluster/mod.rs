@@ -19,13 +19,14 @@ use serde_json::{Value, json};
 use self::status::Plane;
 use super::Settings;
 use super::conditions::{Conditions, NewCondition};
+use super::course::Course;
 use super::credentials::{self, Parts};
 use super::handover;
 use super::links;
 use super::orphan;
 use super::outcome::{self, Outcome};
 use super::resources::{self, Ledger};
-use super::scope::{self, Scope};
+use super::scope::Scope;
 use super::world::World;
 use crate::api::conditions as c;
 use crate::api::kinds::CONTROL_PLANE;
@@ -42,35 +43,16 @@ pub(super) fn reconcile(
     let mut outcome = Outcome::default();
     handover::take_off_note(live, &mut outcome);
     let scope = Scope::of(world, live, &mut outcome);
-    let ledger = Ledger {
-        world,
-        owner: live,
-        cluster: scope.name,
-        credential: "",
-        first_apply: settings.first_apply,
-        stays_in_azure: false,
-        process: settings.identity.as_ref(),
-        now,
-    };
-    let mut conditions = Conditions::of(live, now);
-    let cluster = scope.membership.cluster();
-    orphan::record(live, cluster, &mut outcome);
-    if scope.is_paused && !orphan::is_orphan(live, &scope.membership) {
-        scope::pause(&ledger, conditions, status::held(live), &mut outcome);
-        return outcome;
-    }
-    if live.is_deleting() {
-        let (membership, status) = (&scope.membership, status::held(live));
-        let belonging = (membership, scope.is_paused);
-        let begun = orphan::begin(&ledger, belonging, conditions, status, &mut outcome);
-        if let Some((ledger, conditions)) = begun {
+    let ledger = Ledger::new((world, live, now), scope.name, settings);
+    let belonging = (&scope.membership, scope.is_paused);
+    let conditions = match Course::of(&ledger, belonging, status::held, &mut outcome) {
+        Course::Rest => return outcome,
+        Course::Delete(ledger, conditions) => {
             deletion::proceed(&ledger, &scope, conditions, &mut outcome);
+            return outcome;
         }
-        return outcome;
-    }
-    if cluster.is_some() {
-        scope::resume(&mut conditions);
-    }
+        Course::Provision(conditions) => conditions,
+    };
     match scope.cluster {
         Err(missing) => {
             let missing = orphan::left_over(&ledger, missing, &mut outcome);

@@ -28,13 +28,12 @@ use self::observed::{Observed, Stage};
 use self::wanted::Wanted;
 use super::Settings;
 use super::conditions::{Conditions, Typed};
+use super::course::Course;
 use super::credentials::{self, Parts};
 use super::handover;
 use super::links;
-use super::orphan;
 use super::outcome::{Need, Outcome};
 use super::resources::{self, Ledger};
-use super::scope;
 use super::world::World;
 use crate::api::conditions as c;
 use crate::health::Live;
@@ -49,34 +48,16 @@ pub(super) fn reconcile(
     let mut outcome = Outcome::default();
     handover::take_off_note(live, &mut outcome);
     let family = Family::of(world, live, &mut outcome);
-    let ledger = Ledger {
-        world,
-        owner: live,
-        cluster: family.name,
-        credential: "",
-        first_apply: settings.first_apply,
-        stays_in_azure: false,
-        process: settings.identity.as_ref(),
-        now,
-    };
-    let mut conditions = Conditions::of(live, now);
-    orphan::record(live, family.cluster, &mut outcome);
-    let is_paused = family.is_paused(live);
-    if is_paused && !orphan::is_orphan(live, &family.membership) {
-        scope::pause(&ledger, conditions, status::held(live), &mut outcome);
-        return outcome;
-    }
-    if live.is_deleting() {
-        let (belonging, status) = ((&family.membership, is_paused), status::held(live));
-        let begun = orphan::begin(&ledger, belonging, conditions, status, &mut outcome);
-        if let Some((ledger, conditions)) = begun {
+    let ledger = Ledger::new((world, live, now), family.name, settings);
+    let belonging = (&family.membership, family.is_paused(live));
+    let conditions = match Course::of(&ledger, belonging, status::held, &mut outcome) {
+        Course::Rest => return outcome,
+        Course::Delete(ledger, conditions) => {
             deletion::proceed(&ledger, &family, conditions, &mut outcome);
+            return outcome;
         }
-        return outcome;
-    }
-    if family.cluster.is_some() {
-        scope::resume(&mut conditions);
-    }
+        Course::Provision(conditions) => conditions,
+    };
     match (family.pool, family.cluster) {
         // Cluster API deletes the MachinePool next.
         (_, Some(cluster)) if cluster.is_deleting() => {}

@@ -12,7 +12,7 @@ use crate::api::aro_control_plane::is_known_cloud;
 use crate::api::azure_cluster_identity::{Allowed, AzureClusterIdentitySpec};
 use crate::api::labels::MOVE;
 use crate::health::Live;
-use crate::model::ObjectId;
+use crate::model::{ObjectId, hex};
 use crate::reconcile::links;
 use crate::reconcile::outcome::{Need, Outcome, apply, patch_of, without};
 use crate::reconcile::parent::Parent;
@@ -65,8 +65,7 @@ impl<'a> Users<'a> {
         let one = |plane: &Live<'_>| {
             let user = format!("{}-{}", plane.namespace(), plane.name());
             let digest = Sha224::digest(user.as_bytes());
-            let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("{PREFIX}{digest}")
+            format!("{PREFIX}{}", hex(&digest))
         };
         self.planes.iter().map(one).collect()
     }

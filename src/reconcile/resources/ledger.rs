@@ -14,7 +14,7 @@ use crate::api::kinds::is_aso;
 use crate::api::labels::OWNED_KINDS;
 use crate::health::Live;
 use crate::reconcile::outcome::{Need, Outcome, Write, apply, patch_of};
-use crate::reconcile::settings::ProcessIdentity;
+use crate::reconcile::settings::{ProcessIdentity, Settings};
 use crate::reconcile::world::{GroupKind, World};
 
 /// An owner of embedded resources, and what there is to know for them.
@@ -36,6 +36,26 @@ pub(in crate::reconcile) struct Ledger<'a> {
     pub(in crate::reconcile) process: Option<&'a ProcessIdentity>,
     /// The time.
     pub(in crate::reconcile) now: Timestamp,
+}
+
+impl<'a> Ledger<'a> {
+    /// An owner that belongs to a Cluster of this name, before its credential is known.
+    pub(in crate::reconcile) fn new(
+        (world, owner, now): (World<'a>, Live<'a>, Timestamp),
+        cluster: &'a str,
+        settings: &'a Settings,
+    ) -> Self {
+        Self {
+            world,
+            owner,
+            cluster,
+            credential: "",
+            first_apply: settings.first_apply,
+            stays_in_azure: false,
+            process: settings.identity.as_ref(),
+            now,
+        }
+    }
 }
 
 /// Puts on the owner its finalizer and the record of kinds, with more of its fields in `spec`.
