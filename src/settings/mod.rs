@@ -17,7 +17,7 @@ use crate::api::fleet::{
 };
 use crate::api::period::Period;
 use crate::api::timeline;
-use crate::model::{Finding, Node, Path, PublicKey, Severity, Value, hex};
+use crate::model::{Finding, Node, PublicKey, Severity, Value, hex};
 use crate::yaml;
 
 pub use azure::{Azure, AzureIdentity};
@@ -168,14 +168,6 @@ pub enum Error {
     /// The file is not a Fleet document, or has errors.
     #[error("{0}")]
     Mistaken(String),
-    /// A setting that this version does not support. Ignoring it could be unsafe.
-    #[error("{place}: this version does not support {setting}; remove it to continue without it")]
-    Unsupported {
-        /// Where it is set.
-        place: String,
-        /// The setting.
-        setting: String,
-    },
 }
 
 impl SyncConfig {
@@ -254,9 +246,6 @@ impl SyncConfig {
             bindings: environment.azure.bindings.clone(),
             ..FleetPolicy::from(&fleet)
         };
-        if let Some(spec) = document.get("spec") {
-            refuse(spec, &Path::default())?;
-        }
         let missing = || Error::Mistaken(format!("{path}: spec.source is empty"));
         let directory = fleet.spec.source.directory;
         let at = directory
@@ -436,62 +425,6 @@ fn errors(mut findings: Vec<Finding>) -> Vec<String> {
     };
     findings.sort_by_key(place);
     findings.iter().map(ToString::to_string).collect()
-}
-
-/// The settings that this version supports.
-const CARRIED_OUT: [&str; 27] = [
-    "source.git.url",
-    "source.git.ref",
-    "source.git.path",
-    "source.git.interval",
-    "source.git.overlays",
-    "source.git.secretRef",
-    "source.git.verify",
-    "source.directory",
-    "cluster.kubeconfigSecretRef",
-    "checks.provider",
-    "checks.repository",
-    "checks.address",
-    "checks.secretRef",
-    "checks.pullRequests",
-    "checks.webhookSecretRef",
-    "apply.suspend",
-    "apply.concurrency",
-    "apply.settle",
-    "apply.prune",
-    "apply.deletionGuard",
-    "tenancy",
-    "rules.experimentalReleaseFeatures",
-    "rules.regions",
-    "controllers.aro",
-    "controllers.firstApply",
-    "serve.address",
-    "serve.admission",
-];
-
-/// Rejects the first setting of `spec` below `at` that this version would have to ignore, since that
-/// could be unsafe. A setting that asks only for what this version does anyway is accepted.
-fn refuse(node: &Node, at: &Path) -> Result<(), Error> {
-    let fields = node.as_map().into_iter().flat_map(|map| map.iter());
-    for (key, value) in fields {
-        let (path, here) = (
-            at.key(key.name.as_ref()),
-            at.key(key.name.as_ref()).to_string(),
-        );
-        let harmless = value.value == Value::Null || CARRIED_OUT.contains(&here.as_str());
-        let below = format!("{here}.");
-        if harmless {
-            continue;
-        }
-        if !CARRIED_OUT.iter().any(|name| name.starts_with(&below)) {
-            return Err(Error::Unsupported {
-                place: key.origin.span().to_string(),
-                setting: format!("spec.{here}"),
-            });
-        }
-        refuse(value, &path)?;
-    }
-    Ok(())
 }
 
 /// The last part of a URL as a Kubernetes name: `https://x/config.git` is `config`.

@@ -128,11 +128,12 @@ fn pull_requests_of_azure_devops_are_found_by_their_test_merges() {
 #[test]
 fn the_policy_has_what_the_rules_need() {
     let config = document(
-        "{source: {git: {url: /x, path: /fleet/}}, tenancy: [{path: a, kinds: []}], rules: {experimentalReleaseFeatures: true}}",
+        "{source: {git: {url: /x, path: /fleet/}}, tenancy: [{path: a, kinds: []}], outside: [{kind: Secret, name: s}], rules: {experimentalReleaseFeatures: true}}",
     );
     let policy = config.expect("it is sound").policy;
     assert_eq!((policy.root.as_str(), policy.experimental), ("fleet", true));
     assert_eq!(policy.tenants[0].kinds, Some(Vec::new()));
+    assert_eq!(policy.outside[0].to_string(), "Secret/s");
     let policy = document("{source: {git: {url: /x}}}")
         .expect("it is sound")
         .policy;
@@ -150,11 +151,6 @@ fn the_aro_controllers_run_as_the_document_says() {
     assert_eq!(
         of("{aro: on, firstApply: direct}"),
         Ok((Mode::On, FirstApply::Direct))
-    );
-    let refused = of("{privateLinkObserver: on}").expect_err("not yet");
-    assert!(
-        refused.contains("does not support spec.controllers.privateLinkObserver"),
-        "{refused}"
     );
 }
 
@@ -174,7 +170,7 @@ fn the_cluster_may_be_that_of_a_kubeconfig_in_a_secret() {
 }
 
 #[test]
-fn mistakes_and_what_is_not_supported_yet_are_reported() {
+fn mistakes_are_reported() {
     let cases = [
         ("{source: {git: {url: /x, brnch: main}}}", "fleet.yaml:4:"),
         (
@@ -188,10 +184,6 @@ fn mistakes_and_what_is_not_supported_yet_are_reported() {
         (
             "{source: {git: {url: /x}}, tenancy: [{path: a, identities: }]}",
             "spec.tenancy[0].identities has no value",
-        ),
-        (
-            "{source: {git: {url: /x}}, serve: {serviceProvider: {address: ':1'}}}",
-            "fleet.yaml:4:42: this version does not support spec.serve.serviceProvider",
         ),
         (
             "{source: {directory: {path: /x}, git: {url: /x}}}",

@@ -16,7 +16,7 @@ use serde_json::Value as Json;
 pub use settings::{
     Admission, Apply, Checks, Cluster, Controllers, DeletionGuard, FailurePolicy, FirstApply,
     Forks, Mode, OutsideObject, PULL_REQUESTS, Provider, PullRequests, Rules, SecretName, Serve,
-    ServiceProvider, TEST_MERGES,
+    TEST_MERGES,
 };
 pub use source::{Directory, Git, GitReference, Source, Verify, VerifyMode};
 pub use tenancy::{FleetPolicy, Tenant};
@@ -192,9 +192,9 @@ mod tests {
   checks: {provider: GitHub, repository: a/b, secretRef: {name: forge}, webhookSecretRef: {name: hook}, pullRequests: {enabled: true, refs: ['refs/pull/*/head']}}
   apply: {suspend: false, prune: true, concurrency: 32, settle: 2m, deletionGuard: {maxClusters: 0}}
   tenancy: [{path: 'clusters/team-a/**', namespaces: [team-a], subscriptions: [], identities: []}]
-  controllers: {aro: auto, privateLinkObserver: auto, privateLinkPlatform: auto, privateLinkEndpoint: auto, firstApply: probe}
+  controllers: {aro: auto, firstApply: probe}
   rules: {experimentalReleaseFeatures: false}
-  serve: {address: 127.0.0.1:8080, admission: {address: ':9443', failurePolicy: Fail}, serviceProvider: {address: ':8090'}}",
+  serve: {address: 127.0.0.1:8080, admission: {address: ':9443', failurePolicy: Fail}}",
         );
         assert_eq!(findings, []);
         let tenant = &fleet.unwrap().spec.tenancy[0];

@@ -203,12 +203,6 @@ impl fmt::Display for OutsideObject {
 pub struct Controllers {
     /// The controllers of AROCluster, AROControlPlane and AROMachinePool.
     pub aro: Mode,
-    /// Private links: the part for hosted clusters.
-    pub private_link_observer: Mode,
-    /// Private links: the service side.
-    pub private_link_platform: Mode,
-    /// Private links: the endpoint side.
-    pub private_link_endpoint: Mode,
     /// How an Azure resource is applied for the first time.
     pub first_apply: FirstApply,
 }
@@ -257,9 +251,6 @@ pub struct Serve {
     /// The admission webhook; disabled if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub admission: Option<Admission>,
-    /// The service provider API; disabled if absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub service_provider: Option<ServiceProvider>,
 }
 
 impl Default for Serve {
@@ -267,7 +258,6 @@ impl Default for Serve {
         Self {
             address: "127.0.0.1:8080".to_owned(),
             admission: None,
-            service_provider: None,
         }
     }
 }
@@ -292,12 +282,4 @@ pub enum FailurePolicy {
     Fail,
     /// It is accepted.
     Ignore,
-}
-
-/// The service provider API.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ServiceProvider {
-    /// Address to listen on.
-    #[schemars(length(min = 1))]
-    pub address: String,
 }
