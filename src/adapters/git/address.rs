@@ -4,7 +4,6 @@
 //! a user, a password and a query are never part of that, since each may be a secret.
 
 use std::ffi::OsString;
-use std::net::IpAddr;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +11,7 @@ use reqwest::Url;
 
 use super::Error;
 use super::local::Local;
+use crate::model::{Form, RepositoryUrl, is_loopback, without_escapes};
 
 /// Which addresses a fleet may name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -135,34 +135,31 @@ fn place(written: &str, shown: &str) -> Result<Place, String> {
             "the transport {transport}:: runs a program of this machine and is not allowed"
         ));
     }
-    match written.split_once("://") {
-        Some(("file", rest)) => file(rest, shown),
-        Some((scheme @ ("https" | "http"), _)) => http(scheme, written).map(Place::Http),
-        Some(("ssh", rest)) => ssh(rest).map(Place::Ssh),
-        Some(("git", _)) => {
+    let url = RepositoryUrl::split(written);
+    match url.form {
+        Form::Scheme("file") => file(&url, shown),
+        Form::Scheme(scheme @ ("https" | "http")) => http(scheme, written).map(Place::Http),
+        Form::Scheme("ssh") => ssh(&url).map(Place::Ssh),
+        Form::Scheme("git") => {
             Err("git:// is neither encrypted nor authenticated; use https:// or ssh://".to_owned())
         }
-        Some(("git+ssh" | "ssh+git", _)) => Err("write ssh:// instead".to_owned()),
-        Some((scheme, _)) => Err(format!("unknown scheme {scheme}://")),
-        // `host:path` is ssh, unless a `/` comes before the colon.
-        None if written
-            .split('/')
-            .next()
-            .is_some_and(|first| first.contains(':')) =>
-        {
-            scp(written).map(Place::Ssh)
-        }
-        None if written.is_empty() => Err("it is empty".to_owned()),
-        None => local(Path::new(written), shown),
+        Form::Scheme("git+ssh" | "ssh+git") => Err("write ssh:// instead".to_owned()),
+        Form::Scheme(scheme) => Err(format!("unknown scheme {scheme}://")),
+        Form::Scp => scp(&url).map(Place::Ssh),
+        Form::Path if written.is_empty() => Err("it is empty".to_owned()),
+        Form::Path => local(Path::new(written), shown),
     }
 }
 
-fn file(rest: &str, shown: &str) -> Result<Place, String> {
-    let path = rest.strip_prefix("localhost").unwrap_or(rest);
-    let path = Some(path)
-        .filter(|path| path.starts_with('/'))
-        .ok_or("file:// URLs are of this machine: file:///path")?;
-    let path = unescaped(path).ok_or("its % escapes are invalid")?;
+fn file(url: &RepositoryUrl<'_>, shown: &str) -> Result<Place, String> {
+    let is_here = matches!(
+        (url.user, url.host, url.port),
+        (None, "" | "localhost", None)
+    );
+    if !is_here || url.path.is_empty() {
+        return Err("file:// URLs are of this machine: file:///path".to_owned());
+    }
+    let path = without_escapes(url.path).ok_or("its % escapes are invalid")?;
     local(Path::new(&OsString::from_vec(path)), shown)
 }
 
@@ -192,13 +189,13 @@ fn http(scheme: &str, written: &str) -> Result<HttpPlace, String> {
             "it has a query or a fragment; a repository's address ends with its path".to_owned(),
         );
     }
-    if scheme == "http" && !is_loopback(&url) {
+    if scheme == "http" && !is_loopback(url.host_str().unwrap_or_default()) {
         return Err(
             "http:// is not encrypted and is only for servers on this machine; use https://"
                 .to_owned(),
         );
     }
-    let user = unescaped(url.username()).and_then(|user| String::from_utf8(user).ok());
+    let user = without_escapes(url.username()).and_then(|user| String::from_utf8(user).ok());
     let user = user.filter(|user| !user.is_empty());
     if url.set_username("").is_err() || url.path().trim_end_matches('/').is_empty() {
         return Err("it has no path".to_owned());
@@ -208,75 +205,40 @@ fn http(scheme: &str, written: &str) -> Result<HttpPlace, String> {
     Ok(HttpPlace { url, user })
 }
 
-/// The server of an `http://` address is this machine.
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let ip = host.trim_matches(['[', ']']).parse::<IpAddr>();
-    host == "localhost" || ip.is_ok_and(|ip| ip.is_loopback())
-}
-
 /// `[user@]host[:port]/path`. The path of `ssh://host/~user/x` is `~user/x`, as in git.
-fn ssh(rest: &str) -> Result<SshPlace, String> {
-    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let path = unescaped(path).and_then(|path| String::from_utf8(path).ok());
+fn ssh(url: &RepositoryUrl<'_>) -> Result<SshPlace, String> {
+    let path = without_escapes(url.path).and_then(|path| String::from_utf8(path).ok());
     let path = path.ok_or("its % escapes are invalid")?;
     let path = match path.strip_prefix('/') {
         Some(home) if home.starts_with('~') => home.to_owned(),
         _ => path,
     };
-    let (user, host) = user_and_host(authority)?;
-    if user.is_some_and(|user| user.contains(':')) {
+    if url.user.is_some_and(|user| user.contains(':')) {
         return Err("it contains a password; ssh authenticates with a key".to_owned());
     }
-    let (host, port) = match host.strip_prefix('[').and_then(|host| host.split_once(']')) {
-        Some((host, port)) => (host, port.strip_prefix(':')),
-        None => match host.split_once(':') {
-            Some((host, port)) => (host, Some(port)),
-            None => (host, None),
-        },
-    };
     let number = |port: &str| port.parse().ok().filter(|port| *port != 0);
-    let port = match port.filter(|port| !port.is_empty()) {
+    let port = match url.port.filter(|port| !port.is_empty()) {
         Some(text) => Some(number(text).ok_or("its port is not a number from 1 to 65535")?),
         None => None,
     };
-    ssh_place(user, host, port, path)
+    ssh_place(url, port, path)
 }
 
 /// `[user@]host:path`
-fn scp(written: &str) -> Result<SshPlace, String> {
-    let start = written.find('[').filter(|at| !written[..*at].contains(':'));
-    let end = start.and_then(|_| written.find("]:"));
-    let colon = match end {
-        Some(end) => end + 1,
-        None => written.find(':').unwrap_or(written.len()),
-    };
-    let (authority, path) = written.split_at(colon);
-    let path = path.strip_prefix(':').unwrap_or(path);
-    let (user, host) = user_and_host(authority)?;
-    let first = path.split('/').next().unwrap_or_default();
-    if user.is_none() && first.contains('@') {
+fn scp(url: &RepositoryUrl<'_>) -> Result<SshPlace, String> {
+    let first = url.path.split('/').next().unwrap_or_default();
+    if url.user.is_none() && first.contains('@') {
         return Err("it contains a password; ssh authenticates with a key".to_owned());
     }
-    ssh_place(user, host.trim_matches(['[', ']']), None, path.to_owned())
-}
-
-/// A user may contain `@`.
-fn user_and_host(authority: &str) -> Result<(Option<&str>, &str), String> {
-    match authority.rsplit_once('@') {
-        Some(("", _)) => Err("its user is empty".to_owned()),
-        Some((user, host)) => Ok((Some(user), host)),
-        None => Ok((None, authority)),
-    }
+    ssh_place(url, None, url.path.to_owned())
 }
 
 /// What starts with `-` would be an option of ssh or of the server's program.
-fn ssh_place(
-    user: Option<&str>,
-    host: &str,
-    port: Option<u16>,
-    path: String,
-) -> Result<SshPlace, String> {
+fn ssh_place(url: &RepositoryUrl<'_>, port: Option<u16>, path: String) -> Result<SshPlace, String> {
+    let (user, host) = (url.user, url.host);
+    if user == Some("") {
+        return Err("its user is empty".to_owned());
+    }
     let is_name = |text: &str, others: &str| {
         let sound = |c: char| c.is_ascii_alphanumeric() || others.contains(c);
         !text.is_empty() && !text.starts_with('-') && text.chars().all(sound)
@@ -299,24 +261,6 @@ fn ssh_place(
         port,
         path,
     })
-}
-
-/// The bytes with `%41`-like escapes decoded; `None` if one is invalid.
-fn unescaped(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        rest = after;
-        if first != b'%' {
-            bytes.push(first);
-            continue;
-        }
-        let (digits, after) = rest.split_at_checked(2)?;
-        let digits = std::str::from_utf8(digits).ok()?;
-        bytes.push(u8::from_str_radix(digits, 16).ok()?);
-        rest = after;
-    }
-    Some(bytes)
 }
 
 #[cfg(test)]
