@@ -16,12 +16,13 @@ use super::keys::{KeyPlace, Keys};
 use super::secured::Secured;
 use crate::adapters::checks::azure_devops::{self, AzureDevOps};
 use crate::adapters::checks::forge::{
-    Bitbucket, Client, Dialect, Edition, Forge, ForgeSink, GitLab, Gitea, Place, Provider,
-    Repository, Scheme, Transport,
+    Bitbucket, Client, Dialect, Edition, Forge, ForgeSink, GitLab, Gitea, Repository, Scheme,
+    Transport,
 };
 use crate::adapters::checks::github::{self, AppKeys, CheckRuns, Statuses};
-use crate::api::fleet;
-use crate::model::{AdapterError, CheckSink, Clock, ErrorClass, TokenSource};
+use crate::model::{
+    AdapterError, CheckSink, Clock, ErrorClass, ForgeKind, RepositoryUrl, TokenSource,
+};
 use crate::settings::{ForgeConfig, SyncConfig};
 
 /// The sink of the forge that `config` names; `None` for git notes. Secrets are in the cluster of `cluster`.
@@ -48,7 +49,7 @@ pub async fn forge_sink(
         AdapterError::new(ErrorClass::Invalid, message)
     })?;
     if forge.credential.is_none() && config.credential.is_some() {
-        lend(config, forge, &repository.place.host)?;
+        lend(config, forge, &repository.id.host)?;
     }
     let place = |credential| KeyPlace::new(credential, cluster, &config.namespace);
     let [own, source] = [&forge.credential, &config.credential];
@@ -62,16 +63,11 @@ pub async fn forge_sink(
         record: config.mirror.with_extension("checks.json"),
     };
     Ok(Some(match forge.provider {
-        fleet::Provider::GitNotes => return Ok(None),
-        fleet::Provider::GitHub => link.github(repository, &credential)?,
-        fleet::Provider::AzureDevOps => link.azure_devops(repository, credential),
-        fleet::Provider::Gitea => {
-            link.sink(Gitea::new(repository), Scheme::Bearer, Gitea::dialect())
-        }
-        fleet::Provider::GitLab => {
-            link.sink(GitLab::new(repository), Scheme::Bearer, GitLab::dialect())
-        }
-        fleet::Provider::Bitbucket => link.bitbucket(repository),
+        ForgeKind::GitHub => link.github(repository, &credential)?,
+        ForgeKind::AzureDevOps => link.azure_devops(repository, credential),
+        ForgeKind::Gitea => link.sink(Gitea::new(repository), Scheme::Bearer, Gitea::dialect()),
+        ForgeKind::GitLab => link.sink(GitLab::new(repository), Scheme::Bearer, GitLab::dialect()),
+        ForgeKind::Bitbucket => link.bitbucket(repository),
     }))
 }
 
@@ -129,16 +125,17 @@ impl Link {
         repository: Repository,
         credential: Arc<Credential>,
     ) -> Arc<dyn CheckSink> {
-        let host = repository.place.host.clone();
+        let host = repository.id.host.clone();
         self.tokens = Arc::new(AzureTokens::new(credential, host));
         let forge = AzureDevOps::new(repository);
         self.sink(forge, Scheme::Pair, azure_devops::dialect())
     }
 
     fn bitbucket(self, repository: Repository) -> Arc<dyn CheckSink> {
-        let edition = match repository.place.host.as_str() {
-            "bitbucket.org" => Edition::Cloud,
-            _ => Edition::DataCenter,
+        let edition = if repository.id.is_on_bitbucket_cloud() {
+            Edition::Cloud
+        } else {
+            Edition::DataCenter
         };
         let forge = Bitbucket::new(repository, edition);
         self.sink(forge, Scheme::Pair, Bitbucket::dialect())
@@ -147,14 +144,9 @@ impl Link {
 
 /// Whether the forge may get the credential of the source: another server never does.
 fn lend(config: &SyncConfig, forge: &ForgeConfig, host: &str) -> Result<(), AdapterError> {
-    let source = Place::of(provider(forge.provider, &config.url), &config.url);
-    let of_url = || {
-        reqwest::Url::parse(&config.url)
-            .ok()?
-            .host_str()
-            .map(str::to_owned)
-    };
-    let source = source.ok().map(|place| place.host).or_else(of_url);
+    let url = RepositoryUrl::split(&config.url);
+    let id = forge.provider.repository(&url).ok();
+    let source = id.map(|id| id.host).or_else(|| url.host_name());
     if source.as_deref() == Some(host) {
         return Ok(());
     }
@@ -168,29 +160,11 @@ fn lend(config: &SyncConfig, forge: &ForgeConfig, host: &str) -> Result<(), Adap
 /// The repository on the forge, and where its API is.
 fn repository(forge: &ForgeConfig, source: &str) -> Result<Repository, String> {
     let address = address(forge, source)?;
-    let provider = provider(forge.provider, &address);
-    let found = Repository::of(provider, &address);
+    let found = Repository::of(forge.provider, &address);
     found.map_err(|fault| {
-        let provider = forge.provider;
-        format!("{address:?} is not the address of a repository on {provider:?}: {fault}")
+        let provider = forge.provider.name();
+        format!("{address:?} is not the address of a repository on {provider}: {fault}")
     })
-}
-
-/// The adapters' word for a provider; Bitbucket is Data Center anywhere but on bitbucket.org.
-fn provider(provider: fleet::Provider, address: &str) -> Provider {
-    match provider {
-        fleet::Provider::GitHub => Provider::GitHub,
-        fleet::Provider::GitLab => Provider::GitLab,
-        fleet::Provider::Gitea | fleet::Provider::GitNotes => Provider::Gitea,
-        fleet::Provider::AzureDevOps => Provider::AzureDevOps,
-        fleet::Provider::Bitbucket => {
-            let cloud = Place::of(Provider::BitbucketCloud, address);
-            match cloud.is_ok_and(|place| place.host == "bitbucket.org") {
-                true => Provider::BitbucketCloud,
-                false => Provider::BitbucketServer,
-            }
-        }
-    }
 }
 
 /// The address of the repository: as it is set, or made of what is set and the source's.
@@ -202,36 +176,19 @@ fn address(forge: &ForgeConfig, source: &str) -> Result<String, String> {
     if forge.repository.is_none() && forge.address.is_none() {
         return Ok(source.to_owned());
     }
-    let known = || Place::of(provider(forge.provider, source), source);
+    let url = RepositoryUrl::split(source);
     let server = match &forge.address {
         Some(address) => address.trim_end_matches('/').to_owned(),
-        None => server(source)?,
+        None => {
+            let server = url.server();
+            server.ok_or_else(|| format!("{source:?} names no server"))?
+        }
     };
     let path = match &forge.repository {
         Some(path) => path.trim_matches('/').to_owned(),
-        None => known()?.path.join("/"),
+        None => forge.provider.repository(&url)?.path.join("/"),
     };
-    Ok(match (forge.provider, path.rsplit_once('/')) {
-        (fleet::Provider::AzureDevOps, Some((project, name))) => {
-            format!("{server}/{project}/_git/{name}")
-        }
-        (fleet::Provider::Bitbucket, _) if !server.ends_with("://bitbucket.org") => {
-            format!("{server}/scm/{path}")
-        }
-        _ => format!("{server}/{path}"),
-    })
-}
-
-/// `https://host:port` of an address.
-fn server(address: &str) -> Result<String, String> {
-    let url = reqwest::Url::parse(address).map_err(|_| format!("{address:?} names no server"))?;
-    let host = url.host_str().filter(|host| !host.is_empty());
-    let host = host.ok_or_else(|| format!("{address:?} names no server"))?;
-    Ok(match (url.scheme(), url.port()) {
-        (scheme @ ("https" | "http"), Some(port)) => format!("{scheme}://{host}:{port}"),
-        ("http", None) => format!("http://{host}"),
-        _ => format!("https://{host}"),
-    })
+    Ok(forge.provider.web_address(&server, &path))
 }
 
 #[cfg(test)]
@@ -246,11 +203,7 @@ mod tests {
     use crate::adapters::checks::forge::tests::{Fake, Ticking, check};
     use crate::model::CheckState;
 
-    fn config(
-        provider: fleet::Provider,
-        repository: Option<&str>,
-        address: Option<&str>,
-    ) -> ForgeConfig {
+    fn config(provider: ForgeKind, repository: Option<&str>, address: Option<&str>) -> ForgeConfig {
         ForgeConfig {
             provider,
             repository: repository.map(str::to_owned),
@@ -261,7 +214,7 @@ mod tests {
 
     #[test]
     fn the_repository_is_that_of_the_source_unless_another_is_set() {
-        use fleet::Provider::{AzureDevOps, Bitbucket, Gitea};
+        use ForgeKind::{AzureDevOps, Bitbucket, Gitea};
         for (provider, source, repository, address, expected) in [
             (
                 Gitea,
@@ -332,7 +285,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_credential_of_the_source_goes_to_no_other_server() {
-        use fleet::Provider::{AzureDevOps, GitHub, Gitea};
+        use ForgeKind::{AzureDevOps, GitHub, Gitea};
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("password"), "hunter2").unwrap();
         let of = || {
@@ -405,7 +358,7 @@ mod tests {
     /// A path on this machine must never be taken for the name of a repository.
     #[tokio::test]
     async fn the_repository_of_a_directory_must_be_named() {
-        use fleet::Provider::Gitea;
+        use ForgeKind::Gitea;
         let cluster = kube::Config::new("http://localhost:1".parse().unwrap());
         let cluster = Cluster::try_from(cluster).unwrap();
         let place = crate::settings::SourceCredential::Directory("/nowhere".into());
@@ -446,7 +399,7 @@ mod tests {
         let (keys, files) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let place = keys.path().join("mounted");
         let own = Some(KeyPlace::Directory(place.clone()));
-        let credential = Arc::new(Credential::new(fleet::Provider::GitHub, own));
+        let credential = Arc::new(Credential::new(ForgeKind::GitHub, own));
         let fake = Fake::new(GitHub::cloud(Ticking::EPOCH));
         let link = Link {
             transport: Arc::clone(&fake) as _,
@@ -454,7 +407,7 @@ mod tests {
             clock: Ticking::start(),
             record: files.path().join("checks.json"),
         };
-        let repository = Repository::of(Provider::GitHub, "https://github.com/o/r").unwrap();
+        let repository = Repository::of(ForgeKind::GitHub, "https://github.com/o/r").unwrap();
         let sink = link.github(repository, &credential).unwrap();
         let mut states = [CheckState::Pending, CheckState::Success]
             .into_iter()

@@ -6,17 +6,16 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
 use super::keys::{KeyPlace, Keys};
-use crate::api::fleet;
-use crate::model::{AdapterError, ErrorClass, Token, TokenSource};
+use crate::model::{AdapterError, ErrorClass, ForgeKind, Token, TokenSource};
 
 /// The credential of the forge, or that of the source.
 pub(super) struct Credential {
-    provider: fleet::Provider,
+    provider: ForgeKind,
     place: Option<KeyPlace>,
 }
 
 impl Credential {
-    pub(super) const fn new(provider: fleet::Provider, place: Option<KeyPlace>) -> Self {
+    pub(super) const fn new(provider: ForgeKind, place: Option<KeyPlace>) -> Self {
         Self { provider, place }
     }
 
@@ -48,7 +47,7 @@ impl Credential {
         };
         let user = text(keys, "username").filter(|user| user != "x-token-auth");
         Ok(match (self.provider, user) {
-            (fleet::Provider::Bitbucket, Some(user)) if !keys.contains_key("token") => {
+            (ForgeKind::Bitbucket, Some(user)) if !keys.contains_key("token") => {
                 Token::new(format!("{user}:{secret}"), None)
             }
             _ => Token::new(secret, None),
@@ -76,14 +75,14 @@ mod tests {
 
     use super::*;
 
-    fn credential(provider: fleet::Provider, dir: Option<&std::path::Path>) -> Credential {
+    fn credential(provider: ForgeKind, dir: Option<&std::path::Path>) -> Credential {
         let place = dir.map(|dir| KeyPlace::Directory(dir.to_owned()));
         Credential::new(provider, place)
     }
 
     #[test]
     fn the_token_is_the_one_for_checks_or_that_of_a_source() {
-        use fleet::Provider::{Bitbucket, Gitea};
+        use ForgeKind::{Bitbucket, Gitea};
         let (own, source) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let read = |credential: &Credential| {
             let token = credential.token().now_or_never().unwrap();

@@ -13,11 +13,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::api::fleet::{
-    self, Controllers, Fleet, FleetPolicy, GitReference, Provider, Verify, VerifyMode,
+    self, CheckProvider, Controllers, Fleet, FleetPolicy, GitReference, Verify, VerifyMode,
 };
 use crate::api::period::Period;
 use crate::api::timeline;
-use crate::model::{Finding, Node, PublicKey, Severity, Value, hex};
+use crate::model::{Finding, ForgeKind, Node, PublicKey, RepositoryUrl, Severity, Value, hex};
 use crate::yaml;
 
 pub use azure::{Azure, AzureIdentity};
@@ -55,8 +55,8 @@ impl From<Verify> for Verification {
 /// The forge on which checks are shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForgeConfig {
-    /// Which kind; never git notes.
-    pub provider: Provider,
+    /// Which kind.
+    pub provider: ForgeKind,
     /// The repository there, `owner/name` or a URL; `None` for that of the source.
     pub repository: Option<String>,
     /// The web address of the forge; `None` for the server of the source.
@@ -190,7 +190,7 @@ impl SyncConfig {
             path: String::new(),
             overlays: Vec::new(),
             local_overlays: Vec::new(),
-            interval: match is_local(url) {
+            interval: match RepositoryUrl::split(url).is_local() {
                 true => Duration::from_secs(1),
                 false => Duration::from_secs(60),
             },
@@ -343,8 +343,11 @@ fn in_directory(environment: &Environment) -> Option<SourceCredential> {
 fn forge(checks: &fleet::Checks, environment: &Environment) -> Option<ForgeConfig> {
     let files = environment.checks_credential.clone();
     let secret = checks.secret_ref.as_ref().map(|secret| secret.name.clone());
-    (checks.provider != Provider::GitNotes).then(|| ForgeConfig {
-        provider: checks.provider,
+    let CheckProvider::Forge(provider) = checks.provider else {
+        return None;
+    };
+    Some(ForgeConfig {
+        provider,
         repository: checks.repository.clone(),
         address: checks.address.clone(),
         credential: files
@@ -354,23 +357,15 @@ fn forge(checks: &fleet::Checks, environment: &Environment) -> Option<ForgeConfi
 }
 
 /// The refs of pull requests; where none are set, those of the provider among them.
-fn candidates(pulls: fleet::PullRequests, provider: Provider) -> Vec<String> {
+fn candidates(pulls: fleet::PullRequests, provider: CheckProvider) -> Vec<String> {
     let mut refs = match pulls.enabled {
         true => pulls.refs,
         false => return Vec::new(),
     };
-    if provider == Provider::AzureDevOps && refs == fleet::PULL_REQUESTS {
+    if provider == CheckProvider::Forge(ForgeKind::AzureDevOps) && refs == fleet::PULL_REQUESTS {
         refs.push(fleet::TEST_MERGES.to_owned());
     }
     refs
-}
-
-/// Whether it costs nobody anything to look at the repository every second.
-fn is_local(url: &str) -> bool {
-    match url.split_once("://") {
-        Some((scheme, _)) => scheme == "file",
-        None => !url.split('/').next().unwrap_or_default().contains(':'),
-    }
 }
 
 /// The settings for rules in the Fleet document in `file`; its other settings are ignored.

@@ -40,7 +40,7 @@ fn checks_go_to_the_forge_that_the_document_names() {
     assert_eq!(of("{}"), None);
     assert_eq!(of("{provider: GitNotes}"), None);
     let gitea = ForgeConfig {
-        provider: Provider::Gitea,
+        provider: ForgeKind::Gitea,
         repository: None,
         address: None,
         credential: None,

@@ -14,12 +14,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 pub use settings::{
-    Admission, Apply, Checks, Cluster, Controllers, DeletionGuard, FailurePolicy, FirstApply,
-    Forks, Mode, OutsideObject, PULL_REQUESTS, Provider, PullRequests, Rules, SecretName, Serve,
+    Admission, Apply, CheckProvider, Checks, Cluster, Controllers, DeletionGuard, FailurePolicy,
+    FirstApply, Forks, Mode, OutsideObject, PULL_REQUESTS, PullRequests, Rules, SecretName, Serve,
     TEST_MERGES,
 };
 pub use source::{Directory, Git, GitReference, Source, Verify, VerifyMode};
 pub use tenancy::{FleetPolicy, Tenant};
+
+// What the daemon calls it.
+pub use crate::model::ForgeKind as Provider;
 
 use super::{document, structural};
 use crate::model::{ClientBindings, Finding, Node, Value};

@@ -1,13 +1,15 @@
 //! How a fleet is checked, applied and served.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 
 use crate::api::period::Period;
-use crate::model::ObjectId;
+use crate::model::{ForgeKind, ObjectId};
 
 /// A Secret in the fleet's namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -31,7 +33,7 @@ pub struct Cluster {
 #[serde(default, rename_all = "camelCase")]
 pub struct Checks {
     /// Where checks are reported.
-    pub provider: Provider,
+    pub provider: CheckProvider,
     /// The repository at the provider, such as `owner/name`, or its URL; defaults to that of `source.git.url`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repository: Option<String>,
@@ -49,21 +51,52 @@ pub struct Checks {
 }
 
 /// Where checks are reported.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum Provider {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CheckProvider {
     /// Git notes, which work with any remote.
     #[default]
     GitNotes,
-    /// GitHub.
-    GitHub,
-    /// GitLab.
-    GitLab,
-    /// Gitea and Forgejo.
-    Gitea,
-    /// Azure DevOps.
-    AzureDevOps,
-    /// Bitbucket.
-    Bitbucket,
+    /// A forge.
+    Forge(ForgeKind),
+}
+
+impl CheckProvider {
+    fn all() -> impl Iterator<Item = Self> {
+        let forges = ForgeKind::ALL.into_iter().map(Self::Forge);
+        std::iter::once(Self::GitNotes).chain(forges)
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::GitNotes => "GitNotes",
+            Self::Forge(kind) => kind.name(),
+        }
+    }
+}
+
+impl Serialize for CheckProvider {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for CheckProvider {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let found = Self::all().find(|provider| provider.name() == text);
+        found.ok_or_else(|| D::Error::custom(format!("unknown provider {text:?}")))
+    }
+}
+
+impl JsonSchema for CheckProvider {
+    fn schema_name() -> Cow<'static, str> {
+        "CheckProvider".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names: Vec<&str> = Self::all().map(Self::name).collect();
+        json_schema!({"description": "Where checks are reported.", "type": "string", "enum": names})
+    }
 }
 
 /// The heads of pull requests at GitHub, Gitea and Forgejo; of merge requests at GitLab; of pull requests at Bitbucket

@@ -9,8 +9,10 @@ use serde_json::{Value, json as value};
 use super::{AzureDevOps, Posted, dialect};
 use crate::adapters::checks::fake::azure_devops::{Azure, NEWER, Pull};
 use crate::adapters::checks::forge::tests::{Fake, HEAD, Mishap, check, client, json, with};
-use crate::adapters::checks::forge::{Forge as _, ForgeSink, Provider, Repository, Scheme};
-use crate::model::{Annotation, Check, CheckDetail, CheckSink as _, CheckState, ErrorClass};
+use crate::adapters::checks::forge::{Forge as _, ForgeSink, Repository, Scheme};
+use crate::model::{
+    Annotation, Check, CheckDetail, CheckSink as _, CheckState, ErrorClass, ForgeKind,
+};
 
 const PLAN: &str = "capstan/prod/plan";
 
@@ -21,7 +23,7 @@ fn sink(fake: &Arc<Fake<Azure>>, record: Option<&std::path::Path>) -> ForgeSink<
 
 fn repository() -> Repository {
     let address = "https://dev.azure.com/org/My%20Proj/_git/repo";
-    Repository::of(Provider::AzureDevOps, address).unwrap()
+    Repository::of(ForgeKind::AzureDevOps, address).unwrap()
 }
 
 async fn publish(sink: &ForgeSink<AzureDevOps>, checks: &[Check]) {

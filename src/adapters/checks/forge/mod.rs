@@ -44,11 +44,13 @@ pub use gitlab::GitLab;
 pub(super) use index::{Index, MOST as MOST_OF_COMMIT};
 pub use outcome::{Outcome, outcome};
 pub use pull_request::PullRequest;
-pub use repository::{Place, Provider, Repository};
+pub use repository::Repository;
 pub use reqwest_transport::HttpTransport;
 pub use sent::{digest, digest_of, replace_file};
 pub use sink::{Forge, ForgeSink, Found};
 pub use verdict::{Verdict, message};
+// What the daemon calls it.
+pub use crate::model::ForgeKind as Provider;
 pub use wire::{Answer, Call, Transport, TransportError};
 
 #[cfg(test)]

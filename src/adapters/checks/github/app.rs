@@ -145,7 +145,7 @@ impl App {
         let parts = ["app", "installations", &installation, "access_tokens"];
         let url = self.repository.rooted(&parts);
         // Of all repositories of the installation, the token is for this one.
-        let name = self.repository.place.path.last();
+        let name = self.repository.id.path.last();
         let body = json!({"repositories": [name]});
         let exchange = Call::send(Method::POST, url, body);
         let answer = self.client.call(&exchange).await;

@@ -4,14 +4,13 @@
 //! tokens are for the server that the API belongs to, and for no other.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use reqwest::Url;
 
 use super::App;
 use crate::adapters::checks::forge::{Repository, Transport};
-use crate::model::{AdapterError, Clock, ErrorClass};
+use crate::model::{AdapterError, Clock, ErrorClass, is_loopback};
 
 const ID: &str = "githubAppID";
 const INSTALLATION: &str = "githubAppInstallationID";
@@ -66,7 +65,7 @@ impl AppKeys {
 
     /// The same repository with the API of the keys.
     fn served(&self, repository: Repository) -> Result<Repository, String> {
-        let (own, asked) = (server(&self.api), &repository.place.host);
+        let (own, asked) = (server(&self.api), &repository.id.host);
         match own == *asked {
             true => Ok(repository.with_api(self.api.clone())),
             false => Err(format!(
@@ -124,18 +123,13 @@ fn address(written: &str) -> Result<Url, String> {
         )
     };
     let url = Url::parse(written).map_err(|_| wrong())?;
-    let is_safe = url.scheme() == "https" || url.scheme() == "http" && is_here(&url);
+    let is_safe = url.scheme() == "https"
+        || url.scheme() == "http" && is_loopback(url.host_str().unwrap_or_default());
     let is_plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
     match is_safe && is_plain && url.fragment().is_none() {
         true => Ok(url),
         false => Err(wrong()),
     }
-}
-
-fn is_here(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
-    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 /// The server of the repositories of an API (forges.md §10): the cloud has the two on different hosts.
@@ -151,7 +145,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::adapters::checks::forge::Provider;
+    use crate::model::ForgeKind;
 
     const PEM: &str = include_str!("tests/app-key-pkcs1.pem");
 
@@ -233,7 +227,7 @@ mod tests {
             let mut keys = vec![(ID, "1"), (KEY, PEM)];
             keys.extend(api.map(|api| (API, api)));
             let keys = read(&keys).unwrap().unwrap();
-            let found = keys.served(Repository::of(Provider::GitHub, address).unwrap());
+            let found = keys.served(Repository::of(ForgeKind::GitHub, address).unwrap());
             let found = found.map(|repository| repository.url(&[]).to_string());
             assert_eq!(found.as_deref().ok(), expected, "{address}");
             if let Err(error) = found {

@@ -38,7 +38,7 @@ pub(super) fn report(
     match edition {
         Edition::Cloud => repository.url(&["commit", revision, "reports", &key]),
         Edition::DataCenter => {
-            let (project, name) = (&repository.place.path[0], &repository.place.path[1]);
+            let (project, name) = (&repository.id.path[0], &repository.id.path[1]);
             let root = ["insights", "latest", "projects", project, "repos", name];
             let report = ["commits", revision, "reports", &key];
             repository.rooted(&[&root[..], &report].concat())
@@ -48,7 +48,7 @@ pub(super) fn report(
 
 /// The page of a commit: a status without a URL is refused.
 pub(super) fn page(repository: &Repository, edition: Edition, revision: &str) -> String {
-    let path = &repository.place.path;
+    let path = &repository.id.path;
     match edition {
         Edition::Cloud => {
             format!(
@@ -72,13 +72,13 @@ pub(super) fn page(repository: &Repository, edition: Edition, revision: &str) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::checks::forge::Provider;
+    use crate::model::ForgeKind;
 
     #[test]
     fn each_edition_has_its_own_places() {
-        let cloud = Repository::of(Provider::BitbucketCloud, "git@bitbucket.org:ws/fleet.git");
+        let cloud = Repository::of(ForgeKind::Bitbucket, "git@bitbucket.org:ws/fleet.git");
         let own = "https://h:7990/ctx/scm/~me/fleet.git";
-        let own = Repository::of(Provider::BitbucketServer, own);
+        let own = Repository::of(ForgeKind::Bitbucket, own);
         let places = |repository: &Repository, edition| {
             let report = report(repository, edition, "c0", "capstan/prod/plan").to_string();
             [page(repository, edition, "c0"), report]

@@ -7,8 +7,8 @@ use serde_json::json as value;
 
 use super::bitbucket_insights::Reports;
 use super::*;
-use crate::adapters::checks::forge::{Bitbucket, Edition, Fault, ForgeSink, Provider, Repository};
-use crate::model::{CheckDetail, CheckSink as _};
+use crate::adapters::checks::forge::{Bitbucket, Edition, Fault, ForgeSink, Repository};
+use crate::model::{CheckDetail, CheckSink as _, ForgeKind};
 
 pub(super) const PLAN: &str = "capstan/prod/plan";
 
@@ -89,11 +89,8 @@ impl Server for Strict {
 
 pub(super) fn sink(fake: &Arc<Fake<Strict>>, edition: Edition) -> ForgeSink<Bitbucket> {
     let (provider, address) = match edition {
-        Edition::Cloud => (Provider::BitbucketCloud, "https://bitbucket.org/ws/fleet"),
-        Edition::DataCenter => (
-            Provider::BitbucketServer,
-            "https://h:7990/ctx/scm/~me/fleet.git",
-        ),
+        Edition::Cloud => (ForgeKind::Bitbucket, "https://bitbucket.org/ws/fleet"),
+        Edition::DataCenter => (ForgeKind::Bitbucket, "https://h:7990/ctx/scm/~me/fleet.git"),
     };
     let repository = Repository::of(provider, address).unwrap();
     let client = client(fake, Scheme::Pair, Bitbucket::dialect());

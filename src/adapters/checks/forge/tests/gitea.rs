@@ -5,8 +5,8 @@ use serde_json::json as value;
 
 use super::gitea_reviews::Reviews;
 use super::*;
-use crate::adapters::checks::forge::{ForgeSink, Gitea, Provider, Repository};
-use crate::model::{CheckDetail, CheckSink as _, ErrorClass};
+use crate::adapters::checks::forge::{ForgeSink, Gitea, Repository};
+use crate::model::{CheckDetail, CheckSink as _, ErrorClass, ForgeKind};
 
 pub(super) const OWN: u64 = 7;
 pub(super) const PLAN: &str = "capstan/prod/plan";
@@ -199,7 +199,7 @@ pub(super) fn gitea(strict: Strict) -> (Arc<Fake<Strict>>, ForgeSink<Gitea>) {
 }
 
 pub(super) fn sink(fake: &Arc<Fake<Strict>>, record: Option<&std::path::Path>) -> ForgeSink<Gitea> {
-    let repository = Repository::of(Provider::Gitea, "https://git.example/o/r").unwrap();
+    let repository = Repository::of(ForgeKind::Gitea, "https://git.example/o/r").unwrap();
     let client = client(fake, Scheme::Bearer, Gitea::dialect());
     ForgeSink::new(Gitea::new(repository), client, record)
 }

@@ -3,8 +3,8 @@
 use serde_json::json as value;
 
 use super::*;
-use crate::adapters::checks::forge::{ForgeSink, GitLab, Provider, Repository};
-use crate::model::{CheckDetail, CheckSink as _, ErrorClass};
+use crate::adapters::checks::forge::{ForgeSink, GitLab, Repository};
+use crate::model::{CheckDetail, CheckSink as _, ErrorClass, ForgeKind};
 
 const OWN: u64 = 7;
 const PLAN: &str = "capstan/prod/plan";
@@ -182,7 +182,7 @@ fn sink(fake: &Arc<Fake<Strict>>, dir: &std::path::Path) -> ForgeSink<GitLab> {
     let empty = r#"{"v":1,"place":"gitlab.example/group/sub/fleet","sent":[]}"#;
     std::fs::write(&record, empty).unwrap();
     let address = "https://gitlab.example/group/sub/fleet.git";
-    let repository = Repository::of(Provider::GitLab, address).unwrap();
+    let repository = Repository::of(ForgeKind::GitLab, address).unwrap();
     let client = client(fake, Scheme::Bearer, GitLab::dialect());
     ForgeSink::new(GitLab::new(repository), client, Some(&record))
 }

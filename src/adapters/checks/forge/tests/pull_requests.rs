@@ -7,10 +7,10 @@ use serde_json::json as value;
 use super::*;
 use crate::adapters::checks::azure_devops::{self, AzureDevOps};
 use crate::adapters::checks::forge::{
-    Bitbucket, Edition, Forge, ForgeSink, GitLab, Gitea, Provider, Repository,
+    Bitbucket, Edition, Forge, ForgeSink, GitLab, Gitea, Repository,
 };
 use crate::adapters::checks::github::{self, Statuses};
-use crate::model::{CheckSink as _, CommitSource, ErrorClass};
+use crate::model::{CheckSink as _, CommitSource, ErrorClass, ForgeKind};
 
 /// Answers by request line; any other is none that the adapter may send.
 struct Known(BTreeMap<String, (u16, Value)>);
@@ -58,7 +58,7 @@ fn row(number: u64, head: Option<u64>, merged: bool) -> Value {
 const CLOSED: &str = "GET /repos/o/r/pulls?state=closed&sort=updated&direction=desc&per_page=50";
 
 async fn on_github(answers: Answers<'_>) -> Result<CommitSource, AdapterError> {
-    let repository = Repository::of(Provider::GitHub, "git@github.com:o/r.git").unwrap();
+    let repository = Repository::of(ForgeKind::GitHub, "git@github.com:o/r.git").unwrap();
     let forge = Statuses::new(repository);
     ask(forge, Scheme::Bearer, github::dialect(), answers).await
 }
@@ -146,7 +146,7 @@ const GITEA_INSIDE: &str = "GET /api/v1/repos/o/r/pulls/7/commits?limit=50";
 const ASKING: &str = "tidy up\n\nApprove: x\n";
 
 async fn on_gitea(answers: Answers<'_>) -> Result<CommitSource, AdapterError> {
-    let repository = Repository::of(Provider::Gitea, "https://git.example/o/r").unwrap();
+    let repository = Repository::of(ForgeKind::Gitea, "https://git.example/o/r").unwrap();
     let forge = Gitea::new(repository);
     ask(forge, Scheme::Bearer, Gitea::dialect(), answers).await
 }
@@ -291,7 +291,7 @@ async fn what_was_merged_long_ago_is_no_doubt_of_a_push() {
 async fn gitlab_names_the_merge_requests_that_introduced_a_commit() {
     let of = "GET /api/v4/projects/o%2Fr/repository/commits/HEAD/merge_requests?per_page=100";
     let ask = async |answers: Answers<'_>| {
-        let repository = Repository::of(Provider::GitLab, "https://gitlab.com/o/r").unwrap();
+        let repository = Repository::of(ForgeKind::GitLab, "https://gitlab.com/o/r").unwrap();
         let scheme = Scheme::Header("private-token");
         ask(GitLab::new(repository), scheme, GitLab::dialect(), answers).await
     };
@@ -316,7 +316,7 @@ async fn azure_devops_names_the_pull_requests_that_merged_a_commit() {
     let get = format!("GET {path}/pullRequests/7?api-version=7.1");
     let ask = async |answers: Answers<'_>| {
         let address = "https://dev.azure.com/org/p/_git/r";
-        let repository = Repository::of(Provider::AzureDevOps, address).unwrap();
+        let repository = Repository::of(ForgeKind::AzureDevOps, address).unwrap();
         let scheme = Scheme::Basic(String::new());
         let forge = AzureDevOps::new(repository);
         ask(forge, scheme, azure_devops::dialect(), answers).await
@@ -368,8 +368,8 @@ async fn azure_devops_names_the_pull_requests_that_merged_a_commit() {
 async fn bitbucket_names_the_pull_requests_of_a_commit() {
     let ask = async |edition, answers: Answers<'_>| {
         let (provider, address) = match edition {
-            Edition::Cloud => (Provider::BitbucketCloud, "https://bitbucket.org/ws/r"),
-            Edition::DataCenter => (Provider::BitbucketServer, "https://h/scm/k/r.git"),
+            Edition::Cloud => (ForgeKind::Bitbucket, "https://bitbucket.org/ws/r"),
+            Edition::DataCenter => (ForgeKind::Bitbucket, "https://h/scm/k/r.git"),
         };
         let forge = Bitbucket::new(Repository::of(provider, address).unwrap(), edition);
         ask(forge, Scheme::Pair, Bitbucket::dialect(), answers).await

@@ -12,8 +12,8 @@ use std::time::Duration;
 use super::{App, CheckRuns, Statuses, dialect};
 use crate::adapters::checks::fake::github::{APP, GitHub, KEY, OTHER};
 use crate::adapters::checks::forge::tests::{Fake, HEAD, Mishap, Ticking, check, client};
-use crate::adapters::checks::forge::{Forge, ForgeSink, Provider, Repository, Scheme};
-use crate::model::{Check, CheckDetail, CheckSink as _, CheckState};
+use crate::adapters::checks::forge::{Forge, ForgeSink, Repository, Scheme};
+use crate::model::{Check, CheckDetail, CheckSink as _, CheckState, ForgeKind};
 
 const PLAN: &str = "capstan/prod/plan";
 
@@ -22,7 +22,7 @@ fn github() -> Arc<Fake<GitHub>> {
 }
 
 fn repository() -> Repository {
-    Repository::of(Provider::GitHub, "git@github.com:o/r.git").unwrap()
+    Repository::of(ForgeKind::GitHub, "git@github.com:o/r.git").unwrap()
 }
 
 /// An empty record, so that nothing is looked up.
