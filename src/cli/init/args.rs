@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::forge::Forge;
+use super::forge::Ci;
 
 /// An address where nobody can publish an image.
 pub(super) const IMAGE: &str = concat!("registry.example.com/capstan:", env!("CARGO_PKG_VERSION"));
@@ -36,7 +36,7 @@ pub(in crate::cli) struct InitArgs {
     pub(in crate::cli) client_id: Option<String>,
     /// The forge of the CI file [default: that of the git remote `origin`]
     #[arg(long, value_enum)]
-    pub(in crate::cli) forge: Option<Forge>,
+    pub(in crate::cli) forge: Option<Ci>,
     /// The image of Capstan in the CI file
     #[arg(long, default_value = IMAGE, value_parser = image)]
     pub(in crate::cli) image: String,

@@ -16,9 +16,9 @@ use super::exit::Exit;
 use super::fleet::{Fleet, FleetArgs};
 use super::ui::{Ui, plain};
 use crate::adapters::git::WorkingCopy;
-use crate::model::rule_id;
+use crate::model::{ForgeKind, RepositoryUrl, rule_id};
 use args::IMAGE;
-use forge::Forge;
+use forge::Ci;
 
 pub(super) use args::InitArgs;
 
@@ -89,8 +89,8 @@ fn create(file: &Path, text: &str) -> anyhow::Result<bool> {
 fn ci(args: &InitArgs) -> anyhow::Result<Option<(PathBuf, String)>> {
     let copy = WorkingCopy::around(&args.path);
     let origin = copy.as_ref().and_then(|copy| copy.origin.as_deref());
-    let forge = args.forge.or_else(|| Forge::of(origin?));
-    let Some((file, template)) = forge.and_then(Forge::ci) else {
+    let guess = || Ci(origin.and_then(|url| ForgeKind::guess(&RepositoryUrl::split(url))));
+    let Some((file, template)) = args.forge.unwrap_or_else(guess).file() else {
         return Ok(None);
     };
     let real = fs::canonicalize(&args.path)?;
