@@ -1,15 +1,16 @@
 //! What a delivery is about: which repository, and what happened to it.
 //!
-//! In: a forge, the name of the event in its header, the payload. Out: an [`Event`]. Everything else in the
+//! In: the sender, the name of the event in its header, the payload. Out: an [`Event`]. Everything else in the
 //! payload is passed over, commits above all: they may be older or newer than what a fetch finds.
 
 use http::HeaderMap;
 
-use super::forge::Forge;
 use super::payload::{Attributes, Payload, PullRequestOfCloud, Repository};
 use super::press::{self, Press};
 use super::repository::Spelling;
 use super::rerun::{Head, Rerun, is_command};
+use super::sender::Sender;
+use crate::model::ForgeKind;
 
 /// What a delivery says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,27 +37,29 @@ pub(super) enum Kind {
 
 /// Reads a payload, which is JSON. Nothing is read of a generic one.
 pub(super) fn read(
-    forge: Forge,
+    sender: Sender,
     headers: &HeaderMap,
     payload: &[u8],
 ) -> Result<Event, serde_json::Error> {
-    if forge == Forge::Generic {
+    if sender == Sender::Generic {
         return Ok(Event {
             kind: Kind::Push,
             repository: Vec::new(),
         });
     }
     let payload: Payload = serde_json::from_slice(payload)?;
-    let kind = match forge {
-        Forge::AzureDevOps => azure_devops(&payload),
-        Forge::GitLab => gitlab(&payload),
-        Forge::Bitbucket => bitbucket(&name(headers, &["x-event-key"]), &payload),
-        Forge::Gitea => github(&name(headers, &["x-gitea-event"]), &payload),
-        Forge::Forgejo => github(
+    let kind = match sender {
+        Sender::Forge(ForgeKind::AzureDevOps) => azure_devops(&payload),
+        Sender::Forge(ForgeKind::GitLab) => gitlab(&payload),
+        Sender::Forge(ForgeKind::Bitbucket) => {
+            bitbucket(&name(headers, &["x-event-key"]), &payload)
+        }
+        Sender::Forge(ForgeKind::Gitea) => github(&name(headers, &["x-gitea-event"]), &payload),
+        Sender::Forgejo => github(
             &name(headers, &["x-forgejo-event", "x-gitea-event"]),
             &payload,
         ),
-        Forge::GitHub | Forge::Generic => {
+        Sender::Forge(ForgeKind::GitHub) | Sender::Generic => {
             let event = name(headers, &["x-github-event"]);
             pressed(&event, &payload).unwrap_or_else(|| github(&event, &payload))
         }
@@ -241,15 +244,15 @@ mod tests {
     use super::super::repository::{is_named, path};
     use super::*;
 
-    fn event(forge: Forge, name: (&str, &str), payload: &Json) -> Event {
+    fn event(sender: impl Into<Sender>, name: (&str, &str), payload: &Json) -> Event {
         let header = HeaderName::try_from(name.0).expect("a name");
         let value = HeaderValue::from_str(name.1).expect("a value");
         let headers = [(header, value)].into_iter().collect();
-        read(forge, &headers, payload.to_string().as_bytes()).expect("it is readable")
+        read(sender.into(), &headers, payload.to_string().as_bytes()).expect("it is readable")
     }
 
-    fn kind(forge: Forge, name: (&str, &str), payload: &Json) -> Kind {
-        event(forge, name, payload).kind
+    fn kind(sender: impl Into<Sender>, name: (&str, &str), payload: &Json) -> Kind {
+        event(sender, name, payload).kind
     }
 
     #[test]
@@ -260,18 +263,18 @@ mod tests {
             "requested_action": {"identifier": "b"},
             "sender": {"login": "octocat", "type": "User"},
         });
-        let press = kind(Forge::GitHub, ("X-GitHub-Event", "check_run"), &payload);
+        let press = kind(ForgeKind::GitHub, ("X-GitHub-Event", "check_run"), &payload);
         assert!(matches!(&press, Kind::Press(press) if press.login == "octocat"));
         for (forge, name) in [
-            (Forge::GitHub, ("X-GitHub-Event", "check_suite")),
-            (Forge::Gitea, ("X-Gitea-Event", "check_run")),
-            (Forge::Forgejo, ("X-Forgejo-Event", "check_run")),
+            (ForgeKind::GitHub.into(), ("X-GitHub-Event", "check_suite")),
+            (ForgeKind::Gitea.into(), ("X-Gitea-Event", "check_run")),
+            (Sender::Forgejo, ("X-Forgejo-Event", "check_run")),
         ] {
             assert_eq!(kind(forge, name, &payload), Kind::Other, "{name:?}");
         }
         let bot = json!({"action": "requested_action", "sender": {"login": "b", "type": "Bot"}});
         let name = ("X-GitHub-Event", "check_run");
-        assert_eq!(kind(Forge::GitHub, name, &bot), Kind::Other);
+        assert_eq!(kind(ForgeKind::GitHub, name, &bot), Kind::Other);
     }
 
     /// Oracle rows 6 and 9.
@@ -287,17 +290,24 @@ mod tests {
         ] {
             let payload =
                 json!({"ref": reference, "after": zeros, "deleted": true, "head_commit": null});
-            assert_eq!(kind(Forge::GitHub, push, &payload), expected, "{reference}");
+            assert_eq!(
+                kind(ForgeKind::GitHub, push, &payload),
+                expected,
+                "{reference}"
+            );
         }
         for other in ["ping", "issues", "status", ""] {
             let name = ("X-GitHub-Event", other);
-            assert_eq!(kind(Forge::GitHub, name, &json!({"zen": "z"})), Kind::Other);
+            assert_eq!(
+                kind(ForgeKind::GitHub, name, &json!({"zen": "z"})),
+                Kind::Other
+            );
         }
         // Gitea sends this header, too, and its own decides.
-        assert_eq!(kind(Forge::Gitea, push, &json!({})), Kind::Other);
+        assert_eq!(kind(ForgeKind::Gitea, push, &json!({})), Kind::Other);
         let own = ("X-Gitea-Event", "push");
         let payload = json!({"ref": "refs/heads/main"});
-        assert_eq!(kind(Forge::Forgejo, own, &payload), Kind::Push);
+        assert_eq!(kind(Sender::Forgejo, own, &payload), Kind::Push);
     }
 
     /// Oracle row 15 among them: a fork that was deleted.
@@ -310,15 +320,18 @@ mod tests {
         let of = |forge, name, action| kind(forge, (name, "pull_request"), &payload(action));
         for action in ["opened", "synchronize", "closed", "edited"] {
             assert_eq!(
-                of(Forge::GitHub, "X-GitHub-Event", action),
+                of(ForgeKind::GitHub, "X-GitHub-Event", action),
                 Kind::PullRequest
             );
         }
         assert_eq!(
-            of(Forge::Gitea, "X-Gitea-Event", "synchronized"),
+            of(ForgeKind::Gitea, "X-Gitea-Event", "synchronized"),
             Kind::PullRequest
         );
-        assert_eq!(of(Forge::GitHub, "X-GitHub-Event", "labeled"), Kind::Other);
+        assert_eq!(
+            of(ForgeKind::GitHub, "X-GitHub-Event", "labeled"),
+            Kind::Other
+        );
     }
 
     /// Oracle row 29.
@@ -335,18 +348,18 @@ mod tests {
         };
         let name = ("X-GitHub-Event", "check_run");
         assert_eq!(
-            kind(Forge::GitHub, name, &run),
+            kind(ForgeKind::GitHub, name, &run),
             expected(Some("capstan/prod/plan"))
         );
         let suite = json!({"action": "rerequested", "check_suite": {
             "head_sha": "c0", "head_branch": null, "app": {"id": 77}, "pull_requests": []}});
         let name = ("X-GitHub-Event", "check_suite");
-        assert_eq!(kind(Forge::GitHub, name, &suite), expected(None));
+        assert_eq!(kind(ForgeKind::GitHub, name, &suite), expected(None));
         let created = json!({"action": "created", "check_run": {"head_sha": "c0"}});
         let name = ("X-GitHub-Event", "check_run");
-        assert_eq!(kind(Forge::GitHub, name, &created), Kind::Other);
+        assert_eq!(kind(ForgeKind::GitHub, name, &created), Kind::Other);
         let broken = json!({"action": "rerequested"});
-        assert_eq!(kind(Forge::GitHub, name, &broken), Kind::Other);
+        assert_eq!(kind(ForgeKind::GitHub, name, &broken), Kind::Other);
     }
 
     fn rerun_of(number: u64) -> Kind {
@@ -375,36 +388,40 @@ mod tests {
                                 "comment": {"body": text}});
             [
                 kind(
-                    Forge::Gitea,
+                    ForgeKind::Gitea,
                     ("X-Gitea-Event", "issue_comment"),
                     &issue(json!({"merged": false})),
                 ),
                 kind(
-                    Forge::GitHub,
+                    ForgeKind::GitHub,
                     ("X-GitHub-Event", "issue_comment"),
                     &issue(json!({"url": "u"})),
                 ),
-                kind(Forge::GitLab, ("X-None", ""), &note(Json::Null)),
-                kind(Forge::GitLab, ("X-None", ""), &note(json!("create"))),
+                kind(ForgeKind::GitLab, ("X-None", ""), &note(Json::Null)),
+                kind(ForgeKind::GitLab, ("X-None", ""), &note(json!("create"))),
                 kind(
-                    Forge::Bitbucket,
+                    ForgeKind::Bitbucket,
                     ("X-Event-Key", "pr:comment:added"),
                     &center,
                 ),
-                kind(Forge::AzureDevOps, ("X-None", ""), &azure),
+                kind(ForgeKind::AzureDevOps, ("X-None", ""), &azure),
                 kind(
-                    Forge::Bitbucket,
+                    ForgeKind::Bitbucket,
                     ("X-Event-Key", "pullrequest:comment_created"),
                     &cloud,
                 ),
                 // An issue, and comments that were changed.
                 kind(
-                    Forge::Gitea,
+                    ForgeKind::Gitea,
                     ("X-Gitea-Event", "issue_comment"),
                     &issue(Json::Null),
                 ),
-                kind(Forge::Gitea, ("X-Gitea-Event", "issue_comment"), &edited),
-                kind(Forge::GitLab, ("X-None", ""), &note(json!("update"))),
+                kind(
+                    ForgeKind::Gitea,
+                    ("X-Gitea-Event", "issue_comment"),
+                    &edited,
+                ),
+                kind(ForgeKind::GitLab, ("X-None", ""), &note(json!("update"))),
             ]
         };
         let of_commit = Rerun::all(Head::Commit("69b590634703".to_owned()));
@@ -427,10 +444,10 @@ mod tests {
     fn a_pull_request_that_is_opened_again_is_planned_again() {
         let payload = json!({"action": "reopened", "number": 7, "pull_request": {}});
         let name = ("X-Gitea-Event", "pull_request");
-        assert_eq!(kind(Forge::Gitea, name, &payload), rerun_of(7));
+        assert_eq!(kind(ForgeKind::Gitea, name, &payload), rerun_of(7));
         let request = |action: &str| {
             let payload = json!({"object_kind": "merge_request", "object_attributes": {"iid": 7, "action": action}});
-            kind(Forge::GitLab, ("X-None", ""), &payload)
+            kind(ForgeKind::GitLab, ("X-None", ""), &payload)
         };
         assert_eq!(request("reopen"), rerun_of(7));
         assert_eq!(request("update"), Kind::PullRequest);
@@ -443,7 +460,7 @@ mod tests {
         let push = |resource: Json| {
             let payload =
                 json!({"eventType": "git.push", "publisherId": "tfs", "resource": resource});
-            kind(Forge::AzureDevOps, none, &payload)
+            kind(ForgeKind::AzureDevOps, none, &payload)
         };
         let update = |name: &str| json!({"name": name, "oldObjectId": "0", "newObjectId": "1"});
         let three = [
@@ -457,7 +474,7 @@ mod tests {
             Kind::Other
         );
         assert_eq!(push(json!({"pushId": 1})), Kind::Push, "details are off");
-        let of = |event: &str| kind(Forge::AzureDevOps, none, &json!({"eventType": event}));
+        let of = |event: &str| kind(ForgeKind::AzureDevOps, none, &json!({"eventType": event}));
         assert_eq!(of("git.pullrequest.updated"), Kind::PullRequest);
         assert_eq!(of("build.complete"), Kind::Other);
     }
@@ -466,7 +483,7 @@ mod tests {
     fn gitlab_and_bitbucket_have_their_own_names() {
         let of = |object: &str| {
             kind(
-                Forge::GitLab,
+                ForgeKind::GitLab,
                 ("X-None", ""),
                 &json!({"object_kind": object}),
             )
@@ -476,7 +493,7 @@ mod tests {
             (of("merge_request"), of("note")),
             (Kind::PullRequest, Kind::Other)
         );
-        let of = |key: &str| kind(Forge::Bitbucket, ("X-Event-Key", key), &json!({}));
+        let of = |key: &str| kind(ForgeKind::Bitbucket, ("X-Event-Key", key), &json!({}));
         assert_eq!(
             (of("repo:push"), of("repo:refs_changed")),
             (Kind::Push, Kind::Push)
@@ -505,23 +522,23 @@ mod tests {
         let center_request = json!({"eventKey": "pr:opened", "pullRequest": {"toRef": {
             "repository": {"slug": "r", "project": {"key": "O"}}}}});
         for (forge, payload, ours) in [
-            (Forge::GitHub, &github, "git@github.com:o/r"),
-            (Forge::Gitea, &github, "https://git.internal/o/r"),
-            (Forge::GitLab, &gitlab, "https://gitlab.com/o/r.git"),
+            (ForgeKind::GitHub, &github, "git@github.com:o/r"),
+            (ForgeKind::Gitea, &github, "https://git.internal/o/r"),
+            (ForgeKind::GitLab, &gitlab, "https://gitlab.com/o/r.git"),
             (
-                Forge::AzureDevOps,
+                ForgeKind::AzureDevOps,
                 &azure,
                 "git@ssh.dev.azure.com:v3/org/o/r",
             ),
             (
-                Forge::AzureDevOps,
+                ForgeKind::AzureDevOps,
                 &request,
                 "https://dev.azure.com/org/o/_git/r",
             ),
-            (Forge::Bitbucket, &cloud, "git@bitbucket.org:o/r.git"),
-            (Forge::Bitbucket, &center, "https://h/scm/o/r.git"),
+            (ForgeKind::Bitbucket, &cloud, "git@bitbucket.org:o/r.git"),
+            (ForgeKind::Bitbucket, &center, "https://h/scm/o/r.git"),
             (
-                Forge::Bitbucket,
+                ForgeKind::Bitbucket,
                 &center_request,
                 "https://h/ctx/scm/o/r.git",
             ),
@@ -537,15 +554,15 @@ mod tests {
     fn what_is_no_payload_is_an_error_and_an_unusual_one_is_read() {
         let headers = HeaderMap::new();
         for broken in ["", "[", "7", "{\"ref\": ", "\u{0}"] {
-            let read = read(Forge::GitHub, &headers, broken.as_bytes());
+            let read = read(ForgeKind::GitHub.into(), &headers, broken.as_bytes());
             assert!(read.is_err(), "{broken}");
         }
         let unusual = json!({"ref": 7, "action": [], "repository": null, "resource": null,
             "check_run": {"app": null, "name": {}}, "project": "p", "pullRequest": null});
-        let event = event(Forge::GitHub, ("X-GitHub-Event", "push"), &unusual);
+        let event = event(ForgeKind::GitHub, ("X-GitHub-Event", "push"), &unusual);
         assert_eq!(event.kind, Kind::Push);
         assert_eq!(event.repository, []);
-        let generic = read(Forge::Generic, &headers, b"anything");
+        let generic = read(Sender::Generic, &headers, b"anything");
         assert_eq!(generic.expect("it is not read").kind, Kind::Push);
     }
 }

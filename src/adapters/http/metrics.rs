@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::forge::Forge;
+use super::sender::Sender;
 
 /// What became of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,7 +56,7 @@ pub struct Metrics {
 
 #[derive(Debug, Default)]
 struct Counts {
-    deliveries: BTreeMap<(Forge, Delivered), u64>,
+    deliveries: BTreeMap<(Sender, Delivered), u64>,
     /// Those that worked, and those that failed.
     fetches: [u64; 2],
     checks: [u64; 2],
@@ -67,9 +67,9 @@ struct Counts {
 
 impl Metrics {
     /// A delivery came; the number of those like it until now.
-    pub(super) fn delivered(&self, forge: Forge, result: Delivered) -> u64 {
+    pub(super) fn delivered(&self, sender: Sender, result: Delivered) -> u64 {
         let mut counts = self.counts();
-        let count = counts.deliveries.entry((forge, result)).or_default();
+        let count = counts.deliveries.entry((sender, result)).or_default();
         *count += 1;
         *count
     }
@@ -127,8 +127,8 @@ impl Metrics {
             "counter",
             "Webhook deliveries by forge and result.",
         );
-        for ((forge, result), count) in &counts.deliveries {
-            let (forge, result) = (forge.name(), result.name());
+        for ((sender, result), count) in &counts.deliveries {
+            let (forge, result) = (sender.name(), result.name());
             let _ = writeln!(
                 text,
                 "{name}{{forge=\"{forge}\",result=\"{result}\"}} {count}"
@@ -186,6 +186,7 @@ fn escaped(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::ForgeKind;
 
     #[test]
     fn everything_counted_has_a_line() {
@@ -196,9 +197,12 @@ mod tests {
         metrics.applies("prod", "a\"b");
         assert!(!metrics.text().contains("rate_remaining"));
         metrics.forge_allows(Some(4_999));
-        metrics.delivered(Forge::GitHub, Delivered::Accepted);
-        assert_eq!(metrics.delivered(Forge::GitHub, Delivered::Accepted), 2);
-        metrics.delivered(Forge::Gitea, Delivered::Unsigned);
+        metrics.delivered(ForgeKind::GitHub.into(), Delivered::Accepted);
+        assert_eq!(
+            metrics.delivered(ForgeKind::GitHub.into(), Delivered::Accepted),
+            2
+        );
+        metrics.delivered(ForgeKind::Gitea.into(), Delivered::Unsigned);
         let text = metrics.text();
         let values: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
         assert_eq!(

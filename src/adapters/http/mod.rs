@@ -6,7 +6,6 @@
 
 mod compare;
 mod event;
-mod forge;
 mod form;
 mod hints;
 mod metrics;
@@ -17,17 +16,18 @@ mod rerun;
 #[cfg(test)]
 mod router_tests;
 mod secrets;
+mod sender;
 mod server;
 mod signature;
 mod standard_webhook;
 mod tls;
 mod webhook;
 
-pub use forge::Forge;
 pub use hints::{Hint, Hints};
 pub use metrics::{Delivered, Metrics};
 pub use press::Press;
 pub use rerun::{Head, Rerun};
 pub use secrets::{SecretSource, Secrets};
+pub use sender::Sender;
 pub use server::{Error, Server, router};
 pub use webhook::Webhooks;

@@ -4,6 +4,8 @@
 //! outside of the cluster. Hosts are not compared: who signs with our secret asks for a fetch of ours, and
 //! a fetch too many does no harm.
 
+use crate::model::{ForgeKind, RepositoryUrl};
+
 /// How a payload names a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Spelling {
@@ -29,72 +31,18 @@ pub(super) fn is_named(ours: &str, spellings: &[Spelling]) -> bool {
 
 /// The path of a repository on its server in one spelling, such as `owner/name`; `None` if there is none.
 pub(super) fn path(url: &str) -> Option<String> {
-    let (host, path) = parts(url);
-    let segments: Vec<String> = path
-        .split('/')
-        .filter(|segment| !segment.is_empty())
-        .map(plain)
-        .collect();
-    let segments = azure_devops(&host, &segments).or_else(|| others(&segments))?;
-    Some(segments.join("/").to_lowercase())
-}
-
-/// Host in lower case, without user and port; path. Of a path on this machine there is no host.
-fn parts(url: &str) -> (String, &str) {
-    let (authority, path) = match url.split_once("://") {
-        Some((_, rest)) => {
-            let rest = rest.split(['?', '#']).next().unwrap_or_default();
-            rest.split_once('/').unwrap_or((rest, ""))
+    let url = RepositoryUrl::split(url);
+    // The two whose addresses have more parts than the names of repositories.
+    let mut forges = [ForgeKind::AzureDevOps, ForgeKind::Bitbucket].into_iter();
+    let id = forges.find_map(|kind| kind.repository(&url).ok());
+    let path = match id {
+        Some(id) => id.path.join("/"),
+        None => {
+            let path = url.segments()?.join("/");
+            path.strip_suffix(".git").unwrap_or(&path).to_owned()
         }
-        None => match url.split_once(':') {
-            Some((authority, path)) if !authority.contains('/') => (authority, path),
-            _ => ("", url),
-        },
     };
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    let host = host.split(':').next().unwrap_or_default();
-    (host.to_ascii_lowercase(), path)
-}
-
-/// Without `%` escapes; as it is if they are invalid.
-fn plain(segment: &str) -> String {
-    let escaped = segment.replace('+', "%2B");
-    let bytes = super::form::unescaped(escaped.as_bytes());
-    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-    text.unwrap_or_else(|| segment.to_owned())
-}
-
-/// `<organization>/<project>/<repository>`. The name of a repository may end with `.git` there, and is the
-/// project's if that is left out.
-fn azure_devops(host: &str, segments: &[String]) -> Option<Vec<String>> {
-    if matches!(host, "ssh.dev.azure.com" | "vs-ssh.visualstudio.com") {
-        let rest = segments.strip_prefix(&["v3".to_owned()])?;
-        return (rest.len() == 3).then(|| rest.to_vec());
-    }
-    let at = segments.iter().position(|segment| segment == "_git")?;
-    let (before, name) = (&segments[..at], segments.get(at + 1)?);
-    let mut whole = before.to_vec();
-    if let Some(organization) = host.strip_suffix(".visualstudio.com") {
-        whole.retain(|segment| !segment.eq_ignore_ascii_case("DefaultCollection"));
-        whole.insert(0, organization.to_owned());
-    }
-    if whole.len() < 2 {
-        whole.push(name.clone());
-    }
-    whole.push(name.clone());
-    Some(whole)
-}
-
-/// All but the last `.git`; on Bitbucket Data Center the two parts after `scm`.
-fn others(segments: &[String]) -> Option<Vec<String>> {
-    let (name, before) = segments.split_last()?;
-    let name = name.strip_suffix(".git").unwrap_or(name);
-    let before = match before {
-        [.., scm, owner] if scm == "scm" => std::slice::from_ref(owner),
-        before => before,
-    };
-    let name = std::iter::once(name.to_owned());
-    Some(before.iter().cloned().chain(name).collect())
+    (!path.is_empty()).then(|| path.to_lowercase())
 }
 
 #[cfg(test)]
@@ -147,7 +95,7 @@ mod tests {
             ),
             (
                 &["https://tfs.example/tfs/Coll/Proj/_git/repo"],
-                "tfs/coll/proj/repo",
+                "coll/proj/repo",
             ),
             (
                 &[

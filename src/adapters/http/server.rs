@@ -19,8 +19,8 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::forge::Forge;
 use super::metrics::Metrics;
+use super::sender::Sender;
 use super::tls::Tls;
 use super::webhook::Webhooks;
 use crate::model::ErrorClass;
@@ -131,10 +131,10 @@ pub fn router(metrics: Arc<Metrics>, webhooks: Option<Arc<Webhooks>>) -> Router 
     let Some(webhooks) = webhooks else {
         return own;
     };
-    Forge::ALL.into_iter().fold(own, |router, forge| {
+    Sender::all().fold(own, |router, sender| {
         let webhooks = Arc::clone(&webhooks);
-        let deliver = async move |request: Request| webhooks.deliver(forge, request).await;
-        router.route(&format!("/webhook/{}", forge.name()), post(deliver))
+        let deliver = async move |request: Request| webhooks.deliver(sender, request).await;
+        router.route(&format!("/webhook/{}", sender.name()), post(deliver))
     })
 }
 

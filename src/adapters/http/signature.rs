@@ -8,17 +8,18 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
 use super::compare::{Refusal, any, is_same, is_signed};
-use super::forge::Forge;
 use super::form::{self, BodyType};
 use super::secrets::Secrets;
+use super::sender::Sender;
 use super::standard_webhook;
+use crate::model::ForgeKind;
 
 /// The header for a secret where a forge sends headers that people choose.
 const TOKEN_HEADER: &str = "x-capstan-token";
 
 /// A delivery as it came.
 pub(super) struct Delivery<'a> {
-    pub(super) forge: Forge,
+    pub(super) sender: Sender,
     pub(super) headers: &'a HeaderMap,
     pub(super) body: &'a [u8],
     pub(super) body_type: Option<BodyType>,
@@ -31,27 +32,27 @@ pub(super) fn authenticate(
     now: i64,
 ) -> Result<(), Refusal> {
     let (headers, body) = (delivery.headers, delivery.body);
-    match delivery.forge {
-        Forge::GitHub => prefixed(headers, "x-hub-signature-256", body, secrets),
-        Forge::Bitbucket => prefixed(headers, "x-hub-signature", body, secrets),
-        Forge::Gitea => bare(delivery, &["x-gitea-signature"], secrets),
-        Forge::Forgejo => bare(
+    match delivery.sender {
+        Sender::Forge(ForgeKind::GitHub) => prefixed(headers, "x-hub-signature-256", body, secrets),
+        Sender::Forge(ForgeKind::Bitbucket) => prefixed(headers, "x-hub-signature", body, secrets),
+        Sender::Forge(ForgeKind::Gitea) => bare(delivery, &["x-gitea-signature"], secrets),
+        Sender::Forgejo => bare(
             delivery,
             &["x-forgejo-signature", "x-gitea-signature"],
             secrets,
         ),
-        Forge::GitLab if standard_webhook::applies(headers, secrets) => {
+        Sender::Forge(ForgeKind::GitLab) if standard_webhook::applies(headers, secrets) => {
             standard_webhook::verify(headers, body, secrets, now)
         }
-        Forge::GitLab => token(text(headers, "x-gitlab-token"), secrets),
-        Forge::AzureDevOps if headers.contains_key(TOKEN_HEADER) => {
+        Sender::Forge(ForgeKind::GitLab) => token(text(headers, "x-gitlab-token"), secrets),
+        Sender::Forge(ForgeKind::AzureDevOps) if headers.contains_key(TOKEN_HEADER) => {
             token(text(headers, TOKEN_HEADER), secrets)
         }
-        Forge::AzureDevOps => basic(headers, secrets),
-        Forge::Generic if headers.contains_key("x-hub-signature-256") => {
+        Sender::Forge(ForgeKind::AzureDevOps) => basic(headers, secrets),
+        Sender::Generic if headers.contains_key("x-hub-signature-256") => {
             prefixed(headers, "x-hub-signature-256", body, secrets)
         }
-        Forge::Generic => token(authorization(headers, "bearer"), secrets),
+        Sender::Generic => token(authorization(headers, "bearer"), secrets),
     }
 }
 
@@ -150,7 +151,7 @@ mod tests {
     }
 
     fn checked(
-        forge: Forge,
+        sender: impl Into<Sender>,
         headers: &[(&str, &str)],
         body: &str,
         tokens: &[&str],
@@ -164,7 +165,7 @@ mod tests {
         };
         let headers: HeaderMap = headers.iter().map(header).collect();
         let delivery = Delivery {
-            forge,
+            sender: sender.into(),
             headers: &headers,
             body: body.as_bytes(),
             body_type: form::body_type(&headers),
@@ -174,7 +175,7 @@ mod tests {
 
     fn github(signature: &str, body: &str, token: &str) -> Result<(), Refusal> {
         checked(
-            Forge::GitHub,
+            ForgeKind::GitHub,
             &[("X-Hub-Signature-256", signature)],
             body,
             &[token],
@@ -256,7 +257,7 @@ mod tests {
                 "{wrong}"
             );
         }
-        let unsigned = checked(Forge::GitHub, &[], B, &["capstan-test"]);
+        let unsigned = checked(ForgeKind::GitHub, &[], B, &["capstan-test"]);
         assert_eq!(unsigned, Err(Refusal::Unsigned));
         let upper = format!("sha256={}", V1.to_uppercase());
         assert_eq!(github(&upper, B, "capstan-test"), Ok(()));
@@ -272,7 +273,12 @@ mod tests {
         );
         let token = "0123456789abcdef";
         let old = format!("sha1={sha1}");
-        let only_old = checked(Forge::GitHub, &[("X-Hub-Signature", &old)], body, &[token]);
+        let only_old = checked(
+            ForgeKind::GitHub,
+            &[("X-Hub-Signature", &old)],
+            body,
+            &[token],
+        );
         assert_eq!(only_old, Err(Refusal::Unsigned));
         for wrong in [
             old,
@@ -294,7 +300,7 @@ mod tests {
         );
         assert_eq!(github("sha256=", B, "capstan-test"), Err(Refusal::Unsigned));
         let gitea = checked(
-            Forge::Gitea,
+            ForgeKind::Gitea,
             &[("X-Gitea-Signature", "")],
             B,
             &["capstan-test"],
@@ -309,14 +315,14 @@ mod tests {
         let tokens = ["capstan-test"];
         let gitea = |tag| {
             checked(
-                Forge::Gitea,
+                ForgeKind::Gitea,
                 &[form, ("X-Gitea-Signature", tag)],
                 F,
                 &tokens,
             )
         };
         assert_eq!((gitea(V1), gitea(V3)), (Ok(()), Err(Refusal::Wrong)));
-        let json = checked(Forge::Gitea, &[("X-Gitea-Signature", V1)], B, &tokens);
+        let json = checked(ForgeKind::Gitea, &[("X-Gitea-Signature", V1)], B, &tokens);
         assert_eq!(json, Ok(()));
         let github = |tag: &str| github(&format!("sha256={tag}"), F, tokens[0]);
         assert_eq!((github(V3), github(V1)), (Ok(()), Err(Refusal::Wrong)));
@@ -325,7 +331,7 @@ mod tests {
     #[test]
     fn forgejo_signs_under_its_own_name_and_under_that_of_gitea() {
         let forgejo =
-            |headers: &[(&str, &str)]| checked(Forge::Forgejo, headers, B, &["capstan-test"]);
+            |headers: &[(&str, &str)]| checked(Sender::Forgejo, headers, B, &["capstan-test"]);
         assert_eq!(forgejo(&[("X-Forgejo-Signature", V1)]), Ok(()));
         assert_eq!(forgejo(&[("X-Gitea-Signature", V1)]), Ok(()));
         let both = [("X-Gitea-Signature", V1), ("X-Forgejo-Signature", V3)];
@@ -341,9 +347,9 @@ mod tests {
         let signature = format!("sha256={V1}");
         let header = [("X-Hub-Signature", signature.as_str())];
         for tokens in [["capstan-test", "next"], ["before", "capstan-test"]] {
-            assert_eq!(checked(Forge::Bitbucket, &header, B, &tokens), Ok(()));
+            assert_eq!(checked(ForgeKind::Bitbucket, &header, B, &tokens), Ok(()));
         }
-        let neither = checked(Forge::Bitbucket, &header, B, &["a", "b"]);
+        let neither = checked(ForgeKind::Bitbucket, &header, B, &["a", "b"]);
         assert_eq!(neither, Err(Refusal::Wrong));
     }
 
@@ -353,7 +359,7 @@ mod tests {
         let basic = |value: &str, token| {
             let value = format!("Basic {value}");
             checked(
-                Forge::AzureDevOps,
+                ForgeKind::AzureDevOps,
                 &[("Authorization", &value)],
                 B,
                 &[token],
@@ -374,7 +380,8 @@ mod tests {
             "no colon"
         );
         assert_eq!(basic("%", "s3cret"), Err(Refusal::Wrong));
-        let with = |headers: &[(&str, &str)]| checked(Forge::AzureDevOps, headers, B, &["s3cret"]);
+        let with =
+            |headers: &[(&str, &str)]| checked(ForgeKind::AzureDevOps, headers, B, &["s3cret"]);
         assert_eq!(with(&[]), Err(Refusal::Unsigned));
         assert_eq!(with(&[("X-Capstan-Token", "s3cret")]), Ok(()));
         assert_eq!(with(&[("X-Capstan-Token", "s3cre")]), Err(Refusal::Wrong));
@@ -386,7 +393,7 @@ mod tests {
 
     #[test]
     fn gitlab_sends_the_secret_itself() {
-        let with = |headers: &[(&str, &str)]| checked(Forge::GitLab, headers, B, &["s3cret"]);
+        let with = |headers: &[(&str, &str)]| checked(ForgeKind::GitLab, headers, B, &["s3cret"]);
         assert_eq!(with(&[("X-Gitlab-Token", "s3cret")]), Ok(()));
         assert_eq!(with(&[("X-Gitlab-Token", "S3cret")]), Err(Refusal::Wrong));
         assert_eq!(with(&[("X-Gitlab-Token", "")]), Err(Refusal::Unsigned));
@@ -396,7 +403,7 @@ mod tests {
     #[test]
     fn any_other_sender_signs_like_github_or_sends_a_bearer_token() {
         let with =
-            |headers: &[(&str, &str)]| checked(Forge::Generic, headers, B, &["capstan-test"]);
+            |headers: &[(&str, &str)]| checked(Sender::Generic, headers, B, &["capstan-test"]);
         let bearer = ("Authorization", "bearer capstan-test");
         assert_eq!(with(&[bearer]), Ok(()));
         assert_eq!(

@@ -17,12 +17,12 @@ use tokio::sync::Semaphore;
 
 use super::compare::Refusal;
 use super::event::{self, Event, Kind};
-use super::forge::Forge;
 use super::form::{self, BodyType};
 use super::hints::Hints;
 use super::metrics::{Delivered, Metrics};
 use super::repository;
 use super::secrets::SecretSource;
+use super::sender::Sender;
 use super::signature::{Delivery, authenticate};
 
 /// How long a body may take to arrive: GitHub, the slowest, gives up after 10 seconds.
@@ -63,11 +63,11 @@ impl Webhooks {
     }
 
     /// Takes one delivery in.
-    pub(super) async fn deliver(&self, forge: Forge, request: Request) -> StatusCode {
-        let result = self.judge(forge, request).await;
+    pub(super) async fn deliver(&self, sender: Sender, request: Request) -> StatusCode {
+        let result = self.judge(sender, request).await;
         let result = result.unwrap_or_else(|refused| refused);
-        let count = self.metrics.delivered(forge, result);
-        let forge = forge.name();
+        let count = self.metrics.delivered(sender, result);
+        let forge = sender.name();
         match result {
             Delivered::Unsigned | Delivered::Unauthorized if count == 1 => tracing::warn!(
                 forge,
@@ -79,18 +79,18 @@ impl Webhooks {
         status(result)
     }
 
-    async fn judge(&self, forge: Forge, request: Request) -> Result<Delivered, Delivered> {
+    async fn judge(&self, sender: Sender, request: Request) -> Result<Delivered, Delivered> {
         let (parts, body) = request.into_parts();
         let headers = parts.headers;
-        let body_type = body_type(forge, &headers)?;
-        let limit = forge.body_limit();
+        let body_type = body_type(sender, &headers)?;
+        let limit = sender.body_limit();
         if announced(&headers).is_some_and(|length| length > limit) {
             return Err(Delivered::TooLarge);
         }
         let arriving = tokio::time::timeout(ARRIVAL, self.body(body, limit));
         let body = arriving.await.map_err(|_| Delivered::Incomplete)??;
         let delivery = Delivery {
-            forge,
+            sender,
             headers: &headers,
             body: &body,
             body_type,
@@ -129,13 +129,13 @@ impl Webhooks {
             _ => None,
         };
         let payload = from_form.as_deref().unwrap_or(delivery.body);
-        let Ok(event) = event::read(delivery.forge, delivery.headers, payload) else {
+        let Ok(event) = event::read(delivery.sender, delivery.headers, payload) else {
             return Delivered::Unreadable;
         };
         if event.kind == Kind::Other {
             return Delivered::Ignored;
         }
-        if delivery.forge != Forge::Generic && !self.is_ours(&event) {
+        if delivery.sender != Sender::Generic && !self.is_ours(&event) {
             return Delivered::OtherRepository;
         }
         match event.kind {
@@ -158,13 +158,13 @@ impl Webhooks {
     }
 }
 
-/// The type of a body that `forge` may send.
-fn body_type(forge: Forge, headers: &HeaderMap) -> Result<Option<BodyType>, Delivered> {
-    if forge.takes_anything() {
+/// The type of a body that `sender` may send.
+fn body_type(sender: Sender, headers: &HeaderMap) -> Result<Option<BodyType>, Delivered> {
+    if sender.takes_anything() {
         return Ok(None);
     }
     match form::body_type(headers) {
-        Some(BodyType::Form) if !forge.takes_forms() => Err(Delivered::UnsupportedType),
+        Some(BodyType::Form) if !sender.takes_forms() => Err(Delivered::UnsupportedType),
         None => Err(Delivered::UnsupportedType),
         known => Ok(known),
     }
