@@ -18,6 +18,7 @@ mod connectors;
 mod keys;
 mod nodes;
 mod outbox;
+mod questions;
 mod runtime;
 mod schedule;
 mod secrets;

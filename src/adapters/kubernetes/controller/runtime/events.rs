@@ -6,8 +6,8 @@
 use serde_json::Value;
 
 use super::Runtime;
-use crate::adapters::kubernetes::controller::checks::Checked;
-use crate::adapters::kubernetes::controller::keys::Answer;
+use crate::adapters::kubernetes::controller::checks::CredentialAnswer;
+use crate::adapters::kubernetes::controller::keys::KeyAnswer;
 use crate::adapters::kubernetes::controller::nodes::Heard;
 use crate::adapters::kubernetes::controller::schedule::Key;
 use crate::adapters::kubernetes::controller::watches::{self, KindEvent, Seen, WatchEvent};
@@ -25,7 +25,7 @@ impl Runtime {
     }
 
     /// Takes in what a vault answered.
-    pub(super) fn on_key(&mut self, answer: Answer) {
+    pub(super) fn on_key(&mut self, answer: KeyAnswer) {
         let now = self.clock.now();
         self.keys.answered(&answer, now);
         let (request, answer) = answer;
@@ -38,7 +38,7 @@ impl Runtime {
     }
 
     /// Takes in whether a credential works. Who needs one that does not is to try it again in time.
-    pub(super) fn on_check(&mut self, answer: Checked) {
+    pub(super) fn on_check(&mut self, answer: CredentialAnswer) {
         let now = self.clock.now();
         self.checks.answered(&answer, now);
         let (request, answer) = answer;

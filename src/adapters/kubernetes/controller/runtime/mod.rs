@@ -28,9 +28,9 @@ use tokio::sync::watch;
 use self::itself::{Itself, Part};
 use super::backoff::backoff;
 use super::cache::Cache;
-use super::checks::CredentialChecks;
+use super::checks::{self, CredentialChecks};
 use super::connectors::Connectors;
-use super::keys::KeyQuestions;
+use super::keys::{self, KeyQuestions};
 use super::nodes::NodeWatches;
 use super::outbox::{Outbox, Verdict};
 use super::schedule::{Key, Schedule};
@@ -115,8 +115,8 @@ impl Runtime {
         let kinds = controllers.iter().flat_map(|one| one.watches.clone());
         let kinds: Vec<GroupKind> = kinds.collect();
         let patience = clock.real(KEY_PATIENCE);
-        let keys = KeyQuestions::new(Arc::clone(&connectors.keys), patience);
-        let checks = CredentialChecks::new(Arc::clone(&connectors.credentials), TOKEN_PATIENCE);
+        let keys = keys::questions(Arc::clone(&connectors.keys), patience);
+        let checks = checks::questions(Arc::clone(&connectors.credentials), TOKEN_PATIENCE);
         let mut runtime = Self {
             client,
             clock,
