@@ -7,11 +7,11 @@
 //! resized moves the cursor with the text, so everything from the cursor on can always be erased.
 
 use std::io::{self, Write};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crossterm::cursor::{Hide, MoveToColumn, MoveUp, Show};
 use crossterm::queue;
 use crossterm::terminal::{self, Clear, ClearType, DisableLineWrap, EnableLineWrap};
+use parking_lot::{Mutex, MutexGuard};
 
 /// The end of a terminal, for all threads that write there.
 pub(super) struct Screen(Mutex<Block>);
@@ -74,14 +74,14 @@ impl Screen {
 
     /// The same from within a panic, which may have happened while something was drawn.
     pub(super) fn give_up(&self) {
-        if let Ok(mut block) = self.0.try_lock() {
+        if let Some(mut block) = self.0.try_lock() {
             let _ = block.leave();
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Block> {
         // What is drawn is replaced whole, so a panic leaves it as it was.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 
@@ -148,7 +148,7 @@ mod tests {
         }
 
         fn terminal(&self) -> MutexGuard<'_, Terminal> {
-            self.0.lock().expect("no panic")
+            self.0.lock()
         }
 
         fn say(&self, line: &str) -> io::Result<()> {

@@ -14,10 +14,11 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use parking_lot::RwLock;
 use rustls::crypto::ring::sign::any_supported_type;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -236,15 +237,12 @@ impl Serving {
             return Ok(());
         };
         let certified = Arc::new(certified?);
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(certified);
+        *self.0.write() = Some(certified);
         Ok(())
     }
 
     pub(super) fn current(&self) -> Option<Arc<CertifiedKey>> {
-        self.0
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.0.read().clone()
     }
 
     /// The server side of TLS.

@@ -4,11 +4,12 @@
 //! replica does the same; the Secret's version decides who was first. The API server refuses changes for want of an answer
 //! only ten seconds after it was found to trust what is shown here. It does not know: who connects.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use kube::Client;
+use parking_lot::Mutex;
 
 use super::certificates::{Lifetimes, Serving};
 use super::injection::Injection;
@@ -200,8 +201,7 @@ impl Keeper {
 
     /// Whether the API server has trusted for long enough what is shown; `is_trusted` says whether it does `now`.
     fn is_proven(&self, is_trusted: bool, now: Timestamp) -> bool {
-        let since = self.trusted_since.lock();
-        let mut since = since.unwrap_or_else(PoisonError::into_inner);
+        let mut since = self.trusted_since.lock();
         *since = is_trusted.then(|| since.unwrap_or(now));
         since.is_some_and(|since| now >= since + RAISE)
     }

@@ -1,6 +1,6 @@
 //! Tokens of Entra ID for one identity and one service, kept until five minutes before they expire.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use azure_core::credentials::{Secret, TokenCredential};
 use azure_core::http::ClientOptions;
@@ -12,6 +12,7 @@ use azure_identity::{
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
+use parking_lot::Mutex;
 
 use super::bounded::bounded;
 use super::{Identity, entra_error};
@@ -55,14 +56,8 @@ impl EntraTokens {
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, Option<Arc<dyn TokenCredential>>> {
-        self.credential
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn credential(&self) -> Result<Arc<dyn TokenCredential>, AdapterError> {
-        let mut held = self.held();
+        let mut held = self.credential.lock();
         if let Some(credential) = &*held {
             return Ok(Arc::clone(credential));
         }
@@ -85,7 +80,7 @@ impl TokenSource for EntraTokens {
     }
 
     fn refused(&self, _: &Token) {
-        *self.held() = None;
+        *self.credential.lock() = None;
     }
 }
 

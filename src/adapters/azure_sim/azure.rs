@@ -6,9 +6,10 @@
 //! it refuse anything.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use serde_json::Value;
 
 /// A handle of simulated Azure; copies are about the same one.
@@ -85,12 +86,12 @@ impl Azure {
     #[must_use]
     pub fn deeds(&self) -> Vec<Deed> {
         let deeds = self.deeds.as_ref();
-        deeds.map_or_else(Vec::new, |deeds| lock(deeds).clone())
+        deeds.map_or_else(Vec::new, |deeds| deeds.lock().clone())
     }
 
     fn note(&self, deed: impl FnOnce() -> Deed) {
         if let Some(deeds) = &self.deeds {
-            lock(deeds).push(deed());
+            deeds.lock().push(deed());
         }
     }
 
@@ -106,7 +107,7 @@ impl Azure {
             state,
             work: None,
         };
-        if self.lock().insert(key(id), resource).is_none() {
+        if self.resources.lock().insert(key(id), resource).is_none() {
             self.note(|| Deed::Created(id.to_owned()));
         }
     }
@@ -119,7 +120,7 @@ impl Azure {
             state: Value::Null,
             work: None,
         };
-        let mut resources = self.lock();
+        let mut resources = self.resources.lock();
         let resource = resources.entry(key(id)).or_insert_with(new);
         let work = match resource.state.is_null() {
             true => Work::Provisioning,
@@ -132,7 +133,7 @@ impl Azure {
 
     /// Takes back what [`Self::begin`] created, unless Azure reports something of it by now.
     pub(super) fn abandon(&self, id: &str) {
-        let mut resources = self.lock();
+        let mut resources = self.resources.lock();
         let Some(resource) = resources.get_mut(&key(id)) else {
             return;
         };
@@ -147,7 +148,7 @@ impl Azure {
     /// `until`.
     pub(super) fn begin_deletion(&self, id: &str, until: Timestamp) {
         let goes = with_all_below(id);
-        let mut resources = self.lock();
+        let mut resources = self.resources.lock();
         for (_, resource) in resources.iter_mut().filter(|(other, _)| goes(other)) {
             resource.work = Some((Work::Deleting, until));
         }
@@ -155,7 +156,7 @@ impl Azure {
 
     /// What Azure is at with a resource at this time.
     pub(super) fn work(&self, id: &str, now: Timestamp) -> Option<Work> {
-        let work = self.lock().get(&key(id))?.work;
+        let work = self.resources.lock().get(&key(id))?.work;
         let (work, _) = work.filter(|(_, until)| now < *until)?;
         Some(work)
     }
@@ -164,7 +165,7 @@ impl Azure {
     pub(super) fn overdue(&self, now: Timestamp) -> Vec<String> {
         let is_over =
             |one: &&Resource| matches!(one.work, Some((Work::Deleting, until)) if until <= now);
-        let resources = self.lock();
+        let resources = self.resources.lock();
         let over = resources.values().filter(is_over);
         over.map(|one| one.id.clone()).collect()
     }
@@ -172,7 +173,7 @@ impl Azure {
     /// How many resources of a type are right below another.
     pub(super) fn count(&self, above: &str, of: &str) -> usize {
         let start = format!("{}/{}/", key(above), key(of));
-        let resources = self.lock();
+        let resources = self.resources.lock();
         let below = resources.keys().filter_map(|id| id.strip_prefix(&start));
         below.filter(|name| !name.contains('/')).count()
     }
@@ -180,19 +181,19 @@ impl Azure {
     /// What Azure reports of a resource; null while it is created. `None` if it does not exist.
     #[must_use]
     pub fn get(&self, id: &str) -> Option<Value> {
-        let resources = self.lock();
+        let resources = self.resources.lock();
         resources.get(&key(id)).map(|one| one.state.clone())
     }
 
     /// Whether a resource exists.
     pub(super) fn has(&self, id: &str) -> bool {
-        self.lock().contains_key(&key(id))
+        self.resources.lock().contains_key(&key(id))
     }
 
     /// Deletes a resource with everything below it.
     pub fn delete(&self, id: &str) {
         let goes = with_all_below(id);
-        self.lock().retain(|other, resource| {
+        self.resources.lock().retain(|other, resource| {
             let goes = goes(other);
             if goes {
                 self.note(|| Deed::Deleted(resource.id.clone()));
@@ -204,16 +205,12 @@ impl Azure {
     /// The ids of all resources, sorted without regard to case.
     #[must_use]
     pub fn ids(&self) -> Vec<String> {
-        self.lock().values().map(|one| one.id.clone()).collect()
+        self.resources
+            .lock()
+            .values()
+            .map(|one| one.id.clone())
+            .collect()
     }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Resource>> {
-        lock(&self.resources)
-    }
-}
-
-fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether a key is the one of this resource, or of one below it.

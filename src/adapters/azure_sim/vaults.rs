@@ -5,10 +5,11 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt as _};
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 
 use crate::model::{Clock, KeyError, KeyRequest, KeyVaults, hex};
@@ -44,16 +45,12 @@ impl KeyVaults for SimulatedVaults {
         let key = (request.vault.clone(), request.key.clone());
         let (keys, wait) = (Arc::clone(&self.keys), self.clock.real(CREATION));
         async move {
-            let exists = || {
-                keys.lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .contains(&key)
-            };
+            let exists = || keys.lock().contains(&key);
             if !exists() {
                 tokio::time::sleep(wait).await;
             }
             let version = version(&key.0, &key.1);
-            let mut keys = keys.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut keys = keys.lock();
             keys.insert(key);
             Ok(version)
         }

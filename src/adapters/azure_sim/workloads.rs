@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures::stream::{self, BoxStream, StreamExt as _};
@@ -15,6 +15,7 @@ use kube::api::{ApiResource, DynamicObject};
 use kube::core::GroupVersionKind;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
@@ -92,7 +93,7 @@ impl Workloads for SimulatedWorkloads {
             let both = async move { drop(futures::future::join_all(watches).await) };
             AbortOnDropHandle::new(tokio::spawn(both))
         });
-        let receiver = lock(known).subscribe(cluster);
+        let receiver = known.lock().subscribe(cluster);
         let inner = Arc::clone(&self.0);
         let next = |(mut receiver, inner): (watch::Receiver<Nodes>, Arc<Inner>)| async move {
             loop {
@@ -174,10 +175,6 @@ impl Known {
     }
 }
 
-fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
-    known.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// A client that waits for no answer for ever: a list comes and a watch begins in time. Of a watch that has begun the
 /// watcher sees by itself that nothing comes any more.
 fn patient(client: Client) -> Client {
@@ -213,14 +210,14 @@ async fn follow(
                 Event::InitApply(object) => {
                     let object = slim(kind, &object);
                     listed.insert(Live(&object).id());
-                    lock(&known).insert(object);
+                    known.lock().insert(object);
                 }
                 Event::InitDone => {
                     let kind = GroupKind::new(kind.group, kind.kind);
-                    lock(&known).listed(&kind, &listed);
+                    known.lock().listed(&kind, &listed);
                 }
-                Event::Apply(object) => lock(&known).insert(slim(kind, &object)),
-                Event::Delete(object) => lock(&known).remove(&Live(&slim(kind, &object)).id()),
+                Event::Apply(object) => known.lock().insert(slim(kind, &object)),
+                Event::Delete(object) => known.lock().remove(&Live(&slim(kind, &object)).id()),
             }
         }
         tokio::time::sleep(pause).await;

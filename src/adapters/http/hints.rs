@@ -1,8 +1,8 @@
 //! Reasons to fetch that were not acted on yet: any number of them is one.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::press::Press;
@@ -32,7 +32,7 @@ pub struct Hints {
 impl Hints {
     /// Adds one.
     pub fn leave(&self, rerun: Option<Rerun>) {
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pending = self.pending.lock();
         let hint = pending.get_or_insert_default();
         if hint.reruns.len() < MOST_RERUNS {
             hint.reruns.extend(rerun);
@@ -42,7 +42,7 @@ impl Hints {
 
     /// Adds a press of a button.
     pub fn leave_press(&self, press: Press) {
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pending = self.pending.lock();
         let hint = pending.get_or_insert_default();
         if hint.presses.len() < MOST_PRESSES {
             hint.presses.insert(press);
@@ -61,7 +61,7 @@ impl Hints {
     }
 
     fn take(&self) -> Option<Hint> {
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pending = self.pending.lock();
         pending.take()
     }
 }

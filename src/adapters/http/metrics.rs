@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::sender::Sender;
 
@@ -68,7 +69,7 @@ struct Counts {
 impl Metrics {
     /// A delivery came; the number of those like it until now.
     pub(super) fn delivered(&self, sender: Sender, result: Delivered) -> u64 {
-        let mut counts = self.counts();
+        let mut counts = self.counts.lock();
         let count = counts.deliveries.entry((sender, result)).or_default();
         *count += 1;
         *count
@@ -76,18 +77,18 @@ impl Metrics {
 
     /// A fetch ended.
     pub fn fetched(&self, worked: bool) {
-        self.counts().fetches[usize::from(!worked)] += 1;
+        self.counts.lock().fetches[usize::from(!worked)] += 1;
     }
 
     /// So many checks were written, or could not be.
     pub fn published(&self, checks: usize, worked: bool) {
         let more = u64::try_from(checks).unwrap_or(u64::MAX);
-        self.counts().checks[usize::from(!worked)] += more;
+        self.counts.lock().checks[usize::from(!worked)] += more;
     }
 
     /// This revision of the fleet is applied, or being applied.
     pub fn applies(&self, fleet: &str, revision: &str) {
-        let mut counts = self.counts();
+        let mut counts = self.counts.lock();
         let is_known = counts
             .applied
             .as_ref()
@@ -99,23 +100,19 @@ impl Metrics {
 
     /// So many requests are left of the limit of the forge, if it has said so.
     pub fn forge_allows(&self, remaining: Option<u64>) {
-        self.counts().rate_remaining = remaining;
+        self.counts.lock().rate_remaining = remaining;
     }
 
     /// Whether the repository was asked once.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.counts().fetches != [0, 0]
-    }
-
-    fn counts(&self) -> MutexGuard<'_, Counts> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock().fetches != [0, 0]
     }
 
     /// The text of `/metrics`.
     #[must_use]
     pub fn text(&self) -> String {
-        let counts = self.counts();
+        let counts = self.counts.lock();
         let mut text = String::new();
         let head = |text: &mut String, name: &str, kind: &str, help: &str| {
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");

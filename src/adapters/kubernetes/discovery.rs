@@ -1,11 +1,12 @@
 //! Which URL a kind has.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIGroup, APIResource};
 use kube::Client;
 use kube::core::{ApiResource, GroupVersionKind};
+use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 
 use super::Error;
@@ -74,7 +75,7 @@ impl Discovery {
     /// Forgets the answer about a group and version, so that it is asked for again.
     pub(super) fn doubt(&self, group: &str, version: &str) {
         let api_version = GroupVersionKind::gvk(group, version, "").api_version();
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         known.remove(&api_version);
     }
 
@@ -132,13 +133,13 @@ impl Discovery {
     }
 
     fn cell(&self, api_version: &str) -> Resources {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         Arc::clone(known.entry(api_version.to_owned()).or_default())
     }
 
     /// Forgets `cell`, unless it was asked for again meanwhile.
     fn forget(&self, api_version: &str, cell: &Resources) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         if known
             .get(api_version)
             .is_some_and(|now| Arc::ptr_eq(now, cell))

@@ -5,12 +5,13 @@
 //! ever ending. It does not know who writes.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::Request;
 use axum::http::Method;
 use axum::middleware::{Next, from_fn};
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -39,7 +40,7 @@ pub(super) fn watched(router: Router) -> (Router, Fights) {
     let layer = from_fn(move |request: Request, next: Next| {
         let is_read = [Method::GET, Method::HEAD].contains(request.method());
         let path = (!is_read).then(|| request.uri().path().to_owned());
-        let mut writes = writes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writes = writes.lock();
         if let Some(fighting) = path.and_then(|path| writes.count(&path)) {
             sender.send_replace(fighting);
         }

@@ -5,10 +5,11 @@
 //! that a password does not stay in memory. It holds no content, but its digest.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use azure_core::credentials::TokenCredential;
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
 use super::principal::Principal;
@@ -64,7 +65,7 @@ impl Cache {
         now: Timestamp,
         make: impl FnOnce() -> Result<Arc<dyn TokenCredential>, AdapterError>,
     ) -> Result<Arc<dyn TokenCredential>, AdapterError> {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.0.lock();
         let held = &mut *held;
         let before = held.newest.insert(asked, (content, now));
         let count = held.newest.len();
@@ -84,14 +85,14 @@ impl Cache {
 
     /// Drops the credentials of an identity that is gone.
     pub(super) fn forget(&self, of: &CredentialOf) {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.0.lock();
         held.newest.retain(|(whose, _), _| whose != of);
         held.prune();
     }
 
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = self.0.lock();
         held.made.len()
     }
 }

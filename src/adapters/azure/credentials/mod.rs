@@ -20,12 +20,13 @@ mod tests;
 mod validity;
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use azure_core::credentials::TokenCredential;
 use azure_core::http::ClientOptions;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 
 use self::cache::Cache;
 use self::cloud::Cloud;
@@ -162,7 +163,7 @@ impl Inner {
     /// Warns once as soon as identities of two namespaces prove themselves as this process, and nothing keeps either from
     /// naming the client of the other.
     fn warn_if_shared(&self, namespace: &str) {
-        let mut seen = self.unbound.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.unbound.lock();
         let is_second = seen.insert(namespace.to_owned()) && seen.len() == 2;
         if is_second {
             let namespaces = Vec::from_iter(seen.iter().map(String::as_str)).join(", ");

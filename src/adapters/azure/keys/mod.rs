@@ -10,7 +10,7 @@ mod fault;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use azure_core::http::{ClientOptions, RetryOptions};
@@ -18,6 +18,7 @@ use azure_security_keyvault_keys::models::{CreateKeyParameters, Key, KeyType};
 use azure_security_keyvault_keys::{KeyClient, KeyClientOptions, ResourceExt as _};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 
 use self::address::Address;
 use super::CredentialSource;
@@ -133,10 +134,8 @@ impl Inner {
 
     /// Who creates this key, one at a time.
     fn creator(&self, request: &KeyRequest) -> Arc<tokio::sync::Mutex<()>> {
-        let creators = self.creators.lock();
-        let mut creators = creators.unwrap_or_else(PoisonError::into_inner);
         let key = (request.vault.clone(), request.key.clone());
-        Arc::clone(creators.entry(key).or_default())
+        Arc::clone(self.creators.lock().entry(key).or_default())
     }
 
     /// The version of a key that can encrypt.

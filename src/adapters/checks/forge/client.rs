@@ -4,7 +4,7 @@
 //! wants, repeats a request once with a new token, follows redirects on the same server, and sends nothing
 //! while the forge limits it or a permission is missing.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -66,7 +66,7 @@ pub struct Client {
     clock: Arc<dyn Clock>,
     gate: Mutex<Gate>,
     /// How many requests the limit of the forge leaves, as the last answer that says so has it.
-    remaining: std::sync::Mutex<Option<u64>>,
+    remaining: parking_lot::Mutex<Option<u64>>,
 }
 
 /// What holds requests up.
@@ -97,7 +97,7 @@ impl Client {
             dialect,
             clock,
             gate: Mutex::default(),
-            remaining: std::sync::Mutex::default(),
+            remaining: parking_lot::Mutex::default(),
         }
     }
 
@@ -108,13 +108,7 @@ impl Client {
 
     /// How many requests the limit of the forge leaves, if it has said so.
     pub(super) fn remaining(&self) -> Option<u64> {
-        *self.last_remaining()
-    }
-
-    fn last_remaining(&self) -> std::sync::MutexGuard<'_, Option<u64>> {
-        self.remaining
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        *self.remaining.lock()
     }
 
     /// Sends `call` and returns the answer, which is a success.
@@ -248,7 +242,7 @@ impl Client {
     fn judge(&self, gate: &mut Gate, call: &Call, answer: &Answer) -> Verdict {
         let now = self.clock.now();
         if let Some(remaining) = remaining(answer) {
-            *self.last_remaining() = Some(remaining);
+            *self.remaining.lock() = Some(remaining);
         }
         let own = (self.dialect.verdict)(call, answer);
         let verdict = own.unwrap_or_else(|| verdict(call, answer, now));

@@ -4,7 +4,7 @@
 //! In: the app's id, its private key and a repository. Out: a [`TokenSource`], for the API and, with the
 //! user `x-access-token`, for git over HTTPS. It renews the token before it ends, by two clocks.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -13,6 +13,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use http::Method;
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 use ring::rand::SystemRandom;
 use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use serde::Deserialize;
@@ -127,12 +128,8 @@ impl App {
         &self.repository
     }
 
-    fn held(&self) -> MutexGuard<'_, Option<Held>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn current(&self) -> Option<Token> {
-        let held = self.held().clone()?;
+        let held = self.held.lock().clone()?;
         (!held.due.is_over(self.clock.now())).then_some(held.token)
     }
 
@@ -155,7 +152,7 @@ impl App {
             .map_err(|cause| Fault::Busy(format!("its answer has no token: {cause}")))?;
         let token = Token::new(issued.token, Some(issued.expires_at));
         let due = Due::at(self.clock.now(), issued.expires_at);
-        *self.held() = Some(Held {
+        *self.held.lock() = Some(Held {
             token: token.clone(),
             due,
         });
@@ -204,7 +201,7 @@ impl TokenSource for App {
     }
 
     fn refused(&self, token: &Token) {
-        self.held().take_if(|held| held.token == *token);
+        self.held.lock().take_if(|held| held.token == *token);
     }
 }
 
@@ -237,14 +234,14 @@ impl TokenSource for Own {
     }
 
     fn refused(&self, _: &Token) {
-        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.held.lock() = None;
     }
 }
 
 impl Own {
     fn current(&self) -> Result<Token, AdapterError> {
         let now = self.clock.now();
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.lock();
         if let Some(held) = held.as_ref().filter(|held| !held.due.is_over(now)) {
             return Ok(held.token.clone());
         }

@@ -24,8 +24,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::mirror::lock;
@@ -33,6 +33,7 @@ use super::{Commit, Error, RetainedRef, directory};
 use crate::model::{Problem, Tree};
 use head::Head;
 use noticing::Noticing;
+use parking_lot::Mutex;
 use place::{Place, Update};
 use snapshot::{Snapshot, Store, digest};
 use touched::touched;
@@ -147,7 +148,7 @@ impl FollowedDirectory {
 
     /// Remembers what was read; of what came before, the revision.
     fn remember(&self, read: Snapshot) {
-        let mut seen = self.seen();
+        let mut seen = self.seen.lock();
         seen.retain(|seen| seen.revision() != read.revision);
         for before in seen.iter_mut() {
             if self.store.file(before.revision()).exists() {
@@ -267,7 +268,7 @@ impl FollowedDirectory {
         let made = Noticing::new(changed);
         let fault = made.as_ref().err().map(ToString::to_string);
         self.note_unwatched(fault);
-        *self.noticing() = made.ok();
+        *self.noticing.lock() = made.ok();
         self.follow();
     }
 
@@ -279,7 +280,7 @@ impl FollowedDirectory {
 
     /// Watches what the path leads to now.
     fn follow(&self) {
-        let followed = match &mut *self.noticing() {
+        let followed = match &mut *self.noticing.lock() {
             Some(noticing) => noticing.follow(&self.path, &self.parts),
             None => return,
         };
@@ -289,7 +290,7 @@ impl FollowedDirectory {
     /// Warns once.
     fn note_unwatched(&self, fault: Option<String>) {
         self.is_watched.store(fault.is_none(), Ordering::Relaxed);
-        let mut unwatched = self.unwatched();
+        let mut unwatched = self.unwatched.lock();
         let path = self.path.display();
         match (&fault, unwatched.is_some()) {
             (Some(fault), false) => {
@@ -425,7 +426,7 @@ impl FollowedDirectory {
     }
 
     fn snapshot(&self, revision: &str) -> Option<Arc<Snapshot>> {
-        let seen = self.seen();
+        let seen = self.seen.lock();
         let mut known = seen.iter().filter_map(Seen::in_memory);
         let found = known.find(|known| known.revision == revision).cloned();
         drop(seen);
@@ -433,21 +434,7 @@ impl FollowedDirectory {
     }
 
     fn newest(&self) -> Option<Arc<Snapshot>> {
-        self.seen().back().and_then(Seen::in_memory).cloned()
-    }
-
-    fn seen(&self) -> MutexGuard<'_, VecDeque<Seen>> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn noticing(&self) -> MutexGuard<'_, Option<Noticing>> {
-        self.noticing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn unwatched(&self) -> MutexGuard<'_, Option<String>> {
-        self.unwatched
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.seen.lock().back().and_then(Seen::in_memory).cloned()
     }
 
     fn away(&self, cause: &io::Error) -> Error {

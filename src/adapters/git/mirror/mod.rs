@@ -24,13 +24,14 @@ mod tests;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard, TryLockError};
 use std::time::Duration;
 use std::{io, thread};
 
 use git2::{Oid, Repository};
+use parking_lot::{Mutex, MutexGuard, RwLock, RwLockWriteGuard};
 
 use self::compact::Clutter;
 pub(super) use self::home::lock;
@@ -166,7 +167,7 @@ impl Mirror {
             let step = mirror.look(&followed).and_then(|look| {
                 // Who has left does not hear of it.
                 let _ = sender.send(None);
-                let others = try_lock(&mirror.others);
+                let others = mirror.others.try_lock();
                 if others.is_none() && matches!(look, Look::New(_)) {
                     return Ok(None);
                 }
@@ -192,7 +193,7 @@ impl Mirror {
 
     fn fetch_all(&self, followed: &Ref, is_open: bool) -> Result<Fetched, Error> {
         let look = self.look(followed)?;
-        let _others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        let _others = self.others.lock();
         self.finish(look, followed, is_open)
     }
 
@@ -200,13 +201,13 @@ impl Mirror {
     fn look(&self, followed: &Ref) -> Result<Look<'_>, Error> {
         let mut state = self.writing();
         let cause = match self.damaged.load(Ordering::Relaxed) {
-            true => self.found().clone().unwrap_or_default(),
+            true => self.found.lock().clone().unwrap_or_default(),
             false => {
                 let repository = self.repository();
                 let looked =
                     repository.and_then(|repository| self.begin(&repository, &mut state, followed));
                 match looked {
-                    Err(Error::Damaged { cause, .. }) if self.lasting().contains(&cause) => {
+                    Err(Error::Damaged { cause, .. }) if self.lasting.lock().contains(&cause) => {
                         return Err(self.broken(cause));
                     }
                     Err(Error::Damaged { cause, .. }) => cause,
@@ -216,13 +217,13 @@ impl Mirror {
         };
         let rebuilt = self.rebuild(&mut state, followed);
         if let Ok(_) | Err(Error::Damaged { .. }) = &rebuilt {
-            self.lasting().insert(cause);
+            self.lasting.lock().insert(cause);
             self.damaged.store(false, Ordering::Relaxed);
-            *self.found() = None;
+            *self.found.lock() = None;
         }
         match rebuilt {
             Err(Error::Damaged { cause, .. }) => {
-                self.lasting().insert(cause.clone());
+                self.lasting.lock().insert(cause.clone());
                 Err(self.broken(cause))
             }
             other => other,
@@ -383,10 +384,10 @@ impl Mirror {
         &self,
         read: impl FnOnce(&Repository) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let _reading = self.removing.read().unwrap_or_else(PoisonError::into_inner);
+        let _reading = self.removing.read();
         let result = self.repository().and_then(|repository| read(&repository));
         match result {
-            Err(Error::Damaged { cause, .. }) if self.lasting().contains(&cause) => {
+            Err(Error::Damaged { cause, .. }) if self.lasting.lock().contains(&cause) => {
                 Err(self.broken(cause))
             }
             Err(Error::Damaged { dir, cause }) => {
@@ -399,8 +400,8 @@ impl Mirror {
 
     /// The next fetch copies everything anew, unless a new copy was no better.
     fn note_damage(&self, cause: &str) {
-        if !self.lasting().contains(cause) {
-            self.found().get_or_insert_with(|| cause.to_owned());
+        if !self.lasting.lock().contains(cause) {
+            self.found.lock().get_or_insert_with(|| cause.to_owned());
             self.damaged.store(true, Ordering::Relaxed);
         }
     }
@@ -413,27 +414,19 @@ impl Mirror {
         }
     }
 
-    fn lasting(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.lasting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn found(&self) -> MutexGuard<'_, Option<String>> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The right to change the repository.
     pub(super) fn writing(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// The right to read and write notes over there.
     pub(super) fn noting(&self) -> MutexGuard<'_, ()> {
-        self.noting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.noting.lock()
     }
 
     /// The right to write kept refs.
     pub(super) fn keeping(&self) -> MutexGuard<'_, ()> {
-        self.keeping.lock().unwrap_or_else(PoisonError::into_inner)
+        self.keeping.lock()
     }
 
     fn path(&self) -> PathBuf {
@@ -503,7 +496,7 @@ impl Mirror {
     /// Compacts the mirror, if there is need to. No ref leads to what is on its way: while notes are written, it waits for
     /// the next time.
     fn tidy(&self, repository: &Repository, before: &[Listing]) {
-        let Some(_nobody_notes) = try_lock(&self.noting) else {
+        let Some(_nobody_notes) = self.noting.try_lock() else {
             return;
         };
         if let Err(error) = self.compact(repository, before) {
@@ -532,16 +525,6 @@ impl Mirror {
 
     /// The right to remove files that readers may need.
     fn removing(&self) -> RwLockWriteGuard<'_, ()> {
-        let removing = self.removing.write();
-        removing.unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The lock, unless somebody else holds it.
-fn try_lock(lock: &Mutex<()>) -> Option<MutexGuard<'_, ()>> {
-    match lock.try_lock() {
-        Ok(held) => Some(held),
-        Err(TryLockError::Poisoned(held)) => Some(held.into_inner()),
-        Err(TryLockError::WouldBlock) => None,
+        self.removing.write()
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use git2::{OdbLookupFlags, Oid, Repository};
+use parking_lot::Mutex;
 use tokio::runtime::Runtime;
 
 use super::advertisement::{self, Advertisement};
@@ -133,11 +133,7 @@ impl Server {
         place: &HttpPlace,
         service: Service,
     ) -> Result<(Advertisement, Link), Fault> {
-        let kept = self
-            .client
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let kept = self.client.lock().take();
         let mut http = match kept {
             Some(http) => http,
             None => Http::new(&self.shown, place, &self.access).await?,
@@ -275,11 +271,7 @@ impl Drop for Session<'_> {
     fn drop(&mut self) {
         match std::mem::replace(&mut self.link, Link::Closed) {
             Link::Http(http) => {
-                let mut client = self
-                    .server
-                    .client
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner);
+                let mut client = self.server.client.lock();
                 *client = Some(*http);
             }
             Link::Ssh(mut ssh) => {

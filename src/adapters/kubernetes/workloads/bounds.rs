@@ -3,7 +3,7 @@
 //! In: a client. Out: a client whose answers are bounded in bytes, count and time before they are held in memory. An answer
 //! beyond that is an error, and what was met is noted for whoever reports it. It does not know what nodes are for.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::stream::{self, BoxStream, StreamExt};
@@ -11,6 +11,7 @@ use http::{Request, Response};
 use http_body_util::{BodyExt as _, BodyStream, StreamBody};
 use kube::Client;
 use kube::client::Body;
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -66,17 +67,13 @@ impl Bounds {
         }
     }
 
-    fn met(&self) -> MutexGuard<'_, Met> {
-        self.met.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// What was beyond a limit since this was asked last.
     pub(super) fn beyond(&self) -> Option<String> {
-        self.met().beyond.take()
+        self.met.lock().beyond.take()
     }
 
     fn refuse(&self, what: String) -> BoxError {
-        self.met().beyond = Some(what.clone());
+        self.met.lock().beyond = Some(what.clone());
         what.into()
     }
 
@@ -125,7 +122,7 @@ impl Bounds {
 
     /// Counts a list: the first one, or one that goes on where another one ended.
     fn turn(&self, goes_on: bool) -> Result<(), BoxError> {
-        let mut met = self.met();
+        let mut met = self.met.lock();
         if !goes_on {
             (met.pages, met.nodes) = (0, 0);
         }
@@ -145,7 +142,7 @@ impl Bounds {
         let now = Instant::now();
         let pace = self.clock.real(PACE);
         let at = {
-            let mut met = self.met();
+            let mut met = self.met.lock();
             let at = met.watched.map_or(now, |last| now.max(last + pace));
             met.watched = Some(at);
             at
@@ -175,7 +172,7 @@ impl Bounds {
         let Page { metadata, items } = page.map_err(|cause| self.unlike(&cause))?;
         let items = items.unwrap_or_default();
         let nodes = {
-            let mut met = self.met();
+            let mut met = self.met.lock();
             met.nodes += items.len();
             met.nodes
         };

@@ -366,7 +366,14 @@ fn what_is_retained_outlives_a_restart() {
 fn a_revision_is_read_from_the_disk_once_a_newer_one_came() {
     let volume = Volume::new();
     let followed = volume.followed(&volume.link(), &["fleet"]);
-    let held = || followed.seen().iter().filter_map(Seen::in_memory).count();
+    let held = || {
+        followed
+            .seen
+            .lock()
+            .iter()
+            .filter_map(Seen::in_memory)
+            .count()
+    };
     for number in 1..=4 {
         volume.publish(number);
         followed.look().unwrap();
