@@ -11,8 +11,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::approvals::Approvals;
 use crate::adapters::checks::forge::replace_file;
+use crate::plan::approvals::Approvals;
 
 /// How many are kept.
 const MOST: usize = 100;

@@ -13,7 +13,6 @@
 
 mod admission;
 mod applied;
-mod approvals;
 mod asking;
 mod attributing;
 mod azure_tokens;

@@ -9,8 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::approvals::Pressed;
 use crate::adapters::checks::forge::replace_file;
+use crate::plan::approvals::Pressed;
 
 /// How many are kept, the newest. Each is of no use once its commit was applied.
 const MOST: usize = 100;

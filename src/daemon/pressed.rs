@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 
-use super::approvals::Pressed;
 use super::clock::wall_time;
 use super::failure::Failure;
 use super::press_answer::{Answer, ask};
@@ -17,6 +16,7 @@ use super::{Daemon, Event, report};
 use crate::adapters::http::Press;
 use crate::api::fleet::Provider;
 use crate::model::Check;
+use crate::plan::approvals::Pressed;
 
 impl Daemon {
     /// Somebody pressed a button. The forge is asked who that is.

@@ -6,6 +6,7 @@
 //! It does not know: how a step is carried out.
 
 mod applyset;
+pub mod approvals;
 mod change;
 mod diff;
 mod estimate;

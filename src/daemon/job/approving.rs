@@ -10,9 +10,9 @@ use std::sync::PoisonError;
 
 use super::Source;
 use super::attribution::Purpose;
-use crate::adapters::git::{Commit, Error, RetainedRef};
-use crate::daemon::approvals::{self, Approval, Approvals, Doubt, Granted, How, Pressed, What};
+use crate::adapters::git::{self, Commit, Error, RetainedRef};
 use crate::model::CommitSource;
+use crate::plan::approvals::{self, Approval, Approvals, Doubt, Granted, How, Pressed, What};
 
 /// How many commits are looked through for approvals.
 const MOST: usize = 10_000;
@@ -21,6 +21,10 @@ const MOST_MERGED: usize = 1_000;
 
 /// Who wrote a commit that does not say so.
 const UNKNOWN: &str = "an unknown author";
+
+fn given_by(text: &str) -> Vec<What> {
+    approvals::given(text, |key| git::trailers(text, key))
+}
 
 /// What the message of a commit says of approvals.
 struct Said {
@@ -31,7 +35,7 @@ struct Said {
 
 impl Said {
     fn of(commit: Commit, text: &str) -> Self {
-        let given = approvals::given(text);
+        let given = given_by(text);
         Self {
             commit,
             unclear: approvals::unclear(text, &given),
@@ -49,7 +53,7 @@ impl Said {
             what: what.clone(),
             how: How::Trailer,
             who: who.to_owned(),
-            at: self.commit.at,
+            at: Some(self.commit.at),
             commit: self.commit.id.clone(),
         })
     }
@@ -266,7 +270,7 @@ impl Source {
     /// The lines of this one message that look like an approval and are none.
     fn unclear_in(&self, commit: &str) -> Vec<String> {
         let text = self.origin.message(commit).unwrap_or_default();
-        approvals::unclear(&text, &approvals::given(&text))
+        approvals::unclear(&text, &given_by(&text))
     }
 
     fn commit(&self, id: &str) -> Result<Commit, Error> {

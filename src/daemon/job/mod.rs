@@ -18,7 +18,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::applied::AppliedRevision;
-use super::approvals::{Granted, Pressed};
 use super::failure::Failure;
 use super::in_progress::InProgress;
 use super::late_record::LateRecord;
@@ -29,6 +28,7 @@ use crate::api::fleet::FleetPolicy;
 use crate::compile::{Compiled, compile_by};
 use crate::graph::Graph;
 use crate::model::{CheckSink, Finding, ObjectId, Tree};
+use crate::plan::approvals::{Granted, Pressed};
 use crate::plan::{self, ApplySet, Plan};
 use crate::settings::{ForkLimits, SyncConfig, Verification};
 use attribution::Attribution;

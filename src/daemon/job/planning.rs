@@ -7,13 +7,13 @@ use sha2::{Digest as _, Sha256};
 use super::Source;
 use crate::adapters::git::{Error, Merged};
 use crate::compile::compile_by;
-use crate::daemon::approvals::Approvals;
 use crate::daemon::failure::Failure;
 use crate::daemon::report::{self, Base, NotPlanned};
 use crate::follow::candidates::Candidate;
 use crate::follow::lanes::Lane;
 use crate::model::{Check, ErrorClass, Tree};
 use crate::plan::Plan;
+use crate::plan::approvals::Approvals;
 
 /// A candidate, judged.
 pub(in crate::daemon) struct Planned {

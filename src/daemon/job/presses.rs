@@ -4,7 +4,7 @@
 //! the trailer `Capstan-Approve` in its message would.
 
 use super::{Origin, Source};
-use crate::daemon::approvals::Pressed;
+use crate::plan::approvals::Pressed;
 
 impl Source {
     /// From now on, checks that wait for an approval have a button. A directory has no history to find their commits in.

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::parts::{MOST_LINES, list};
 use crate::api::{kinds, labels};
 use crate::apply::PruneStatus;
-use crate::daemon::approvals::{Approval, Doubt, Granted, How, What, short};
 use crate::model::{Button, Check, CheckState, ObjectId};
+use crate::plan::approvals::{Approval, Doubt, Granted, How, What, short};
 
 /// The button of a check that lists these clusters. One that cannot list all of them has none: nobody approves what is
 /// not shown.
@@ -19,24 +19,28 @@ pub(super) fn button(revision: &str, context: &str, unapproved: &[String]) -> Op
 
 /// Who approved the deletion of any of these clusters, or a recreation, and where; empty if nobody did.
 pub(super) fn approved(given: &[Approval], leaving: &BTreeSet<String>) -> String {
-    let is_of_use = |one: &&Approval| one.what.deletes().is_none_or(|it| leaving.contains(it));
-    let lines: Vec<String> = given.iter().filter(is_of_use).map(approval).collect();
+    let named = given.iter().filter_map(|one| approval(one, leaving));
+    let lines: Vec<String> = named.collect();
     match lines.is_empty() {
         true => String::new(),
         false => list(lines.into_iter()) + "\n",
     }
 }
 
-fn approval(approval: &Approval) -> String {
-    let (commit, who) = (short(&approval.commit), &approval.who);
+/// Who approved what and where; `None` if it is of no use for what leaves, or nobody did it by name.
+fn approval(approval: &Approval, leaving: &BTreeSet<String>) -> Option<String> {
     let what = match &approval.what {
-        What::Delete(cluster) => format!("the deletion of {cluster}"),
+        What::Delete(cluster) if leaving.contains(cluster) => format!("the deletion of {cluster}"),
         What::Recreate(cluster) => format!("the recreation of the HCP cluster of {cluster}"),
+        What::Delete(_) | What::DeleteAny(_) => return None,
     };
-    match approval.how {
-        How::Trailer => format!("{what} was approved by {who} in the message of {commit}"),
-        How::Button => format!("{what} was approved by {who} with the button on {commit}"),
-    }
+    let place = match approval.how {
+        How::Trailer => "in the message of",
+        How::Button => "with the button on",
+        How::Flag | How::Setting => return None,
+    };
+    let (commit, who) = (short(&approval.commit), &approval.who);
+    Some(format!("{what} was approved by {who} {place} {commit}"))
 }
 
 /// Each of these approvals, and why it does not count.

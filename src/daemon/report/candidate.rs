@@ -13,10 +13,10 @@ use super::parts::{
 use crate::api::labels;
 use crate::apply::DeletionGuard;
 use crate::compile::Compiled;
-use crate::daemon::approvals::{Approvals, ForkLines};
 use crate::daemon::failure::Failure;
 use crate::model::markdown::markdown;
 use crate::model::{Check, CheckDetail, CheckState, Finding, Severity};
+use crate::plan::approvals::{Approvals, ForkLines};
 use crate::plan::{ApplySet, Plan};
 use crate::reporting::plan_context;
 

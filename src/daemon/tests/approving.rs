@@ -8,10 +8,10 @@ use futures::FutureExt as _;
 use git2::{Oid, Repository, Signature, Time};
 
 use super::*;
-use crate::daemon::approvals::{Approvals, Doubt, Pressed};
 use crate::follow::candidates::Candidate;
 use crate::follow::lanes::Lane;
 use crate::model::{CommitSource, ErrorClass, no_approvals};
+use crate::plan::approvals::{Approvals, Doubt, Pressed};
 
 const APPROVING: &str = "tidy up\n\nCapstan-Approve: delete c/two\n";
 

@@ -7,8 +7,8 @@ use futures::FutureExt as _;
 
 use super::*;
 use crate::adapters::http::Press;
-use crate::daemon::approvals::Pressed;
 use crate::model::{Button, CommitSource, ErrorClass, no_source};
+use crate::plan::approvals::Pressed;
 
 const SYNC: &str = "capstan/config/sync";
 const PLAN: &str = "capstan/config/plan";

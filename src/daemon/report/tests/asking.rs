@@ -1,9 +1,9 @@
 //! Buttons and who pressed them, and approvals in commits.
 
 use super::*;
-use crate::daemon::approvals::{Granted, Pressed};
 use crate::daemon::report::asking::{asked, button};
 use crate::model::Button;
+use crate::plan::approvals::{Granted, Pressed};
 
 fn press(cluster: &str, login: &str) -> Pressed {
     Pressed {

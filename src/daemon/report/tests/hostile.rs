@@ -3,8 +3,8 @@
 
 use super::*;
 use crate::adapters::checks;
-use crate::daemon::approvals::{Granted, Pressed};
 use crate::model::ObjectId;
+use crate::plan::approvals::{Granted, Pressed};
 
 const HOSTILE: &str =
     "`@team <img src=x> | x ##vso[task.complete] ![a](http://b) <!-- -->\r\n  ::error::x";

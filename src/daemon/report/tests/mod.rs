@@ -16,9 +16,9 @@ use crate::adapters::git;
 use crate::apply::{ClusterSummary, PruneStatus, Summary};
 use crate::compile::{Allowed, Compiled, compile};
 use crate::daemon::applied::Applied;
-use crate::daemon::approvals::{Approval, Approvals, Doubt, ForkLines, How, What};
 use crate::daemon::failure::Failure;
 use crate::model::{Check, CheckDetail, CheckState, Finding, ObjectId, Tree};
+use crate::plan::approvals::{Approval, Approvals, Doubt, ForkLines, How, What};
 use crate::plan::{self, ApplySet, Plan};
 
 fn compiled(text: &str) -> Compiled {
@@ -102,7 +102,7 @@ fn deletes(cluster: &str, commit: &str) -> Approval {
         what: What::Delete(cluster.to_owned()),
         how: How::Trailer,
         who: "Ada <ada@example.com>".to_owned(),
-        at: jiff::Timestamp::UNIX_EPOCH,
+        at: Some(jiff::Timestamp::UNIX_EPOCH),
         commit: commit.to_owned(),
     }
 }

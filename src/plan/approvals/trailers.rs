@@ -1,108 +1,33 @@
-//! Approvals of deletions, and to recreate an HCP cluster that Azure failed to create, as the messages of commits and
-//! people with the button of a check give them. Pure.
+//! Approvals in the messages of commits.
 //!
-//! In: messages, and presses. Out: what they approve, and the lines that look like an approval and are none. It does not
-//! know which of them count.
+//! In: messages. Out: what they approve, and the lines that look like an approval and are none. It does not know which
+//! of them count.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::adapters::git;
+use super::approval::What;
 use crate::api::labels;
 
-/// The word that approves a deletion.
-const DELETE: &str = "delete";
-/// The word that approves a recreation.
-const RECREATE: &str = "recreate";
 /// The most bytes of a message that is read for approvals: no person writes more, and git looks for trailers at its end.
 const MOST_TEXT: usize = 64 << 10;
 /// The most characters of a line that are quoted.
 const QUOTED: usize = 200;
 
-/// What somebody approves: it happens to a cluster, `namespace/name`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum What {
-    /// The cluster may be deleted.
-    Delete(String),
-    /// Its HCP cluster, which Azure failed to create, may be deleted and made again.
-    Recreate(String),
-}
-
-/// How somebody approves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum How {
-    /// With the trailer `Capstan-Approve` in the message of the commit.
-    Trailer,
-    /// With the button of the check of the commit.
-    Button,
-}
-
-/// One approval, whatever its source.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Approval {
-    pub(super) what: What,
-    pub(super) how: How,
-    /// The author of the commit, or who pressed.
-    pub(super) who: String,
-    pub(super) at: Timestamp,
-    pub(super) commit: String,
-}
-
-/// Why an approval does not count.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Doubt {
-    /// The pull request of a fork with this number brought its commit in.
-    Fork(u64),
-    /// A merge brought its commit in, which is not on the line of first parents.
-    Merged,
-    /// It is not known yet how its commit came in, and why not.
-    Unattributed(String),
-    /// This later commit writes of the cluster again, so that its next removal is another one.
-    BroughtBack(String),
-    /// It cannot be told whether a later commit writes of the cluster again, and why not.
-    Unsearched(String),
-    /// The signature of its commit is not accepted, and why not.
-    Unverified(String),
-}
-
-/// What is approved of a revision, or of a candidate.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Approvals {
-    /// Those that count.
-    pub(super) given: Vec<Approval>,
-    /// Those that do not, and why.
-    pub(super) doubted: Vec<(Approval, Doubt)>,
-    /// The clusters, `namespace/name`, whose deletion the candidate's own commits approve.
-    pub(super) own: BTreeSet<String>,
-    /// Lines of commits that look like an approval and are none.
-    pub(super) unclear: Vec<String>,
-}
-
-/// What counted for a revision that is applied.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Granted {
-    /// The revision.
-    pub(super) revision: String,
-    /// What is approved of it.
-    pub(super) approvals: Approvals,
-}
-
 /// What the commits of a fork say that would approve something in commits of others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct ForkLines {
+pub(crate) struct ForkLines {
     /// Approvals: a squash or a rebase may carry them over.
-    pub(super) approving: Vec<String>,
+    pub(crate) approving: Vec<String>,
     /// Lines that look like an approval and are none.
-    pub(super) unclear: Vec<String>,
+    pub(crate) unclear: Vec<String>,
 }
 
 impl ForkLines {
     /// Computes a digest of the lines, in hexadecimal digits.
-    pub(super) fn digest(&self) -> String {
+    pub(crate) fn digest(&self) -> String {
         let mut digest = Sha256::new();
         for (kind, lines) in [("approving", &self.approving), ("unclear", &self.unclear)] {
             digest.update(format!("{kind} {lines:?}"));
@@ -115,147 +40,15 @@ impl ForkLines {
     }
 }
 
-/// Somebody approved the deletion of clusters with the button of a check.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Pressed {
-    /// The commit of the check.
-    pub(super) commit: String,
-    /// The clusters, `namespace/name`.
-    pub(super) clusters: BTreeSet<String>,
-    /// Who pressed.
-    pub(super) login: String,
-    pub(super) at: Timestamp,
-    /// Whether the commit was applied already, and none since.
-    #[serde(default)]
-    pub(super) is_applied: bool,
-}
-
-impl Pressed {
-    /// The approvals that it gives, one for each cluster.
-    pub(super) fn approvals(&self) -> impl Iterator<Item = Approval> {
-        self.clusters.iter().map(|cluster| Approval {
-            what: What::Delete(cluster.clone()),
-            how: How::Button,
-            who: self.login.clone(),
-            at: self.at,
-            commit: self.commit.clone(),
-        })
-    }
-}
-
-impl Approvals {
-    /// Lists the clusters, `namespace/name`, that may be deleted.
-    pub(super) fn deletable(&self) -> BTreeSet<String> {
-        let given = self.given.iter().filter_map(|one| one.what.deletes());
-        given.map(str::to_owned).collect()
-    }
-
-    /// Lists the clusters, `namespace/name`, whose HCP cluster may be recreated.
-    pub(super) fn recreatable(&self) -> BTreeSet<String> {
-        let given = self.given.iter().filter_map(|one| match &one.what {
-            What::Recreate(cluster) => Some(cluster.clone()),
-            What::Delete(_) => None,
-        });
-        given.collect()
-    }
-
-    /// Drops what a merge brought in and somebody approves elsewhere.
-    pub(super) fn drop_repeated(&mut self) {
-        let given: BTreeSet<&What> = self.given.iter().map(|one| &one.what).collect();
-        self.doubted
-            .retain(|(approval, doubt)| *doubt != Doubt::Merged || !given.contains(&approval.what));
-    }
-
-    /// Lists the commits of approvals that wait for the forge.
-    pub(super) fn unattributed(&self) -> impl Iterator<Item = &String> {
-        let waiting = self.doubted.iter();
-        let waiting = waiting.filter(|(_, doubt)| matches!(doubt, Doubt::Unattributed(_)));
-        waiting.map(|(approval, _)| &approval.commit)
-    }
-}
-
-impl What {
-    /// Reads `delete <namespace>/<name>` and `recreate <namespace>/<name>`.
-    fn parse(value: &str) -> Option<Self> {
-        let (verb, name) = value.trim().split_once(' ')?;
-        let name = name.trim();
-        let (namespace, rest) = name.split_once('/')?;
-        let is_name = |part: &str| !part.is_empty() && !part.contains(['/', ' ', '\n', '\t']);
-        let name = (is_name(namespace) && is_name(rest)).then(|| name.to_owned())?;
-        match verb {
-            DELETE => Some(Self::Delete(name)),
-            RECREATE => Some(Self::Recreate(name)),
-            _ => None,
-        }
-    }
-
-    /// The cluster that may be deleted.
-    pub(super) fn deletes(&self) -> Option<&str> {
-        match self {
-            Self::Delete(cluster) => Some(cluster),
-            Self::Recreate(_) => None,
-        }
-    }
-}
-
-/// As the trailer has it.
-impl fmt::Display for What {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Delete(cluster) => write!(f, "{DELETE} {cluster}"),
-            Self::Recreate(cluster) => write!(f, "{RECREATE} {cluster}"),
-        }
-    }
-}
-
-/// In words that follow "does not count:".
-impl fmt::Display for Doubt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fork(number) => write!(
-                f,
-                "pull request {number} of a fork brought the commit in; whoever may write to the repository approves in a commit of their own"
-            ),
-            Self::Merged => f.write_str(
-                "a merge brought the commit in; repeat the line in the message of a commit on the branch itself, such as the merge",
-            ),
-            Self::Unattributed(why) => write!(
-                f,
-                "it is not known yet whether a fork's pull request brought the commit in, which is asked again: {why}"
-            ),
-            Self::BroughtBack(commit) => write!(
-                f,
-                "the later commit {} has the cluster's name in a file again; repeat the line in a commit after it",
-                short(commit)
-            ),
-            Self::Unsearched(why) => write!(
-                f,
-                "it cannot be told whether a later commit brings the cluster back: {why}; repeat the line in a new commit"
-            ),
-            Self::Unverified(why) => write!(f, "the commit is not verified: {why}"),
-        }
-    }
-}
-
-/// The beginning of a commit's id, as people read it.
-pub(super) fn short(commit: &str) -> &str {
-    commit.get(..10).unwrap_or(commit)
-}
-
-/// The name of a cluster, without its namespace.
-pub(super) fn name(cluster: &str) -> &str {
-    cluster.rsplit_once('/').map_or(cluster, |(_, name)| name)
-}
-
-/// What the trailers of this message approve: nothing if it is too long. Whoever indents, quotes or fences such a line
-/// speaks of it.
-pub(super) fn given(text: &str) -> Vec<What> {
+/// What this message approves, nothing if it is too long: `trailers` has the values of its trailers with a key. Whoever
+/// indents, quotes or fences such a line speaks of it.
+pub(crate) fn given(text: &str, trailers: impl FnOnce(&str) -> Vec<String>) -> Vec<What> {
     if text.len() > MOST_TEXT {
         return Vec::new();
     }
-    let trailers = git::trailers(text, labels::APPROVE);
     let said: BTreeSet<What> = stated(text).map(|(what, _)| what).collect();
-    let given = trailers.iter().filter_map(|value| What::parse(value));
+    let given = trailers(labels::APPROVE).into_iter();
+    let given = given.filter_map(|value| What::parse(&value));
     given.filter(|what| said.contains(what)).collect()
 }
 
@@ -284,7 +77,7 @@ fn stated_by(line: &str) -> Option<What> {
 
 /// The lines of this message that look like an approval, and give none of those in `given`: a misspelt word, or a line
 /// that is not in the last paragraph, where git looks for trailers. Of a message that is too long, that it is.
-pub(super) fn unclear(text: &str, given: &[What]) -> Vec<String> {
+pub(crate) fn unclear(text: &str, given: &[What]) -> Vec<String> {
     if text.len() > MOST_TEXT {
         return text.lines().find_map(too_long).into_iter().collect();
     }
@@ -316,7 +109,7 @@ fn looks_like_approval(line: &str) -> bool {
 
 /// What the messages of a fork's commits say. Whoever joins or edits messages may indent a line otherwise, close a fence
 /// or turn a carriage return into a line: each line that would approve alone counts.
-pub(super) fn fork_lines<'a>(messages: impl Iterator<Item = &'a str>) -> ForkLines {
+pub(crate) fn fork_lines<'a>(messages: impl Iterator<Item = &'a str>) -> ForkLines {
     let mut lines = ForkLines::default();
     for line in messages.flat_map(|text| text.split(['\n', '\r', '\u{b}', '\u{c}'])) {
         if stated_by(line.trim()).is_some() {
@@ -339,9 +132,10 @@ fn quoted(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapters::git;
 
     fn of(text: &str) -> (Vec<What>, Vec<String>) {
-        let given = given(text);
+        let given = given(text, |key| git::trailers(text, key));
         let unclear = unclear(text, &given);
         (given, unclear)
     }

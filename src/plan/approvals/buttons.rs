@@ -1,0 +1,36 @@
+//! Approvals by the button of a check.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::approval::{Approval, How, What};
+
+/// Somebody approved the deletion of clusters with the button of a check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Pressed {
+    /// The commit of the check.
+    pub(crate) commit: String,
+    /// The clusters, `namespace/name`.
+    pub(crate) clusters: BTreeSet<String>,
+    /// Who pressed.
+    pub(crate) login: String,
+    pub(crate) at: Timestamp,
+    /// Whether the commit was applied already, and none since.
+    #[serde(default)]
+    pub(crate) is_applied: bool,
+}
+
+impl Pressed {
+    /// The approvals that it gives, one for each cluster.
+    pub(crate) fn approvals(&self) -> impl Iterator<Item = Approval> {
+        self.clusters.iter().map(|cluster| Approval {
+            what: What::Delete(cluster.clone()),
+            how: How::Button,
+            who: self.login.clone(),
+            at: Some(self.at),
+            commit: self.commit.clone(),
+        })
+    }
+}

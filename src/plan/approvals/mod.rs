@@ -1,0 +1,13 @@
+//! Approvals of losses: deletions, and the recreation of an HCP cluster that Azure failed to create.
+//!
+//! In: messages of commits, presses of buttons, flags, settings. Out: [`Approval`]s, one value whatever the source. It
+//! does not know git, the forge or the cluster.
+
+mod approval;
+mod buttons;
+mod trailers;
+
+pub use approval::{Approval, How, What};
+pub(crate) use approval::{Approvals, Doubt, Granted, name, short};
+pub(crate) use buttons::Pressed;
+pub(crate) use trailers::{ForkLines, fork_lines, given, unclear};
