@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde_json::Value as Json;
 
 use super::backoff::backoff;
-use super::{Kind, Parent, Report};
+use super::{ApprovalsAnswer, ApprovalsRequest, Assignment, Kind, Parent, Report};
 use crate::model::{ErrorClass, ObjectId};
 use crate::plan::Plan;
 
@@ -21,33 +21,6 @@ pub(crate) const RIGHTS: Duration = Duration::from_secs(5);
 
 /// Group and kind, at whatever version.
 pub(crate) type GroupKind = (String, String);
-
-/// A plan to carry out.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Assignment {
-    /// Tells it from others; every report carries it.
-    pub(crate) number: u64,
-    /// What the cluster is to have.
-    pub(crate) plan: Arc<Plan>,
-    /// The embedded resources, with versions.
-    pub(crate) embedded: Arc<[(ObjectId, String)]>,
-    /// What it is a plan of; empty when it has no name.
-    pub(crate) revision: String,
-    /// Whether a person asked for it just now: then no change is held because its revision was applied before.
-    pub(crate) by_hand: bool,
-    /// The source of the plan, for people.
-    pub(crate) source: String,
-    /// Whether members that the plan lacks are removed.
-    pub(crate) prune: bool,
-    /// How many clusters may be deleted without approval.
-    pub(crate) max_clusters: usize,
-    /// Whether nobody can approve in the message of a commit.
-    pub(crate) without_commits: bool,
-    /// Whether nothing is done while the parent says that the fleet is suspended.
-    pub(crate) heeds_suspension: bool,
-    /// Since when the fleet is suspended, as far as is known: it stays so when it has no parent.
-    pub(crate) suspended: Option<String>,
-}
 
 /// Something happened.
 #[derive(Clone, Debug)]
@@ -63,8 +36,10 @@ pub(crate) struct Event {
 pub(crate) enum What {
     /// A plan is to be carried out in place of the one before.
     Assigned(Box<Assignment>),
-    /// The answer to [`Command::ReadParent`].
-    ParentRead(u64, Box<Result<ParentRead, Failure>>),
+    /// The answer to [`Command::ReadParent`]: its content and its resourceVersion; `None` if it does not exist.
+    ParentRead(u64, Box<Result<Option<(Parent, String)>, Failure>>),
+    /// The answer to [`Command::AskApprovals`], which comes again when it changes.
+    Approved(ApprovalsAnswer),
     /// The answer to [`Command::WriteParent`]: the new resourceVersion.
     ParentWritten(u64, Result<String, Failure>),
     /// The answer to [`Command::Discover`]: whether objects of the kind are in namespaces.
@@ -129,20 +104,13 @@ pub(crate) struct Interruption {
     pub(crate) denied: bool,
 }
 
-/// The parent, before anything is applied.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ParentRead {
-    /// Its content and its resourceVersion; `None` if it does not exist.
-    pub(crate) before: Option<(Parent, String)>,
-    /// The clusters that may be deleted.
-    pub(crate) approved: BTreeSet<String>,
-}
-
 /// Something to do. The engine waits for no answer: it comes as an event.
 #[derive(Clone, Debug)]
 pub(crate) enum Command {
-    /// Read the parent, and which deletions were approved since the revision that it records as applied.
+    /// Read the parent.
     ReadParent(u64),
+    /// Ask what people approved.
+    AskApprovals(ApprovalsRequest),
     /// Write the parent in place of the one of a resourceVersion; also over a newer one if `over`.
     WriteParent {
         number: u64,

@@ -12,6 +12,7 @@
 //!
 //! It does not know: how a request is made, who reads the reports.
 
+mod assignment;
 mod backoff;
 mod drift;
 mod embedded;
@@ -37,6 +38,7 @@ mod rights;
 mod steps;
 mod takeover;
 
+pub use assignment::{ApprovalsAnswer, ApprovalsRequest, Assignment};
 pub use drift::{Drift, DriftState, without};
 pub use member::{Member, Owner};
 pub use members::Members;
@@ -55,7 +57,7 @@ pub(crate) use backoff::backoff;
 pub(crate) use embedded::{Embedded, Kind};
 pub(crate) use engine::{Engine, Settings};
 pub(crate) use event::{
-    Applied, ApplyPrecondition, Assignment, Command, Event, Failure, FailureCause, GroupKind,
-    Interruption, ParentRead, Removal, RetryTarget, Warning, WatchEvent, WatchScope, What,
+    Applied, ApplyPrecondition, Command, Event, Failure, FailureCause, GroupKind, Interruption,
+    Removal, RetryTarget, Warning, WatchEvent, WatchScope, What,
 };
 pub(crate) use remains::remains;

@@ -9,8 +9,6 @@
 //! No step begins before the parent is open: it names everything that may become a member first, so that
 //! nothing that was applied is ever forgotten.
 
-use std::collections::BTreeSet;
-
 use super::Parent;
 
 /// Where the parent is.
@@ -47,8 +45,6 @@ pub(crate) struct Opening {
     pub(crate) before: Parent,
     /// What to write into it.
     pub(crate) wanted: Parent,
-    /// The clusters that may be deleted.
-    pub(crate) approved: BTreeSet<String>,
 }
 
 /// What the parent holds.

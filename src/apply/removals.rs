@@ -88,6 +88,12 @@ impl Removals {
         self.stirred = true;
     }
 
+    /// Lets go of what was decided and not sent yet.
+    pub(crate) fn judge_again(&mut self) {
+        while self.next().is_some() {}
+        self.stirred = true;
+    }
+
     /// Whether no member leaves.
     pub(crate) fn is_empty(&self) -> bool {
         !self.entries.values().any(is_leaving)

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::approvals::{check_approvals, unused_approval};
+use super::approvals::approvals;
 use super::args::{LOCAL, duration};
 use super::cluster::{Cluster, ClusterArgs};
 use super::exit::Exit;
@@ -21,11 +21,12 @@ use super::rights;
 use super::second_owners::is_second_owner;
 use super::signals::asked_to_stop;
 use super::ui::{Ui, plain};
-use crate::adapters::kubernetes::{self, Assignment, missing_rights};
+use crate::adapters::kubernetes::{self, missing_rights};
 use crate::api::timeline;
-use crate::apply::{ClusterSummary, Progress, Report, State, Suspension, Tracker};
+use crate::apply::{Assignment, ClusterSummary, Progress, Report, State, Suspension, Tracker};
 use crate::compile::Compiled;
 use crate::model::{Clock, hex};
+use crate::plan::approvals::Approval;
 use crate::plan::{self, ApplySet, Plan};
 use crate::settings::Environment;
 
@@ -61,13 +62,13 @@ pub(super) fn run(args: &ApplyArgs, ui: &Ui, environment: &Environment) -> anyho
     if fleet.is_refused(ui) {
         return Ok(Exit::Failed);
     }
-    check_approvals(&args.approve, &fleet.compiled)?;
+    let approvals = approvals(&args.approve, &fleet.compiled)?;
     let set = ApplySet::new(args.name.as_str(), environment.namespace.as_str());
     if args.dry_run {
         let limits = Limits {
             access: &args.cluster.access,
             prune: args.prune,
-            approve: &args.approve,
+            approvals: &approvals,
         };
         return dry_run(&fleet.compiled, &set, &limits, ui);
     }
@@ -82,7 +83,7 @@ pub(super) fn run(args: &ApplyArgs, ui: &Ui, environment: &Environment) -> anyho
                 ui.message("interrupted: what was applied stays; run the same command to apply the rest");
                 Ok(Exit::Signal(signal))
             }
-            exit = apply(args, fleet.compiled, &set, ui) => exit,
+            exit = apply(args, fleet.compiled, approvals, &set, ui) => exit,
         }
     })
 }
@@ -95,6 +96,7 @@ const GATHER: Duration = Duration::from_millis(50);
 async fn apply(
     args: &ApplyArgs,
     compiled: Compiled,
+    approvals: Vec<Approval>,
     set: &ApplySet,
     ui: &Ui,
 ) -> anyhow::Result<Exit> {
@@ -138,7 +140,7 @@ async fn apply(
         stuck: None,
         denied: false,
         recording: false,
-        approved: args.approve.iter().cloned().collect(),
+        approvals: approvals.clone(),
         wait: args.wait,
         limit: limit.saturating_sub(start.elapsed()),
         clock,
@@ -147,16 +149,14 @@ async fn apply(
         concurrency: 32,
         set: set.clone(),
     };
-    let approved: BTreeSet<String> = args.approve.iter().cloned().collect();
     let assignment = Assignment {
         source: args.fleet.path.display().to_string(),
         revision: content(&plan),
         by_hand: true,
         prune: args.prune,
-        approvals: Arc::new(move |_| approved.clone()),
         ..Assignment::new(Arc::clone(&plan), Arc::clone(&embedded))
     };
-    let run = kubernetes::run_once(target, options, assignment, sender);
+    let run = kubernetes::run_once(target, options, assignment, approvals, sender);
     let _runner = AbortOnDropHandle::new(tokio::spawn(run));
     let (mut live, mut broken) = (Live::default(), None);
     let draw = |shown: &Shown<'_>| {
@@ -178,8 +178,8 @@ async fn apply(
         // Each refusal was printed; this only puts them together.
         rights.iter().for_each(|rights| rights::show(rights, ui));
     }
-    for unused in ended.unapproved.iter().filter(|_| done) {
-        ui.error(&unused_approval(unused));
+    for unused in ended.unused.iter().filter(|_| done) {
+        ui.error(unused);
     }
     broken.map_or(Ok(()), Err)?;
     Ok(Exit::failed_if(!done))
@@ -229,8 +229,8 @@ struct Waiting {
     denied: bool,
     /// Whether the parent is being written: `status` reads there what failed.
     recording: bool,
-    /// The clusters that may be deleted.
-    approved: BTreeSet<String>,
+    /// What the person who runs this approved.
+    approvals: Vec<Approval>,
     clock: Arc<dyn Clock>,
     /// Whether it is done when all is ready, or else when all is applied.
     wait: bool,
@@ -255,8 +255,8 @@ struct Ended {
     tally: String,
     /// Whether a permission was missing.
     denied: bool,
-    /// The approved clusters of which none left the fleet.
-    unapproved: Vec<String>,
+    /// What to say of the approved clusters of which none left the fleet.
+    unused: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -342,7 +342,7 @@ impl Waiting {
             clusters,
             tally: self.outcomes.tally(),
             denied: self.denied,
-            unapproved: self.outcomes.unused(&self.approved),
+            unused: self.outcomes.unused(&self.approvals),
         }
     }
 
@@ -441,7 +441,7 @@ mod tests {
             stuck: None,
             denied: false,
             recording: false,
-            approved: BTreeSet::new(),
+            approvals: Vec::new(),
             wait: true,
             limit: clock.real(Duration::from_secs(60)),
             clock,

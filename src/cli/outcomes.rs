@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::approvals;
 use crate::apply::{Outcome, PruneStatus, Summary};
 use crate::model::{ObjectId, Step};
+use crate::plan::approvals::Approval;
 
 /// How long failures with one message are collected before they are printed.
 const CALM: Duration = Duration::from_millis(500);
@@ -74,9 +75,9 @@ impl Outcomes {
         }
     }
 
-    /// The approved clusters of which none left the fleet.
-    pub(super) fn unused(&self, approved: &BTreeSet<String>) -> Vec<String> {
-        approvals::unused(approved, self.left.iter())
+    /// What to say of the approved clusters of which none left the fleet.
+    pub(super) fn unused(&self, approvals: &[Approval]) -> Vec<String> {
+        approvals::unused(approvals, self.left.iter())
     }
 
     /// Notes new failures.

@@ -71,11 +71,12 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::adapters::git;
 use crate::adapters::http::{Hint, Hints, Metrics, Press};
 use crate::adapters::kubernetes::{self, Steering, Target};
-use crate::apply::{Newest, Report};
+use crate::apply::{ApprovalsRequest, Newest, Report};
 use crate::follow::{Candidate, Candidates, Heads, OpenRef, Polling, Reruns};
 use crate::graph::Graph;
 use crate::model::{AdapterError, CheckSink, Later};
 use crate::plan::ApplySet;
+use crate::plan::approvals::Approvals;
 use crate::reporting::{CheckDesk, Now};
 use crate::settings::SyncConfig;
 
@@ -164,6 +165,10 @@ enum Event {
     /// The HCP clusters of these clusters, `namespace/name`, may be deleted and made again; how long to wait if that cannot
     /// be passed on.
     Recreated(BTreeSet<String>, Duration),
+    /// It is asked what people approved of an assignment.
+    ApprovalsAsked(ApprovalsRequest),
+    /// It is known what people approved of an assignment.
+    Approved(Box<(ApprovalsRequest, Approvals)>),
 }
 
 /// Follows the repository until `stop`.
@@ -358,6 +363,8 @@ impl Daemon {
             Event::Recorded(recorded) => self.newest_recorded(recorded.0, recorded.1),
             Event::RecordAgain => self.record_again(),
             Event::Recreated(clusters, pause) => self.recreated(clusters, pause),
+            Event::ApprovalsAsked(request) => self.approvals_asked(request),
+            Event::Approved(approved) => self.approved(approved.0, approved.1),
         }
         self.attribute();
         self.end_abandoned();

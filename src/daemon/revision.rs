@@ -10,7 +10,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::applied::{Applied, AppliedRevision};
 use super::job::Prepared;
-use crate::adapters::kubernetes::Assignment;
+use crate::adapters::kubernetes::Input;
 use crate::apply::{Progress, PruneStatus, Report, State, Suspension, Tracker};
 use crate::model::ObjectId;
 use crate::reporting::Verdict;
@@ -59,7 +59,7 @@ pub(super) struct Run {
 
 /// What applies one revision after the other; it ends when this is dropped.
 pub(super) struct Runner {
-    pub(super) assignments: UnboundedSender<Assignment>,
+    pub(super) inputs: UnboundedSender<Input>,
     pub(super) _task: AbortOnDropHandle<()>,
 }
 

@@ -1,6 +1,7 @@
 //! What applies revisions: it is started when the first is assigned, and again should it end.
 //!
-//! In: a prepared revision. Out: its assignment to the runner, whose reports come back as events.
+//! In: a prepared revision, and what people approved of it. Out: its assignment to the runner, whose reports and questions
+//! come back as events.
 
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
@@ -16,7 +17,9 @@ use super::revision::{Run, Runner, Stage, Sync};
 use super::sync::RETRY;
 use super::{Daemon, Event};
 use crate::adapters::git;
-use crate::adapters::kubernetes::{self, Assignment};
+use crate::adapters::kubernetes::{self, Input};
+use crate::apply::{ApprovalsAnswer, ApprovalsRequest, Assignment};
+use crate::plan::approvals::Approvals;
 use crate::reporting::Verdict;
 
 /// The longest pause before an approval to recreate is passed on again.
@@ -29,7 +32,7 @@ impl Daemon {
         let assignment = self.assignment(sync);
         let runner = self.runner.take().unwrap_or_else(|| self.start_runner());
         // Should it have ended, an event says so.
-        let _ = runner.assignments.send(assignment);
+        let _ = runner.inputs.send(Input::Assign(assignment));
         self.runner = Some(runner);
         if let Some(sync) = &mut self.sync {
             // Nobody needs the plan before any more, unless the parent says that the fleet is suspended after all.
@@ -45,29 +48,52 @@ impl Daemon {
 
     /// What to apply for `sync`.
     pub(super) fn assignment(&self, sync: &Sync) -> Assignment {
-        let (source, revision) = (Arc::clone(&self.source), sync.revision.clone());
         let (plan, embedded) = (&sync.prepared.plan, &sync.prepared.embedded);
         let directory = self.source.origin.directory();
-        let events = self.events.clone();
-        let approvals = move |applied: &str| {
-            let approvals = source.approvals(applied, &revision);
-            let recreated = approvals.recreatable();
-            if !recreated.is_empty() {
-                let _ = events.send(Event::Recreated(recreated, RETRY));
-            }
-            approvals.deletable()
-        };
         Assignment {
             number: sync.number,
             revision: sync.revision.clone(),
             source: self.shown_source(),
             prune: self.config.prune,
-            max_clusters: self.config.max_clusters,
             without_commits: directory.is_some_and(|directory| !directory.has_commits()),
             heeds_suspension: true,
             suspended: sync.suspended.clone(),
-            approvals: Arc::new(approvals),
             ..Assignment::new(Arc::clone(plan), Arc::clone(embedded))
+        }
+    }
+
+    /// It is asked what people approved of the assignment.
+    pub(super) fn approvals_asked(&mut self, request: ApprovalsRequest) {
+        let is_asked = |sync: &&Sync| sync.number == request.number;
+        let Some(sync) = self.sync.as_ref().filter(is_asked) else {
+            return;
+        };
+        let (revision, unread) = (sync.revision.clone(), request.clone());
+        self.blocking(
+            move |source| {
+                let approvals = source.approvals(&request.applied, &revision);
+                Event::Approved(Box::new((request, approvals)))
+            },
+            move |_| Event::Approved(Box::new((unread, Approvals::default()))),
+        );
+    }
+
+    /// It is known what people approved of the assignment.
+    pub(super) fn approved(&mut self, request: ApprovalsRequest, approvals: Approvals) {
+        let recreated = approvals.recreatable();
+        if !recreated.is_empty() {
+            self.recreated(recreated, RETRY);
+        }
+        let is_current = |sync: &Sync| sync.number == request.number;
+        if self.sync.as_ref().is_some_and(is_current) && approvals != Approvals::default() {
+            // The check names them.
+            self.report_progress();
+        }
+        if let Some(runner) = &self.runner {
+            let approvals = approvals.given;
+            let answer = ApprovalsAnswer { request, approvals };
+            // Should it have ended, an event says so.
+            let _ = runner.inputs.send(Input::Approve(answer));
         }
     }
 
@@ -113,14 +139,22 @@ impl Daemon {
             concurrency: self.config.concurrency,
             set: self.set.clone(),
         };
-        let (assignments, assigned) = unbounded_channel();
-        let (sender, mut received) = unbounded_channel();
-        let run = kubernetes::run(self.engine.target.clone(), options, assigned, sender);
+        let (inputs, input) = unbounded_channel();
+        let (reports, mut reported) = unbounded_channel();
+        let (questions, mut asked) = unbounded_channel();
+        let target = self.engine.target.clone();
+        let run = kubernetes::run(target, options, input, reports, questions);
         let events = self.events.clone();
         let task = tokio::spawn(async move {
             let forward = async {
-                while let Some((number, report)) = received.recv().await {
-                    let _ = events.send(Event::Report(number, report));
+                loop {
+                    let event = tokio::select! {
+                        biased;
+                        Some((number, report)) = reported.recv() => Event::Report(number, report),
+                        Some(request) = asked.recv() => Event::ApprovalsAsked(request),
+                        else => break,
+                    };
+                    let _ = events.send(event);
                 }
             };
             let both = futures::future::join(run, forward);
@@ -128,7 +162,7 @@ impl Daemon {
             let _ = events.send(Event::Ended);
         });
         Runner {
-            assignments,
+            inputs,
             _task: AbortOnDropHandle::new(task),
         }
     }

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use capstan::adapters::kubernetes::{Assignment, Options, Target, run_once};
-use capstan::apply::{Report, State};
+use capstan::adapters::kubernetes::{Options, Target, run_once};
+use capstan::apply::{Assignment, Report, State};
 use capstan::daemon::wall_time;
 use capstan::graph;
 use capstan::model::{Clock, Object};
@@ -64,6 +64,7 @@ async fn apply(plan: Arc<Plan>, set: &ApplySet) {
         Target { client, clock },
         options,
         assignment,
+        Vec::new(),
         sender,
     ));
     loop {

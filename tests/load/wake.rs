@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use capstan::adapters::kubernetes::{Assignment, Options, Target, run_once};
-use capstan::apply::{Report, State};
+use capstan::adapters::kubernetes::{Options, Target, run_once};
+use capstan::apply::{Assignment, Report, State};
 use capstan::compile::compile;
 use capstan::daemon::WallClock;
 use capstan::model::Tree;
@@ -119,7 +119,7 @@ impl Fixture<'_> {
             set,
         };
         let (sender, mut reports) = tokio::sync::mpsc::unbounded_channel();
-        let runs = tokio::spawn(run_once(target, options, assignment, sender));
+        let runs = tokio::spawn(run_once(target, options, assignment, Vec::new(), sender));
         let mut opens = Some(opens);
         let mut gates = 0;
         let mut maps = 0;

@@ -55,7 +55,7 @@ pub use objects::KubeObjects;
 pub use parent::applied_revisions;
 pub use recreation::approve_recreation;
 pub use rights::{Rights, missing_rights};
-pub use runner::{Approvals, Assignment, Options, Target, run, run_once};
+pub use runner::{Input, Options, Target, run, run_once};
 pub use secret::{Fault, SecretError, connect_by_secret};
 pub use secret_keys::{secret_keys, watch_secret_keys};
 pub use steering::{Steering, annotate_parent, record_newest, steering};

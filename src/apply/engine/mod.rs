@@ -11,6 +11,7 @@
 //! request. A new assignment replaces the one before; what is known of the cluster stays. It does not know:
 //! how a command is carried out.
 
+mod approvals;
 mod failures;
 mod kinds;
 mod late;
@@ -27,8 +28,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::event::{
-    Assignment, Command, Event, Failure, FailureCause, GroupKind, RIGHTS, RetryTarget, Warning,
-    WatchEvent, WatchScope, What,
+    Command, Event, Failure, FailureCause, GroupKind, RIGHTS, RetryTarget, Warning, WatchEvent,
+    WatchScope, What,
 };
 use super::kinds::Kinds;
 use super::late::LateRequests;
@@ -36,7 +37,9 @@ use super::parent_state::ParentState;
 use super::removals::Removals;
 use super::rights::Rights;
 use super::steps::Steps;
-use super::{DeletionGuard, Embedded, Kind, Member, Progress, Report, State};
+use super::{
+    ApprovalsRequest, Assignment, DeletionGuard, Embedded, Kind, Member, Progress, Report, State,
+};
 use crate::model::{Health, ObjectId};
 use crate::plan::ApplySet;
 use failures::Failures;
@@ -77,6 +80,7 @@ struct Work {
     earlier: BTreeMap<GroupKind, EarlierKind>,
     steps: Steps,
     removals: Removals,
+    approvals: Approvals,
     guard: DeletionGuard,
     rights: Rights,
     embedded: Embedded,
@@ -94,6 +98,18 @@ enum EarlierKind {
     At(Kind),
     /// The cluster does not serve the kind any more: it has no objects of it.
     Unserved,
+}
+
+/// What is known of the approvals for an assignment.
+#[derive(Default)]
+enum Approvals {
+    /// Nobody was asked yet.
+    #[default]
+    Unasked,
+    /// This was asked.
+    Asked(ApprovalsRequest),
+    /// This was answered.
+    Answered(ApprovalsRequest),
 }
 
 /// Whether an assignment was carried out.
@@ -115,7 +131,6 @@ impl Work {
             embedded: Embedded::new(&assignment.embedded),
             guard: DeletionGuard {
                 prune: assignment.prune,
-                max_clusters: assignment.max_clusters,
                 without_commits: assignment.without_commits,
                 ..DeletionGuard::default()
             },
@@ -179,6 +194,7 @@ impl Engine {
             | What::Elapsed(number, _)
                 if number != self.number() => {}
             What::ParentRead(_, answer) => self.parent_read(*answer),
+            What::Approved(answer) => self.approved(answer),
             What::ParentWritten(_, answer) => self.parent_written(answer),
             What::VersionFound(_, kind, answer) => self.version_found(&kind, answer),
             What::Answered(_, at, answer) => self.answered(at, *answer),

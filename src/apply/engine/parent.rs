@@ -3,7 +3,7 @@
 use sha2::{Digest as _, Sha256};
 
 use super::super::backoff::backoff;
-use super::super::event::{Command, Failure, ParentRead, RIGHTS, RetryTarget};
+use super::super::event::{Command, Failure, RIGHTS, RetryTarget};
 use super::super::parent_state::{Known, Opening, ParentState};
 use super::super::{Kind, Members, Parent, Reason, Reasons, Report, Suspension};
 use super::failures::reason;
@@ -59,15 +59,16 @@ impl Engine {
 
     /// Writes the future members into the parent before anything is applied, so that no applied object is
     /// ever forgotten.
-    pub(super) fn parent_read(&mut self, answer: Result<ParentRead, Failure>) {
+    pub(super) fn parent_read(&mut self, answer: Result<Option<(Parent, String)>, Failure>) {
         let ParentState::Reading { failures } = self.work.parent else {
             return;
         };
-        let ParentRead { before, approved } = match answer {
-            Ok(read) => read,
+        let (before, version) = match answer {
+            Ok(read) => read.unzip(),
             Err(failure) => return self.parent_failed(failures, &failure),
         };
-        let (before, version) = before.unzip();
+        let applied = before.as_ref().map(|parent| parent.applied.clone());
+        self.ask_approvals(applied.unwrap_or_default());
         if let Some(suspension) = self.suspension(before.as_ref()) {
             self.report(Report::Suspended(suspension));
             if self.work.assignment.heeds_suspension {
@@ -84,7 +85,6 @@ impl Engine {
             failures,
             before: before.unwrap_or_default(),
             wanted: wanted.clone(),
-            approved,
         };
         if is_there {
             return self.open(opening, version);
@@ -151,13 +151,11 @@ impl Engine {
             failures,
             before,
             wanted: parent,
-            approved,
         } = opening;
         let work = &mut self.work;
         let revision = &work.assignment.revision;
         let by_hand = work.assignment.by_hand;
         work.guard.unchanged = !by_hand && !revision.is_empty() && before.applied == *revision;
-        work.guard.approved = approved;
         work.failures.restore(&parent.failed, &work.steps);
         work.parent = ParentState::Open(Box::new(Known { parent, version }));
         work.removals.stir();
@@ -219,7 +217,7 @@ impl Engine {
     /// make a member of a kind that this one does not name.
     fn is_carried_out(&self) -> bool {
         let work = &self.work;
-        let is_known = self.knows_all() && !self.late.has_applies();
+        let is_known = self.knows_all() && self.knows_approvals() && !self.late.has_applies();
         is_known && work.steps.unapplied().is_empty() && work.removals.are_calm()
     }
 

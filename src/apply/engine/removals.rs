@@ -25,7 +25,8 @@ impl Engine {
     /// Continues with the members that leave: reads what they refer to, then removes those whose turn it is.
     pub(super) fn prune(&mut self) {
         self.remove_next();
-        if !self.knows_all() || !self.work.removals.begin_round() {
+        let can_judge = self.knows_all() && self.knows_approvals();
+        if !can_judge || !self.work.removals.begin_round() {
             return;
         }
         let unread = self.work.removals.unread();

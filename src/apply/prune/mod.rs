@@ -15,6 +15,7 @@ use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE, RESOURCES};
 use crate::api::labels;
 use crate::graph::{self, Executor, Place};
 use crate::model::{Node, Object, ObjectId, Origin, Span};
+use crate::plan::approvals::{Approval, What};
 
 /// What is to be done with a member that leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,12 +75,27 @@ pub struct DeletionGuard {
     /// Whether the revision was fully applied before: then a deletion comes from another binary or
     /// other definitions, and no commit asked for it.
     pub unchanged: bool,
-    /// Clusters that may be deleted, `namespace/name`. Of an unchanged revision, somebody approved these since.
-    pub approved: BTreeSet<String>,
-    /// How many clusters may be deleted without that.
-    pub max_clusters: usize,
+    /// What people approved. Of an unchanged revision, they did so since it was applied.
+    pub approvals: Vec<Approval>,
     /// Whether the fleet comes without the messages of commits, in which people approve.
     pub without_commits: bool,
+}
+
+impl DeletionGuard {
+    /// Whether somebody approved the deletion of this cluster, `namespace/name`.
+    fn deletes(&self, cluster: &str) -> bool {
+        let mut deleted = self.approvals.iter().map(|one| one.what.deletes());
+        deleted.any(|one| one == Some(cluster))
+    }
+
+    /// How many clusters may be deleted although nobody named them.
+    fn deletes_any(&self) -> usize {
+        let limits = self.approvals.iter().filter_map(|one| match one.what {
+            What::DeleteAny(count) => Some(count),
+            What::Delete(_) | What::Recreate(_) => None,
+        });
+        limits.max().unwrap_or(0)
+    }
 }
 
 /// The input of the decisions.
@@ -253,13 +269,13 @@ impl PruneInput<'_> {
             let name = format!("{}/{}", other.namespace, other.name);
             **decision == PruneDecision::Delete
                 && other.is(CAPI, "Cluster")
-                && !self.guard.approved.contains(&name)
+                && !self.guard.deletes(&name)
         };
         let so_far = known.iter().filter(unapproved).count();
-        if self.guard.approved.contains(&name) {
+        if self.guard.deletes(&name) {
             return PruneDecision::Delete;
         }
-        if so_far < self.guard.max_clusters {
+        if so_far < self.guard.deletes_any() {
             return self.delete(false);
         }
         PruneDecision::Held(match self.guard.without_commits {
@@ -331,9 +347,9 @@ impl PruneInput<'_> {
     /// Whether it is beside a cluster that somebody approved to delete after this revision was applied: it leaves with
     /// that cluster.
     fn goes_with_approved(&self, id: &ObjectId) -> bool {
-        let mut approved = self.guard.approved.iter();
-        let is_beside = |name: &String| name.split_once('/').is_some_and(|it| it.0 == id.namespace);
-        approved.any(is_beside)
+        let approvals = self.guard.approvals.iter();
+        let mut approved = approvals.filter_map(|one| one.what.deletes());
+        approved.any(|name| name.split_once('/').is_some_and(|it| it.0 == id.namespace))
     }
 
     /// Makes deletions wait for what depends on the object, and releases for what the object depends

@@ -41,6 +41,11 @@ impl Fixture {
         fixture
     }
 
+    fn approve(&mut self, cluster: &str) {
+        let what = What::Delete(cluster.to_owned());
+        self.guard.approvals.push(Approval::flag(what));
+    }
+
     fn has(&mut self, id: &ObjectId) -> &mut Member {
         self.steps.insert(id.clone(), self.steps.len());
         self.member(id)
@@ -297,7 +302,7 @@ fn a_cluster_is_deleted_only_with_approval_and_through_its_root() {
         held.contains("maxClusters") && !held.contains(approval),
         "{held}"
     );
-    fixture.guard.approved.insert("ns/c".to_owned());
+    fixture.approve("ns/c");
     assert_eq!(fixture.decision(&cluster("c")), PruneDecision::Delete);
     assert!(
         parts
@@ -312,8 +317,9 @@ fn the_number_of_clusters_deleted_without_approval_is_limited() {
     for name in ["a", "b", "c"] {
         fixture.cluster_leaves(name, "Delete");
     }
-    fixture.guard.max_clusters = 1;
-    fixture.guard.approved.insert("ns/a".to_owned());
+    let limit = Approval::setting(What::DeleteAny(1));
+    fixture.guard.approvals.push(limit);
+    fixture.approve("ns/a");
     let decisions =
         ["a", "b", "c"].map(|name| fixture.decision(&cluster(name)) == PruneDecision::Delete);
     assert_eq!(decisions, [true, true, false]);
@@ -342,7 +348,7 @@ fn a_cluster_is_released_with_all_its_parts() {
 fn what_clusters_depend_on_is_deleted_after_them() {
     let mut fixture = Fixture::new();
     fixture.cluster_leaves("c", "Delete");
-    fixture.guard.approved.insert("ns/c".to_owned());
+    fixture.approve("ns/c");
     let secret = ObjectId::new("", "Secret", "ns", "aso-credential");
     fixture.leaves(&secret);
     assert!(matches!(fixture.decision(&secret), PruneDecision::After(_)));
@@ -413,7 +419,7 @@ fn what_was_approved_after_the_revision_was_applied_goes_with_what_is_beside_it(
     for id in [&cluster("c"), &parts[0], &map("a")] {
         assert!(matches!(fixture.decision(id), PruneDecision::Held(_)));
     }
-    fixture.guard.approved.insert("ns/c".to_owned());
+    fixture.approve("ns/c");
     assert_eq!(fixture.decision(&cluster("c")), PruneDecision::Delete);
     let after = PruneDecision::After(cluster("c"));
     assert_eq!(fixture.decision(&parts[0]), after);

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use clap::{Args, ValueEnum};
 
-use super::approvals::{self, check_approvals, unused_approval};
+use super::approvals::{self, approvals};
 use super::args::{DataFormat, LOCAL};
 use super::cluster::{AccessArgs, client};
 use super::exit::Exit;
@@ -17,6 +17,7 @@ use crate::adapters::kubernetes::{Compared, compare};
 use crate::apply::DeletionGuard;
 use crate::compile::Compiled;
 use crate::compile::select::Extent;
+use crate::plan::approvals::Approval;
 use crate::plan::{self, ApplySet};
 use crate::settings::Environment;
 
@@ -49,7 +50,7 @@ pub(super) struct PlanArgs {
 pub(super) struct Limits<'a> {
     pub(super) access: &'a AccessArgs,
     pub(super) prune: bool,
-    pub(super) approve: &'a [String],
+    pub(super) approvals: &'a [Approval],
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -71,7 +72,7 @@ pub(super) fn run(args: &PlanArgs, ui: &Ui, environment: &Environment) -> anyhow
     if fleet.is_refused(ui) {
         return Ok(Exit::Failed);
     }
-    check_approvals(&args.approve, &fleet.compiled)?;
+    let approvals = approvals(&args.approve, &fleet.compiled)?;
     let set = ApplySet::new(args.name.as_str(), environment.namespace.as_str());
     let compared = match args.against {
         Against::None => {
@@ -84,7 +85,7 @@ pub(super) fn run(args: &PlanArgs, ui: &Ui, environment: &Environment) -> anyhow
             let limits = Limits {
                 access: &args.access,
                 prune: args.prune && !is_selected,
-                approve: &args.approve,
+                approvals: &approvals,
             };
             let mut compared = live(&fleet.compiled, &set, &limits, &fleet.elsewhere)?;
             warn_of_unused(&limits, &compared, ui);
@@ -114,8 +115,8 @@ fn warn_of_unused(limits: &Limits<'_>, compared: &Compared, ui: &Ui) {
     if !limits.prune {
         return;
     }
-    for unused in approvals::unused(limits.approve, compared.leaving.keys()) {
-        ui.error(&unused_approval(&unused));
+    for unused in approvals::unused(limits.approvals, compared.leaving.keys()) {
+        ui.error(&unused);
     }
 }
 
@@ -128,7 +129,7 @@ fn live(
 ) -> anyhow::Result<Compared> {
     let guard = DeletionGuard {
         prune: limits.prune,
-        approved: limits.approve.iter().cloned().collect(),
+        approvals: limits.approvals.to_vec(),
         ..DeletionGuard::default()
     };
     let plan = plan::against_none(&compiled.objects, &compiled.graph, set);

@@ -23,9 +23,9 @@ use super::fights;
 use super::parts::{self, Part, SMALL, parts};
 use super::prerequisites::prerequisites;
 use crate::adapters::azure_sim as actors;
-use crate::adapters::kubernetes::{self, Assignment};
+use crate::adapters::kubernetes;
 use crate::api::timeline;
-use crate::apply::{Progress, Report, State, Tracker};
+use crate::apply::{Assignment, Progress, Report, State, Tracker};
 use crate::compile::Compiled;
 use crate::graph::Split;
 use crate::model::ObjectId;
@@ -180,7 +180,8 @@ async fn rehearse(
     let start = target_clock.now();
     let mut tracker = Tracker::new(&compiled.graph, settle, start);
     let assignment = Assignment::new(Arc::clone(&plan), compiled.embedded());
-    let runner = tokio::spawn(kubernetes::run_once(target, options, assignment, sender));
+    let runner = kubernetes::run_once(target, options, assignment, Vec::new(), sender);
+    let runner = tokio::spawn(runner);
     let mut events = Events::default();
     blocked(&plan).for_each(|event| events.note(event));
     // Retries that fail again change nothing.

@@ -88,6 +88,7 @@ impl Source {
         if from == Some(revision) {
             found.unclear.extend(self.unclear_in(revision));
         }
+        found.given.extend(self.allowed());
         found.drop_repeated();
         *self.granted_to() = Granted {
             revision: revision.to_owned(),
@@ -118,11 +119,18 @@ impl Source {
             found.given.extend(earlier.given);
             found.doubted.extend(earlier.doubted);
         }
+        found.given.extend(self.allowed());
         found.drop_repeated();
         let lacking = found.unattributed().cloned().collect();
         self.attribution.note_plan(commit, lacking);
         self.attribution.want(found.unattributed());
         found
+    }
+
+    /// What the settings approve.
+    fn allowed(&self) -> Option<Approval> {
+        let (_, most) = self.prune;
+        (most > 0).then(|| Approval::setting(What::DeleteAny(most)))
     }
 
     /// What was counted for `revision`, as far as that was asked for.

@@ -218,7 +218,6 @@ impl Source {
             base: self.base_at(base).as_ref(),
             approvals,
             prune: self.prune.0,
-            max_clusters: self.prune.1,
             settle: self.settle,
             has_buttons: self.has_buttons(),
         })

@@ -31,9 +31,8 @@ pub(in crate::daemon) struct Merge<'a> {
     /// What it is merged onto, if that was examined.
     pub(in crate::daemon) base: Option<&'a Base>,
     pub(in crate::daemon) approvals: &'a Approvals,
-    /// Whether objects are removed, and how many clusters without approval.
+    /// Whether objects are removed.
     pub(in crate::daemon) prune: bool,
-    pub(in crate::daemon) max_clusters: usize,
     /// How long role assignments need to come into force.
     pub(in crate::daemon) settle: Duration,
     /// Whether people can approve with a button of the check.
@@ -57,8 +56,7 @@ pub(in crate::daemon) fn plan(merge: &Merge<'_>) -> Check {
     }
     let guard = DeletionGuard {
         prune: merge.prune,
-        approved: merge.approvals.deletable(),
-        max_clusters: merge.max_clusters,
+        approvals: merge.approvals.given.clone(),
         ..DeletionGuard::default()
     };
     let differences = differences(merge.set, compiled, before, &guard, merge.settle);

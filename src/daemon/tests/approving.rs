@@ -430,11 +430,8 @@ async fn what_waits_for_the_forge_is_asked_again_and_applied_again() {
     let number = case.daemon.syncs;
     let sync = case.daemon.sync.as_mut().unwrap();
     sync.revision = asked.clone();
-    let assignment = case.daemon.assignment(case.daemon.sync.as_ref().unwrap());
-    let approvals = Arc::clone(&assignment.approvals);
-    let applied = first.clone();
-    let counted = tokio::task::spawn_blocking(move || approvals(&applied));
-    assert!(counted.await.unwrap().is_empty());
+    let counted = case.approvals(&first, &asked).await;
+    assert!(counted.deletable().is_empty());
     case.daemon.handle(Event::Tick);
     let own = (asked.clone(), CommitSource::Own);
     forge.0.lock().unwrap().extend([own]);
@@ -444,7 +441,6 @@ async fn what_waits_for_the_forge_is_asked_again_and_applied_again() {
     }
     assert!(start.elapsed() >= Duration::from_secs(15));
     assert!(!case.daemon.source.attribution.is_waiting());
-    let approvals = assignment.approvals;
-    let counted = tokio::task::spawn_blocking(move || approvals(&first));
-    assert_eq!(counted.await.unwrap(), ["c/two".to_owned()].into());
+    let counted = case.approvals(&first, &asked).await;
+    assert_eq!(counted.deletable(), ["c/two".to_owned()].into());
 }

@@ -6,6 +6,7 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::apply::ApprovalsRequest;
 
 const LOST: &str = "Cluster 'c' is in state 'error', can't update";
 
@@ -79,16 +80,24 @@ async fn an_approval_in_a_commit_reaches_a_cluster_that_did_not_answer_at_first(
         ..Examined::failed(second, away())
     });
     let sync = case.daemon.sync.as_ref().unwrap();
-    let assignment = case.daemon.assignment(sync);
-    (assignment.approvals)(&first);
-    let event = case.events.try_recv().unwrap();
-    assert_eq!(name(&event), "Recreated");
+    let request = ApprovalsRequest {
+        number: sync.number,
+        applied: first,
+    };
     case.daemon.jobs.abort_all();
     while case.daemon.jobs.join_next().await.is_some() {}
-    let (mut event, mut pauses) = (event, Vec::new());
+    case.daemon.approvals_asked(request);
+    let event = case.daemon.jobs.join_next().await.unwrap().unwrap();
+    let Event::Approved(approved) = event else {
+        panic!("{}", name(&event));
+    };
+    let mut start = Instant::now();
+    case.daemon.approved(approved.0, approved.1);
+    let mut event = case.daemon.jobs.join_next().await.unwrap().unwrap();
+    let mut pauses = vec![start.elapsed().as_secs()];
     while let Event::Recreated(clusters, pause) = event {
         assert!(written.lock().unwrap().is_empty());
-        let start = Instant::now();
+        start = Instant::now();
         case.daemon.recreated(clusters, pause);
         event = case.daemon.jobs.join_next().await.unwrap().unwrap();
         pauses.push(start.elapsed().as_secs());

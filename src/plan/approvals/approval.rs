@@ -116,6 +116,7 @@ impl Approval {
 
 impl Approvals {
     /// Lists the clusters, `namespace/name`, that may be deleted.
+    #[cfg(test)]
     pub(crate) fn deletable(&self) -> BTreeSet<String> {
         let given = self.given.iter().filter_map(|one| one.what.deletes());
         given.map(str::to_owned).collect()

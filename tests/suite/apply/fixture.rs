@@ -8,8 +8,8 @@ use axum::Router;
 use capstan::adapters::azure_sim as actors;
 use capstan::adapters::azure_sim::crds::foreign;
 use capstan::adapters::kubernetes::controller::Running;
-use capstan::adapters::kubernetes::{Assignment, Options, Target, run_once};
-use capstan::apply::{Progress, Report, State};
+use capstan::adapters::kubernetes::{Options, Target, run_once};
+use capstan::apply::{Assignment, Progress, Report, State};
 use capstan::compile::{Compiled, compile};
 use capstan::model::{Clock, ObjectId};
 use capstan::plan::{ApplySet, Plan, against_none};
@@ -153,7 +153,7 @@ impl Fixture {
         };
         let (sender, progress) = unbounded_channel();
         let steps = assignment.plan.steps.len();
-        let task = tokio::spawn(run_once(target, options, assignment, sender));
+        let task = tokio::spawn(run_once(target, options, assignment, Vec::new(), sender));
         Run {
             steps,
             progress,

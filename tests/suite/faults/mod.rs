@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use capstan::adapters::kubernetes::{Assignment, Options, Target, run};
-use capstan::apply::Report;
+use capstan::adapters::kubernetes::{Input, Options, Target, run};
+use capstan::apply::{Assignment, Report};
 use capstan::compile::Compiled;
 use capstan::model::Clock;
 use capstan::plan::against_none;
@@ -79,7 +79,7 @@ struct World {
 
 /// A runner that is at work.
 struct Running {
-    assignments: UnboundedSender<Assignment>,
+    inputs: UnboundedSender<Input>,
     reports: UnboundedReceiver<(u64, Report)>,
     _task: AbortOnDropHandle<()>,
 }
@@ -98,7 +98,7 @@ fn assignment(number: u64, revision: usize, compiled: &Compiled) -> Assignment {
 
 impl Running {
     fn start(client: Client, clock: &Arc<dyn Clock>, concurrency: usize) -> Self {
-        let (assignments, assigned) = unbounded_channel();
+        let (inputs, input) = unbounded_channel();
         let (sender, reports) = unbounded_channel();
         let target = Target {
             client,
@@ -108,16 +108,18 @@ impl Running {
             concurrency,
             set: set(),
         };
-        let task = tokio::spawn(run(target, options, assigned, sender));
+        // Nobody listens: nothing is approved.
+        let (questions, _) = unbounded_channel();
+        let task = tokio::spawn(run(target, options, input, sender, questions));
         Self {
-            assignments,
+            inputs,
             reports,
             _task: AbortOnDropHandle::new(task),
         }
     }
 
     fn assign(&self, assignment: Assignment) {
-        let _ = self.assignments.send(assignment);
+        let _ = self.inputs.send(Input::Assign(assignment));
     }
 
     /// Whether the end of this assignment has been reported.

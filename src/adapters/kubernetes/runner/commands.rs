@@ -12,11 +12,11 @@ use tokio::task::{AbortHandle, JoinError, JoinSet};
 use super::super::discovery::{Discovery, Served};
 use super::super::request::{ObjectClient, with_timeout};
 use super::super::{Error, identity, parent, watch};
-use super::assignment::{Approvals, Target};
+use super::input::Target;
 use crate::api::labels;
 use crate::apply::{
-    ApplyPrecondition, Command, GroupKind, Kind, Parent, ParentRead, Removal, Report, RetryTarget,
-    Warning, WatchEvent, WatchScope, What,
+    ApplyPrecondition, ApprovalsAnswer, ApprovalsRequest, Command, GroupKind, Kind, Parent,
+    Removal, Report, RetryTarget, Warning, WatchEvent, WatchScope, What,
 };
 use crate::model::ObjectId;
 use crate::plan::{ApplySet, Plan};
@@ -31,12 +31,12 @@ pub(super) enum Done {
 
 /// Everything that is under way.
 pub(super) struct Runner {
-    pub(super) approvals: Approvals,
     pub(super) jobs: JoinSet<Done>,
     pub(super) watches: SelectAll<BoxStream<'static, WatchEvent>>,
     target: Target,
     set: ApplySet,
     reports: UnboundedSender<(u64, Report)>,
+    questions: UnboundedSender<ApprovalsRequest>,
     discovery: Discovery,
     /// How the cluster serves each kind that was found.
     served: BTreeMap<Kind, Served>,
@@ -49,9 +49,9 @@ impl Runner {
         target: Target,
         set: ApplySet,
         reports: UnboundedSender<(u64, Report)>,
+        questions: UnboundedSender<ApprovalsRequest>,
     ) -> Self {
         Self {
-            approvals: Arc::new(|_| std::collections::BTreeSet::new()),
             jobs: JoinSet::new(),
             watches: SelectAll::new(),
             discovery: Discovery::new(target.client.clone()),
@@ -60,6 +60,7 @@ impl Runner {
             target,
             set,
             reports,
+            questions,
         }
     }
 
@@ -87,6 +88,7 @@ impl Runner {
     pub(super) fn carry_out(&mut self, command: Command) {
         match command {
             Command::ReadParent(number) => self.read_parent(number),
+            Command::AskApprovals(request) => self.ask_approvals(request),
             Command::WriteParent {
                 number,
                 parent,
@@ -155,23 +157,22 @@ impl Runner {
             job.abort();
         }
         let (client, set) = (self.target.client.clone(), self.set.clone());
-        let approvals = Arc::clone(&self.approvals);
         let job = self.spawn(async move {
-            let read = async {
-                let before = parent::read(&client, &set).await?;
-                let applied = before.as_ref().map(|(parent, _)| parent.applied.clone());
-                let approved =
-                    tokio::task::spawn_blocking(move || approvals(&applied.unwrap_or_default()));
-                let approved = approved.await.unwrap_or_default();
-                Ok(ParentRead { before, approved })
-            };
-            let answer = with_timeout(&set.parent(), read).await;
-            What::ParentRead(
-                number,
-                Box::new(answer.map_err(|error: Error| error.failure())),
-            )
+            let answer = with_timeout(&set.parent(), parent::read(&client, &set)).await;
+            What::ParentRead(number, Box::new(answer.map_err(|error| error.failure())))
         });
         self.parent_job = Some(job);
+    }
+
+    /// Passes the question on. What nobody answers is not approved.
+    fn ask_approvals(&mut self, request: ApprovalsRequest) {
+        if let Err(unasked) = self.questions.send(request) {
+            let answer = ApprovalsAnswer {
+                request: unasked.0,
+                approvals: Vec::new(),
+            };
+            self.spawn(std::future::ready(What::Approved(answer)));
+        }
     }
 
     fn write_parent(&mut self, number: u64, parent: Parent, version: String, over: bool) {

@@ -1,46 +1,50 @@
 //! Keeps a cluster in line with a plan: carries out the commands of the apply engine, and reports events to it.
 //!
 //! ```text
-//!   assignments ─┐
+//!   inputs ──────┐
 //!   answers ─────┼─► Event ─► apply::Engine ─► Command ─► requests, watches, timers, reports
 //!   watches ─────┘
 //! ```
 //!
 //! It decides nothing. It lives as long as the daemon: a new assignment finds what the engine knows of the
-//! cluster.
+//! cluster. What people approved is asked of whoever started it.
 
-mod assignment;
 mod commands;
+mod input;
 
 use std::sync::Arc;
 
 use futures::StreamExt;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::apply::{Engine, Event, Report, Settings, What};
-pub use assignment::{Approvals, Assignment, Options, Target};
+use crate::apply::{
+    ApprovalsAnswer, ApprovalsRequest, Assignment, Engine, Event, Report, Settings, What,
+};
+use crate::plan::approvals::Approval;
 use commands::Runner;
+pub use input::{Input, Options, Target};
 
-/// Carries out `assignments`, the newest at a time, and reports every change of state with its number,
+/// Carries out the assignments in `inputs`, the newest at a time, and reports every change of state with its number,
 /// until the future is dropped: it never ends by itself, since a cluster goes on changing after the
-/// last step.
+/// last step. Each of `questions` wants an answer in `inputs`; if nobody listens to them, nothing is approved.
 pub async fn run(
     target: Target,
     options: Options,
-    mut assignments: UnboundedReceiver<Assignment>,
+    mut inputs: UnboundedReceiver<Input>,
     reports: UnboundedSender<(u64, Report)>,
+    questions: UnboundedSender<ApprovalsRequest>,
 ) {
     let Options { concurrency, set } = options;
     let clock = Arc::clone(&target.clock);
-    let mut runner = Runner::new(target, set.clone(), reports);
+    let mut runner = Runner::new(target, set.clone(), reports, questions);
     let mut engine = Engine::new(Settings { concurrency, set });
     loop {
         let what = tokio::select! {
             biased;
-            Some(assignment) = assignments.recv() => {
-                runner.approvals = Arc::clone(&assignment.approvals);
-                Some(What::Assigned(Box::new(assignment.plain())))
-            }
+            Some(input) = inputs.recv() => Some(match input {
+                Input::Assign(assignment) => What::Assigned(Box::new(assignment)),
+                Input::Approve(answer) => What::Approved(answer),
+            }),
             Some(done) = runner.jobs.join_next() => runner.answer(done),
             Some(event) = runner.watches.next() => Some(What::Watched(event)),
             // Neither a watch nor a job: nothing is asked of it.
@@ -54,15 +58,23 @@ pub async fn run(
     }
 }
 
-/// Carries out one assignment; see [`run`].
+/// Carries out one assignment of which people approved this; see [`run`].
 pub async fn run_once(
     target: Target,
     options: Options,
     assignment: Assignment,
+    approvals: Vec<Approval>,
     reports: UnboundedSender<(u64, Report)>,
 ) {
-    let (sender, assignments) = tokio::sync::mpsc::unbounded_channel();
+    let (sender, inputs) = unbounded_channel();
+    let (questions, mut asked) = unbounded_channel();
     // The receiver is here.
-    let _ = sender.send(assignment);
-    run(target, options, assignments, reports).await;
+    let _ = sender.send(Input::Assign(assignment));
+    let answer = async {
+        while let Some(request) = asked.recv().await {
+            let approvals = approvals.clone();
+            let _ = sender.send(Input::Approve(ApprovalsAnswer { request, approvals }));
+        }
+    };
+    tokio::join!(run(target, options, inputs, reports, questions), answer);
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value as Json, json};
 
 use super::super::super::event::{
-    Applied, Command, Failure, FailureCause, ParentRead, Removal, WatchEvent, WatchScope, What,
+    Applied, Command, Failure, FailureCause, Removal, WatchEvent, WatchScope, What,
 };
 use super::fixture::{Fault, Fixture, about, set};
 use crate::api::labels;
@@ -257,8 +257,7 @@ impl Fixture {
                     live["metadata"]["annotations"][labels::SUSPENDED] = json!(parent.suspended);
                     (live, version)
                 });
-                let text = text.map(|(parent, version)| json!([parent, version]));
-                Ok(Some(json!([text, self.approved])))
+                Ok(text.map(|(parent, version)| json!([parent, version])))
             }
             Command::Apply {
                 plan,
@@ -310,12 +309,9 @@ fn answer(
     match request {
         Command::ReadParent(number) => {
             let read = result.map(|json| {
-                let [before, approved]: [Json; 2] = serde_json::from_value(json.unwrap()).unwrap();
-                let before: Option<(Json, String)> = serde_json::from_value(before).unwrap();
-                let before = before
-                    .map(|(parent, version)| (Parent::read(&set(), &parent).unwrap(), version));
-                let approved = serde_json::from_value(approved).unwrap();
-                ParentRead { before, approved }
+                let before: Option<(Json, String)> =
+                    json.map(|json| serde_json::from_value(json).unwrap());
+                before.map(|(parent, version)| (Parent::read(&set(), &parent).unwrap(), version))
             });
             What::ParentRead(*number, Box::new(read))
         }

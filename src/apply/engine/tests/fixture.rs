@@ -8,13 +8,17 @@ use jiff::Timestamp;
 use serde_json::{Value as Json, json};
 
 use super::super::super::event::{
-    Assignment, Command, Event, Removal, RetryTarget, WatchEvent, WatchScope, What,
+    Command, Event, Removal, RetryTarget, WatchEvent, WatchScope, What,
 };
 use super::super::{Engine, Settings};
 use crate::api::labels;
-use crate::apply::{Kind, Parent, PruneStatus, Report, State, is_member};
+use crate::apply::{
+    ApprovalsAnswer, ApprovalsRequest, Assignment, Kind, Parent, PruneStatus, Report, State,
+    is_member,
+};
 use crate::graph;
 use crate::model::{ErrorClass, Object, ObjectId};
+use crate::plan::approvals::{Approval, What as Approved};
 use crate::plan::{self, ApplySet, Plan};
 
 /// What happens to a request.
@@ -28,6 +32,17 @@ pub(super) enum Fault {
     Lost,
 }
 
+/// The time at which the engine learns what people approved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answers {
+    /// As soon as it asks.
+    AtOnce,
+    /// Once everything else is calm.
+    Late,
+    /// When the test says so.
+    ByHand,
+}
+
 /// An engine, its clock, and the cluster it works on.
 pub(super) struct Fixture {
     pub(super) engine: Engine,
@@ -38,7 +53,15 @@ pub(super) struct Fixture {
     /// The objects that others made with our label, and that are left alone.
     pub(super) others: BTreeSet<ObjectId>,
     pub(super) parent: Option<(Parent, String)>,
+    /// The clusters whose deletion people approve.
     pub(super) approved: BTreeSet<String>,
+    pub(super) answers: Answers,
+    /// What the engine asked last.
+    pub(super) question: Option<ApprovalsRequest>,
+    /// Questions that are not answered yet.
+    pub(super) questions: Vec<ApprovalsRequest>,
+    /// The clusters that may be deleted by the newest answer to the newest question.
+    allowed: BTreeSet<String>,
     /// Kinds that the cluster does not serve.
     pub(super) unserved: BTreeSet<String>,
     /// Requests that are not answered yet.
@@ -116,6 +139,10 @@ impl Fixture {
             others: BTreeSet::new(),
             parent: None,
             approved: BTreeSet::new(),
+            answers: Answers::AtOnce,
+            question: None,
+            questions: Vec::new(),
+            allowed: BTreeSet::new(),
             unserved: BTreeSet::new(),
             requests: Vec::new(),
             seen: VecDeque::new(),
@@ -153,6 +180,7 @@ impl Fixture {
         let plan = plan(documents);
         self.number += 1;
         self.prune = prune;
+        self.allowed.clear();
         self.planned = plan.steps.iter().map(|step| step.object.clone()).collect();
         revision.clone_into(&mut self.revision);
         self.happens(What::Assigned(Box::new(Assignment {
@@ -171,6 +199,8 @@ impl Fixture {
         let fresh = Self::new(8);
         self.engine = fresh.engine;
         self.requests.clear();
+        self.questions.clear();
+        self.allowed.clear();
         self.seen.clear();
         self.wakes.clear();
         self.watched.clear();
@@ -184,7 +214,30 @@ impl Fixture {
         for command in commands {
             self.take(command);
         }
+        if self.answers == Answers::AtOnce {
+            while self.answer_question() {}
+        }
         asks
+    }
+
+    /// Answers the oldest question by what people approve now; `false` if there is none.
+    pub(super) fn answer_question(&mut self) -> bool {
+        let is_asked = !self.questions.is_empty();
+        if is_asked {
+            let request = self.questions.remove(0);
+            self.approve(request);
+        }
+        is_asked
+    }
+
+    /// Tells the engine what people approve now.
+    pub(super) fn approve(&mut self, request: ApprovalsRequest) {
+        if self.question.as_ref() == Some(&request) && request.number == self.number {
+            self.allowed = self.approved.clone();
+        }
+        let what = |name: &String| Approval::flag(Approved::Delete(name.clone()));
+        let approvals = self.approved.iter().map(what).collect();
+        self.happens(What::Approved(ApprovalsAnswer { request, approvals }));
     }
 
     fn take(&mut self, command: Command) {
@@ -193,6 +246,11 @@ impl Fixture {
             Command::WakeAt(number, at, target) => {
                 assert!(at >= self.now, "a wake-up in the past: {target:?}");
                 self.wakes.push((at, number, target));
+            }
+            Command::AskApprovals(request) => {
+                self.allowed.clear();
+                self.question = Some(request.clone());
+                self.questions.push(request);
             }
             Command::Warn(_) | Command::WatchDefinitions => {}
             Command::Watch(WatchScope::Embedded, _) => {}
@@ -234,7 +292,7 @@ impl Fixture {
             assert!(self.prune, "{object} is removed, and nothing is pruned");
             assert!(!self.planned.contains(object), "{object} is in the plan");
             let name = format!("{}/{}", object.namespace, object.name);
-            let approved = object.kind != "Cluster" || self.approved.contains(&name);
+            let approved = object.kind != "Cluster" || self.allowed.contains(&name);
             assert!(
                 approved || *removal == Removal::Release,
                 "{object} is deleted without approval"
@@ -325,10 +383,11 @@ impl Fixture {
             if self.see() {
                 continue;
             }
-            if self.requests.is_empty() {
+            if !self.requests.is_empty() {
+                self.answer_at(0, None);
+            } else if self.answers == Answers::ByHand || !self.answer_question() {
                 return;
             }
-            self.answer_at(0, None);
         }
         unreachable!("it never settles: {:#?}", self.sent);
     }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::Value as Json;
 
-use super::fixture::{Fault, Fixture, cluster, cluster_id, id, map};
+use super::fixture::{Answers, Fault, Fixture, cluster, cluster_id, id, map};
 use crate::model::ErrorClass;
 
 const CLASSES: [ErrorClass; 5] = [
@@ -34,7 +34,7 @@ fn step(fixture: &mut Fixture, what: u8, which: u8) {
     let one = &ids[usize::from(which) % ids.len()];
     let request = usize::from(which).checked_rem(fixture.requests.len());
     let class = CLASSES[usize::from(which) % CLASSES.len()];
-    match (what % 20, request) {
+    match (what % 24, request) {
         (0..5, Some(at)) => {
             fixture.answer_at(at, None);
         }
@@ -75,6 +75,20 @@ fn step(fixture: &mut Fixture, what: u8, which: u8) {
             }
         }
         (19, _) => fixture.clear_managers(one),
+        (20, _) => {
+            fixture.answer_question();
+        }
+        // Nobody ever answers.
+        (21, _) if which < 64 => fixture.questions.clear(),
+        // People change their minds, and the engine may learn it while it removes.
+        (21 | 22, _) => {
+            if !fixture.approved.remove("ns/c") {
+                fixture.approved.insert("ns/c".to_owned());
+            }
+            if let Some(question) = fixture.question.clone().filter(|_| which.is_multiple_of(2)) {
+                fixture.approve(question);
+            }
+        }
         _ => fixture.wait(u64::from(which)),
     }
 }
@@ -102,6 +116,7 @@ proptest! {
         events in prop::collection::vec((any::<u8>(), any::<u8>()), 0..120),
     ) {
         let mut fixture = Fixture::new(concurrency);
+        fixture.answers = Answers::Late;
         if approved {
             fixture.approved.insert("ns/c".to_owned());
         }

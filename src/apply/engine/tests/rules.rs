@@ -6,9 +6,9 @@ use super::super::super::event::{
     Command, Failure, FailureCause, Interruption, Removal, WatchEvent,
 };
 use super::super::super::event::{WatchScope, What};
-use super::fixture::{Fault, Fixture, asked, cluster, cluster_id, id, map};
+use super::fixture::{Answers, Fault, Fixture, asked, cluster, cluster_id, id, map};
 use crate::api::labels;
-use crate::apply::{PruneStatus, Report, State, Suspension};
+use crate::apply::{ApprovalsRequest, PruneStatus, Report, State, Suspension};
 use crate::model::ErrorClass;
 
 #[test]
@@ -270,6 +270,77 @@ fn a_cluster_is_deleted_with_its_approval_only() {
     fixture.assign("3", &[map("a", "1", "")]);
     fixture.settle();
     assert_eq!(fixture.leaves(&cluster_id("c")), Some(&PruneStatus::Gone));
+}
+
+#[test]
+fn nothing_is_removed_and_nothing_ends_before_it_is_known_what_people_approved() {
+    let mut fixture = Fixture::settled(&[map("a", "1", ""), map("b", "1", ""), cluster("c")]);
+    fixture.answers = Answers::ByHand;
+    fixture.approved.insert("ns/c".to_owned());
+    fixture.assign("2", &[map("a", "2", "")]);
+    fixture.settle();
+    assert_eq!(fixture.live[&id("a")]["data"]["k"], "2");
+    assert_eq!(fixture.live.len(), 3, "{:?}", fixture.sent);
+    assert_eq!(fixture.leaves(&cluster_id("c")), None);
+    assert!(!fixture.has_settled());
+    assert!(fixture.answer_question());
+    fixture.settle();
+    assert_eq!(fixture.is_as_planned(), Ok(()));
+    assert_eq!(fixture.leaves(&cluster_id("c")), Some(&PruneStatus::Gone));
+    assert!(fixture.has_settled());
+}
+
+#[test]
+fn what_people_approve_later_counts_and_what_was_used_up_does_not() {
+    let mut fixture = Fixture::settled(&[map("a", "1", ""), cluster("c")]);
+    fixture.assign("2", &[map("a", "1", "")]);
+    fixture.settle();
+    let is_held = |fixture: &Fixture| {
+        let status = fixture.leaves(&cluster_id("c"));
+        matches!(status, Some(PruneStatus::Held(_))) && fixture.has_settled()
+    };
+    assert!(is_held(&fixture));
+    fixture.approved.insert("ns/c".to_owned());
+    let question = fixture.question.clone().unwrap();
+    assert_eq!(question.applied, "1");
+    for other in [
+        ApprovalsRequest {
+            applied: "0".to_owned(),
+            ..question.clone()
+        },
+        ApprovalsRequest {
+            number: question.number - 1,
+            ..question.clone()
+        },
+    ] {
+        fixture.approve(other);
+        fixture.settle();
+        assert!(is_held(&fixture));
+    }
+    fixture.approve(question);
+    fixture.settle();
+    assert_eq!(fixture.leaves(&cluster_id("c")), Some(&PruneStatus::Gone));
+}
+
+#[test]
+fn what_people_do_not_approve_any_more_is_not_deleted() {
+    let mut fixture = Fixture::new(1);
+    fixture.assign("1", &[map("a", "1", ""), cluster("c"), cluster("d")]);
+    fixture.settle();
+    fixture.approved = ["ns/c", "ns/d"].map(str::to_owned).into();
+    fixture.assign("2", &[map("a", "1", "")]);
+    while asked(&fixture) != ["delete c"] {
+        if !fixture.see() {
+            fixture.answer_at(0, None);
+        }
+    }
+    fixture.approved.clear();
+    let question = fixture.question.clone().unwrap();
+    fixture.approve(question);
+    fixture.settle();
+    assert!(fixture.live.contains_key(&cluster_id("d")));
+    assert_eq!(fixture.leaves(&cluster_id("c")), Some(&PruneStatus::Gone));
+    assert!(fixture.has_settled());
 }
 
 #[test]

@@ -40,7 +40,6 @@ fn a_plan_that_waits_for_an_approval_has_a_button_and_one_that_got_it_says_from_
             base: None,
             approvals,
             prune: true,
-            max_clusters: 0,
             settle: Duration::ZERO,
             has_buttons: true,
         })

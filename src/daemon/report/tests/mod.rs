@@ -56,7 +56,6 @@ fn merged(
         base,
         approvals,
         prune: true,
-        max_clusters: 0,
         settle: Duration::from_secs(120),
         has_buttons: false,
     })

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use capstan::adapters::kubernetes::{Assignment, Options, Target, compare, run_once};
-use capstan::apply::{DeletionGuard, Parent, Progress, PruneStatus, Report, State};
+use capstan::adapters::kubernetes::{Options, Target, compare, run_once};
+use capstan::apply::{Assignment, DeletionGuard, Parent, Progress, PruneStatus, Report, State};
 use capstan::compile::{Compiled, compile};
 use capstan::daemon::WallClock;
 use capstan::model::{Clock, ObjectId};
+use capstan::plan::approvals::{Approval, What};
 use capstan::plan::{ApplySet, Plan, against_none};
 use http::Request;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
@@ -172,15 +173,13 @@ impl Fixture {
     pub(super) fn begin(&self, yaml: &str, revision: &Revision) -> Kept {
         let set = self.set(revision.fleet);
         let (compiled, plan) = self.planned(yaml, &set);
-        let approved: BTreeSet<String> = revision
-            .approved
-            .iter()
-            .map(|name| name.replace("NS", &self.namespace))
-            .collect();
+        let approved = revision.approved.iter();
+        let approved = approved.map(|name| name.replace("NS", &self.namespace));
+        let approvals = approved.map(|name| Approval::flag(What::Delete(name)));
+        let approvals: Vec<Approval> = approvals.collect();
         let assignment = Assignment {
             revision: revision.name.to_owned(),
             prune: true,
-            approvals: Arc::new(move |_| approved.clone()),
             ..Assignment::new(Arc::new(plan), compiled.embedded())
         };
         let target = Target {
@@ -192,7 +191,7 @@ impl Fixture {
             concurrency: 8,
             set,
         };
-        let task = tokio::spawn(run_once(target, options, assignment, sender));
+        let task = tokio::spawn(run_once(target, options, assignment, approvals, sender));
         Kept {
             reports,
             seen: Vec::new(),

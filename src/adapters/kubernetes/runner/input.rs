@@ -1,0 +1,36 @@
+//! What the runner is given: a cluster, options, plans to carry out, and what people approved.
+
+use std::sync::Arc;
+
+use kube::Client;
+
+use crate::apply::{ApprovalsAnswer, Assignment};
+use crate::model::Clock;
+use crate::plan::ApplySet;
+
+/// How to carry out plans.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How many requests may be under way at once; at least one is.
+    pub concurrency: usize,
+    /// The set that the plans' objects are members of; only members are watched, and removed.
+    pub set: ApplySet,
+}
+
+/// The cluster and its time.
+#[derive(Clone)]
+pub struct Target {
+    /// How to reach it.
+    pub client: Client,
+    /// Its time.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// What a runner is told.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A plan is to be carried out in place of the one before.
+    Assign(Assignment),
+    /// People approved this; it may be told again when it changes.
+    Approve(ApprovalsAnswer),
+}

@@ -1,0 +1,36 @@
+//! What people approved: asked for once it is known what was applied before. Until the first answer nothing is removed,
+//! and the end of the assignment waits; the rest is applied.
+
+use super::super::event::Command;
+use super::super::{ApprovalsAnswer, ApprovalsRequest};
+use super::{Approvals, Engine};
+
+impl Engine {
+    /// Asks what people approved since the revision `applied`. What they approved since another one does not count.
+    pub(super) fn ask_approvals(&mut self, applied: String) {
+        let number = self.number();
+        let request = ApprovalsRequest { number, applied };
+        self.work.guard.approvals.clear();
+        self.work.approvals = Approvals::Asked(request.clone());
+        self.command(Command::AskApprovals(request));
+    }
+
+    /// Takes in the newest answer. What an earlier one allowed, and was not sent yet, is judged again.
+    pub(super) fn approved(&mut self, answer: ApprovalsAnswer) {
+        let asked = match &self.work.approvals {
+            Approvals::Unasked => None,
+            Approvals::Asked(request) | Approvals::Answered(request) => Some(request),
+        };
+        if asked != Some(&answer.request) {
+            return;
+        }
+        self.work.guard.approvals = answer.approvals;
+        self.work.approvals = Approvals::Answered(answer.request);
+        self.work.removals.judge_again();
+    }
+
+    /// Whether what people approved is known.
+    pub(super) const fn knows_approvals(&self) -> bool {
+        matches!(self.work.approvals, Approvals::Answered(_))
+    }
+}
