@@ -43,7 +43,7 @@ use std::sync::RwLock;
 use serde_json::{Value as Json, json};
 
 use super::difference::difference;
-use super::kubernetes::Kubernetes;
+use super::kubernetes::{Kubernetes, if_asked};
 use super::servers::Server;
 use super::session::{GROUP, Session};
 
@@ -86,9 +86,9 @@ fn prove(group: &str, name: &str, need: Need, behaviour: &impl AsyncFn(&Session)
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&file);
     let namespace = name.replace('_', "-");
     let real = match need {
-        Need::Api => Kubernetes::shared(),
-        Need::Alone => Kubernetes::shared().filter(|real| real.is_whole()),
-        Need::Controllers => Kubernetes::orderly(),
+        Need::Api => if_asked(Kubernetes::shared),
+        Need::Alone => if_asked(Kubernetes::shared).filter(|real| real.is_whole()),
+        Need::Controllers => if_asked(Kubernetes::orderly),
     };
     let real = real.map(|real| {
         let _alone = (need == Need::Alone).then(|| HISTORY.write());

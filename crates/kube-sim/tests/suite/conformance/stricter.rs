@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::objects::config_map;
 use super::{HISTORY, widget, with_spec};
-use crate::kubernetes::Kubernetes;
+use crate::kubernetes::{Kubernetes, if_asked};
 use crate::servers::Server;
 use crate::session::{Ask, Session};
 
@@ -22,7 +22,7 @@ fn refused(namespace: &str, ask: impl Fn(&Session) -> Ask, status: u16, reason: 
         (simulated.status, simulated.at("/reason")),
         (status, reason)
     );
-    if let Some(real) = Kubernetes::shared() {
+    if let Some(real) = if_asked(Kubernetes::shared) {
         let real = talk(Server::Real(real));
         assert!(real.status < 300, "{}", real.text);
     }
@@ -72,7 +72,7 @@ fn a_compaction_ends_watches_of_the_past() {
         (&simulated["type"], &simulated["object"]["code"]),
         (&json!("ERROR"), &json!(410))
     );
-    if let Some(real) = Kubernetes::shared().filter(|real| real.is_whole()) {
+    if let Some(real) = if_asked(Kubernetes::shared).filter(|real| real.is_whole()) {
         let _alone = HISTORY.write();
         let real = first_event(Server::Real(real));
         assert_eq!(real["type"], "DELETED");

@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 
 use super::shown;
 use crate::difference::difference;
-use crate::kubernetes::{self, Kubernetes};
+use crate::kubernetes::{self, Kubernetes, if_asked};
 use crate::servers::{anonymous, serve};
 
 /// A command that is not over after so many seconds waits for what will never be.
@@ -26,7 +26,7 @@ const LIMIT: &str = "90";
 /// picks the first.
 fn real_server() -> Option<&'static Kubernetes> {
     static SERVER: OnceLock<Option<Kubernetes>> = OnceLock::new();
-    let server = SERVER.get_or_init(Kubernetes::own).as_ref();
+    let server = SERVER.get_or_init(|| if_asked(Kubernetes::own)).as_ref();
     server.filter(|server| server.is_whole())
 }
 

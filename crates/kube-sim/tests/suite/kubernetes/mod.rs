@@ -3,6 +3,9 @@
 //! The program is `tests/kubernetes`, as `tests/kubernetes/build` left it in the cache, or what
 //! `KUBEBUILDER_ASSETS` names. Without either the tests run on the simulator alone and say so in one
 //! line; `CAPSTAN_REQUIRE=kubernetes` makes that a failure, as CI does.
+//!
+//! What the simulator shows as well is shown on a real server only if `CAPSTAN_REAL=all` asks for it,
+//! as `.ci/deep` does.
 
 mod assets;
 mod program;
@@ -45,6 +48,16 @@ pub(crate) fn is_required(part: &str) -> bool {
     required.is_ok_and(|parts| parts.split(',').any(|one| one == part))
 }
 
+/// A real server for what the simulator, or a smaller test, shows as well; none unless somebody asks for it.
+#[allow(dead_code, reason = "benchmarks always ask for it")]
+pub(crate) fn if_asked<T>(server: impl FnOnce() -> Option<T>) -> Option<T> {
+    if std::env::var_os("CAPSTAN_REAL").is_some_and(|which| which == "all") {
+        server()
+    } else {
+        None
+    }
+}
+
 /// A running server.
 pub(crate) enum Kubernetes {
     /// Ours: with controllers, and with a history that can be forgotten.
@@ -64,10 +77,14 @@ impl Kubernetes {
     /// some tests of the shared server leave kinds behind that cannot be listed. It also has policies that
     /// change what is admitted.
     pub(crate) fn orderly() -> Option<&'static Self> {
-        static ORDERLY: OnceLock<Option<Kubernetes>> = OnceLock::new();
-        let orderly = ORDERLY.get_or_init(|| Self::with(&["-policies".as_ref()]));
-        let orderly = orderly.as_ref();
-        orderly.filter(|server| server.is_whole())
+        Self::common().filter(|server| server.is_whole())
+    }
+
+    /// The same server, or one without controllers.
+    pub(crate) fn common() -> Option<&'static Self> {
+        static COMMON: OnceLock<Option<Kubernetes>> = OnceLock::new();
+        let common = COMMON.get_or_init(|| Self::with(&["-policies".as_ref()]));
+        common.as_ref()
     }
 
     /// One more server, which ends when it is dropped.
