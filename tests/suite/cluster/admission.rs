@@ -6,7 +6,6 @@
 use std::net::TcpListener;
 use std::time::Duration;
 
-use capstan::adapters::azure_sim as actors;
 use kube::Client;
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{GroupVersionKind, Status};
@@ -26,9 +25,15 @@ const HCP: &str = "redhatopenshift.azure.com/v1api20251223preview";
 pub(super) const CLOSED: &str = "Fail";
 const OPEN: &str = "Ignore";
 
+/// Where these tests are in the server that tests share, and a second namespace.
+const NAMESPACE: &str = "admission";
+const OTHER: &str = "admission-other";
+
 /// A cluster whose API server asks the webhook on this port.
 pub(super) struct Guarded<'a> {
     cluster: &'a Management,
+    /// The namespaces for which it is asked; all, if this is empty.
+    namespaces: &'a [&'a str],
     port: u16,
     dir: tempfile::TempDir,
 }
@@ -36,10 +41,19 @@ pub(super) struct Guarded<'a> {
 impl<'a> Guarded<'a> {
     /// Not yet: the webhook is neither installed nor served.
     pub(super) fn over(cluster: &'a Management) -> Self {
+        Self::over_namespaces(cluster, &[])
+    }
+
+    fn over_namespaces(cluster: &'a Management, namespaces: &'a [&'a str]) -> Self {
         let free = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = free.local_addr().expect("an address").port();
         let dir = tempfile::tempdir().expect("a directory");
-        Self { cluster, port, dir }
+        Self {
+            cluster,
+            namespaces,
+            port,
+            dir,
+        }
     }
 
     /// The printed manifests, with the address of this machine in place of the Service.
@@ -64,6 +78,11 @@ impl<'a> Guarded<'a> {
                 });
                 let url = format!("https://127.0.0.1:{}/validate", self.port);
                 object["webhooks"][0]["clientConfig"] = json!({"url": url});
+                if !self.namespaces.is_empty() {
+                    let named = json!({"key": "kubernetes.io/metadata.name", "operator": "In", "values": self.namespaces});
+                    object["webhooks"][0]["namespaceSelector"] =
+                        json!({"matchExpressions": [named]});
+                }
             }
             self.apply(&object);
         }
@@ -208,19 +227,20 @@ fn printed() -> Vec<Json> {
         .collect()
 }
 
-/// The objects of the example, under another name.
+/// The objects of the example, under another name and in the namespace of these tests.
 fn example(name: &str) -> Vec<Json> {
     let output = capstan(&["render", "examples/quickstart", "-o", "json"]).output();
     let output = output.expect("it runs");
     let text = String::from_utf8(output.stdout)
         .expect("UTF-8")
-        .replace("quickstart", name);
+        .replace("quickstart", name)
+        .replace("\"clusters\"", &format!("\"{NAMESPACE}\""));
     let list: Json = serde_json::from_str(&text).expect("JSON");
     list["items"].as_array().expect("a list").clone()
 }
 
 fn object(api_version: &str, kind: &str, name: &str, spec: Json) -> Json {
-    json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": "clusters"}, "spec": spec})
+    json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec})
 }
 
 fn hcp(kms: Json) -> Json {
@@ -304,25 +324,25 @@ fn bad() -> Vec<(Json, &'static str)> {
         (
             plane(
                 "c",
-                json!({"identityRef": {"name": "theirs", "namespace": "other"}, "resources": [whole]}),
+                json!({"identityRef": {"name": "theirs", "namespace": OTHER}, "resources": [whole]}),
             ),
-            "T07 spec.identityRef.name: AzureClusterIdentity/other/theirs may not be used from namespace clusters",
+            "T07 spec.identityRef.name: AzureClusterIdentity/admission-other/theirs may not be used from namespace admission",
         ),
     ]
 }
 
 /// The webhook refuses what is bad, with the texts of `validate`, and passes a whole fleet.
 fn it_judges(guarded: &Guarded<'_>, old: &Json) {
-    let other = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}});
+    let other = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": OTHER}});
     guarded.apply(&other);
     let mut theirs = object(
         IDENTITY,
         "AzureClusterIdentity",
         "theirs",
         json!({"type": "WorkloadIdentity",
-        "clientID": "6f0d8a52-9a0e-4a0f-8f5e-2b7a9c1d3e4f", "tenantID": "8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31", "allowedNamespaces": {"list": ["other"]}}),
+        "clientID": "6f0d8a52-9a0e-4a0f-8f5e-2b7a9c1d3e4f", "tenantID": "8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31", "allowedNamespaces": {"list": [OTHER]}}),
     );
-    theirs["metadata"]["namespace"] = json!("other");
+    theirs["metadata"]["namespace"] = json!(OTHER);
     guarded.create(&theirs).expect("a good identity");
     for (object, text) in bad() {
         let refused = guarded.create(&object).expect_err(text);
@@ -346,7 +366,7 @@ fn it_judges(guarded: &Guarded<'_>, old: &Json) {
     let changed = changed.expect_err("the type is immutable").message;
     assert!(
         changed.contains(
-            "U01 spec.type: spec.type of AzureClusterIdentity/other/theirs cannot be changed"
+            "U01 spec.type: spec.type of AzureClusterIdentity/admission-other/theirs cannot be changed"
         ),
         "{changed}"
     );
@@ -379,10 +399,10 @@ fn it_judges(guarded: &Guarded<'_>, old: &Json) {
 
 #[test]
 fn kube_apiserver_asks_the_webhook() {
-    let Some(cluster) = Management::real(SPEED, actors::Options::default()) else {
+    let Some(cluster) = Management::shared(NAMESPACE, SPEED) else {
         return;
     };
-    let guarded = Guarded::over(&cluster);
+    let guarded = Guarded::over_namespaces(&cluster, &[NAMESPACE, OTHER]);
     let old = object(
         PLANE,
         "AROControlPlane",

@@ -256,7 +256,7 @@ fn a_kill_at_any_step_changes_nothing_in_the_end_on_the_simulator() {
 
 #[test]
 fn a_kill_at_any_step_changes_nothing_in_the_end_on_kube_apiserver() {
-    if let Some(cluster) = Management::real(1, actors::Options::default()) {
+    if let Some(cluster) = Management::shared("crash", 1) {
         killed_anywhere(&cluster, 3);
     }
 }

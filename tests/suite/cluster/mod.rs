@@ -1,4 +1,5 @@
-//! What is proved on two servers: the simulator, and a real kube-apiserver where there is one.
+//! What is proved on two servers: the simulator, and a real kube-apiserver where there is one. What only the latter can
+//! show is shown on it in the gate, on one server for all; the rest if it is asked for, each test on a server of its own.
 
 mod admission;
 mod aro;
@@ -15,6 +16,7 @@ mod planning;
 mod provisioning;
 mod refusals;
 mod serving;
+mod shared;
 mod status;
 mod target;
 mod tenants;

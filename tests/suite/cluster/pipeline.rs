@@ -19,8 +19,9 @@ use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
+use super::shared;
 use crate::daemon::{DEFINITION, SYNC, World, identity};
-use crate::kubernetes::Kubernetes;
+use crate::kubernetes::{Kubernetes, if_asked};
 use crate::play::play;
 use crate::servers::{anonymous, serve};
 
@@ -67,19 +68,49 @@ impl Management {
         }
     }
 
-    /// None when the machine has no real server.
+    /// On a real server of its own; none unless one is asked for.
     pub(super) fn real(speed: u32, options: actors::Options) -> Option<Self> {
         Self::real_with(speed, move |client, clock| play(client, clock, &options))
     }
 
     /// The same with others at work.
     pub(super) fn real_with(speed: u32, play: impl Play) -> Option<Self> {
-        let real = Kubernetes::own()?;
+        let real = if_asked(Kubernetes::own)?;
         let clock: Arc<dyn Clock> = Arc::new(SimClock::new(wall_time(), speed));
         let dir = tempfile::tempdir().expect("a directory");
         let kubeconfig = real.kubeconfig().to_owned();
         let work = (clock, play);
         Some(Self::open(runtime(), dir, kubeconfig, work, Some(real)))
+    }
+
+    /// In a namespace of the real server that tests share; none when the machine has none.
+    pub(super) fn shared(namespace: &str, speed: u32) -> Option<Self> {
+        let kubeconfig = shared::server()?.kubeconfig().to_owned();
+        let clock: Arc<dyn Clock> = Arc::new(SimClock::new(wall_time(), speed));
+        let (runtime, dir) = (runtime(), tempfile::tempdir().expect("a directory"));
+        let (client, actors) = runtime.block_on(async {
+            let client = shared::within(Self::client(&kubeconfig).await, namespace);
+            expected(&client, namespace).await;
+            let actors = play(&client, &clock, &actors::Options::default());
+            (client, actors)
+        });
+        Some(Self {
+            kubeconfig,
+            client,
+            runtime,
+            _actors: actors,
+            server: None,
+            _dir: dir,
+            _real: None,
+        })
+    }
+
+    async fn client(kubeconfig: &Path) -> Client {
+        let access = Access {
+            kubeconfig: Some(kubeconfig.to_owned()),
+            context: None,
+        };
+        connect(&access).await.expect("the kubeconfig is whole")
     }
 
     /// Installs the kinds and what a fleet expects, and lets the actors play.
@@ -91,21 +122,12 @@ impl Management {
         real: Option<Kubernetes>,
     ) -> Self {
         let (client, actors) = runtime.block_on(async {
-            let access = Access {
-                kubeconfig: Some(kubeconfig.clone()),
-                context: None,
-            };
-            let client = connect(&access).await.expect("the kubeconfig is whole");
+            let client = Self::client(&kubeconfig).await;
             for definition in foreign().into_iter().chain(capstan::api::crds::crds()) {
                 apply(&client, &definition).await;
             }
             established(&client).await;
-            apply(
-                &client,
-                &json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "clusters"}}),
-            )
-            .await;
-            apply(&client, &identity(&json!({}))).await;
+            expected(&client, "clusters").await;
             let actors = play(&client, &clock);
             (client, actors)
         });
@@ -191,6 +213,15 @@ pub(super) fn runtime() -> Runtime {
         .enable_all()
         .build()
         .expect("a runtime")
+}
+
+/// Makes what a fleet expects in its namespace.
+pub(super) async fn expected(client: &Client, namespace: &str) {
+    let made = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
+    apply(client, &made).await;
+    let mut identity = identity(&json!({}));
+    identity["metadata"]["namespace"] = json!(namespace);
+    apply(client, &identity).await;
 }
 
 pub(super) async fn apply(client: &Client, object: &Json) {
@@ -353,7 +384,7 @@ fn the_main_job_is_done_on_the_simulator() {
 
 #[test]
 fn the_main_job_is_done_on_kube_apiserver() {
-    if let Some(cluster) = Management::real(SPEED, actors::Options::default()) {
+    if let Some(cluster) = Management::shared("clusters", SPEED) {
         a_fleet_becomes_ready(&cluster);
         a_repository_is_followed(&cluster);
     }

@@ -22,9 +22,9 @@ use kube_sim::{Server, SimClock};
 use serde_json::{Value as Json, json};
 
 use super::manifests::{Cluster, NAMESPACE};
-use crate::cluster::pipeline::{apply, established};
-use crate::daemon::identity;
-use crate::kubernetes::Kubernetes;
+use crate::cluster::pipeline::{apply, established, expected};
+use crate::cluster::shared;
+use crate::kubernetes::{Kubernetes, if_asked};
 use crate::patience::PATIENCE;
 use crate::play::{actors, ours};
 
@@ -70,7 +70,16 @@ pub(super) fn on_simulator(test: impl AsyncFnOnce(&Fixture)) {
     });
 }
 
-/// Runs a test on a real server, if there is one.
+/// Runs a test on the real server that tests share, if there is one: it is the only one of this folder that does, so
+/// that the namespace is its own.
+pub(super) fn on_shared_kube_apiserver(test: impl AsyncFnOnce(&Fixture)) {
+    if let Some(server) = shared::server() {
+        let runtime = crate::cluster::pipeline::runtime();
+        runtime.block_on(async { test(&Fixture::shared(server).await).await });
+    }
+}
+
+/// Runs a test on a real server of its own, if that is asked for.
 pub(super) fn on_kube_apiserver(test: impl AsyncFnOnce(&Fixture)) {
     on_real(SPEED, test);
 }
@@ -105,13 +114,26 @@ impl Fixture {
         fixture
     }
 
-    /// On a real server of its own; none when the machine has none.
+    /// On the real server that tests share.
+    async fn shared(server: &Kubernetes) -> Self {
+        let client = shared::within(server.client().await, NAMESPACE);
+        expected(&client, NAMESPACE).await;
+        Self {
+            client,
+            clock: Arc::new(SimClock::new(wall_time(), SPEED)),
+            azure: Azure::default().recording(),
+            server: None,
+            real: None,
+        }
+    }
+
+    /// On a real server of its own; none unless one is asked for.
     pub(super) async fn real(azure: Azure) -> Option<Self> {
         Self::real_at(azure, SPEED).await
     }
 
     async fn real_at(azure: Azure, speed: u32) -> Option<Self> {
-        let real = Kubernetes::own()?;
+        let real = if_asked(Kubernetes::own)?;
         let fixture = Self {
             client: real.client().await,
             clock: Arc::new(SimClock::new(wall_time(), speed)),
@@ -128,10 +150,7 @@ impl Fixture {
             apply(&self.client, &definition).await;
         }
         established(&self.client).await;
-        let namespace =
-            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}});
-        apply(&self.client, &namespace).await;
-        apply(&self.client, &identity(&json!({}))).await;
+        expected(&self.client, NAMESPACE).await;
     }
 
     /// The administrator's kubeconfig of a real server.

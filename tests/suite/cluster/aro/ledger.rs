@@ -4,7 +4,7 @@
 use serde_json::{Value as Json, json};
 
 use super::fixture::{Fixture, on_kube_apiserver, on_simulator};
-use super::manifests::Cluster;
+use super::manifests::{Cluster, NAMESPACE};
 use crate::cluster::pipeline::apply;
 
 const POLICY: &str = "serviceoperator.azure.com/reconcile-policy";
@@ -115,13 +115,13 @@ async fn what_leaves_the_list_is_removed(fixture: &Fixture) {
 /// A second pause, another policy, the end of a policy: what a pause wrote never sticks.
 async fn what_another_controller_owns_is_left_alone(fixture: &Fixture) {
     let (_actors, _ours) = (fixture.actors(), fixture.ours());
-    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "theirs", "namespace": "clusters"}});
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "theirs", "namespace": NAMESPACE}});
     apply(&fixture.client, &map).await;
     let uid = fixture.live("ConfigMap", "theirs").await["metadata"]["uid"].clone();
     let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "theirs", "uid": uid, "controller": true});
     let network = |prefix: &str| {
         json!({"apiVersion": "network.azure.com/v1api20201101", "kind": "VirtualNetwork",
-            "metadata": {"name": "one-vnet", "namespace": "clusters", "ownerReferences": [owner]},
+            "metadata": {"name": "one-vnet", "namespace": NAMESPACE, "ownerReferences": [owner]},
             "spec": {"location": "uksouth", "owner": {"name": "one-rg"}, "addressSpace": {"addressPrefixes": [prefix]}}})
     };
     apply(&fixture.client, &network("172.16.0.0/16")).await;

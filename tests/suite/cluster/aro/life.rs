@@ -5,7 +5,7 @@ use std::time::Duration;
 use capstan::adapters::azure_sim::Deed;
 use serde_json::json;
 
-use super::fixture::{Fixture, on_kube_apiserver, on_simulator};
+use super::fixture::{Fixture, on_shared_kube_apiserver, on_simulator};
 use super::manifests::Cluster;
 
 /// Objects of a cluster without pools: three on top, six and two embedded.
@@ -159,5 +159,5 @@ fn a_cluster_lives_on_the_simulator() {
 
 #[test]
 fn a_cluster_lives_on_kube_apiserver() {
-    on_kube_apiserver(a_cluster_lives);
+    on_shared_kube_apiserver(a_cluster_lives);
 }

@@ -4,7 +4,7 @@
 use serde_json::{Value as Json, json};
 
 /// The namespace of all of it.
-pub(super) const NAMESPACE: &str = "clusters";
+pub(in crate::cluster) const NAMESPACE: &str = "aro";
 /// The version of Red Hat OpenShift's kinds in ASO.
 pub(super) const HCP_VERSION: &str = "redhatopenshift.azure.com/v1api20251223preview";
 const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";

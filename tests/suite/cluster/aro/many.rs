@@ -191,6 +191,11 @@ fn two_hundred_clusters_at_once_on_the_simulator() {
 }
 
 #[test]
+fn eight_clusters_at_once_on_the_simulator() {
+    on_simulator(async |fixture| all_become_ready(fixture, 8, Duration::from_secs(60)).await);
+}
+
+#[test]
 fn twenty_clusters_at_once_on_kube_apiserver() {
     on_kube_apiserver(async |fixture| all_become_ready(fixture, 20, Duration::from_secs(60)).await);
 }

@@ -26,9 +26,9 @@ fn a_missing_kind_is_reported_with_its_supplier_and_applied_once_it_is_served() 
         let group = "missing.refusals.dev";
         let foreign = [
             (
-                "network.azure.com/v1api20201101",
-                "VirtualNetwork",
-                "install Azure Service Operator, or add network.azure.com/* to its crdPattern",
+                "compute.azure.com/v1api20240302",
+                "Disk",
+                "install Azure Service Operator, or add compute.azure.com/* to its crdPattern",
             ),
             (
                 "hypershift.openshift.io/v1beta1",
