@@ -1,8 +1,8 @@
 //! Forges, and the shipped program that writes to them.
 //!
 //! A real one: a Gitea server on loopback, built by `tests/gitea/build` and shared by the tests of a process.
-//! `CAPSTAN_REQUIRE=gitea` turns a missing program into a failure. The others are [strict fakes](fake) behind a
-//! [front](front).
+//! `CAPSTAN_REQUIRE=gitea` turns a missing program into a failure. All but the core of its tests wait until
+//! `CAPSTAN_REAL=all` asks for them. The others are [strict fakes](fake) behind a [front](front).
 
 mod approvals;
 mod azure_devops;
