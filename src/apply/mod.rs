@@ -12,6 +12,7 @@
 //!
 //! It does not know: how a request is made, who reads the reports.
 
+mod applied;
 mod assignment;
 mod backoff;
 mod drift;
@@ -53,6 +54,7 @@ pub use reasons::{Reason, Reasons};
 pub use report::{Outcome, PruneStatus, Report, Suspension};
 pub(crate) use takeover::hand_over;
 
+pub(crate) use applied::{AppliedRevision, AppliedState};
 pub(crate) use backoff::backoff;
 pub(crate) use embedded::{Embedded, Kind};
 pub(crate) use engine::{Engine, Settings};

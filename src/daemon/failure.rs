@@ -7,6 +7,7 @@ use tokio::task::JoinError;
 
 use crate::adapters::git::Error;
 use crate::model::{AdapterError, ErrorClass};
+use crate::reporting::report::Fault;
 
 /// A job that did not come to its end.
 #[derive(Debug, thiserror::Error)]
@@ -70,6 +71,15 @@ impl Failure {
             Self::Git(error) => error.class(),
             Self::Fork(unread) => unread.class(),
             Self::Panic(_) => ErrorClass::Bug,
+        }
+    }
+
+    /// The same for a check.
+    pub(super) fn fault(&self) -> Fault {
+        Fault {
+            summary: self.summary(),
+            message: self.to_string(),
+            is_of_the_commit: self.is_of_the_commit(),
         }
     }
 

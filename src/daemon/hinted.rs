@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Daemon, Event, report};
+use super::{Daemon, Event};
 use crate::adapters::http::{Hint, Rerun};
+use crate::reporting::{plan_context, sync_context};
 
 /// How long after one hint the next is heard: all that come in between are one.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -49,7 +50,7 @@ impl Daemon {
         }
         let wanted = |context: &str| rerun.context.as_deref().is_none_or(|name| name == context);
         let fleet = self.config.fleet.as_str();
-        let (plan, sync) = (report::plan_context(fleet), report::sync_context(fleet));
+        let (plan, sync) = (plan_context(fleet), sync_context(fleet));
         if wanted(&plan) {
             let is = |commit: &str, number| rerun.head.is(commit, number);
             for commit in self.candidates.matching(is) {

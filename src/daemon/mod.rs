@@ -12,7 +12,6 @@
 //! It does not know: which engine it drives, how a check is written.
 
 mod admission;
-mod applied;
 mod asking;
 mod attributing;
 mod azure_tokens;
@@ -38,7 +37,6 @@ mod press_answer;
 mod press_record;
 mod pressed;
 mod publish;
-mod report;
 mod revision;
 mod running;
 mod secured;
@@ -71,7 +69,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::adapters::git;
 use crate::adapters::http::{Hint, Hints, Metrics, Press};
 use crate::adapters::kubernetes::{self, Steering, Target};
-use crate::apply::{ApprovalsRequest, Newest, Report};
+use crate::apply::{AppliedRevision, ApprovalsRequest, Newest, Report};
 use crate::follow::{Candidate, Candidates, Heads, OpenRef, Polling, Reruns};
 use crate::graph::Graph;
 use crate::model::{AdapterError, CheckSink, Later};
@@ -81,7 +79,6 @@ use crate::reporting::{CheckDesk, Now};
 use crate::settings::SyncConfig;
 
 pub use admission::{AdmissionError, AdmissionServer};
-use applied::AppliedRevision;
 use asking::Asking;
 pub use clock::{WallClock, wall_time};
 pub use controllers::{controllers, report_fault};

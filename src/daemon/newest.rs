@@ -3,11 +3,11 @@
 //! In: what became of each commit, and what the parent records. Out: a write whenever they differ. It does not
 //! know: who reads it.
 
-use super::applied::Applied;
 use super::newest_record::EMPTIED;
 use super::sync::RETRY;
 use super::{Daemon, Event};
 use crate::adapters::kubernetes;
+use crate::apply::AppliedState;
 use crate::apply::Newest;
 
 impl Daemon {
@@ -20,7 +20,7 @@ impl Daemon {
         if sync.is_emptied() {
             return Some(Newest::refused(&sync.revision, EMPTIED));
         }
-        if matches!(sync.applied, Applied::This | Applied::Unwatched) {
+        if matches!(sync.applied, AppliedState::This | AppliedState::Unwatched) {
             return None;
         }
         if sync.suspended.is_some() {

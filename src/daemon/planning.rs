@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use tokio_util::task::AbortOnDropHandle;
 
-use super::applied::Applied;
 use super::job::Planned;
-use super::report::NotPlanned;
 use super::revision::Sync;
 use super::{Daemon, Event};
+use crate::apply::AppliedState;
 use crate::follow::candidates::Candidate;
+use crate::reporting::report::NotPlanned;
 
 /// How many times longer than a fork's the plan of a branch may take.
 const OWN_SHARE: u32 = 5;
@@ -108,7 +108,7 @@ impl Daemon {
     /// Whether it is known what to compare candidates with: after a start, a suspended fleet has another revision than
     /// the accepted one.
     pub(super) fn knows_applied(&self) -> bool {
-        let unknown = |sync: &Sync| matches!(sync.applied, Applied::Unknown);
+        let unknown = |sync: &Sync| matches!(sync.applied, AppliedState::Unknown);
         let steering = self.steering.as_ref();
         let is_applying = steering.is_some_and(|steering| steering.suspended.is_none());
         is_applying || !self.sync.as_ref().is_some_and(unknown)

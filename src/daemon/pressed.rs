@@ -12,11 +12,12 @@ use super::clock::wall_time;
 use super::failure::Failure;
 use super::press_answer::{Answer, ask};
 use super::revision::Stage;
-use super::{Daemon, Event, report};
+use super::{Daemon, Event};
 use crate::adapters::http::Press;
 use crate::api::fleet::Provider;
 use crate::model::Check;
 use crate::plan::approvals::Pressed;
+use crate::reporting::{plan_context, sync_context};
 
 impl Daemon {
     /// Somebody pressed a button. The forge is asked who that is.
@@ -48,12 +49,12 @@ impl Daemon {
 
     fn is_context(&self, context: &str) -> bool {
         let fleet = &self.config.fleet;
-        [report::plan_context(fleet), report::sync_context(fleet)].contains(&context.to_owned())
+        [plan_context(fleet), sync_context(fleet)].contains(&context.to_owned())
     }
 
     /// Whether the fleet still reports on the commit of this check.
     fn is_reported(&self, press: &Press) -> bool {
-        match press.context == report::sync_context(&self.config.fleet) {
+        match press.context == sync_context(&self.config.fleet) {
             true => self.accepted().as_ref() == Some(&press.commit),
             false => self.candidates.commits().any(|it| it == press.commit),
         }
@@ -88,7 +89,7 @@ impl Daemon {
             clusters,
             "the deletion of these clusters was approved with the button of the check"
         );
-        let is_sync = *context == report::sync_context(&self.config.fleet);
+        let is_sync = *context == sync_context(&self.config.fleet);
         self.source.approve(Pressed {
             commit: commit.clone(),
             clusters: button.clusters.into_iter().collect(),

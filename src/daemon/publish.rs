@@ -7,8 +7,10 @@ use std::time::Duration;
 use futures::FutureExt as _;
 
 use super::failure::Failure;
-use super::{Daemon, Event, report};
+use super::{Daemon, Event};
 use crate::model::{AdapterError, Check, Later};
+use crate::reporting::report;
+use crate::reporting::sync_context;
 use crate::reporting::{Next, Now};
 
 impl Daemon {
@@ -36,7 +38,7 @@ impl Daemon {
         // While the settings suspend the fleet, the newest revision waits.
         let waiting = heads.examined().filter(|_| self.config.suspend);
         let fleet = &self.config.fleet;
-        let context = report::sync_context(fleet);
+        let context = sync_context(fleet);
         let pending = self.checks.pending(&context);
         let abandoned =
             pending.filter(|(revision, _)| *revision != newer && Some(*revision) != waiting);

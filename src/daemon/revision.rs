@@ -8,9 +8,9 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::applied::{Applied, AppliedRevision};
 use super::job::Prepared;
 use crate::adapters::kubernetes::Input;
+use crate::apply::{AppliedRevision, AppliedState};
 use crate::apply::{Progress, PruneStatus, Report, State, Suspension, Tracker};
 use crate::model::ObjectId;
 use crate::reporting::Verdict;
@@ -34,7 +34,7 @@ pub(super) struct Sync {
     /// Since when the fleet is suspended.
     pub(super) suspended: Option<String>,
     /// What the cluster has of the fleet.
-    pub(super) applied: Applied,
+    pub(super) applied: AppliedState,
     pub(super) tracker: Tracker,
     pub(super) stage: Stage,
 }
@@ -69,16 +69,16 @@ impl Sync {
     pub(super) fn applied(&self) -> Option<AppliedRevision> {
         let this = || (self.revision.clone(), Some(Arc::clone(&self.prepared.plan)));
         match &self.applied {
-            Applied::This | Applied::Unwatched => Some(this()),
+            AppliedState::This | AppliedState::Unwatched => Some(this()),
             _ if self.suspended.is_none() => Some(this()),
-            Applied::Earlier(earlier) => Some(earlier.clone()),
-            Applied::Unknown | Applied::Nothing => None,
+            AppliedState::Earlier(earlier) => Some(earlier.clone()),
+            AppliedState::Unknown | AppliedState::Nothing => None,
         }
     }
 
     /// Something is applied or removed, so the fleet is not suspended; `false` when that was known.
     fn open(&mut self) -> bool {
-        self.applied = Applied::This;
+        self.applied = AppliedState::This;
         self.suspended.take().is_some()
     }
 
@@ -88,22 +88,22 @@ impl Sync {
         tracing::info!(since, "the fleet is suspended: nothing is applied");
         (self.suspended, self.stuck) = (Some(since), None);
         let is_known = match &self.applied {
-            Applied::This | Applied::Unwatched => true,
-            Applied::Earlier((earlier, _)) => applied.is_empty() || *earlier == applied,
-            Applied::Unknown | Applied::Nothing => false,
+            AppliedState::This | AppliedState::Unwatched => true,
+            AppliedState::Earlier((earlier, _)) => applied.is_empty() || *earlier == applied,
+            AppliedState::Unknown | AppliedState::Nothing => false,
         };
         match applied {
             _ if is_known => None,
             applied if applied.is_empty() => {
-                self.applied = Applied::Nothing;
+                self.applied = AppliedState::Nothing;
                 None
             }
             applied if applied == self.revision => {
-                self.applied = Applied::Unwatched;
+                self.applied = AppliedState::Unwatched;
                 None
             }
             applied => {
-                self.applied = Applied::Unknown;
+                self.applied = AppliedState::Unknown;
                 Some(applied)
             }
         }
@@ -111,8 +111,8 @@ impl Sync {
 
     /// Takes in what happened; `false` when nothing changed.
     pub(super) fn note(&mut self, report: Report) -> bool {
-        if matches!(self.applied, Applied::Unknown) {
-            self.applied = Applied::Nothing;
+        if matches!(self.applied, AppliedState::Unknown) {
+            self.applied = AppliedState::Nothing;
         }
         match report {
             Report::Object(progress) => {

@@ -12,12 +12,12 @@ use futures::FutureExt as _;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::applied::Applied;
 use super::revision::{Run, Runner, Stage, Sync};
 use super::sync::RETRY;
 use super::{Daemon, Event};
 use crate::adapters::git;
 use crate::adapters::kubernetes::{self, Input};
+use crate::apply::AppliedState;
 use crate::apply::{ApprovalsAnswer, ApprovalsRequest, Assignment};
 use crate::plan::approvals::Approvals;
 use crate::reporting::Verdict;
@@ -36,8 +36,8 @@ impl Daemon {
         self.runner = Some(runner);
         if let Some(sync) = &mut self.sync {
             // Nobody needs the plan before any more, unless the parent says that the fleet is suspended after all.
-            if sync.suspended.is_none() && matches!(sync.applied, Applied::Earlier(_)) {
-                sync.applied = Applied::Unknown;
+            if sync.suspended.is_none() && matches!(sync.applied, AppliedState::Earlier(_)) {
+                sync.applied = AppliedState::Unknown;
             }
             sync.stage = Stage::Running(Run {
                 report_due: false,

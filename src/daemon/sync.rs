@@ -10,17 +10,18 @@ use futures::FutureExt as _;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::applied::{Applied, AppliedRevision};
 use super::failure::Failure;
 use super::job::{Before, Examined, Judged, Prepared};
 use super::newest_record::{self, EMPTIED};
 use super::revision::{Stage, Sync};
-use super::{Daemon, Event, report};
+use super::{Daemon, Event};
 use crate::adapters::git::RetainedRef;
+use crate::apply::{AppliedRevision, AppliedState};
 use crate::apply::{Newest, Report, Tracker};
 use crate::compile::Compiled;
 use crate::model::{Check, CheckState, ErrorClass};
 use crate::reporting::finding_lines;
+use crate::reporting::report;
 
 /// Events that come within this time are reported together.
 const BATCH: Duration = Duration::from_millis(100);
@@ -163,7 +164,7 @@ impl Daemon {
     ) {
         tracing::warn!(revision, title, stays = good, error = %failure, "not applied: {}", failure.summary());
         let fleet = &self.config.fleet;
-        self.set_check(report::unreadable(fleet, revision, failure, good));
+        self.set_check(report::unreadable(fleet, revision, &failure.fault(), good));
         let why = format!("{}: {failure}", failure.summary());
         self.newest.reject(Newest::refused(revision, &why));
         // What a bug does once it does again.
@@ -188,12 +189,12 @@ impl Daemon {
     fn begin(&mut self, revision: String, mut prepared: Prepared) {
         let now = self.engine.target.clock.now();
         let mut tracker = Tracker::new(&prepared.graph, self.config.settle, now);
-        let mut applied = Applied::Unknown;
+        let mut applied = AppliedState::Unknown;
         if let Some(before) = self.sync.take() {
             applied = before
                 .applied()
-                .map_or_else(|| before.applied.clone(), Applied::Earlier);
-            if let Applied::Earlier((_, Some(plan))) = &applied {
+                .map_or_else(|| before.applied.clone(), AppliedState::Earlier);
+            if let AppliedState::Earlier((_, Some(plan))) = &applied {
                 prepared.notes.compare(plan, &prepared.plan);
             }
             tracker = tracker.carrying(&before.tracker);
@@ -300,7 +301,7 @@ impl Daemon {
             self.source.retain(RetainedRef::Applied, &sync.revision);
         }
         let is_suspended = matches!(report, Report::Suspended(_));
-        let was_unknown = matches!(sync.applied, Applied::Unknown);
+        let was_unknown = matches!(sync.applied, AppliedState::Unknown);
         let (is_change, recalls) = match report {
             Report::Suspended(suspension) => (true, sync.suspend(suspension)),
             report => (sync.note(report), None),
@@ -352,8 +353,8 @@ impl Daemon {
 
     pub(super) fn recalled(&mut self, number: u64, applied: AppliedRevision) {
         let sync = self.sync.as_mut().filter(|sync| sync.number == number);
-        if let Some(sync) = sync.filter(|sync| matches!(sync.applied, Applied::Unknown)) {
-            sync.applied = Applied::Earlier(applied);
+        if let Some(sync) = sync.filter(|sync| matches!(sync.applied, AppliedState::Unknown)) {
+            sync.applied = AppliedState::Earlier(applied);
             self.report_progress();
         }
         self.plan_next();

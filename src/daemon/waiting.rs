@@ -7,9 +7,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::job::{self, Left};
-use super::{Daemon, Event, report};
+use super::{Daemon, Event};
 use crate::follow::candidates::{Candidate, OpenRef};
 use crate::model::Check;
+use crate::reporting::report;
+use crate::reporting::{plan_context, sync_context};
 
 impl Daemon {
     /// Takes in which of the refs that were there at the start are planned, and which commits an earlier process left
@@ -23,7 +25,7 @@ impl Daemon {
 
     /// Takes in which commits an earlier process left waiting for a plan.
     fn left_waiting(&mut self, left: Vec<String>) {
-        let context = report::plan_context(&self.config.fleet);
+        let context = plan_context(&self.config.fleet);
         for commit in left {
             self.checks.leave(&context, &commit, String::new());
         }
@@ -32,7 +34,7 @@ impl Daemon {
 
     /// Takes in which sync checks an earlier process left pending: their revisions and titles.
     pub(super) fn left_pending(&mut self, left: Vec<(String, String)>) {
-        let context = report::sync_context(&self.config.fleet);
+        let context = sync_context(&self.config.fleet);
         for (revision, title) in left {
             self.checks.leave(&context, &revision, title);
         }
@@ -67,7 +69,7 @@ impl Daemon {
     /// Says of heads that they wait, and ends the checks of those that no candidate leads to any more.
     pub(super) fn show_waiting(&mut self) {
         let open = self.candidates.open_commits();
-        let context = report::plan_context(&self.config.fleet);
+        let context = plan_context(&self.config.fleet);
         let pending = self.checks.pending(&context);
         let pending = pending.map(|(commit, _)| commit.to_owned());
         let gone: Vec<String> = pending.filter(|commit| !open.contains(commit)).collect();
@@ -84,7 +86,7 @@ impl Daemon {
 
     /// Returns true if the check of a head says that it waits, or is being planned.
     pub(super) fn is_waiting(&self, commit: &str) -> bool {
-        let context = report::plan_context(&self.config.fleet);
+        let context = plan_context(&self.config.fleet);
         self.checks.is_pending(&context, commit)
     }
 
@@ -109,7 +111,7 @@ impl Daemon {
     /// Ends the check of a head that is not planned any more, unless nobody saw it.
     fn end_waiting(&mut self, commit: &str) {
         let fleet = &self.config.fleet;
-        let context = report::plan_context(fleet);
+        let context = plan_context(fleet);
         let check = match self.heads.is_newest(commit) {
             true => report::merged(fleet, commit),
             false => report::left_behind(fleet, commit),

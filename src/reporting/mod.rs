@@ -6,6 +6,7 @@
 mod context;
 mod desk;
 mod findings_log;
+pub(crate) mod report;
 mod throttle;
 mod verdict;
 

@@ -11,9 +11,9 @@ use crate::adapters::git::{Error, Merged, Quarantine};
 use crate::api::fleet::FleetPolicy;
 use crate::compile::{Compiled, compile_by};
 use crate::daemon::failure::{Failure, Unread};
-use crate::daemon::report::{self, Base, Holdings};
 use crate::model::{Check, ErrorClass, Severity, Tree};
 use crate::plan::approvals::{self, ForkLines};
+use crate::reporting::report::{self, Base, Holdings};
 
 /// How many commits are looked through for lines that would approve something.
 const MOST_MESSAGES: usize = 10_000;

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::daemon::report::NotPlanned;
+use crate::reporting::report::NotPlanned;
 use crate::settings::ForkLimits;
 
 /// The limit that a process met which has run for `elapsed` and holds `resident` bytes. Where the system does not say how

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::fleet::{FleetPolicy, OutsideObject};
 use crate::daemon::failure::Unread;
-use crate::daemon::report::Holdings;
 use crate::model::markdown::plain;
 use crate::model::{Annotation, Check, CheckState, ClientBindings};
+use crate::reporting::report::Holdings;
 
 /// The most bytes of an answer.
 pub(super) const MOST_ANSWERED: u64 = 4 << 20;

@@ -17,8 +17,9 @@ use self::message::Answer;
 pub(super) use self::message::{Examined, Request};
 use self::process::Ended;
 use super::failure::Unread;
-use super::report::{self, NotPlanned};
 use crate::model::Check;
+use crate::reporting::plan_context;
+use crate::reporting::report::NotPlanned;
 use crate::settings::ForkLimits;
 
 /// The hidden command that the process is started with.
@@ -61,7 +62,7 @@ fn ask(program: &Path, request: &Request, limits: &ForkLimits) -> Result<Answer,
     let mut line = serde_json::to_vec(request).map_err(|error| Ended::Failed(error.to_string()))?;
     line.push(b'\n');
     let bytes = process::run(program, &[COMMAND], line, limits)?;
-    let context = report::plan_context(&request.fleet);
+    let context = plan_context(&request.fleet);
     let answer = message::read(&bytes, request, &context);
     answer.map_err(|error| Ended::Failed(format!("its answer does not fit: {error}")))
 }

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use super::limits::{exceeded, resident};
 use super::message::MOST_ANSWERED;
-use crate::daemon::report::NotPlanned;
+use crate::reporting::report::NotPlanned;
 use crate::settings::ForkLimits;
 
 /// How often the process is looked at.

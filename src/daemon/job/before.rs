@@ -12,7 +12,7 @@ use kube::Client;
 use super::origin::Origin;
 use crate::adapters::git::RetainedRef;
 use crate::adapters::kubernetes;
-use crate::daemon::applied::AppliedRevision;
+use crate::apply::AppliedRevision;
 use crate::plan::{ApplySet, Plan};
 
 /// How long the cluster has to say what is applied. The check of a commit waits for it.

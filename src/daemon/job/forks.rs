@@ -11,10 +11,10 @@ use super::planning::{Planned, View};
 use crate::adapters::git::{Error, Quarantine};
 use crate::daemon::failure::Failure;
 use crate::daemon::fork::{self, Examined, Outcome, Request};
-use crate::daemon::report;
 use crate::follow::candidates::{Candidate, is_test_merge};
 use crate::follow::lanes::Lane;
 use crate::model::{Check, ErrorClass};
+use crate::reporting::report;
 
 impl Source {
     /// Plans a head by its files alone.

@@ -9,8 +9,8 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
 use crate::daemon::failure::Failure;
-use crate::daemon::report;
 use crate::model::{AdapterError, Check, CheckSink, CheckState};
+use crate::reporting::plan_context;
 
 /// What an earlier process left pending.
 pub(in crate::daemon) struct Left {
@@ -25,7 +25,7 @@ pub(in crate::daemon) async fn left_waiting(
     fleet: &str,
     sink: &dyn CheckSink,
 ) -> Option<Vec<String>> {
-    let context = report::plan_context(fleet);
+    let context = plan_context(fleet);
     let left = unfinished(sink, &context).await?.into_iter();
     Some(left.map(|check| check.revision).collect())
 }

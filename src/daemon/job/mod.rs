@@ -17,19 +17,20 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::applied::AppliedRevision;
 use super::failure::Failure;
 use super::in_progress::InProgress;
 use super::late_record::LateRecord;
 use super::press_record::PressRecord;
-use super::report::{self, Base, Holdings};
 use crate::adapters::git::{Error, Ref, Refs, RetainedRef, directory};
 use crate::api::fleet::FleetPolicy;
+use crate::apply::AppliedRevision;
 use crate::compile::{Compiled, compile_by};
 use crate::graph::Graph;
 use crate::model::{CheckSink, Finding, ObjectId, Tree};
 use crate::plan::approvals::{Granted, Pressed};
 use crate::plan::{self, ApplySet, Plan};
+use crate::reporting::report::{self, Base, Holdings};
+use crate::reporting::sync_context;
 use crate::settings::{ForkLimits, SyncConfig, Verification};
 use attribution::Attribution;
 pub(super) use before::Before;
@@ -226,7 +227,7 @@ pub(super) async fn examine(
     before: Before,
     first: bool,
 ) -> Examined {
-    let (unread, context) = (revision.clone(), report::sync_context(&source.fleet));
+    let (unread, context) = (revision.clone(), sync_context(&source.fleet));
     let before = before.found(&source.set).await;
     let work = move || {
         let earlier = first.then(|| source.earlier_or_begun(&revision));
@@ -250,7 +251,7 @@ pub(super) async fn left(
     sink: &dyn CheckSink,
     revision: String,
 ) -> Option<Left> {
-    let context = report::sync_context(&source.fleet);
+    let context = sync_context(&source.fleet);
     let waiting = left_waiting(&source.fleet, sink).await?;
     let work = move || source.earlier_or_begun(&revision);
     let earlier = tokio::task::spawn_blocking(work).await.unwrap_or_default();

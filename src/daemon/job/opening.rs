@@ -10,10 +10,10 @@ use jiff::Timestamp;
 
 use super::Source;
 use super::left::{is_pending, written};
-use crate::daemon::report;
 use crate::follow::candidates::{Candidate, OpenRef, number};
 use crate::follow::lanes::Lane;
 use crate::model::CheckSink;
+use crate::reporting::plan_context;
 
 /// How many of the refs that are there at the start are planned: the newest. A ref may outlive its pull
 /// request.
@@ -32,7 +32,7 @@ pub(in crate::daemon) async fn open_refs(
     candidates: Vec<Candidate>,
     base: String,
 ) -> Vec<OpenRef> {
-    let context = report::plan_context(&source.fleet);
+    let context = plan_context(&source.fleet);
     let work = move || source.newest(candidates, &base);
     let mut open = tokio::task::spawn_blocking(work).await.unwrap_or_default();
     let commits = open.iter().map(|open| open.candidate.commit.clone());

@@ -8,12 +8,12 @@ use super::Source;
 use crate::adapters::git::{Error, Merged};
 use crate::compile::compile_by;
 use crate::daemon::failure::Failure;
-use crate::daemon::report::{self, Base, NotPlanned};
 use crate::follow::candidates::Candidate;
 use crate::follow::lanes::Lane;
 use crate::model::{Check, ErrorClass, Tree};
 use crate::plan::Plan;
 use crate::plan::approvals::Approvals;
+use crate::reporting::report::{self, Base, NotPlanned};
 
 /// A candidate, judged.
 pub(in crate::daemon) struct Planned {
@@ -42,7 +42,7 @@ impl Planned {
 
     /// A candidate that could not be planned.
     pub(in crate::daemon) fn failed(fleet: &str, candidate: Candidate, failure: &Failure) -> Self {
-        let check = report::broken_plan(fleet, &candidate.commit, failure);
+        let check = report::broken_plan(fleet, &candidate.commit, &failure.fault());
         Self {
             candidate,
             resolved: None,

@@ -5,6 +5,7 @@ use futures::FutureExt as _;
 use super::*;
 use crate::adapters::http::{Head, Rerun};
 use crate::model::{CommitSource, no_approvals, no_source};
+use crate::reporting::sync_context;
 
 /// The sink of the GitHub App 77.
 struct App;
@@ -64,7 +65,7 @@ async fn a_check_that_somebody_wants_again_is_written_although_nothing_changed()
     let mut case = Case::applying(config_maps(&["a"])).await;
     let commit = case.commit.clone();
     case.daemon.sink = Arc::new(App);
-    let sync = report::sync_context(&case.daemon.config.fleet);
+    let sync = sync_context(&case.daemon.config.fleet);
     let mut ask = |commit: &str, context: Option<&str>, app| {
         let rerun = Rerun {
             head: Head::Commit(commit.to_owned()),
@@ -95,7 +96,7 @@ async fn a_check_is_made_again_once_a_minute() {
     let mut case = Case::applying(config_maps(&["a"])).await;
     let commit = case.commit.clone();
     case.daemon.sink = Arc::new(App);
-    let sync = report::sync_context(&case.daemon.config.fleet);
+    let sync = sync_context(&case.daemon.config.fleet);
     let mut ask = || {
         let reruns = [Rerun::all(Head::Commit(commit.clone()))].into();
         case.daemon.hinted(&Hint {

@@ -15,6 +15,8 @@ use crate::daemon::git_notes::GitNotes;
 use crate::daemon::job::Left;
 use crate::model::CheckDetail::{Queued, Superseded};
 use crate::model::{CommitSource, ErrorClass, no_approvals, no_source};
+use crate::reporting::report;
+use crate::reporting::sync_context;
 
 const PLAN: &str = "capstan/config/plan";
 
@@ -221,7 +223,7 @@ async fn what_an_earlier_process_left_is_asked_again_once_checks_can_be_written(
     let pending = vec![title("old"), title(&own.revision)];
     let waiting = vec!["b".to_owned()];
     case.daemon.left(Some(Left { pending, waiting }));
-    let context = report::sync_context(&case.daemon.config.fleet);
+    let context = sync_context(&case.daemon.config.fleet);
     let open: Vec<(&str, &str)> = case.daemon.checks.pending(&context).collect();
     assert!(open.contains(&("old", "1/3")) && open.contains(&(&*own.revision, "it")));
 }

@@ -14,7 +14,7 @@ const MOST_WARNINGS: usize = 20;
 
 /// What the check of a sound revision says beside its progress.
 #[derive(Clone, Debug, Default)]
-pub(in crate::daemon) struct Notes {
+pub(crate) struct Notes {
     /// The first warnings, in words, and the number of all.
     warnings: (Vec<String>, usize),
     files: Unread,
@@ -24,7 +24,7 @@ pub(in crate::daemon) struct Notes {
 
 impl Notes {
     /// Those of a revision without errors.
-    pub(in crate::daemon) fn of(compiled: &Compiled) -> Self {
+    pub(crate) fn of(compiled: &Compiled) -> Self {
         let warnings = compiled.findings.iter();
         let warnings = warnings.filter(|finding| finding.severity == Severity::Warning);
         let shown = warnings.take(MOST_WARNINGS).map(ToString::to_string);
@@ -36,7 +36,7 @@ impl Notes {
     }
 
     /// Adds what leaves the fleet with the plan before.
-    pub(in crate::daemon) fn compare(&mut self, before: &Plan, after: &Plan) {
+    pub(crate) fn compare(&mut self, before: &Plan, after: &Plan) {
         let kept = after.steps.iter().map(|step| &step.object);
         let kept: HashSet<&ObjectId> = kept.collect();
         let gone = before.steps.iter();
@@ -61,7 +61,7 @@ impl Notes {
 }
 
 /// The check of a revision with these notes.
-pub(in crate::daemon) fn noted(check: Check, notes: &Notes) -> Check {
+pub(crate) fn noted(check: Check, notes: &Notes) -> Check {
     let is_noisy = notes.warnings.1 > 0 || !notes.unread.is_empty();
     let is_warned = check.state == CheckState::Success && is_noisy;
     Check {

@@ -6,7 +6,7 @@ use crate::plan::Plan;
 
 /// What is applied of a fleet.
 #[derive(Clone)]
-pub(super) enum Applied {
+pub(crate) enum AppliedState {
     /// It is being found out.
     Unknown,
     /// Nothing, as far as is known.
@@ -20,4 +20,4 @@ pub(super) enum Applied {
 }
 
 /// A revision that is applied, and its plan if that can still be made.
-pub(super) type AppliedRevision = (String, Option<Arc<Plan>>);
+pub(crate) type AppliedRevision = (String, Option<Arc<Plan>>);

@@ -11,17 +11,17 @@ use crate::model::{Arg, Finding, ObjectId, Severity};
 
 /// What candidates are merged onto.
 #[derive(Clone, Debug)]
-pub(in crate::daemon) struct Base {
+pub(crate) struct Base {
     /// What it is called: `the branch main`.
-    pub(in crate::daemon) name: String,
+    pub(crate) name: String,
     /// Its commit.
-    pub(in crate::daemon) commit: String,
+    pub(crate) commit: String,
     /// Whether it has any object, or may have some that cannot be read.
-    pub(in crate::daemon) has_objects: bool,
+    pub(crate) has_objects: bool,
     /// Its findings.
-    pub(in crate::daemon) findings: Arc<[Finding]>,
+    pub(crate) findings: Arc<[Finding]>,
     /// Its clusters and node pools, if it has no errors.
-    pub(in crate::daemon) holdings: Arc<Holdings>,
+    pub(crate) holdings: Arc<Holdings>,
 }
 
 /// What makes two findings the same.
@@ -40,7 +40,7 @@ fn key(finding: &Finding) -> Key<'_> {
 
 impl Base {
     /// How many errors it has.
-    pub(in crate::daemon) fn errors(&self) -> usize {
+    pub(crate) fn errors(&self) -> usize {
         let errors = self.findings.iter();
         errors
             .filter(|finding| finding.severity == Severity::Error)

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use crate::compile::Allowed;
-use crate::daemon::failure::Failure;
 use crate::model::markdown::{markdown, plain};
 use crate::model::{Annotation, Check, CheckState, Finding, Severity};
 
@@ -43,8 +42,19 @@ pub(super) const EMPTIED: &str = "the fleet has no objects any more";
 /// What to do about it.
 pub(super) const RESTORE: &str = "This revision has no objects, which is probably a mistake, so nothing is removed. Restore the files. To remove nearly everything on purpose, keep one object, such as a Namespace.";
 
-pub(super) fn fault_of(failure: &Failure) -> CheckState {
-    match failure.is_of_the_commit() {
+/// Why a revision could not be read.
+#[derive(Clone, Debug)]
+pub(crate) struct Fault {
+    /// What could not be done with it, in a few words.
+    pub(crate) summary: &'static str,
+    /// The whole message.
+    pub(crate) message: String,
+    /// The commit itself is at fault, not the machine or the repository.
+    pub(crate) is_of_the_commit: bool,
+}
+
+pub(super) fn state_of(fault: &Fault) -> CheckState {
+    match fault.is_of_the_commit {
         true => CheckState::Failure,
         false => CheckState::Error,
     }

@@ -13,11 +13,11 @@ const NAMED: usize = 3;
 
 /// The files of a revision that define nothing: by the path that objects have as their source, why.
 #[derive(Clone, Debug, Default)]
-pub(in crate::daemon) struct Unread(BTreeMap<String, String>);
+pub(crate) struct Unread(BTreeMap<String, String>);
 
 impl Unread {
     /// Those that have only comments (Y13; an empty file is an error) and those for other tools (Y16).
-    pub(in crate::daemon) fn of(findings: &[Finding]) -> Self {
+    pub(crate) fn of(findings: &[Finding]) -> Self {
         let file = |finding: &Finding| {
             let path = &*finding.span.as_ref()?.path;
             let why = match finding.id {

@@ -8,7 +8,7 @@ use crate::reporting::plan_context;
 
 /// Why a head was not planned to the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::daemon) enum NotPlanned {
+pub(crate) enum NotPlanned {
     /// A fork's took longer than this.
     Time(Duration),
     /// A fork's took more than so many bytes of memory.
@@ -26,7 +26,7 @@ const AGAIN: &str =
     "It is not planned again until its head moves, or somebody asks for the check again.";
 
 /// The plan check of a head that was not planned to the end.
-pub(in crate::daemon) fn not_planned(fleet: &str, revision: &str, why: NotPlanned) -> Check {
+pub(crate) fn not_planned(fleet: &str, revision: &str, why: NotPlanned) -> Check {
     let (title, text) = match why {
         NotPlanned::Time(limit) => (
             format!("not planned: it takes longer than {}", seconds(limit)),

@@ -7,13 +7,12 @@ use super::base::Base;
 use super::differences::{Differences, differences};
 use super::losses::{Holdings, Losses};
 use super::parts::{
-    EMPTIED, RESTORE, allowed, annotations, check, counted, fault_of, findings, list,
-    severity_count, severity_counts,
+    EMPTIED, Fault, RESTORE, allowed, annotations, check, counted, findings, list, severity_count,
+    severity_counts, state_of,
 };
 use crate::api::labels;
 use crate::apply::DeletionGuard;
 use crate::compile::Compiled;
-use crate::daemon::failure::Failure;
 use crate::model::markdown::markdown;
 use crate::model::{Check, CheckDetail, CheckState, Finding, Severity};
 use crate::plan::approvals::{Approvals, ForkLines};
@@ -21,27 +20,27 @@ use crate::plan::{ApplySet, Plan};
 use crate::reporting::plan_context;
 
 /// A candidate merged onto its base, and what it is judged by.
-pub(in crate::daemon) struct Merge<'a> {
-    pub(in crate::daemon) set: &'a ApplySet,
+pub(crate) struct Merge<'a> {
+    pub(crate) set: &'a ApplySet,
     /// The candidate's commit.
-    pub(in crate::daemon) revision: &'a str,
-    pub(in crate::daemon) compiled: &'a Compiled,
+    pub(crate) revision: &'a str,
+    pub(crate) compiled: &'a Compiled,
     /// The revision that is applied, and its plan.
-    pub(in crate::daemon) applied: Option<(&'a str, Option<&'a Plan>)>,
+    pub(crate) applied: Option<(&'a str, Option<&'a Plan>)>,
     /// What it is merged onto, if that was examined.
-    pub(in crate::daemon) base: Option<&'a Base>,
-    pub(in crate::daemon) approvals: &'a Approvals,
+    pub(crate) base: Option<&'a Base>,
+    pub(crate) approvals: &'a Approvals,
     /// Whether objects are removed.
-    pub(in crate::daemon) prune: bool,
+    pub(crate) prune: bool,
     /// How long role assignments need to come into force.
-    pub(in crate::daemon) settle: Duration,
+    pub(crate) settle: Duration,
     /// Whether people can approve with a button of the check.
-    pub(in crate::daemon) has_buttons: bool,
+    pub(crate) has_buttons: bool,
 }
 
 /// The plan check of a candidate: the findings that it introduces, and what it changes against what is applied, which
 /// is named. What the base has already is folded.
-pub(in crate::daemon) fn plan(merge: &Merge<'_>) -> Check {
+pub(crate) fn plan(merge: &Merge<'_>) -> Check {
     let compiled = merge.compiled;
     let context = plan_context(merge.set.fleet());
     let before = merge.applied.and_then(|(_, plan)| plan);
@@ -251,26 +250,26 @@ fn broken(context: String, revision: &str, found: &Found<'_>, compiled: &Compile
 
 /// A commit that may be a stranger's, merged onto its base, and what it is judged by: plain data, and nothing of the
 /// cluster.
-pub(in crate::daemon) struct ForkMerge<'a> {
-    pub(in crate::daemon) fleet: &'a str,
+pub(crate) struct ForkMerge<'a> {
+    pub(crate) fleet: &'a str,
     /// The candidate's commit.
-    pub(in crate::daemon) revision: &'a str,
-    pub(in crate::daemon) compiled: &'a Compiled,
+    pub(crate) revision: &'a str,
+    pub(crate) compiled: &'a Compiled,
     /// What it is merged onto, if that was examined.
-    pub(in crate::daemon) base: Option<&'a Base>,
+    pub(crate) base: Option<&'a Base>,
     /// What its commits say that would approve something.
-    pub(in crate::daemon) lines: &'a ForkLines,
+    pub(crate) lines: &'a ForkLines,
     /// Whether it was compiled without overlays of this machine.
-    pub(in crate::daemon) is_partial: bool,
+    pub(crate) is_partial: bool,
     /// What the base has, and nobody can read there without those.
-    pub(in crate::daemon) unread: &'a Holdings,
+    pub(crate) unread: &'a Holdings,
     /// Whether objects are removed, and how many clusters without approval.
-    pub(in crate::daemon) prune: bool,
-    pub(in crate::daemon) max_clusters: usize,
+    pub(crate) prune: bool,
+    pub(crate) max_clusters: usize,
 }
 
 /// The plan check of a commit that may be a stranger's: what its files say, and nothing of the cluster.
-pub(in crate::daemon) fn fork(merge: &ForkMerge<'_>) -> Check {
+pub(crate) fn fork(merge: &ForkMerge<'_>) -> Check {
     let found = Found::of(&merge.compiled.findings, merge.base);
     let had_objects = merge.base.is_none_or(|base| base.has_objects);
     if merge.compiled.objects.is_empty() && !merge.compiled.has_errors() && had_objects {
@@ -402,7 +401,7 @@ fn approving_lines(lines: &ForkLines) -> String {
 }
 
 /// The plan check of a candidate that does not merge.
-pub(in crate::daemon) fn conflicts(fleet: &str, revision: &str, paths: &[String]) -> Check {
+pub(crate) fn conflicts(fleet: &str, revision: &str, paths: &[String]) -> Check {
     let text = format!("Both branches changed:\n\n{}", list(paths.iter().cloned()));
     let title = format!("merge conflict in {}", counted(paths.len(), "file"));
     let context = plan_context(fleet);
@@ -410,14 +409,8 @@ pub(in crate::daemon) fn conflicts(fleet: &str, revision: &str, paths: &[String]
 }
 
 /// The plan check of a candidate that could not be read.
-pub(in crate::daemon) fn broken_plan(fleet: &str, revision: &str, failure: &Failure) -> Check {
-    let (context, state) = (plan_context(fleet), fault_of(failure));
+pub(crate) fn broken_plan(fleet: &str, revision: &str, fault: &Fault) -> Check {
+    let (context, state) = (plan_context(fleet), state_of(fault));
     let title = "the commit cannot be read";
-    check(
-        context,
-        revision,
-        state,
-        title,
-        markdown(&failure.to_string()),
-    )
+    check(context, revision, state, title, markdown(&fault.message))
 }

@@ -12,11 +12,9 @@ use std::time::Duration;
 
 use super::parts::MOST_LINES;
 use super::*;
-use crate::adapters::git;
+use crate::apply::AppliedState;
 use crate::apply::{ClusterSummary, PruneStatus, Summary};
 use crate::compile::{Allowed, Compiled, compile};
-use crate::daemon::applied::Applied;
-use crate::daemon::failure::Failure;
 use crate::model::{Check, CheckDetail, CheckState, Finding, ObjectId, Tree};
 use crate::plan::approvals::{Approval, Approvals, Doubt, ForkLines, How, What};
 use crate::plan::{self, ApplySet, Plan};
@@ -383,11 +381,13 @@ fn kinds_that_cannot_be_seen_are_in_the_check() {
 
 #[test]
 fn only_the_commit_s_own_faults_are_failures() {
-    let path = git::Error::NoSuchPath {
-        commit: "r".to_owned(),
-        path: "fleet".to_owned(),
+    let fault = |message: &str, is_of_the_commit| Fault {
+        summary: "the revision cannot be read",
+        message: message.to_owned(),
+        is_of_the_commit,
     };
-    let check = unreadable("f", "r", &Failure::Git(path), None);
+    let path = fault("no directory \"fleet\" in commit r", true);
+    let check = unreadable("f", "r", &path, None);
     assert_eq!(check.state, CheckState::Failure);
     assert!(
         check
@@ -399,18 +399,15 @@ fn only_the_commit_s_own_faults_are_failures() {
         "{}",
         check.summary
     );
-    let bug = broken_plan("f", "r", &Failure::Panic("index out of bounds".to_owned()));
+    let bug = broken_plan("f", "r", &fault("a bug; please report it", false));
     assert_eq!(bug.state, CheckState::Error);
-    assert_eq!(
-        bug.summary,
-        "a bug in capstan: index out of bounds; please report it"
-    );
+    assert_eq!(bug.summary, "a bug; please report it");
 }
 
 #[test]
 fn what_is_suspended_says_since_when_and_how_to_go_on() {
     let check = superseded("f", "r", "0123456789abcdef", "1/3 ready");
-    let paused = paused("f", check.clone(), "then", &Applied::This);
+    let paused = paused("f", check.clone(), "then", &AppliedState::This);
     assert_eq!(paused.title, format!("suspended; {}", check.title));
     let text = "The fleet has been suspended since then: nothing is applied, repaired or removed. `capstan resume --name f` continues.\n\n";
     assert_eq!(paused.summary, format!("{text}{}", check.summary));

@@ -6,7 +6,7 @@ use crate::model::{Check, CheckDetail, CheckState};
 use crate::reporting::{plan_context, sync_context};
 
 /// The check of a head that waits for its plan.
-pub(in crate::daemon) fn queued(fleet: &str, revision: &str) -> Check {
+pub(crate) fn queued(fleet: &str, revision: &str) -> Check {
     Check {
         detail: Some(CheckDetail::Queued),
         ..pending(fleet, revision, "waiting to be planned")
@@ -14,7 +14,7 @@ pub(in crate::daemon) fn queued(fleet: &str, revision: &str) -> Check {
 }
 
 /// The check of a head that is being planned.
-pub(in crate::daemon) fn planning(fleet: &str, revision: &str) -> Check {
+pub(crate) fn planning(fleet: &str, revision: &str) -> Check {
     pending(fleet, revision, "being planned")
 }
 
@@ -24,7 +24,7 @@ fn pending(fleet: &str, revision: &str, title: &str) -> Check {
 }
 
 /// The check of a head that nobody plans any more.
-pub(in crate::daemon) fn left_behind(fleet: &str, revision: &str) -> Check {
+pub(crate) fn left_behind(fleet: &str, revision: &str) -> Check {
     let title = "not planned: its branch moved on, was merged or was deleted";
     let text = "That happened before it was planned. If there is a newer commit, see its check.";
     let (context, state) = (plan_context(fleet), CheckState::Error);
@@ -35,7 +35,7 @@ pub(in crate::daemon) fn left_behind(fleet: &str, revision: &str) -> Check {
 }
 
 /// The check of a head that became the newest commit of the followed ref before it was planned.
-pub(in crate::daemon) fn merged(fleet: &str, revision: &str) -> Check {
+pub(crate) fn merged(fleet: &str, revision: &str) -> Check {
     let title = "merged before it was planned";
     let text = format!("See the check {}.", markdown(&sync_context(fleet)));
     let (context, state) = (plan_context(fleet), CheckState::Success);

@@ -67,7 +67,7 @@ pub(super) fn no_approvals(unclear: &[String]) -> impl ExactSizeIterator<Item = 
 }
 
 /// The sync check of an applied revision with what is asked of people, and what they answered.
-pub(in crate::daemon) fn asked(
+pub(crate) fn asked(
     check: Check,
     leaving: &BTreeMap<ObjectId, PruneStatus>,
     granted: &Granted,

@@ -14,7 +14,7 @@ use crate::reporting::sync_context;
 const MOST_NAMED: usize = 5;
 
 /// The sync check of a revision that is being applied, or was. `graph` knows where its objects are written.
-pub(in crate::daemon) fn progress(
+pub(crate) fn progress(
     fleet: &str,
     revision: &str,
     state: CheckState,
@@ -52,10 +52,7 @@ pub(in crate::daemon) fn progress(
 }
 
 /// The check, with the kinds of which members cannot be seen. The whole is not done while there are any.
-pub(in crate::daemon) fn unseen(
-    mut check: Check,
-    unseen: &BTreeMap<(String, String), String>,
-) -> Check {
+pub(crate) fn unseen(mut check: Check, unseen: &BTreeMap<(String, String), String>) -> Check {
     if !unseen.is_empty() {
         let lines = unseen
             .iter()
@@ -66,7 +63,7 @@ pub(in crate::daemon) fn unseen(
 }
 
 /// The same, with the fields that stay of objects although they are not applied any more.
-pub(in crate::daemon) fn staying(check: Check, staying: &BTreeMap<ObjectId, String>) -> Check {
+pub(crate) fn staying(check: Check, staying: &BTreeMap<ObjectId, String>) -> Check {
     if staying.is_empty() {
         return check;
     }

@@ -154,7 +154,11 @@ fn all() -> Vec<Check> {
     let other = ObjectId::new("cluster.x-k8s.io", "Cluster", "ns", HOSTILE);
     let why = format!("deleting a cluster needs approval: {HOSTILE}");
     let held = BTreeMap::from([(other, PruneStatus::Held(why))]);
-    let failure = Failure::Panic(HOSTILE.to_owned());
+    let failure = Fault {
+        summary: "the revision cannot be read",
+        message: HOSTILE.to_owned(),
+        is_of_the_commit: false,
+    };
     let cluster = ClusterSummary {
         id: id.clone(),
         summary: Summary {
@@ -230,7 +234,7 @@ fn all() -> Vec<Check> {
             "f",
             done(),
             HOSTILE,
-            &Applied::Earlier((HOSTILE.to_owned(), None)),
+            &AppliedState::Earlier((HOSTILE.to_owned(), None)),
         ),
         progress("f", "r", state, (&failed, &[cluster]), &leaving, &graph),
         noted(done(), &notes),

@@ -1,9 +1,9 @@
 //! Buttons and who pressed them, and approvals in commits.
 
 use super::*;
-use crate::daemon::report::asking::{asked, button};
 use crate::model::Button;
 use crate::plan::approvals::{Granted, Pressed};
+use crate::reporting::report::asking::{asked, button};
 
 fn press(cluster: &str, login: &str) -> Pressed {
     Pressed {
@@ -32,7 +32,7 @@ fn a_plan_that_waits_for_an_approval_has_a_button_and_one_that_got_it_says_from_
     let old = compiled(&(config_map("a", "x") + cluster));
     let before = plan::against_none(&old.objects, &old.graph, &set);
     let of = |text: &str, approvals: &Approvals| {
-        crate::daemon::report::plan(&Merge {
+        crate::reporting::report::plan(&Merge {
             set: &set,
             revision: "r",
             compiled: &compiled(text),

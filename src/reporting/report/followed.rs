@@ -1,23 +1,23 @@
 //! Sync checks: how a commit of the followed ref fares.
 
 use super::parts::{
-    EMPTIED, RESTORE, allowed, annotations, check, counted, fault_of, findings, one_line, stays,
+    EMPTIED, Fault, RESTORE, allowed, annotations, check, counted, findings, one_line, state_of,
+    stays,
 };
+use crate::apply::AppliedState;
 use crate::compile::Compiled;
-use crate::daemon::applied::Applied;
-use crate::daemon::failure::Failure;
 use crate::model::markdown::{markdown, plain};
 use crate::model::{Check, CheckDetail, CheckState, Severity};
 use crate::reporting::sync_context;
 
 /// The sync check of a sound revision that the cluster does not let be applied.
-pub(in crate::daemon) fn stuck(fleet: &str, revision: &str, state: CheckState, why: &str) -> Check {
+pub(crate) fn stuck(fleet: &str, revision: &str, state: CheckState, why: &str) -> Check {
     let title = format!("nothing can be applied: {}", one_line(why));
     check(sync_context(fleet), revision, state, &title, markdown(why))
 }
 
 /// The sync check of a revision with error findings: it is not applied.
-pub(in crate::daemon) fn refused(
+pub(crate) fn refused(
     fleet: &str,
     revision: &str,
     compiled: &Compiled,
@@ -43,7 +43,7 @@ pub(in crate::daemon) fn refused(
 }
 
 /// The sync check of a revision without any object, where there were some before.
-pub(in crate::daemon) fn emptied(fleet: &str, revision: &str, good: Option<&str>) -> Check {
+pub(crate) fn emptied(fleet: &str, revision: &str, good: Option<&str>) -> Check {
     let title = format!("not applied: {EMPTIED}");
     let text = match good {
         Some(good) => format!("{}\n\n{RESTORE}", stays(Some(good))),
@@ -54,25 +54,20 @@ pub(in crate::daemon) fn emptied(fleet: &str, revision: &str, good: Option<&str>
 }
 
 /// The same check while the fleet is suspended, since then.
-pub(in crate::daemon) fn paused(
-    fleet: &str,
-    check: Check,
-    since: &str,
-    applied: &Applied,
-) -> Check {
+pub(crate) fn paused(fleet: &str, check: Check, since: &str, applied: &AppliedState) -> Check {
     let text = format!(
         "The fleet has been suspended since {}: nothing is applied, repaired or removed. `capstan resume --name {fleet}` continues.\n\n",
         markdown(since)
     );
     let (title, rest) = match applied {
-        Applied::This => (check.title, check.summary),
-        Applied::Unwatched => (
+        AppliedState::This => (check.title, check.summary),
+        AppliedState::Unwatched => (
             "applied before".to_owned(),
             "This revision was applied before, at least in part. Its objects are not watched until the fleet is resumed.".to_owned(),
         ),
-        Applied::Earlier((earlier, _)) => ("not applied".to_owned(), stays(Some(earlier))),
-        Applied::Nothing => ("not applied".to_owned(), stays(None)),
-        Applied::Unknown => ("not applied".to_owned(), String::new()),
+        AppliedState::Earlier((earlier, _)) => ("not applied".to_owned(), stays(Some(earlier))),
+        AppliedState::Nothing => ("not applied".to_owned(), stays(None)),
+        AppliedState::Unknown => ("not applied".to_owned(), String::new()),
     };
     let is_pending = check.state == CheckState::Pending;
     Check {
@@ -84,25 +79,15 @@ pub(in crate::daemon) fn paused(
 }
 
 /// The sync check of a revision that could not be read, or must not be.
-pub(in crate::daemon) fn unreadable(
-    fleet: &str,
-    revision: &str,
-    failure: &Failure,
-    good: Option<&str>,
-) -> Check {
-    let title = format!("not applied: {}", failure.summary());
-    let text = format!("{}\n\n{}", stays(good), markdown(&failure.to_string()));
+pub(crate) fn unreadable(fleet: &str, revision: &str, fault: &Fault, good: Option<&str>) -> Check {
+    let title = format!("not applied: {}", fault.summary);
+    let text = format!("{}\n\n{}", stays(good), markdown(&fault.message));
     let context = sync_context(fleet);
-    check(context, revision, fault_of(failure), &title, text)
+    check(context, revision, state_of(fault), &title, text)
 }
 
 /// The sync check of a revision that gave way to `newer` before it was ready.
-pub(in crate::daemon) fn superseded(
-    fleet: &str,
-    revision: &str,
-    newer: &str,
-    title: &str,
-) -> Check {
+pub(crate) fn superseded(fleet: &str, revision: &str, newer: &str, title: &str) -> Check {
     let short = newer.get(..10).unwrap_or(newer);
     let at = match title {
         "" => String::new(),
@@ -119,7 +104,7 @@ pub(in crate::daemon) fn superseded(
 }
 
 /// The sync check of a sound revision of a fleet that is suspended.
-pub(in crate::daemon) fn suspended(fleet: &str, revision: &str, applied: Option<&str>) -> Check {
+pub(crate) fn suspended(fleet: &str, revision: &str, applied: Option<&str>) -> Check {
     let title = "not applied: the fleet is suspended".to_owned();
     let mut text = "Set `spec.apply.suspend: false` to continue.".to_owned();
     if let Some(applied) = applied {

@@ -14,7 +14,7 @@ use crate::model::Object;
 
 /// The clusters and node pools of a revision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::daemon) struct Holdings {
+pub(crate) struct Holdings {
     /// The clusters, `namespace/name`, and whether each is deleted when its files go.
     clusters: BTreeMap<String, bool>,
     /// The node pools, `namespace/name`, and the cluster of each, as far as it says that.
@@ -32,7 +32,7 @@ pub(super) struct Losses {
 
 impl Holdings {
     /// Lists those of these objects.
-    pub(in crate::daemon) fn of(objects: &[Object]) -> Self {
+    pub(crate) fn of(objects: &[Object]) -> Self {
         let mut holdings = Self::default();
         for object in objects {
             let name = format!("{}/{}", object.id.namespace, object.id.name);
@@ -51,7 +51,7 @@ impl Holdings {
     }
 
     /// Splits off what `others` do not have.
-    pub(in crate::daemon) fn split(mut self, others: &Self) -> (Self, Self) {
+    pub(crate) fn split(mut self, others: &Self) -> (Self, Self) {
         let mut missing = Self::default();
         let clusters = self.clusters.into_iter();
         (self.clusters, missing.clusters) =
@@ -69,7 +69,7 @@ impl Holdings {
     }
 
     /// Lists its parts, for a digest.
-    pub(in crate::daemon) fn lines(&self) -> impl Iterator<Item = String> {
+    pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
         let clusters = self.clusters.iter();
         let clusters = clusters.map(|(name, is_deleted)| format!("cluster {name} {is_deleted}"));
         clusters.chain(self.pools.keys().map(|name| format!("pool {name}")))

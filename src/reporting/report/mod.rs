@@ -1,0 +1,29 @@
+//! Checks from findings and progress. Pure.
+
+mod asking;
+mod base;
+mod candidate;
+mod changes;
+mod differences;
+mod followed;
+mod leaving;
+mod losses;
+mod not_planned;
+mod notes;
+mod parts;
+mod progress;
+#[cfg(test)]
+mod tests;
+mod unread;
+mod waiting;
+
+pub(crate) use asking::asked;
+pub(crate) use base::Base;
+pub(crate) use candidate::{ForkMerge, Merge, broken_plan, conflicts, fork, plan};
+pub(crate) use followed::{emptied, paused, refused, stuck, superseded, suspended, unreadable};
+pub(crate) use losses::Holdings;
+pub(crate) use not_planned::{NotPlanned, not_planned};
+pub(crate) use notes::{Notes, noted};
+pub(crate) use parts::Fault;
+pub(crate) use progress::{progress, staying, unseen};
+pub(crate) use waiting::{left_behind, merged, planning, queued};
