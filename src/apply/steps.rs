@@ -109,8 +109,7 @@ pub(crate) struct Steps {
 
 /// What a step sends.
 pub(crate) fn payload(step: &Step) -> &Payload {
-    let payload = &step.action.payload;
-    payload
+    &step.action.payload
 }
 
 impl Steps {

@@ -119,8 +119,7 @@ fn rolled(changes: &Changes, new: &Compiled) -> Rolled {
 }
 
 pub(super) fn payload(step: &Step) -> &Payload {
-    let payload = &step.action.payload;
-    payload
+    &step.action.payload
 }
 
 impl Differences {
