@@ -51,7 +51,6 @@ impl ControllersArgs {
                 FirstApplyMode::Probe => FirstApply::Probe,
                 FirstApplyMode::Direct => FirstApply::Direct,
             },
-            ..Controllers::default()
         }
     }
 }

@@ -130,7 +130,10 @@ mod tests {
                 match step {
                     0 | 1 => drop(heads.look(&(at / 3).to_string())),
                     2 => heads.renew(),
-                    3 => drop(heads.again(&heads.examined().unwrap_or_default().to_owned())),
+                    3 => {
+                        let examined = heads.examined().map(str::to_owned);
+                        heads.again(&examined.unwrap_or_default());
+                    }
                     _ => {
                         heads.end();
                         under_way = None;
