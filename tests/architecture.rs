@@ -287,6 +287,35 @@ fn literal_paths_lead_to_fields() {
     );
 }
 
+/// The map of docs/architecture.md has a line for every module, and for no other.
+#[test]
+fn the_map_has_every_module() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path| fs::read_to_string(root.join(path)).expect("it is text");
+    let declared = |text: &str| {
+        let items = text
+            .lines()
+            .map(|line| line.trim_start_matches("pub(crate) "));
+        let items = items.filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod "));
+        let names = items.map(|name| name.trim_end_matches(';').to_owned());
+        names.collect::<BTreeSet<_>>()
+    };
+    let mut expected = declared(&read("src/lib.rs"));
+    expected.extend(declared(&read("src/adapters/mod.rs")));
+    let docs = read("docs/architecture.md");
+    let map = docs.split("## The modules").nth(1).expect("a map");
+    let map = map.split("```").nth(1).expect("a map");
+    let names = map.lines().filter_map(|line| {
+        let entry = line.trim_start_matches([' ', '│', '├', '└', '─']);
+        let name = entry.split(' ').next()?;
+        name.starts_with(char::is_lowercase)
+            .then(|| name.to_owned())
+    });
+    // The first line is the language of the block.
+    let found: BTreeSet<String> = names.filter(|name| name.trim() != "text").collect();
+    assert_eq!(found, expected);
+}
+
 #[test]
 fn arrows_point_one_way() {
     let below = |module: &str| ARROWS.iter().position(|(name, _)| *name == module);
