@@ -236,7 +236,11 @@ impl Engine {
     /// Replaces the plan. What is known of the cluster stays.
     fn assigned(&mut self, assignment: Assignment) {
         self.await_late();
-        self.work = Work::new(assignment);
+        let before = std::mem::replace(&mut self.work, Work::new(assignment));
+        // However often a revision is taken up, it deletes no more clusters that nobody named.
+        if before.assignment.revision == self.work.assignment.revision {
+            self.work.guard.begun = before.guard.begun;
+        }
         let Work {
             steps, removals, ..
         } = &mut self.work;

@@ -11,6 +11,7 @@ use super::super::prune::{self, PruneDecision, PruneInput};
 use super::super::removals::RemovalState;
 use super::super::{Kind, PruneStatus, Report, is_member};
 use super::Engine;
+use crate::api::kinds::CAPI;
 use crate::api::labels;
 use crate::health::Live;
 use crate::model::ObjectId;
@@ -111,6 +112,9 @@ impl Engine {
             if let (Some(uid), Some(kind)) = (uid, kind) {
                 let state = RemovalState::Removing { uid: uid.clone() };
                 self.work.removals.enter(&object, state);
+                if removal == Removal::Delete && object.is(CAPI, "Cluster") {
+                    self.work.guard.begun.insert(object.clone());
+                }
                 self.command(Command::Remove {
                     number: self.number(),
                     object,

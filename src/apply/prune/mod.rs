@@ -77,6 +77,8 @@ pub struct DeletionGuard {
     pub unchanged: bool,
     /// What people approved. Of an unchanged revision, they did so since it was applied.
     pub approvals: Vec<Approval>,
+    /// The clusters whose deletion was begun for the revision. Those that nobody named are among as many as may be deleted.
+    pub begun: BTreeSet<ObjectId>,
     /// Whether the fleet comes without the messages of commits, in which people approve.
     pub without_commits: bool,
 }
@@ -265,17 +267,10 @@ impl PruneInput<'_> {
     /// The root of a cluster is deleted once that is approved.
     fn cluster(&self, id: &ObjectId, known: &BTreeMap<ObjectId, PruneDecision>) -> PruneDecision {
         let name = format!("{}/{}", id.namespace, id.name);
-        let unapproved = |(other, decision): &(&ObjectId, &PruneDecision)| {
-            let name = format!("{}/{}", other.namespace, other.name);
-            **decision == PruneDecision::Delete
-                && other.is(CAPI, "Cluster")
-                && !self.guard.deletes(&name)
-        };
-        let so_far = known.iter().filter(unapproved).count();
         if self.guard.deletes(&name) {
             return PruneDecision::Delete;
         }
-        if so_far < self.guard.deletes_any() {
+        if self.unnamed_deletions(id, known) < self.guard.deletes_any() {
             return self.delete(false);
         }
         PruneDecision::Held(match self.guard.without_commits {
@@ -287,6 +282,23 @@ impl PruneInput<'_> {
                 labels::APPROVE
             ),
         })
+    }
+
+    /// Counts the clusters beside `id` that are deleted although nobody named them: those that go already, also before their
+    /// turn comes, and those that are gone.
+    fn unnamed_deletions(&self, id: &ObjectId, known: &BTreeMap<ObjectId, PruneDecision>) -> usize {
+        let is_going = |id: &&ObjectId| self.members.get(*id).is_some_and(|member| member.deleting);
+        let decided = known
+            .iter()
+            .filter(|(_, decision)| **decision == PruneDecision::Delete);
+        let decided = decided.map(|(id, _)| id);
+        let going = self.leaving.keys().filter(is_going);
+        let is_unnamed = |other: &&ObjectId| {
+            let name = format!("{}/{}", other.namespace, other.name);
+            other.is(CAPI, "Cluster") && *other != id && !self.guard.deletes(&name)
+        };
+        let all = decided.chain(going).chain(&self.guard.begun);
+        all.filter(is_unnamed).collect::<BTreeSet<_>>().len()
     }
 
     /// A part of a cluster follows its root; a node pool may be deleted alone.

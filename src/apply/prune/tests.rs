@@ -325,6 +325,32 @@ fn the_number_of_clusters_deleted_without_approval_is_limited() {
     assert_eq!(decisions, [true, true, false]);
 }
 
+/// Else they would all go, one after the other.
+#[test]
+fn a_cluster_that_goes_or_is_gone_uses_up_the_limit() {
+    let mut fixture = Fixture::new();
+    for name in ["a", "b"] {
+        fixture.cluster_leaves(name, "Delete");
+    }
+    let limit = Approval::setting(What::DeleteAny(1));
+    fixture.guard.approvals.push(limit);
+    assert_eq!(fixture.decision(&cluster("a")), PruneDecision::Delete);
+    // The one whose turn comes later goes already.
+    fixture.leaves(&cluster("b")).deleting = true;
+    fixture.held(&cluster("a"));
+    fixture.approve("ns/b");
+    assert_eq!(fixture.decision(&cluster("a")), PruneDecision::Delete);
+    // Another is gone.
+    fixture.guard.begun.insert(cluster("c"));
+    fixture.held(&cluster("a"));
+    fixture.guard.begun = [cluster("a")].into();
+    assert_eq!(
+        fixture.decision(&cluster("a")),
+        PruneDecision::Delete,
+        "it is tried again"
+    );
+}
+
 #[test]
 fn a_cluster_is_released_with_all_its_parts() {
     let mut fixture = Fixture::new();

@@ -55,6 +55,8 @@ pub(super) struct Fixture {
     pub(super) parent: Option<(Parent, String)>,
     /// The clusters whose deletion people approve.
     pub(super) approved: BTreeSet<String>,
+    /// How many clusters may be deleted that nobody names.
+    pub(super) any: usize,
     pub(super) answers: Answers,
     /// What the engine asked last.
     pub(super) question: Option<ApprovalsRequest>,
@@ -139,6 +141,7 @@ impl Fixture {
             others: BTreeSet::new(),
             parent: None,
             approved: BTreeSet::new(),
+            any: 0,
             answers: Answers::AtOnce,
             question: None,
             questions: Vec::new(),
@@ -236,7 +239,9 @@ impl Fixture {
             self.allowed = self.approved.clone();
         }
         let what = |name: &String| Approval::flag(Approved::Delete(name.clone()));
-        let approvals = self.approved.iter().map(what).collect();
+        let any = Approval::setting(Approved::DeleteAny(self.any));
+        let named = self.approved.iter().map(what);
+        let approvals = named.chain((self.any > 0).then_some(any)).collect();
         self.happens(What::Approved(ApprovalsAnswer { request, approvals }));
     }
 
@@ -292,7 +297,8 @@ impl Fixture {
             assert!(self.prune, "{object} is removed, and nothing is pruned");
             assert!(!self.planned.contains(object), "{object} is in the plan");
             let name = format!("{}/{}", object.namespace, object.name);
-            let approved = object.kind != "Cluster" || self.allowed.contains(&name);
+            let is_named = self.allowed.contains(&name);
+            let approved = object.kind != "Cluster" || is_named || self.any > 0;
             assert!(
                 approved || *removal == Removal::Release,
                 "{object} is deleted without approval"

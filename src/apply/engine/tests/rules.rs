@@ -344,6 +344,25 @@ fn what_people_do_not_approve_any_more_is_not_deleted() {
 }
 
 #[test]
+fn a_limit_of_clusters_is_for_all_of_a_revision() {
+    let mut fixture = Fixture::new(1);
+    let all = [map("a", "1", ""), cluster("c"), cluster("d"), cluster("e")];
+    fixture.assign("1", &all);
+    fixture.settle();
+    fixture.any = 1;
+    for _ in 0..2 {
+        fixture.assign("2", &[map("a", "1", "")]);
+        fixture.settle();
+        let left = ["c", "d", "e"].map(|name| fixture.live.contains_key(&cluster_id(name)));
+        assert_eq!(left, [false, true, true]);
+    }
+    fixture.assign("3", &[map("a", "1", "")]);
+    fixture.settle();
+    assert!(!fixture.live.contains_key(&cluster_id("d")));
+    assert!(fixture.live.contains_key(&cluster_id("e")));
+}
+
+#[test]
 fn deletions_by_an_unchanged_revision_are_held() {
     let mut fixture = Fixture::settled(&[map("a", "1", ""), map("b", "1", "")]);
     fixture.assign("1", &[map("a", "1", "")]);
