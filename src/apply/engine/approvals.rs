@@ -10,6 +10,10 @@ impl Engine {
     pub(super) fn ask_approvals(&mut self, applied: String) {
         let number = self.number();
         let request = ApprovalsRequest { number, applied };
+        // The parent is read again after a failure: answers to a second question could not be told from those to the first.
+        if self.asked() == Some(&request) {
+            return;
+        }
         self.work.guard.approvals.clear();
         self.work.approvals = Approvals::Asked(request.clone());
         self.command(Command::AskApprovals(request));
@@ -17,16 +21,19 @@ impl Engine {
 
     /// Takes in the newest answer. What an earlier one allowed, and was not sent yet, is judged again.
     pub(super) fn approved(&mut self, answer: ApprovalsAnswer) {
-        let asked = match &self.work.approvals {
-            Approvals::Unasked => None,
-            Approvals::Asked(request) | Approvals::Answered(request) => Some(request),
-        };
-        if asked != Some(&answer.request) {
+        if self.asked() != Some(&answer.request) {
             return;
         }
         self.work.guard.approvals = answer.approvals;
         self.work.approvals = Approvals::Answered(answer.request);
         self.work.removals.judge_again();
+    }
+
+    const fn asked(&self) -> Option<&ApprovalsRequest> {
+        match &self.work.approvals {
+            Approvals::Unasked => None,
+            Approvals::Asked(request) | Approvals::Answered(request) => Some(request),
+        }
     }
 
     /// Whether what people approved is known.
