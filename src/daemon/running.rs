@@ -71,7 +71,7 @@ impl Daemon {
         let (revision, unread) = (sync.revision.clone(), request.clone());
         self.blocking(
             move |source| {
-                let approvals = source.approvals(&request.applied, &revision);
+                let approvals = source.approvals(request.number, &request.applied, &revision);
                 Event::Approved(Box::new((request, approvals)))
             },
             move |_| Event::Approved(Box::new((unread, Approvals::default()))),
@@ -180,7 +180,7 @@ impl Daemon {
         let sync = self.sync.as_mut().filter(|sync| sync.number == number);
         if let Some(sync) = sync.filter(|sync| matches!(sync.stage, Stage::Running(_))) {
             self.syncs += 1;
-            sync.number = self.syncs;
+            (sync.number, sync.settled) = (self.syncs, false);
             self.assign();
         }
     }

@@ -62,8 +62,14 @@ impl Said {
 impl Source {
     /// What is approved of `revision` after `applied`: in the messages of the commits on the line of first parents from
     /// the one to the other, forced pushes or not; in that of `revision` alone when nothing was applied before. A button
-    /// that was pressed on the check of a commit that leads there says the same. It may wait for the forge.
-    pub(in crate::daemon) fn approvals(&self, applied: &str, revision: &str) -> Approvals {
+    /// that was pressed on the check of a commit that leads there says the same. It may wait for the forge. `number` tells which
+    /// question is the newest.
+    pub(in crate::daemon) fn approvals(
+        &self,
+        number: u64,
+        applied: &str,
+        revision: &str,
+    ) -> Approvals {
         let from = match applied {
             "" => None,
             // A directory was applied by hand.
@@ -90,10 +96,16 @@ impl Source {
         }
         found.given.extend(self.allowed());
         found.drop_repeated();
-        *self.granted_to() = Granted {
-            revision: revision.to_owned(),
-            approvals: found.clone(),
-        };
+        let mut granted = self.granted_to();
+        // The forge may have held up the answer to an earlier question.
+        if granted.number <= number {
+            *granted = Granted {
+                number,
+                revision: revision.to_owned(),
+                approvals: found.clone(),
+            };
+        }
+        drop(granted);
         self.attribution.want(found.unattributed());
         found
     }

@@ -129,7 +129,7 @@ impl Case {
     async fn approvals(&self, applied: &str, revision: &str) -> Approvals {
         let source = Arc::clone(&self.daemon.source);
         let (applied, revision) = (applied.to_owned(), revision.to_owned());
-        let asked = tokio::task::spawn_blocking(move || source.approvals(&applied, &revision));
+        let asked = tokio::task::spawn_blocking(move || source.approvals(0, &applied, &revision));
         asked.await.unwrap()
     }
 }

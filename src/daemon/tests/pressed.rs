@@ -120,7 +120,7 @@ impl Case {
 
     /// What may be deleted of `revision` after `applied`.
     fn approved(&self, applied: &str, revision: &str) -> Vec<String> {
-        let approvals = self.daemon.source.approvals(applied, revision);
+        let approvals = self.daemon.source.approvals(0, applied, revision);
         approvals.deletable().into_iter().collect()
     }
 
@@ -279,7 +279,7 @@ async fn a_press_counts_for_what_contains_its_commit_and_is_not_applied() {
     // After a restart.
     let origin = case.daemon.source.origin.clone();
     let again = Source::new(origin, &case.daemon.config);
-    assert_eq!(again.approvals(&first, &next).deletable(), one);
+    assert_eq!(again.approvals(0, &first, &next).deletable(), one);
 }
 
 #[tokio::test]
@@ -302,7 +302,7 @@ async fn lines_that_look_like_an_approval_are_those_of_what_is_not_applied() {
         (&next, &next, &[]),
         ("", &asked, &[line]),
     ] {
-        source.approvals(applied, revision);
+        source.approvals(0, applied, revision);
         let found = source.granted(revision).approvals.unclear;
         assert_eq!(found, lines, "{applied} {revision}");
     }

@@ -84,6 +84,8 @@ pub(crate) struct Approvals {
 /// What counted for a revision that is applied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Granted {
+    /// The number of the question: a later one knows more.
+    pub(crate) number: u64,
     /// The revision.
     pub(crate) revision: String,
     /// What is approved of it.

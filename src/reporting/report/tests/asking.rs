@@ -70,6 +70,7 @@ fn a_plan_that_waits_for_an_approval_has_a_button_and_one_that_got_it_says_from_
 
 fn granted(approvals: Approvals) -> Granted {
     Granted {
+        number: 0,
         revision: "r".to_owned(),
         approvals,
     }

@@ -105,6 +105,7 @@ fn presses() -> Vec<Pressed> {
 
 fn granted() -> Granted {
     Granted {
+        number: 0,
         revision: "r".to_owned(),
         approvals: hostile_approvals(),
     }
