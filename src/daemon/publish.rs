@@ -105,8 +105,9 @@ impl Daemon {
         if answer.is_ok() {
             self.ask_left();
         }
-        self.metrics
-            .published(self.checks.under_way(), answer.is_ok());
+        let later = answer.as_ref().map_or(0, Vec::len);
+        let written = self.checks.under_way().saturating_sub(later);
+        self.metrics.published(written, answer.is_ok());
         self.metrics.forge_allows(self.sink.rate_remaining());
         let now = self.now();
         self.checks.answered(answer.as_deref(), now);

@@ -189,7 +189,9 @@ impl CheckDesk {
         let (checks, refresh) = self.due(now);
         if !checks.is_empty() {
             for check in &checks {
-                self.entry(&check.context, &check.revision).is_out = true;
+                let entry = self.entry(&check.context, &check.revision);
+                // From now on the other side may have it.
+                (entry.is_out, entry.deferred) = (true, None);
             }
             self.writing.clone_from(&checks);
             return Next::Write(checks);
@@ -273,7 +275,7 @@ impl CheckDesk {
         };
         for check in writing.into_iter().filter(|check| !is_late(check)) {
             let entry = self.entry(&check.context, &check.revision);
-            entry.deferred = None;
+            entry.is_out = true;
             entry.written = Some((check, now.cluster));
         }
     }
@@ -571,6 +573,27 @@ mod tests {
                 .entries
                 .contains_key(&key(&check("a", CheckState::Pending)))
         );
+    }
+
+    #[test]
+    fn what_is_written_after_a_wait_is_ended_whatever_becomes_of_it() {
+        for succeeds in [true, false] {
+            let mut desk = writing(check("a", CheckState::Pending));
+            let later = Later {
+                context: SYNC.to_owned(),
+                revision: "a".to_owned(),
+                wait: Duration::from_secs(1),
+            };
+            desk.answered(Ok(&[later]), at(0));
+            assert_eq!(written(&mut desk, 1).len(), 1);
+            desk.set(check("a", CheckState::Error));
+            desk.forget(|_| false);
+            match succeeds {
+                true => succeed(&mut desk, 1),
+                false => fail(&mut desk, 1),
+            }
+            assert_eq!(written(&mut desk, 99), [check("a", CheckState::Error)]);
+        }
     }
 
     #[test]
