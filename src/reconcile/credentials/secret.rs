@@ -63,7 +63,7 @@ pub(super) fn keep(
             }
         }
         // Nothing is applied before there is an infrastructure, and one that will release the Secret when it is deleted.
-        None if is_writer => return Ok(is_filled),
+        None if is_writer && infrastructure.is_none() => return Ok(is_filled),
         _ => {}
     }
     match ledger.world.refusal(&id) {

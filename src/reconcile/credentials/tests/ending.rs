@@ -93,6 +93,37 @@ fn no_secret_is_made_before_an_infrastructure_that_lets_it_go() {
     assert!(!writes_secret(&bench));
 }
 
+/// Nor is a resource applied without the credential of the cluster meanwhile.
+#[test]
+fn nothing_is_applied_before_the_infrastructure_was_reconciled() {
+    let mut bench = bench(&json!({}));
+    bench.edit("AROCluster", "c", |network| {
+        network["spec"]["resources"] = json!([])
+    });
+    bench.rest();
+    bench.live("HcpOpenShiftCluster", "c");
+    for (kind, name) in [
+        ("AROCluster", "c"),
+        ("Secret", SECRET),
+        ("HcpOpenShiftCluster", "c"),
+    ] {
+        bench.edit(kind, name, |object| {
+            object["metadata"]["finalizers"] = json!([])
+        });
+    }
+    for (kind, name) in [("Secret", SECRET), ("HcpOpenShiftCluster", "c")] {
+        bench.delete(kind, name);
+        assert!(bench.find(kind, name).is_none(), "{kind}");
+    }
+    let applied = applied(&bench.decide(PLANE));
+    assert!(
+        !applied
+            .iter()
+            .any(|one| one.contains("HcpOpenShiftCluster")),
+        "{applied:?}"
+    );
+}
+
 #[test]
 fn issue_15_a_secret_that_a_person_deletes_is_made_anew() {
     let mut bench = bench(&json!({}));
