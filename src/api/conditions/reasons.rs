@@ -147,7 +147,7 @@ reasons! {
 
     // Deletion.
     /// Azure refuses to delete a resource, or Azure Service Operator cannot ask for it; it is tried again.
-    DELETION_FAILED = "DeletionFailed", &[DELETING], Separate, No;
+    DELETION_FAILED = "DeletionFailed", &[DELETING, RESOURCES_READY], Separate, No;
     /// The external authentication of the cluster is deleted first.
     WAITING_FOR_EXTERNAL_AUTH = "WaitingForExternalAuth", &[DELETING, EXTERNAL_AUTH_READY], Silent, No;
     /// Node pools are deleted before their cluster.
