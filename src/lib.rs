@@ -23,7 +23,7 @@
 //! - [`admission`]: what the admission webhook answers, and the manifests that make an API server ask it.
 //! - [`status`]: what the cluster has, what is missing, and what blocks it.
 //! - [`reconcile`]: what our controllers decide about one object.
-//! - `reporting`: what is said of a revision, and whether it was written.
+//! - `reporting`: the texts of checks, and which of them were written.
 //! - `follow`: where refs lead, and what to examine and to plan next.
 //! - [`compile`]: the front door of all these: a tree to objects, graph and findings.
 //!

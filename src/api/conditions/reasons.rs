@@ -172,7 +172,7 @@ reasons! {
     // The identity of a cluster.
     /// Entra ID gave a token for the identity.
     CREDENTIALS_VALID = "CredentialsValid", &[IDENTITY_READY], Silent, No;
-    /// A token is asked for, and there is no answer yet.
+    /// Entra ID has not answered the request for a token yet.
     CHECKING_CREDENTIALS = "CheckingCredentials", &[IDENTITY_READY], Silent, No;
     /// Entra ID could not be asked.
     CREDENTIALS_UNCHECKED = "CredentialsUnchecked", &[IDENTITY_READY], Silent, No,

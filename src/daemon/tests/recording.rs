@@ -1,7 +1,7 @@
 //! What the daemon of a test says, as text: the checks that it writes and the lines that it logs, in order.
 //!
-//! Each test has a file in `recorded`, with a section for each time it starts a daemon. `CAPSTAN_RECORD=1` writes them anew:
-//! whoever does so reads the difference.
+//! Each test has a file in `recorded`, with one section per daemon that it starts. `CAPSTAN_RECORD=1` writes the files again:
+//! read the difference before you commit it.
 
 use std::cell::RefCell;
 use std::fs;
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use tracing::subscriber::DefaultGuard;
 use tracing_subscriber::EnvFilter;
 
-/// Tests that let jobs end in any order, so that the order of what is said differs from run to run.
+/// Tests whose jobs end in any order. Their output differs from run to run.
 const UNORDERED: [&str; 1] =
     ["second_owners.a_pushed_second_owner_is_refused_until_the_first_one_is_detached"];
 /// What begins a section.

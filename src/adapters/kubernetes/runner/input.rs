@@ -26,7 +26,7 @@ pub struct Target {
     pub clock: Arc<dyn Clock>,
 }
 
-/// What a runner is told.
+/// A message to the runner.
 #[derive(Clone, Debug)]
 pub enum Input {
     /// A plan is to be carried out in place of the one before.
