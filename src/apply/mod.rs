@@ -36,6 +36,7 @@ mod removals;
 mod repairs;
 mod report;
 mod rights;
+mod steering;
 mod steps;
 mod takeover;
 
@@ -52,6 +53,7 @@ pub use progress::{ClusterSummary, Progress, State, Summary, Tracker};
 pub use prune::{DeletionGuard, PruneDecision, PruneInput, prune, references};
 pub use reasons::{Reason, Reasons};
 pub use report::{Outcome, PruneStatus, Report, Suspension};
+pub use steering::Steering;
 pub(crate) use takeover::hand_over;
 
 pub(crate) use applied::{AppliedRevision, AppliedState};

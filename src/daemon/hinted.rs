@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{Daemon, Event};
-use crate::adapters::http::{Hint, Rerun};
+use crate::model::{Hint, Rerun};
 use crate::reporting::{plan_context, sync_context};
 
 /// How long after one hint the next is heard: all that come in between are one.

@@ -67,12 +67,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::adapters::git;
-use crate::adapters::http::{Hint, Hints, Metrics, Press};
-use crate::adapters::kubernetes::{self, Steering, Target};
-use crate::apply::{AppliedRevision, ApprovalsRequest, Newest, Report};
+use crate::adapters::http::{Hints, Metrics};
+use crate::adapters::kubernetes::{self, Target};
+use crate::apply::{AppliedRevision, ApprovalsRequest, Newest, Report, Steering};
 use crate::follow::{Candidate, Candidates, Heads, OpenRef, Polling, Reruns};
 use crate::graph::Graph;
-use crate::model::{AdapterError, CheckSink, Later};
+use crate::model::{AdapterError, CheckSink, Hint, Later, Press};
 use crate::plan::ApplySet;
 use crate::plan::approvals::Approvals;
 use crate::reporting::{CheckDesk, Now};

@@ -3,7 +3,7 @@
 //! In: the press, the check, and the sink that wrote it. Out: what it approves, or why nothing. It does not know what an
 //! approval leads to.
 
-use crate::adapters::http::Press;
+use crate::model::Press;
 use crate::model::{AdapterError, Button, Check, CheckSink};
 
 /// What a press comes to.

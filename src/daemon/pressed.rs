@@ -13,9 +13,9 @@ use super::failure::Failure;
 use super::press_answer::{Answer, ask};
 use super::revision::Stage;
 use super::{Daemon, Event};
-use crate::adapters::http::Press;
 use crate::api::fleet::Provider;
 use crate::model::Check;
+use crate::model::Press;
 use crate::plan::approvals::Pressed;
 use crate::reporting::{plan_context, sync_context};
 

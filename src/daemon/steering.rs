@@ -2,8 +2,7 @@
 
 use super::Daemon;
 use super::revision::Stage;
-use crate::adapters::kubernetes::Steering;
-use crate::apply::Tracker;
+use crate::apply::{Steering, Tracker};
 
 impl Daemon {
     /// Since when the fleet is suspended, as far as is known.

@@ -34,6 +34,7 @@ mod step;
 mod tag_range;
 mod token_source;
 mod tree;
+mod webhook;
 pub mod words;
 mod workload;
 
@@ -66,4 +67,5 @@ pub use step::{Action, Change, Needed, Predecessor, Step};
 pub use tag_range::TagRange;
 pub use token_source::{Token, TokenSource};
 pub use tree::{Problem, Tree};
+pub use webhook::{Head, Hint, Press, Rerun};
 pub use workload::{WorkloadNode, Workloads};

@@ -6,11 +6,12 @@
 use http::HeaderMap;
 
 use super::payload::{Attributes, Payload, PullRequestOfCloud, Repository};
-use super::press::{self, Press};
+use super::press;
 use super::repository::Spelling;
-use super::rerun::{Head, Rerun, is_command};
+use super::rerun::is_command;
 use super::sender::Sender;
 use crate::model::ForgeKind;
+use crate::model::{Head, Press, Rerun};
 
 /// What a delivery says.
 #[derive(Clone, Debug, PartialEq, Eq)]

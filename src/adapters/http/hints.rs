@@ -1,26 +1,14 @@
 //! Reasons to fetch that were not acted on yet: any number of them is one.
 
-use std::collections::BTreeSet;
-
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::press::Press;
-use super::rerun::Rerun;
+use crate::model::{Hint, Press, Rerun};
 
 /// How many re-runs are remembered at most. Who asks for more gets the rest with the next push.
 const MOST_RERUNS: usize = 100;
 /// How many presses of buttons are remembered at most. Who pressed more has to press again.
 const MOST_PRESSES: usize = 100;
-
-/// A reason to fetch.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Hint {
-    /// The checks that somebody wants again.
-    pub reruns: BTreeSet<Rerun>,
-    /// The buttons that somebody pressed.
-    pub presses: BTreeSet<Press>,
-}
 
 /// The reasons between two fetches.
 #[derive(Debug, Default)]
@@ -70,8 +58,8 @@ impl Hints {
 mod tests {
     use futures::FutureExt as _;
 
-    use super::super::rerun::Head;
     use super::*;
+    use crate::model::Head;
 
     #[test]
     fn a_thousand_hints_are_one_with_all_reruns() {

@@ -23,10 +23,8 @@ mod standard_webhook;
 mod tls;
 mod webhook;
 
-pub use hints::{Hint, Hints};
+pub use hints::Hints;
 pub use metrics::{Delivered, Metrics};
-pub use press::Press;
-pub use rerun::{Head, Rerun};
 pub use secrets::{SecretSource, Secrets};
 pub use sender::Sender;
 pub use server::{Error, Server, router};

@@ -4,24 +4,10 @@
 //! approve, or whether the check still has the button.
 
 use super::payload::Payload;
+use crate::model::Press;
 
 /// A name that fits into no path but its own.
 const MOST_LOGIN: usize = 100;
-
-/// Somebody pressed a button of a check.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Press {
-    /// The commit of the check.
-    pub commit: String,
-    /// The check's context.
-    pub context: String,
-    /// The GitHub App that wrote the check.
-    pub app: u64,
-    /// The id of the button.
-    pub button: String,
-    /// Who pressed it: a person, not an app.
-    pub login: String,
-}
 
 /// The press that a payload of `check_run.requested_action` tells of; `None` if a field is missing, or it was no person.
 pub(super) fn read(payload: &Payload) -> Option<Press> {

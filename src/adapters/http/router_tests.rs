@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use tower::ServiceExt as _;
 
 use super::*;
+use crate::model::Hint;
 
 const TOKEN: &str = "capstan-test";
 /// The signature of three MiB, V10.

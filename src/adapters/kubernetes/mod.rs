@@ -58,5 +58,5 @@ pub use rights::{Rights, missing_rights};
 pub use runner::{Input, Options, Target, run, run_once};
 pub use secret::{Fault, SecretError, connect_by_secret};
 pub use secret_keys::{secret_keys, watch_secret_keys};
-pub use steering::{Steering, annotate_parent, record_newest, steering};
+pub use steering::{annotate_parent, record_newest, steering};
 pub use workloads::KubeWorkloads;

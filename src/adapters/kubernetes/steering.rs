@@ -18,7 +18,7 @@ use serde_json::{Value as Json, json};
 use super::request::with_timeout;
 use super::{Error, parent, watch};
 use crate::api::labels;
-use crate::apply::{NEWEST, Newest, Parent, whole_seconds};
+use crate::apply::{NEWEST, Newest, Parent, Steering, whole_seconds};
 use crate::plan::ApplySet;
 
 /// How often the parent is read where it may not be watched.
@@ -29,42 +29,28 @@ const BY_HAND: &str = "capstan-cli";
 /// Who records the newest commit, for the same reason.
 const DAEMON: &str = "capstan-daemon";
 
-/// What is asked of a fleet.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Steering {
-    /// Since when it is suspended.
-    pub suspended: Option<String>,
-    /// When somebody last asked to look for commits at once.
-    pub sync_requested: Option<String>,
-    /// What the parent records of the newest commit.
-    pub newest: Option<Newest>,
-    /// Which parent that is; `None` without one.
-    pub uid: Option<String>,
+/// What the parent says.
+fn of(parent: Option<&ConfigMap>) -> Steering {
+    let annotations = parent.and_then(|parent| parent.metadata.annotations.as_ref());
+    let text = |key: &str| {
+        let text = annotations.and_then(|all| all.get(key));
+        text.filter(|text| !text.is_empty()).cloned()
+    };
+    let data = parent.and_then(|parent| parent.data.as_ref());
+    let newest = data.and_then(|data| data.get(NEWEST));
+    Steering {
+        suspended: text(labels::SUSPENDED).map(|since| whole_seconds(&since)),
+        sync_requested: text(labels::SYNC_REQUESTED),
+        newest: newest.and_then(|text| Newest::read(text)),
+        uid: parent.and_then(|parent| parent.metadata.uid.clone()),
+    }
 }
 
-impl Steering {
-    fn of(parent: Option<&ConfigMap>) -> Self {
-        let annotations = parent.and_then(|parent| parent.metadata.annotations.as_ref());
-        let text = |key: &str| {
-            let text = annotations.and_then(|all| all.get(key));
-            text.filter(|text| !text.is_empty()).cloned()
-        };
-        let data = parent.and_then(|parent| parent.data.as_ref());
-        let newest = data.and_then(|data| data.get(NEWEST));
-        Self {
-            suspended: text(labels::SUSPENDED).map(|since| whole_seconds(&since)),
-            sync_requested: text(labels::SYNC_REQUESTED),
-            newest: newest.and_then(|text| Newest::read(text)),
-            uid: parent.and_then(|parent| parent.metadata.uid.clone()),
-        }
-    }
-
-    /// What is asked once the parent is seen as `live`, after this. Nobody resumes a fleet by deleting
-    /// its parent: without one, a suspended fleet stays so.
-    fn then(last: Option<&Self>, live: Option<&ConfigMap>) -> Self {
-        let kept = last.filter(|last| live.is_none() && last.suspended.is_some());
-        kept.cloned().unwrap_or_else(|| Self::of(live))
-    }
+/// What is asked once the parent is seen as `live`, after this. Nobody resumes a fleet by deleting
+/// its parent: without one, a suspended fleet stays so.
+fn then(last: Option<&Steering>, live: Option<&ConfigMap>) -> Steering {
+    let kept = last.filter(|last| live.is_none() && last.suspended.is_some());
+    kept.cloned().unwrap_or_else(|| of(live))
 }
 
 /// What is asked of the fleet of `set`, now and whenever it changes.
@@ -141,7 +127,7 @@ struct Keeper {
 impl Keeper {
     /// Takes in the parent as it is; returns what is asked now, if that changed.
     async fn see(&mut self, live: Option<ConfigMap>) -> Option<Steering> {
-        let steering = Steering::then(self.last.as_ref(), live.as_ref());
+        let steering = then(self.last.as_ref(), live.as_ref());
         match live {
             Some(live) => self.live = Some(live),
             None if steering.suspended.is_some() => self.restore().await,
@@ -475,8 +461,8 @@ mod tests {
                 .expect("a ConfigMap")
         };
         let empty = parent(json!({labels::SUSPENDED: ""}));
-        assert_eq!(Steering::of(Some(&empty)), Steering::default());
-        assert_eq!(Steering::of(None), Steering::default());
+        assert_eq!(of(Some(&empty)), Steering::default());
+        assert_eq!(of(None), Steering::default());
         let both = json!({labels::SUSPENDED: "then", labels::SYNC_REQUESTED: "now"});
         let expected = Steering {
             suspended: Some("then".to_owned()),
@@ -484,7 +470,7 @@ mod tests {
             newest: None,
             uid: None,
         };
-        assert_eq!(Steering::of(Some(&parent(both))), expected);
+        assert_eq!(of(Some(&parent(both))), expected);
     }
 
     #[test]
@@ -493,11 +479,11 @@ mod tests {
             suspended: Some("then".to_owned()),
             ..Steering::default()
         };
-        assert_eq!(Steering::then(Some(&last), None), last);
+        assert_eq!(then(Some(&last), None), last);
         let parent = ConfigMap::default();
-        let resumed = Steering::then(Some(&last), Some(&parent));
+        let resumed = then(Some(&last), Some(&parent));
         assert_eq!(resumed, Steering::default());
-        assert_eq!(Steering::then(Some(&resumed), None), resumed);
-        assert_eq!(Steering::then(None, None), resumed);
+        assert_eq!(then(Some(&resumed), None), resumed);
+        assert_eq!(then(None, None), resumed);
     }
 }

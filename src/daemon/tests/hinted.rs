@@ -3,8 +3,8 @@
 use futures::FutureExt as _;
 
 use super::*;
-use crate::adapters::http::{Head, Rerun};
 use crate::model::{CommitSource, no_approvals, no_source};
+use crate::model::{Head, Rerun};
 use crate::reporting::sync_context;
 
 /// The sink of the GitHub App 77.

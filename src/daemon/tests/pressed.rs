@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use futures::FutureExt as _;
 
 use super::*;
-use crate::adapters::http::Press;
+use crate::model::Press;
 use crate::model::{Button, CommitSource, ErrorClass, no_source};
 use crate::plan::approvals::Pressed;
 

@@ -10,11 +10,11 @@ use serde_json::json;
 use super::*;
 use crate::adapters::checks::forge::tests::{Fake, Seen, Server, client, json as answer};
 use crate::adapters::checks::forge::{ForgeSink, Gitea, Provider, Repository, Scheme};
-use crate::adapters::http::{Head, Rerun};
 use crate::daemon::git_notes::GitNotes;
 use crate::daemon::job::Left;
 use crate::model::CheckDetail::{Queued, Superseded};
 use crate::model::{CommitSource, ErrorClass, no_approvals, no_source};
+use crate::model::{Head, Rerun};
 use crate::reporting::report;
 use crate::reporting::sync_context;
 

@@ -1,0 +1,16 @@
+//! What people ask of a fleet, and what its parent records of the newest commit.
+
+use super::newest::Newest;
+
+/// What is asked of a fleet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Steering {
+    /// Since when it is suspended.
+    pub suspended: Option<String>,
+    /// When somebody last asked to look for commits at once.
+    pub sync_requested: Option<String>,
+    /// What the parent records of the newest commit.
+    pub newest: Option<Newest>,
+    /// Which parent that is; `None` without one.
+    pub uid: Option<String>,
+}
