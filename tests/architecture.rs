@@ -40,12 +40,12 @@ const ARROWS: &[(&str, &str)] = &[
     ("apply", "model kube_schema api graph health plan"),
     ("status", "model api graph health plan apply"),
     ("reconcile", "model api rules health"),
-    ("follow", "model"),
     (
         "compile",
         "model yaml schema kube_schema api overlay expand graph rules",
     ),
     ("reporting", "model api graph plan apply compile"),
+    ("follow", "model graph plan apply compile reporting"),
     ("settings", "model yaml api"),
     ("adapters/admission", "model api admission"),
     ("adapters/git", "model"),

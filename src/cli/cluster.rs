@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use futures::FutureExt as _;
 use kube::Client;
+use tokio::sync::watch;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::embedded::{Embedded, supply};
 use super::served::{self, Served};
 use crate::adapters::kubernetes::{Access, ConnectError, Target, classify, connect, connect_named};
-use crate::daemon::{self, Engine, WallClock, wall_time};
+use crate::daemon::{View, WallClock, wall_time};
 use crate::graph::Graph;
 use crate::model::ObjectId;
 use crate::settings::Environment;
@@ -131,15 +132,17 @@ impl Cluster {
         }
     }
 
-    /// The cluster as the daemon drives it.
-    pub(super) fn engine(&self) -> Engine {
-        let prepare = match self {
-            Self::Real(_) => nothing(),
-            Self::Simulated(embedded) => supplies(embedded),
-        };
-        Engine {
-            target: self.target().clone(),
-            prepare,
+    /// Makes on a simulated one what each revision in the view expects of its cluster, until the answer is dropped.
+    pub(super) fn supply_revisions(
+        &self,
+        view: watch::Receiver<View>,
+    ) -> Option<AbortOnDropHandle<()>> {
+        match self {
+            Self::Real(_) => None,
+            Self::Simulated(embedded) => {
+                let supplying = supply_revisions(embedded.target.client.clone(), view);
+                Some(AbortOnDropHandle::new(tokio::spawn(supplying)))
+            }
         }
     }
 }
@@ -204,23 +207,24 @@ fn elsewhere(error: ConnectError, environment: &Environment) -> anyhow::Error {
     }
 }
 
-fn nothing() -> daemon::Prepare {
-    Arc::new(|_| async {}.boxed())
-}
-
-/// Makes what the fleet expects of its cluster.
-fn supplies(embedded: &Embedded) -> daemon::Prepare {
-    let client = embedded.target.client.clone();
-    Arc::new(move |graph| {
-        let client = client.clone();
-        async move {
-            match supply(&client, &graph).await {
-                Ok(supplied) => supplied
-                    .iter()
-                    .for_each(|id| tracing::info!(object = %id, "supplied; not in the fleet")),
-                Err(error) => tracing::error!(%error, "cannot create what the fleet expects of the simulated cluster"),
+/// Makes what each revision in the view expects of its cluster, once.
+async fn supply_revisions(client: Client, mut view: watch::Receiver<View>) {
+    let mut last: Option<Arc<Graph>> = None;
+    while view.changed().await.is_ok() {
+        let graph = view.borrow_and_update().graph.clone();
+        let Some(graph) =
+            graph.filter(|graph| last.as_ref().is_none_or(|last| !Arc::ptr_eq(last, graph)))
+        else {
+            continue;
+        };
+        match supply(&client, &graph).await {
+            Ok(supplied) => supplied
+                .iter()
+                .for_each(|id| tracing::info!(object = %id, "supplied; not in the fleet")),
+            Err(error) => {
+                tracing::error!(%error, "cannot create what the fleet expects of the simulated cluster")
             }
         }
-        .boxed()
-    })
+        last = Some(graph);
+    }
 }

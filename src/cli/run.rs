@@ -304,13 +304,14 @@ async fn follow(
     }
     let controllers = controllers(&config, &cluster, environment);
     let _admission = admission(&config, &cluster, ui).await?;
+    let _supplying = cluster.supply_revisions(view.clone());
     let shown = show(view, ui, speed);
     let daemon = daemon::run_with(
         config,
         &access,
         endpoint,
         forge,
-        cluster.engine(),
+        cluster.target().clone(),
         sender,
         stop,
     );

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use tokio::task::JoinError;
 
 use crate::adapters::git::Error;
+use crate::follow::Unreadable;
 use crate::model::{AdapterError, ErrorClass};
 use crate::reporting::report::Fault;
 
@@ -99,6 +100,15 @@ impl Failure {
         match self {
             Self::Git(Error::Unverified { .. }) => "its signature is not accepted",
             Self::Git(_) | Self::Fork(_) | Self::Panic(_) => "the revision cannot be read",
+        }
+    }
+}
+
+impl From<Failure> for Unreadable {
+    fn from(failure: Failure) -> Self {
+        Self {
+            fault: failure.fault(),
+            class: failure.class(),
         }
     }
 }

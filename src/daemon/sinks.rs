@@ -1,19 +1,33 @@
-//! Where checks go without a forge: into git notes, or into a file for a directory.
+//! Where checks go: to a forge, into git notes, or into a file for a directory.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::git_notes::GitNotes;
 use super::job::Origin;
-use super::status_file::StatusFile;
+use super::status_file::{FileAndForge, StatusFile};
 use crate::model::CheckSink;
 use crate::settings::SyncConfig;
 
-/// Where checks go without a forge.
-pub(super) fn sink(origin: &Origin, config: &SyncConfig) -> Arc<dyn CheckSink> {
-    match origin {
-        Origin::Repository(mirror) => Arc::new(GitNotes::new(Arc::clone(mirror))),
-        Origin::Directory(_) => Arc::new(StatusFile::new(status_file(config))),
+/// Where checks go: to `forge`, if there is one; those of a directory to its file, too.
+pub(super) fn sink(
+    origin: &Origin,
+    config: &SyncConfig,
+    forge: Option<&Arc<dyn CheckSink>>,
+) -> Arc<dyn CheckSink> {
+    match (origin, forge) {
+        (Origin::Repository(_), Some(forge)) => Arc::clone(forge),
+        (Origin::Repository(mirror), None) => Arc::new(GitNotes::new(Arc::clone(mirror))),
+        (Origin::Directory(_), forge) => {
+            let file = Arc::new(StatusFile::new(status_file(config)));
+            match forge {
+                Some(forge) => {
+                    let forge = Arc::clone(forge);
+                    Arc::new(FileAndForge { forge, file })
+                }
+                None => file,
+            }
+        }
     }
 }
 

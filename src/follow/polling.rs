@@ -23,6 +23,20 @@ pub(crate) struct Polling {
     announced: bool,
     /// A webhook announced something that no look has found yet.
     hinted: bool,
+    look: Look,
+}
+
+/// What is done about the next look.
+#[derive(Debug)]
+enum Look {
+    /// It comes after the wait with this number.
+    Waiting(u64),
+    /// One is under way, which the wait with this number ended.
+    UnderWay {
+        number: u64,
+        /// Another is wanted at once.
+        is_wanted: bool,
+    },
 }
 
 impl Polling {
@@ -34,6 +48,50 @@ impl Polling {
             unannounced: false,
             announced: false,
             hinted: false,
+            look: Look::Waiting(0),
+        }
+    }
+
+    /// A look is wanted now. Returns true if it begins; if another is under way, it comes after that.
+    pub(crate) const fn want(&mut self) -> bool {
+        match &mut self.look {
+            Look::Waiting(number) => {
+                self.look = Look::UnderWay {
+                    number: *number,
+                    is_wanted: false,
+                };
+                true
+            }
+            Look::UnderWay { is_wanted, .. } => {
+                *is_wanted = true;
+                false
+            }
+        }
+    }
+
+    /// The wait with this number is over. Returns true if a look begins.
+    pub(crate) const fn wait_ended(&mut self, number: u64) -> bool {
+        match self.look {
+            Look::Waiting(current) if current == number => self.want(),
+            _ => false,
+        }
+    }
+
+    /// The look under way ended. Returns the number of the wait for the next; `None` if that begins at once.
+    pub(crate) const fn ended(&mut self) -> Option<u64> {
+        match &mut self.look {
+            Look::UnderWay {
+                number: _,
+                is_wanted: wanted @ true,
+            } => {
+                *wanted = false;
+                None
+            }
+            Look::UnderWay { number, .. } | Look::Waiting(number) => {
+                let next = *number + 1;
+                self.look = Look::Waiting(next);
+                Some(next)
+            }
         }
     }
 

@@ -21,7 +21,7 @@ const CALLS: &[&str] = &[
     "timeout_at(",
     "interval(",
     ".backoff(",
-    "self.after(",
+    "turn.wake(",
 ];
 
 /// What else tells the time; [`CLOCK`] alone may ask.
@@ -150,7 +150,7 @@ fn every_select_is_biased() {
 #[test]
 fn planted_timers_are_seen() {
     let code = "const REST: Duration = Duration::from_secs(1);\nasync fn a() {\n sleep(x).await;\n \
-                timeout(y, sleep_until(z));\n}\nfn interval(x: u8) {}\nfn b() { self.after(w, e); }";
+                timeout(y, sleep_until(z));\n}\nfn interval(x: u8) {}\nfn b() { turn.wake(w, e); }";
     assert_eq!(timers(code), ["REST", "a", "a", "a", "b"]);
     assert!(has_test(file!(), "planted_timers_are_seen"));
     assert!(!has_test(file!(), "timers") && !has_test(file!(), "nobody"));

@@ -10,10 +10,9 @@ use std::time::{Duration, Instant};
 
 use capstan::adapters::git::{Access, Author, Files};
 use capstan::adapters::kubernetes::Target;
-use capstan::daemon::{self, Endpoint, Engine, View, wall_time};
+use capstan::daemon::{self, Endpoint, View, wall_time};
 use capstan::model::CheckState;
 use capstan::settings::{Environment, SourceCredential, SyncConfig};
-use futures::FutureExt as _;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Api, Patch, PatchParams, PostParams};
@@ -245,14 +244,11 @@ impl Inside {
         let address = shown.split_once("http://").expect("an address").1.parse();
         let (sender, view) = watch::channel(View::default());
         let clock = Arc::new(time);
-        let engine = Engine {
-            target: Target { client, clock },
-            prepare: Arc::new(|_| async {}.boxed()),
-        };
+        let target = Target { client, clock };
         let stop = CancellationToken::new();
         let task = tokio::spawn(async move {
             let access = Access::default();
-            let run = daemon::run_with(config, &access, endpoint, None, engine, sender, stop);
+            let run = daemon::run_with(config, &access, endpoint, None, target, sender, stop);
             run.await.expect("the settings are sound");
         });
         Self {

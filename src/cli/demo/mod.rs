@@ -64,7 +64,9 @@ async fn tour(dir: &Path, speed: u32, ui: &Ui, environment: &Environment) -> any
     let cluster = Cluster::simulated(speed, config.settle).await?;
     let stop = CancellationToken::new();
     let (sender, view) = watch::channel(View::default());
-    let daemon = tokio::spawn(daemon::run(config, cluster.engine(), sender, stop.clone()));
+    let _supplying = cluster.supply_revisions(view.clone());
+    let target = cluster.target().clone();
+    let daemon = tokio::spawn(daemon::run(config, target, sender, stop.clone()));
     let mut scene = Tour {
         ui,
         view,

@@ -5,14 +5,12 @@
 //! approval leads to.
 
 use std::collections::BTreeSet;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
 
 use super::Source;
 use super::attribution::Purpose;
 use crate::adapters::git::{self, Commit, Error, RetainedRef};
 use crate::model::CommitSource;
-use crate::plan::approvals::{self, Approval, Approvals, Doubt, Granted, How, Pressed, What};
+use crate::plan::approvals::{self, Approval, Approvals, Doubt, How, Pressed, What};
 
 /// How many commits are looked through for approvals.
 const MOST: usize = 10_000;
@@ -62,14 +60,8 @@ impl Said {
 impl Source {
     /// What is approved of `revision` after `applied`: in the messages of the commits on the line of first parents from
     /// the one to the other, forced pushes or not; in that of `revision` alone when nothing was applied before. A button
-    /// that was pressed on the check of a commit that leads there says the same. It may wait for the forge. `number` tells which
-    /// question is the newest.
-    pub(in crate::daemon) fn approvals(
-        &self,
-        number: u64,
-        applied: &str,
-        revision: &str,
-    ) -> Approvals {
+    /// that was pressed on the check of a commit that leads there says the same. It may wait for the forge.
+    pub(in crate::daemon) fn approvals(&self, applied: &str, revision: &str) -> Approvals {
         let from = match applied {
             "" => None,
             // A directory was applied by hand.
@@ -96,17 +88,6 @@ impl Source {
         }
         found.given.extend(self.allowed());
         found.drop_repeated();
-        let mut granted = self.granted_to();
-        // The forge may have held up the answer to an earlier question.
-        if granted.number <= number {
-            *granted = Granted {
-                number,
-                revision: revision.to_owned(),
-                approvals: found.clone(),
-            };
-        }
-        drop(granted);
-        self.attribution.want(found.unattributed());
         found
     }
 
@@ -133,41 +114,13 @@ impl Source {
         }
         found.given.extend(self.allowed());
         found.drop_repeated();
-        let lacking = found.unattributed().cloned().collect();
-        self.attribution.note_plan(commit, lacking);
-        self.attribution.want(found.unattributed());
         found
     }
 
     /// What the settings approve.
     fn allowed(&self) -> Option<Approval> {
-        let (_, most) = self.prune;
+        let most = self.config.max_clusters;
         (most > 0).then(|| Approval::setting(What::DeleteAny(most)))
-    }
-
-    /// What was counted for `revision`, as far as that was asked for.
-    pub(in crate::daemon) fn granted(&self, revision: &str) -> Granted {
-        let granted = self.granted_to().clone();
-        match granted.revision == revision {
-            true => granted,
-            false => Granted::default(),
-        }
-    }
-
-    /// Takes the approvals of `revision` that have waited for an answer of the forge which is known by now; `true` if
-    /// there are any: then approvals are to be read again.
-    pub(in crate::daemon) fn take_answered(&self, revision: &str) -> bool {
-        let mut granted = self.granted_to();
-        if granted.revision != revision {
-            return false;
-        }
-        let doubted = &mut granted.approvals.doubted;
-        let before = doubted.len();
-        doubted.retain(|(approval, doubt)| {
-            let waits = matches!(doubt, Doubt::Unattributed(_));
-            !waits || !self.attribution.is_known(&approval.commit)
-        });
-        doubted.len() < before
     }
 
     /// What is approved from `from` to `to`, without `from` in the message of `to` alone, and in the messages of `late`.
@@ -302,9 +255,5 @@ impl Source {
         let repository = self.origin.repository();
         let leads = repository.and_then(|it| it.is_ancestor(commit, revision));
         leads.unwrap_or(false)
-    }
-
-    fn granted_to(&self) -> MutexGuard<'_, Granted> {
-        self.granted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

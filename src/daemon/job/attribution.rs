@@ -44,15 +44,14 @@ pub(super) enum Purpose {
 }
 
 /// See the module.
-#[derive(Default)]
 pub(in crate::daemon) struct Attribution {
+    /// Who is asked; nobody without a forge.
+    sink: Option<Arc<dyn CheckSink>>,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Who is asked; nobody without a forge.
-    sink: Option<Arc<dyn CheckSink>>,
     known: BTreeMap<String, CommitSource>,
     /// The commits that the forge lists no pull request with, and since when.
     unlisted: BTreeMap<String, Instant>,
@@ -60,22 +59,23 @@ struct State {
     wanted: BTreeMap<String, String>,
     /// The commit that was asked for last: others come first next time.
     last: String,
-    /// The candidates whose plans lack answers, and the commits of those.
-    plans: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Attribution {
-    /// From now on, this sink is asked.
-    pub(in crate::daemon) fn ask_at(&self, sink: Arc<dyn CheckSink>) {
-        self.state().sink = Some(sink);
+    /// Answers of this sink; without one, every commit is the repository's own.
+    pub(super) fn new(sink: Option<Arc<dyn CheckSink>>) -> Self {
+        Self {
+            sink,
+            state: Mutex::default(),
+        }
     }
 
     /// The answer for a commit, or why there is none yet.
     pub(super) fn answer(&self, commit: &str, purpose: Purpose) -> Result<CommitSource, String> {
-        let state = self.state();
-        if state.sink.is_none() {
+        if self.sink.is_none() {
             return Ok(CommitSource::Own);
         }
+        let state = self.state();
         if purpose == Purpose::Plan && state.unlisted.contains_key(commit) {
             return Ok(CommitSource::Own);
         }
@@ -91,7 +91,7 @@ impl Attribution {
             !state.known.contains_key(*commit) && !state.wanted.contains_key(*commit)
         };
         let new: Vec<String> = commits.iter().filter(is_new).cloned().collect();
-        if state.sink.is_none() || new.is_empty() {
+        if self.sink.is_none() || new.is_empty() {
             return;
         }
         let unasked = new
@@ -114,9 +114,13 @@ impl Attribution {
         let _ = tokio::time::timeout(PATIENCE, ask).await;
     }
 
-    /// Asks once more for commits without an answer, after those that were asked for last time.
-    pub(in crate::daemon) async fn ask_again(&self) {
-        for commit in self.next() {
+    /// Asks once more for some of `commits`, after those that were asked for last time, and returns all that have an answer
+    /// by now. Nobody waits for others.
+    pub(in crate::daemon) async fn ask_again(
+        &self,
+        commits: &BTreeSet<String>,
+    ) -> BTreeSet<String> {
+        for commit in self.next(commits) {
             let asked = tokio::time::timeout(PATIENCE_ALONE, self.ask(&commit)).await;
             let mut state = self.state();
             if asked.is_err() {
@@ -124,20 +128,27 @@ impl Attribution {
             }
             state.last = commit;
         }
+        let state = self.state();
+        let is_known = |commit: &&String| state.known.contains_key(*commit);
+        commits.iter().filter(is_known).cloned().collect()
     }
 
-    /// The commits to ask for once more.
-    fn next(&self) -> Vec<String> {
-        let state = self.state();
+    /// Lets go of what nobody waits for, and returns the commits to ask for once more.
+    fn next(&self, commits: &BTreeSet<String>) -> Vec<String> {
+        let mut state = self.state();
+        state.wanted.retain(|commit, _| commits.contains(commit));
+        state.unlisted.retain(|commit, _| commits.contains(commit));
         let after = (Bound::Excluded(&state.last), Bound::Unbounded);
-        let after = state.wanted.range::<String, _>(after);
-        let before = state.wanted.range::<String, _>(..=&state.last);
-        let wanted = after.chain(before).map(|(commit, _)| commit.clone());
-        wanted.take(MOST_ASKED).collect()
+        let after = commits.range::<String, _>(after);
+        let before = commits.range::<String, _>(..=&state.last);
+        let unknown = after
+            .chain(before)
+            .filter(|commit| !state.known.contains_key(*commit));
+        unknown.take(MOST_ASKED).cloned().collect()
     }
 
     async fn ask(&self, commit: &str) {
-        let Some(sink) = self.state().sink.clone() else {
+        let Some(sink) = &self.sink else {
             return;
         };
         let asked = AssertUnwindSafe(sink.source_of(commit)).catch_unwind();
@@ -147,68 +158,6 @@ impl Attribution {
             Err(_) => Err("a bug in capstan; please report it".to_owned()),
         };
         self.state().take_in(commit.to_owned(), answer);
-    }
-
-    /// Has these commits asked for again, if there is no answer for them yet.
-    pub(in crate::daemon) fn want<'a>(&self, commits: impl Iterator<Item = &'a String>) {
-        let mut state = self.state();
-        for commit in commits {
-            if !state.known.contains_key(commit) {
-                let unasked = || UNASKED.to_owned();
-                state.wanted.entry(commit.clone()).or_insert_with(unasked);
-            }
-        }
-    }
-
-    /// Whether a commit waits for an answer.
-    pub(in crate::daemon) fn is_waiting(&self) -> bool {
-        !self.state().wanted.is_empty()
-    }
-
-    /// Whether there is an answer for a commit by now.
-    pub(in crate::daemon) fn is_known(&self, commit: &str) -> bool {
-        self.state().known.contains_key(commit)
-    }
-
-    /// Notes the commits whose answers the plan of a candidate lacks.
-    pub(super) fn note_plan(&self, candidate: &str, lacking: BTreeSet<String>) {
-        let mut state = self.state();
-        match lacking.is_empty() {
-            true => drop(state.plans.remove(candidate)),
-            false => drop(state.plans.insert(candidate.to_owned(), lacking)),
-        }
-    }
-
-    /// Takes the candidates whose plans have lacked an answer that is known by now.
-    pub(in crate::daemon) fn take_answered_plans(&self) -> Vec<String> {
-        let mut state = self.state();
-        let State { plans, known, .. } = &mut *state;
-        let is_answered =
-            |lacking: &BTreeSet<String>| lacking.iter().any(|one| known.contains_key(one));
-        let answered = plans.iter().filter(|(_, lacking)| is_answered(lacking));
-        let answered: Vec<String> = answered.map(|(candidate, _)| candidate.clone()).collect();
-        plans.retain(|candidate, _| !answered.contains(candidate));
-        answered
-    }
-
-    /// Lets go of what nobody waits for any more: `needed` commits are kept, and those of candidates that `is_open`.
-    pub(in crate::daemon) fn forget(
-        &self,
-        needed: &BTreeSet<String>,
-        is_open: impl Fn(&String) -> bool,
-    ) {
-        let mut state = self.state();
-        let State {
-            plans,
-            wanted,
-            unlisted,
-            ..
-        } = &mut *state;
-        plans.retain(|candidate, _| is_open(candidate));
-        wanted.retain(|commit, _| {
-            needed.contains(commit) || plans.values().any(|lacking| lacking.contains(commit))
-        });
-        unlisted.retain(|commit, _| wanted.contains_key(commit));
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -13,6 +13,7 @@ use super::origin::Origin;
 use crate::adapters::git::RetainedRef;
 use crate::adapters::kubernetes;
 use crate::apply::AppliedRevision;
+use crate::follow::ClusterState;
 use crate::plan::{ApplySet, Plan};
 
 /// How long the cluster has to say what is applied. The check of a commit waits for it.
@@ -24,17 +25,23 @@ pub(in crate::daemon) enum Before {
     Done(AppliedRevision),
     /// This one in part, if any: the cluster may still have what the last revision that was fully applied left.
     Partly(Option<AppliedRevision>),
-    /// An earlier process may have applied something: the parent in the cluster says what.
-    Ask(Client),
-    /// The parent names these revisions.
+    /// The parent in the cluster names these revisions, of an earlier process.
     Named(BTreeSet<String>),
 }
 
 impl Before {
-    /// The same after asking the cluster, if that is needed.
-    pub(super) async fn found(self, set: &ApplySet) -> Self {
-        let Self::Ask(client) = self else { return self };
-        let answer = kubernetes::applied_revisions(&client, set);
+    /// What is applied by `state`. The cluster is asked for what an earlier process may have applied.
+    pub(in crate::daemon) async fn of(
+        state: ClusterState,
+        client: &Client,
+        set: &ApplySet,
+    ) -> Self {
+        match state {
+            ClusterState::Applied(applied) => return Self::Done(applied),
+            ClusterState::PartlyApplied(applied) => return Self::Partly(Some(applied)),
+            ClusterState::Unknown => {}
+        }
+        let answer = kubernetes::applied_revisions(client, set);
         match tokio::time::timeout(PATIENCE, answer).await {
             Ok(Ok(revisions)) => Self::Named(revisions),
             Ok(Err(error)) => {
@@ -57,7 +64,6 @@ impl Before {
             Self::Done(known) => (Some(known), BTreeSet::new()),
             Self::Partly(known) => (known, applied().collect()),
             Self::Named(revisions) => (None, revisions),
-            Self::Ask(_) => (None, BTreeSet::new()),
         };
         let known = known.unwrap_or_default();
         let is_other = |other: &&String| *other != revision && **other != known.0;

@@ -7,39 +7,39 @@ use std::path::PathBuf;
 use std::sync::PoisonError;
 
 use super::Source;
-use super::planning::{Planned, View};
+use super::planning::View;
 use crate::adapters::git::{Error, Quarantine};
 use crate::daemon::failure::Failure;
 use crate::daemon::fork::{self, Examined, Outcome, Request};
-use crate::follow::candidates::{Candidate, is_test_merge};
-use crate::follow::lanes::Lane;
+use crate::follow::{Candidate, Lane, PlanRequest, PlanResult, is_test_merge};
 use crate::model::{Check, ErrorClass};
 use crate::reporting::report;
 
 impl Source {
     /// Plans a head by its files alone.
-    pub(super) fn plan_fork(&self, base: &str, candidate: Candidate) -> Planned {
+    pub(super) fn plan_fork(&self, request: PlanRequest) -> PlanResult {
         let one_at_a_time = self.planning_fork.lock();
         let _one_at_a_time = one_at_a_time.unwrap_or_else(PoisonError::into_inner);
-        let is_here = Quarantine::open(&self.mirror, &self.url).map(|it| it.has(&candidate.id));
+        let is_here = Quarantine::open(&self.config.mirror, &self.config.url);
+        let is_here = is_here.map(|it| it.has(&request.candidate.id));
         let earlier = match is_here {
-            Ok(true) => Some(self.ask(base, &candidate, Vec::new())),
+            Ok(true) => Some(self.ask(&request, Vec::new())),
             Ok(false) => None,
-            Err(error) => return self.failed(candidate, &Failure::Git(error)),
+            Err(error) => return self.unplanned(request.candidate, &Failure::Git(error)),
         };
         // What an earlier plan brought may refer to what is gone by now.
         let outcome = match earlier.filter(|outcome| !matches!(outcome, Outcome::Unread(_))) {
             Some(outcome) => outcome,
-            None => match self.bring(&candidate) {
-                Ok(packs) => self.ask(base, &candidate, packs),
-                Err(error) => return self.unfetched(candidate, error),
+            None => match self.bring(&request.candidate) {
+                Ok(packs) => self.ask(&request, packs),
+                Err(error) => return self.unfetched(request.candidate, error),
             },
         };
-        self.concluded(candidate, outcome)
+        self.concluded(request.candidate, outcome)
     }
 
-    fn concluded(&self, candidate: Candidate, outcome: Outcome) -> Planned {
-        let (fleet, commit) = (&self.fleet, &candidate.commit);
+    fn concluded(&self, candidate: Candidate, outcome: Outcome) -> PlanResult {
+        let (fleet, commit) = (&self.settings.fleet, &candidate.commit);
         let (resolved, merged, check) = match outcome {
             Outcome::Resolved(head) => (Some((head.clone(), self.lane_of(&head))), None, None),
             Outcome::Planned(ids, check) => {
@@ -51,15 +51,16 @@ impl Source {
                 let check = report::conflicts(fleet, commit, &paths);
                 (None, None, Some(check))
             }
-            Outcome::Limit(limit) => return self.not_planned(candidate, limit),
-            Outcome::Unread(unread) => return self.failed(candidate, &Failure::Fork(unread)),
+            Outcome::Limit(limit) => {
+                return PlanResult::not_planned(&self.settings, candidate, limit);
+            }
+            Outcome::Unread(unread) => return self.unplanned(candidate, &Failure::Fork(unread)),
         };
-        Planned {
-            candidate,
+        PlanResult {
             resolved,
             merged,
             check,
-            is_passing: false,
+            ..PlanResult::new(candidate)
         }
     }
 
@@ -78,14 +79,14 @@ impl Source {
     }
 
     /// A head that cannot be downloaded. If that is for what it is, it is not tried again until it moves.
-    fn unfetched(&self, candidate: Candidate, error: Error) -> Planned {
+    fn unfetched(&self, candidate: Candidate, error: Error) -> PlanResult {
         let is_for_good = error.class() == ErrorClass::Invalid;
-        let failed = self.failed(candidate, &Failure::Git(error));
+        let failed = self.unplanned(candidate, &Failure::Git(error));
         if !is_for_good {
             return failed;
         }
-        let input = Some(self.limited());
-        Planned {
+        let input = Some(self.settings.limits.clone());
+        PlanResult {
             check: failed.check.map(|check| Check {
                 input: input.clone(),
                 ..check
@@ -95,14 +96,10 @@ impl Source {
         }
     }
 
-    fn failed(&self, candidate: Candidate, failure: &Failure) -> Planned {
-        Planned::failed(&self.fleet, candidate, failure)
-    }
-
-    fn ask(&self, base: &str, candidate: &Candidate, packs: Vec<PathBuf>) -> Outcome {
-        let request = self.request(base, candidate, packs);
-        let program = self.fork_planner.as_deref();
-        let outcome = fork::plan(program, &request, &self.fork_limits);
+    fn ask(&self, request: &PlanRequest, packs: Vec<PathBuf>) -> Outcome {
+        let request = self.request(request, packs);
+        let program = self.config.fork_planner.as_deref();
+        let outcome = fork::plan(program, &request, &self.config.fork_limits);
         // A process that was ended may have left them.
         for pack in &request.packs {
             let _ = std::fs::remove_file(pack);
@@ -112,31 +109,37 @@ impl Source {
 
     /// What another process needs to plan the head: nothing of the cluster, no tenants and no credential. Of a test
     /// merge it first says which head that is of.
-    fn request(&self, base: &str, candidate: &Candidate, packs: Vec<PathBuf>) -> Request {
-        let examined = self.base_at(base);
-        let conditions = self.conditions(&[], &View::Files(examined.as_ref()));
+    fn request(&self, request: &PlanRequest, packs: Vec<PathBuf>) -> Request {
+        let PlanRequest {
+            candidate,
+            head,
+            base,
+            ..
+        } = request;
+        let conditions = self.conditions(&[], &View::Files(base.as_ref()));
+        let config = &self.config;
         let is_resolved = candidate.commit != candidate.id || !is_test_merge(&candidate.name);
         Request {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            mirror: self.mirror.clone(),
-            source: self.url.clone(),
+            mirror: config.mirror.clone(),
+            source: config.url.clone(),
             packs,
             name: candidate.name.clone(),
             id: candidate.id.clone(),
             commit: is_resolved.then(|| candidate.commit.clone()),
-            base: base.to_owned(),
-            examined: examined.map(|base| Examined {
+            base: head.clone(),
+            examined: base.as_ref().map(|base| Examined {
                 is_sound: base.errors() == 0,
                 holdings: (*base.holdings).clone(),
-                name: base.name,
+                name: base.name.clone(),
             }),
-            fleet: self.fleet.clone(),
-            path: self.path.clone(),
-            overlays: self.overlays.clone(),
-            is_partial: !self.local_overlays.is_empty(),
-            policy: (&self.policy).into(),
-            prune: self.prune.0,
-            max_clusters: self.prune.1,
+            fleet: config.fleet.clone(),
+            path: config.path.clone(),
+            overlays: config.overlays.clone(),
+            is_partial: !config.local_overlays.is_empty(),
+            policy: (&config.policy).into(),
+            prune: config.prune,
+            max_clusters: config.max_clusters,
             conditions,
             seen: candidate.seen.clone(),
         }

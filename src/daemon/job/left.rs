@@ -12,19 +12,8 @@ use crate::daemon::failure::Failure;
 use crate::model::{AdapterError, Check, CheckSink, CheckState};
 use crate::reporting::plan_context;
 
-/// What an earlier process left pending.
-pub(in crate::daemon) struct Left {
-    /// Revisions, and the titles of their sync checks.
-    pub(in crate::daemon) pending: Vec<(String, String)>,
-    /// Commits that wait for a plan.
-    pub(in crate::daemon) waiting: Vec<String>,
-}
-
 /// The commits that an earlier process left waiting for a plan.
-pub(in crate::daemon) async fn left_waiting(
-    fleet: &str,
-    sink: &dyn CheckSink,
-) -> Option<Vec<String>> {
+pub(super) async fn left_waiting(fleet: &str, sink: &dyn CheckSink) -> Option<Vec<String>> {
     let context = plan_context(fleet);
     let left = unfinished(sink, &context).await?.into_iter();
     Some(left.map(|check| check.revision).collect())

@@ -12,146 +12,47 @@ mod presses;
 mod trust;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::clock::wall_time;
+use super::directory::UNWATCHED;
 use super::failure::Failure;
 use super::in_progress::InProgress;
 use super::late_record::LateRecord;
 use super::press_record::PressRecord;
-use crate::adapters::git::{Error, Ref, Refs, RetainedRef, directory};
+use crate::adapters::git::{self, Error, Ref, RetainedRef, directory};
 use crate::api::fleet::FleetPolicy;
 use crate::apply::AppliedRevision;
 use crate::compile::{Compiled, compile_by};
-use crate::graph::Graph;
-use crate::model::{CheckSink, Finding, ObjectId, Tree};
-use crate::plan::approvals::{Granted, Pressed};
-use crate::plan::{self, ApplySet, Plan};
-use crate::reporting::report::{self, Base, Holdings};
+use crate::follow::{Compilation, EarlierChecks, ExamineResult, Release, RemoteRefs, Settings};
+use crate::model::{CheckSink, ForgeKind, Press, Tree};
+use crate::plan::approvals::Pressed;
+use crate::plan::{ApplySet, Plan};
 use crate::reporting::sync_context;
-use crate::settings::{ForkLimits, SyncConfig, Verification};
+use crate::settings::{ForkLimits, SyncConfig};
 use attribution::Attribution;
 pub(super) use before::Before;
-use left::left_pending;
-pub(super) use left::{Left, left_waiting};
-pub(super) use opening::open_refs;
+use left::{left_pending, left_waiting};
+pub(super) use opening::startup_refs;
 pub(super) use origin::Origin;
-pub(super) use planning::Planned;
 
+/// How many times longer than a fork's the plan of a branch may take.
+const OWN_SHARE: u32 = 5;
 /// How far back a good revision is looked for when the newest is broken.
 const LOOK_BACK: usize = 50;
 
 /// How long a revision waits for what the sink knows of earlier ones.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// Where the refs of the repository lead.
-pub(super) struct RemoteRefs {
-    /// All of them; `None` while those that are not followed are still on their way.
-    pub(super) refs: Option<Refs>,
-    /// The commit that is followed now.
-    pub(super) head: String,
-    /// Whether it was refused for its signature, and that is different now: somebody signed its tag.
-    pub(super) signed_anew: bool,
-}
-
-/// A compiled revision. Its objects are not kept: they are most of a large fleet.
-pub(super) enum Judged {
-    /// It has no errors.
-    Sound(Prepared),
-    /// It has errors; these are its findings, without objects.
-    Broken(Compiled),
-}
-
-/// What is applied for a revision, and what becomes of it in the hands of controllers.
-#[derive(Clone)]
-pub(super) struct Prepared {
-    pub(super) plan: Arc<Plan>,
-    pub(super) embedded: Arc<[(ObjectId, String)]>,
-    pub(super) graph: Arc<Graph>,
-    /// What its check says of it.
-    pub(super) notes: report::Notes,
-    findings: Arc<[Finding]>,
-    holdings: Arc<Holdings>,
-}
-
-impl Prepared {
-    /// Whether there is nothing to apply.
-    pub(super) fn is_empty(&self) -> bool {
-        self.plan.steps.is_empty()
-    }
-}
-
-impl Judged {
-    /// Whether it has no errors, and something to apply.
-    pub(super) fn is_good(&self) -> bool {
-        matches!(self, Self::Sound(prepared) if !prepared.is_empty())
-    }
-
-    /// Whether it has no errors, and nothing to apply.
-    fn is_empty(&self) -> bool {
-        matches!(self, Self::Sound(prepared) if prepared.is_empty())
-    }
-
-    /// Its clusters and node pools, if it has no errors.
-    fn holdings(&self) -> Arc<Holdings> {
-        match self {
-            Self::Sound(prepared) => Arc::clone(&prepared.holdings),
-            Self::Broken(_) => Arc::default(),
-        }
-    }
-
-    fn findings(&self) -> Arc<[Finding]> {
-        match self {
-            Self::Sound(prepared) => Arc::clone(&prepared.findings),
-            Self::Broken(compiled) => compiled.findings.clone().into(),
-        }
-    }
-
-    /// A revision that comes after those with the plans `applied`: what they own in Azure must not be owned again.
-    fn after(applied: &[Arc<Plan>], mut compiled: Compiled, set: &ApplySet) -> Self {
-        if !compiled.has_errors() {
-            let (objects, graph) = (&compiled.objects, &compiled.graph);
-            let mut found = applied
-                .iter()
-                .map(|applied| plan::second_owners(set, objects, graph, applied));
-            let found = found.find(|found| !found.is_empty());
-            compiled.findings.splice(..0, found.unwrap_or_default());
-        }
-        Self::new(compiled, set)
-    }
-
-    pub(super) fn new(mut compiled: Compiled, set: &ApplySet) -> Self {
-        let embedded = compiled.embedded();
-        let objects = std::mem::take(&mut compiled.objects);
-        if compiled.has_errors() {
-            return Self::Broken(compiled);
-        }
-        Self::Sound(Prepared {
-            holdings: Arc::new(Holdings::of(&objects)),
-            notes: report::Notes::of(&compiled),
-            findings: compiled.findings.into(),
-            plan: Arc::new(plan::into_plan(objects, &compiled.graph, set)),
-            embedded: embedded.into(),
-            graph: compiled.graph,
-        })
-    }
-}
-
-/// What is followed.
+/// What is followed, and by which settings.
 pub(super) struct Source {
     pub(super) origin: Origin,
+    pub(super) config: SyncConfig,
+    /// What the follower knows of the settings.
+    pub(super) settings: Settings,
     reference: Ref,
-    verification: Option<Verification>,
-    pub(super) fleet: String,
-    /// The directory of the mirror, and the address of its repository.
-    mirror: PathBuf,
-    url: String,
-    path: String,
-    overlays: Vec<String>,
-    local_overlays: Vec<PathBuf>,
-    policy: FleetPolicy,
+    pub(super) set: ApplySet,
     /// Revisions that must not be lost, and are not pinned yet.
     unretained: Mutex<BTreeMap<RetainedRef, String>>,
     /// Held while they are pinned.
@@ -161,21 +62,9 @@ pub(super) struct Source {
     compiling: Mutex<()>,
     /// Held while the head of a fork is planned.
     planning_fork: Mutex<()>,
-    /// The program that plans heads of forks; `None` is this process.
-    fork_planner: Option<PathBuf>,
-    fork_limits: ForkLimits,
     /// Which candidates are being planned.
     in_progress: Mutex<InProgress>,
-    set: ApplySet,
-    /// Whether the settings suspend the fleet.
-    suspend: bool,
-    /// Whether objects are removed, and how many clusters without approval.
-    prune: (bool, usize),
-    /// How long role assignments need to come into force.
-    settle: Duration,
-    /// The commit that was examined last.
-    base: Mutex<Option<Base>>,
-    /// The same, and why, if it was refused for its signature.
+    /// The commit that was examined last, and why, if it was refused for its signature.
     unverified: Mutex<Option<(String, Error)>>,
     /// What people approved with the buttons of checks.
     presses: PressRecord,
@@ -183,39 +72,6 @@ pub(super) struct Source {
     late: LateRecord,
     /// How the commits came in whose messages approve something.
     pub(super) attribution: Attribution,
-    /// Whether checks have such buttons.
-    buttons: AtomicBool,
-    /// What counted for the revision that is applied.
-    granted: Mutex<Granted>,
-}
-
-/// A commit of the followed ref, judged.
-pub(super) struct Examined {
-    pub(super) revision: String,
-    /// The first line of its message.
-    pub(super) title: String,
-    pub(super) outcome: Result<Judged, Failure>,
-    /// The newest good revision before it, when this one is broken or empty and nothing is applied.
-    pub(super) fallback: Option<(String, Prepared)>,
-    /// Revisions before it whose sync check an earlier daemon left pending, and its title, when
-    /// nothing is applied; `None` if that cannot be known now.
-    pub(super) left_pending: Option<Vec<(String, String)>>,
-    /// What an earlier daemon applied, when nothing is applied because the settings suspend the fleet.
-    pub(super) left_applied: Option<AppliedRevision>,
-}
-
-impl Examined {
-    /// A commit that could not be examined.
-    pub(super) fn failed(revision: String, failure: Failure) -> Self {
-        Self {
-            revision,
-            title: String::new(),
-            outcome: Err(failure),
-            fallback: None,
-            left_pending: Some(Vec::new()),
-            left_applied: None,
-        }
-    }
 }
 
 /// Reads and compiles `revision`, and compares it with what is applied `before` it. The `first` time also looks back:
@@ -226,16 +82,18 @@ pub(super) async fn examine(
     revision: String,
     before: Before,
     first: bool,
-) -> Examined {
-    let (unread, context) = (revision.clone(), sync_context(&source.fleet));
-    let before = before.found(&source.set).await;
+) -> ExamineResult {
+    let (unread, context) = (revision.clone(), sync_context(&source.settings.fleet));
     let work = move || {
         let earlier = first.then(|| source.earlier_or_begun(&revision));
         (source.examine(revision, before, first), earlier)
     };
     let (mut examined, earlier) = match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
-        Err(error) => return Examined::failed(unread, Failure::ended(error)),
+        Err(error) => {
+            let failure = Failure::ended(error);
+            return ExamineResult::failed(unread, failure.into());
+        }
     };
     if let Some(earlier) = earlier {
         // The revision is not kept waiting: what is not known by then is asked again.
@@ -246,58 +104,76 @@ pub(super) async fn examine(
 }
 
 /// What an earlier process left pending, before and beside `revision`, if it can be known now.
-pub(super) async fn left(
+pub(super) async fn earlier_checks(
     source: Arc<Source>,
     sink: &dyn CheckSink,
     revision: String,
-) -> Option<Left> {
-    let context = sync_context(&source.fleet);
-    let waiting = left_waiting(&source.fleet, sink).await?;
+) -> Option<EarlierChecks> {
+    let fleet = &source.settings.fleet;
+    let context = sync_context(fleet);
+    let waiting = left_waiting(fleet, sink).await?;
     let work = move || source.earlier_or_begun(&revision);
     let earlier = tokio::task::spawn_blocking(work).await.unwrap_or_default();
     let pending = left_pending(sink, &earlier, &context).await?;
-    Some(Left { pending, waiting })
+    Some(EarlierChecks { pending, waiting })
 }
 
 impl Source {
-    pub(super) fn new(origin: Origin, config: &SyncConfig) -> Self {
+    /// What the settings say. A `forge` is asked how commits came in; with `hears_presses` its checks may have buttons.
+    pub(super) fn new(
+        origin: Origin,
+        config: SyncConfig,
+        forge: Option<Arc<dyn CheckSink>>,
+        hears_presses: bool,
+    ) -> Self {
+        let beside = |name| config.mirror.with_extension(name);
         Self {
-            origin,
-            reference: reference(config),
-            verification: config.verify.clone(),
-            fleet: config.fleet.clone(),
-            mirror: config.mirror.clone(),
-            url: config.url.clone(),
-            path: config.path.clone(),
-            overlays: config.overlays.clone(),
-            local_overlays: config.local_overlays.clone(),
-            policy: config.policy.clone(),
+            settings: settings(&config, &origin, forge.is_some(), hears_presses),
+            reference: reference(&config),
+            set: ApplySet::new(config.fleet.as_str(), config.namespace.as_str()),
             unretained: Mutex::default(),
             pinning: Mutex::default(),
             compiling: Mutex::default(),
             planning_fork: Mutex::default(),
-            fork_planner: config.fork_planner.clone(),
-            fork_limits: config.fork_limits,
-            in_progress: Mutex::new(InProgress::open(
-                config.mirror.with_extension("planning.json"),
-            )),
-            set: ApplySet::new(config.fleet.as_str(), config.namespace.as_str()),
-            suspend: config.suspend,
-            prune: (config.prune, config.max_clusters),
-            settle: config.settle,
-            base: Mutex::default(),
+            in_progress: Mutex::new(InProgress::open(beside("planning.json"))),
             unverified: Mutex::default(),
-            presses: PressRecord::open(config.mirror.with_extension("approvals.json")),
-            late: LateRecord::open(config.mirror.with_extension("late-approvals.json")),
-            attribution: Attribution::default(),
-            buttons: AtomicBool::new(false),
-            granted: Mutex::default(),
+            presses: PressRecord::open(beside("approvals.json")),
+            late: LateRecord::open(beside("late-approvals.json")),
+            attribution: Attribution::new(forge),
+            origin,
+            config,
         }
     }
 
+    /// The address that deliveries of webhooks name. Of a directory it is not known: all are for it.
+    pub(super) fn announced(&self) -> &str {
+        match self.origin.directory() {
+            Some(_) => "",
+            None => &self.config.url,
+        }
+    }
+
+    /// The longest wait until the next look, if the settings ask for more than that.
+    pub(super) fn next_look_within(&self) -> Option<Duration> {
+        let directory = self.origin.directory()?;
+        (!directory.is_watched()).then_some(UNWATCHED)
+    }
+
+    /// Returns true if nobody can approve in the message of a commit.
+    pub(super) fn is_without_commits(&self) -> bool {
+        let directory = self.origin.directory();
+        directory.is_some_and(|directory| !directory.has_commits())
+    }
+
     /// Somebody approved a deletion with the button of a check.
-    pub(super) fn approve(&self, press: Pressed) {
-        self.presses.add(press);
+    pub(super) fn approve(&self, press: Press, clusters: Vec<String>, is_applied: bool) {
+        self.presses.add(Pressed {
+            commit: press.commit,
+            clusters: clusters.into_iter().collect(),
+            login: press.login,
+            at: wall_time(),
+            is_applied,
+        });
     }
 
     /// `revision` is going to be applied.
@@ -357,30 +233,24 @@ impl Source {
 
     /// Reads and compiles `revision`. The `first` time also looks back, when `revision` is broken or
     /// empty, for the newest good one before it.
-    fn examine(&self, revision: String, before: Before, first: bool) -> Examined {
+    fn examine(&self, revision: String, before: Before, first: bool) -> ExamineResult {
         let _compiling = self.compiling();
         let applied = before.plans(&self.origin, &revision, |other| self.plan_of(other));
-        let outcome = self.judge_trusted(&revision, &applied);
+        let outcome = self.compile_trusted(&revision, &applied);
         self.remember_unverified(&revision, outcome.as_ref().err());
-        *self.base() = outcome.as_ref().ok().map(|judged| Base {
-            name: format!("the {}", self.reference),
-            commit: revision.clone(),
-            has_objects: !judged.is_empty(),
-            findings: judged.findings(),
-            holdings: judged.holdings(),
-        });
-        let good = outcome.as_ref().is_ok_and(Judged::is_good);
-        let fallback = if !good && first {
+        let base = outcome.as_ref().ok();
+        let is_good = base.is_some_and(|compilation| compilation.good().is_some());
+        let base = base.map(|it| it.base(&revision, format!("the {}", self.reference)));
+        let fallback = if !is_good && first {
             self.last_good(&revision, &applied)
         } else {
             None
         };
-        let title = self.origin.title(&revision);
-        let outcome = outcome.map_err(Failure::Git);
-        Examined {
+        ExamineResult {
+            title: self.origin.title(&revision),
             revision,
-            title,
-            outcome,
+            outcome: outcome.map_err(|error| Failure::Git(error).into()),
+            base,
             fallback,
             left_pending: Some(Vec::new()),
             left_applied: self.left_applied(first),
@@ -390,7 +260,7 @@ impl Source {
     /// What the origin retains as applied, the `first` time, if nothing will be applied.
     fn left_applied(&self, first: bool) -> Option<AppliedRevision> {
         let revision = self.origin.retained(RetainedRef::Applied);
-        let revision = revision.filter(|_| first && self.suspend)?;
+        let revision = revision.filter(|_| first && self.settings.suspend)?;
         let plan = self.plan_of(&revision);
         Some((revision, plan))
     }
@@ -402,9 +272,10 @@ impl Source {
     }
 
     fn plan_of(&self, revision: &str) -> Option<Arc<Plan>> {
-        match self.judge(revision) {
-            Ok(Judged::Sound(prepared)) => Some(prepared.plan),
-            Ok(Judged::Broken(_)) | Err(_) => None,
+        let compiled = self.compile(revision).ok()?;
+        match Compilation::new(revision, compiled, &self.set) {
+            Compilation::Sound(release) => Some(release.plan),
+            Compilation::Broken(_) => None,
         }
     }
 
@@ -424,11 +295,6 @@ impl Source {
         earlier
     }
 
-    /// The commit that was examined last.
-    fn base(&self) -> MutexGuard<'_, Option<Base>> {
-        self.base.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Records which candidates are being planned.
     pub(super) fn in_progress(&self) -> MutexGuard<'_, InProgress> {
         self.in_progress
@@ -443,33 +309,30 @@ impl Source {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The same as [`Self::judge`] for a revision that is to be applied: nothing of it is read before its
-    /// signature is verified. It is also compared with what is applied.
-    fn judge_trusted(&self, revision: &str, applied: &[Arc<Plan>]) -> Result<Judged, Error> {
+    /// Compiles a revision that is to be applied: nothing of it is read before its signature is verified. It is also
+    /// compared with what is applied.
+    fn compile_trusted(&self, revision: &str, applied: &[Arc<Plan>]) -> Result<Compilation, Error> {
         self.verify(revision)?;
         let compiled = self.compile(revision)?;
-        Ok(Judged::after(applied, compiled, &self.set))
-    }
-
-    fn judge(&self, revision: &str) -> Result<Judged, Error> {
-        Ok(Judged::new(self.compile(revision)?, &self.set))
+        Ok(Compilation::after(applied, revision, compiled, &self.set))
     }
 
     fn compile(&self, revision: &str) -> Result<Compiled, Error> {
-        let tree = self.origin.tree(revision, &self.path)?;
+        let tree = self.origin.tree(revision, &self.config.path)?;
         let overlays = self.overlay_trees(revision)?;
         let Some(directory) = self.origin.directory() else {
-            return Ok(compile_by(&self.policy, &tree, &overlays));
+            return Ok(compile_by(&self.config.policy, &tree, &overlays));
         };
         let policy = FleetPolicy {
             root: directory.root(revision).unwrap_or_default(),
-            ..self.policy.clone()
+            ..self.config.policy.clone()
         };
         Ok(compile_by(&policy, &tree, &overlays))
     }
 
     fn overlay_trees(&self, revision: &str) -> Result<Vec<Tree>, Error> {
         let inside = self
+            .config
             .overlays
             .iter()
             .map(|path| self.origin.tree(revision, path));
@@ -477,7 +340,7 @@ impl Source {
     }
 
     fn local_trees(&self) -> impl Iterator<Item = Result<Tree, Error>> {
-        let local = self.local_overlays.iter();
+        let local = self.config.local_overlays.iter();
         local.map(|path| directory::read_beside(path, None))
     }
 
@@ -485,7 +348,7 @@ impl Source {
     /// on its way into the cluster is not taken back by a restart. After a forced push, what was applied
     /// last comes before what both histories have. If the signature of what was applied last is not accepted,
     /// nothing older is applied in its place.
-    fn last_good(&self, revision: &str, plans: &[Arc<Plan>]) -> Option<(String, Prepared)> {
+    fn last_good(&self, revision: &str, plans: &[Arc<Plan>]) -> Option<Release> {
         let applied = self.origin.retained(RetainedRef::Applied);
         let since = applied.as_deref().and_then(|applied| {
             let log = self.origin.log(Some(applied), revision, LOOK_BACK);
@@ -497,8 +360,8 @@ impl Source {
             if !seen.insert(id.clone()) {
                 continue;
             }
-            match self.judge_trusted(&id, plans) {
-                Ok(Judged::Sound(prepared)) if !prepared.is_empty() => return Some((id, prepared)),
+            match self.compile_trusted(&id, plans) {
+                Ok(Compilation::Sound(release)) if !release.is_empty() => return Some(release),
                 Err(error @ Error::Unverified { .. }) if applied.as_ref() == Some(&id) => {
                     tracing::warn!(revision = id, %error, "what was applied last is not applied again");
                     return None;
@@ -507,6 +370,35 @@ impl Source {
             }
         }
         None
+    }
+}
+
+/// What the follower knows of the settings.
+fn settings(
+    config: &SyncConfig,
+    origin: &Origin,
+    has_forge: bool,
+    hears_presses: bool,
+) -> Settings {
+    let ForkLimits { time, memory } = config.fork_limits;
+    let (version, milliseconds) = (env!("CARGO_PKG_VERSION"), time.as_millis());
+    let forge = config.forge.as_ref();
+    let is_on_github = forge.is_some_and(|forge| forge.provider == ForgeKind::GitHub);
+    // A directory has no history to find the commits of presses in.
+    let has_buttons = hears_presses && is_on_github && origin.repository().is_ok();
+    Settings {
+        fleet: config.fleet.clone(),
+        source: git::shown(&config.url),
+        is_directory: config.directory.is_some(),
+        interval: config.interval,
+        candidates: config.candidates.clone(),
+        plan_deadline: time * OWN_SHARE,
+        limits: format!("limited {version} {milliseconds} {memory}"),
+        shows_queued: has_forge,
+        has_buttons,
+        suspend: config.suspend,
+        prune: config.prune,
+        settle: config.settle,
     }
 }
 

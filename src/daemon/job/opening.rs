@@ -9,9 +9,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::Source;
-use super::left::{is_pending, written};
-use crate::follow::candidates::{Candidate, OpenRef, number};
-use crate::follow::lanes::Lane;
+use super::left::{is_pending, left_waiting, written};
+use crate::follow::{Candidate, Lane, OpenRef, StartupRefs, number};
 use crate::model::CheckSink;
 use crate::reporting::plan_context;
 
@@ -25,14 +24,16 @@ const MOST_LOOKED_AT: usize = 5_000;
 const MOST_FORKS: usize = 100;
 
 /// Which of the refs that are there at the start may need a plan: the newest that are not merged into
-/// `base`, each with what its check was made of.
-pub(in crate::daemon) async fn open_refs(
+/// `base`, each with what its check was made of. And which commits an earlier process left waiting for one.
+pub(in crate::daemon) async fn startup_refs(
     source: Arc<Source>,
     sink: &dyn CheckSink,
     candidates: Vec<Candidate>,
     base: String,
-) -> Vec<OpenRef> {
-    let context = plan_context(&source.fleet);
+) -> StartupRefs {
+    let fleet = source.settings.fleet.clone();
+    let waiting = left_waiting(&fleet, sink).await;
+    let context = plan_context(&fleet);
     let work = move || source.newest(candidates, &base);
     let mut open = tokio::task::spawn_blocking(work).await.unwrap_or_default();
     let commits = open.iter().map(|open| open.candidate.commit.clone());
@@ -47,7 +48,7 @@ pub(in crate::daemon) async fn open_refs(
         open.is_checked = input.is_some();
         open.candidate.seen = input.cloned().flatten();
     }
-    open
+    StartupRefs { open, waiting }
 }
 
 impl Source {

@@ -8,50 +8,11 @@ use super::Source;
 use crate::adapters::git::{Error, Merged};
 use crate::compile::compile_by;
 use crate::daemon::failure::Failure;
-use crate::follow::candidates::Candidate;
-use crate::follow::lanes::Lane;
+use crate::follow::{Candidate, PlanRequest, PlanResult};
 use crate::model::{Check, ErrorClass, Tree};
 use crate::plan::Plan;
 use crate::plan::approvals::Approvals;
 use crate::reporting::report::{self, Base, NotPlanned};
-
-/// A candidate, judged.
-pub(in crate::daemon) struct Planned {
-    pub(in crate::daemon) candidate: Candidate,
-    /// The head that a test merge is of, and who pushed it: then it is still to be planned.
-    pub(in crate::daemon) resolved: Option<(String, Lane)>,
-    /// The ids of the merged files.
-    pub(in crate::daemon) merged: Option<String>,
-    /// Its check; `None` when the merged files have not changed since the last one.
-    pub(in crate::daemon) check: Option<Check>,
-    /// Whether it could not be planned for a reason that may pass.
-    pub(in crate::daemon) is_passing: bool,
-}
-
-impl Planned {
-    /// A candidate whose last check still holds.
-    pub(super) fn unchanged(candidate: &Candidate, merged: String) -> Self {
-        Self {
-            candidate: candidate.clone(),
-            resolved: None,
-            merged: Some(merged),
-            check: None,
-            is_passing: false,
-        }
-    }
-
-    /// A candidate that could not be planned.
-    pub(in crate::daemon) fn failed(fleet: &str, candidate: Candidate, failure: &Failure) -> Self {
-        let check = report::broken_plan(fleet, &candidate.commit, &failure.fault());
-        Self {
-            candidate,
-            resolved: None,
-            merged: None,
-            check: Some(check),
-            is_passing: failure.class() == ErrorClass::Transient,
-        }
-    }
-}
 
 /// Records that a candidate is being planned, until this is dropped.
 struct UnderWay<'a> {
@@ -95,98 +56,75 @@ pub(super) enum View<'a> {
 }
 
 impl Source {
-    /// Merges `candidate` onto `base` and judges the result against what is applied; what may be a stranger's by its
-    /// files alone.
-    pub(in crate::daemon) fn plan(
-        &self,
-        base: &str,
-        candidate: Candidate,
-        applied: Option<(&str, Option<&Plan>)>,
-    ) -> Planned {
-        if let Some(planned) = self.given_up(&candidate) {
+    /// Merges the candidate onto what is followed and compares the result with what is applied; of what may be a stranger's
+    /// the files alone.
+    pub(in crate::daemon) fn plan(&self, request: PlanRequest) -> PlanResult {
+        if let Some(planned) = self.given_up(&request.candidate) {
             return planned;
         }
-        let _in_progress = UnderWay::new(self, &candidate);
-        match self.is_fork(&candidate) {
-            true => self.plan_fork(base, candidate),
-            false => {
-                let applied_id = applied.map(|(id, _)| id);
-                // Not aside: it waits for the forge, which only a thread of the runtime can.
-                let approvals = self.candidate_approvals(base, &candidate.commit, applied_id);
-                aside(|| self.plan_own(base, candidate, applied, &approvals))
-            }
+        let _in_progress = UnderWay::new(self, &request.candidate);
+        if self.is_fork(&request.candidate) {
+            return self.plan_fork(request);
+        }
+        let applied = request.applied.as_ref().map(|(id, _)| id.as_str());
+        // Not aside: it waits for the forge, which only a thread of the runtime can.
+        let approvals = self.candidate_approvals(&request.head, &request.candidate.commit, applied);
+        let planned = aside(|| self.plan_own(request, &approvals));
+        PlanResult {
+            unattributed: approvals.unattributed().cloned().collect(),
+            ..planned
         }
     }
 
     /// What becomes of a candidate that is not planned although it waits: it met a limit before, or the daemon ended while
     /// it was planned. Who asks for a plan gets it.
-    fn given_up(&self, candidate: &Candidate) -> Option<Planned> {
+    fn given_up(&self, candidate: &Candidate) -> Option<PlanResult> {
         if candidate.is_wanted {
             return None;
         }
-        let met_limit = self.limited();
-        if candidate.seen.as_ref() == Some(&met_limit) {
-            return Some(Planned::unchanged(candidate, met_limit));
+        let limits = &self.settings.limits;
+        if candidate.seen.as_ref() == Some(limits) {
+            return Some(PlanResult::unchanged(candidate.clone(), limits.clone()));
         }
         let is_interrupted = self.in_progress().was_interrupted(&candidate.id);
-        is_interrupted.then(|| self.not_planned(candidate.clone(), NotPlanned::Interrupted))
+        let why = NotPlanned::Interrupted;
+        is_interrupted.then(|| PlanResult::not_planned(&self.settings, candidate.clone(), why))
     }
 
-    /// A candidate that is not planned until it moves, or somebody asks.
-    pub(in crate::daemon) fn not_planned(&self, candidate: Candidate, why: NotPlanned) -> Planned {
-        let merged = match why {
-            NotPlanned::Interrupted => "interrupted".to_owned(),
-            _ => self.limited(),
-        };
-        if candidate.seen.as_ref() == Some(&merged) {
-            return Planned::unchanged(&candidate, merged);
-        }
-        let check = report::not_planned(&self.fleet, &candidate.commit, why);
-        let (name, commit) = (candidate.name.escape_debug(), &candidate.commit);
-        tracing::warn!(%name, commit, "{}", check.title);
-        let input = Some(merged.clone());
-        Planned {
-            candidate,
-            resolved: None,
-            merged: Some(merged),
-            check: Some(Check { input, ..check }),
-            is_passing: false,
-        }
-    }
-
-    /// What a check says it was made of if it met a limit: with other limits, or another version, it is planned again.
-    pub(in crate::daemon) fn limited(&self) -> String {
-        let limits = &self.fork_limits;
-        let version = env!("CARGO_PKG_VERSION");
-        let (time, memory) = (limits.time.as_millis(), limits.memory);
-        format!("limited {version} {time} {memory}")
-    }
-
-    fn plan_own(
+    /// A candidate that could not be planned.
+    pub(in crate::daemon) fn unplanned(
         &self,
-        base: &str,
         candidate: Candidate,
-        applied: Option<(&str, Option<&Plan>)>,
-        approvals: &Approvals,
-    ) -> Planned {
-        let (fleet, commit) = (self.fleet.as_str(), candidate.commit.as_str());
-        let view = View::All(applied.and_then(|(_, plan)| plan), approvals);
-        let (merged, check) = match self.merged(base, commit, &view) {
-            Ok(Ok((ids, _))) if candidate.seen.as_ref() == Some(&ids) => (Some(ids), None),
+        failure: &Failure,
+    ) -> PlanResult {
+        let is_passing = failure.class() == ErrorClass::Transient;
+        PlanResult::failed(
+            &self.settings.fleet,
+            candidate,
+            &failure.fault(),
+            is_passing,
+        )
+    }
+
+    fn plan_own(&self, request: PlanRequest, approvals: &Approvals) -> PlanResult {
+        let fleet = self.settings.fleet.as_str();
+        let commit = request.candidate.commit.as_str();
+        let applied = request.applied.as_ref();
+        let view = View::All(applied.and_then(|(_, plan)| plan.as_deref()), approvals);
+        let (merged, check) = match self.merged(&request.head, commit, &view) {
+            Ok(Ok((ids, _))) if request.candidate.seen.as_ref() == Some(&ids) => (Some(ids), None),
             Ok(Ok((ids, trees))) => {
-                let check = self.judge_merge(base, commit, &trees, applied, approvals);
+                let check = self.check_merge(&request, &trees, approvals);
                 let input = Some(ids.clone());
                 (Some(ids), Some(Check { input, ..check }))
             }
             Ok(Err(paths)) => (None, Some(report::conflicts(fleet, commit, &paths))),
-            Err(error) => return Planned::failed(fleet, candidate.clone(), &Failure::Git(error)),
+            Err(error) => return self.unplanned(request.candidate, &Failure::Git(error)),
         };
-        Planned {
-            candidate,
-            resolved: None,
+        PlanResult {
             merged,
             check,
-            is_passing: false,
+            ..PlanResult::new(request.candidate)
         }
     }
 
@@ -201,32 +139,20 @@ impl Source {
         !is_branch && !is_on_branch().unwrap_or_default()
     }
 
-    fn judge_merge(
-        &self,
-        base: &str,
-        commit: &str,
-        trees: &[Tree],
-        applied: Option<(&str, Option<&Plan>)>,
-        approvals: &Approvals,
-    ) -> Check {
-        let compiled = compile_by(&self.policy, &trees[0], &trees[1..]);
+    fn check_merge(&self, request: &PlanRequest, trees: &[Tree], approvals: &Approvals) -> Check {
+        let compiled = compile_by(&self.config.policy, &trees[0], &trees[1..]);
+        let applied = request.applied.as_ref();
         report::plan(&report::Merge {
             set: &self.set,
-            revision: commit,
+            revision: &request.candidate.commit,
             compiled: &compiled,
-            applied,
-            base: self.base_at(base).as_ref(),
+            applied: applied.map(|(revision, plan)| (revision.as_str(), plan.as_deref())),
+            base: request.base.as_ref(),
             approvals,
-            prune: self.prune.0,
-            settle: self.settle,
-            has_buttons: self.has_buttons(),
+            prune: self.settings.prune,
+            settle: self.settings.settle,
+            has_buttons: self.settings.has_buttons,
         })
-    }
-
-    /// The base of a candidate, if it is what was examined last.
-    pub(super) fn base_at(&self, commit: &str) -> Option<Base> {
-        let base = self.base().clone();
-        base.filter(|base| base.commit == commit)
     }
 
     /// The fleet and its overlays as the merge of two commits has them, with the ids of their files and of all else
@@ -239,7 +165,7 @@ impl Source {
         view: &View<'_>,
     ) -> Result<Result<(String, Vec<Tree>), Vec<String>>, Error> {
         let (mut ids, mut trees) = (Vec::new(), Vec::new());
-        for path in std::iter::once(&self.path).chain(&self.overlays) {
+        for path in std::iter::once(&self.config.path).chain(&self.config.overlays) {
             match self.origin.repository()?.merged(base, commit, path)? {
                 Merged::Clean { tree, id } => {
                     ids.push(id);
@@ -263,9 +189,10 @@ impl Source {
             digest.update(part);
         };
         add(env!("CARGO_PKG_VERSION").as_bytes());
-        let paths = (&self.path, &self.overlays);
-        let guard = (self.prune, self.settle);
-        add(format!("{paths:?} {:?} {guard:?}", self.policy).as_bytes());
+        let config = &self.config;
+        let paths = (&config.path, &config.overlays);
+        let guard = ((config.prune, config.max_clusters), config.settle);
+        add(format!("{paths:?} {:?} {guard:?}", config.policy).as_bytes());
         for (path, text) in local.iter().flat_map(|tree| &tree.files) {
             add(path.as_bytes());
             add(text);
@@ -290,7 +217,7 @@ impl Source {
             add(step.object.to_string().as_bytes());
             add(payload.hash().as_bytes());
         }
-        if matches!(view, View::All(..)) && self.has_buttons() {
+        if matches!(view, View::All(..)) && self.settings.has_buttons {
             add(b"with buttons");
         }
         let digest = digest.finalize();

@@ -7,18 +7,6 @@ use super::{Origin, Source};
 use crate::plan::approvals::Pressed;
 
 impl Source {
-    /// From now on, checks that wait for an approval have a button. A directory has no history to find their commits in.
-    pub(in crate::daemon) fn offer_buttons(&self) {
-        let is_repository = self.origin.repository().is_ok();
-        self.buttons
-            .store(is_repository, std::sync::atomic::Ordering::Relaxed);
-    }
-
-    /// Whether checks that wait for an approval have a button.
-    pub(in crate::daemon) fn has_buttons(&self) -> bool {
-        self.buttons.load(std::sync::atomic::Ordering::Relaxed)
-    }
-
     /// Those that count for `to` after `from` was applied, as trailers do: of the commits that lead to `to` and not to
     /// `from`; without `from` of `to` alone. If `to` is applied already, what was pressed on its check since counts.
     pub(super) fn pressed(&self, from: Option<&str>, to: &str) -> Vec<Pressed> {

@@ -29,7 +29,7 @@ impl Source {
 
     /// Whether `revision` has the signatures that the fleet asks for.
     pub(super) fn verify(&self, revision: &str) -> Result<(), Error> {
-        let Some(verification) = &self.verification else {
+        let Some(verification) = &self.config.verify else {
             return Ok(());
         };
         let trust = Trust {
@@ -49,7 +49,7 @@ impl Source {
     /// Whether `commit` has the signature that its approvals need, where the fleet asks for signatures at all: one on a
     /// later commit, or on a tag, says nothing of who wrote this message.
     pub(super) fn verify_approval(&self, commit: &str) -> Result<(), Error> {
-        let Some(verification) = &self.verification else {
+        let Some(verification) = &self.config.verify else {
             return Ok(());
         };
         let trust = Trust {

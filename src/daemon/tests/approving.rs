@@ -1,17 +1,17 @@
 //! Which approvals in the messages of commits count: on the line of first parents, and only if no fork's pull request
 //! brought the commit in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 use futures::FutureExt as _;
 use git2::{Oid, Repository, Signature, Time};
 
 use super::*;
-use crate::follow::candidates::Candidate;
-use crate::follow::lanes::Lane;
-use crate::model::{CommitSource, ErrorClass, no_approvals};
-use crate::plan::approvals::{Approvals, Doubt, Pressed};
+use crate::apply::ApprovalsRequest;
+use crate::follow::{Candidate, Lane, PlanRequest};
+use crate::model::{CommitSource, ErrorClass, Press, no_approvals};
+use crate::plan::approvals::{Approvals, Doubt};
 
 const APPROVING: &str = "tidy up\n\nCapstan-Approve: delete c/two\n";
 
@@ -75,11 +75,15 @@ impl CheckSink for Forge {
 
 impl Case {
     /// A case whose checks go to a forge.
-    fn on_forge() -> (Self, Arc<Forge>) {
-        let mut case = Self::new();
+    fn with_forge() -> (Self, Arc<Forge>) {
         let forge = Arc::new(Forge::default());
-        case.daemon.report_to(Arc::<Forge>::clone(&forge));
-        (case, forge)
+        (Self::on_forge(Arc::<Forge>::clone(&forge)), forge)
+    }
+
+    /// Asks the forge once more, and returns the commits that have an answer.
+    async fn ask_again(&self, commits: &[&String]) -> BTreeSet<String> {
+        let commits = commits.iter().map(|commit| (*commit).clone()).collect();
+        self.daemon.source.attribution.ask_again(&commits).await
     }
 
     /// A commit on top of `parents`, to which a branch leads from now on.
@@ -129,7 +133,7 @@ impl Case {
     async fn approvals(&self, applied: &str, revision: &str) -> Approvals {
         let source = Arc::clone(&self.daemon.source);
         let (applied, revision) = (applied.to_owned(), revision.to_owned());
-        let asked = tokio::task::spawn_blocking(move || source.approvals(0, &applied, &revision));
+        let asked = tokio::task::spawn_blocking(move || source.approvals(&applied, &revision));
         asked.await.unwrap()
     }
 }
@@ -160,7 +164,7 @@ async fn a_trailer_counts_on_the_line_of_first_parents_unless_it_is_a_fork_s() {
     for source in [None, Some(CommitSource::Own), Some(CommitSource::Fork(7))] {
         for way in [Merge, MergeSaying, Squash, Rebase, FastForward] {
             let (case, forge) = match source {
-                Some(_) => Case::on_forge(),
+                Some(_) => Case::with_forge(),
                 // Git notes know of no pull requests.
                 None => (Case::new(), Arc::default()),
             };
@@ -224,14 +228,15 @@ async fn an_approval_ends_once_a_later_commit_writes_of_the_cluster_again() {
         1,
         "it says nothing of this cluster"
     );
-    let pressed = Pressed {
+    let press = Press {
         commit: removed.clone(),
-        clusters: ["c/two".to_owned()].into(),
+        context: "capstan/config/plan".to_owned(),
+        app: 77,
+        button: "1".to_owned(),
         login: "ada".to_owned(),
-        at: Timestamp::UNIX_EPOCH,
-        is_applied: false,
     };
-    case.daemon.source.approve(pressed);
+    let clusters = vec!["c/two".to_owned()];
+    case.daemon.source.approve(press, clusters, false);
     for file in ["two.yaml", "elsewhere.yaml"] {
         let back = case.commit_files(&[&other], "keep it", &[(file, TWO)]);
         let again = case.commit_files(&[&back], "tidy up", &[(file, None)]);
@@ -246,7 +251,7 @@ async fn an_approval_ends_once_a_later_commit_writes_of_the_cluster_again() {
 
 #[tokio::test(start_paused = true)]
 async fn the_plan_of_a_branch_asks_the_forge_as_well() {
-    let (case, forge) = Case::on_forge();
+    let (case, forge) = Case::with_forge();
     let first = case.commit.clone();
     let own = case.commit_onto(&[&first], APPROVING);
     let theirs = case.commit_onto(
@@ -271,9 +276,16 @@ async fn the_plan_of_a_branch_asks_the_forge_as_well() {
             number: 1,
         };
         let (planning, onto) = (Arc::clone(&source), base.clone());
-        let plan = move || planning.plan(&onto, candidate, Some((&onto, None)));
-        tokio::task::spawn_blocking(plan).await.unwrap();
-        assert!(!source.attribution.is_waiting(), "the plan has asked");
+        let plan = move || {
+            planning.plan(PlanRequest {
+                candidate,
+                head: onto.clone(),
+                base: None,
+                applied: Some((onto, None)),
+            })
+        };
+        let planned = tokio::task::spawn_blocking(plan).await.unwrap();
+        assert!(planned.unattributed.is_empty(), "the plan has asked");
         let work = move || source.candidate_approvals(&base, &commit, Some(&base));
         let found = tokio::task::spawn_blocking(work).await.unwrap();
         let (found, why) = words(&found);
@@ -286,27 +298,27 @@ async fn the_plan_of_a_branch_asks_the_forge_as_well() {
 
 #[tokio::test(start_paused = true)]
 async fn an_approval_that_the_forge_says_nothing_of_counts_once_it_does() {
-    let (mut case, forge) = Case::on_forge();
+    let (mut case, forge) = Case::with_forge();
     let first = case.commit.clone();
     let asked = case.commit_onto(&[&first], APPROVING);
     let found = case.approvals(&first, &asked).await;
     let away = Doubt::Unattributed("the forge is away".to_owned());
     assert_eq!(words(&found), (vec![], vec![&away]));
     // Everything else of it is applied meanwhile, and the daemon starts again.
-    let again = Source::new(case.daemon.source.origin.clone(), &case.daemon.config);
-    case.daemon.source = Arc::new(again);
-    case.daemon.report_to(Arc::<Forge>::clone(&forge));
+    let (origin, config) = (
+        case.daemon.source.origin.clone(),
+        case.daemon.source.config.clone(),
+    );
+    let sink = Arc::<Forge>::clone(&forge);
+    case.daemon.source = Arc::new(Source::new(origin, config, Some(sink), false));
     let found = case.approvals(&asked, &asked).await;
     assert_eq!(words(&found).0, [""; 0]);
     assert_eq!(found.doubted.len(), 1);
-    assert!(!case.daemon.source.take_answered(&asked));
-    assert!(case.daemon.source.attribution.is_waiting());
+    assert!(case.ask_again(&[&asked]).await.is_empty());
     let own = (asked.clone(), CommitSource::Own);
     forge.0.lock().unwrap().extend([own]);
     // It is asked again after a while.
-    case.daemon.source.attribution.ask_again().await;
-    assert!(case.daemon.source.take_answered(&asked));
-    assert!(!case.daemon.source.take_answered(&asked), "once");
+    assert_eq!(case.ask_again(&[&asked]).await, [asked.clone()].into());
     let found = case.approvals(&asked, &asked).await;
     assert_eq!(words(&found), (vec!["c/two".to_owned()], vec![]));
     // It is done with the revision that it counted for.
@@ -319,7 +331,7 @@ async fn an_approval_that_the_forge_says_nothing_of_counts_once_it_does() {
 #[tokio::test(start_paused = true)]
 async fn a_pushed_commit_approves_once_the_forge_still_lists_no_pull_request() {
     for merged in [None, Some(CommitSource::Fork(7))] {
-        let (case, forge) = Case::on_forge();
+        let (case, forge) = Case::with_forge();
         let first = case.commit.clone();
         let asked = case.commit_onto(&[&first], APPROVING);
         let says = |source| forge.0.lock().unwrap().insert(asked.clone(), source);
@@ -329,11 +341,11 @@ async fn a_pushed_commit_approves_once_the_forge_still_lists_no_pull_request() {
         let why = found.doubted[0].1.to_string();
         assert!(why.contains("lists no pull request with it"), "{why}");
         tokio::time::sleep(Duration::from_secs(14)).await;
-        case.daemon.source.attribution.ask_again().await;
+        case.ask_again(&[&asked]).await;
         assert_eq!(words(&case.approvals(&first, &asked).await).0, [""; 0]);
         tokio::time::sleep(Duration::from_secs(1)).await;
         merged.map(says);
-        case.daemon.source.attribution.ask_again().await;
+        case.ask_again(&[&asked]).await;
         let found = case.approvals(&first, &asked).await;
         match merged {
             None => assert_eq!(words(&found), (vec!["c/two".to_owned()], vec![])),
@@ -344,52 +356,44 @@ async fn a_pushed_commit_approves_once_the_forge_still_lists_no_pull_request() {
 
 #[tokio::test(start_paused = true)]
 async fn a_forge_that_never_answers_is_given_up_after_20_seconds() {
-    let mut case = Case::new();
-    case.daemon
-        .report_to(Arc::new(Forge(Mutex::default(), true)));
+    let case = Case::on_forge(Arc::new(Forge(Mutex::default(), true)));
     let first = case.commit.clone();
     let asked = case.commit_onto(&[&first], APPROVING);
-    case.daemon.source.attribution.want(std::iter::once(&asked));
     let start = Instant::now();
-    case.daemon.source.attribution.ask_again().await;
+    assert!(case.ask_again(&[&asked]).await.is_empty());
     assert_eq!(start.elapsed(), Duration::from_secs(20));
     // What applies or plans waits for less.
     let start = Instant::now();
     case.daemon.source.attribution.ask_in_time(&[asked]).await;
     assert_eq!(start.elapsed(), Duration::from_secs(5));
-    assert!(case.daemon.source.attribution.is_waiting());
 }
 
 /// Who can make the forge fail for some commits keeps no others from an answer.
 #[tokio::test(start_paused = true)]
 async fn a_commit_is_asked_for_although_the_forge_fails_for_20_before_it() {
-    let (case, forge) = Case::on_forge();
+    let (case, forge) = Case::with_forge();
     let commits: Vec<String> = (10..35).map(|number| format!("{number}")).collect();
-    let attribution = &case.daemon.source.attribution;
-    attribution.want(commits.iter());
+    let all: Vec<&String> = commits.iter().collect();
     let answered = [commits[24].clone(), commits[0].clone()];
     forge
         .0
         .lock()
         .unwrap()
         .insert(answered[0].clone(), CommitSource::Own);
-    attribution.ask_again().await;
-    assert!(!attribution.is_known(&answered[0]));
-    attribution.ask_again().await;
-    assert!(attribution.is_known(&answered[0]));
+    assert!(case.ask_again(&all).await.is_empty());
+    assert!(case.ask_again(&all).await.contains(&answered[0]));
     // It begins again with the first.
     forge
         .0
         .lock()
         .unwrap()
         .insert(answered[1].clone(), CommitSource::Own);
-    attribution.ask_again().await;
-    assert!(attribution.is_known(&answered[1]));
+    assert!(case.ask_again(&all).await.contains(&answered[1]));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_late_approval_counts_for_the_next_revision_and_one_of_a_fork_for_none() {
-    let (case, forge) = Case::on_forge();
+    let (case, forge) = Case::with_forge();
     let first = case.commit.clone();
     let asked = case.commit_onto(&[&first], APPROVING);
     assert_eq!(case.approvals(&first, &asked).await.doubted.len(), 1);
@@ -400,19 +404,19 @@ async fn a_late_approval_counts_for_the_next_revision_and_one_of_a_fork_for_none
         .lock()
         .unwrap()
         .insert(asked.clone(), CommitSource::Own);
-    case.daemon.source.attribution.ask_again().await;
+    case.ask_again(&[&asked]).await;
     let found = case.approvals(&asked, &aside).await;
     assert_eq!(words(&found), (vec![], vec![]), "its commit is gone");
     let found = case.approvals(&asked, &next).await;
     assert_eq!(words(&found), (vec!["c/two".to_owned()], vec![]));
 
-    let (case, forge) = Case::on_forge();
+    let (case, forge) = Case::with_forge();
     let first = case.commit.clone();
     let asked = case.commit_onto(&[&first], APPROVING);
     assert_eq!(case.approvals(&first, &asked).await.doubted.len(), 1);
     let fork = CommitSource::Fork(7);
     forge.0.lock().unwrap().insert(asked.clone(), fork);
-    case.daemon.source.attribution.ask_again().await;
+    case.ask_again(&[&asked]).await;
     let found = case.approvals(&asked, &asked).await;
     assert_eq!(words(&found), (vec![], vec![&Doubt::Fork(7)]));
     let next = case.commit_onto(&[&asked], "next");
@@ -422,25 +426,32 @@ async fn a_late_approval_counts_for_the_next_revision_and_one_of_a_fork_for_none
 
 #[tokio::test(start_paused = true)]
 async fn what_waits_for_the_forge_is_asked_again_and_applied_again() {
-    let mut case = Case::applying(config_maps(&["a"])).await;
     let forge = Arc::new(Forge::default());
-    case.daemon.report_to(Arc::<Forge>::clone(&forge));
+    let setting = Setting {
+        forge: Some(Arc::<Forge>::clone(&forge)),
+        ..Setting::default()
+    };
+    let mut case = Case::applying_with(config_maps(&["a"]), setting).await;
     let first = case.commit.clone();
     let asked = case.commit_onto(&[&first], APPROVING);
-    let number = case.daemon.syncs;
-    let sync = case.daemon.sync.as_mut().unwrap();
-    sync.revision = asked.clone();
+    let number = case.number();
+    let rollout = case.parts().releases.current_mut().unwrap();
+    rollout.release.revision.clone_from(&asked);
     let counted = case.approvals(&first, &asked).await;
     assert!(counted.deletable().is_empty());
-    case.daemon.handle(Event::Tick);
+    let request = ApprovalsRequest {
+        number,
+        applied: first.clone(),
+    };
+    let read = GitEvent::ApprovalsRead(request, Box::new(counted));
+    case.daemon.handle(Event::Git(read));
     let own = (asked.clone(), CommitSource::Own);
     forge.0.lock().unwrap().extend([own]);
     let start = Instant::now();
-    while case.daemon.syncs == number {
+    while case.number() == number {
         case.handle_next().await;
     }
-    assert!(start.elapsed() >= Duration::from_secs(15));
-    assert!(!case.daemon.source.attribution.is_waiting());
+    assert_eq!(start.elapsed().as_secs(), 15);
     let counted = case.approvals(&first, &asked).await;
     assert_eq!(counted.deletable(), ["c/two".to_owned()].into());
 }

@@ -1,21 +1,21 @@
 //! When checks are written.
 
 use super::*;
-use crate::model::{AdapterError, ErrorClass};
+use crate::follow::ForgeQuestions;
+use crate::model::ErrorClass;
 
 #[tokio::test(start_paused = true)]
 async fn progress_is_written_a_minute_after_the_last_word() {
     let mut case = Case::new();
     for title in ["1/3", "2/3"] {
-        case.daemon
-            .set_check(case.check(CheckState::Pending, title));
-        case.daemon.publish();
+        case.set_check(case.check(CheckState::Pending, title));
+        case.conclude();
         if title == "1/3" {
             assert_eq!(case.handle_next().await, (0, "Published"));
         }
     }
     // Asked again, it sets no second alarm.
-    case.daemon.publish();
+    case.conclude();
     assert_eq!(case.handle_next().await, (3000, "Tick"));
     assert_eq!(case.jobs().await, [(0, "Published")]);
 }
@@ -24,8 +24,9 @@ async fn progress_is_written_a_minute_after_the_last_word() {
 async fn checks_that_could_not_be_written_are_tried_again_after_15_seconds_then_30() {
     let mut case = Case::new();
     for seconds in [15, 30, 60] {
-        case.daemon.published(&Err(away().into()));
-        case.daemon.publish();
+        let failed = ChecksEvent::Published(Err(away().into()));
+        case.only(Event::Checks(failed));
+        case.conclude();
         assert_eq!(case.jobs().await, [(seconds * 1000, "Retry")]);
     }
 }
@@ -34,14 +35,15 @@ async fn checks_that_could_not_be_written_are_tried_again_after_15_seconds_then_
 async fn the_last_words_are_waited_for_but_not_for_longer_than_5_seconds() {
     for (takes, expected) in [(2, 2), (5000, 5)] {
         let mut case = Case::new();
-        case.daemon
-            .set_check(case.check(CheckState::Success, "done"));
-        case.daemon.publish();
-        assert!(case.daemon.checks.is_busy());
+        case.set_check(case.check(CheckState::Success, "done"));
+        case.conclude();
+        assert!(case.parts().turn.checks.is_busy());
         // The push itself is let go of; another stands in for it.
         case.daemon.jobs.detach_all();
-        let push = Event::Published(Ok(Vec::new()));
-        case.daemon.after(Duration::from_secs(takes), push);
+        case.daemon.jobs.spawn(async move {
+            tokio::time::sleep(Duration::from_secs(takes)).await;
+            Event::Checks(ChecksEvent::Published(Ok(Vec::new())))
+        });
         let start = Instant::now();
         case.daemon.close().await;
         assert_eq!(start.elapsed(), Duration::from_secs(expected));
@@ -52,21 +54,30 @@ async fn the_last_words_are_waited_for_but_not_for_longer_than_5_seconds() {
 #[tokio::test(start_paused = true)]
 async fn it_is_asked_once_whether_checks_can_be_written() {
     let mut case = Case::new();
-    case.daemon.probed = false;
+    *case.parts().forge = ForgeQuestions::default();
     for _ in 0..2 {
-        case.daemon.reachable();
+        let remote = RemoteRefs {
+            refs: None,
+            head: case.commit.clone(),
+            signed_anew: false,
+        };
+        case.parts().heads.set_examined(&remote.head);
+        case.fetched(Ok(remote));
     }
     assert_eq!(case.handle_next().await, (0, "Probed"));
-    assert_eq!(case.jobs().await, []);
+    let others = case.jobs().await;
+    assert!(others.iter().all(|(_, name)| *name == "Poll"), "{others:?}");
+    let probed = |case: &mut Case, error| {
+        case.only(Event::Checks(ChecksEvent::Probed(Err(error))));
+        case.parts().turn.checks.is_failing()
+    };
     // What may pass is no reason to warn.
-    case.daemon.probed(&Err(away().into()));
-    assert!(!case.daemon.checks.is_failing());
+    assert!(!probed(&mut case, away().into()));
     let denied = AdapterError::new(ErrorClass::Denied, "no right");
-    case.daemon.probed(&Err(denied.clone()));
-    assert!(case.daemon.checks.is_failing(), "it was said");
-    case.daemon.published(&Ok(Vec::new()));
-    assert!(!case.daemon.checks.is_failing());
-    case.daemon.published(&Err(denied));
-    case.daemon.publish();
+    assert!(probed(&mut case, denied.clone()), "it was said");
+    case.only(Event::Checks(ChecksEvent::Published(Ok(Vec::new()))));
+    assert!(!case.parts().turn.checks.is_failing());
+    case.only(Event::Checks(ChecksEvent::Published(Err(denied))));
+    case.conclude();
     assert_eq!(case.jobs().await, [(15_000, "Retry")]);
 }

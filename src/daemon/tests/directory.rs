@@ -27,11 +27,11 @@ fn source(top: &Path) -> Arc<Source> {
     let mut config = SyncConfig::directory(&top.join("current"), &Environment::default());
     config.mirror = top.join("cache/current.directory");
     let origin = Origin::open(&config, &git::Access::default()).unwrap();
-    Arc::new(Source::new(origin, &config))
+    Arc::new(Source::new(origin, config, None, false))
 }
 
 /// Looks, and examines what is there as the first revision of a process.
-async fn first(case: &Case, source: &Arc<Source>) -> Examined {
+async fn first(case: &Case, source: &Arc<Source>) -> ExamineResult {
     let head = source.fetch().unwrap().head;
     let (source, sink) = (Arc::clone(source), &*case.daemon.sink);
     job::examine(source, sink, head, Before::Partly(None), true).await
@@ -39,21 +39,21 @@ async fn first(case: &Case, source: &Arc<Source>) -> Examined {
 
 #[tokio::test(start_paused = true)]
 async fn a_directory_that_is_not_watched_is_looked_at_every_5_seconds() {
-    let mut case = Case::new();
     let top = tempfile::tempdir().unwrap();
-    case.daemon.polling = Polling::new(Duration::from_secs(30));
-    assert_eq!(case.daemon.next_look().as_secs(), 30);
-    case.daemon.source = source(top.path());
-    assert_eq!(case.daemon.next_look().as_secs(), 5);
-    let directory = Arc::clone(case.daemon.source.origin.directory().unwrap());
+    let source = source(top.path());
+    let within = || source.next_look_within().map(|wait| wait.as_secs());
+    assert_eq!(within(), Some(5));
+    let directory = Arc::clone(source.origin.directory().unwrap());
     directory.watch(|| {});
-    assert_eq!(case.daemon.next_look().as_secs(), 30);
+    assert_eq!(within(), None);
+    assert_eq!(Case::new().daemon.source.next_look_within(), None);
 }
 
 #[tokio::test(start_paused = true)]
 async fn changes_within_half_a_second_are_one_look() {
     let (changed, look_now) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    let passing = tokio::spawn(pass_on(Arc::clone(&changed), Arc::clone(&look_now)));
+    let (heard, looks) = (Arc::clone(&changed), Arc::clone(&look_now));
+    let passing = tokio::spawn(async move { pass_on(&heard, || looks.notify_one()).await });
     let start = Instant::now();
     let (mut looks, end) = (Vec::new(), Duration::from_millis(1400));
     let changing = async {
@@ -81,7 +81,7 @@ async fn a_broken_revision_after_a_restart_leaves_the_one_before_applied() {
     let good = publish(top.path(), "a", ONE);
     let one = source(top.path());
     let examined = first(&case, &one).await;
-    assert!(examined.outcome.is_ok_and(|judged| judged.is_good()));
+    assert!(examined.outcome.is_ok_and(|judged| judged.good().is_some()));
     let directory = one.origin.directory().unwrap();
     directory.retain(RetainedRef::Applied, &good).unwrap();
     drop(one);
@@ -90,9 +90,10 @@ async fn a_broken_revision_after_a_restart_leaves_the_one_before_applied() {
         fs::remove_dir_all(top.path().join(&good)).unwrap_or_default();
         let examined = first(&case, &source(top.path())).await;
         assert_eq!(examined.revision, bad);
-        assert!(!examined.outcome.unwrap().is_good());
-        let (fallback, prepared) = examined.fallback.unwrap();
-        assert_eq!((fallback, prepared.plan.steps.len()), (good.clone(), 1));
+        assert!(examined.outcome.ok().unwrap().good().is_none());
+        let fallback = examined.fallback.unwrap();
+        let steps = fallback.plan.steps.len();
+        assert_eq!((fallback.revision, steps), (good.clone(), 1));
     }
 }
 
@@ -120,15 +121,15 @@ async fn a_directory_that_is_away_or_empty_changes_nothing() {
     let mut case = Case::applying(config_maps(&["a"])).await;
     let top = tempfile::tempdir().unwrap();
     let source = source(top.path());
-    let applied = case.daemon.applied();
+    let applied = case.applied();
     for expected in ["no such directory", "no YAML or JSON files"] {
-        let answer = source.fetch().map_err(Failure::Git);
+        let answer = source.fetch().map_err(|error| error.to_string());
         assert!(answer.is_err());
-        case.daemon.fetched(answer);
+        case.fetched(answer);
         let shown = case.daemon.view.borrow().source_error.clone().unwrap();
         assert!(shown.contains(expected), "{shown}");
         assert!(shown.contains("stays applied"), "{shown}");
-        assert_eq!(case.daemon.applied(), applied);
+        assert_eq!(case.applied(), applied);
         fs::create_dir_all(top.path().join("current")).unwrap();
     }
 }
@@ -145,23 +146,16 @@ async fn signatures_of_a_directory_are_never_accepted() {
         keys: Vec::new(),
     });
     let origin = Origin::open(&config, &git::Access::default()).unwrap();
-    let examined = first(&case, &Arc::new(Source::new(origin, &config))).await;
-    let message = examined.outcome.err().unwrap().to_string();
+    let examined = first(&case, &Arc::new(Source::new(origin, config, None, false))).await;
+    let message = examined.outcome.err().unwrap().fault.message;
     assert!(message.contains("follow the repository"), "{message}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn nobody_is_asked_to_approve_in_a_commit_that_cannot_be_read() {
-    let mut case = Case::applying(config_maps(&["a"])).await;
-    let asks = |case: &Case| {
-        !case
-            .daemon
-            .assignment(case.daemon.sync.as_ref().unwrap())
-            .without_commits
-    };
-    assert!(asks(&case));
+    let case = Case::applying(config_maps(&["a"])).await;
+    assert!(!case.daemon.source.is_without_commits());
     let top = tempfile::tempdir().unwrap();
     publish(top.path(), "a", ONE);
-    case.daemon.source = source(top.path());
-    assert!(!asks(&case));
+    assert!(source(top.path()).is_without_commits());
 }

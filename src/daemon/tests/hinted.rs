@@ -59,13 +59,21 @@ impl CheckSink for App {
     }
 }
 
+/// A fleet on that forge that is applied.
+async fn applying() -> Case {
+    let setting = Setting {
+        forge: Some(Arc::new(App)),
+        ..Setting::default()
+    };
+    Case::applying_with(config_maps(&["a"]), setting).await
+}
+
 /// Oracle row 29.
 #[tokio::test(start_paused = true)]
 async fn a_check_that_somebody_wants_again_is_written_although_nothing_changed() {
-    let mut case = Case::applying(config_maps(&["a"])).await;
+    let mut case = applying().await;
     let commit = case.commit.clone();
-    case.daemon.sink = Arc::new(App);
-    let sync = sync_context(&case.daemon.config.fleet);
+    let sync = sync_context("config");
     let mut ask = |commit: &str, context: Option<&str>, app| {
         let rerun = Rerun {
             head: Head::Commit(commit.to_owned()),
@@ -74,9 +82,9 @@ async fn a_check_that_somebody_wants_again_is_written_although_nothing_changed()
         };
         let reruns = [rerun].into();
         let presses = [].into();
-        case.daemon.hinted(&Hint { reruns, presses });
-        case.daemon.publish();
-        case.daemon.checks.is_busy()
+        case.hinted(Hint { reruns, presses });
+        case.conclude();
+        case.parts().turn.checks.is_busy()
     };
     assert!(!ask(&commit, Some(&sync), Some(78)), "another app");
     assert!(
@@ -85,25 +93,24 @@ async fn a_check_that_somebody_wants_again_is_written_although_nothing_changed()
     );
     assert!(!ask(&"0".repeat(40), None, None), "another commit");
     assert!(ask(&commit, None, Some(77)), "the whole suite");
-    assert!(case.daemon.heads.is_examining());
-    let written = case.daemon.checks.wanted(&sync, &commit).unwrap();
+    assert!(case.parts().heads.is_examining());
+    let written = case.parts().turn.checks.wanted(&sync, &commit).unwrap();
     assert_eq!(written.attempt, 1);
 }
 
 /// Anybody who may comment can ask for it.
 #[tokio::test(start_paused = true)]
 async fn a_check_is_made_again_once_a_minute() {
-    let mut case = Case::applying(config_maps(&["a"])).await;
+    let mut case = applying().await;
     let commit = case.commit.clone();
-    case.daemon.sink = Arc::new(App);
-    let sync = sync_context(&case.daemon.config.fleet);
+    let sync = sync_context("config");
     let mut ask = || {
         let reruns = [Rerun::all(Head::Commit(commit.clone()))].into();
-        case.daemon.hinted(&Hint {
+        case.hinted(Hint {
             reruns,
             ..Hint::default()
         });
-        let check = case.daemon.checks.wanted(&sync, &commit).unwrap();
+        let check = case.parts().turn.checks.wanted(&sync, &commit).unwrap();
         check.attempt
     };
     assert_eq!((ask(), ask()), (1, 1));
@@ -117,19 +124,22 @@ async fn a_check_is_made_again_once_a_minute() {
 #[tokio::test(start_paused = true)]
 async fn a_thousand_hints_in_a_second_are_heard_twice() {
     let mut case = Case::new();
-    let _following = case.daemon.follow_hints();
+    let hints = Arc::<Hints>::default();
+    let (sink, events) = (Arc::clone(&case.daemon.sink), case.daemon.events.clone());
+    let _following = watching::follow_hints(Arc::clone(&hints), sink, events);
     let mut heard = async |milliseconds: u64| {
         tokio::time::sleep(Duration::from_millis(milliseconds)).await;
         let mut count = 0;
-        while let Ok(Event::Hinted(_)) = case.events.try_recv() {
+        let is_hint = |event| matches!(event, Event::People(PeopleEvent::WebhookReceived(_)));
+        while case.events.try_recv().is_ok_and(is_hint) {
             count += 1;
         }
         count
     };
-    case.daemon.hints.leave(None);
+    hints.leave(None);
     assert_eq!(heard(1).await, 1, "at once");
     for _ in 0..1000 {
-        case.daemon.hints.leave(None);
+        hints.leave(None);
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     assert_eq!(heard(990).await, 0);
@@ -139,22 +149,26 @@ async fn a_thousand_hints_in_a_second_are_heard_twice() {
 
 #[tokio::test(start_paused = true)]
 async fn a_hint_ends_the_wait_and_makes_the_next_one_longer() {
-    let mut case = Case::new();
-    case.daemon.polling = Polling::new(Duration::from_secs(60));
-    case.daemon.heads.set_examined(&case.commit);
+    let mut case = Case::with(Setting::default().slow());
+    let commit = case.commit.clone();
+    case.parts().heads.set_examined(&commit);
     let looked = |case: &mut Case, head: &str| {
         let remote = RemoteRefs {
             signed_anew: false,
             refs: Some(Refs::new()),
             head: head.to_owned(),
         };
-        case.daemon.heads.set_examining(true);
-        case.daemon.fetched(Ok(remote));
+        case.parts().heads.set_examining(true);
+        case.fetched(Ok(remote));
     };
-    let commit = case.commit.clone();
     looked(&mut case, &commit);
-    case.daemon.hinted(&Hint::default());
-    assert_eq!(case.jobs().await, [(0, "Poll")]);
+    let now = case.daemon.now();
+    let hint = Event::People(PeopleEvent::WebhookReceived(Hint::default()));
+    let commands = case.daemon.follower.only(hint, now);
+    assert!(matches!(commands[..], [Command::Fetch]));
+    // The wait that was ended is of no use any more.
+    assert_eq!(case.jobs().await, [(60_000, "Poll")]);
+    case.parts().polling.ended();
     looked(&mut case, &commit);
     assert_eq!(case.jobs().await, [(600_000, "Poll")]);
     looked(&mut case, "another");

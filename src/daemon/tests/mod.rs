@@ -31,13 +31,20 @@ use tempfile::TempDir;
 use tokio::time::Instant;
 
 use self::recording::Recording;
-use super::job::Judged;
+use super::failure::Failure;
 use super::*;
-use crate::adapters::git::{Author, Files, Mirror, Refs, RetainedRef};
-use crate::apply::{Progress, PruneStatus, Report, State, Suspension};
+use crate::adapters::git::{Author, Files, Mirror, RetainedRef};
+use crate::apply::{Progress, PruneStatus, Report, State, Steering, Suspension};
 use crate::compile::{Compiled, compile};
-use crate::model::{Check, CheckState, Clock, ObjectId, Tree};
-use crate::settings::Environment;
+use crate::follow::{Compilation, ExamineResult, FetchResult, Parts, PeopleEvent, RemoteRefs};
+use crate::model::{
+    AdapterError, Check, CheckState, Clock, ForgeKind, Hint, Later, ObjectId, Tree,
+};
+use crate::settings::{Environment, ForgeConfig};
+use futures::future::BoxFuture;
+use std::collections::BTreeMap;
+
+type Refs = BTreeMap<String, String>;
 
 const SPEED: u32 = 20;
 
@@ -66,18 +73,59 @@ struct Case {
 /// The end of a job: milliseconds since it was waited for, and what it ended in.
 type Ended = (u128, &'static str);
 
+/// What a case differs in from a fleet in a repository without a forge.
+#[derive(Default)]
+struct Setting {
+    forge: Option<Arc<dyn CheckSink>>,
+    /// Its checks have buttons.
+    has_buttons: bool,
+    candidates: &'static [&'static str],
+    /// Changes the settings.
+    config: Option<fn(&mut SyncConfig)>,
+}
+
+impl Setting {
+    /// Its repository is not looked at again while something else happens.
+    fn slow(self) -> Self {
+        Self {
+            config: Some(|config| config.interval = Duration::from_secs(60)),
+            ..self
+        }
+    }
+}
+
 impl Case {
     fn new() -> Self {
+        Self::with(Setting::default())
+    }
+
+    fn on_forge(forge: Arc<dyn CheckSink>) -> Self {
+        Self::with(Setting {
+            forge: Some(forge),
+            ..Setting::default()
+        })
+    }
+
+    fn with(setting: Setting) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let recording = Recording::of_test(dir.path());
         let author = Author::init(&dir.path().join("config.git")).unwrap();
         let files: Files = [("a.yaml".to_owned(), String::new())].into();
         let commit = author.push("main", None, &files, "it", Timestamp::UNIX_EPOCH);
         let url = author.dir().display().to_string();
-        let config = SyncConfig {
+        let candidates = setting.candidates.iter();
+        let mut config = SyncConfig {
             mirror: dir.path().join("mirror"),
+            forge: setting.has_buttons.then(github),
             ..SyncConfig::source(&url, None, &Environment::default())
         };
+        if !setting.candidates.is_empty() {
+            config.candidates = candidates.map(|glob| (*glob).to_owned()).collect();
+        }
+        setting
+            .config
+            .into_iter()
+            .for_each(|change| change(&mut config));
         let mirror = Mirror::open(&config.mirror, &url, &[]).unwrap();
         mirror.fetch().unwrap();
         let origin = Origin::Repository(Arc::new(mirror));
@@ -89,11 +137,12 @@ impl Case {
             client: Client::new(client, "default"),
             clock: Arc::new(Fast(Instant::now())),
         };
-        let prepare: Prepare = Arc::new(|_| Box::pin(async {}));
         let view = watch::channel(View::default()).0;
-        let (mut daemon, events) = Daemon::new(config, Engine { target, prepare }, origin, view);
+        let (forge, has_buttons) = (setting.forge, setting.has_buttons);
+        let (mut daemon, events) =
+            Daemon::new(config, target, origin, forge.as_ref(), has_buttons, view);
         // Few of the tests are about it.
-        daemon.probed = true;
+        daemon.follower.parts().forge.begin_probe();
         Self {
             daemon,
             commit: commit.unwrap(),
@@ -105,30 +154,115 @@ impl Case {
 
     /// One that applies `compiled` and has reported so.
     async fn applying(compiled: Compiled) -> Self {
-        let mut case = Self::new();
+        Self::applying_with(compiled, Setting::default()).await
+    }
+
+    async fn applying_with(compiled: Compiled, setting: Setting) -> Self {
+        let mut case = Self::with(setting);
         let commit = case.commit.clone();
-        case.daemon.heads.set(&commit, &commit);
-        case.daemon.examined(Examined {
-            outcome: Ok(Judged::new(compiled, &case.daemon.set)),
-            ..Examined::failed(commit, away())
-        });
-        case.daemon.publish();
+        case.parts().heads.set(&commit, &commit);
+        case.examined(case.examination(&commit, compiled));
+        case.conclude();
         assert_eq!(case.handle_next().await, (0, "Published"));
-        assert_eq!(case.handle_next().await, (0, "Prepared"));
-        case.daemon.reported(1, Report::Settled);
+        case.reported(1, Report::Settled);
         assert_eq!(case.handle_next().await, (100, "Tick"));
         case
     }
 
-    async fn handle_next(&mut self) -> Ended {
-        let start = Instant::now();
-        let event = self.daemon.jobs.join_next().await.unwrap().unwrap();
-        let ended = (start.elapsed().as_millis(), name(&event));
-        self.daemon.handle(event);
-        ended
+    fn parts(&mut self) -> Parts<'_> {
+        self.daemon.follower.parts()
     }
 
-    /// The jobs that end within an hour, in which nothing else happens.
+    /// The follower is told this, and nothing is written or assigned for it yet.
+    fn only(&mut self, event: Event) {
+        let now = self.daemon.now();
+        for command in self.daemon.follower.only(event, now) {
+            self.daemon.carry_out(command);
+        }
+    }
+
+    /// What is due is written and assigned.
+    fn conclude(&mut self) {
+        self.daemon.handle(Event::Time(TimeEvent::RetryChecks));
+    }
+
+    /// The commit was read, and is this.
+    fn examination(&self, revision: &str, compiled: Compiled) -> ExamineResult {
+        let set = &self.daemon.source.set;
+        ExamineResult {
+            outcome: Ok(Compilation::new(revision, compiled, set)),
+            ..ExamineResult::failed(revision.to_owned(), away().into())
+        }
+    }
+
+    fn examined(&mut self, examined: ExamineResult) {
+        self.only(Event::Git(GitEvent::Examined(Box::new(examined))));
+    }
+
+    fn reported(&mut self, number: u64, report: Report) {
+        self.only(Event::Cluster(ClusterEvent::Reported(number, report)));
+    }
+
+    fn steered(&mut self, steering: Steering) {
+        self.only(Event::People(PeopleEvent::Steered(steering)));
+    }
+
+    /// A webhook arrives while the repository is looked at.
+    fn hinted(&mut self, hint: Hint) {
+        self.parts().polling.want();
+        let hint = watching::of_own_app(hint, &*self.daemon.sink);
+        self.only(Event::People(PeopleEvent::WebhookReceived(hint)));
+    }
+
+    fn report_progress(&mut self) {
+        self.only(Event::Time(TimeEvent::Progress));
+    }
+
+    fn plan_next(&mut self) {
+        // A candidate that nobody knows changes nothing.
+        self.only(Event::Git(GitEvent::Sorted(Vec::new())));
+    }
+
+    /// A look at the repository found this, or failed.
+    fn fetched(&mut self, refs: Result<RemoteRefs, String>) {
+        let next_within = None;
+        // It was begun when the wait before was over.
+        self.parts().polling.want();
+        let fetched = Box::new(FetchResult { refs, next_within });
+        self.only(Event::Git(GitEvent::Fetched(fetched)));
+    }
+
+    /// The number of the last assignment.
+    fn number(&mut self) -> u64 {
+        self.parts().releases.number()
+    }
+
+    fn applied(&mut self) -> Option<String> {
+        self.parts().releases.applied_revision()
+    }
+
+    fn set_check(&mut self, check: Check) {
+        self.parts().turn.set_check(check);
+        let commands = self.parts().turn.take_commands();
+        for command in commands {
+            self.daemon.carry_out(command);
+        }
+    }
+
+    /// Handles the next job that ends. The times that something waits for at most are passed over.
+    async fn handle_next(&mut self) -> Ended {
+        let start = Instant::now();
+        loop {
+            let event = self.daemon.jobs.join_next().await.unwrap().unwrap();
+            let ended = (start.elapsed().as_millis(), name(&event));
+            self.daemon.handle(event);
+            if !LIMITS.contains(&ended.1) {
+                return ended;
+            }
+        }
+    }
+
+    /// The jobs that end within an hour, in which nothing else happens, but for times that something waits for at most.
     async fn jobs(&mut self) -> Vec<Ended> {
         let (start, mut ended) = (Instant::now(), Vec::new());
         let hour = start + Duration::from_secs(3600);
@@ -137,18 +271,19 @@ impl Case {
         {
             ended.push((start.elapsed().as_millis(), name(&event.unwrap())));
         }
+        ended.retain(|(_, name)| !LIMITS.contains(name));
         ended
     }
 
     fn progress(&mut self, name: &str, state: State) {
         let progress = Progress {
-            at: self.daemon.engine.target.clock.now(),
+            at: self.daemon.target.clock.now(),
             object: ObjectId::new("", "ConfigMap", "default", name),
             state,
             terminal: false,
             message: String::new(),
         };
-        self.daemon.reported(1, Report::Object(progress));
+        self.reported(1, Report::Object(progress));
     }
 
     /// The state of the commit's check.
@@ -177,22 +312,35 @@ impl Case {
     }
 }
 
+/// The times that something waits for at most.
+const LIMITS: [&str; 2] = ["Announced", "Overdue"];
+
 fn name(event: &Event) -> &'static str {
     match event {
-        Event::Poll => "Poll",
-        Event::Reexamine(_) => "Again",
-        Event::Prepared(_) => "Prepared",
-        Event::Restart(_) => "Restart",
-        Event::Probed(_) => "Probed",
-        Event::Published(_) => "Published",
-        Event::Retry => "Retry",
-        Event::Replan(_) => "Replan",
-        Event::Tick => "Tick",
-        Event::Recalled(..) => "Recalled",
-        Event::Recorded(_) => "Recorded",
-        Event::RecordAgain => "RecordAgain",
-        Event::Recreated(..) => "Recreated",
+        Event::Git(GitEvent::AppliedRead(..)) => "Recalled",
+        Event::Cluster(ClusterEvent::NewestRecorded(_)) => "Recorded",
+        Event::Checks(ChecksEvent::Probed(_)) => "Probed",
+        Event::Checks(ChecksEvent::Published(_)) => "Published",
+        Event::Time(TimeEvent::Look(_)) => "Poll",
+        Event::Time(TimeEvent::Progress) => "Tick",
+        Event::Time(TimeEvent::Announced) => "Announced",
+        Event::Time(TimeEvent::RetryChecks) => "Retry",
+        Event::Time(TimeEvent::Reexamine(_)) => "Again",
+        Event::Time(TimeEvent::Reassign(_)) => "Restart",
+        Event::Time(TimeEvent::RecordNewest) => "RecordAgain",
+        Event::Time(TimeEvent::Replan(_)) => "Replan",
+        Event::Time(TimeEvent::Overdue(_)) => "Overdue",
         _ => "another",
+    }
+}
+
+/// The settings of a fleet whose checks go to GitHub.
+fn github() -> ForgeConfig {
+    ForgeConfig {
+        provider: ForgeKind::GitHub,
+        repository: None,
+        address: None,
+        credential: None,
     }
 }
 
@@ -236,11 +384,7 @@ fn suspension(since: Option<&str>) -> Steering {
 /// A daemon that has just started: a sound revision is accepted, and the cluster has not answered.
 fn started(head: &str) -> Case {
     let mut case = Case::new();
-    case.daemon.heads.set(head, head);
-    let judged = Judged::new(config_maps(&["b"]), &case.daemon.set);
-    case.daemon.examined(Examined {
-        outcome: Ok(judged),
-        ..Examined::failed(head.to_owned(), away())
-    });
+    case.parts().heads.set(head, head);
+    case.examined(case.examination(head, config_maps(&["b"])));
     case
 }

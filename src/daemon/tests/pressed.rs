@@ -6,9 +6,9 @@ use std::sync::Mutex;
 use futures::FutureExt as _;
 
 use super::*;
+use crate::follow::PressAnswer;
 use crate::model::Press;
 use crate::model::{Button, CommitSource, ErrorClass, no_source};
-use crate::plan::approvals::Pressed;
 
 const SYNC: &str = "capstan/config/sync";
 const PLAN: &str = "capstan/config/plan";
@@ -95,12 +95,16 @@ fn press(check: &Check, login: &str) -> Press {
 
 /// A fleet on GitHub whose applied revision waits for the approval of `c/one`.
 async fn waiting() -> (Case, Arc<GitHub>, Check) {
-    let mut case = Case::applying(config_maps(&["a"])).await;
     let github = Arc::new(GitHub::default());
-    case.daemon.sink = Arc::<GitHub>::clone(&github);
-    case.daemon.source.offer_buttons();
+    let setting = Setting {
+        forge: Some(Arc::<GitHub>::clone(&github)),
+        has_buttons: true,
+        candidates: &["refs/heads/pr/*"],
+        ..Setting::default()
+    };
+    let mut case = Case::applying_with(config_maps(&["a"]), setting).await;
     let check = asking(&case.commit, SYNC, "c/one");
-    case.daemon.set_check(check.clone());
+    case.set_check(check.clone());
     (case, github, check)
 }
 
@@ -108,7 +112,7 @@ impl Case {
     /// Presses, and handles what that leads to.
     async fn press(&mut self, press: Press) {
         let (presses, reruns) = ([press].into(), [].into());
-        self.daemon.hinted(&Hint { reruns, presses });
+        self.hinted(Hint { reruns, presses });
         while let Some(event) = self.daemon.jobs.join_next().now_or_never().flatten() {
             self.daemon.handle(event.unwrap());
         }
@@ -120,7 +124,7 @@ impl Case {
 
     /// What may be deleted of `revision` after `applied`.
     fn approved(&self, applied: &str, revision: &str) -> Vec<String> {
-        let approvals = self.daemon.source.approvals(0, applied, revision);
+        let approvals = self.daemon.source.approvals(applied, revision);
         approvals.deletable().into_iter().collect()
     }
 
@@ -135,29 +139,29 @@ impl Case {
 #[tokio::test(start_paused = true)]
 async fn a_press_of_who_may_write_approves_what_the_check_shows() {
     let (mut case, github, check) = waiting().await;
-    let (commit, number) = (case.commit.clone(), case.daemon.syncs);
+    let (commit, number) = (case.commit.clone(), case.number());
     case.press(press(&check, "writer")).await;
     assert_eq!(case.approved(&commit, &commit), ["c/one"]);
-    assert_eq!(case.daemon.syncs, number + 1, "it is applied once more");
+    assert_eq!(case.number(), number + 1, "it is applied once more");
     assert_eq!(case.state(), CheckState::Pending);
     assert_eq!(
-        case.daemon.source.granted(&commit).approvals.given[0].who,
+        case.daemon.source.approvals(&commit, &commit).given[0].who,
         "writer"
     );
     // The check has no button any more.
     case.press(press(&check, "writer")).await;
     assert_eq!(*github.asked.lock().unwrap(), ["writer"], "two presses");
-    assert_eq!(case.daemon.syncs, number + 1);
+    assert_eq!(case.number(), number + 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn any_other_press_approves_nothing() {
     let (mut case, github, check) = waiting().await;
-    let (commit, number) = (case.commit.clone(), case.daemon.syncs);
+    let (commit, number) = (case.commit.clone(), case.number());
     let good = press(&check, "writer");
     let other = asking(&commit, SYNC, "c/two").button.unwrap().id;
     let elsewhere = asking("another", SYNC, "c/one");
-    case.daemon.set_check(elsewhere.clone());
+    case.set_check(elsewhere.clone());
     for wrong in [
         Press {
             app: 78,
@@ -184,12 +188,12 @@ async fn any_other_press_approves_nothing() {
     case.press(press(&check, "reader")).await;
     assert_eq!(*github.asked.lock().unwrap(), ["reader"]);
     assert!(case.approved(&commit, &commit).is_empty());
-    assert_eq!(case.daemon.syncs, number, "nothing is applied again");
+    assert_eq!(case.number(), number, "nothing is applied again");
     // What the check shows changed while the forge was asked.
     let button = check.button.clone().unwrap();
-    case.daemon.set_check(asking(&commit, SYNC, "c/two"));
-    let answer = press_answer::Answer::Approved(button);
-    case.daemon.answered(&good, answer);
+    case.set_check(asking(&commit, SYNC, "c/two"));
+    let answered = ChecksEvent::PressAnswered(good, PressAnswer::Approved(button));
+    case.only(Event::Checks(answered));
     assert!(case.approved(&commit, &commit).is_empty());
 }
 
@@ -197,10 +201,9 @@ async fn any_other_press_approves_nothing() {
 async fn a_button_from_before_a_restart_can_be_pressed() {
     let (mut case, github, _) = waiting().await;
     let head = case.commit_on("pr/1", None, "delete");
-    case.daemon.candidates = Candidates::new(&["refs/heads/pr/*".to_owned()]);
     let refs: Refs = [("refs/heads/pr/1".to_owned(), head.clone())].into();
     let base = case.commit.clone();
-    case.daemon.candidates.update(&refs, &base);
+    case.parts().plans.candidates().update(&refs, &base);
     let check = asking(&head, PLAN, "c/one");
     let unknown = press(&check, "writer");
     case.press(unknown.clone()).await;
@@ -209,10 +212,11 @@ async fn a_button_from_before_a_restart_can_be_pressed() {
         "it wrote no such check"
     );
     github.written.lock().unwrap().push(check.clone());
-    case.daemon.heads.set_examining(true);
+    case.parts().heads.set_examining(true);
     case.press(unknown).await;
     assert_eq!(case.approved("", &head), ["c/one"]);
-    let waits: Vec<&String> = case.daemon.candidates.announced().collect();
+    let parts = case.parts();
+    let waits: Vec<&String> = parts.plans.candidates().announced().collect();
     assert_eq!(waits, [&head], "it is planned again");
 }
 
@@ -232,15 +236,14 @@ async fn a_press_counts_for_what_contains_its_commit_and_is_not_applied() {
         .fetch()
         .unwrap();
     let one: BTreeSet<String> = ["c/one".to_owned()].into();
-    let pressed = |commit: &str, is_applied| Pressed {
-        commit: commit.to_owned(),
-        clusters: one.clone(),
-        login: "writer".to_owned(),
-        at: Timestamp::UNIX_EPOCH,
-        is_applied,
+    let approve = |commit: &str, is_applied| {
+        let check = asking(commit, SYNC, "c/one");
+        let clusters = one.iter().cloned().collect();
+        let source = &case.daemon.source;
+        source.approve(press(&check, "writer"), clusters, is_applied);
     };
-    case.daemon.source.approve(pressed(&asked, false));
-    case.daemon.source.approve(pressed("gone", false));
+    approve(&asked, false);
+    approve("gone", false);
     let missing = "1".repeat(40);
     for (applied, revision, counts) in [
         (&*first, &*asked, true),
@@ -269,7 +272,7 @@ async fn a_press_counts_for_what_contains_its_commit_and_is_not_applied() {
         );
     }
     // Pressed on the check of what is applied, until another revision is.
-    case.daemon.source.approve(pressed(&asked, true));
+    approve(&asked, true);
     assert_eq!(case.approved(&asked, &asked), ["c/one"]);
     case.daemon.source.take_up(&asked);
     assert_eq!(case.approved(&asked, &asked), ["c/one"]);
@@ -278,8 +281,9 @@ async fn a_press_counts_for_what_contains_its_commit_and_is_not_applied() {
     assert!(case.approved(&asked, &asked).is_empty());
     // After a restart.
     let origin = case.daemon.source.origin.clone();
-    let again = Source::new(origin, &case.daemon.config);
-    assert_eq!(again.approvals(0, &first, &next).deletable(), one);
+    let config = case.daemon.source.config.clone();
+    let again = Source::new(origin, config, None, false);
+    assert_eq!(again.approvals(&first, &next).deletable(), one);
 }
 
 #[tokio::test]
@@ -302,8 +306,7 @@ async fn lines_that_look_like_an_approval_are_those_of_what_is_not_applied() {
         (&next, &next, &[]),
         ("", &asked, &[line]),
     ] {
-        source.approvals(0, applied, revision);
-        let found = source.granted(revision).approvals.unclear;
+        let found = source.approvals(applied, revision).unclear;
         assert_eq!(found, lines, "{applied} {revision}");
     }
 }

@@ -5,7 +5,7 @@ use super::*;
 #[tokio::test(start_paused = true)]
 async fn a_run_that_ended_by_a_bug_begins_again_after_15_seconds() {
     let mut case = Case::new();
-    case.daemon.ended();
+    case.only(Event::Cluster(ClusterEvent::RunnerEnded));
     assert_eq!(case.jobs().await, [(15_000, "Restart")]);
 }
 
@@ -26,12 +26,11 @@ async fn what_happens_within_a_tenth_of_a_second_is_reported_together() {
 async fn what_nothing_could_be_applied_for_is_no_longer_told_once_it_is_mended() {
     let mut case = Case::applying(config_maps(&["a"])).await;
     let title = |case: &Case| case.daemon.view.borrow().title.clone();
-    case.daemon
-        .reported(1, Report::Stuck("no permission".to_owned()));
+    case.reported(1, Report::Stuck("no permission".to_owned()));
     assert_eq!(case.handle_next().await, (100, "Tick"));
     assert_eq!(title(&case), "nothing can be applied: no permission");
     assert_eq!(case.state(), CheckState::Failure);
-    case.daemon.reported(1, Report::Begun);
+    case.reported(1, Report::Begun);
     assert_eq!(case.handle_next().await, (0, "Published"));
     assert_eq!(case.handle_next().await, (100, "Tick"));
     assert_eq!(
@@ -61,29 +60,28 @@ async fn success_is_looked_at_again_a_minute_after_it_was_lost() {
 #[tokio::test(start_paused = true)]
 async fn the_plan_of_an_older_revision_is_let_go_once_a_newer_one_is_applied() {
     let mut case = Case::applying(config_maps(&["a"])).await;
-    let plan = |case: &Case| Arc::downgrade(&case.daemon.sync.as_ref().unwrap().prepared.plan);
-    let older = plan(&case);
+    let plan = |case: &mut Case| {
+        let current = case.parts().releases.current().unwrap();
+        Arc::downgrade(&current.release.plan)
+    };
+    let older = plan(&mut case);
     let newer = "1".repeat(40);
-    case.daemon.heads.set(&newer, &newer);
-    let judged = Judged::new(config_maps(&["a", "b"]), &case.daemon.set);
-    case.daemon.examined(Examined {
-        outcome: Ok(judged),
-        ..Examined::failed(newer, away())
-    });
-    case.daemon.publish();
-    while case.handle_next().await.1 != "Prepared" {}
+    case.parts().heads.set(&newer, &newer);
+    case.examined(case.examination(&newer, config_maps(&["a", "b"])));
+    case.conclude();
+    while case.handle_next().await.1 != "Published" {}
     // The runner takes it up.
     tokio::time::sleep(Duration::from_millis(1)).await;
     assert!(older.upgrade().is_none(), "nobody holds it");
-    assert!(plan(&case).upgrade().is_some());
+    assert!(plan(&mut case).upgrade().is_some());
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_nothing_can_be_applied_for_is_reported_once() {
     let mut case = Case::applying(config_maps(&["a"])).await;
-    let sync = case.daemon.sync.as_mut().unwrap();
+    let rollout = case.parts().releases.current_mut().unwrap();
     for (why, is_new) in [("no", true), ("no", false), ("never", true)] {
-        assert_eq!(sync.note(Report::Stuck(why.to_owned())), is_new, "{why}");
+        assert_eq!(rollout.note(Report::Stuck(why.to_owned())), is_new, "{why}");
     }
 }
 
@@ -91,13 +89,9 @@ async fn what_nothing_can_be_applied_for_is_reported_once() {
 async fn a_revision_without_objects_is_a_failure_and_nothing_is_removed() {
     let mut case = Case::applying(config_maps(&["a"])).await;
     let empty = "2".repeat(40);
-    case.daemon.heads.set(&empty, &empty);
-    let judged = Judged::new(config_maps(&[]), &case.daemon.set);
-    case.daemon.examined(Examined {
-        outcome: Ok(judged),
-        ..Examined::failed(empty.clone(), away())
-    });
-    assert_eq!(case.daemon.applied().as_ref(), Some(&case.commit));
+    case.parts().heads.set(&empty, &empty);
+    case.examined(case.examination(&empty, config_maps(&[])));
+    assert_eq!(case.applied(), Some(case.commit.clone()));
     let view = case.daemon.view.borrow();
     let check = view.check("capstan/config/sync", &empty).unwrap();
     assert_eq!(check.state, CheckState::Failure);
@@ -115,9 +109,9 @@ async fn objects_that_an_empty_fleet_keeps_are_reported_once() {
     for name in ["a", "b"] {
         let id = ObjectId::new("", "ConfigMap", "default", name);
         let held = PruneStatus::Held("the fleet has no objects".to_owned());
-        case.daemon.reported(1, Report::Prune(id, held));
+        case.reported(1, Report::Prune(id, held));
     }
-    case.daemon.report_progress();
+    case.report_progress();
     assert_eq!(case.state(), CheckState::Failure);
     let view = case.daemon.view.borrow();
     let check = view.checks.values().next().unwrap();

@@ -63,7 +63,7 @@ fn hcp() -> Value {
 async fn an_approval_in_a_commit_reaches_a_cluster_that_did_not_answer_at_first() {
     let mut case = Case::new();
     let (client, written) = cluster(6);
-    case.daemon.engine.target.client = client;
+    case.daemon.target.client = client;
     let author = Author::init(&case._dir.path().join("config.git")).unwrap();
     let files: Files = [("a.yaml".to_owned(), "# again\n".to_owned())].into();
     let message = "again\n\nCapstan-Approve: recreate ns/c\n";
@@ -74,35 +74,24 @@ async fn an_approval_in_a_commit_reaches_a_cluster_that_did_not_answer_at_first(
         panic!("a repository");
     };
     mirror.fetch().unwrap();
-    case.daemon.heads.set(&second, &second);
-    case.daemon.examined(Examined {
-        outcome: Ok(Judged::new(config_maps(&["b"]), &case.daemon.set)),
-        ..Examined::failed(second, away())
-    });
-    let sync = case.daemon.sync.as_ref().unwrap();
+    case.parts().heads.set(&second, &second);
+    case.examined(case.examination(&second, config_maps(&["b"])));
     let request = ApprovalsRequest {
-        number: sync.number,
+        number: case.number(),
         applied: first,
     };
     case.daemon.jobs.abort_all();
     while case.daemon.jobs.join_next().await.is_some() {}
-    case.daemon.approvals_asked(request);
-    let event = case.daemon.jobs.join_next().await.unwrap().unwrap();
-    let Event::Approved(approved) = event else {
-        panic!("{}", name(&event));
-    };
-    let mut start = Instant::now();
-    case.daemon.approved(approved.0, approved.1);
-    let mut event = case.daemon.jobs.join_next().await.unwrap().unwrap();
-    let mut pauses = vec![start.elapsed().as_secs()];
-    while let Event::Recreated(clusters, pause) = event {
+    case.only(Event::Cluster(ClusterEvent::ApprovalsAsked(request)));
+    let read = case.daemon.jobs.join_next().await.unwrap().unwrap();
+    let start = Instant::now();
+    case.only(read);
+    let is_progress = |event| matches!(event, Event::Time(TimeEvent::Progress));
+    while !is_progress(case.daemon.jobs.join_next().await.unwrap().unwrap()) {
         assert!(written.lock().unwrap().is_empty());
-        start = Instant::now();
-        case.daemon.recreated(clusters, pause);
-        event = case.daemon.jobs.join_next().await.unwrap().unwrap();
-        pauses.push(start.elapsed().as_secs());
     }
-    assert_eq!(pauses, [15, 30, 60, 120, 240, 300, 0]);
+    let pauses = [15, 30, 60, 120, 240, 300];
+    assert_eq!(start.elapsed().as_secs(), pauses.iter().sum::<u64>());
     let annotation = json!({"metadata": {"annotations": {"capstan.dev/recreate": "u7"}}});
     assert_eq!(*written.lock().unwrap(), [annotation]);
 }

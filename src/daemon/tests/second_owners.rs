@@ -3,7 +3,6 @@
 
 use super::*;
 use crate::apply::Parent;
-use crate::daemon::revision::Stage;
 
 const SYNC: &str = "capstan/config/sync";
 
@@ -17,7 +16,7 @@ fn group(name: &str, annotations: &str) -> String {
 impl Case {
     /// Pushes a commit with this file alone.
     fn push(&self, onto: Option<&str>, text: &str) -> String {
-        let author = Author::init(self.daemon.config.url.as_ref()).unwrap();
+        let author = Author::init(self.daemon.source.config.url.as_ref()).unwrap();
         let files: Files = [("a.yaml".to_owned(), text.to_owned())].into();
         let commit = author.push("main", onto, &files, "it", Timestamp::UNIX_EPOCH);
         self.daemon.source.fetch().unwrap();
@@ -30,8 +29,11 @@ impl Case {
 
     /// The followed branch leads to `commit`: what its sync check says after it was examined.
     async fn follow(&mut self, commit: &str) -> Check {
-        self.daemon.heads.look(commit);
-        self.daemon.examine_next();
+        self.fetched(Ok(RemoteRefs {
+            refs: None,
+            head: commit.to_owned(),
+            signed_anew: false,
+        }));
         self.until("another").await;
         self.sync_check_of(commit)
     }
@@ -43,19 +45,16 @@ impl Case {
 
     /// What was taken up last is applied as a whole.
     async fn settle(&mut self) {
-        let runs = |case: &Self| {
-            let sync = case.daemon.sync.as_ref();
-            sync.is_some_and(|sync| matches!(sync.stage, Stage::Running(_)))
-        };
-        while !runs(self) {
+        while !self.parts().releases.current().unwrap().is_running() {
             self.handle_next().await;
         }
-        self.daemon.reported(self.daemon.syncs, Report::Settled);
+        let number = self.number();
+        self.reported(number, Report::Settled);
         // The next look at the repository retains it.
         self.daemon.source.fetch().unwrap();
     }
 
-    fn assert_refused(&self, check: &Check, applied: &str) {
+    fn assert_refused(&mut self, check: &Check, applied: &str) {
         assert_eq!(check.state, CheckState::Failure, "{check:?}");
         assert_eq!(check.title, "not applied: 1 error");
         let parts = ["a.yaml:5:", "U04 ", "(keep the name a, or first apply it"];
@@ -66,8 +65,8 @@ impl Case {
         {
             assert!(check.summary.contains(&part), "{part}: {}", check.summary);
         }
-        assert_eq!(self.daemon.applied().as_deref(), Some(applied));
-        let newest = self.daemon.newest().unwrap();
+        assert_eq!(self.applied().as_deref(), Some(applied));
+        let newest = self.newest().unwrap();
         assert!(
             newest.is_refused && newest.why.contains("U04"),
             "{newest:?}"
@@ -78,7 +77,7 @@ impl Case {
 
 #[tokio::test(start_paused = true)]
 async fn a_pushed_second_owner_is_refused_until_the_first_one_is_detached() {
-    let mut case = Case::new();
+    let mut case = Case::with(Setting::default().slow());
     let first = case.push(None, &group("a", ""));
     assert_eq!(case.follow(&first).await.state, CheckState::Pending);
     case.settle().await;
@@ -89,7 +88,7 @@ async fn a_pushed_second_owner_is_refused_until_the_first_one_is_detached() {
     let policy = "serviceoperator.azure.com/reconcile-policy: detach-on-delete";
     let detached = case.push(Some(&renamed), &group("a", policy));
     assert_eq!(case.follow(&detached).await.state, CheckState::Pending);
-    assert_eq!(case.daemon.applied().as_ref(), Some(&detached));
+    assert_eq!(case.applied(), Some(detached.clone()));
     // The live object does not have the annotation yet.
     let renamed = case.push(Some(&detached), &group("b", ""));
     let check = case.follow(&renamed).await;
@@ -98,13 +97,13 @@ async fn a_pushed_second_owner_is_refused_until_the_first_one_is_detached() {
     case.settle().await;
     case.until("another").await;
     assert_eq!(case.sync_check_of(&renamed).state, CheckState::Pending);
-    assert_eq!(case.daemon.applied().as_ref(), Some(&renamed));
-    assert_eq!(case.daemon.newest(), None);
+    assert_eq!(case.applied(), Some(renamed));
+    assert_eq!(case.newest(), None);
 }
 
 /// A repository where a second owner was pushed, and then another commit; and the three.
 fn restarted() -> (Case, [String; 3]) {
-    let case = Case::new();
+    let case = Case::with(Setting::default().slow());
     let first = case.push(None, &group("a", ""));
     let second = case.push(Some(&first), &group("b", ""));
     let third = case.push(Some(&second), &(group("b", "") + "# more\n"));
@@ -118,12 +117,12 @@ async fn after_a_restart_the_cluster_says_what_is_applied() {
         applying: first.clone(),
         ..Parent::default()
     };
-    let parent = parent.payload(&case.daemon.set).to_string();
+    let parent = parent.payload(&case.daemon.source.set).to_string();
     let client = tower::service_fn(move |_: Request<Body>| {
         let body = Body::from(parent.clone().into_bytes());
         std::future::ready(Ok::<_, Infallible>(Response::new(body)))
     });
-    case.daemon.engine.target.client = Client::new(client, "default");
+    case.daemon.target.client = Client::new(client, "default");
     let check = case.follow(&third).await;
     case.assert_refused(&check, &first);
 }

@@ -60,21 +60,18 @@ impl CheckSink for Silent {
 
 #[tokio::test(start_paused = true)]
 async fn a_revision_is_applied_after_5_seconds_although_its_check_is_not_written() {
-    let mut case = Case::new();
-    case.daemon.sink = Arc::new(Silent);
+    let mut case = Case::on_forge(Arc::new(Silent));
     let commit = case.commit.clone();
-    case.daemon.heads.set(&commit, &commit);
-    case.daemon.examined(Examined {
-        outcome: Ok(Judged::new(config_maps(&["a"]), &case.daemon.set)),
-        ..Examined::failed(commit, away())
-    });
-    case.daemon.publish();
-    case.daemon.advance();
+    case.parts().heads.set(&commit, &commit);
+    case.examined(case.examination(&commit, config_maps(&["a"])));
+    case.conclude();
+    let is_running = |case: &mut Case| case.parts().releases.current().unwrap().is_running();
     let start = Instant::now();
-    let event = case.events.recv().await.unwrap();
-    assert_eq!((start.elapsed().as_secs(), name(&event)), (5, "Tick"));
-    case.daemon.handle(event);
-    assert_eq!(case.handle_next().await, (0, "Prepared"));
+    while !is_running(&mut case) {
+        let event = case.daemon.jobs.join_next().await.unwrap().unwrap();
+        case.daemon.handle(event);
+    }
+    assert_eq!(start.elapsed().as_secs(), 5);
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,14 +6,16 @@ use std::path::PathBuf;
 use super::*;
 use crate::api::fleet::{GitReference, VerifyMode};
 use crate::daemon::job::Before;
+use crate::follow::Polling;
 use crate::settings::Verification;
 
 #[tokio::test(start_paused = true)]
 async fn a_repository_is_looked_at_after_the_interval_and_less_and_less_while_it_is_away() {
     for (interval, expected) in [(1, [1, 2, 4, 8, 16, 32, 60, 60, 1]), (90, [90; 9])] {
         let mut case = Case::new();
-        case.daemon.polling = Polling::new(Duration::from_secs(interval));
-        case.daemon.heads.set_examined(&case.commit);
+        *case.parts().polling = Polling::new(Duration::from_secs(interval));
+        let commit = case.commit.clone();
+        case.parts().heads.set_examined(&commit);
         for (at, seconds) in expected.into_iter().enumerate() {
             let here = at == 0 || at == 8;
             let remote = RemoteRefs {
@@ -21,7 +23,8 @@ async fn a_repository_is_looked_at_after_the_interval_and_less_and_less_while_it
                 refs: Some(Refs::new()),
                 head: case.commit.clone(),
             };
-            case.daemon.fetched(here.then_some(remote).ok_or_else(away));
+            let failed = || away().to_string();
+            case.fetched(here.then_some(remote).ok_or_else(failed));
             assert_eq!(case.jobs().await, [(seconds * 1000, "Poll")], "look {at}");
         }
     }
@@ -31,33 +34,34 @@ async fn a_repository_is_looked_at_after_the_interval_and_less_and_less_while_it
 async fn a_commit_that_cannot_be_read_now_is_read_again_after_15_seconds() {
     let mut case = Case::new();
     let commit = case.commit.clone();
-    case.daemon
-        .examined(Examined::failed(commit.clone(), away()));
+    case.examined(ExamineResult::failed(commit.clone(), away().into()));
     assert_eq!(case.jobs().await, [(15_000, "Again")]);
     let bug = Failure::Panic("it does so each time".to_owned());
-    case.daemon.examined(Examined::failed(commit, bug));
+    case.examined(ExamineResult::failed(commit, bug.into()));
     assert_eq!(case.jobs().await, []);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_commit_that_was_refused_is_examined_again_once_its_tags_change() {
-    let mut case = Case::new();
+    let mut case = Case::with(Setting {
+        config: Some(|config| {
+            config.reference = Some(GitReference {
+                branch: None,
+                tag: None,
+                semver: Some(">=1".to_owned()),
+                commit: None,
+            });
+            config.verify = Some(Verification {
+                mode: VerifyMode::Tag,
+                keys: Vec::new(),
+            });
+        }),
+        ..Setting::default()
+    });
     let commit = case.commit.clone();
-    let tags = PathBuf::from(&case.daemon.config.url).join("refs/tags");
+    let tags = PathBuf::from(&case.daemon.source.config.url).join("refs/tags");
     fs::create_dir_all(&tags).unwrap();
     let tag = |name: &str| fs::write(tags.join(name), &commit).unwrap();
-    case.daemon.config.reference = Some(GitReference {
-        branch: None,
-        tag: None,
-        semver: Some(">=1".to_owned()),
-        commit: None,
-    });
-    case.daemon.config.verify = Some(Verification {
-        mode: VerifyMode::Tag,
-        keys: Vec::new(),
-    });
-    let origin = case.daemon.source.origin.clone();
-    case.daemon.source = Arc::new(Source::new(origin, &case.daemon.config));
     tag("v1.0.0");
     assert!(looks(&mut case).await, "it is refused: no tag is signed");
     assert!(!looks(&mut case).await, "nothing changed");
@@ -69,8 +73,9 @@ async fn a_commit_that_was_refused_is_examined_again_once_its_tags_change() {
 /// Fetches; examines the head if the daemon wants to, and returns whether it did.
 async fn looks(case: &mut Case) -> bool {
     let remote = case.daemon.source.fetch().unwrap();
-    case.daemon.refs_moved(&remote);
-    let wanted = case.daemon.heads.is_examining();
+    let head = remote.head.clone();
+    case.fetched(Ok(remote));
+    let wanted = case.parts().heads.is_examining();
     if wanted {
         case.daemon.jobs.abort_all();
         let (source, sink) = (
@@ -78,8 +83,8 @@ async fn looks(case: &mut Case) -> bool {
             Arc::clone(&case.daemon.sink),
         );
         let before = Before::Partly(None);
-        let examined = job::examine(source, &*sink, remote.head, before, true).await;
-        case.daemon.examined(examined);
+        let examined = job::examine(source, &*sink, head, before, true).await;
+        case.examined(examined);
     }
     wanted
 }
@@ -91,32 +96,34 @@ async fn a_request_to_sync_ends_the_wait_and_retries_what_failed() {
         sync_requested: Some(at.to_owned()),
         ..Steering::default()
     };
-    case.daemon.steered(asks("1"));
-    case.daemon.polling = Polling::new(Duration::from_secs(90));
+    case.steered(asks("1"));
+    *case.parts().polling = Polling::new(Duration::from_secs(90));
     let remote = RemoteRefs {
         signed_anew: false,
         refs: Some(Refs::new()),
         head: case.commit.clone(),
     };
-    case.daemon.fetched(Ok(remote));
+    case.fetched(Ok(remote));
     tokio::time::sleep(Duration::from_secs(3)).await;
-    case.daemon.steered(asks("2"));
-    assert_eq!(case.daemon.syncs, 1, "nothing failed");
-    let start = Instant::now();
-    while case.handle_next().await.1 != "Poll" {}
-    assert_eq!(start.elapsed(), Duration::ZERO);
-    case.daemon
-        .reported(1, Report::Stuck("no rights".to_owned()));
-    case.daemon.steered(asks("3"));
-    assert_eq!(case.daemon.syncs, 2);
+    case.steered(asks("2"));
+    assert_eq!(case.number(), 1, "nothing failed");
+    assert!(!case.parts().polling.want(), "a look is under way");
+    case.reported(1, Report::Stuck("no rights".to_owned()));
+    case.steered(asks("3"));
+    assert_eq!(case.number(), 2);
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_cluster_is_not_told_the_token_in_the_address_of_the_source() {
-    let mut case = Case::applying(config_maps(&["a"])).await;
-    case.daemon.config.url = "https://t0ken@git.example/fleet".to_owned();
-    let sync = case.daemon.sync.as_ref().unwrap();
-    let assignment = case.daemon.assignment(sync);
-    assert_eq!(assignment.source, "https://git.example/fleet");
-    assert_eq!(case.daemon.shown_source(), assignment.source);
+    let mut case = Case::new();
+    let origin = case.daemon.source.origin.clone();
+    let config = SyncConfig {
+        url: "https://t0ken@git.example/fleet".to_owned(),
+        ..case.daemon.source.config.clone()
+    };
+    let settings = Source::new(origin, config, None, false).settings;
+    assert_eq!(settings.source, "https://git.example/fleet");
+    case = Case::applying(config_maps(&["a"])).await;
+    let rollout = case.parts().releases.current_mut().unwrap();
+    assert_eq!(rollout.run(&settings).source, settings.source);
 }

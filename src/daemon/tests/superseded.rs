@@ -8,24 +8,21 @@ const SYNC: &str = "capstan/config/sync";
 impl Case {
     /// The next commit is there, and was examined.
     fn examine(&mut self, revision: &str, compiled: Compiled) -> Option<Check> {
-        self.daemon.heads.set(revision, revision);
-        let judged = Judged::new(compiled, &self.daemon.set);
-        self.handle(Examined {
-            outcome: Ok(judged),
-            ..Examined::failed(revision.to_owned(), away())
-        });
+        self.parts().heads.set(revision, revision);
+        self.handle(self.examination(revision, compiled));
         self.sync_check(revision)
     }
 
-    fn handle(&mut self, examined: Examined) {
-        self.daemon.handle(Event::Examined(Box::new(examined)));
+    fn handle(&mut self, examined: ExamineResult) {
+        let examined = Box::new(examined);
+        self.daemon.handle(Event::Git(GitEvent::Examined(examined)));
     }
 
     fn sync_check(&self, revision: &str) -> Option<Check> {
         self.daemon.view.borrow().check(SYNC, revision).cloned()
     }
 
-    fn assert_superseded(&self, revision: &str, newer: &str) {
+    fn assert_superseded(&mut self, revision: &str, newer: &str) {
         let check = self.sync_check(revision).unwrap();
         assert_eq!(
             (check.state, check.detail),
@@ -33,7 +30,7 @@ impl Case {
         );
         let begin = format!("superseded by {newer} at ");
         assert!(check.title.starts_with(&begin), "{}", check.title);
-        assert!(!self.daemon.checks.is_pending(SYNC, revision));
+        assert!(!self.parts().turn.checks.is_pending(SYNC, revision));
     }
 }
 
@@ -46,7 +43,7 @@ async fn each_revision_ends_when_a_newer_one_takes_its_place() {
     }
     case.assert_superseded("1", "2");
     case.assert_superseded("2", "3");
-    assert_eq!(case.daemon.checks.pending(SYNC).count(), 1);
+    assert_eq!(case.parts().turn.checks.pending(SYNC).count(), 1);
     // A broken one takes no place.
     let broken = compile(&tree("kind: ConfigMap\n"), &[]);
     case.examine("4", broken);
@@ -57,12 +54,11 @@ async fn each_revision_ends_when_a_newer_one_takes_its_place() {
 #[tokio::test(start_paused = true)]
 async fn what_an_earlier_daemon_left_pending_ends_although_nothing_can_be_applied() {
     let mut case = Case::new();
-    case.daemon.heads.set("2", "2");
+    case.parts().heads.set("2", "2");
     let broken = compile(&tree("kind: ConfigMap\n"), &[]);
-    case.handle(Examined {
-        outcome: Ok(Judged::new(broken, &case.daemon.set)),
+    case.handle(ExamineResult {
         left_pending: Some(vec![("1".to_owned(), "1/3 ready".to_owned())]),
-        ..Examined::failed("2".to_owned(), away())
+        ..case.examination("2", broken)
     });
     case.assert_superseded("1", "2");
     assert_eq!(
@@ -73,8 +69,10 @@ async fn what_an_earlier_daemon_left_pending_ends_although_nothing_can_be_applie
 
 #[tokio::test(start_paused = true)]
 async fn what_waits_in_a_suspended_fleet_ends_when_something_newer_waits() {
-    let mut case = Case::new();
-    case.daemon.config.suspend = true;
+    let mut case = Case::with(Setting {
+        config: Some(|config| config.suspend = true),
+        ..Setting::default()
+    });
     for (revision, name) in [("1", "a"), ("2", "b")] {
         let check = case.examine(revision, config_maps(&[name])).unwrap();
         assert_eq!(
@@ -83,7 +81,7 @@ async fn what_waits_in_a_suspended_fleet_ends_when_something_newer_waits() {
         );
     }
     case.assert_superseded("1", "2");
-    assert_eq!(case.daemon.checks.pending(SYNC).count(), 1);
+    assert_eq!(case.parts().turn.checks.pending(SYNC).count(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -91,13 +89,17 @@ async fn the_end_of_a_revision_arrives_although_its_pending_check_never_did() {
     let mut case = Case::new();
     case.examine("1", config_maps(&["a"]));
     // Everything is held up, and no ref leads to it any more.
-    case.daemon.published(&Err(away().into()));
+    let failed = ChecksEvent::Published(Err(away().into()));
+    case.only(Event::Checks(failed));
     case.examine("2", config_maps(&["b"]));
-    case.daemon.forget();
+    case.parts().turn.checks.forget(|revision| revision == "2");
     case.assert_superseded("1", "2");
-    assert!(!case.daemon.checks.is_busy());
+    assert!(!case.parts().turn.checks.is_busy());
     tokio::time::sleep(Duration::from_secs(15)).await;
-    case.daemon.handle(Event::Retry);
+    case.daemon.handle(Event::Time(TimeEvent::RetryChecks));
     let now = case.daemon.now();
-    assert!(case.daemon.checks.has_due("1", now), "it is under way");
+    assert!(
+        case.parts().turn.checks.has_due("1", now),
+        "it is under way"
+    );
 }

@@ -10,8 +10,7 @@ use serde_json::json;
 use super::*;
 use crate::adapters::checks::forge::tests::{Fake, Seen, Server, client, json as answer};
 use crate::adapters::checks::forge::{ForgeSink, Gitea, Provider, Repository, Scheme};
-use crate::daemon::git_notes::GitNotes;
-use crate::daemon::job::Left;
+use crate::follow::{Candidate, EarlierChecks, PlanResult, Plans};
 use crate::model::CheckDetail::{Queued, Superseded};
 use crate::model::{CommitSource, ErrorClass, no_approvals, no_source};
 use crate::model::{Head, Rerun};
@@ -88,19 +87,27 @@ impl CheckSink for Forge {
     }
 }
 
-/// A daemon that examines the followed commit, so that plans wait, and its forge.
+/// A daemon that examines the followed commit, so that plans wait.
+fn case_on(forge: Option<Arc<dyn CheckSink>>) -> Case {
+    let mut case = Case::with(Setting {
+        forge,
+        candidates: &["refs/heads/pr/*"],
+        ..Setting::default().slow()
+    });
+    let commit = case.commit.clone();
+    case.parts().heads.set_examined(&commit);
+    case.parts().heads.set_examining(true);
+    case
+}
+
+/// The same, and its forge.
 fn case(left: &[&str]) -> (Case, Arc<Forge>) {
-    let mut case = Case::new();
     let pending = |revision: &&str| report::queued("config", revision);
     let forge = Arc::new(Forge {
         left: left.iter().map(pending).collect(),
         ..Forge::default()
     });
-    case.daemon.sink = Arc::<Forge>::clone(&forge);
-    case.daemon.candidates = Candidates::new(&["refs/heads/pr/*".to_owned()]);
-    case.daemon.heads.set_examined(&case.commit);
-    case.daemon.heads.set_examining(true);
-    (case, forge)
+    (case_on(Some(Arc::<Forge>::clone(&forge))), forge)
 }
 
 impl Case {
@@ -112,16 +119,16 @@ impl Case {
             .map(|(at, head)| (name(at), (*head).to_owned()))
             .collect();
         let head = self.commit.clone();
-        self.daemon.refs_moved(&RemoteRefs {
+        self.fetched(Ok(RemoteRefs {
             refs: Some(refs),
             head,
             signed_anew: false,
-        });
+        }));
     }
 
     /// Handles what happens until nothing does any more.
     async fn come_to_rest(&mut self) {
-        self.daemon.publish();
+        self.conclude();
         // Longer than a forge has to learn of a commit.
         let long = Duration::from_secs(20);
         while let Ok(Some(event)) = tokio::time::timeout(long, self.daemon.jobs.join_next()).await {
@@ -169,7 +176,7 @@ async fn a_head_waits_from_the_first_look_on_and_ends_when_it_is_replaced_or_gon
     assert!(case.daemon.view.borrow().check(PLAN, "d").is_none());
     // It was merged as it is.
     let merged = case.commit.clone();
-    case.daemon.checks.leave(PLAN, &merged, String::new());
+    case.parts().turn.checks.leave(PLAN, &merged, String::new());
     case.look(&["e"]);
     case.come_to_rest().await;
     assert_eq!(written(&forge), [(merged, CheckState::Success, None)]);
@@ -180,24 +187,24 @@ async fn what_an_earlier_process_left_waiting_is_planned_or_ended() {
     let kept = Case::new().commit;
     let (mut case, forge) = case(&[&kept, "gone"]);
     // The only commit of the repository stands for a head.
-    case.daemon.heads.set_examined("base");
-    case.daemon.refs_moved(&RemoteRefs {
+    case.parts().heads.set_examined("base");
+    case.fetched(Ok(RemoteRefs {
         refs: Some([("refs/heads/pr/1".to_owned(), case.commit.clone())].into()),
         head: "base".to_owned(),
         signed_anew: false,
-    });
+    }));
     assert_eq!(case.commit, kept, "commits are made of the same");
     case.come_to_rest().await;
     assert_eq!(written(&forge), [ends("gone")], "the other waits already");
-    case.daemon.heads.set_examining(false);
-    case.daemon.plan_next();
+    case.parts().heads.set_examining(false);
+    case.plan_next();
     case.come_to_rest().await;
     let planned = written(&forge);
     assert_eq!(planned.len(), 2, "{planned:?}");
     assert_eq!(planned[0], (kept.clone(), CheckState::Pending, None));
     assert_eq!(planned[1].0, kept);
     assert_ne!(planned[1].1, CheckState::Pending);
-    assert_eq!(case.daemon.checks.pending(PLAN).count(), 0);
+    assert_eq!(case.parts().turn.checks.pending(PLAN).count(), 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -210,21 +217,25 @@ async fn what_an_earlier_process_left_is_asked_again_once_checks_can_be_written(
     case.look(&["b"]);
     case.come_to_rest().await;
     assert_eq!(written(&forge), [waits("b")]);
-    assert!(case.daemon.left_unknown, "it is still away");
+    // What is asked once more fails again.
+    assert!(case.parts().forge.begin_earlier(), "it is still away");
+    case.parts().forge.defer_earlier();
     forge.is_away.store(false, Ordering::Relaxed);
     case.look(&["b", "c"]);
     case.come_to_rest().await;
     assert_eq!(written(&forge), [waits("c"), ends("gone")]);
-    assert!(!case.daemon.left_unknown);
+    assert!(!case.parts().forge.begin_earlier());
     // Sync checks, too, but not what this process writes itself.
     let own = case.check(CheckState::Pending, "it");
-    case.daemon.set_check(own.clone());
+    case.set_check(own.clone());
     let title = |revision: &str| (revision.to_owned(), "1/3".to_owned());
     let pending = vec![title("old"), title(&own.revision)];
     let waiting = vec!["b".to_owned()];
-    case.daemon.left(Some(Left { pending, waiting }));
-    let context = sync_context(&case.daemon.config.fleet);
-    let open: Vec<(&str, &str)> = case.daemon.checks.pending(&context).collect();
+    let earlier = EarlierChecks { pending, waiting };
+    case.only(Event::Checks(ChecksEvent::EarlierRead(Some(earlier))));
+    let context = sync_context("config");
+    let parts = case.parts();
+    let open: Vec<(&str, &str)> = parts.turn.checks.pending(&context).collect();
     assert!(open.contains(&("old", "1/3")) && open.contains(&(&*own.revision, "it")));
 }
 
@@ -232,24 +243,24 @@ async fn what_an_earlier_process_left_is_asked_again_once_checks_can_be_written(
 async fn who_asks_for_a_plan_again_sees_it_wait_and_end() {
     let (mut case, forge) = case(&[]);
     case.look(&[]);
-    case.daemon.heads.set_examining(false);
+    case.parts().heads.set_examining(false);
     case.look(&["a"]);
     case.come_to_rest().await;
     let first = written(&forge);
     assert_ne!(first.last().unwrap().1, CheckState::Pending, "{first:?}");
     let rerun = Rerun::all(Head::Commit("a".to_owned()));
-    case.daemon.heads.set_examining(true);
+    case.parts().heads.set_examining(true);
     for _ in 0..2 {
         let reruns = [rerun.clone()].into();
         let presses = [].into();
-        case.daemon.hinted(&Hint { reruns, presses });
+        case.hinted(Hint { reruns, presses });
     }
     case.come_to_rest().await;
     assert_eq!(written(&forge), [waits("a")]);
-    case.daemon.heads.set_examining(false);
-    case.daemon.plan_next();
+    case.parts().heads.set_examining(false);
+    case.plan_next();
     case.come_to_rest().await;
-    assert_eq!(written(&forge), first[first.len() - 1..]);
+    assert_eq!(written(&forge), first);
 }
 
 #[tokio::test(start_paused = true)]
@@ -257,49 +268,48 @@ async fn who_asks_for_a_plan_while_one_is_made_sees_it_end() {
     let (mut case, _) = case(&[]);
     let head = case.commit.clone();
     let look = |case: &mut Case, base: &str| {
-        case.daemon.refs_moved(&RemoteRefs {
+        case.fetched(Ok(RemoteRefs {
             refs: Some([("refs/heads/pr/1".to_owned(), head.clone())].into()),
             head: base.to_owned(),
             signed_anew: false,
-        });
+        }));
     };
     case.look(&[]);
     look(&mut case, "base");
-    case.daemon.checks.leave(PLAN, &head, String::new());
-    let candidate = case.daemon.candidates.next().unwrap();
-    let planned = |candidate: &Candidate, merged: &str, check| Planned {
-        is_passing: false,
-        resolved: None,
-        candidate: candidate.clone(),
-        merged: Some(merged.to_owned()),
-        check,
+    case.parts().turn.checks.leave(PLAN, &head, String::new());
+    let candidate = case.parts().plans.candidates().next().unwrap();
+    let planned = |case: &mut Case, candidate: &Candidate, check| {
+        let planned = Box::new(PlanResult {
+            merged: Some("m".to_owned()),
+            check,
+            ..PlanResult::new(candidate.clone())
+        });
+        case.only(Event::Git(GitEvent::Planned(planned)));
     };
+    let is_waiting = |case: &mut Case| Plans::is_waiting(&head, case.parts().turn);
     let check = report::merged("config", &head);
-    case.daemon
-        .planned(planned(&candidate, "m", Some(check.clone())));
-    assert!(!case.daemon.is_waiting(&head));
+    planned(&mut case, &candidate, Some(check.clone()));
+    assert!(!is_waiting(&mut case));
     // The base moves, and the plan that follows finds nothing new.
     look(&mut case, "base2");
-    let second = case.daemon.candidates.next().unwrap();
+    let second = case.parts().plans.candidates().next().unwrap();
     let reruns = [Rerun::all(Head::Commit(head.clone()))].into();
-    case.daemon.hinted(&Hint {
+    case.hinted(Hint {
         reruns,
         ..Hint::default()
     });
-    assert!(case.daemon.is_waiting(&head));
-    case.daemon.planned(planned(&second, "m", None));
-    let again = case.daemon.candidates.next().unwrap();
+    assert!(is_waiting(&mut case));
+    planned(&mut case, &second, None);
+    let again = case.parts().plans.candidates().next().unwrap();
     assert_eq!(again.seen, None);
-    case.daemon.planned(planned(&again, "m", Some(check)));
-    assert!(!case.daemon.is_waiting(&head));
+    planned(&mut case, &again, Some(check));
+    assert!(!is_waiting(&mut case));
 }
 
 /// Each note is a push.
 #[tokio::test(start_paused = true)]
 async fn git_notes_do_not_say_what_waits() {
-    let (mut case, _) = case(&[]);
-    let mirror = Arc::clone(case.daemon.source.origin.repository().unwrap());
-    case.daemon.sink = Arc::new(GitNotes::new(mirror));
+    let mut case = case_on(None);
     case.look(&[]);
     case.look(&["a"]);
     assert!(case.daemon.view.borrow().checks.is_empty());
@@ -334,7 +344,6 @@ impl Server for Shown {
 /// A busy forge announces a push long before it knows the commit.
 #[tokio::test(start_paused = true)]
 async fn a_commit_that_the_forge_learns_of_late_gets_its_check() {
-    let (mut case, _) = case(&[]);
     let (late, other) = ("a".repeat(40), "b".repeat(40));
     let fake = Fake::new(Shown {
         commit: other.clone(),
@@ -342,20 +351,21 @@ async fn a_commit_that_the_forge_learns_of_late_gets_its_check() {
     });
     let repository = Repository::of(Provider::Gitea, "https://git.example/o/r").unwrap();
     let client = client(&fake, Scheme::Bearer, Gitea::dialect());
-    case.daemon.sink = Arc::new(ForgeSink::new(Gitea::new(repository), client, None));
+    let sink = ForgeSink::new(Gitea::new(repository), client, None);
+    let mut case = case_on(Some(Arc::new(sink)));
     case.look(&[]);
     case.look(&[&late, &other]);
     let start = Instant::now();
     let states = |fake: &Fake<Shown>| fake.server.lock().unwrap().states.clone();
-    case.daemon.publish();
+    case.conclude();
     while start.elapsed() < Duration::from_secs(30) {
         let event = case.daemon.jobs.join_next().await.unwrap().unwrap();
         case.daemon.handle(event);
         assert_eq!(states(&fake), ["pending"], "of the other");
     }
     fake.server.lock().unwrap().commit.clone_from(&late);
-    case.daemon.heads.set_examining(false);
-    case.daemon.plan_next();
+    case.parts().heads.set_examining(false);
+    case.plan_next();
     // At most as long again.
     let long = Duration::from_secs(33);
     while let Ok(Some(event)) = tokio::time::timeout(long, case.daemon.jobs.join_next()).await {
@@ -371,7 +381,6 @@ async fn a_commit_that_the_forge_learns_of_late_gets_its_check() {
 /// Oracle row 51: the forge has let go of the old head when its check is written.
 #[tokio::test(start_paused = true)]
 async fn the_check_of_a_head_that_vanished_holds_up_no_other() {
-    let (mut case, _) = case(&[]);
     let (old, new) = ("a".repeat(40), "b".repeat(40));
     let fake = Fake::new(Shown {
         commit: new.clone(),
@@ -380,7 +389,7 @@ async fn the_check_of_a_head_that_vanished_holds_up_no_other() {
     let repository = Repository::of(Provider::Gitea, "https://git.example/o/r").unwrap();
     let gitea = Gitea::new(repository);
     let client = client(&fake, Scheme::Bearer, Gitea::dialect());
-    case.daemon.sink = Arc::new(ForgeSink::new(gitea, client, None));
+    let mut case = case_on(Some(Arc::new(ForgeSink::new(gitea, client, None))));
     case.look(&[]);
     case.look(&[&old]);
     case.come_to_rest().await;
@@ -388,14 +397,14 @@ async fn the_check_of_a_head_that_vanished_holds_up_no_other() {
     case.come_to_rest().await;
     let states = || fake.server.lock().unwrap().states.clone();
     assert_eq!(states(), ["pending"]);
-    assert!(!case.daemon.checks.is_failing(), "it is passed over");
-    case.daemon.heads.set_examining(false);
-    case.daemon.plan_next();
+    assert!(!case.parts().turn.checks.is_failing(), "it is passed over");
+    case.parts().heads.set_examining(false);
+    case.plan_next();
     case.come_to_rest().await;
     assert_ne!(*states().last().unwrap(), "pending");
     // Nothing is sent of the old one any more.
     fake.lines();
-    case.daemon.checks.renew(PLAN, &old);
+    case.parts().turn.checks.renew(PLAN, &old);
     case.come_to_rest().await;
     assert_eq!(fake.lines(), [""; 0]);
 }

@@ -81,17 +81,6 @@ pub(crate) struct Approvals {
     pub(crate) unclear: Vec<String>,
 }
 
-/// What counted for a revision that is applied.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Granted {
-    /// The number of the question: a later one knows more.
-    pub(crate) number: u64,
-    /// The revision.
-    pub(crate) revision: String,
-    /// What is approved of it.
-    pub(crate) approvals: Approvals,
-}
-
 impl Approval {
     /// The approval of whoever runs the command.
     #[must_use]
@@ -122,6 +111,16 @@ impl Approvals {
     pub(crate) fn deletable(&self) -> BTreeSet<String> {
         let given = self.given.iter().filter_map(|one| one.what.deletes());
         given.map(str::to_owned).collect()
+    }
+
+    /// Takes out those that wait for the forge to say how one of `commits` came in; `true` if there are any: then approvals
+    /// are to be read again.
+    pub(crate) fn take_attributed(&mut self, commits: &BTreeSet<String>) -> bool {
+        let before = self.doubted.len();
+        self.doubted.retain(|(approval, doubt)| {
+            !matches!(doubt, Doubt::Unattributed(_)) || !commits.contains(&approval.commit)
+        });
+        self.doubted.len() < before
     }
 
     /// Lists the clusters, `namespace/name`, whose HCP cluster may be recreated.

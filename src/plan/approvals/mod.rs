@@ -8,6 +8,6 @@ mod buttons;
 mod trailers;
 
 pub use approval::{Approval, How, What};
-pub(crate) use approval::{Approvals, Doubt, Granted, name, short};
+pub(crate) use approval::{Approvals, Doubt, name, short};
 pub(crate) use buttons::Pressed;
 pub(crate) use trailers::{ForkLines, fork_lines, given, unclear};

@@ -133,6 +133,13 @@ impl CheckDesk {
         entry.wanted.as_ref()
     }
 
+    /// The names and revisions of the checks that this process made.
+    pub(crate) fn known(&self) -> BTreeSet<Key> {
+        let entries = self.entries.iter();
+        let made = entries.filter(|(_, entry)| entry.wanted.is_some());
+        made.map(|(key, _)| key.clone()).collect()
+    }
+
     /// Takes in a check that an earlier process left pending. What this process wants of it goes first.
     pub(crate) fn leave(&mut self, context: &str, revision: &str, title: String) {
         let entry = self.entry(context, revision);
@@ -298,11 +305,6 @@ impl CheckDesk {
     /// Returns true while a write is under way.
     pub(crate) fn is_busy(&self) -> bool {
         !self.writing.is_empty()
-    }
-
-    /// How many checks are being written.
-    pub(crate) const fn under_way(&self) -> usize {
-        self.writing.len()
     }
 
     /// Returns true if the last write failed.

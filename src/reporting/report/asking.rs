@@ -8,7 +8,7 @@ use super::parts::{MOST_LINES, list};
 use crate::api::{kinds, labels};
 use crate::apply::PruneStatus;
 use crate::model::{Button, Check, CheckState, ObjectId};
-use crate::plan::approvals::{Approval, Doubt, Granted, How, What, short};
+use crate::plan::approvals::{Approval, Approvals, Doubt, How, What, short};
 
 /// The button of a check that lists these clusters. One that cannot list all of them has none: nobody approves what is
 /// not shown.
@@ -70,7 +70,7 @@ pub(super) fn no_approvals(unclear: &[String]) -> impl ExactSizeIterator<Item = 
 pub(crate) fn asked(
     check: Check,
     leaving: &BTreeMap<ObjectId, PruneStatus>,
-    granted: &Granted,
+    approvals: &Approvals,
     has_buttons: bool,
 ) -> Check {
     let clusters = leaving
@@ -92,7 +92,6 @@ pub(crate) fn asked(
         ),
         None => String::new(),
     };
-    let approvals = &granted.approvals;
     let unclear = match waiting.is_empty() {
         true => &[][..],
         false => &approvals.unclear,

@@ -12,11 +12,10 @@ use capstan::adapters::checks::{self, NOTES_REF};
 use capstan::adapters::git::{Author, Files};
 use capstan::adapters::kubernetes::{Target, annotate_parent};
 use capstan::api::labels;
-use capstan::daemon::{self, Engine, Prepare, View, wall_time};
+use capstan::daemon::{self, View, wall_time};
 use capstan::model::{Check, CheckState, Clock};
 use capstan::plan::ApplySet;
 use capstan::settings::{Environment, SyncConfig};
-use futures::FutureExt as _;
 use jiff::Timestamp;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
 use kube::core::GroupVersionKind;
@@ -78,21 +77,15 @@ impl World {
     }
 
     fn start(&self, fleet: &str) -> Daemon {
-        self.start_with(fleet, "", Arc::new(|_| async {}.boxed()))
+        self.start_with(fleet, "")
     }
 
-    fn start_with(&self, fleet: &str, path: &str, prepare: Prepare) -> Daemon {
-        self.start_looking(Duration::from_millis(50), fleet, path, prepare)
+    fn start_with(&self, fleet: &str, path: &str) -> Daemon {
+        self.start_looking(Duration::from_millis(50), fleet, path)
     }
 
     /// One that looks at the repository every `interval`.
-    fn start_looking(
-        &self,
-        interval: Duration,
-        fleet: &str,
-        path: &str,
-        prepare: Prepare,
-    ) -> Daemon {
+    fn start_looking(&self, interval: Duration, fleet: &str, path: &str) -> Daemon {
         let url = self.author.dir().display().to_string();
         let config = SyncConfig {
             fleet: fleet.to_owned(),
@@ -107,9 +100,8 @@ impl World {
             clock: Arc::clone(&self.clock),
         };
         let (sender, view) = watch::channel(View::default());
-        let engine = Engine { target, prepare };
         let task = tokio::spawn(async move {
-            daemon::run(config, engine, sender, CancellationToken::new())
+            daemon::run(config, target, sender, CancellationToken::new())
                 .await
                 .expect("the settings are sound");
         });
@@ -476,7 +468,7 @@ async fn two_fleets_on_one_repository_tell_the_same_commit() {
     let world = World::new();
     let (a, b) = (config_map("a"), config_map("b"));
     let first = world.push("main", None, &[("x/a.yaml", &a), ("y/b.yaml", &b)]);
-    let start = |fleet, path| world.start_with(fleet, path, Arc::new(|_| async {}.boxed()));
+    let start = |fleet, path| world.start_with(fleet, path);
     let (mut one, mut two) = (start("one", "x"), start("two", "y"));
     one.succeeds(&first).await;
     two.succeeds(&first).await;
@@ -493,14 +485,6 @@ async fn two_fleets_on_one_repository_tell_the_same_commit() {
         assert!(start.elapsed() < PATIENCE, "{:?}", contexts());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_that_cannot_be_prepared_is_no_reason_to_stop() {
-    let world = World::new();
-    let first = world.push("main", None, &[("a.yaml", &config_map("a"))]);
-    let prepare: Prepare = Arc::new(|_| async { panic!("no cluster today") }.boxed());
-    world.start_with("test", "", prepare).succeeds(&first).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -175,8 +175,7 @@ async fn a_burst_of_pushes_ends_with_the_newest_and_leaves_nothing_pending() {
     let world = World::new();
     let first = world.push("main", None, &[("a.yaml", &config_map("a"))]);
     let second = Duration::from_secs(1);
-    let prepare: Prepare = Arc::new(|_| async {}.boxed());
-    let mut daemon = world.start_looking(second, "test", "", prepare);
+    let mut daemon = world.start_looking(second, "test", "");
     daemon.succeeds(&first).await;
     let (mut main, mut pull) = (vec![first.clone()], vec![first]);
     let start = std::time::Instant::now();

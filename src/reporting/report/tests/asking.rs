@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::Button;
-use crate::plan::approvals::{Granted, Pressed};
+use crate::plan::approvals::Pressed;
 use crate::reporting::report::asking::{asked, button};
 
 fn press(cluster: &str, login: &str) -> Pressed {
@@ -68,19 +68,11 @@ fn a_plan_that_waits_for_an_approval_has_a_button_and_one_that_got_it_says_from_
     assert_eq!(broken.button, None);
 }
 
-fn granted(approvals: Approvals) -> Granted {
-    Granted {
-        number: 0,
-        revision: "r".to_owned(),
-        approvals,
-    }
-}
-
-fn by(press: &Pressed) -> Granted {
-    granted(Approvals {
+fn by(press: &Pressed) -> Approvals {
+    Approvals {
         given: press.approvals().collect(),
         ..Approvals::default()
-    })
+    }
 }
 
 #[test]
@@ -100,7 +92,7 @@ fn a_sync_check_asks_when_it_is_done_for_the_clusters_alone() {
     let check = asked(
         done(CheckState::Success),
         &leaving,
-        &Granted::default(),
+        &Approvals::default(),
         true,
     );
     let names = ["c/one", "c/two"].map(str::to_owned);
@@ -137,21 +129,21 @@ fn a_sync_check_asks_when_it_is_done_for_the_clusters_alone() {
 
 #[test]
 fn a_sync_check_names_lines_that_look_like_an_approval_while_it_asks() {
-    let granted = granted(Approvals {
+    let approvals = Approvals {
         unclear: vec!["Capstan-Approve: remove c/one".to_owned()],
         ..Approvals::default()
-    });
+    };
     let done = || {
         let context = "capstan/f/sync".to_owned();
         parts::check(context, "r", CheckState::Success, "1/1", "text".into())
     };
     let line = "- \"Capstan-Approve: remove c/one\" is not an approval: in the last paragraph of a commit message, write `Capstan-Approve: delete NAMESPACE/NAME`\n\n";
     let held = clusters(&["one"], HELD);
-    let check = asked(done(), &held, &granted, false);
+    let check = asked(done(), &held, &approvals, false);
     assert_eq!(check.summary, format!("{line}text"));
     // Nothing waits for an approval.
     let kept = clusters(&["one"], "it is needed");
-    assert_eq!(asked(done(), &kept, &granted, false).summary, "text");
+    assert_eq!(asked(done(), &kept, &approvals, false).summary, "text");
 }
 
 #[test]
@@ -175,7 +167,7 @@ fn a_sync_check_names_each_approval_that_counts_and_why_others_do_not() {
         Doubt::Unverified("commit x by y: it is not signed".to_owned()),
     ];
     let doubted = doubts.map(|doubt| (deletes("c/two", "0123456789abcdef"), doubt));
-    let granted = granted(Approvals {
+    let approvals = Approvals {
         given: vec![
             deletes("c/one", "0123456789abcdef"),
             deletes("c/other", "1"),
@@ -183,7 +175,7 @@ fn a_sync_check_names_each_approval_that_counts_and_why_others_do_not() {
         ],
         doubted: doubted.to_vec(),
         ..Approvals::default()
-    });
+    };
     let check = parts::check(
         "capstan/f/sync".to_owned(),
         "r",
@@ -191,7 +183,7 @@ fn a_sync_check_names_each_approval_that_counts_and_why_others_do_not() {
         "1/1",
         "text".into(),
     );
-    let check = asked(check, &clusters(&["one", "two"], "x"), &granted, false);
+    let check = asked(check, &clusters(&["one", "two"], "x"), &approvals, false);
     let by = "by Ada \\<ada@example.com>";
     let none = format!("- \"Capstan-Approve: delete c/two\" in 0123456789 {by} does not count: ");
     let expected = [

@@ -4,7 +4,7 @@
 use super::*;
 use crate::adapters::checks;
 use crate::model::ObjectId;
-use crate::plan::approvals::{Granted, Pressed};
+use crate::plan::approvals::Pressed;
 
 const HOSTILE: &str =
     "`@team <img src=x> | x ##vso[task.complete] ![a](http://b) <!-- -->\r\n  ::error::x";
@@ -101,14 +101,6 @@ fn presses() -> Vec<Pressed> {
         at: jiff::Timestamp::UNIX_EPOCH,
         is_applied: false,
     }]
-}
-
-fn granted() -> Granted {
-    Granted {
-        number: 0,
-        revision: "r".to_owned(),
-        approvals: hostile_approvals(),
-    }
 }
 
 fn hostile_approvals() -> Approvals {
@@ -239,7 +231,7 @@ fn all() -> Vec<Check> {
         ),
         progress("f", "r", state, (&failed, &[cluster]), &leaving, &graph),
         noted(done(), &notes),
-        asked(done(), &held, &granted(), true),
+        asked(done(), &held, &hostile_approvals(), true),
     ]
 }
 

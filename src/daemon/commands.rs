@@ -1,0 +1,278 @@
+//! The commands of the follower, each carried out by one function.
+//!
+//! In: a command. Out: a job that ends in an event, where it says more than that it was done. What takes time runs beside the
+//! loop; should it panic, the event says so, and nobody waits for ever.
+
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use tokio::time::Instant;
+
+use super::Daemon;
+use super::failure::Failure;
+use super::job::{self, Source};
+use super::{press, recreation};
+use crate::adapters::git::RetainedRef;
+use crate::adapters::kubernetes::{self, Input};
+use crate::apply::{ApprovalsRequest, Assignment, Newest};
+use crate::follow::{
+    Candidate, ChecksEvent, ClusterEvent, ClusterState, Command, Event, FetchResult, GitEvent,
+    Milestone, PlanRequest, PlanResult, PressAnswer, Record, TimeEvent, ViewChange, Wait,
+};
+use crate::model::{AdapterError, Check, Press};
+
+impl Daemon {
+    pub(super) fn carry_out(&mut self, command: Command) {
+        match command {
+            Command::Fetch => self.fetch(),
+            Command::Examine {
+                revision,
+                before,
+                is_first,
+            } => self.examine(revision, before, is_first),
+            Command::ReadStartupRefs { candidates, base } => {
+                self.read_startup_refs(candidates, base);
+            }
+            Command::Sort(candidates) => self.sort(candidates),
+            Command::Plan(request) => self.plan(*request),
+            Command::ReadApplied { number, revision } => self.read_applied(number, revision),
+            Command::ReadApprovals { request, revision } => self.read_approvals(request, revision),
+            Command::Publish(checks) => self.publish(checks),
+            Command::Probe => self.probe(),
+            Command::ReadEarlierChecks(revision) => self.read_earlier_checks(revision),
+            Command::Attribute { commits, pause } => self.attribute(commits, pause),
+            Command::AskPress(asked) => self.ask_press(asked.0, asked.1),
+            Command::RecordNewest { newest, may_create } => self.record_newest(newest, may_create),
+            Command::Assign(assignment) => self.assign(assignment),
+            // Should the runner have ended, an event says so.
+            Command::Approve(answer) => drop(
+                self.runner
+                    .as_ref()
+                    .map(|runner| runner.send(Input::Approve(answer))),
+            ),
+            Command::Recreate(clusters) => self.recreate(clusters),
+            Command::Record(record) => self.record(record),
+            Command::Show(change) => self.show(change),
+            Command::Wake(wait, event) => self.wake(wait, event),
+        }
+    }
+
+    /// Runs `work` on a thread of its own. Should it panic, `failed` says what that comes to.
+    fn blocking(
+        &mut self,
+        work: impl FnOnce(&Source) -> GitEvent + Send + 'static,
+        failed: impl FnOnce(Failure) -> GitEvent + Send + 'static,
+    ) {
+        let source = Arc::clone(&self.source);
+        self.jobs.spawn_blocking(move || {
+            let done = catch_unwind(AssertUnwindSafe(|| work(&source)));
+            Event::Git(done.unwrap_or_else(|panic| failed(Failure::caught(&*panic))))
+        });
+    }
+
+    fn fetch(&mut self) {
+        let fetched = |source: &Source, refs| {
+            let next_within = source.next_look_within();
+            GitEvent::Fetched(Box::new(FetchResult { refs, next_within }))
+        };
+        let source = Arc::clone(&self.source);
+        self.blocking(
+            move |source| fetched(source, source.fetch().map_err(|error| error.to_string())),
+            move |failure| fetched(&source, Err(failure.to_string())),
+        );
+    }
+
+    fn examine(&mut self, revision: String, before: ClusterState, is_first: bool) {
+        let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.sink));
+        let client = self.target.client.clone();
+        self.jobs.spawn(async move {
+            let before = job::Before::of(before, &client, &source.set).await;
+            let examined = job::examine(source, &*sink, revision, before, is_first).await;
+            Event::Git(GitEvent::Examined(Box::new(examined)))
+        });
+    }
+
+    fn read_startup_refs(&mut self, candidates: Vec<Candidate>, base: String) {
+        let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.sink));
+        self.jobs.spawn(async move {
+            let refs = job::startup_refs(source, &*sink, candidates, base).await;
+            Event::Git(GitEvent::StartupRefsRead(refs))
+        });
+    }
+
+    fn sort(&mut self, candidates: Vec<Candidate>) {
+        self.blocking(
+            move |source| GitEvent::Sorted(source.sorted(candidates)),
+            |_| GitEvent::Sorted(Vec::new()),
+        );
+    }
+
+    fn plan(&mut self, request: PlanRequest) {
+        let (source, unread) = (Arc::clone(&self.source), request.candidate.clone());
+        let planned = |result: PlanResult| GitEvent::Planned(Box::new(result));
+        self.blocking(
+            move |source| planned(source.plan(request)),
+            move |failure| planned(source.unplanned(unread, &failure)),
+        );
+    }
+
+    fn read_applied(&mut self, number: u64, revision: String) {
+        let unread = revision.clone();
+        self.blocking(
+            move |source| {
+                let plan = source.recall(&revision);
+                GitEvent::AppliedRead(number, (revision, plan))
+            },
+            move |_| GitEvent::AppliedRead(number, (unread, None)),
+        );
+    }
+
+    fn read_approvals(&mut self, request: ApprovalsRequest, revision: String) {
+        let unread = request.clone();
+        self.blocking(
+            move |source| {
+                let approvals = source.approvals(&request.applied, &revision);
+                GitEvent::ApprovalsRead(request, Box::new(approvals))
+            },
+            move |_| GitEvent::ApprovalsRead(unread, Box::default()),
+        );
+    }
+
+    pub(super) fn publish(&mut self, checks: Vec<Check>) {
+        for check in &checks {
+            let Check {
+                context,
+                revision,
+                title,
+                summary,
+                ..
+            } = check;
+            let (state, detail, button) = (&check.state, &check.detail, &check.button);
+            tracing::trace!(target: "capstan::checks", context, revision, ?state, ?detail, title, ?button, summary, "writing a check");
+        }
+        let (sink, now) = (Arc::clone(&self.sink), self.now().cluster);
+        let metrics = Arc::clone(&self.metrics);
+        self.jobs.spawn(async move {
+            let answer = caught(sink.publish(&checks, now)).await;
+            let later = answer.as_ref().map_or(0, Vec::len);
+            metrics.published(checks.len().saturating_sub(later), answer.is_ok());
+            metrics.forge_allows(sink.rate_remaining());
+            Event::Checks(ChecksEvent::Published(answer))
+        });
+    }
+
+    fn probe(&mut self) {
+        let (sink, metrics) = (Arc::clone(&self.sink), Arc::clone(&self.metrics));
+        self.jobs.spawn(async move {
+            let answer = sink.probe().await;
+            metrics.forge_allows(sink.rate_remaining());
+            Event::Checks(ChecksEvent::Probed(answer))
+        });
+    }
+
+    fn read_earlier_checks(&mut self, revision: String) {
+        let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.sink));
+        self.jobs.spawn(async move {
+            let earlier = job::earlier_checks(source, &*sink, revision).await;
+            Event::Checks(ChecksEvent::EarlierRead(earlier))
+        });
+    }
+
+    fn attribute(&mut self, commits: BTreeSet<String>, pause: Duration) {
+        let source = Arc::clone(&self.source);
+        self.jobs.spawn(async move {
+            tokio::time::sleep(pause).await;
+            let answered = source.attribution.ask_again(&commits).await;
+            Event::Checks(ChecksEvent::Attributed(answered))
+        });
+    }
+
+    fn ask_press(&mut self, press: Press, check: Option<Check>) {
+        let sink = Arc::clone(&self.sink);
+        self.jobs.spawn(async move {
+            let answer = AssertUnwindSafe(press::ask(&*sink, &press, check)).catch_unwind();
+            let answer = answer
+                .await
+                .unwrap_or_else(|panic| PressAnswer::Refused(Failure::caught(&*panic).into()));
+            Event::Checks(ChecksEvent::PressAnswered(press, answer))
+        });
+    }
+
+    fn record_newest(&mut self, newest: Option<Newest>, may_create: bool) {
+        let (client, source) = (self.target.client.clone(), Arc::clone(&self.source));
+        self.jobs.spawn(async move {
+            let (set, shown) = (&source.set, &source.settings.source);
+            let answer =
+                kubernetes::record_newest(&client, set, shown, newest.as_ref(), may_create).await;
+            let answer = answer.map_err(|error| error.to_string());
+            Event::Cluster(ClusterEvent::NewestRecorded(Box::new((newest, answer))))
+        });
+    }
+
+    fn assign(&mut self, assignment: Assignment) {
+        let assignment = Assignment {
+            without_commits: self.source.is_without_commits(),
+            ..assignment
+        };
+        let runner = self.runner.take().unwrap_or_else(|| self.start_runner());
+        // Should it have ended, an event says so.
+        runner.send(Input::Assign(assignment));
+        self.runner = Some(runner);
+    }
+
+    fn recreate(&mut self, clusters: BTreeSet<String>) {
+        let client = self.target.client.clone();
+        self.jobs.spawn(async move {
+            recreation::approve(client, clusters).await;
+            Event::Time(TimeEvent::Progress)
+        });
+    }
+
+    fn record(&self, record: Record) {
+        let source = &self.source;
+        match record {
+            Record::Milestone(Milestone::Begun, revision) => source.take_up(&revision),
+            Record::Milestone(Milestone::Applied, revision) => {
+                source.retain(RetainedRef::Applied, &revision);
+            }
+            Record::Milestone(Milestone::Ready, revision) => {
+                source.retain(RetainedRef::Ready, &revision);
+            }
+            Record::Approval {
+                press,
+                clusters,
+                is_applied,
+            } => source.approve(press, clusters, is_applied),
+        }
+    }
+
+    fn show(&self, change: ViewChange) {
+        if let ViewChange::Progress(rollout) = &change {
+            let fleet = &self.source.settings.fleet;
+            self.metrics.applies(fleet, &rollout.revision);
+        }
+        self.view.send_if_modified(|view| view.apply(change));
+    }
+
+    fn wake(&mut self, wait: Wait, event: TimeEvent) {
+        let real = match wait {
+            Wait::Cluster(wait) => self.target.clock.real(wait),
+            Wait::Wall(wait) => wait,
+        };
+        let until = Instant::now() + real;
+        self.jobs.spawn(async move {
+            tokio::time::sleep_until(until).await;
+            Event::Time(event)
+        });
+    }
+}
+
+/// The answer of a sink; a panic is one of its errors.
+async fn caught<T>(asked: BoxFuture<'_, Result<T, AdapterError>>) -> Result<T, AdapterError> {
+    let answer = AssertUnwindSafe(asked).catch_unwind().await;
+    answer.unwrap_or_else(|panic| Err(Failure::caught(&*panic).into()))
+}

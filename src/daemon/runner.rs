@@ -1,0 +1,56 @@
+//! What applies revisions: it is started when the first is assigned, and again should it end.
+//!
+//! In: assignments, and what people approved of them. Out: its reports and questions, as events. It does not know what an
+//! assignment is for.
+
+use std::panic::AssertUnwindSafe;
+
+use futures::FutureExt as _;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::adapters::kubernetes::{self, Input, Options, Target};
+use crate::follow::{ClusterEvent, Event};
+
+/// What applies one revision after the other; it ends when this is dropped.
+pub(super) struct Runner {
+    inputs: UnboundedSender<Input>,
+    _task: AbortOnDropHandle<()>,
+}
+
+impl Runner {
+    /// Starts one that drives `target`.
+    pub(super) fn start(target: Target, options: Options, events: UnboundedSender<Event>) -> Self {
+        let (inputs, input) = unbounded_channel();
+        let (reports, mut reported) = unbounded_channel();
+        let (questions, mut asked) = unbounded_channel();
+        let run = kubernetes::run(target, options, input, reports, questions);
+        let task = tokio::spawn(async move {
+            let forward = async {
+                loop {
+                    let event = tokio::select! {
+                        biased;
+                        Some((number, report)) = reported.recv() => {
+                            ClusterEvent::Reported(number, report)
+                        }
+                        Some(request) = asked.recv() => ClusterEvent::ApprovalsAsked(request),
+                        else => break,
+                    };
+                    let _ = events.send(Event::Cluster(event));
+                }
+            };
+            let both = futures::future::join(run, forward);
+            let _ = AssertUnwindSafe(both).catch_unwind().await;
+            let _ = events.send(Event::Cluster(ClusterEvent::RunnerEnded));
+        });
+        Self {
+            inputs,
+            _task: AbortOnDropHandle::new(task),
+        }
+    }
+
+    /// Hands it an input. One that has ended takes none.
+    pub(super) fn send(&self, input: Input) {
+        let _ = self.inputs.send(input);
+    }
+}

@@ -1,0 +1,77 @@
+//! What is watched beside the jobs: the cluster for what people ask, webhooks, and a directory.
+//!
+//! In: what to watch. Out: events, until the answer is dropped.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use kube::Client;
+use tokio::sync::Notify;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::directory::pass_on;
+use crate::adapters::git::FollowedDirectory;
+use crate::adapters::http::Hints;
+use crate::adapters::kubernetes;
+use crate::follow::{Event, GitEvent, PeopleEvent};
+use crate::model::{CheckSink, Hint};
+use crate::plan::ApplySet;
+
+/// How long after one hint the next is heard: all that come in between are one.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// Follows what people ask of the fleet of `set`.
+pub(super) fn follow_steering(
+    client: &Client,
+    set: &ApplySet,
+    events: UnboundedSender<Event>,
+) -> AbortOnDropHandle<()> {
+    let mut asked = kubernetes::steering(client, set);
+    AbortOnDropHandle::new(tokio::spawn(async move {
+        while let Some(steering) = asked.next().await {
+            let _ = events.send(Event::People(PeopleEvent::Steered(steering)));
+        }
+    }))
+}
+
+/// Follows the webhooks. What they ask of the checks of other apps than that of `sink` is left out.
+pub(super) fn follow_hints(
+    hints: Arc<Hints>,
+    sink: Arc<dyn CheckSink>,
+    events: UnboundedSender<Event>,
+) -> AbortOnDropHandle<()> {
+    AbortOnDropHandle::new(tokio::spawn(async move {
+        loop {
+            let hint = of_own_app(hints.next().await, &*sink);
+            let _ = events.send(Event::People(PeopleEvent::WebhookReceived(hint)));
+            tokio::time::sleep(PAUSE).await;
+        }
+    }))
+}
+
+/// Follows a directory.
+pub(super) fn follow_directory(
+    directory: Arc<FollowedDirectory>,
+    events: UnboundedSender<Event>,
+) -> AbortOnDropHandle<()> {
+    let changed = Arc::new(Notify::new());
+    let notice = Arc::clone(&changed);
+    AbortOnDropHandle::new(tokio::spawn(async move {
+        // It reads all that is to be watched.
+        let watching = move || directory.watch(move || notice.notify_one());
+        drop(tokio::task::spawn_blocking(watching).await);
+        let look = || drop(events.send(Event::Git(GitEvent::DirectoryChanged)));
+        pass_on(&changed, look).await;
+    }))
+}
+
+/// The hint without what is asked of the checks of other GitHub Apps.
+pub(super) fn of_own_app(mut hint: Hint, sink: &dyn CheckSink) -> Hint {
+    let own = sink.app();
+    hint.presses.retain(|press| own == Some(press.app));
+    hint.reruns
+        .retain(|rerun| rerun.app.zip(own).is_none_or(|(asked, own)| asked == own));
+    hint
+}

@@ -1,0 +1,320 @@
+//! A release on its way into the cluster.
+//!
+//! In: what the cluster reports of it. Out: its check, and whether that says something new. It does not know what applies it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::apply::{
+    AppliedRevision, AppliedState, Assignment, Progress, PruneStatus, Report, State, Suspension,
+    Tracker,
+};
+use crate::follow::release::Release;
+use crate::follow::settings::Settings;
+use crate::follow::view::RolloutView;
+use crate::model::{Check, CheckState, ObjectId};
+use crate::plan::approvals::Approvals;
+use crate::reporting::Verdict;
+use crate::reporting::report;
+
+/// A release on its way into the cluster.
+pub(crate) struct Rollout {
+    /// Tells it from others, also of the same revision.
+    pub(crate) number: u64,
+    pub(crate) release: Release,
+    /// How members fare that this revision does not have.
+    leaving: BTreeMap<ObjectId, PruneStatus>,
+    /// The kinds of members that cannot be seen, and why.
+    unseen: BTreeMap<(String, String), String>,
+    /// Which fields stay of objects although they are not applied any more.
+    staying: BTreeMap<ObjectId, String>,
+    /// True once everything was applied, and removed what was to be.
+    pub(crate) settled: bool,
+    /// Why nothing can be done.
+    stuck: Option<String>,
+    /// Since when the fleet is suspended.
+    pub(crate) suspended: Option<String>,
+    /// What the cluster has of the fleet.
+    pub(crate) applied: AppliedState,
+    /// What people approved of it, as far as that was asked for.
+    pub(crate) approvals: Approvals,
+    tracker: Tracker,
+    pub(crate) stage: Stage,
+}
+
+pub(crate) enum Stage {
+    /// Its pending check is to be published first, but no later than at this time on the wall.
+    Announced { until: Duration },
+    /// It is being applied, or was, and is watched.
+    Running {
+        /// A report is due already.
+        is_report_due: bool,
+        verdict: Verdict,
+    },
+}
+
+impl Rollout {
+    /// A release that takes the place of `before`, if anything was applied, and is announced first.
+    pub(crate) fn new(
+        number: u64,
+        mut release: Release,
+        before: Option<Self>,
+        settings: &Settings,
+        (now, until): (Timestamp, Duration),
+    ) -> Self {
+        let mut tracker = Tracker::new(&release.graph, settings.settle, now);
+        let mut applied = AppliedState::Unknown;
+        if let Some(before) = before {
+            applied = before
+                .applied()
+                .map_or_else(|| before.applied.clone(), AppliedState::Earlier);
+            if let AppliedState::Earlier((_, Some(plan))) = &applied {
+                release.notes.compare(plan, &release.plan);
+            }
+            tracker = tracker.carrying(&before.tracker);
+        }
+        Self {
+            number,
+            release,
+            leaving: BTreeMap::new(),
+            unseen: BTreeMap::new(),
+            staying: BTreeMap::new(),
+            settled: false,
+            stuck: None,
+            suspended: None,
+            applied,
+            approvals: Approvals::default(),
+            tracker,
+            stage: Stage::Announced { until },
+        }
+    }
+
+    /// The revision that is applied, or about to be, and its plan: the one before, as long as the fleet is
+    /// suspended and nothing of this one was applied.
+    pub(crate) fn applied(&self) -> Option<AppliedRevision> {
+        let this = || {
+            (
+                self.release.revision.clone(),
+                Some(Arc::clone(&self.release.plan)),
+            )
+        };
+        match &self.applied {
+            AppliedState::This | AppliedState::Unwatched => Some(this()),
+            _ if self.suspended.is_none() => Some(this()),
+            AppliedState::Earlier(earlier) => Some(earlier.clone()),
+            AppliedState::Unknown | AppliedState::Nothing => None,
+        }
+    }
+
+    /// Something is applied or removed, so the fleet is not suspended; `false` when that was known.
+    fn open(&mut self) -> bool {
+        self.applied = AppliedState::This;
+        self.suspended.take().is_some()
+    }
+
+    /// Begins again with a new number. What was reported before may have changed meanwhile; of a suspended fleet nothing is
+    /// reported.
+    pub(crate) fn begin_again(&mut self, number: u64, settings: &Settings, now: Timestamp) {
+        (self.number, self.stuck) = (number, None);
+        if self.suspended.is_none() {
+            self.settled = false;
+            self.leaving.clear();
+            let tracker = Tracker::new(&self.release.graph, settings.settle, now);
+            self.tracker = tracker.carrying(&self.tracker);
+        }
+    }
+
+    /// Begins to be applied. Nobody needs the plan before any more, unless the parent says that the fleet is suspended after
+    /// all.
+    pub(crate) fn run(&mut self, settings: &Settings) -> Assignment {
+        if self.suspended.is_none() && matches!(self.applied, AppliedState::Earlier(_)) {
+            self.applied = AppliedState::Unknown;
+        }
+        self.stage = Stage::Running {
+            is_report_due: false,
+            verdict: Verdict::pending(),
+        };
+        let (plan, embedded) = (&self.release.plan, &self.release.embedded);
+        Assignment {
+            number: self.number,
+            revision: self.release.revision.clone(),
+            source: settings.source.clone(),
+            prune: settings.prune,
+            heeds_suspension: true,
+            suspended: self.suspended.clone(),
+            ..Assignment::new(Arc::clone(plan), Arc::clone(embedded))
+        }
+    }
+
+    /// Returns true once it is being applied.
+    pub(crate) const fn is_running(&self) -> bool {
+        matches!(self.stage, Stage::Running { .. })
+    }
+
+    /// Judges a running release: its state, whether it is ready, and after how long to look again.
+    pub(crate) fn judge(&mut self, now: Timestamp) -> Option<(CheckState, bool, Option<Duration>)> {
+        let is_emptied = self.is_emptied();
+        let is_ready = !is_emptied && self.settled && self.tracker.is_ready();
+        let is_terminal = is_emptied || self.stuck.is_some() || self.tracker.is_terminal();
+        let Stage::Running {
+            is_report_due,
+            verdict,
+        } = &mut self.stage
+        else {
+            return None;
+        };
+        *is_report_due = false;
+        let wait = verdict.judge(is_ready, is_terminal, now);
+        Some((verdict.state, is_ready, wait))
+    }
+
+    /// Notes that a report is due; `false` if that was known, or it is not running.
+    pub(crate) fn note_due(&mut self) -> bool {
+        match &mut self.stage {
+            Stage::Running { is_report_due, .. } => !std::mem::replace(is_report_due, true),
+            Stage::Announced { .. } => false,
+        }
+    }
+
+    /// Returns its check as it is now, and the same for the view.
+    pub(crate) fn check(
+        &self,
+        settings: &Settings,
+        state: CheckState,
+        now: Timestamp,
+    ) -> (Check, RolloutView) {
+        let (summary, clusters) = self.tracker.overview(now);
+        let (fleet, revision) = (&settings.fleet, &self.release.revision);
+        let graph = &self.release.graph;
+        let check = match &self.stuck {
+            Some(why) => report::stuck(fleet, revision, state, why),
+            None if self.is_emptied() => report::emptied(fleet, revision, None),
+            None => {
+                let shown = (&summary, &*clusters);
+                let check = report::progress(fleet, revision, state, shown, &self.leaving, graph);
+                let check = report::unseen(check, &self.unseen);
+                let check = report::staying(check, &self.staying);
+                report::asked(check, &self.leaving, &self.approvals, settings.has_buttons)
+            }
+        };
+        let noted = report::noted(check, &self.release.notes);
+        let check = match &self.suspended {
+            Some(since) => report::paused(fleet, noted, since, &self.applied),
+            None => noted,
+        };
+        let view = RolloutView {
+            revision: revision.clone(),
+            title: check.title.clone(),
+            summary,
+            clusters,
+            graph: Arc::clone(graph),
+        };
+        (check, view)
+    }
+
+    /// Nothing is done. Returns the earlier revision that is applied, if its plan is not known.
+    pub(crate) fn suspend(&mut self, suspension: Suspension) -> Option<String> {
+        let Suspension { since, applied } = suspension;
+        tracing::info!(since, "the fleet is suspended: nothing is applied");
+        (self.suspended, self.stuck) = (Some(since), None);
+        let is_known = match &self.applied {
+            AppliedState::This | AppliedState::Unwatched => true,
+            AppliedState::Earlier((earlier, _)) => applied.is_empty() || *earlier == applied,
+            AppliedState::Unknown | AppliedState::Nothing => false,
+        };
+        match applied {
+            _ if is_known => None,
+            applied if applied.is_empty() => {
+                self.applied = AppliedState::Nothing;
+                None
+            }
+            applied if applied == self.release.revision => {
+                self.applied = AppliedState::Unwatched;
+                None
+            }
+            applied => {
+                self.applied = AppliedState::Unknown;
+                Some(applied)
+            }
+        }
+    }
+
+    /// Takes in what happened; `false` when nothing changed.
+    pub(crate) fn note(&mut self, report: Report) -> bool {
+        if matches!(self.applied, AppliedState::Unknown) {
+            self.applied = AppliedState::Nothing;
+        }
+        match report {
+            Report::Object(progress) => {
+                let is_news = self.stay(&progress);
+                let is_change = self.tracker.note(&progress);
+                if is_change {
+                    tracing::debug!(object = %progress.object, state = ?progress.state, why = progress.message, "seen");
+                }
+                return is_change || is_news;
+            }
+            Report::Prune(id, leaving) => {
+                // Of an empty fleet all are kept for one reason, which its check gives.
+                if !self.release.is_empty() {
+                    tracing::info!(object = %id, "no longer in the fleet: {leaving}");
+                }
+                self.open();
+                self.leaving.insert(id, leaving);
+            }
+            Report::Unseen(kind, Some(why)) => {
+                tracing::warn!(kind = kind.1, why, "not seen");
+                self.unseen.insert(kind, why);
+            }
+            Report::Unseen(kind, None) => drop(self.unseen.remove(&kind)),
+            Report::Suspended(suspension) => drop(self.suspend(suspension)),
+            Report::Denied | Report::Recording(_) => return false,
+            Report::Applied(..) => return self.open(),
+            Report::Settled => {
+                self.open();
+                (self.settled, self.stuck) = (true, None);
+            }
+            Report::Begun => {
+                self.open();
+                self.stuck = None;
+            }
+            Report::Stuck(why) => {
+                // It is tried every few seconds.
+                if self.stuck.as_ref() == Some(&why) {
+                    return false;
+                }
+                tracing::warn!(why, "nothing can be applied");
+                self.stuck = Some(why);
+            }
+        }
+        true
+    }
+
+    /// Notes the fields that stay of an object that was applied; `false` when that is not new.
+    fn stay(&mut self, progress: &Progress) -> bool {
+        let Progress {
+            object, message, ..
+        } = progress;
+        if progress.state != State::Applied || self.staying.get(object) == Some(message) {
+            return false;
+        }
+        if message.is_empty() {
+            return self.staying.remove(object).is_some();
+        }
+        tracing::info!(%object, "fields that left the fleet stay: {message}");
+        self.staying.insert(object.clone(), message.clone());
+        true
+    }
+
+    /// Returns true if it has nothing to apply although the cluster has objects of the fleet.
+    pub(crate) fn is_emptied(&self) -> bool {
+        self.release.is_empty() && !self.leaving.is_empty()
+    }
+
+    /// Returns true if something could not be done.
+    pub(crate) fn has_failed(&self, now: Timestamp) -> bool {
+        self.stuck.is_some() || !self.tracker.summary(now).failed.is_empty()
+    }
+}
