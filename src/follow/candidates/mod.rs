@@ -290,6 +290,11 @@ impl Candidates {
         let same = |entry: &&mut Entry| entry.commit == candidate.commit && !entry.wanted;
         let mut is_change = false;
         for entry in self.entries.values_mut().filter(same) {
+            // Nothing is new of what another plan, which took too long, has changed meanwhile.
+            if !is_new && entry.seen != candidate.seen {
+                entry.waits = true;
+                continue;
+            }
             is_change |= merged.is_none() || entry.seen.as_ref() != merged;
             entry.announced = false;
             entry.seen = merged.cloned();

@@ -323,6 +323,27 @@ fn a_plan_that_takes_too_long_is_not_made_again_until_its_head_moves_or_somebody
     assert!(wanted.is_wanted && wanted.seen.is_none());
 }
 
+/// Its head would keep the check of the first plan, and nobody would plan it again.
+#[test]
+fn a_plan_that_finds_nothing_new_of_what_another_changed_meanwhile_is_made_again() {
+    let mut candidates = Candidates::new(&globs());
+    candidates.update(&refs(&[]), "base");
+    let one = refs(&[("refs/heads/pr/1", "1")]);
+    candidates.update(&one, "base");
+    let slow = next(&mut candidates).expect("it waits");
+    assert!(candidates.overdue(&slow, "limited"));
+    candidates.update(&one, "base2");
+    let second = next(&mut candidates).expect("the base moved");
+    assert_eq!(second.seen.as_deref(), Some("limited"));
+    assert!(candidates.planned(&slow, None), "it could not be planned");
+    assert_eq!(candidates.failed(&slow, true), 1);
+    let limited = "limited".to_owned();
+    assert!(!candidates.planned(&second, Some(&limited)));
+    assert_eq!(candidates.failed(&second, false), 0);
+    let third = next(&mut candidates).expect("it is planned again");
+    assert_eq!(third.seen, None);
+}
+
 #[test]
 fn a_test_merge_is_planned_for_the_head_that_it_merges() {
     let mut candidates = Candidates::new(&["refs/pull/*/merge".to_owned()]);
