@@ -9,6 +9,8 @@
 //! ```
 
 mod people;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
