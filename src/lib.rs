@@ -24,13 +24,13 @@
 //! - [`status`]: what the cluster has, what is missing, and what blocks it.
 //! - [`reconcile`]: what our controllers decide about one object.
 //! - `reporting`: the texts of checks, and which of them were written.
-//! - `follow`: where refs lead, and what to examine and to plan next.
+//! - `follow`: what to examine, plan, apply and say next of a repository that is followed.
 //! - [`compile`]: the front door of all these: a tree to objects, graph and findings.
 //!
 //! Rooms with effects.
 //!
 //! - [`adapters`]: git, the cluster and the runtime of controllers, checks, and the simulated cluster with simulated Azure.
-//! - [`daemon`]: the loop that routes between them.
+//! - [`daemon`]: the loop that tells a follower what happens, and carries out what it wants.
 //! - [`settings`]: flags, environment and file, resolved once.
 //! - [`cli`]: the commands.
 //!
