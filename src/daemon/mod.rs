@@ -9,31 +9,9 @@
 //!
 //! It does not know: which engine it drives, how a check is written, what is decided.
 
-mod admission;
-mod azure_tokens;
-mod clock;
-mod commands;
-mod controllers;
+mod connect;
 mod directory;
-mod endpoint;
-mod failure;
-mod forge;
-mod forge_credential;
-mod fork;
-mod git_notes;
-mod in_progress;
-mod job;
-mod keyed_sink;
-mod keys;
-mod late_record;
-mod press;
-mod press_record;
-mod recreation;
-mod runner;
-mod secured;
-mod sinks;
-mod source_access;
-mod status_file;
+mod jobs;
 #[cfg(test)]
 mod tests;
 mod watching;
@@ -57,16 +35,17 @@ use crate::reporting::Now;
 use crate::settings::SyncConfig;
 
 pub use crate::follow::View;
-pub use admission::{AdmissionError, AdmissionServer};
-pub use clock::{WallClock, wall_time};
-pub use controllers::{controllers, report_fault};
-pub use endpoint::Endpoint;
-pub use forge::forge_sink;
-pub use fork::{COMMAND as FORK_COMMAND, answer as answer_fork_request};
-use job::{Origin, Source};
-use runner::Runner;
-pub use sinks::status_file;
-pub use source_access::source_access;
+pub use connect::admission::{AdmissionError, AdmissionServer};
+pub use connect::clock::{WallClock, wall_time};
+pub use connect::controllers::{controllers, report_fault};
+pub use connect::endpoint::Endpoint;
+pub use connect::forge::forge_sink;
+use connect::sinks;
+pub use connect::sinks::status_file;
+pub use connect::source_access::source_access;
+pub use jobs::fork::{COMMAND as FORK_COMMAND, answer as answer_fork_request};
+use jobs::runner::Runner;
+use jobs::{Origin, Source};
 
 /// Follows the repository until `stop`.
 ///

@@ -33,7 +33,7 @@ const TIMES: &[&str] = &[
     "Zoned::now(",
     "Signature::now(",
 ];
-const CLOCK: &str = "daemon/clock.rs";
+const CLOCK: &str = "daemon/connect/clock.rs";
 
 /// The production code of every file, modules that are for tests alone left out.
 fn files() -> BTreeMap<String, String> {

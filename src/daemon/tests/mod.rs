@@ -31,7 +31,7 @@ use tempfile::TempDir;
 use tokio::time::Instant;
 
 use self::recording::Recording;
-use super::failure::Failure;
+use super::jobs::failure::Failure;
 use super::*;
 use crate::adapters::git::{Author, Files, Mirror, RetainedRef};
 use crate::apply::{Progress, PruneStatus, Report, State, Steering, Suspension};

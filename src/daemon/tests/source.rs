@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::api::fleet::{GitReference, VerifyMode};
-use crate::daemon::job::Before;
+use crate::daemon::jobs::Before;
 use crate::follow::Polling;
 use crate::settings::Verification;
 
@@ -83,7 +83,7 @@ async fn looks(case: &mut Case) -> bool {
             Arc::clone(&case.daemon.sink),
         );
         let before = Before::Partly(None);
-        let examined = job::examine(source, &*sink, head, before, true).await;
+        let examined = jobs::examine(source, &*sink, head, before, true).await;
         case.examined(examined);
     }
     wanted

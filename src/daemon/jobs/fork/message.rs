@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::api::fleet::{FleetPolicy, OutsideObject};
-use crate::daemon::failure::Unread;
+use crate::daemon::jobs::failure::Unread;
 use crate::model::markdown::plain;
 use crate::model::{Annotation, Check, CheckState, ClientBindings};
 use crate::reporting::report::Holdings;
@@ -231,7 +231,7 @@ pub(super) mod tests {
 
     const CONTEXT: &str = "capstan/prod/plan";
 
-    pub(in crate::daemon::fork) fn request() -> Request {
+    pub(in crate::daemon::jobs::fork) fn request() -> Request {
         Request {
             version: "1".to_owned(),
             mirror: PathBuf::from("/mirror"),

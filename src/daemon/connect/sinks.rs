@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::git_notes::GitNotes;
-use super::job::Origin;
 use super::status_file::{FileAndForge, StatusFile};
+use crate::daemon::jobs::Origin;
 use crate::model::CheckSink;
 use crate::settings::SyncConfig;
 
 /// Where checks go: to `forge`, if there is one; those of a directory to its file, too.
-pub(super) fn sink(
+pub(in crate::daemon) fn sink(
     origin: &Origin,
     config: &SyncConfig,
     forge: Option<&Arc<dyn CheckSink>>,

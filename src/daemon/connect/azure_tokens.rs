@@ -81,7 +81,7 @@ mod tests {
 
     use super::*;
     use crate::api::fleet::Provider;
-    use crate::daemon::keys::KeyPlace;
+    use crate::daemon::connect::keys::KeyPlace;
     use crate::model::ErrorClass;
 
     fn tokens(dir: &std::path::Path, host: &str) -> AzureTokens {

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
     use crate::adapters::checks::forge::TransportError;
 
-    const PEM: &str = include_str!("../adapters/checks/github/tests/app-key-pkcs1.pem");
+    const PEM: &str = include_str!("../../adapters/checks/github/tests/app-key-pkcs1.pem");
 
     /// Issues a token of an installation, and notes what it was asked.
     #[derive(Default)]

@@ -10,7 +10,7 @@ use super::message::{Answer, Examined, Request};
 use crate::adapters::git::{Error, Merged, Quarantine};
 use crate::api::fleet::FleetPolicy;
 use crate::compile::{Compiled, compile_by};
-use crate::daemon::failure::{Failure, Unread};
+use crate::daemon::jobs::failure::{Failure, Unread};
 use crate::model::{Check, ErrorClass, Severity, Tree};
 use crate::plan::approvals::{self, ForkLines};
 use crate::reporting::report::{self, Base, Holdings};

@@ -13,14 +13,18 @@ use crate::adapters::kubernetes::{self, Input, Options, Target};
 use crate::follow::{ClusterEvent, Event};
 
 /// What applies one revision after the other; it ends when this is dropped.
-pub(super) struct Runner {
+pub(in crate::daemon) struct Runner {
     inputs: UnboundedSender<Input>,
     _task: AbortOnDropHandle<()>,
 }
 
 impl Runner {
     /// Starts one that drives `target`.
-    pub(super) fn start(target: Target, options: Options, events: UnboundedSender<Event>) -> Self {
+    pub(in crate::daemon) fn start(
+        target: Target,
+        options: Options,
+        events: UnboundedSender<Event>,
+    ) -> Self {
         let (inputs, input) = unbounded_channel();
         let (reports, mut reported) = unbounded_channel();
         let (questions, mut asked) = unbounded_channel();
@@ -50,7 +54,7 @@ impl Runner {
     }
 
     /// Hands it an input. One that has ended takes none.
-    pub(super) fn send(&self, input: Input) {
+    pub(in crate::daemon) fn send(&self, input: Input) {
         let _ = self.inputs.send(input);
     }
 }

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use super::Source;
 use crate::adapters::git::{Error, Merged};
 use crate::compile::compile_by;
-use crate::daemon::failure::Failure;
+use crate::daemon::jobs::failure::Failure;
 use crate::follow::{Candidate, PlanRequest, PlanResult};
 use crate::model::{Check, ErrorClass, Tree};
 use crate::plan::Plan;

@@ -3,24 +3,29 @@
 mod approving;
 mod attribution;
 mod before;
+mod commands;
+pub(super) mod failure;
+pub(super) mod fork;
 mod forks;
+mod in_progress;
+mod late_record;
 mod left;
 mod opening;
 mod origin;
 mod planning;
+mod press;
+mod press_record;
 mod presses;
+mod recreation;
+pub(super) mod runner;
 mod trust;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::clock::wall_time;
 use super::directory::UNWATCHED;
-use super::failure::Failure;
-use super::in_progress::InProgress;
-use super::late_record::LateRecord;
-use super::press_record::PressRecord;
+use super::wall_time;
 use crate::adapters::git::{self, Error, Ref, RetainedRef, directory};
 use crate::api::fleet::FleetPolicy;
 use crate::apply::AppliedRevision;
@@ -33,9 +38,13 @@ use crate::reporting::sync_context;
 use crate::settings::{ForkLimits, SyncConfig};
 use attribution::Attribution;
 pub(super) use before::Before;
+use failure::Failure;
+use in_progress::InProgress;
+use late_record::LateRecord;
 use left::{left_pending, left_waiting};
 pub(super) use opening::startup_refs;
 pub(super) use origin::Origin;
+use press_record::PressRecord;
 
 /// How many times longer than a fork's the plan of a branch may take.
 const OWN_SHARE: u32 = 5;

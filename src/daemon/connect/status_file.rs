@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::failure::Failure;
+use crate::daemon::jobs::failure::Failure;
 use crate::model::{
     AdapterError, Check, CheckSink, CheckState, CommitSource, ErrorClass, Later, no_approvals,
     no_source,

@@ -12,7 +12,7 @@ use crate::reporting::report::Fault;
 
 /// A job that did not come to its end.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Failure {
+pub(in crate::daemon) enum Failure {
     #[error(transparent)]
     Git(#[from] Error),
     #[error("{}", .0.message)]
@@ -24,17 +24,17 @@ pub(super) enum Failure {
 /// Why the head of a fork could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Unread {
+pub(in crate::daemon) struct Unread {
     /// A bug of Capstan, and not the commit or the machine.
-    pub(super) is_bug: bool,
+    pub(in crate::daemon) is_bug: bool,
     /// Whether the commit itself is at fault.
-    pub(super) is_of_the_commit: bool,
-    pub(super) message: String,
+    pub(in crate::daemon) is_of_the_commit: bool,
+    pub(in crate::daemon) message: String,
 }
 
 impl Unread {
     /// A process without a proper answer.
-    pub(super) fn failed(message: String) -> Self {
+    pub(in crate::daemon) fn failed(message: String) -> Self {
         Self {
             is_bug: false,
             is_of_the_commit: false,
@@ -42,7 +42,7 @@ impl Unread {
         }
     }
 
-    pub(super) fn class(&self) -> ErrorClass {
+    pub(in crate::daemon) fn class(&self) -> ErrorClass {
         match (self.is_bug, self.is_of_the_commit) {
             (true, _) => ErrorClass::Bug,
             (false, true) => ErrorClass::Invalid,
@@ -53,21 +53,21 @@ impl Unread {
 
 impl Failure {
     /// What `catch_unwind` caught.
-    pub(super) fn caught(panic: &(dyn Any + Send)) -> Self {
+    pub(in crate::daemon) fn caught(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
         Self::Panic(text.unwrap_or("it panicked").to_owned())
     }
 
     /// What a task ended in that did not come to its end.
-    pub(super) fn ended(error: JoinError) -> Self {
+    pub(in crate::daemon) fn ended(error: JoinError) -> Self {
         match error.try_into_panic() {
             Ok(panic) => Self::caught(&*panic),
             Err(error) => Self::Panic(error.to_string()),
         }
     }
 
-    pub(super) fn class(&self) -> ErrorClass {
+    pub(in crate::daemon) fn class(&self) -> ErrorClass {
         match self {
             Self::Git(error) => error.class(),
             Self::Fork(unread) => unread.class(),
@@ -76,7 +76,7 @@ impl Failure {
     }
 
     /// The same for a check.
-    pub(super) fn fault(&self) -> Fault {
+    pub(in crate::daemon) fn fault(&self) -> Fault {
         Fault {
             summary: self.summary(),
             message: self.to_string(),
@@ -85,7 +85,7 @@ impl Failure {
     }
 
     /// Whether the commit itself is at fault.
-    pub(super) fn is_of_the_commit(&self) -> bool {
+    pub(in crate::daemon) fn is_of_the_commit(&self) -> bool {
         match self {
             Self::Git(error) => {
                 matches!(error, Error::NoSuchPath { .. } | Error::Unverified { .. })
@@ -96,7 +96,7 @@ impl Failure {
     }
 
     /// What could not be done with a revision, in a few words.
-    pub(super) fn summary(&self) -> &'static str {
+    pub(in crate::daemon) fn summary(&self) -> &'static str {
         match self {
             Self::Git(Error::Unverified { .. }) => "its signature is not accepted",
             Self::Git(_) | Self::Fork(_) | Self::Panic(_) => "the revision cannot be read",

@@ -18,7 +18,7 @@ use crate::model::{AdapterError, ErrorClass};
 use crate::settings::{SourceCredential, SyncConfig};
 
 /// A port that is open, and what its webhooks authenticate with. Nothing is answered before
-/// [`run_with`](super::run_with) has it.
+/// [`run_with`](crate::daemon::run_with) has it.
 pub struct Endpoint {
     server: Server,
     /// None if there are no webhooks.
@@ -28,7 +28,7 @@ pub struct Endpoint {
 }
 
 /// What is served, until this is dropped.
-pub(super) struct Serving {
+pub(in crate::daemon) struct Serving {
     _server: AbortOnDropHandle<()>,
     _follower: Option<AbortOnDropHandle<()>>,
 }
@@ -78,12 +78,17 @@ impl Endpoint {
     }
 
     /// Whether webhooks tell of the buttons that people press.
-    pub(super) const fn hears_presses(&self) -> bool {
+    pub(in crate::daemon) const fn hears_presses(&self) -> bool {
         self.secrets.is_some()
     }
 
     /// Answers from now on.
-    pub(super) fn serve(self, url: &str, hints: Arc<Hints>, metrics: Arc<Metrics>) -> Serving {
+    pub(in crate::daemon) fn serve(
+        self,
+        url: &str,
+        hints: Arc<Hints>,
+        metrics: Arc<Metrics>,
+    ) -> Serving {
         let webhooks = self.secrets.map(|secrets| {
             let metrics = Arc::clone(&metrics);
             Arc::new(Webhooks::new(url, secrets, hints, metrics, wall_time))

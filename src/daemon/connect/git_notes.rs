@@ -10,9 +10,9 @@ use futures::future::BoxFuture;
 use jiff::Timestamp;
 use tokio::task::spawn_blocking;
 
-use super::failure::Failure;
 use crate::adapters::checks::{self, NOTES_REF};
 use crate::adapters::git::{Error, Mirror, NoteEdit};
+use crate::daemon::jobs::failure::Failure;
 use crate::model::{
     AdapterError, Check, CheckSink, CommitSource, ErrorClass, Later, no_approvals, no_source,
 };

@@ -8,7 +8,7 @@ use std::panic::AssertUnwindSafe;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
-use crate::daemon::failure::Failure;
+use crate::daemon::jobs::failure::Failure;
 use crate::model::{AdapterError, Check, CheckSink, CheckState};
 use crate::reporting::plan_context;
 

@@ -12,13 +12,12 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio::time::Instant;
 
-use super::Daemon;
 use super::failure::Failure;
-use super::job::{self, Source};
-use super::{press, recreation};
+use super::{self as jobs, Source, press, recreation};
 use crate::adapters::git::RetainedRef;
 use crate::adapters::kubernetes::{self, Input};
 use crate::apply::{ApprovalsRequest, Assignment, Newest};
+use crate::daemon::Daemon;
 use crate::follow::{
     Candidate, ChecksEvent, ClusterEvent, ClusterState, Command, Event, FetchResult, GitEvent,
     Milestone, PlanRequest, PlanResult, PressAnswer, Record, TimeEvent, ViewChange, Wait,
@@ -26,7 +25,7 @@ use crate::follow::{
 use crate::model::{AdapterError, Check, Press};
 
 impl Daemon {
-    pub(super) fn carry_out(&mut self, command: Command) {
+    pub(in crate::daemon) fn carry_out(&mut self, command: Command) {
         match command {
             Command::Fetch => self.fetch(),
             Command::Examine {
@@ -90,8 +89,8 @@ impl Daemon {
         let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.sink));
         let client = self.target.client.clone();
         self.jobs.spawn(async move {
-            let before = job::Before::of(before, &client, &source.set).await;
-            let examined = job::examine(source, &*sink, revision, before, is_first).await;
+            let before = jobs::Before::of(before, &client, &source.set).await;
+            let examined = jobs::examine(source, &*sink, revision, before, is_first).await;
             Event::Git(GitEvent::Examined(Box::new(examined)))
         });
     }
@@ -99,7 +98,7 @@ impl Daemon {
     fn read_startup_refs(&mut self, candidates: Vec<Candidate>, base: String) {
         let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.sink));
         self.jobs.spawn(async move {
-            let refs = job::startup_refs(source, &*sink, candidates, base).await;
+            let refs = jobs::startup_refs(source, &*sink, candidates, base).await;
             Event::Git(GitEvent::StartupRefsRead(refs))
         });
     }
@@ -142,7 +141,7 @@ impl Daemon {
         );
     }
 
-    pub(super) fn publish(&mut self, checks: Vec<Check>) {
+    pub(in crate::daemon) fn publish(&mut self, checks: Vec<Check>) {
         for check in &checks {
             let Check {
                 context,
@@ -177,7 +176,7 @@ impl Daemon {
     fn read_earlier_checks(&mut self, revision: String) {
         let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.sink));
         self.jobs.spawn(async move {
-            let earlier = job::earlier_checks(source, &*sink, revision).await;
+            let earlier = jobs::earlier_checks(source, &*sink, revision).await;
             Event::Checks(ChecksEvent::EarlierRead(earlier))
         });
     }
