@@ -10,7 +10,6 @@
 //! It does not know: which engine it drives, how a check is written, what is decided.
 
 mod connect;
-mod directory;
 mod jobs;
 #[cfg(test)]
 mod tests;

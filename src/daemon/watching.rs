@@ -11,7 +11,6 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::directory::pass_on;
 use crate::adapters::git::FollowedDirectory;
 use crate::adapters::http::Hints;
 use crate::adapters::kubernetes;
@@ -21,6 +20,8 @@ use crate::plan::ApplySet;
 
 /// How long after one hint the next is heard: all that come in between are one.
 const PAUSE: Duration = Duration::from_secs(2);
+/// The same for one change of a directory and the next.
+const CHANGES_PAUSE: Duration = Duration::from_millis(500);
 
 /// Follows what people ask of the fleet of `set`.
 pub(super) fn follow_steering(
@@ -65,6 +66,15 @@ pub(super) fn follow_directory(
         let look = || drop(events.send(Event::Git(GitEvent::DirectoryChanged)));
         pass_on(&changed, look).await;
     }))
+}
+
+/// Looks after each change, for ever.
+pub(super) async fn pass_on(changed: &Notify, look: impl Fn()) {
+    loop {
+        changed.notified().await;
+        look();
+        tokio::time::sleep(CHANGES_PAUSE).await;
+    }
 }
 
 /// The hint without what is asked of the checks of other GitHub Apps.

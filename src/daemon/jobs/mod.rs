@@ -24,7 +24,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::directory::UNWATCHED;
 use super::wall_time;
 use crate::adapters::git::{self, Error, Ref, RetainedRef, directory};
 use crate::api::fleet::FleetPolicy;
@@ -50,6 +49,9 @@ use press_record::PressRecord;
 const OWN_SHARE: u32 = 5;
 /// How far back a good revision is looked for when the newest is broken.
 const LOOK_BACK: usize = 50;
+
+/// How often a directory is looked at that cannot be watched.
+const UNWATCHED: Duration = Duration::from_secs(5);
 
 /// How long a revision waits for what the sink knows of earlier ones.
 const ANSWER: Duration = Duration::from_secs(5);

@@ -7,8 +7,8 @@ use std::path::Path;
 use tokio::sync::Notify;
 
 use super::*;
-use crate::daemon::directory::pass_on;
 use crate::daemon::jobs::Before;
+use crate::daemon::watching::pass_on;
 
 const ONE: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: default}}\n";
 
