@@ -3,10 +3,11 @@
 //! In: a credential. Out: what its keys say at the time, as the password of an empty user or as a bearer token. They
 //! are read each time, so that a Secret may come late and be replaced.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 
 use super::forge_credential::Credential;
 use crate::adapters::azure::{EntraTokens, Identity};
@@ -45,7 +46,7 @@ impl AzureTokens {
 
     /// The tokens of an identity; those of the last time if it is the same, since they keep one.
     fn entra(&self, place: &str, identity: Identity) -> Result<Arc<EntraTokens>, AdapterError> {
-        let mut held = self.held();
+        let mut held = self.entra.lock();
         match &*held {
             Some((of, tokens)) if *of == identity => Ok(Arc::clone(tokens)),
             _ => {
@@ -55,10 +56,6 @@ impl AzureTokens {
             }
         }
     }
-
-    fn held(&self) -> MutexGuard<'_, Option<(Identity, Arc<EntraTokens>)>> {
-        self.entra.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl TokenSource for AzureTokens {
@@ -67,7 +64,7 @@ impl TokenSource for AzureTokens {
     }
 
     fn refused(&self, token: &Token) {
-        if let Some((_, tokens)) = &*self.held() {
+        if let Some((_, tokens)) = &*self.entra.lock() {
             tokens.refused(token);
         }
     }

@@ -18,6 +18,7 @@ use crate::adapters::kubernetes::{
     KubeObjects, KubeWorkloads, Sharers, Sharing, Target, cluster_namespaces, examine_aso, share,
 };
 use crate::api::fleet::{Controllers, Mode};
+use crate::model::hex;
 use crate::reconcile::preflight::Level;
 use crate::reconcile::{self, ProcessIdentity, Settings};
 use crate::settings::{Azure, AzureIdentity, Environment};
@@ -124,11 +125,7 @@ fn version(identity: &AzureIdentity) -> String {
         secret.as_bytes(),
         &mut kept,
     );
-    format!("process-{}", hexadecimal(&kept))
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    format!("process-{}", hex(&kept))
 }
 
 /// The credentials of the identities in a cluster, and that of this process.
@@ -182,7 +179,7 @@ fn identity(name: &str, environment: &Environment) -> String {
     let process = std::process::id();
     let began = format!("{host} {process} {}", wall_time().as_nanosecond());
     let digest = Sha256::digest(began);
-    format!("{host}_{name}_{}", hexadecimal(&digest[..4]))
+    format!("{host}_{name}_{}", hex(&digest[..4]))
 }
 
 #[cfg(test)]

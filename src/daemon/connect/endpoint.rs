@@ -5,10 +5,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use futures::StreamExt as _;
 use kube::Client;
+use parking_lot::RwLock;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::clock::wall_time;
@@ -143,14 +144,13 @@ async fn follow(
             };
             match read {
                 Ok(secrets) => {
-                    *held.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(secrets));
+                    *held.write() = Some(Arc::new(secrets));
                 }
                 Err(error) => tracing::warn!("{error}; webhooks keep their last secrets"),
             }
         }
     });
-    let source: SecretSource =
-        Arc::new(move || known.read().unwrap_or_else(PoisonError::into_inner).clone());
+    let source: SecretSource = Arc::new(move || known.read().clone());
     Ok((source, AbortOnDropHandle::new(follower)))
 }
 

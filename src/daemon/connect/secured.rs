@@ -2,11 +2,10 @@
 //!
 //! The authorities are read again for each request, so that they can be replaced while the daemon runs.
 
-use std::sync::{Mutex, PoisonError};
-
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use http::{Request, Response};
+use parking_lot::Mutex;
 
 use super::keys::KeyPlace;
 use crate::adapters::checks::forge::{HttpTransport, Transport, TransportError};
@@ -43,15 +42,14 @@ impl Secured {
     async fn transport(&self) -> Result<HttpTransport, TransportError> {
         let authorities = self.authorities().await;
         let authorities = authorities.map_err(|error| TransportError::Unsent(error.to_string()))?;
-        let held = || self.built.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((of, transport)) = &*held()
+        if let Some((of, transport)) = &*self.built.lock()
             && *of == authorities
         {
             return Ok(transport.clone());
         }
         let transport = self.build(authorities.as_deref());
         let transport = transport.map_err(TransportError::Unsent)?;
-        *held() = Some((authorities, transport.clone()));
+        *self.built.lock() = Some((authorities, transport.clone()));
         Ok(transport)
     }
 

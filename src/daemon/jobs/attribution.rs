@@ -8,10 +8,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt as _;
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
@@ -75,7 +76,7 @@ impl Attribution {
         if self.sink.is_none() {
             return Ok(CommitSource::Own);
         }
-        let state = self.state();
+        let state = self.state.lock();
         if purpose == Purpose::Plan && state.unlisted.contains_key(commit) {
             return Ok(CommitSource::Own);
         }
@@ -86,7 +87,7 @@ impl Attribution {
 
     /// Asks for those of `commits` that were never asked for. It blocks a while: not for a thread that drives others.
     pub(super) fn ask_new(&self, commits: &BTreeSet<String>) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let is_new = |commit: &&String| {
             !state.known.contains_key(*commit) && !state.wanted.contains_key(*commit)
         };
@@ -122,20 +123,20 @@ impl Attribution {
     ) -> BTreeSet<String> {
         for commit in self.next(commits) {
             let asked = tokio::time::timeout(PATIENCE_ALONE, self.ask(&commit)).await;
-            let mut state = self.state();
+            let mut state = self.state.lock();
             if asked.is_err() {
                 state.take_in(commit.clone(), Err(SLOW.to_owned()));
             }
             state.last = commit;
         }
-        let state = self.state();
+        let state = self.state.lock();
         let is_known = |commit: &&String| state.known.contains_key(*commit);
         commits.iter().filter(is_known).cloned().collect()
     }
 
     /// Lets go of what nobody waits for, and returns the commits to ask for once more.
     fn next(&self, commits: &BTreeSet<String>) -> Vec<String> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.wanted.retain(|commit, _| commits.contains(commit));
         state.unlisted.retain(|commit, _| commits.contains(commit));
         let after = (Bound::Excluded(&state.last), Bound::Unbounded);
@@ -157,11 +158,7 @@ impl Attribution {
             Ok(Err(error)) => Err(error.to_string()),
             Err(_) => Err("a bug in capstan; please report it".to_owned()),
         };
-        self.state().take_in(commit.to_owned(), answer);
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().take_in(commit.to_owned(), answer);
     }
 }
 

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use crate::adapters::checks::forge::replace_file;
@@ -47,7 +47,7 @@ impl LateRecord {
 
     /// Lists those that may count for `revision` after `applied`. What counted for `applied` is done.
     pub(super) fn of(&self, applied: &str, revision: &str) -> Vec<String> {
-        let mut late = self.held();
+        let mut late = self.late.lock();
         let is_done =
             |counted: &Option<String>| applied != revision && counted.as_deref() == Some(applied);
         let before = late.len();
@@ -60,7 +60,7 @@ impl LateRecord {
 
     /// Takes in what counts for `revision`, and what waits.
     pub(super) fn note(&self, revision: &str, approvals: &Approvals) {
-        let mut late = self.held();
+        let mut late = self.late.lock();
         let before = late.clone();
         for commit in approvals.unattributed() {
             if late.len() < MOST {
@@ -91,10 +91,6 @@ impl LateRecord {
         if let Err(error) = text.and_then(|text| replace_file(&self.path, &text)) {
             tracing::warn!(path = %self.path.display(), %error, "cannot record which approvals wait for an answer of the forge: a restart forgets them; make the directory writable");
         }
-    }
-
-    fn held(&self) -> MutexGuard<'_, Late> {
-        self.late.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -5,8 +5,8 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use crate::adapters::checks::forge::replace_file;
@@ -42,12 +42,12 @@ impl PressRecord {
 
     /// All of them, the oldest first.
     pub(super) fn all(&self) -> Vec<Pressed> {
-        self.held().clone()
+        self.presses.lock().clone()
     }
 
     /// Adds one, in place of an earlier one of the same commit for the same clusters.
     pub(super) fn add(&self, press: Pressed) {
-        let mut held = self.held();
+        let mut held = self.presses.lock();
         held.retain(|one| (&one.commit, &one.clusters) != (&press.commit, &press.clusters));
         held.push(press);
         let extra = held.len().saturating_sub(MOST);
@@ -57,7 +57,7 @@ impl PressRecord {
 
     /// Another revision than before is going to be applied.
     pub(super) fn takes_up(&self, revision: &str) {
-        let mut held = self.held();
+        let mut held = self.presses.lock();
         let mut is_change = false;
         for press in held.iter_mut().filter(|press| press.commit != revision) {
             is_change |= std::mem::take(&mut press.is_applied);
@@ -76,10 +76,6 @@ impl PressRecord {
         if let Err(error) = text.and_then(|text| replace_file(&self.path, &text)) {
             tracing::warn!(path = %self.path.display(), %error, "cannot record the approvals that were given with a button: a restart forgets them; make the directory writable");
         }
-    }
-
-    fn held(&self) -> MutexGuard<'_, Vec<Pressed>> {
-        self.presses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
