@@ -28,7 +28,9 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::adapters::git;
 use crate::adapters::http::{Hints, Metrics};
 use crate::adapters::kubernetes::{Options, Target};
-use crate::follow::{ChecksEvent, ClusterEvent, Command, Event, Follower, GitEvent, TimeEvent};
+use crate::follow::{
+    ChecksEvent, ClusterEvent, Command, Event, Follower, GitEvent, Settings, TimeEvent,
+};
 use crate::model::CheckSink;
 use crate::reporting::Now;
 use crate::settings::SyncConfig;
@@ -142,6 +144,7 @@ impl Daemon {
     ) -> (Self, UnboundedReceiver<Event>) {
         let (events, received) = unbounded_channel();
         let sink = sinks::sink(&origin, &config, forge);
+        let config = Arc::new(config);
         let source = Source::new(
             origin,
             config,
@@ -154,7 +157,7 @@ impl Daemon {
             wall: Duration::ZERO,
         };
         let daemon = Self {
-            follower: Follower::new(source.settings.clone(), now),
+            follower: Follower::new(Settings::clone(&source.settings), now),
             source: Arc::new(source),
             sink,
             target,
@@ -196,7 +199,7 @@ impl Daemon {
             watching::follow_steering(client, set, events()),
             watching::follow_hints(hints, sink, events()),
         ];
-        let directory = self.source.origin.directory().cloned();
+        let directory = self.source.revisions.origin.directory().cloned();
         watches.extend(directory.map(|it| watching::follow_directory(it, events())));
         watches
     }
@@ -212,7 +215,7 @@ impl Daemon {
     /// Stops what is under way and writes the checks that are due, for a few seconds at most.
     async fn close(&mut self) {
         self.runner = None;
-        self.source.in_progress().close();
+        self.source.planner.close();
         let flush = async {
             while self.follower.is_publishing() {
                 let Some(done) = self.jobs.join_next().await else {

@@ -14,7 +14,6 @@ const SPREAD: &[&str] = &[
     "adapters/git::Mirror",
     "adapters/kubernetes::Runtime",
     "apply::Engine",
-    "daemon::Source",
     "graph::Graph",
     "overlay::Entry",
     "overlay::Overlays",

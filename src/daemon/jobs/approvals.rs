@@ -5,12 +5,17 @@
 //! approval leads to.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use super::Source;
-use super::attribution::Purpose;
+use super::attribution::{Attribution, Purpose};
+use super::late_record::LateRecord;
+use super::press_record::PressRecord;
+use super::revisions::Revisions;
 use crate::adapters::git::{self, Commit, Error, RetainedRef};
-use crate::model::CommitSource;
+use crate::daemon::wall_time;
+use crate::model::{CheckSink, CommitSource, Press};
 use crate::plan::approvals::{self, Approval, Approvals, Doubt, How, Pressed, What};
+use crate::settings::SyncConfig;
 
 /// How many commits are looked through for approvals.
 const MOST: usize = 10_000;
@@ -57,11 +62,61 @@ impl Said {
     }
 }
 
-impl Source {
+/// Where approvals come from.
+pub(in crate::daemon) struct ApprovalSources {
+    revisions: Arc<Revisions>,
+    /// How many clusters the settings let be deleted.
+    max_clusters: usize,
+    /// What people approved with the buttons of checks.
+    presses: PressRecord,
+    /// Commits with approvals that came too late for what is applied.
+    late: LateRecord,
+    /// How the commits came in whose messages approve something.
+    pub(in crate::daemon) attribution: Attribution,
+}
+
+impl ApprovalSources {
+    /// Reads what is kept beside the mirror. A `forge` is asked how commits came in.
+    pub(super) fn open(
+        config: &SyncConfig,
+        revisions: Arc<Revisions>,
+        forge: Option<Arc<dyn CheckSink>>,
+    ) -> Self {
+        let beside = |name| config.mirror.with_extension(name);
+        Self {
+            revisions,
+            max_clusters: config.max_clusters,
+            presses: PressRecord::open(beside("approvals.json")),
+            late: LateRecord::open(beside("late-approvals.json")),
+            attribution: Attribution::new(forge),
+        }
+    }
+
+    /// Somebody approved a deletion with the button of a check.
+    pub(in crate::daemon) fn add_press(
+        &self,
+        press: Press,
+        clusters: Vec<String>,
+        is_applied: bool,
+    ) {
+        self.presses.add(Pressed {
+            commit: press.commit,
+            clusters: clusters.into_iter().collect(),
+            login: press.login,
+            at: wall_time(),
+            is_applied,
+        });
+    }
+
+    /// `revision` is going to be applied.
+    pub(super) fn take_up(&self, revision: &str) {
+        self.presses.takes_up(revision);
+    }
+
     /// What is approved of `revision` after `applied`: in the messages of the commits on the line of first parents from
     /// the one to the other, forced pushes or not; in that of `revision` alone when nothing was applied before. A button
     /// that was pressed on the check of a commit that leads there says the same. It may wait for the forge.
-    pub(in crate::daemon) fn approvals(&self, applied: &str, revision: &str) -> Approvals {
+    pub(in crate::daemon) fn for_revision(&self, applied: &str, revision: &str) -> Approvals {
         let from = match applied {
             "" => None,
             // A directory was applied by hand.
@@ -74,8 +129,7 @@ impl Source {
         let found = self.weigh(from, revision, &late, Purpose::Apply);
         if let (Ok(_), Some(applied)) = (&found, from) {
             // An earlier daemon may have had no time for it.
-            self.unretained()
-                .insert(RetainedRef::Applied, applied.to_owned());
+            self.revisions.retain_later(RetainedRef::Applied, applied);
         }
         let mut found = found.unwrap_or_else(|error| {
             tracing::warn!(%error, "cannot read approvals");
@@ -92,7 +146,7 @@ impl Source {
     }
 
     /// What the commits that are not applied yet approve for a candidate, and what those of the candidate alone say of it.
-    pub(in crate::daemon) fn candidate_approvals(
+    pub(in crate::daemon) fn for_candidate(
         &self,
         base: &str,
         commit: &str,
@@ -119,7 +173,7 @@ impl Source {
 
     /// What the settings approve.
     fn allowed(&self) -> Option<Approval> {
-        let most = self.config.max_clusters;
+        let most = self.max_clusters;
         (most > 0).then(|| Approval::setting(What::DeleteAny(most)))
     }
 
@@ -132,20 +186,21 @@ impl Source {
         purpose: Purpose,
     ) -> Result<Approvals, Error> {
         let most = from.map_or(1, |_| MOST);
-        let line = self.origin.first_parents(from, to, most)?;
+        let line = self.revisions.origin.first_parents(from, to, most)?;
         let mut said = Vec::new();
         let on_line: BTreeSet<String> = line.iter().map(|commit| commit.id.clone()).collect();
         let late = late.iter().filter(|commit| !on_line.contains(*commit));
         let late: Result<Vec<Commit>, Error> = late.map(|id| self.commit(id)).collect();
         for commit in line.into_iter().chain(late?) {
-            let text = self.origin.message(&commit.id)?;
+            let text = self.revisions.origin.message(&commit.id)?;
             let one = Said::of(commit, &text);
             let is_of_use = !one.given.is_empty() || !one.unclear.is_empty();
             said.extend(is_of_use.then_some(one));
         }
         let approving = said.iter().filter(|one| !one.given.is_empty());
         let commits = approving.map(|one| one.commit.id.clone());
-        let trusted = commits.filter(|commit| self.verify_approval(commit).is_ok());
+        let trusted =
+            commits.filter(|commit| self.revisions.signatures.verify_approval(commit).is_ok());
         self.attribution.ask_new(&trusted.collect());
         let mut found = Approvals::default();
         for one in &said {
@@ -174,6 +229,18 @@ impl Source {
         }
     }
 
+    /// The presses that count for `to` after `from` was applied, as trailers do: of the commits that lead to `to` and not to
+    /// `from`; without `from` of `to` alone. If `to` is applied already, what was pressed on its check since counts.
+    fn pressed(&self, from: Option<&str>, to: &str) -> Vec<Pressed> {
+        let presses = self.presses.all().into_iter();
+        let counts = |press: &Pressed| match from {
+            None => press.commit == to,
+            Some(from) if from == to => press.is_applied && press.commit == to,
+            Some(from) => self.leads_from(from, press, to),
+        };
+        presses.filter(counts).collect()
+    }
+
     /// Doubts each approval of the deletion of a cluster of which a later commit writes again: it may have brought the
     /// cluster back, and that was removed once more without approval.
     fn doubt_what_is_back(&self, from: &str, to: &str, found: &mut Approvals) {
@@ -183,8 +250,9 @@ impl Source {
         if names.is_empty() {
             return;
         }
-        let line = self.origin.first_parents(Some(from), to, MOST);
-        let search = line.and_then(|line| Ok((line, self.origin.written(from, to, &names)?)));
+        let line = self.revisions.origin.first_parents(Some(from), to, MOST);
+        let search =
+            line.and_then(|line| Ok((line, self.revisions.origin.written(from, to, &names)?)));
         let doubt = |one: &Approval| -> Option<Doubt> {
             let name = approvals::name(one.what.deletes().filter(|_| one.commit != to)?);
             let (line, written) = match &search {
@@ -207,7 +275,7 @@ impl Source {
 
     /// Why an approval in the message of this commit does not count.
     fn doubt(&self, commit: &str, purpose: Purpose) -> Option<Doubt> {
-        if let Err(error) = self.verify_approval(commit) {
+        if let Err(error) = self.revisions.signatures.verify_approval(commit) {
             return Some(Doubt::Unverified(error.to_string()));
         }
         match self.attribution.answer(commit, purpose) {
@@ -225,11 +293,19 @@ impl Source {
         on_line: &BTreeSet<String>,
         found: &mut Approvals,
     ) {
-        let all = self.origin.log(from, to, MOST).unwrap_or_default();
+        let all = self
+            .revisions
+            .origin
+            .log(from, to, MOST)
+            .unwrap_or_default();
         let merged = all.into_iter();
         let most = found.doubted.len() + found.unclear.len() + MOST_MERGED;
         for commit in merged.filter(|commit| !on_line.contains(&commit.id)) {
-            let text = self.origin.message(&commit.id).unwrap_or_default();
+            let text = self
+                .revisions
+                .origin
+                .message(&commit.id)
+                .unwrap_or_default();
             let one = Said::of(commit, &text);
             found.unclear.extend(one.unclear.iter().cloned());
             let merged = one.approvals().map(|approval| (approval, Doubt::Merged));
@@ -242,18 +318,27 @@ impl Source {
 
     /// The lines of this one message that look like an approval and are none.
     fn unclear_in(&self, commit: &str) -> Vec<String> {
-        let text = self.origin.message(commit).unwrap_or_default();
+        let text = self.revisions.origin.message(commit).unwrap_or_default();
         approvals::unclear(&text, &given_by(&text))
     }
 
     fn commit(&self, id: &str) -> Result<Commit, Error> {
-        self.origin.repository()?.commit(id)
+        self.revisions.origin.repository()?.commit(id)
     }
 
     /// Whether `commit` is `revision` or leads to it. What cannot be told approves nothing.
     fn leads_to(&self, commit: &str, revision: &str) -> bool {
-        let repository = self.origin.repository();
+        let repository = self.revisions.origin.repository();
         let leads = repository.and_then(|it| it.is_ancestor(commit, revision));
         leads.unwrap_or(false)
+    }
+
+    /// Whether the commit of a press leads to `to` and not to `from`. What cannot be told approves nothing.
+    fn leads_from(&self, from: &str, press: &Pressed, to: &str) -> bool {
+        let Ok(repository) = self.revisions.origin.repository() else {
+            return false;
+        };
+        let is_in = |revision| repository.is_ancestor(&press.commit, revision);
+        is_in(to).unwrap_or(false) && !is_in(from).unwrap_or(true)
     }
 }

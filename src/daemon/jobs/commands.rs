@@ -12,8 +12,12 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio::time::Instant;
 
-use super::failure::Failure;
-use super::{self as jobs, Source, press, recreation};
+use super::before::Before;
+use super::examining::{earlier_checks, examine};
+use super::failure::{Failure, unplanned};
+use super::opening::{sorted, startup_refs};
+use super::source::Source;
+use super::{press, recreation};
 use crate::adapters::git::RetainedRef;
 use crate::adapters::kubernetes::{self, Input};
 use crate::apply::{ApprovalsRequest, Assignment, Newest};
@@ -75,7 +79,7 @@ impl Daemon {
 
     fn fetch(&mut self) {
         let fetched = |source: &Source, refs| {
-            let next_within = source.next_look_within();
+            let next_within = source.revisions.next_look_within();
             GitEvent::Fetched(Box::new(FetchResult { refs, next_within }))
         };
         let source = Arc::clone(&self.source);
@@ -89,8 +93,8 @@ impl Daemon {
         let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.sink));
         let client = self.target.client.clone();
         self.jobs.spawn(async move {
-            let before = jobs::Before::of(before, &client, &source.set).await;
-            let examined = jobs::examine(source, &*sink, revision, before, is_first).await;
+            let before = Before::of(before, &client, &source.set).await;
+            let examined = examine(source, &*sink, revision, before, is_first).await;
             Event::Git(GitEvent::Examined(Box::new(examined)))
         });
     }
@@ -98,14 +102,16 @@ impl Daemon {
     fn read_startup_refs(&mut self, candidates: Vec<Candidate>, base: String) {
         let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.sink));
         self.jobs.spawn(async move {
-            let refs = jobs::startup_refs(source, &*sink, candidates, base).await;
+            let revisions = Arc::clone(&source.revisions);
+            let fleet = &source.settings.fleet;
+            let refs = startup_refs(revisions, fleet, &*sink, candidates, base).await;
             Event::Git(GitEvent::StartupRefsRead(refs))
         });
     }
 
     fn sort(&mut self, candidates: Vec<Candidate>) {
         self.blocking(
-            move |source| GitEvent::Sorted(source.sorted(candidates)),
+            move |source| GitEvent::Sorted(sorted(&source.revisions, candidates)),
             |_| GitEvent::Sorted(Vec::new()),
         );
     }
@@ -114,8 +120,8 @@ impl Daemon {
         let (source, unread) = (Arc::clone(&self.source), request.candidate.clone());
         let planned = |result: PlanResult| GitEvent::Planned(Box::new(result));
         self.blocking(
-            move |source| planned(source.plan(request)),
-            move |failure| planned(source.unplanned(unread, &failure)),
+            move |source| planned(source.planner.plan(&source.approvals, request)),
+            move |failure| planned(unplanned(&source.settings.fleet, unread, &failure)),
         );
     }
 
@@ -123,7 +129,7 @@ impl Daemon {
         let unread = revision.clone();
         self.blocking(
             move |source| {
-                let plan = source.recall(&revision);
+                let plan = source.compiler.recall(&revision);
                 GitEvent::AppliedRead(number, (revision, plan))
             },
             move |_| GitEvent::AppliedRead(number, (unread, None)),
@@ -134,7 +140,7 @@ impl Daemon {
         let unread = request.clone();
         self.blocking(
             move |source| {
-                let approvals = source.approvals(&request.applied, &revision);
+                let approvals = source.approvals.for_revision(&request.applied, &revision);
                 GitEvent::ApprovalsRead(request, Box::new(approvals))
             },
             move |_| GitEvent::ApprovalsRead(unread, Box::default()),
@@ -176,7 +182,9 @@ impl Daemon {
     fn read_earlier_checks(&mut self, revision: String) {
         let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.sink));
         self.jobs.spawn(async move {
-            let earlier = jobs::earlier_checks(source, &*sink, revision).await;
+            let revisions = Arc::clone(&source.revisions);
+            let fleet = &source.settings.fleet;
+            let earlier = earlier_checks(revisions, fleet, &*sink, revision).await;
             Event::Checks(ChecksEvent::EarlierRead(earlier))
         });
     }
@@ -185,7 +193,7 @@ impl Daemon {
         let source = Arc::clone(&self.source);
         self.jobs.spawn(async move {
             tokio::time::sleep(pause).await;
-            let answered = source.attribution.ask_again(&commits).await;
+            let answered = source.approvals.attribution.ask_again(&commits).await;
             Event::Checks(ChecksEvent::Attributed(answered))
         });
     }
@@ -214,7 +222,7 @@ impl Daemon {
 
     fn assign(&mut self, assignment: Assignment) {
         let assignment = Assignment {
-            without_commits: self.source.is_without_commits(),
+            without_commits: self.source.revisions.is_without_commits(),
             ..assignment
         };
         let runner = self.runner.take().unwrap_or_else(|| self.start_runner());
@@ -236,16 +244,16 @@ impl Daemon {
         match record {
             Record::Milestone(Milestone::Begun, revision) => source.take_up(&revision),
             Record::Milestone(Milestone::Applied, revision) => {
-                source.retain(RetainedRef::Applied, &revision);
+                source.revisions.retain(RetainedRef::Applied, &revision);
             }
             Record::Milestone(Milestone::Ready, revision) => {
-                source.retain(RetainedRef::Ready, &revision);
+                source.revisions.retain(RetainedRef::Ready, &revision);
             }
             Record::Approval {
                 press,
                 clusters,
                 is_applied,
-            } => source.approve(press, clusters, is_applied),
+            } => source.approvals.add_press(press, clusters, is_applied),
         }
     }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tokio::task::JoinError;
 
 use crate::adapters::git::Error;
-use crate::follow::Unreadable;
+use crate::follow::{Candidate, PlanResult, Unreadable};
 use crate::model::{AdapterError, ErrorClass};
 use crate::reporting::report::Fault;
 
@@ -117,6 +117,16 @@ impl From<Failure> for AdapterError {
     fn from(failure: Failure) -> Self {
         Self::new(failure.class(), failure.to_string())
     }
+}
+
+/// A candidate of `fleet` that could not be planned.
+pub(in crate::daemon) fn unplanned(
+    fleet: &str,
+    candidate: Candidate,
+    failure: &Failure,
+) -> PlanResult {
+    let is_passing = failure.class() == ErrorClass::Transient;
+    PlanResult::failed(fleet, candidate, &failure.fault(), is_passing)
 }
 
 #[cfg(test)]

@@ -4,28 +4,57 @@
 //! read in a process of its own with a deadline and a limit on memory, one at a time.
 
 use std::path::PathBuf;
-use std::sync::PoisonError;
+use std::sync::Arc;
 
-use super::Source;
-use super::planning::View;
+use parking_lot::Mutex;
+
+use super::conditions::{View, conditions};
+use super::failure::{Failure, unplanned};
+use super::fork::{self, Examined, Outcome, Request};
+use super::revisions::Revisions;
 use crate::adapters::git::{Error, Quarantine};
-use crate::daemon::jobs::failure::Failure;
-use crate::daemon::jobs::fork::{self, Examined, Outcome, Request};
-use crate::follow::{Candidate, Lane, PlanRequest, PlanResult, is_test_merge};
+use crate::follow::{Candidate, PlanRequest, PlanResult, Settings, is_test_merge};
 use crate::model::{Check, ErrorClass};
 use crate::reporting::report;
+use crate::settings::SyncConfig;
 
-impl Source {
+/// Plans heads of forks.
+pub(super) struct ForkPlanner {
+    config: Arc<SyncConfig>,
+    settings: Arc<Settings>,
+    revisions: Arc<Revisions>,
+    one_at_a_time: Mutex<()>,
+}
+
+impl ForkPlanner {
+    pub(super) fn new(
+        config: &Arc<SyncConfig>,
+        settings: &Arc<Settings>,
+        revisions: &Arc<Revisions>,
+    ) -> Self {
+        Self {
+            config: Arc::clone(config),
+            settings: Arc::clone(settings),
+            revisions: Arc::clone(revisions),
+            one_at_a_time: Mutex::default(),
+        }
+    }
+
     /// Plans a head by its files alone.
-    pub(super) fn plan_fork(&self, request: PlanRequest) -> PlanResult {
-        let one_at_a_time = self.planning_fork.lock();
-        let _one_at_a_time = one_at_a_time.unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn plan(&self, request: PlanRequest) -> PlanResult {
+        let _one_at_a_time = self.one_at_a_time.lock();
         let is_here = Quarantine::open(&self.config.mirror, &self.config.url);
         let is_here = is_here.map(|it| it.has(&request.candidate.id));
         let earlier = match is_here {
             Ok(true) => Some(self.ask(&request, Vec::new())),
             Ok(false) => None,
-            Err(error) => return self.unplanned(request.candidate, &Failure::Git(error)),
+            Err(error) => {
+                return unplanned(
+                    &self.settings.fleet,
+                    request.candidate,
+                    &Failure::Git(error),
+                );
+            }
         };
         // What an earlier plan brought may refer to what is gone by now.
         let outcome = match earlier.filter(|outcome| !matches!(outcome, Outcome::Unread(_))) {
@@ -41,7 +70,11 @@ impl Source {
     fn concluded(&self, candidate: Candidate, outcome: Outcome) -> PlanResult {
         let (fleet, commit) = (&self.settings.fleet, &candidate.commit);
         let (resolved, merged, check) = match outcome {
-            Outcome::Resolved(head) => (Some((head.clone(), self.lane_of(&head))), None, None),
+            Outcome::Resolved(head) => (
+                Some((head.clone(), self.revisions.lane_of(&head))),
+                None,
+                None,
+            ),
             Outcome::Planned(ids, check) => {
                 let input = Some(ids.clone());
                 let check = check.map(|check| Check { input, ..*check });
@@ -54,7 +87,9 @@ impl Source {
             Outcome::Limit(limit) => {
                 return PlanResult::not_planned(&self.settings, candidate, limit);
             }
-            Outcome::Unread(unread) => return self.unplanned(candidate, &Failure::Fork(unread)),
+            Outcome::Unread(unread) => {
+                return unplanned(&self.settings.fleet, candidate, &Failure::Fork(unread));
+            }
         };
         PlanResult {
             resolved,
@@ -64,24 +99,15 @@ impl Source {
         }
     }
 
-    fn lane_of(&self, commit: &str) -> Lane {
-        let repository = self.origin.repository();
-        let is_on_branch = repository.and_then(|repository| repository.is_on_branch(commit));
-        match is_on_branch.unwrap_or_default() {
-            true => Lane::Own,
-            false => Lane::Fork,
-        }
-    }
-
     fn bring(&self, candidate: &Candidate) -> Result<Vec<PathBuf>, Error> {
         let wanted = (candidate.name.clone(), candidate.id.clone());
-        self.origin.repository()?.bring(&[wanted])
+        self.revisions.origin.repository()?.bring(&[wanted])
     }
 
     /// A head that cannot be downloaded. If that is for what it is, it is not tried again until it moves.
     fn unfetched(&self, candidate: Candidate, error: Error) -> PlanResult {
         let is_for_good = error.class() == ErrorClass::Invalid;
-        let failed = self.unplanned(candidate, &Failure::Git(error));
+        let failed = unplanned(&self.settings.fleet, candidate, &Failure::Git(error));
         if !is_for_good {
             return failed;
         }
@@ -116,8 +142,8 @@ impl Source {
             base,
             ..
         } = request;
-        let conditions = self.conditions(&[], &View::Files(base.as_ref()));
-        let config = &self.config;
+        let (config, has_buttons) = (&*self.config, self.settings.has_buttons);
+        let conditions = conditions(config, has_buttons, &[], &View::Files(base.as_ref()));
         let is_resolved = candidate.commit != candidate.id || !is_test_merge(&candidate.name);
         Request {
             version: env!("CARGO_PKG_VERSION").to_owned(),

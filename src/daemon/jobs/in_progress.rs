@@ -14,7 +14,7 @@ use crate::adapters::checks::forge::replace_file;
 
 /// See the module.
 #[derive(Debug)]
-pub(in crate::daemon) struct InProgress {
+pub(super) struct InProgress {
     path: PathBuf,
     planning: BTreeSet<Ref>,
     interrupted: BTreeSet<Ref>,
@@ -89,7 +89,7 @@ impl InProgress {
     }
 
     /// Records that the process ends in order, and nothing after that.
-    pub(in crate::daemon) fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         self.is_closed = true;
         if !self.planning.is_empty() {
             self.planning.clear();

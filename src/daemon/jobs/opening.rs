@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::Source;
 use super::left::{is_pending, left_waiting, written};
+use super::revisions::Revisions;
 use crate::follow::{Candidate, Lane, OpenRef, StartupRefs, number};
 use crate::model::CheckSink;
 use crate::reporting::plan_context;
@@ -26,15 +26,15 @@ const MOST_FORKS: usize = 100;
 /// Which of the refs that are there at the start may need a plan: the newest that are not merged into
 /// `base`, each with what its check was made of. And which commits an earlier process left waiting for one.
 pub(in crate::daemon) async fn startup_refs(
-    source: Arc<Source>,
+    revisions: Arc<Revisions>,
+    fleet: &str,
     sink: &dyn CheckSink,
     candidates: Vec<Candidate>,
     base: String,
 ) -> StartupRefs {
-    let fleet = source.settings.fleet.clone();
-    let waiting = left_waiting(&fleet, sink).await;
-    let context = plan_context(&fleet);
-    let work = move || source.newest(candidates, &base);
+    let waiting = left_waiting(fleet, sink).await;
+    let context = plan_context(fleet);
+    let work = move || newest(&revisions, candidates, &base);
     let mut open = tokio::task::spawn_blocking(work).await.unwrap_or_default();
     let commits = open.iter().map(|open| open.candidate.commit.clone());
     let commits: Vec<String> = commits.collect();
@@ -51,54 +51,51 @@ pub(in crate::daemon) async fn startup_refs(
     StartupRefs { open, waiting }
 }
 
-impl Source {
-    /// The same candidates, each with who pushed it.
-    pub(in crate::daemon) fn sorted(&self, candidates: Vec<Candidate>) -> Vec<Candidate> {
-        let sorted = candidates.into_iter().map(|candidate| Candidate {
-            lane: match self.is_fork(&candidate) {
-                true => Lane::Fork,
-                false => Lane::Own,
-            },
-            ..candidate
-        });
-        sorted.collect()
-    }
+/// The same candidates, each with who pushed it.
+pub(in crate::daemon) fn sorted(
+    revisions: &Revisions,
+    candidates: Vec<Candidate>,
+) -> Vec<Candidate> {
+    let sorted = candidates.into_iter().map(|candidate| Candidate {
+        lane: revisions.lane(&candidate),
+        ..candidate
+    });
+    sorted.collect()
+}
 
-    /// The newest of `candidates` that are not merged into `base`.
-    fn newest(&self, candidates: Vec<Candidate>, base: &str) -> Vec<OpenRef> {
-        let Ok(repository) = self.origin.repository() else {
-            return Vec::new();
-        };
-        let (own, forks): (Vec<Candidate>, Vec<Candidate>) = self
-            .sorted(candidates)
-            .into_iter()
-            .partition(|candidate| candidate.lane == Lane::Own);
-        let open = |candidate: Candidate, at| OpenRef {
-            candidate,
-            at,
-            is_checked: false,
-        };
-        let own = own.into_iter().filter_map(|candidate| {
-            let at = repository.commit(&candidate.commit).ok()?.at;
-            Some(open(candidate, at))
-        });
-        let mut own: Vec<OpenRef> = own.collect();
-        own.sort_by_key(|open| std::cmp::Reverse(open.at));
-        // Nothing of a fork is here, so the newest are those with the highest numbers.
-        let forks = forks.into_iter().map(|candidate| {
-            let number = number(&candidate.name).unwrap_or_default();
-            let at = Timestamp::from_second(i64::try_from(number).unwrap_or_default());
-            open(candidate, at.unwrap_or_default())
-        });
-        let mut forks: Vec<OpenRef> = forks.collect();
-        forks.sort_by_key(|open| std::cmp::Reverse(open.at));
-        forks.truncate(MOST_FORKS);
-        let is_open = |open: &OpenRef| {
-            let merged = repository.is_ancestor(&open.candidate.commit, base);
-            !merged.unwrap_or_default()
-        };
-        let looked_at = own.into_iter().take(MOST_LOOKED_AT);
-        let own = looked_at.filter(is_open).take(MOST_OPEN);
-        own.chain(forks).collect()
-    }
+/// The newest of `candidates` that are not merged into `base`.
+fn newest(revisions: &Revisions, candidates: Vec<Candidate>, base: &str) -> Vec<OpenRef> {
+    let Ok(repository) = revisions.origin.repository() else {
+        return Vec::new();
+    };
+    let (own, forks): (Vec<Candidate>, Vec<Candidate>) = sorted(revisions, candidates)
+        .into_iter()
+        .partition(|candidate| candidate.lane == Lane::Own);
+    let open = |candidate: Candidate, at| OpenRef {
+        candidate,
+        at,
+        is_checked: false,
+    };
+    let own = own.into_iter().filter_map(|candidate| {
+        let at = repository.commit(&candidate.commit).ok()?.at;
+        Some(open(candidate, at))
+    });
+    let mut own: Vec<OpenRef> = own.collect();
+    own.sort_by_key(|open| std::cmp::Reverse(open.at));
+    // Nothing of a fork is here, so the newest are those with the highest numbers.
+    let forks = forks.into_iter().map(|candidate| {
+        let number = number(&candidate.name).unwrap_or_default();
+        let at = Timestamp::from_second(i64::try_from(number).unwrap_or_default());
+        open(candidate, at.unwrap_or_default())
+    });
+    let mut forks: Vec<OpenRef> = forks.collect();
+    forks.sort_by_key(|open| std::cmp::Reverse(open.at));
+    forks.truncate(MOST_FORKS);
+    let is_open = |open: &OpenRef| {
+        let merged = repository.is_ancestor(&open.candidate.commit, base);
+        !merged.unwrap_or_default()
+    };
+    let looked_at = own.into_iter().take(MOST_LOOKED_AT);
+    let own = looked_at.filter(is_open).take(MOST_OPEN);
+    own.chain(forks).collect()
 }

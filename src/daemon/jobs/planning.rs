@@ -2,36 +2,60 @@
 //!
 //! In: a candidate, and what it is merged onto. Out: its check. What may be a stranger's is planned by `forks`.
 
-use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::Source;
+use parking_lot::Mutex;
+
+use super::approvals::ApprovalSources;
+use super::compiler::local_trees;
+use super::conditions::{View, conditions};
+use super::failure::{Failure, unplanned};
+use super::forks::ForkPlanner;
+use super::in_progress::InProgress;
+use super::revisions::Revisions;
 use crate::adapters::git::{Error, Merged};
 use crate::compile::compile_by;
-use crate::daemon::jobs::failure::Failure;
-use crate::follow::{Candidate, PlanRequest, PlanResult};
-use crate::model::{Check, ErrorClass, Tree};
-use crate::plan::Plan;
+use crate::follow::{Candidate, Lane, PlanRequest, PlanResult, Settings};
+use crate::model::{Check, Tree};
+use crate::plan::ApplySet;
 use crate::plan::approvals::Approvals;
-use crate::reporting::report::{self, Base, NotPlanned};
+use crate::reporting::report::{self, NotPlanned};
+use crate::settings::SyncConfig;
+
+/// Plans candidates.
+pub(in crate::daemon) struct Planner {
+    config: Arc<SyncConfig>,
+    settings: Arc<Settings>,
+    set: ApplySet,
+    revisions: Arc<Revisions>,
+    forks: ForkPlanner,
+    /// Which candidates are being planned.
+    in_progress: Mutex<InProgress>,
+}
 
 /// Records that a candidate is being planned, until this is dropped.
 struct UnderWay<'a> {
-    source: &'a Source,
+    in_progress: &'a Mutex<InProgress>,
     name: String,
     id: String,
 }
 
 impl<'a> UnderWay<'a> {
-    fn new(source: &'a Source, candidate: &Candidate) -> Self {
+    fn new(in_progress: &'a Mutex<InProgress>, candidate: &Candidate) -> Self {
         let (name, id) = (candidate.name.clone(), candidate.id.clone());
-        source.in_progress().begin(&name, &id);
-        Self { source, name, id }
+        in_progress.lock().begin(&name, &id);
+        Self {
+            in_progress,
+            name,
+            id,
+        }
     }
 }
 
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
-        self.source.in_progress().end(&self.name, &self.id);
+        self.in_progress.lock().end(&self.name, &self.id);
     }
 }
 
@@ -47,28 +71,53 @@ fn aside<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     }
 }
 
-/// What a candidate is judged by.
-pub(super) enum View<'a> {
-    /// Its files and messages alone, and what its base has.
-    Files(Option<&'a Base>),
-    /// Also what is applied, what is approved, and overlays of this machine.
-    All(Option<&'a Plan>, &'a Approvals),
-}
+impl Planner {
+    /// Reads what an earlier process was planning when it ended.
+    pub(super) fn open(
+        config: &Arc<SyncConfig>,
+        settings: &Arc<Settings>,
+        set: ApplySet,
+        revisions: &Arc<Revisions>,
+    ) -> Self {
+        let in_progress = InProgress::open(config.mirror.with_extension("planning.json"));
+        Self {
+            config: Arc::clone(config),
+            settings: Arc::clone(settings),
+            set,
+            forks: ForkPlanner::new(config, settings, revisions),
+            revisions: Arc::clone(revisions),
+            in_progress: Mutex::new(in_progress),
+        }
+    }
 
-impl Source {
+    /// Records that the process ends in order.
+    pub(in crate::daemon) fn close(&self) {
+        self.in_progress.lock().close();
+    }
+
+    /// Forgets what an earlier process was planning when it ended and `refs` do not point to any more.
+    pub(super) fn forget_moved(&self, refs: &BTreeMap<String, String>) {
+        let points = |name: &str, id: &str| refs.get(name).is_some_and(|it| it == id);
+        self.in_progress.lock().retain(points);
+    }
+
     /// Merges the candidate onto what is followed and compares the result with what is applied; of what may be a stranger's
     /// the files alone.
-    pub(in crate::daemon) fn plan(&self, request: PlanRequest) -> PlanResult {
+    pub(in crate::daemon) fn plan(
+        &self,
+        approvals: &ApprovalSources,
+        request: PlanRequest,
+    ) -> PlanResult {
         if let Some(planned) = self.given_up(&request.candidate) {
             return planned;
         }
-        let _in_progress = UnderWay::new(self, &request.candidate);
-        if self.is_fork(&request.candidate) {
-            return self.plan_fork(request);
+        let _in_progress = UnderWay::new(&self.in_progress, &request.candidate);
+        if self.revisions.lane(&request.candidate) == Lane::Fork {
+            return self.forks.plan(request);
         }
         let applied = request.applied.as_ref().map(|(id, _)| id.as_str());
         // Not aside: it waits for the forge, which only a thread of the runtime can.
-        let approvals = self.candidate_approvals(&request.head, &request.candidate.commit, applied);
+        let approvals = approvals.for_candidate(&request.head, &request.candidate.commit, applied);
         let planned = aside(|| self.plan_own(request, &approvals));
         PlanResult {
             unattributed: approvals.unattributed().cloned().collect(),
@@ -86,24 +135,9 @@ impl Source {
         if candidate.seen.as_ref() == Some(limits) {
             return Some(PlanResult::unchanged(candidate.clone(), limits.clone()));
         }
-        let is_interrupted = self.in_progress().was_interrupted(&candidate.id);
+        let is_interrupted = self.in_progress.lock().was_interrupted(&candidate.id);
         let why = NotPlanned::Interrupted;
         is_interrupted.then(|| PlanResult::not_planned(&self.settings, candidate.clone(), why))
-    }
-
-    /// A candidate that could not be planned.
-    pub(in crate::daemon) fn unplanned(
-        &self,
-        candidate: Candidate,
-        failure: &Failure,
-    ) -> PlanResult {
-        let is_passing = failure.class() == ErrorClass::Transient;
-        PlanResult::failed(
-            &self.settings.fleet,
-            candidate,
-            &failure.fault(),
-            is_passing,
-        )
     }
 
     fn plan_own(&self, request: PlanRequest, approvals: &Approvals) -> PlanResult {
@@ -119,24 +153,13 @@ impl Source {
                 (Some(ids), Some(Check { input, ..check }))
             }
             Ok(Err(paths)) => (None, Some(report::conflicts(fleet, commit, &paths))),
-            Err(error) => return self.unplanned(request.candidate, &Failure::Git(error)),
+            Err(error) => return unplanned(fleet, request.candidate, &Failure::Git(error)),
         };
         PlanResult {
             merged,
             check,
             ..PlanResult::new(request.candidate)
         }
-    }
-
-    /// Whether a candidate may be a stranger's: anybody can open a pull request, and who may push to a branch is
-    /// decided by the repository.
-    pub(super) fn is_fork(&self, candidate: &Candidate) -> bool {
-        let is_branch = candidate.name.starts_with("refs/heads/");
-        let is_on_branch = || {
-            let repository = self.origin.repository()?;
-            repository.is_on_branch(&candidate.commit)
-        };
-        !is_branch && !is_on_branch().unwrap_or_default()
     }
 
     fn check_merge(&self, request: &PlanRequest, trees: &[Tree], approvals: &Approvals) -> Check {
@@ -164,9 +187,10 @@ impl Source {
         commit: &str,
         view: &View<'_>,
     ) -> Result<Result<(String, Vec<Tree>), Vec<String>>, Error> {
+        let repository = self.revisions.origin.repository()?;
         let (mut ids, mut trees) = (Vec::new(), Vec::new());
         for path in std::iter::once(&self.config.path).chain(&self.config.overlays) {
-            match self.origin.repository()?.merged(base, commit, path)? {
+            match repository.merged(base, commit, path)? {
                 Merged::Clean { tree, id } => {
                     ids.push(id);
                     trees.push(tree);
@@ -174,56 +198,10 @@ impl Source {
                 Merged::Conflicts(paths) => return Ok(Err(paths)),
             }
         }
-        let local = self.local_trees().collect::<Result<Vec<Tree>, _>>()?;
-        ids.push(self.conditions(&local, view));
+        let local = local_trees(&self.config).collect::<Result<Vec<Tree>, _>>()?;
+        let has_buttons = self.settings.has_buttons;
+        ids.push(conditions(&self.config, has_buttons, &local, view));
         trees.extend(local);
         Ok(Ok((ids.join(" "), trees)))
-    }
-
-    /// A digest of what a plan check is made of beside files of the repository: the settings, overlays on this
-    /// machine, what is applied, what people approved, and this version of Capstan.
-    pub(super) fn conditions(&self, local: &[Tree], view: &View<'_>) -> String {
-        let mut digest = Sha256::new();
-        let mut add = |part: &[u8]| {
-            digest.update(part.len().to_le_bytes());
-            digest.update(part);
-        };
-        add(env!("CARGO_PKG_VERSION").as_bytes());
-        let config = &self.config;
-        let paths = (&config.path, &config.overlays);
-        let guard = ((config.prune, config.max_clusters), config.settle);
-        add(format!("{paths:?} {:?} {guard:?}", config.policy).as_bytes());
-        for (path, text) in local.iter().flat_map(|tree| &tree.files) {
-            add(path.as_bytes());
-            add(text);
-        }
-        let before = match view {
-            View::Files(base) => {
-                add(b"a fork's");
-                let held = base.iter().flat_map(|base| base.holdings.lines());
-                held.for_each(|line| add(line.as_bytes()));
-                None
-            }
-            View::All(before, approvals) => {
-                add(format!("{:?}", approvals.given).as_bytes());
-                let doubted = approvals.doubted.iter();
-                let doubted = doubted.map(|(one, doubt)| (one, std::mem::discriminant(doubt)));
-                doubted.for_each(|one| add(format!("{one:?}").as_bytes()));
-                *before
-            }
-        };
-        for step in before.iter().flat_map(|plan| &plan.steps) {
-            let payload = &step.action.payload;
-            add(step.object.to_string().as_bytes());
-            add(payload.hash().as_bytes());
-        }
-        if matches!(view, View::All(..)) && self.settings.has_buttons {
-            add(b"with buttons");
-        }
-        let digest = digest.finalize();
-        digest[..8]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
     }
 }

@@ -1,35 +1,49 @@
 //! Which signatures a revision needs before anything of it is read.
 
-use std::sync::{MutexGuard, PoisonError};
+use parking_lot::Mutex;
 
-use super::Source;
-use crate::adapters::git::{Error, Trust};
+use super::origin::Origin;
+use crate::adapters::git::{Error, Ref, Trust};
 use crate::api::fleet::VerifyMode;
 use crate::daemon::wall_time;
+use crate::settings::Verification;
 
-impl Source {
+/// The signatures that the fleet asks for.
+pub(super) struct Signatures {
+    origin: Origin,
+    reference: Ref,
+    verification: Option<Verification>,
+    /// The commit that was examined last, and why, if it was refused for its signature.
+    unverified: Mutex<Option<(String, Error)>>,
+}
+
+impl Signatures {
+    pub(super) fn new(origin: Origin, reference: Ref, verification: Option<Verification>) -> Self {
+        Self {
+            origin,
+            reference,
+            verification,
+            unverified: Mutex::default(),
+        }
+    }
+
     /// What became of the commit that was examined last.
-    pub(super) fn remember_unverified(&self, revision: &str, error: Option<&Error>) {
+    pub(super) fn remember(&self, revision: &str, error: Option<&Error>) {
         let fault = error.filter(|error| matches!(error, Error::Unverified { .. }));
-        *self.unverified() = fault.map(|error| (revision.to_owned(), error.clone()));
+        *self.unverified.lock() = fault.map(|error| (revision.to_owned(), error.clone()));
     }
 
     /// Whether `head` was refused for its signature and would not be any more, or for another reason: a tag can be
     /// signed while its commit stays the same.
     pub(super) fn is_signed_anew(&self, head: &str) -> bool {
-        let before = self.unverified().clone();
+        let before = self.unverified.lock().clone();
         let before = before.filter(|(revision, _)| revision == head);
         before.is_some_and(|(_, before)| self.verify(head).err() != Some(before))
     }
 
-    fn unverified(&self) -> MutexGuard<'_, Option<(String, Error)>> {
-        let unverified = self.unverified.lock();
-        unverified.unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Whether `revision` has the signatures that the fleet asks for.
     pub(super) fn verify(&self, revision: &str) -> Result<(), Error> {
-        let Some(verification) = &self.config.verify else {
+        let Some(verification) = &self.verification else {
             return Ok(());
         };
         let trust = Trust {
@@ -49,7 +63,7 @@ impl Source {
     /// Whether `commit` has the signature that its approvals need, where the fleet asks for signatures at all: one on a
     /// later commit, or on a tag, says nothing of who wrote this message.
     pub(super) fn verify_approval(&self, commit: &str) -> Result<(), Error> {
-        let Some(verification) = &self.config.verify else {
+        let Some(verification) = &self.verification else {
             return Ok(());
         };
         let trust = Trust {

@@ -83,7 +83,12 @@ impl Case {
     /// Asks the forge once more, and returns the commits that have an answer.
     async fn ask_again(&self, commits: &[&String]) -> BTreeSet<String> {
         let commits = commits.iter().map(|commit| (*commit).clone()).collect();
-        self.daemon.source.attribution.ask_again(&commits).await
+        self.daemon
+            .source
+            .approvals
+            .attribution
+            .ask_again(&commits)
+            .await
     }
 
     /// A commit on top of `parents`, to which a branch leads from now on.
@@ -121,6 +126,7 @@ impl Case {
         repository.reference(&name, id, true, "it").unwrap();
         self.daemon
             .source
+            .revisions
             .origin
             .repository()
             .unwrap()
@@ -133,7 +139,8 @@ impl Case {
     async fn approvals(&self, applied: &str, revision: &str) -> Approvals {
         let source = Arc::clone(&self.daemon.source);
         let (applied, revision) = (applied.to_owned(), revision.to_owned());
-        let asked = tokio::task::spawn_blocking(move || source.approvals(&applied, &revision));
+        let asked =
+            tokio::task::spawn_blocking(move || source.approvals.for_revision(&applied, &revision));
         asked.await.unwrap()
     }
 }
@@ -236,7 +243,10 @@ async fn an_approval_ends_once_a_later_commit_writes_of_the_cluster_again() {
         login: "ada".to_owned(),
     };
     let clusters = vec!["c/two".to_owned()];
-    case.daemon.source.approve(press, clusters, false);
+    case.daemon
+        .source
+        .approvals
+        .add_press(press, clusters, false);
     for file in ["two.yaml", "elsewhere.yaml"] {
         let back = case.commit_files(&[&other], "keep it", &[(file, TWO)]);
         let again = case.commit_files(&[&back], "tidy up", &[(file, None)]);
@@ -277,16 +287,19 @@ async fn the_plan_of_a_branch_asks_the_forge_as_well() {
         };
         let (planning, onto) = (Arc::clone(&source), base.clone());
         let plan = move || {
-            planning.plan(PlanRequest {
-                candidate,
-                head: onto.clone(),
-                base: None,
-                applied: Some((onto, None)),
-            })
+            planning.planner.plan(
+                &planning.approvals,
+                PlanRequest {
+                    candidate,
+                    head: onto.clone(),
+                    base: None,
+                    applied: Some((onto, None)),
+                },
+            )
         };
         let planned = tokio::task::spawn_blocking(plan).await.unwrap();
         assert!(planned.unattributed.is_empty(), "the plan has asked");
-        let work = move || source.candidate_approvals(&base, &commit, Some(&base));
+        let work = move || source.approvals.for_candidate(&base, &commit, Some(&base));
         let found = tokio::task::spawn_blocking(work).await.unwrap();
         let (found, why) = words(&found);
         assert_eq!(
@@ -306,7 +319,7 @@ async fn an_approval_that_the_forge_says_nothing_of_counts_once_it_does() {
     assert_eq!(words(&found), (vec![], vec![&away]));
     // Everything else of it is applied meanwhile, and the daemon starts again.
     let (origin, config) = (
-        case.daemon.source.origin.clone(),
+        case.daemon.source.revisions.origin.clone(),
         case.daemon.source.config.clone(),
     );
     let sink = Arc::<Forge>::clone(&forge);
@@ -364,7 +377,12 @@ async fn a_forge_that_never_answers_is_given_up_after_20_seconds() {
     assert_eq!(start.elapsed(), Duration::from_secs(20));
     // What applies or plans waits for less.
     let start = Instant::now();
-    case.daemon.source.attribution.ask_in_time(&[asked]).await;
+    case.daemon
+        .source
+        .approvals
+        .attribution
+        .ask_in_time(&[asked])
+        .await;
     assert_eq!(start.elapsed(), Duration::from_secs(5));
 }
 

@@ -27,7 +27,7 @@ fn source(top: &Path) -> Arc<Source> {
     let mut config = SyncConfig::directory(&top.join("current"), &Environment::default());
     config.mirror = top.join("cache/current.directory");
     let origin = Origin::open(&config, &git::Access::default()).unwrap();
-    Arc::new(Source::new(origin, config, None, false))
+    Arc::new(Source::new(origin, config.into(), None, false))
 }
 
 /// Looks, and examines what is there as the first revision of a process.
@@ -41,12 +41,17 @@ async fn first(case: &Case, source: &Arc<Source>) -> ExamineResult {
 async fn a_directory_that_is_not_watched_is_looked_at_every_5_seconds() {
     let top = tempfile::tempdir().unwrap();
     let source = source(top.path());
-    let within = || source.next_look_within().map(|wait| wait.as_secs());
+    let within = || {
+        source
+            .revisions
+            .next_look_within()
+            .map(|wait| wait.as_secs())
+    };
     assert_eq!(within(), Some(5));
-    let directory = Arc::clone(source.origin.directory().unwrap());
+    let directory = Arc::clone(source.revisions.origin.directory().unwrap());
     directory.watch(|| {});
     assert_eq!(within(), None);
-    assert_eq!(Case::new().daemon.source.next_look_within(), None);
+    assert_eq!(Case::new().daemon.source.revisions.next_look_within(), None);
 }
 
 #[tokio::test(start_paused = true)]
@@ -82,7 +87,7 @@ async fn a_broken_revision_after_a_restart_leaves_the_one_before_applied() {
     let one = source(top.path());
     let examined = first(&case, &one).await;
     assert!(examined.outcome.is_ok_and(|judged| judged.good().is_some()));
-    let directory = one.origin.directory().unwrap();
+    let directory = one.revisions.origin.directory().unwrap();
     directory.retain(RetainedRef::Applied, &good).unwrap();
     drop(one);
     for (digit, text) in [("b", "{kind: "), ("c", "# no objects\n")] {
@@ -103,13 +108,14 @@ async fn the_newest_is_retained_without_a_look() {
     let source = source(top.path());
     let retained = || {
         source
+            .revisions
             .origin
             .directory()
             .unwrap()
             .retained(RetainedRef::Begun)
     };
     for revision in ["a", "b", "c"] {
-        source.retain(RetainedRef::Begun, revision);
+        source.revisions.retain(RetainedRef::Begun, revision);
     }
     while retained().as_deref() != Some("c") {
         tokio::task::yield_now().await;
@@ -146,7 +152,11 @@ async fn signatures_of_a_directory_are_never_accepted() {
         keys: Vec::new(),
     });
     let origin = Origin::open(&config, &git::Access::default()).unwrap();
-    let examined = first(&case, &Arc::new(Source::new(origin, config, None, false))).await;
+    let examined = first(
+        &case,
+        &Arc::new(Source::new(origin, config.into(), None, false)),
+    )
+    .await;
     let message = examined.outcome.err().unwrap().fault.message;
     assert!(message.contains("follow the repository"), "{message}");
 }
@@ -154,8 +164,8 @@ async fn signatures_of_a_directory_are_never_accepted() {
 #[tokio::test(start_paused = true)]
 async fn nobody_is_asked_to_approve_in_a_commit_that_cannot_be_read() {
     let case = Case::applying(config_maps(&["a"])).await;
-    assert!(!case.daemon.source.is_without_commits());
+    assert!(!case.daemon.source.revisions.is_without_commits());
     let top = tempfile::tempdir().unwrap();
     publish(top.path(), "a", ONE);
-    assert!(source(top.path()).is_without_commits());
+    assert!(source(top.path()).revisions.is_without_commits());
 }

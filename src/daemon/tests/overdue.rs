@@ -1,6 +1,7 @@
 //! Plans of branches that take too long.
 
 use super::*;
+use crate::daemon::jobs::failure::unplanned;
 use crate::follow::{Candidate, Lane};
 use crate::follow::{PlanRequest, PlanResult};
 
@@ -46,12 +47,15 @@ async fn a_plan_that_takes_too_long_says_so_until_it_ends_after_all() {
     // The base moves: it is not planned again.
     case.parts().plans.candidates().update(&refs, "base");
     let again = case.parts().plans.candidates().next().unwrap();
-    let planned = case.daemon.source.plan(PlanRequest {
-        candidate: again,
-        head: "base".to_owned(),
-        base: None,
-        applied: None,
-    });
+    let planned = case.daemon.source.planner.plan(
+        &case.daemon.source.approvals,
+        PlanRequest {
+            candidate: again,
+            head: "base".to_owned(),
+            base: None,
+            applied: None,
+        },
+    );
     assert!(planned.check.is_none());
     case.planned(planned);
     assert_eq!(case.plan_check("1").unwrap().title, title);
@@ -132,7 +136,7 @@ async fn a_candidate_that_failed_for_a_passing_reason_is_planned_again() {
     case.parts().heads.set_examining(true);
     for seconds in [30, 60, 120, 240, 480, 900, 900] {
         let candidate = case.parts().plans.candidates().next().unwrap();
-        let failed = case.daemon.source.unplanned(candidate.clone(), &away());
+        let failed = unplanned("config", candidate.clone(), &away());
         case.planned(failed);
         assert!(case.parts().plans.candidates().next().is_none());
         let replans = case.jobs().await.into_iter();
@@ -143,7 +147,7 @@ async fn a_candidate_that_failed_for_a_passing_reason_is_planned_again() {
     // A plan of it ends that.
     let candidate = case.parts().plans.candidates().next().unwrap();
     let failure = Failure::Panic(String::new());
-    let bug = case.daemon.source.unplanned(candidate.clone(), &failure);
+    let bug = unplanned("config", candidate.clone(), &failure);
     case.planned(bug);
     case.replan(&candidate);
     assert!(case.parts().plans.candidates().next().is_none());
@@ -151,7 +155,7 @@ async fn a_candidate_that_failed_for_a_passing_reason_is_planned_again() {
     // Nor is it planned again once it moved.
     case.parts().plans.candidates().again("1");
     let candidate = case.parts().plans.candidates().next().unwrap();
-    let failed = case.daemon.source.unplanned(candidate.clone(), &away());
+    let failed = unplanned("config", candidate.clone(), &away());
     case.planned(failed);
     let refs: Refs = [("refs/heads/pr/1".to_owned(), "2".to_owned())].into();
     case.parts().plans.candidates().update(&refs, &head);

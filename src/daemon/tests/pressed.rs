@@ -124,7 +124,7 @@ impl Case {
 
     /// What may be deleted of `revision` after `applied`.
     fn approved(&self, applied: &str, revision: &str) -> Vec<String> {
-        let approvals = self.daemon.source.approvals(applied, revision);
+        let approvals = self.daemon.source.approvals.for_revision(applied, revision);
         approvals.deletable().into_iter().collect()
     }
 
@@ -145,7 +145,12 @@ async fn a_press_of_who_may_write_approves_what_the_check_shows() {
     assert_eq!(case.number(), number + 1, "it is applied once more");
     assert_eq!(case.state(), CheckState::Pending);
     assert_eq!(
-        case.daemon.source.approvals(&commit, &commit).given[0].who,
+        case.daemon
+            .source
+            .approvals
+            .for_revision(&commit, &commit)
+            .given[0]
+            .who,
         "writer"
     );
     // The check has no button any more.
@@ -230,6 +235,7 @@ async fn a_press_counts_for_what_contains_its_commit_and_is_not_applied() {
     let aside = case.commit_on("aside", Some(&first), "squashed");
     case.daemon
         .source
+        .revisions
         .origin
         .repository()
         .unwrap()
@@ -240,7 +246,9 @@ async fn a_press_counts_for_what_contains_its_commit_and_is_not_applied() {
         let check = asking(commit, SYNC, "c/one");
         let clusters = one.iter().cloned().collect();
         let source = &case.daemon.source;
-        source.approve(press(&check, "writer"), clusters, is_applied);
+        source
+            .approvals
+            .add_press(press(&check, "writer"), clusters, is_applied);
     };
     approve(&asked, false);
     approve("gone", false);
@@ -280,10 +288,10 @@ async fn a_press_counts_for_what_contains_its_commit_and_is_not_applied() {
     case.daemon.source.take_up(&asked);
     assert!(case.approved(&asked, &asked).is_empty());
     // After a restart.
-    let origin = case.daemon.source.origin.clone();
+    let origin = case.daemon.source.revisions.origin.clone();
     let config = case.daemon.source.config.clone();
     let again = Source::new(origin, config, None, false);
-    assert_eq!(again.approvals(&first, &next).deletable(), one);
+    assert_eq!(again.approvals.for_revision(&first, &next).deletable(), one);
 }
 
 #[tokio::test]
@@ -295,7 +303,13 @@ async fn lines_that_look_like_an_approval_are_those_of_what_is_not_applied() {
     let right = "it\n\nCapstan-Approve: delete c/one\n";
     let next = case.commit_on("main", Some(&asked), right);
     let source = &case.daemon.source;
-    source.origin.repository().unwrap().fetch().unwrap();
+    source
+        .revisions
+        .origin
+        .repository()
+        .unwrap()
+        .fetch()
+        .unwrap();
     let line = "Capstan-Approve: remove c/one";
     for (applied, revision, lines) in [
         (&*first, &*asked, &[line][..]),
@@ -306,7 +320,7 @@ async fn lines_that_look_like_an_approval_are_those_of_what_is_not_applied() {
         (&next, &next, &[]),
         ("", &asked, &[line]),
     ] {
-        let found = source.approvals(applied, revision).unclear;
+        let found = source.approvals.for_revision(applied, revision).unclear;
         assert_eq!(found, lines, "{applied} {revision}");
     }
 }

@@ -70,7 +70,7 @@ async fn an_approval_in_a_commit_reaches_a_cluster_that_did_not_answer_at_first(
     let (first, now) = (case.commit.clone(), Timestamp::UNIX_EPOCH);
     let second = author.push("main", Some(&first), &files, message, now);
     let second = second.unwrap();
-    let Origin::Repository(mirror) = &case.daemon.source.origin else {
+    let Origin::Repository(mirror) = &case.daemon.source.revisions.origin else {
         panic!("a repository");
     };
     mirror.fetch().unwrap();

@@ -130,7 +130,7 @@ async fn after_a_restart_the_cluster_says_what_is_applied() {
 #[tokio::test(start_paused = true)]
 async fn a_cluster_that_does_not_say_what_is_applied_holds_a_commit_up_for_10_seconds() {
     let (mut case, [first, _, third]) = restarted();
-    let mirror = case.daemon.source.origin.repository().unwrap();
+    let mirror = case.daemon.source.revisions.origin.repository().unwrap();
     mirror.retain(RetainedRef::Applied, &first).unwrap();
     let start = Instant::now();
     let check = case.follow(&third).await;

@@ -116,12 +116,12 @@ async fn a_request_to_sync_ends_the_wait_and_retries_what_failed() {
 #[tokio::test(start_paused = true)]
 async fn the_cluster_is_not_told_the_token_in_the_address_of_the_source() {
     let mut case = Case::new();
-    let origin = case.daemon.source.origin.clone();
+    let origin = case.daemon.source.revisions.origin.clone();
     let config = SyncConfig {
         url: "https://t0ken@git.example/fleet".to_owned(),
-        ..case.daemon.source.config.clone()
+        ..SyncConfig::clone(&case.daemon.source.config)
     };
-    let settings = Source::new(origin, config, None, false).settings;
+    let settings = Source::new(origin, config.into(), None, false).settings;
     assert_eq!(settings.source, "https://git.example/fleet");
     case = Case::applying(config_maps(&["a"])).await;
     let rollout = case.parts().releases.current_mut().unwrap();

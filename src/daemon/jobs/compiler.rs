@@ -1,0 +1,164 @@
+//! Compiles revisions that are applied, were, or are going to be.
+//!
+//! In: a revision. Out: what it holds, compared with what is applied; where it is broken, the last good one. It does not
+//! know what is done with either, and nothing of candidates.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::before::Before;
+use super::failure::Failure;
+use super::revisions::{LOOK_BACK, Revisions};
+use crate::adapters::git::{Error, RetainedRef, directory};
+use crate::api::fleet::FleetPolicy;
+use crate::apply::AppliedRevision;
+use crate::compile::{Compiled, compile_by};
+use crate::follow::{Compilation, ExamineResult, Release};
+use crate::model::Tree;
+use crate::plan::{ApplySet, Plan};
+use crate::settings::SyncConfig;
+
+/// See the module.
+pub(in crate::daemon) struct Compiler {
+    config: Arc<SyncConfig>,
+    set: ApplySet,
+    revisions: Arc<Revisions>,
+    /// Held during a compile, so that only one runs at a time: it takes much memory for a large fleet, and uses all cores
+    /// anyway. Candidates do not hold it: the followed ref waits for none.
+    compiling: Mutex<()>,
+}
+
+impl Compiler {
+    pub(super) fn new(config: Arc<SyncConfig>, set: ApplySet, revisions: Arc<Revisions>) -> Self {
+        Self {
+            config,
+            set,
+            revisions,
+            compiling: Mutex::default(),
+        }
+    }
+
+    /// Reads and compiles `revision`. The `first` time also looks back, when `revision` is broken or
+    /// empty, for the newest good one before it.
+    pub(super) fn examine(&self, revision: String, before: Before, first: bool) -> ExamineResult {
+        let _compiling = self.compiling.lock();
+        let applied = before.plans(&self.revisions.origin, &revision, |other| {
+            self.plan_of(other)
+        });
+        let outcome = self.compile_trusted(&revision, &applied);
+        self.revisions
+            .signatures
+            .remember(&revision, outcome.as_ref().err());
+        let base = outcome.as_ref().ok();
+        let is_good = base.is_some_and(|compilation| compilation.good().is_some());
+        let base = base.map(|it| it.base(&revision, format!("the {}", self.revisions.reference)));
+        let fallback = if !is_good && first {
+            self.last_good(&revision, &applied)
+        } else {
+            None
+        };
+        ExamineResult {
+            title: self.revisions.origin.title(&revision),
+            revision,
+            outcome: outcome.map_err(|error| Failure::Git(error).into()),
+            base,
+            fallback,
+            left_pending: Some(Vec::new()),
+            left_applied: self.left_applied(first),
+        }
+    }
+
+    /// What the origin retains as applied, the `first` time, if nothing will be applied.
+    fn left_applied(&self, first: bool) -> Option<AppliedRevision> {
+        let revision = self.revisions.origin.retained(RetainedRef::Applied);
+        let revision = revision.filter(|_| first && self.config.suspend)?;
+        let plan = self.plan_of(&revision);
+        Some((revision, plan))
+    }
+
+    /// The plan of a revision that was applied before; `None` if it is gone, or has errors by now.
+    pub(super) fn recall(&self, revision: &str) -> Option<Arc<Plan>> {
+        let _compiling = self.compiling.lock();
+        self.plan_of(revision)
+    }
+
+    fn plan_of(&self, revision: &str) -> Option<Arc<Plan>> {
+        let compiled = self.compile(revision).ok()?;
+        match Compilation::new(revision, compiled, &self.set) {
+            Compilation::Sound(release) => Some(release.plan),
+            Compilation::Broken(_) => None,
+        }
+    }
+
+    /// Compiles a revision that is to be applied: nothing of it is read before its signature is verified. It is also
+    /// compared with what is applied.
+    fn compile_trusted(&self, revision: &str, applied: &[Arc<Plan>]) -> Result<Compilation, Error> {
+        self.revisions.signatures.verify(revision)?;
+        let compiled = self.compile(revision)?;
+        Ok(Compilation::after(applied, revision, compiled, &self.set))
+    }
+
+    fn compile(&self, revision: &str) -> Result<Compiled, Error> {
+        let tree = self.revisions.origin.tree(revision, &self.config.path)?;
+        let overlays = self.overlay_trees(revision)?;
+        let Some(directory) = self.revisions.origin.directory() else {
+            return Ok(compile_by(&self.config.policy, &tree, &overlays));
+        };
+        let policy = FleetPolicy {
+            root: directory.root(revision).unwrap_or_default(),
+            ..self.config.policy.clone()
+        };
+        Ok(compile_by(&policy, &tree, &overlays))
+    }
+
+    fn overlay_trees(&self, revision: &str) -> Result<Vec<Tree>, Error> {
+        let inside = self
+            .config
+            .overlays
+            .iter()
+            .map(|path| self.revisions.origin.tree(revision, path));
+        inside.chain(local_trees(&self.config)).collect()
+    }
+
+    /// The newest valid revision before `revision` that has objects. It need not have succeeded: what was
+    /// on its way into the cluster is not taken back by a restart. After a forced push, what was applied
+    /// last comes before what both histories have. If the signature of what was applied last is not accepted,
+    /// nothing older is applied in its place.
+    fn last_good(&self, revision: &str, plans: &[Arc<Plan>]) -> Option<Release> {
+        let applied = self.revisions.origin.retained(RetainedRef::Applied);
+        let since = applied.as_deref().and_then(|applied| {
+            let log = self
+                .revisions
+                .origin
+                .log(Some(applied), revision, LOOK_BACK);
+            log.ok()
+        });
+        let since = since.into_iter().flatten().map(|commit| commit.id);
+        let mut seen = BTreeSet::from([revision.to_owned()]);
+        for id in since
+            .chain(applied.clone())
+            .chain(self.revisions.earlier(revision))
+        {
+            if !seen.insert(id.clone()) {
+                continue;
+            }
+            match self.compile_trusted(&id, plans) {
+                Ok(Compilation::Sound(release)) if !release.is_empty() => return Some(release),
+                Err(error @ Error::Unverified { .. }) if applied.as_ref() == Some(&id) => {
+                    tracing::warn!(revision = id, %error, "what was applied last is not applied again");
+                    return None;
+                }
+                Ok(_) | Err(_) => {}
+            }
+        }
+        None
+    }
+}
+
+/// The overlays of this machine.
+pub(super) fn local_trees(config: &SyncConfig) -> impl Iterator<Item = Result<Tree, Error>> {
+    let local = config.local_overlays.iter();
+    local.map(|path| directory::read_beside(path, None))
+}

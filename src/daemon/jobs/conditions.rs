@@ -1,0 +1,67 @@
+//! What a plan check is made of beside files of the repository.
+//!
+//! In: settings, overlays of this machine, and what a candidate is compared with. Out: a digest, which is the same only if
+//! the check would be.
+
+use sha2::{Digest as _, Sha256};
+
+use crate::model::{Tree, hex};
+use crate::plan::Plan;
+use crate::plan::approvals::Approvals;
+use crate::reporting::report::Base;
+use crate::settings::SyncConfig;
+
+/// What a candidate is compared with.
+pub(super) enum View<'a> {
+    /// Its files and messages alone, and what its base has.
+    Files(Option<&'a Base>),
+    /// Also what is applied, what is approved, and overlays of this machine.
+    All(Option<&'a Plan>, &'a Approvals),
+}
+
+/// A digest of what a plan check is made of beside files of the repository: the settings, overlays on this
+/// machine, what is applied, what people approved, and this version of Capstan.
+pub(super) fn conditions(
+    config: &SyncConfig,
+    has_buttons: bool,
+    local: &[Tree],
+    view: &View<'_>,
+) -> String {
+    let mut digest = Sha256::new();
+    let mut add = |part: &[u8]| {
+        digest.update(part.len().to_le_bytes());
+        digest.update(part);
+    };
+    add(env!("CARGO_PKG_VERSION").as_bytes());
+    let paths = (&config.path, &config.overlays);
+    let guard = ((config.prune, config.max_clusters), config.settle);
+    add(format!("{paths:?} {:?} {guard:?}", config.policy).as_bytes());
+    for (path, text) in local.iter().flat_map(|tree| &tree.files) {
+        add(path.as_bytes());
+        add(text);
+    }
+    let before = match view {
+        View::Files(base) => {
+            add(b"a fork's");
+            let held = base.iter().flat_map(|base| base.holdings.lines());
+            held.for_each(|line| add(line.as_bytes()));
+            None
+        }
+        View::All(before, approvals) => {
+            add(format!("{:?}", approvals.given).as_bytes());
+            let doubted = approvals.doubted.iter();
+            let doubted = doubted.map(|(one, doubt)| (one, std::mem::discriminant(doubt)));
+            doubted.for_each(|one| add(format!("{one:?}").as_bytes()));
+            *before
+        }
+    };
+    for step in before.iter().flat_map(|plan| &plan.steps) {
+        let payload = &step.action.payload;
+        add(step.object.to_string().as_bytes());
+        add(payload.hash().as_bytes());
+    }
+    if matches!(view, View::All(..)) && has_buttons {
+        add(b"with buttons");
+    }
+    hex(&digest.finalize()[..8])
+}
