@@ -12,9 +12,9 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio::time::Instant;
 
-use super::before::Before;
 use super::examining::{earlier_checks, examine};
 use super::failure::{Failure, unplanned};
+use super::last_applied::LastApplied;
 use super::opening::{sorted, startup_refs};
 use super::source::Source;
 use super::{press, recreation};
@@ -93,7 +93,7 @@ impl Daemon {
         let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.sink));
         let client = self.target.client.clone();
         self.jobs.spawn(async move {
-            let before = Before::of(before, &client, &source.set).await;
+            let before = LastApplied::read(before, &client, &source.set).await;
             let examined = examine(source, &*sink, revision, before, is_first).await;
             Event::Git(GitEvent::Examined(Box::new(examined)))
         });

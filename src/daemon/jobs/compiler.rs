@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::before::Before;
 use super::failure::Failure;
+use super::last_applied::LastApplied;
 use super::revisions::{LOOK_BACK, Revisions};
 use crate::adapters::git::{Error, RetainedRef, directory};
 use crate::api::fleet::FleetPolicy;
@@ -42,7 +42,12 @@ impl Compiler {
 
     /// Reads and compiles `revision`. The `first` time also looks back, when `revision` is broken or
     /// empty, for the newest good one before it.
-    pub(super) fn examine(&self, revision: String, before: Before, first: bool) -> ExamineResult {
+    pub(super) fn examine(
+        &self,
+        revision: String,
+        before: LastApplied,
+        first: bool,
+    ) -> ExamineResult {
         let _compiling = self.compiling.lock();
         let applied = before.plans(&self.revisions.origin, &revision, |other| {
             self.plan_of(other)

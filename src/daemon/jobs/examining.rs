@@ -5,8 +5,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::before::Before;
 use super::failure::Failure;
+use super::last_applied::LastApplied;
 use super::left::{left_pending, left_waiting};
 use super::revisions::Revisions;
 use super::source::Source;
@@ -23,7 +23,7 @@ pub(in crate::daemon) async fn examine(
     source: Arc<Source>,
     sink: &dyn CheckSink,
     revision: String,
-    before: Before,
+    before: LastApplied,
     first: bool,
 ) -> ExamineResult {
     let (unread, context) = (revision.clone(), sync_context(&source.settings.fleet));

@@ -5,7 +5,6 @@
 
 mod approvals;
 mod attribution;
-mod before;
 mod commands;
 mod compiler;
 mod conditions;
@@ -14,6 +13,7 @@ pub(super) mod failure;
 pub(super) mod fork;
 mod forks;
 mod in_progress;
+mod last_applied;
 mod late_record;
 mod left;
 mod opening;
@@ -30,4 +30,4 @@ mod trust;
 pub(super) use origin::Origin;
 pub(super) use source::Source;
 #[cfg(test)]
-pub(super) use {before::Before, examining::examine};
+pub(super) use {examining::examine, last_applied::LastApplied};

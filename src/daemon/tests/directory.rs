@@ -7,7 +7,7 @@ use std::path::Path;
 use tokio::sync::Notify;
 
 use super::*;
-use crate::daemon::jobs::Before;
+use crate::daemon::jobs::LastApplied;
 use crate::daemon::watching::pass_on;
 
 const ONE: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: default}}\n";
@@ -34,7 +34,7 @@ fn source(top: &Path) -> Arc<Source> {
 async fn first(case: &Case, source: &Arc<Source>) -> ExamineResult {
     let head = source.fetch().unwrap().head;
     let (source, sink) = (Arc::clone(source), &*case.daemon.sink);
-    jobs::examine(source, sink, head, Before::Partly(None), true).await
+    jobs::examine(source, sink, head, LastApplied::Partly(None), true).await
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,7 +3,7 @@
 use futures::FutureExt as _;
 
 use super::*;
-use crate::daemon::jobs::Before;
+use crate::daemon::jobs::LastApplied;
 use crate::model::{CommitSource, no_approvals, no_source};
 
 /// It never answers.
@@ -79,7 +79,7 @@ async fn a_revision_waits_5_seconds_for_what_earlier_ones_left() {
     let case = Case::new();
     let (source, commit) = (Arc::clone(&case.daemon.source), case.commit.clone());
     let start = Instant::now();
-    let examined = jobs::examine(source, &Silent, commit, Before::Partly(None), true).await;
+    let examined = jobs::examine(source, &Silent, commit, LastApplied::Partly(None), true).await;
     assert_eq!(
         (start.elapsed().as_secs(), examined.left_pending),
         (5, None)

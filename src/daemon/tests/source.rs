@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::api::fleet::{GitReference, VerifyMode};
-use crate::daemon::jobs::Before;
+use crate::daemon::jobs::LastApplied;
 use crate::follow::Polling;
 use crate::settings::Verification;
 
@@ -82,7 +82,7 @@ async fn looks(case: &mut Case) -> bool {
             Arc::clone(&case.daemon.source),
             Arc::clone(&case.daemon.sink),
         );
-        let before = Before::Partly(None);
+        let before = LastApplied::Partly(None);
         let examined = jobs::examine(source, &*sink, head, before, true).await;
         case.examined(examined);
     }

@@ -20,24 +20,24 @@ use crate::plan::{ApplySet, Plan};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is applied before a revision.
-pub(in crate::daemon) enum Before {
-    /// This revision. Whatever of it can be applied now is.
-    Done(AppliedRevision),
+pub(in crate::daemon) enum LastApplied {
+    /// This revision: whatever of it can be applied now is.
+    Fully(AppliedRevision),
     /// This one in part, if any: the cluster may still have what the last revision that was fully applied left.
     Partly(Option<AppliedRevision>),
     /// The parent in the cluster names these revisions, of an earlier process.
     Named(BTreeSet<String>),
 }
 
-impl Before {
-    /// What is applied by `state`. The cluster is asked for what an earlier process may have applied.
-    pub(in crate::daemon) async fn of(
+impl LastApplied {
+    /// Reads what is applied by `state`. The cluster is asked for what an earlier process may have applied.
+    pub(in crate::daemon) async fn read(
         state: ClusterState,
         client: &Client,
         set: &ApplySet,
     ) -> Self {
         match state {
-            ClusterState::Applied(applied) => return Self::Done(applied),
+            ClusterState::Applied(applied) => return Self::Fully(applied),
             ClusterState::PartlyApplied(applied) => return Self::Partly(Some(applied)),
             ClusterState::Unknown => {}
         }
@@ -61,7 +61,7 @@ impl Before {
     ) -> Vec<Arc<Plan>> {
         let applied = || origin.retained(RetainedRef::Applied).into_iter();
         let (known, others) = match self {
-            Self::Done(known) => (Some(known), BTreeSet::new()),
+            Self::Fully(known) => (Some(known), BTreeSet::new()),
             Self::Partly(known) => (known, applied().collect()),
             Self::Named(revisions) => (None, revisions),
         };
