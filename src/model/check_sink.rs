@@ -51,9 +51,6 @@ pub trait CheckSink: Send + Sync {
         context: &'a str,
     ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>>;
 
-    /// Whether it costs little to write that a check waits for its turn.
-    fn shows_queued(&self) -> bool;
-
     /// The checks of `context` that an earlier process left pending, as far as its records say: also on commits that no
     /// ref leads to any more. Asked after a start until there is an answer.
     fn unfinished<'a>(

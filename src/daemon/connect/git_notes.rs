@@ -74,11 +74,6 @@ impl CheckSink for GitNotes {
         self.blocking(move |mirror| Ok(read(mirror, &revisions, &context)))
     }
 
-    /// Each note is a push.
-    fn shows_queued(&self) -> bool {
-        false
-    }
-
     fn unfinished<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
         std::future::ready(Ok(Vec::new())).boxed()
     }

@@ -94,10 +94,6 @@ impl CheckSink for KeyedSink {
         self.last()?.rate_remaining()
     }
 
-    fn shows_queued(&self) -> bool {
-        true
-    }
-
     fn app(&self) -> Option<u64> {
         self.last()?.app()
     }

@@ -138,10 +138,6 @@ impl CheckSink for StatusFile {
         .boxed()
     }
 
-    fn shows_queued(&self) -> bool {
-        false
-    }
-
     fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
         std::future::ready(Ok(())).boxed()
     }
@@ -223,10 +219,6 @@ impl CheckSink for FileAndForge {
             Ok(checks)
         }
         .boxed()
-    }
-
-    fn shows_queued(&self) -> bool {
-        self.forge.shows_queued()
     }
 
     fn app(&self) -> Option<u64> {

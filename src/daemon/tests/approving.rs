@@ -36,10 +36,6 @@ impl CheckSink for Forge {
         std::future::ready(Ok(Vec::new())).boxed()
     }
 
-    fn shows_queued(&self) -> bool {
-        false
-    }
-
     fn unfinished<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
         std::future::ready(Ok(Vec::new())).boxed()
     }

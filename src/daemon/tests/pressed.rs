@@ -39,10 +39,6 @@ impl CheckSink for GitHub {
         std::future::ready(Ok(written)).boxed()
     }
 
-    fn shows_queued(&self) -> bool {
-        false
-    }
-
     fn unfinished<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
         std::future::ready(Ok(Vec::new())).boxed()
     }

@@ -30,10 +30,6 @@ impl CheckSink for Silent {
         std::future::pending().boxed()
     }
 
-    fn shows_queued(&self) -> bool {
-        true
-    }
-
     fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
         std::future::pending().boxed()
     }

@@ -47,10 +47,6 @@ impl CheckSink for Forge {
         std::future::ready(Ok(self.left.clone())).boxed()
     }
 
-    fn shows_queued(&self) -> bool {
-        true
-    }
-
     fn unfinished<'a>(
         &'a self,
         context: &'a str,

@@ -422,10 +422,6 @@ impl<F: Forge> CheckSink for ForgeSink<F> {
             .boxed()
     }
 
-    fn shows_queued(&self) -> bool {
-        true
-    }
-
     fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
         let examined = self.examine();
         examined
