@@ -23,7 +23,7 @@ use crate::adapters::git;
 use crate::adapters::kubernetes::{Error, Sharers, Target, connect_by_secret};
 use crate::api::fleet::{GitReference, PULL_REQUESTS};
 use crate::daemon::{self, AdmissionServer, Endpoint, View};
-use crate::model::{CheckSink, TagRange};
+use crate::model::TagRange;
 use crate::settings::{Environment, SourceCredential, SyncConfig};
 
 #[derive(Debug, Args)]
@@ -368,8 +368,8 @@ struct Opened {
     access: git::Access,
     /// The port.
     endpoint: Option<Endpoint>,
-    /// Where checks go, if not into git notes.
-    forge: Option<Arc<dyn CheckSink>>,
+    /// The forge that checks go to, if not into git notes.
+    forge: Option<daemon::ForgePorts>,
 }
 
 /// Opens what `config` names. A simulated cluster replaces any other.
@@ -378,7 +378,7 @@ async fn open(config: &SyncConfig, args: &ClusterArgs, ui: &Ui) -> anyhow::Resul
     let client = &cluster.target().client;
     let access = daemon::source_access(config, client);
     let endpoint = Endpoint::open(config, client).await?;
-    let forge = daemon::forge_sink(config, client).await?;
+    let forge = daemon::forge_ports(config, client).await?;
     let opened = |cluster| Opened {
         cluster,
         access,

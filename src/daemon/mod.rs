@@ -31,7 +31,6 @@ use crate::adapters::kubernetes::{Options, Target};
 use crate::follow::{
     ChecksEvent, ClusterEvent, Command, Event, Follower, GitEvent, Settings, TimeEvent,
 };
-use crate::model::CheckSink;
 use crate::reporting::Now;
 use crate::settings::SyncConfig;
 
@@ -40,7 +39,8 @@ pub use connect::admission::{AdmissionError, AdmissionServer};
 pub use connect::clock::{WallClock, wall_time};
 pub use connect::controllers::{controllers, report_fault};
 pub use connect::endpoint::Endpoint;
-pub use connect::forge::forge_sink;
+pub use connect::forge::forge_ports;
+pub use connect::ports::ForgePorts;
 use connect::sinks;
 pub use connect::sinks::status_file;
 pub use connect::source_access::source_access;
@@ -80,15 +80,14 @@ pub async fn run_with(
     config: SyncConfig,
     access: &git::Access,
     endpoint: Option<Endpoint>,
-    forge: Option<Arc<dyn CheckSink>>,
+    forge: Option<ForgePorts>,
     target: Target,
     view: watch::Sender<View>,
     stop: CancellationToken,
 ) -> Result<(), git::Error> {
     let origin = Origin::open(&config, access)?;
     let hears_presses = endpoint.as_ref().is_some_and(Endpoint::hears_presses);
-    let (mut daemon, mut events) =
-        Daemon::new(config, target, origin, forge.as_ref(), hears_presses, view);
+    let (mut daemon, mut events) = Daemon::new(config, target, origin, forge, hears_presses, view);
     let hints = Arc::<Hints>::default();
     let _watches = daemon.watch(&hints);
     let _serving = endpoint.map(|endpoint| {
@@ -119,7 +118,7 @@ struct Daemon {
     follower: Follower,
     source: Arc<Source>,
     /// Where checks go.
-    sink: Arc<dyn CheckSink>,
+    ports: ForgePorts,
     /// The cluster that is driven, and its time.
     target: Target,
     /// When this process began.
@@ -138,19 +137,14 @@ impl Daemon {
         config: SyncConfig,
         target: Target,
         origin: Origin,
-        forge: Option<&Arc<dyn CheckSink>>,
+        forge: Option<ForgePorts>,
         hears_presses: bool,
         view: watch::Sender<View>,
     ) -> (Self, UnboundedReceiver<Event>) {
         let (events, received) = unbounded_channel();
-        let sink = sinks::sink(&origin, &config, forge);
+        let ports = sinks::ports(&origin, &config, forge);
         let config = Arc::new(config);
-        let source = Source::new(
-            origin,
-            config,
-            forge.is_some().then(|| Arc::clone(&sink)),
-            hears_presses,
-        );
+        let source = Source::new(origin, config, ports.pull_requests.clone(), hears_presses);
         let started = Instant::now();
         let now = Now {
             cluster: target.clock.now(),
@@ -159,7 +153,7 @@ impl Daemon {
         let daemon = Self {
             follower: Follower::new(Settings::clone(&source.settings), now),
             source: Arc::new(source),
-            sink,
+            ports,
             target,
             started,
             jobs: JoinSet::new(),
@@ -194,10 +188,10 @@ impl Daemon {
     fn watch(&self, hints: &Arc<Hints>) -> Vec<AbortOnDropHandle<()>> {
         let events = || self.events.clone();
         let (client, set) = (&self.target.client, &self.source.set);
-        let (hints, sink) = (Arc::clone(hints), Arc::clone(&self.sink));
+        let (hints, buttons) = (Arc::clone(hints), self.ports.buttons.clone());
         let mut watches = vec![
             watching::follow_steering(client, set, events()),
-            watching::follow_hints(hints, sink, events()),
+            watching::follow_hints(hints, buttons, events()),
         ];
         let directory = self.source.revisions.origin.directory().cloned();
         watches.extend(directory.map(|it| watching::follow_directory(it, events())));

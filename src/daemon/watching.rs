@@ -15,7 +15,7 @@ use crate::adapters::git::FollowedDirectory;
 use crate::adapters::http::Hints;
 use crate::adapters::kubernetes;
 use crate::follow::{Event, GitEvent, PeopleEvent};
-use crate::model::{CheckSink, Hint};
+use crate::model::{ApprovalButtons, Hint};
 use crate::plan::ApplySet;
 
 /// How long after one hint the next is heard: all that come in between are one.
@@ -37,15 +37,15 @@ pub(super) fn follow_steering(
     }))
 }
 
-/// Follows the webhooks. What they ask of the checks of other apps than that of `sink` is left out.
+/// Follows the webhooks. What they ask of the checks of other apps than that with these `buttons` is left out.
 pub(super) fn follow_hints(
     hints: Arc<Hints>,
-    sink: Arc<dyn CheckSink>,
+    buttons: Option<Arc<dyn ApprovalButtons>>,
     events: UnboundedSender<Event>,
 ) -> AbortOnDropHandle<()> {
     AbortOnDropHandle::new(tokio::spawn(async move {
         loop {
-            let hint = of_own_app(hints.next().await, &*sink);
+            let hint = of_own_app(hints.next().await, buttons.as_deref());
             let _ = events.send(Event::People(PeopleEvent::WebhookReceived(hint)));
             tokio::time::sleep(PAUSE).await;
         }
@@ -78,8 +78,8 @@ pub(super) async fn pass_on(changed: &Notify, look: impl Fn()) {
 }
 
 /// The hint without what is asked of the checks of other GitHub Apps.
-pub(super) fn of_own_app(mut hint: Hint, sink: &dyn CheckSink) -> Hint {
-    let own = sink.app();
+pub(super) fn of_own_app(mut hint: Hint, buttons: Option<&dyn ApprovalButtons>) -> Hint {
+    let own = buttons.and_then(ApprovalButtons::app);
     hint.presses.retain(|press| own == Some(press.app));
     hint.reruns
         .retain(|rerun| rerun.app.zip(own).is_none_or(|(asked, own)| asked == own));

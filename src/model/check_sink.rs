@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 
-use super::{AdapterError, Check, ErrorClass};
+use super::{AdapterError, Check};
 
 /// A check of which the other side cannot take all yet, as when it does not know a new commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,17 +16,6 @@ pub struct Later {
     pub revision: String,
     /// How long to wait before it is published again, as it is by then.
     pub wait: Duration,
-}
-
-/// How a commit came into a repository, as far as the forge says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CommitSource {
-    /// By somebody who may write to it: with a push, or with the pull request of one of its branches.
-    Own,
-    /// The forge lists no pull request with it: somebody pushed it, or the forge has not noted a merge yet.
-    Unlisted,
-    /// With the pull request of a fork, which has this number.
-    Fork(u64),
 }
 
 /// Writes checks where people see them. It limits text to what its side takes, and never writes the same
@@ -64,31 +53,4 @@ pub trait CheckSink: Send + Sync {
 
     /// How many requests the forge still takes before its limit is renewed, as far as it has said so.
     fn rate_remaining(&self) -> Option<u64>;
-
-    /// The id of the GitHub App that writes, if one does: what people ask of other apps is not for this.
-    fn app(&self) -> Option<u64>;
-
-    /// Asks whether this user may approve a deletion: who may write to the repository may. An error says why not, or that
-    /// nobody can tell now.
-    fn may_approve<'a>(&'a self, login: &'a str) -> BoxFuture<'a, Result<(), AdapterError>>;
-
-    /// Asks how this commit of the repository came into it. `None` where nobody knows of pull requests.
-    fn source_of<'a>(
-        &'a self,
-        commit: &'a str,
-    ) -> BoxFuture<'a, Result<Option<CommitSource>, AdapterError>>;
-}
-
-/// What a sink without buttons answers to [`CheckSink::may_approve`].
-#[must_use]
-pub fn no_approvals() -> BoxFuture<'static, Result<(), AdapterError>> {
-    let no = "nobody can approve by a button here";
-    let no = AdapterError::new(ErrorClass::Denied, no);
-    Box::pin(std::future::ready(Err(no)))
-}
-
-/// What a sink that knows of no pull requests answers to [`CheckSink::source_of`].
-#[must_use]
-pub fn no_source() -> BoxFuture<'static, Result<Option<CommitSource>, AdapterError>> {
-    Box::pin(std::future::ready(Ok(None)))
 }

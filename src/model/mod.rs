@@ -7,6 +7,7 @@
 //!
 //! It does not know YAML syntax, our kinds, Kubernetes clients or git.
 
+mod approval_buttons;
 mod budget;
 mod check;
 mod check_sink;
@@ -27,6 +28,7 @@ mod object;
 mod object_reader;
 mod payload;
 mod public_key;
+mod pull_requests;
 mod repository_url;
 pub mod rule_id;
 mod span;
@@ -38,9 +40,10 @@ mod webhook;
 pub mod words;
 mod workload;
 
+pub use approval_buttons::ApprovalButtons;
 pub use budget::{Budget, Limit};
 pub use check::{Annotation, Button, COMMENT_MARK, Check, CheckDetail, CheckState};
-pub use check_sink::{CheckSink, CommitSource, Later, no_approvals, no_source};
+pub use check_sink::{CheckSink, Later};
 pub use client_bindings::ClientBindings;
 pub use clock::Clock;
 pub use credentials::{
@@ -61,6 +64,7 @@ pub use object::{Object, ObjectId};
 pub use object_reader::ObjectReader;
 pub use payload::Payload;
 pub use public_key::PublicKey;
+pub use pull_requests::{CommitSource, PullRequests};
 pub use repository_url::{Form, RepositoryUrl, is_loopback, without_escapes};
 pub use span::{Position, Span};
 pub use step::{Action, Change, Needed, Predecessor, Step};

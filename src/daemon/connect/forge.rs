@@ -1,6 +1,6 @@
 //! The forge on which checks are shown: what the settings say, as its adapter takes it.
 //!
-//! In: the settings, and where credentials are. Out: a sink for checks. Tokens and certificate authorities are read
+//! In: the settings, and where credentials are. Out: what the forge offers. Tokens and certificate authorities are read
 //! again when they are used, so that they can be replaced while the daemon runs.
 
 use std::path::PathBuf;
@@ -13,6 +13,7 @@ use super::clock::WallClock;
 use super::forge_credential::Credential;
 use super::keyed_sink::KeyedSink;
 use super::keys::{KeyPlace, Keys};
+use super::ports::ForgePorts;
 use super::secured::Secured;
 use crate::adapters::checks::azure_devops::{self, AzureDevOps};
 use crate::adapters::checks::forge::{
@@ -20,19 +21,17 @@ use crate::adapters::checks::forge::{
     Transport,
 };
 use crate::adapters::checks::github::{self, AppKeys, CheckRuns, Statuses};
-use crate::model::{
-    AdapterError, CheckSink, Clock, ErrorClass, ForgeKind, RepositoryUrl, TokenSource,
-};
+use crate::model::{AdapterError, Clock, ErrorClass, ForgeKind, RepositoryUrl, TokenSource};
 use crate::settings::{ForgeConfig, SyncConfig};
 
-/// The sink of the forge that `config` names; `None` for git notes. Secrets are in the cluster of `cluster`.
+/// The ports of the forge that `config` names; `None` for git notes. Secrets are in the cluster of `cluster`.
 ///
 /// # Errors
 /// If no repository of that forge is named, or the credential of the source is for another server.
-pub async fn forge_sink(
+pub async fn forge_ports(
     config: &SyncConfig,
     cluster: &Cluster,
-) -> Result<Option<Arc<dyn CheckSink>>, AdapterError> {
+) -> Result<Option<ForgePorts>, AdapterError> {
     let Some(forge) = &config.forge else {
         return Ok(None);
     };
@@ -65,8 +64,8 @@ pub async fn forge_sink(
     Ok(Some(match forge.provider {
         ForgeKind::GitHub => link.github(repository, &credential)?,
         ForgeKind::AzureDevOps => link.azure_devops(repository, credential),
-        ForgeKind::Gitea => link.sink(Gitea::new(repository), Scheme::Bearer, Gitea::dialect()),
-        ForgeKind::GitLab => link.sink(GitLab::new(repository), Scheme::Bearer, GitLab::dialect()),
+        ForgeKind::Gitea => link.ports(Gitea::new(repository), Scheme::Bearer, Gitea::dialect()),
+        ForgeKind::GitLab => link.ports(GitLab::new(repository), Scheme::Bearer, GitLab::dialect()),
         ForgeKind::Bitbucket => link.bitbucket(repository),
     }))
 }
@@ -81,9 +80,13 @@ struct Link {
 }
 
 impl Link {
-    fn sink<F: Forge>(self, forge: F, scheme: Scheme, dialect: Dialect) -> Arc<dyn CheckSink> {
+    fn sink<F: Forge>(self, forge: F, scheme: Scheme, dialect: Dialect) -> Arc<ForgeSink<F>> {
         let client = Client::new(self.transport, self.tokens, scheme, dialect, self.clock);
         Arc::new(ForgeSink::new(forge, client, Some(&self.record)))
+    }
+
+    fn ports<F: Forge>(self, forge: F, scheme: Scheme, dialect: Dialect) -> ForgePorts {
+        ForgePorts::of(self.sink(forge, scheme, dialect))
     }
 
     /// Check runs with the keys of an app, else commit statuses.
@@ -91,15 +94,12 @@ impl Link {
         self,
         repository: Repository,
         credential: &Credential,
-    ) -> Result<Arc<dyn CheckSink>, AdapterError> {
+    ) -> Result<ForgePorts, AdapterError> {
         let place = credential.place()?.clone();
         let named = place.to_string();
         let make = move |keys: &Keys| self.clone().github_of(&named, keys, repository.clone());
-        Ok(Arc::new(KeyedSink::new(
-            place,
-            AppKeys::PREFIX,
-            Box::new(make),
-        )))
+        let keyed = KeyedSink::new(place, AppKeys::PREFIX, Box::new(make));
+        Ok(ForgePorts::with_buttons(Arc::new(keyed)))
     }
 
     fn github_of(
@@ -107,38 +107,35 @@ impl Link {
         place: &str,
         keys: &Keys,
         repository: Repository,
-    ) -> Result<Arc<dyn CheckSink>, AdapterError> {
+    ) -> Result<ForgePorts, AdapterError> {
         let Some(keys) = AppKeys::read(place, keys)? else {
             let forge = Statuses::new(repository);
-            return Ok(self.sink(forge, Scheme::Bearer, github::dialect()));
+            return Ok(self.ports(forge, Scheme::Bearer, github::dialect()));
         };
         let (transport, clock) = (Arc::clone(&self.transport), Arc::clone(&self.clock));
         let app = keys.app(repository, transport, clock)?;
         let forge = CheckRuns::new(app.repository().clone(), app.id());
         self.tokens = Arc::new(app);
-        Ok(self.sink(forge, Scheme::Bearer, github::dialect()))
+        let sink = self.sink(forge, Scheme::Bearer, github::dialect());
+        Ok(ForgePorts::with_buttons(sink))
     }
 
     /// With tokens of Entra ID, or a personal one.
-    fn azure_devops(
-        mut self,
-        repository: Repository,
-        credential: Arc<Credential>,
-    ) -> Arc<dyn CheckSink> {
+    fn azure_devops(mut self, repository: Repository, credential: Arc<Credential>) -> ForgePorts {
         let host = repository.id.host.clone();
         self.tokens = Arc::new(AzureTokens::new(credential, host));
         let forge = AzureDevOps::new(repository);
-        self.sink(forge, Scheme::Pair, azure_devops::dialect())
+        self.ports(forge, Scheme::Pair, azure_devops::dialect())
     }
 
-    fn bitbucket(self, repository: Repository) -> Arc<dyn CheckSink> {
+    fn bitbucket(self, repository: Repository) -> ForgePorts {
         let edition = if repository.id.is_on_bitbucket_cloud() {
             Edition::Cloud
         } else {
             Edition::DataCenter
         };
         let forge = Bitbucket::new(repository, edition);
-        self.sink(forge, Scheme::Pair, Bitbucket::dialect())
+        self.ports(forge, Scheme::Pair, Bitbucket::dialect())
     }
 }
 
@@ -195,13 +192,14 @@ fn address(forge: &ForgeConfig, source: &str) -> Result<String, String> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use std::path::Path;
     use std::time::Duration;
 
     use super::*;
     use crate::adapters::checks::fake::HEAD;
     use crate::adapters::checks::fake::github::{APP, GitHub, KEY};
     use crate::adapters::checks::forge::tests::{Fake, Ticking, check};
-    use crate::model::CheckState;
+    use crate::model::{CheckState, CommitSource};
 
     fn config(provider: ForgeKind, repository: Option<&str>, address: Option<&str>) -> ForgeConfig {
         ForgeConfig {
@@ -346,12 +344,12 @@ mod tests {
             settings.mirror = dir.path().join("mirror");
             settings.credential = of();
             settings.forge = Some(config(provider, repository, address));
-            let found = forge_sink(&settings, &cluster).await.map(drop);
+            let found = forge_ports(&settings, &cluster).await.map(drop);
             let found = found.map_err(|error| error.to_string());
             let expected = host.map(|host| format!("spec.checks: the credential of the source is for git.corp, not for {host}; set spec.checks.secretRef"));
             assert_eq!(found.err(), expected, "{source}");
             settings.forge.as_mut().unwrap().credential = of();
-            assert!(forge_sink(&settings, &cluster).await.is_ok(), "{source}");
+            assert!(forge_ports(&settings, &cluster).await.is_ok(), "{source}");
         }
     }
 
@@ -380,8 +378,8 @@ mod tests {
                 credential: Some(place.clone()),
                 ..forge
             });
-            let sink = forge_sink(&settings, &cluster).await;
-            let message = sink
+            let ports = forge_ports(&settings, &cluster).await;
+            let message = ports
                 .err()
                 .map(|error| error.to_string())
                 .unwrap_or_default();
@@ -393,22 +391,28 @@ mod tests {
         }
     }
 
-    /// Whoever cannot read the credential at the start reads it later, and again when it changes.
-    #[tokio::test(start_paused = true)]
-    async fn github_writes_with_the_keys_that_are_there() {
-        let (keys, files) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let place = keys.path().join("mounted");
-        let own = Some(KeyPlace::Directory(place.clone()));
+    /// GitHub, reached with the keys in a directory.
+    fn on_github(keys: &Path) -> (ForgePorts, Arc<Fake<GitHub>>) {
+        let own = Some(KeyPlace::Directory(keys.to_owned()));
         let credential = Arc::new(Credential::new(ForgeKind::GitHub, own));
         let fake = Fake::new(GitHub::cloud(Ticking::EPOCH));
         let link = Link {
             transport: Arc::clone(&fake) as _,
             tokens: Arc::clone(&credential) as _,
             clock: Ticking::start(),
-            record: files.path().join("checks.json"),
+            record: keys.with_extension("checks.json"),
         };
         let repository = Repository::of(ForgeKind::GitHub, "https://github.com/o/r").unwrap();
-        let sink = link.github(repository, &credential).unwrap();
+        (link.github(repository, &credential).unwrap(), fake)
+    }
+
+    /// Whoever cannot read the credential at the start reads it later, and again when it changes.
+    #[tokio::test(start_paused = true)]
+    async fn github_writes_with_the_keys_that_are_there() {
+        let keys = tempfile::tempdir().unwrap();
+        let place = keys.path().join("mounted");
+        let (github, fake) = on_github(&place);
+        let sink = github.checks;
         let mut states = [CheckState::Pending, CheckState::Success]
             .into_iter()
             .cycle();
@@ -438,7 +442,6 @@ mod tests {
         write("githubAppPrivateKey", KEY);
         let written = publish().await.unwrap();
         assert_eq!(written.last().unwrap(), "POST /repos/o/r/check-runs");
-        assert_eq!(sink.app(), Some(APP));
         // A token lasts for an hour, unless it is another app's.
         let written = publish().await.unwrap();
         assert_eq!(written.len(), 1, "{written:?}");
@@ -449,5 +452,33 @@ mod tests {
         let message = publish().await.unwrap_err();
         assert!(message.contains("key githubAppPrivateKey: "), "{message}");
         assert!(!message.contains("hunter2"), "{message}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn github_is_asked_with_the_keys_that_are_there() {
+        let keys = tempfile::tempdir().unwrap();
+        let place = keys.path().join("mounted");
+        let (github, fake) = on_github(&place);
+        let (pull_requests, buttons) = (github.pull_requests.unwrap(), github.buttons.unwrap());
+        let writer = ("octocat".to_owned(), ("write", "write"));
+        fake.server.lock().unwrap().collaborators.extend([writer]);
+        let ask = async || {
+            let source = pull_requests.source_of(HEAD).await.ok();
+            let may_approve = buttons.may_approve("octocat").await;
+            (buttons.app(), source, may_approve.is_ok())
+        };
+        assert_eq!(ask().await, (None, None, false));
+        std::fs::create_dir(&place).unwrap();
+        let write = |key: &str, value: &str| std::fs::write(place.join(key), value).unwrap();
+        write("token", "s3cret");
+        let unlisted = Some(CommitSource::Unlisted);
+        assert_eq!(ask().await, (None, unlisted, false), "nobody, with a token");
+        write("githubAppPrivateKey", KEY);
+        write("githubAppID", &APP.to_string());
+        assert_eq!(ask().await, (Some(APP), unlisted, true));
+        fake.lines();
+        std::fs::remove_dir_all(&place).unwrap();
+        assert_eq!(ask().await, (Some(APP), None, false));
+        assert_eq!(fake.lines(), [""; 0]);
     }
 }

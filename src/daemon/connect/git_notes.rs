@@ -13,9 +13,7 @@ use tokio::task::spawn_blocking;
 use crate::adapters::checks::{self, NOTES_REF};
 use crate::adapters::git::{Error, Mirror, NoteEdit};
 use crate::daemon::jobs::failure::Failure;
-use crate::model::{
-    AdapterError, Check, CheckSink, CommitSource, ErrorClass, Later, no_approvals, no_source,
-};
+use crate::model::{AdapterError, Check, CheckSink, ErrorClass, Later};
 use crate::reporting::is_plan;
 
 /// The notes of one repository.
@@ -80,21 +78,6 @@ impl CheckSink for GitNotes {
 
     fn rate_remaining(&self) -> Option<u64> {
         None
-    }
-
-    fn app(&self) -> Option<u64> {
-        None
-    }
-
-    fn may_approve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
-        no_approvals()
-    }
-
-    fn source_of<'a>(
-        &'a self,
-        _: &'a str,
-    ) -> BoxFuture<'a, Result<Option<CommitSource>, AdapterError>> {
-        no_source()
     }
 }
 

@@ -1,33 +1,36 @@
-//! A sink that is made of the keys of a credential: when they can be read, and again when they change.
+//! A forge that is reached with the keys of a credential: when they can be read, and anew when they change.
 //!
-//! In: where the keys are, and how a sink is made of them. Out: that sink's work. Keys that cannot be read, or that
-//! do not fit, are an error of each write: the daemon starts without them, and writes once they are there. It does
+//! In: where the keys are, and how ports are made of them. Out: the work of those ports. Keys that cannot be read, or that
+//! do not fit, are an error of each request: the daemon starts without them, and writes once they are there. It does
 //! not know which forge it is, or what the keys mean.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 
 use super::keys::{KeyPlace, Keys};
-use crate::model::{AdapterError, Check, CheckSink, CommitSource, Later};
+use super::ports::ForgePorts;
+use crate::model::{
+    AdapterError, ApprovalButtons, Check, CheckSink, CommitSource, ErrorClass, Later, PullRequests,
+};
 
-/// Makes a sink of keys.
-pub(super) type Make = Box<dyn Fn(&Keys) -> Result<Arc<dyn CheckSink>, AdapterError> + Send + Sync>;
+/// Makes ports of keys.
+pub(super) type Make = Box<dyn Fn(&Keys) -> Result<ForgePorts, AdapterError> + Send + Sync>;
 
 /// See the module.
 pub(super) struct KeyedSink {
     place: KeyPlace,
-    /// What keys that another sink is made of begin with.
+    /// What keys that other ports are made of begin with.
     prefix: &'static str,
     make: Make,
-    /// The last sink, and the keys that it was made of.
-    made: Mutex<Option<(Keys, Arc<dyn CheckSink>)>>,
+    /// The last ports, and the keys that they were made of.
+    made: Mutex<Option<(Keys, ForgePorts)>>,
 }
 
 impl KeyedSink {
-    /// A sink that `make` makes of the keys at `place`, again when one changes that begins with `prefix`.
+    /// What `make` makes of the keys at `place`, again when one changes that begins with `prefix`.
     pub(super) fn new(place: KeyPlace, prefix: &'static str, make: Make) -> Self {
         Self {
             place,
@@ -37,29 +40,35 @@ impl KeyedSink {
         }
     }
 
-    async fn sink(&self) -> Result<Arc<dyn CheckSink>, AdapterError> {
+    async fn ports(&self) -> Result<ForgePorts, AdapterError> {
         let keys = self.place.keys().await?;
         let own = keys.iter().filter(|(key, _)| key.starts_with(self.prefix));
         let own: Keys = own
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect();
-        if let Some((of, sink)) = &*self.made()
+        if let Some((of, ports)) = &*self.made()
             && *of == own
         {
-            return Ok(Arc::clone(sink));
+            return Ok(ports.clone());
         }
-        let sink = (self.make)(&keys)?;
-        *self.made() = Some((own, Arc::clone(&sink)));
-        Ok(sink)
+        let ports = (self.make)(&keys)?;
+        *self.made() = Some((own, ports.clone()));
+        Ok(ports)
     }
 
-    fn made(&self) -> MutexGuard<'_, Option<(Keys, Arc<dyn CheckSink>)>> {
+    fn made(&self) -> MutexGuard<'_, Option<(Keys, ForgePorts)>> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn last(&self) -> Option<Arc<dyn CheckSink>> {
-        self.made().as_ref().map(|(_, sink)| Arc::clone(sink))
+    fn last(&self) -> Option<ForgePorts> {
+        self.made().as_ref().map(|(_, ports)| ports.clone())
     }
+}
+
+/// Says that the forge of these keys has no such port.
+fn absent() -> AdapterError {
+    let message = "the credential is not for that".to_owned();
+    AdapterError::new(ErrorClass::Denied, message)
 }
 
 impl CheckSink for KeyedSink {
@@ -68,7 +77,7 @@ impl CheckSink for KeyedSink {
         checks: &'a [Check],
         now: Timestamp,
     ) -> BoxFuture<'a, Result<Vec<Later>, AdapterError>> {
-        async move { self.sink().await?.publish(checks, now).await }.boxed()
+        async move { self.ports().await?.checks.publish(checks, now).await }.boxed()
     }
 
     fn read<'a>(
@@ -76,43 +85,57 @@ impl CheckSink for KeyedSink {
         revisions: &'a [String],
         context: &'a str,
     ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
-        async move { self.sink().await?.read(revisions, context).await }.boxed()
+        async move { self.ports().await?.checks.read(revisions, context).await }.boxed()
     }
 
     fn unfinished<'a>(
         &'a self,
         context: &'a str,
     ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
-        async move { self.sink().await?.unfinished(context).await }.boxed()
+        async move { self.ports().await?.checks.unfinished(context).await }.boxed()
     }
 
     fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
-        async move { self.sink().await?.probe().await }.boxed()
+        async move { self.ports().await?.checks.probe().await }.boxed()
     }
 
     fn rate_remaining(&self) -> Option<u64> {
-        self.last()?.rate_remaining()
+        self.last()?.checks.rate_remaining()
     }
+}
 
+impl ApprovalButtons for KeyedSink {
     fn app(&self) -> Option<u64> {
-        self.last()?.app()
+        self.last()?.buttons?.app()
     }
 
     fn may_approve<'a>(&'a self, login: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
-        async move { self.sink().await?.may_approve(login).await }.boxed()
+        async move {
+            let buttons = self.ports().await?.buttons.ok_or_else(absent)?;
+            buttons.may_approve(login).await
+        }
+        .boxed()
     }
+}
 
+impl PullRequests for KeyedSink {
     fn source_of<'a>(
         &'a self,
         commit: &'a str,
-    ) -> BoxFuture<'a, Result<Option<CommitSource>, AdapterError>> {
-        async move { self.sink().await?.source_of(commit).await }.boxed()
+    ) -> BoxFuture<'a, Result<CommitSource, AdapterError>> {
+        async move {
+            let pull_requests = self.ports().await?.pull_requests.ok_or_else(absent)?;
+            pull_requests.source_of(commit).await
+        }
+        .boxed()
     }
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+
+    use std::sync::Arc;
 
     use http::Response;
 
@@ -139,7 +162,7 @@ mod tests {
             let client = client(&server, Scheme::Bearer, Gitea::dialect());
             let repository = Repository::of(Provider::Gitea, "https://git.example/o/r").unwrap();
             let sink = ForgeSink::new(Gitea::new(repository), client, None);
-            Ok(Arc::new(sink) as Arc<dyn CheckSink>)
+            Ok(ForgePorts::of(Arc::new(sink)))
         };
         let sink = KeyedSink::new(place, "app", Box::new(make));
         sink.probe().await.unwrap_err();

@@ -12,6 +12,7 @@ mod forge_credential;
 mod git_notes;
 mod keyed_sink;
 mod keys;
+pub(super) mod ports;
 mod secured;
 pub(super) mod sinks;
 pub(super) mod source_access;

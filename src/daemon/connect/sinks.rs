@@ -4,28 +4,34 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::git_notes::GitNotes;
+use super::ports::ForgePorts;
 use super::status_file::{FileAndForge, StatusFile};
 use crate::daemon::jobs::Origin;
-use crate::model::CheckSink;
 use crate::settings::SyncConfig;
 
 /// Where checks go: to `forge`, if there is one; those of a directory to its file, too.
-pub(in crate::daemon) fn sink(
+pub(in crate::daemon) fn ports(
     origin: &Origin,
     config: &SyncConfig,
-    forge: Option<&Arc<dyn CheckSink>>,
-) -> Arc<dyn CheckSink> {
+    forge: Option<ForgePorts>,
+) -> ForgePorts {
     match (origin, forge) {
-        (Origin::Repository(_), Some(forge)) => Arc::clone(forge),
-        (Origin::Repository(mirror), None) => Arc::new(GitNotes::new(Arc::clone(mirror))),
+        (Origin::Repository(_), Some(forge)) => forge,
+        (Origin::Repository(mirror), None) => {
+            ForgePorts::checks_alone(Arc::new(GitNotes::new(Arc::clone(mirror))))
+        }
         (Origin::Directory(_), forge) => {
             let file = Arc::new(StatusFile::new(status_file(config)));
             match forge {
                 Some(forge) => {
-                    let forge = Arc::clone(forge);
-                    Arc::new(FileAndForge { forge, file })
+                    let checks = Arc::clone(&forge.checks);
+                    let checks = Arc::new(FileAndForge {
+                        forge: checks,
+                        file,
+                    });
+                    ForgePorts { checks, ..forge }
                 }
-                None => file,
+                None => ForgePorts::checks_alone(file),
             }
         }
     }

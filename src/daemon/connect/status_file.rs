@@ -14,10 +14,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::daemon::jobs::failure::Failure;
-use crate::model::{
-    AdapterError, Check, CheckSink, CheckState, CommitSource, ErrorClass, Later, no_approvals,
-    no_source,
-};
+use crate::model::{AdapterError, Check, CheckSink, CheckState, ErrorClass, Later};
 
 /// How many checks are kept.
 const MOST: usize = 100;
@@ -145,21 +142,6 @@ impl CheckSink for StatusFile {
     fn rate_remaining(&self) -> Option<u64> {
         None
     }
-
-    fn app(&self) -> Option<u64> {
-        None
-    }
-
-    fn may_approve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
-        no_approvals()
-    }
-
-    fn source_of<'a>(
-        &'a self,
-        _: &'a str,
-    ) -> BoxFuture<'a, Result<Option<CommitSource>, AdapterError>> {
-        no_source()
-    }
 }
 
 /// A file for all checks, and a forge besides for those of commits: whether it has a commit, only it knows.
@@ -219,21 +201,6 @@ impl CheckSink for FileAndForge {
             Ok(checks)
         }
         .boxed()
-    }
-
-    fn app(&self) -> Option<u64> {
-        self.forge.app()
-    }
-
-    fn may_approve<'a>(&'a self, login: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
-        self.forge.may_approve(login)
-    }
-
-    fn source_of<'a>(
-        &'a self,
-        commit: &'a str,
-    ) -> BoxFuture<'a, Result<Option<CommitSource>, AdapterError>> {
-        self.forge.source_of(commit)
     }
 
     fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {

@@ -13,7 +13,7 @@ use super::press_record::PressRecord;
 use super::revisions::Revisions;
 use crate::adapters::git::{self, Commit, Error, RetainedRef};
 use crate::daemon::wall_time;
-use crate::model::{CheckSink, CommitSource, Press};
+use crate::model::{CommitSource, Press, PullRequests};
 use crate::plan::approvals::{self, Approval, Approvals, Doubt, How, Pressed, What};
 use crate::settings::SyncConfig;
 
@@ -80,7 +80,7 @@ impl ApprovalSources {
     pub(super) fn open(
         config: &SyncConfig,
         revisions: Arc<Revisions>,
-        forge: Option<Arc<dyn CheckSink>>,
+        forge: Option<Arc<dyn PullRequests>>,
     ) -> Self {
         let beside = |name| config.mirror.with_extension(name);
         Self {

@@ -1,6 +1,6 @@
 //! How the commits came in whose messages approve something, as far as the forge has said.
 //!
-//! In: commits, and the sink to ask. Out: an answer, or why there is none yet. What is known is kept for as long as the
+//! In: commits, and the forge to ask. Out: an answer, or why there is none yet. What is known is kept for as long as the
 //! process runs; what is not is asked again by whoever drives this. A commit that the forge lists no pull request with is
 //! the repository's own if that holds a moment later: a forge updates the branch before it notes the merge. Without a
 //! forge that knows pull requests, every commit is the repository's own.
@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-use crate::model::{CheckSink, CommitSource};
+use crate::model::{CommitSource, PullRequests};
 
 /// How many commits are asked for at once, and how long that may take while something waits for the answers.
 const MOST_ASKED: usize = 20;
@@ -47,7 +47,7 @@ pub(super) enum Purpose {
 /// See the module.
 pub(in crate::daemon) struct Attribution {
     /// Who is asked; nobody without a forge.
-    sink: Option<Arc<dyn CheckSink>>,
+    forge: Option<Arc<dyn PullRequests>>,
     state: Mutex<State>,
 }
 
@@ -63,17 +63,17 @@ struct State {
 }
 
 impl Attribution {
-    /// Answers of this sink; without one, every commit is the repository's own.
-    pub(super) fn new(sink: Option<Arc<dyn CheckSink>>) -> Self {
+    /// Answers of this forge; without one, every commit is the repository's own.
+    pub(super) fn new(forge: Option<Arc<dyn PullRequests>>) -> Self {
         Self {
-            sink,
+            forge,
             state: Mutex::default(),
         }
     }
 
     /// The answer for a commit, or why there is none yet.
     pub(super) fn answer(&self, commit: &str, purpose: Purpose) -> Result<CommitSource, String> {
-        if self.sink.is_none() {
+        if self.forge.is_none() {
             return Ok(CommitSource::Own);
         }
         let state = self.state.lock();
@@ -92,7 +92,7 @@ impl Attribution {
             !state.known.contains_key(*commit) && !state.wanted.contains_key(*commit)
         };
         let new: Vec<String> = commits.iter().filter(is_new).cloned().collect();
-        if self.sink.is_none() || new.is_empty() {
+        if self.forge.is_none() || new.is_empty() {
             return;
         }
         let unasked = new
@@ -149,13 +149,12 @@ impl Attribution {
     }
 
     async fn ask(&self, commit: &str) {
-        let Some(sink) = &self.sink else {
+        let Some(forge) = &self.forge else {
             return;
         };
-        let asked = AssertUnwindSafe(sink.source_of(commit)).catch_unwind();
+        let asked = AssertUnwindSafe(forge.source_of(commit)).catch_unwind();
         let answer = match asked.await {
-            Ok(Ok(source)) => Ok(source.unwrap_or(CommitSource::Own)),
-            Ok(Err(error)) => Err(error.to_string()),
+            Ok(answer) => answer.map_err(|error| error.to_string()),
             Err(_) => Err("a bug in capstan; please report it".to_owned()),
         };
         self.state.lock().take_in(commit.to_owned(), answer);

@@ -90,7 +90,7 @@ impl Daemon {
     }
 
     fn examine(&mut self, revision: String, before: ClusterState, is_first: bool) {
-        let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.sink));
+        let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.ports.checks));
         let client = self.target.client.clone();
         self.jobs.spawn(async move {
             let before = LastApplied::read(before, &client, &source.set).await;
@@ -100,7 +100,7 @@ impl Daemon {
     }
 
     fn read_startup_refs(&mut self, candidates: Vec<Candidate>, base: String) {
-        let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.sink));
+        let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.ports.checks));
         self.jobs.spawn(async move {
             let revisions = Arc::clone(&source.revisions);
             let fleet = &source.settings.fleet;
@@ -159,7 +159,7 @@ impl Daemon {
             let (state, detail, button) = (&check.state, &check.detail, &check.button);
             tracing::trace!(target: "capstan::checks", context, revision, ?state, ?detail, title, ?button, summary, "writing a check");
         }
-        let (sink, now) = (Arc::clone(&self.sink), self.now().cluster);
+        let (sink, now) = (Arc::clone(&self.ports.checks), self.now().cluster);
         let metrics = Arc::clone(&self.metrics);
         self.jobs.spawn(async move {
             let answer = caught(sink.publish(&checks, now)).await;
@@ -171,7 +171,7 @@ impl Daemon {
     }
 
     fn probe(&mut self) {
-        let (sink, metrics) = (Arc::clone(&self.sink), Arc::clone(&self.metrics));
+        let (sink, metrics) = (Arc::clone(&self.ports.checks), Arc::clone(&self.metrics));
         self.jobs.spawn(async move {
             let answer = sink.probe().await;
             metrics.forge_allows(sink.rate_remaining());
@@ -180,7 +180,7 @@ impl Daemon {
     }
 
     fn read_earlier_checks(&mut self, revision: String) {
-        let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.sink));
+        let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.ports.checks));
         self.jobs.spawn(async move {
             let revisions = Arc::clone(&source.revisions);
             let fleet = &source.settings.fleet;
@@ -199,9 +199,9 @@ impl Daemon {
     }
 
     fn ask_press(&mut self, press: Press, check: Option<Check>) {
-        let sink = Arc::clone(&self.sink);
+        let ports = self.ports.clone();
         self.jobs.spawn(async move {
-            let answer = AssertUnwindSafe(press::ask(&*sink, &press, check)).catch_unwind();
+            let answer = AssertUnwindSafe(press::ask(&ports, &press, check)).catch_unwind();
             let answer = answer
                 .await
                 .unwrap_or_else(|panic| PressAnswer::Refused(Failure::caught(&*panic).into()));

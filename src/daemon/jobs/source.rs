@@ -11,7 +11,7 @@ use super::planning::Planner;
 use super::revisions::Revisions;
 use crate::adapters::git::{self, Error, RetainedRef};
 use crate::follow::{RemoteRefs, Settings};
-use crate::model::{CheckSink, ForgeKind};
+use crate::model::{ForgeKind, PullRequests};
 use crate::plan::ApplySet;
 use crate::settings::{ForkLimits, SyncConfig};
 
@@ -35,7 +35,7 @@ impl Source {
     pub(in crate::daemon) fn new(
         origin: Origin,
         config: Arc<SyncConfig>,
-        forge: Option<Arc<dyn CheckSink>>,
+        forge: Option<Arc<dyn PullRequests>>,
         hears_presses: bool,
     ) -> Self {
         let settings = Arc::new(settings(&config, &origin, forge.is_some(), hears_presses));

@@ -1,79 +1,24 @@
 //! Which approvals in the messages of commits count: on the line of first parents, and only if no fork's pull request
 //! brought the commit in.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
+use std::collections::BTreeSet;
 
-use futures::FutureExt as _;
 use git2::{Oid, Repository, Signature, Time};
 
+use super::forge::{Forge, Silent};
 use super::*;
 use crate::apply::ApprovalsRequest;
 use crate::follow::{Candidate, Lane, PlanRequest};
-use crate::model::{CommitSource, ErrorClass, Press, no_approvals};
+use crate::model::{CommitSource, Press};
 use crate::plan::approvals::{Approvals, Doubt};
 
 const APPROVING: &str = "tidy up\n\nCapstan-Approve: delete c/two\n";
-
-/// A forge that knows how some commits came in; of the others it says nothing yet. A silent one answers nothing at all.
-#[derive(Default)]
-struct Forge(Mutex<BTreeMap<String, CommitSource>>, bool);
-
-impl CheckSink for Forge {
-    fn publish<'a>(
-        &'a self,
-        _: &'a [Check],
-        _: Timestamp,
-    ) -> BoxFuture<'a, Result<Vec<Later>, AdapterError>> {
-        std::future::ready(Ok(Vec::new())).boxed()
-    }
-
-    fn read<'a>(
-        &'a self,
-        _: &'a [String],
-        _: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
-        std::future::ready(Ok(Vec::new())).boxed()
-    }
-
-    fn unfinished<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
-        std::future::ready(Ok(Vec::new())).boxed()
-    }
-
-    fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
-        std::future::ready(Ok(())).boxed()
-    }
-
-    fn rate_remaining(&self) -> Option<u64> {
-        None
-    }
-
-    fn app(&self) -> Option<u64> {
-        None
-    }
-
-    fn may_approve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
-        no_approvals()
-    }
-
-    fn source_of<'a>(
-        &'a self,
-        commit: &'a str,
-    ) -> BoxFuture<'a, Result<Option<CommitSource>, AdapterError>> {
-        if self.1 {
-            return std::future::pending().boxed();
-        }
-        let known = self.0.lock().unwrap().get(commit).copied();
-        let away = || AdapterError::new(ErrorClass::Transient, "the forge is away");
-        std::future::ready(known.map(Some).ok_or_else(away)).boxed()
-    }
-}
 
 impl Case {
     /// A case whose checks go to a forge.
     fn with_forge() -> (Self, Arc<Forge>) {
         let forge = Arc::new(Forge::default());
-        (Self::on_forge(Arc::<Forge>::clone(&forge)), forge)
+        (Self::on_forge(forge.ports()), forge)
     }
 
     /// Asks the forge once more, and returns the commits that have an answer.
@@ -193,7 +138,7 @@ async fn a_trailer_counts_on_the_line_of_first_parents_unless_it_is_a_fork_s() {
                 FastForward => (Some(asked.clone()), head.clone()),
             };
             if let (Some(source), Some(saying)) = (source, &saying) {
-                forge.0.lock().unwrap().insert(saying.clone(), source);
+                forge.sources.lock().unwrap().insert(saying.clone(), source);
             }
             let found = case.approvals(&first, &merged).await;
             let fork = Doubt::Fork(7);
@@ -268,7 +213,7 @@ async fn the_plan_of_a_branch_asks_the_forge_as_well() {
         (own.clone(), CommitSource::Own),
         (theirs.clone(), CommitSource::Fork(7)),
     ];
-    forge.0.lock().unwrap().extend(sources);
+    forge.sources.lock().unwrap().extend(sources);
     for (commit, clusters, doubts) in [(&own, &["c/two"][..], 0), (&theirs, &[], 2)] {
         let source = Arc::clone(&case.daemon.source);
         let (base, commit) = (first.clone(), commit.clone());
@@ -318,14 +263,14 @@ async fn an_approval_that_the_forge_says_nothing_of_counts_once_it_does() {
         case.daemon.source.revisions.origin.clone(),
         case.daemon.source.config.clone(),
     );
-    let sink = Arc::<Forge>::clone(&forge);
-    case.daemon.source = Arc::new(Source::new(origin, config, Some(sink), false));
+    let pull_requests = forge.ports().pull_requests;
+    case.daemon.source = Arc::new(Source::new(origin, config, pull_requests, false));
     let found = case.approvals(&asked, &asked).await;
     assert_eq!(words(&found).0, [""; 0]);
     assert_eq!(found.doubted.len(), 1);
     assert!(case.ask_again(&[&asked]).await.is_empty());
     let own = (asked.clone(), CommitSource::Own);
-    forge.0.lock().unwrap().extend([own]);
+    forge.sources.lock().unwrap().extend([own]);
     // It is asked again after a while.
     assert_eq!(case.ask_again(&[&asked]).await, [asked.clone()].into());
     let found = case.approvals(&asked, &asked).await;
@@ -343,7 +288,7 @@ async fn a_pushed_commit_approves_once_the_forge_still_lists_no_pull_request() {
         let (case, forge) = Case::with_forge();
         let first = case.commit.clone();
         let asked = case.commit_onto(&[&first], APPROVING);
-        let says = |source| forge.0.lock().unwrap().insert(asked.clone(), source);
+        let says = |source| forge.sources.lock().unwrap().insert(asked.clone(), source);
         says(CommitSource::Unlisted);
         let found = case.approvals(&first, &asked).await;
         assert_eq!(words(&found).0, [""; 0]);
@@ -365,7 +310,7 @@ async fn a_pushed_commit_approves_once_the_forge_still_lists_no_pull_request() {
 
 #[tokio::test(start_paused = true)]
 async fn a_forge_that_never_answers_is_given_up_after_20_seconds() {
-    let case = Case::on_forge(Arc::new(Forge(Mutex::default(), true)));
+    let case = Case::on_forge(ForgePorts::of(Arc::new(Silent)));
     let first = case.commit.clone();
     let asked = case.commit_onto(&[&first], APPROVING);
     let start = Instant::now();
@@ -390,7 +335,7 @@ async fn a_commit_is_asked_for_although_the_forge_fails_for_20_before_it() {
     let all: Vec<&String> = commits.iter().collect();
     let answered = [commits[24].clone(), commits[0].clone()];
     forge
-        .0
+        .sources
         .lock()
         .unwrap()
         .insert(answered[0].clone(), CommitSource::Own);
@@ -398,7 +343,7 @@ async fn a_commit_is_asked_for_although_the_forge_fails_for_20_before_it() {
     assert!(case.ask_again(&all).await.contains(&answered[0]));
     // It begins again with the first.
     forge
-        .0
+        .sources
         .lock()
         .unwrap()
         .insert(answered[1].clone(), CommitSource::Own);
@@ -414,7 +359,7 @@ async fn a_late_approval_counts_for_the_next_revision_and_one_of_a_fork_for_none
     let next = case.commit_onto(&[&asked], "next");
     let aside = case.commit_onto(&[&first], "a forced push");
     forge
-        .0
+        .sources
         .lock()
         .unwrap()
         .insert(asked.clone(), CommitSource::Own);
@@ -429,7 +374,7 @@ async fn a_late_approval_counts_for_the_next_revision_and_one_of_a_fork_for_none
     let asked = case.commit_onto(&[&first], APPROVING);
     assert_eq!(case.approvals(&first, &asked).await.doubted.len(), 1);
     let fork = CommitSource::Fork(7);
-    forge.0.lock().unwrap().insert(asked.clone(), fork);
+    forge.sources.lock().unwrap().insert(asked.clone(), fork);
     case.ask_again(&[&asked]).await;
     let found = case.approvals(&asked, &asked).await;
     assert_eq!(words(&found), (vec![], vec![&Doubt::Fork(7)]));
@@ -442,7 +387,7 @@ async fn a_late_approval_counts_for_the_next_revision_and_one_of_a_fork_for_none
 async fn what_waits_for_the_forge_is_asked_again_and_applied_again() {
     let forge = Arc::new(Forge::default());
     let setting = Setting {
-        forge: Some(Arc::<Forge>::clone(&forge)),
+        forge: Some(forge.ports()),
         ..Setting::default()
     };
     let mut case = Case::applying_with(config_maps(&["a"]), setting).await;
@@ -460,7 +405,7 @@ async fn what_waits_for_the_forge_is_asked_again_and_applied_again() {
     let read = GitEvent::ApprovalsRead(request, Box::new(counted));
     case.daemon.handle(Event::Git(read));
     let own = (asked.clone(), CommitSource::Own);
-    forge.0.lock().unwrap().extend([own]);
+    forge.sources.lock().unwrap().extend([own]);
     let start = Instant::now();
     while case.number() == number {
         case.handle_next().await;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::follow::ForgeQuestions;
-use crate::model::ErrorClass;
+use crate::model::{AdapterError, ErrorClass};
 
 #[tokio::test(start_paused = true)]
 async fn progress_is_written_a_minute_after_the_last_word() {

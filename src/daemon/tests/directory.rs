@@ -33,7 +33,7 @@ fn source(top: &Path) -> Arc<Source> {
 /// Looks, and examines what is there as the first revision of a process.
 async fn first(case: &Case, source: &Arc<Source>) -> ExamineResult {
     let head = source.fetch().unwrap().head;
-    let (source, sink) = (Arc::clone(source), &*case.daemon.sink);
+    let (source, sink) = (Arc::clone(source), &*case.daemon.ports.checks);
     jobs::examine(source, sink, head, LastApplied::Partly(None), true).await
 }
 

@@ -1,64 +1,14 @@
 //! What a webhook leads to.
 
-use futures::FutureExt as _;
-
+use super::forge::Forge;
 use super::*;
-use crate::model::{CommitSource, no_approvals, no_source};
 use crate::model::{Head, Rerun};
 use crate::reporting::sync_context;
 
-/// The sink of the GitHub App 77.
-struct App;
-
-impl CheckSink for App {
-    fn publish<'a>(
-        &'a self,
-        _: &'a [Check],
-        _: Timestamp,
-    ) -> BoxFuture<'a, Result<Vec<Later>, AdapterError>> {
-        std::future::ready(Ok(Vec::new())).boxed()
-    }
-
-    fn read<'a>(
-        &'a self,
-        _: &'a [String],
-        _: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
-        std::future::ready(Ok(Vec::new())).boxed()
-    }
-
-    fn unfinished<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
-        std::future::ready(Ok(Vec::new())).boxed()
-    }
-
-    fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
-        std::future::ready(Ok(())).boxed()
-    }
-
-    fn rate_remaining(&self) -> Option<u64> {
-        None
-    }
-
-    fn app(&self) -> Option<u64> {
-        Some(77)
-    }
-
-    fn may_approve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
-        no_approvals()
-    }
-
-    fn source_of<'a>(
-        &'a self,
-        _: &'a str,
-    ) -> BoxFuture<'a, Result<Option<CommitSource>, AdapterError>> {
-        no_source()
-    }
-}
-
-/// A fleet on that forge that is applied.
+/// A fleet on a forge with buttons that is applied.
 async fn applying() -> Case {
     let setting = Setting {
-        forge: Some(Arc::new(App)),
+        forge: Some(Arc::<Forge>::default().with_buttons()),
         ..Setting::default()
     };
     Case::applying_with(config_maps(&["a"]), setting).await
@@ -121,8 +71,8 @@ async fn a_check_is_made_again_once_a_minute() {
 async fn a_thousand_hints_in_a_second_are_heard_twice() {
     let mut case = Case::new();
     let hints = Arc::<Hints>::default();
-    let (sink, events) = (Arc::clone(&case.daemon.sink), case.daemon.events.clone());
-    let _following = watching::follow_hints(Arc::clone(&hints), sink, events);
+    let events = case.daemon.events.clone();
+    let _following = watching::follow_hints(Arc::clone(&hints), None, events);
     let mut heard = async |milliseconds: u64| {
         tokio::time::sleep(Duration::from_millis(milliseconds)).await;
         let mut count = 0;

@@ -6,6 +6,7 @@
 mod approving;
 mod checks;
 mod directory;
+mod forge;
 mod hinted;
 mod newest;
 mod overdue;
@@ -37,11 +38,8 @@ use crate::adapters::git::{Author, Files, Mirror, RetainedRef};
 use crate::apply::{Progress, PruneStatus, Report, State, Steering, Suspension};
 use crate::compile::{Compiled, compile};
 use crate::follow::{Compilation, ExamineResult, FetchResult, Parts, PeopleEvent, RemoteRefs};
-use crate::model::{
-    AdapterError, Check, CheckState, Clock, ForgeKind, Hint, Later, ObjectId, Tree,
-};
+use crate::model::{Check, CheckState, Clock, ForgeKind, Hint, ObjectId, Tree};
 use crate::settings::{Environment, ForgeConfig};
-use futures::future::BoxFuture;
 use std::collections::BTreeMap;
 
 type Refs = BTreeMap<String, String>;
@@ -76,7 +74,7 @@ type Ended = (u128, &'static str);
 /// What a case differs in from a fleet in a repository without a forge.
 #[derive(Default)]
 struct Setting {
-    forge: Option<Arc<dyn CheckSink>>,
+    forge: Option<ForgePorts>,
     /// Its checks have buttons.
     has_buttons: bool,
     candidates: &'static [&'static str],
@@ -99,7 +97,7 @@ impl Case {
         Self::with(Setting::default())
     }
 
-    fn on_forge(forge: Arc<dyn CheckSink>) -> Self {
+    fn on_forge(forge: ForgePorts) -> Self {
         Self::with(Setting {
             forge: Some(forge),
             ..Setting::default()
@@ -139,8 +137,7 @@ impl Case {
         };
         let view = watch::channel(View::default()).0;
         let (forge, has_buttons) = (setting.forge, setting.has_buttons);
-        let (mut daemon, events) =
-            Daemon::new(config, target, origin, forge.as_ref(), has_buttons, view);
+        let (mut daemon, events) = Daemon::new(config, target, origin, forge, has_buttons, view);
         // Few of the tests are about it.
         daemon.follower.parts().forge.begin_probe();
         Self {
@@ -210,7 +207,7 @@ impl Case {
     /// A webhook arrives while the repository is looked at.
     fn hinted(&mut self, hint: Hint) {
         self.parts().polling.want();
-        let hint = watching::of_own_app(hint, &*self.daemon.sink);
+        let hint = watching::of_own_app(hint, self.daemon.ports.buttons.as_deref());
         self.only(Event::People(PeopleEvent::WebhookReceived(hint)));
     }
 

@@ -1,74 +1,17 @@
 //! The approve button: which presses approve something, and for which revisions they count.
 
 use std::collections::BTreeSet;
-use std::sync::Mutex;
 
 use futures::FutureExt as _;
 
+use super::forge::Forge;
 use super::*;
 use crate::follow::PressAnswer;
+use crate::model::Button;
 use crate::model::Press;
-use crate::model::{Button, CommitSource, ErrorClass, no_source};
 
 const SYNC: &str = "capstan/config/sync";
 const PLAN: &str = "capstan/config/plan";
-
-/// The sink of the GitHub App 77 in a repository that `writer` may write to. It has written one check.
-#[derive(Default)]
-struct GitHub {
-    asked: Mutex<Vec<String>>,
-    written: Mutex<Vec<Check>>,
-}
-
-impl CheckSink for GitHub {
-    fn publish<'a>(
-        &'a self,
-        _: &'a [Check],
-        _: Timestamp,
-    ) -> BoxFuture<'a, Result<Vec<Later>, AdapterError>> {
-        std::future::ready(Ok(Vec::new())).boxed()
-    }
-
-    fn read<'a>(
-        &'a self,
-        revisions: &'a [String],
-        context: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
-        let mut written = self.written.lock().unwrap().clone();
-        written.retain(|one| one.context == context && revisions.contains(&one.revision));
-        std::future::ready(Ok(written)).boxed()
-    }
-
-    fn unfinished<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
-        std::future::ready(Ok(Vec::new())).boxed()
-    }
-
-    fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
-        std::future::ready(Ok(())).boxed()
-    }
-
-    fn rate_remaining(&self) -> Option<u64> {
-        None
-    }
-
-    fn app(&self) -> Option<u64> {
-        Some(77)
-    }
-
-    fn may_approve<'a>(&'a self, login: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
-        self.asked.lock().unwrap().push(login.to_owned());
-        let no = || AdapterError::new(ErrorClass::Invalid, "reader may not write");
-        let answer = (login == "writer").then_some(()).ok_or_else(no);
-        std::future::ready(answer).boxed()
-    }
-
-    fn source_of<'a>(
-        &'a self,
-        _: &'a str,
-    ) -> BoxFuture<'a, Result<Option<CommitSource>, AdapterError>> {
-        no_source()
-    }
-}
 
 fn asking(revision: &str, context: &str, cluster: &str) -> Check {
     Check {
@@ -90,10 +33,10 @@ fn press(check: &Check, login: &str) -> Press {
 }
 
 /// A fleet on GitHub whose applied revision waits for the approval of `c/one`.
-async fn waiting() -> (Case, Arc<GitHub>, Check) {
-    let github = Arc::new(GitHub::default());
+async fn waiting() -> (Case, Arc<Forge>, Check) {
+    let github = Arc::new(Forge::default());
     let setting = Setting {
-        forge: Some(Arc::<GitHub>::clone(&github)),
+        forge: Some(github.with_buttons()),
         has_buttons: true,
         candidates: &["refs/heads/pr/*"],
         ..Setting::default()
@@ -212,7 +155,7 @@ async fn a_button_from_before_a_restart_can_be_pressed() {
         github.asked.lock().unwrap().is_empty(),
         "it wrote no such check"
     );
-    github.written.lock().unwrap().push(check.clone());
+    github.earlier.lock().unwrap().push(check.clone());
     case.parts().heads.set_examining(true);
     case.press(unknown).await;
     assert_eq!(case.approved("", &head), ["c/one"]);

@@ -80,7 +80,7 @@ async fn looks(case: &mut Case) -> bool {
         case.daemon.jobs.abort_all();
         let (source, sink) = (
             Arc::clone(&case.daemon.source),
-            Arc::clone(&case.daemon.sink),
+            Arc::clone(&case.daemon.ports.checks),
         );
         let before = LastApplied::Partly(None);
         let examined = jobs::examine(source, &*sink, head, before, true).await;

@@ -1,90 +1,24 @@
 //! Heads that wait for their plan, on a forge that shows it.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use futures::FutureExt as _;
+use std::sync::atomic::Ordering;
 
 use serde_json::json;
 
+use super::forge::Forge;
 use super::*;
 use crate::adapters::checks::forge::tests::{Fake, Seen, Server, client, json as answer};
 use crate::adapters::checks::forge::{ForgeSink, Gitea, Provider, Repository, Scheme};
 use crate::follow::{Candidate, EarlierChecks, PlanResult, Plans};
 use crate::model::CheckDetail::{Queued, Superseded};
-use crate::model::{CommitSource, ErrorClass, no_approvals, no_source};
 use crate::model::{Head, Rerun};
 use crate::reporting::report;
 use crate::reporting::sync_context;
 
 const PLAN: &str = "capstan/config/plan";
 
-/// A forge that keeps what is written.
-#[derive(Default)]
-struct Forge {
-    written: Mutex<Vec<Check>>,
-    /// What an earlier process left pending.
-    left: Vec<Check>,
-    /// Its credential is missing.
-    is_away: AtomicBool,
-}
-
-impl CheckSink for Forge {
-    fn publish<'a>(
-        &'a self,
-        checks: &'a [Check],
-        _: Timestamp,
-    ) -> BoxFuture<'a, Result<Vec<Later>, AdapterError>> {
-        self.written.lock().unwrap().extend_from_slice(checks);
-        std::future::ready(Ok(Vec::new())).boxed()
-    }
-
-    fn read<'a>(
-        &'a self,
-        _: &'a [String],
-        _: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
-        std::future::ready(Ok(self.left.clone())).boxed()
-    }
-
-    fn unfinished<'a>(
-        &'a self,
-        context: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
-        let left = self.left.iter().filter(|check| check.context == context);
-        let left = match self.is_away.load(Ordering::Relaxed) {
-            true => Err(AdapterError::new(ErrorClass::Denied, "no token")),
-            false => Ok(left.cloned().collect()),
-        };
-        std::future::ready(left).boxed()
-    }
-
-    fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
-        std::future::ready(Ok(())).boxed()
-    }
-
-    fn rate_remaining(&self) -> Option<u64> {
-        None
-    }
-
-    fn app(&self) -> Option<u64> {
-        None
-    }
-
-    fn may_approve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
-        no_approvals()
-    }
-
-    fn source_of<'a>(
-        &'a self,
-        _: &'a str,
-    ) -> BoxFuture<'a, Result<Option<CommitSource>, AdapterError>> {
-        no_source()
-    }
-}
-
 /// A daemon that examines the followed commit, so that plans wait.
-fn case_on(forge: Option<Arc<dyn CheckSink>>) -> Case {
+fn case_on(forge: Option<ForgePorts>) -> Case {
     let mut case = Case::with(Setting {
         forge,
         candidates: &["refs/heads/pr/*"],
@@ -100,10 +34,10 @@ fn case_on(forge: Option<Arc<dyn CheckSink>>) -> Case {
 fn case(left: &[&str]) -> (Case, Arc<Forge>) {
     let pending = |revision: &&str| report::queued("config", revision);
     let forge = Arc::new(Forge {
-        left: left.iter().map(pending).collect(),
+        earlier: Mutex::new(left.iter().map(pending).collect()),
         ..Forge::default()
     });
-    (case_on(Some(Arc::<Forge>::clone(&forge))), forge)
+    (case_on(Some(forge.ports())), forge)
 }
 
 impl Case {
@@ -348,7 +282,7 @@ async fn a_commit_that_the_forge_learns_of_late_gets_its_check() {
     let repository = Repository::of(Provider::Gitea, "https://git.example/o/r").unwrap();
     let client = client(&fake, Scheme::Bearer, Gitea::dialect());
     let sink = ForgeSink::new(Gitea::new(repository), client, None);
-    let mut case = case_on(Some(Arc::new(sink)));
+    let mut case = case_on(Some(ForgePorts::of(Arc::new(sink))));
     case.look(&[]);
     case.look(&[&late, &other]);
     let start = Instant::now();
@@ -385,7 +319,8 @@ async fn the_check_of_a_head_that_vanished_holds_up_no_other() {
     let repository = Repository::of(Provider::Gitea, "https://git.example/o/r").unwrap();
     let gitea = Gitea::new(repository);
     let client = client(&fake, Scheme::Bearer, Gitea::dialect());
-    let mut case = case_on(Some(Arc::new(ForgeSink::new(gitea, client, None))));
+    let sink = ForgeSink::new(gitea, client, None);
+    let mut case = case_on(Some(ForgePorts::of(Arc::new(sink))));
     case.look(&[]);
     case.look(&[&old]);
     case.come_to_rest().await;

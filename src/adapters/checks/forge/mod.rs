@@ -47,7 +47,7 @@ pub use pull_request::PullRequest;
 pub use repository::Repository;
 pub use reqwest_transport::HttpTransport;
 pub use sent::{digest, digest_of, replace_file};
-pub use sink::{Forge, ForgeSink, Found};
+pub use sink::{Buttons, Forge, ForgeSink, Found};
 pub use verdict::{Verdict, message};
 // What the daemon calls it.
 pub use crate::model::ForgeKind as Provider;

@@ -21,7 +21,9 @@ use super::fault::Fault;
 use super::pull_request::{PullRequest, source};
 use super::sent::{Ended, Entry, Key, Sent, digest, key, trimmed};
 use super::wire::{Answer, Call};
-use crate::model::{AdapterError, Check, CheckSink, CheckState, CommitSource, Later};
+use crate::model::{
+    AdapterError, ApprovalButtons, Check, CheckSink, CheckState, CommitSource, Later, PullRequests,
+};
 
 /// After the record was lost, checks are looked up on this many revisions.
 const MOST_LOOKED_UP: usize = 100;
@@ -75,28 +77,25 @@ pub trait Forge: Send + Sync + 'static {
         let _ = remote;
     }
 
-    /// The id of the GitHub App that writes, if one does.
-    fn app(&self) -> Option<u64> {
-        None
-    }
-
     /// Finds the pull requests that `commit`, which is in the repository, is in or was made by.
     fn pull_requests(
         &self,
         client: &Client,
         commit: &str,
     ) -> impl Future<Output = Result<Vec<PullRequest>, Fault>> + Send;
+}
+
+/// A forge whose checks have buttons.
+pub trait Buttons: Forge {
+    /// The id of the GitHub App that writes, if it is known.
+    fn app(&self) -> Option<u64>;
 
     /// Asks whether this user may approve a deletion.
     fn may_approve(
         &self,
         client: &Client,
         login: &str,
-    ) -> impl Future<Output = Result<(), Fault>> + Send {
-        let _ = (client, login);
-        let no = "checks of this forge have no button to approve by".to_owned();
-        std::future::ready(Err(Fault::Refused(no)))
-    }
+    ) -> impl Future<Output = Result<(), Fault>> + Send;
 }
 
 /// A check as a forge shows it.
@@ -439,7 +438,22 @@ impl<F: Forge> CheckSink for ForgeSink<F> {
     ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
         self.left(context).map(Ok).boxed()
     }
+}
 
+impl<F: Forge> PullRequests for ForgeSink<F> {
+    fn source_of<'a>(
+        &'a self,
+        commit: &'a str,
+    ) -> BoxFuture<'a, Result<CommitSource, AdapterError>> {
+        let asked = self.forge.pull_requests(&self.client, commit);
+        asked
+            .map(|done| done.map(|found| source(&found)))
+            .map(|done| done.map_err(|fault| self.error(fault)))
+            .boxed()
+    }
+}
+
+impl<F: Buttons> ApprovalButtons for ForgeSink<F> {
     fn app(&self) -> Option<u64> {
         self.forge.app()
     }
@@ -447,17 +461,6 @@ impl<F: Forge> CheckSink for ForgeSink<F> {
     fn may_approve<'a>(&'a self, login: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
         let asked = self.forge.may_approve(&self.client, login);
         asked
-            .map(|done| done.map_err(|fault| self.error(fault)))
-            .boxed()
-    }
-
-    fn source_of<'a>(
-        &'a self,
-        commit: &'a str,
-    ) -> BoxFuture<'a, Result<Option<CommitSource>, AdapterError>> {
-        let asked = self.forge.pull_requests(&self.client, commit);
-        asked
-            .map(|done| done.map(|found| Some(source(&found))))
             .map(|done| done.map_err(|fault| self.error(fault)))
             .boxed()
     }

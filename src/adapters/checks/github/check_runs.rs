@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use super::pull_requests;
 use crate::adapters::checks::forge::{
-    Call, Client, Fault, Forge, Found, Outcome, PullRequest, Repository, digest, digest_of, outcome,
+    Buttons, Call, Client, Fault, Forge, Found, Outcome, PullRequest, Repository, digest,
+    digest_of, outcome,
 };
 use crate::adapters::checks::text::{Limit, line, markdown};
 use crate::model::{Annotation, Button, Check, CheckState};
@@ -359,16 +360,18 @@ impl Forge for CheckRuns {
         *run = run.next();
     }
 
-    fn app(&self) -> Option<u64> {
-        self.app
-    }
-
     async fn pull_requests(
         &self,
         client: &Client,
         commit: &str,
     ) -> Result<Vec<PullRequest>, Fault> {
         pull_requests(&self.repository, client, commit).await
+    }
+}
+
+impl Buttons for CheckRuns {
+    fn app(&self) -> Option<u64> {
+        self.app
     }
 
     async fn may_approve(&self, client: &Client, login: &str) -> Result<(), Fault> {

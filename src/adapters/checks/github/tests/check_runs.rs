@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::adapters::checks::forge::tests::{again, json};
-use crate::model::{Annotation, Button, ErrorClass};
+use crate::model::{Annotation, ApprovalButtons as _, Button, ErrorClass};
 use serde_json::{Value, json as value};
 
 fn sink(fake: &Arc<Fake<GitHub>>, record: Option<&std::path::Path>) -> ForgeSink<CheckRuns> {
@@ -452,14 +452,4 @@ async fn who_may_write_to_the_repository_may_approve() {
     }
     // Checks are still written.
     publish(&sink, &[check(PLAN, CheckState::Success, "fine")]).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn nobody_approves_with_a_token() {
-    let fake = github();
-    let client = client(&fake, Scheme::Bearer, dialect());
-    let sink = ForgeSink::new(Statuses::new(repository()), client, None);
-    let error = sink.may_approve("octocat").await.unwrap_err();
-    assert!(error.to_string().contains("have no button"), "{error}");
-    assert_eq!(fake.lines(), [""; 0]);
 }

@@ -1,0 +1,46 @@
+//! What the place offers that checks go to.
+
+use std::sync::Arc;
+
+use crate::model::{ApprovalButtons, CheckSink, PullRequests};
+
+/// What a forge offers. Git notes and a file take checks alone.
+#[derive(Clone)]
+pub struct ForgePorts {
+    /// Takes checks.
+    pub checks: Arc<dyn CheckSink>,
+    /// Knows how commits came in.
+    pub pull_requests: Option<Arc<dyn PullRequests>>,
+    /// Knows whose presses count, where checks have buttons.
+    pub buttons: Option<Arc<dyn ApprovalButtons>>,
+}
+
+impl ForgePorts {
+    /// Those of a place that takes checks alone.
+    pub(super) fn checks_alone(checks: Arc<dyn CheckSink>) -> Self {
+        Self {
+            checks,
+            pull_requests: None,
+            buttons: None,
+        }
+    }
+
+    /// Those of a forge without buttons.
+    pub(in crate::daemon) fn of<F: CheckSink + PullRequests + 'static>(forge: Arc<F>) -> Self {
+        Self {
+            pull_requests: Some(Arc::clone(&forge) as _),
+            ..Self::checks_alone(forge)
+        }
+    }
+
+    /// Those of a forge whose checks have buttons.
+    pub(in crate::daemon) fn with_buttons<F>(forge: Arc<F>) -> Self
+    where
+        F: CheckSink + PullRequests + ApprovalButtons + 'static,
+    {
+        Self {
+            buttons: Some(Arc::clone(&forge) as _),
+            ..Self::of(forge)
+        }
+    }
+}
