@@ -151,6 +151,7 @@ impl Daemon {
             wall: Duration::ZERO,
         };
         let daemon = Self {
+            metrics: Arc::new(Metrics::new(ports.remaining.clone())),
             follower: Follower::new(Settings::clone(&source.settings), now),
             source: Arc::new(source),
             ports,
@@ -159,7 +160,6 @@ impl Daemon {
             jobs: JoinSet::new(),
             events,
             runner: None,
-            metrics: Arc::default(),
             view,
         };
         (daemon, received)

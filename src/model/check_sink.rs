@@ -50,7 +50,4 @@ pub trait CheckSink: Send + Sync {
     /// Asks whether checks can be written, once after a start: who reads checks learns of a wrong address or a missing
     /// right before the first one is missing. `Denied` says what to change.
     fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>>;
-
-    /// How many requests the forge still takes before its limit is renewed, as far as it has said so.
-    fn rate_remaining(&self) -> Option<u64>;
 }

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use parking_lot::Mutex;
 
 use super::sender::Sender;
+use crate::model::RateRemaining;
 
 /// What became of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,6 +54,8 @@ impl Delivered {
 #[derive(Debug, Default)]
 pub struct Metrics {
     counts: Mutex<Counts>,
+    /// What the limit of the forge leaves.
+    rate_remaining: RateRemaining,
 }
 
 #[derive(Debug, Default)]
@@ -62,11 +65,18 @@ struct Counts {
     fetches: [u64; 2],
     checks: [u64; 2],
     applied: Option<(String, String)>,
-    /// What the limit of the forge leaves.
-    rate_remaining: Option<u64>,
 }
 
 impl Metrics {
+    /// Nothing happened yet; `rate_remaining` is what the limit of the forge leaves.
+    #[must_use]
+    pub fn new(rate_remaining: RateRemaining) -> Self {
+        Self {
+            rate_remaining,
+            ..Self::default()
+        }
+    }
+
     /// A delivery came; the number of those like it until now.
     pub(super) fn delivered(&self, sender: Sender, result: Delivered) -> u64 {
         let mut counts = self.counts.lock();
@@ -96,11 +106,6 @@ impl Metrics {
         if !is_known {
             counts.applied = Some((fleet.to_owned(), revision.to_owned()));
         }
-    }
-
-    /// So many requests are left of the limit of the forge, if it has said so.
-    pub fn forge_allows(&self, remaining: Option<u64>) {
-        self.counts.lock().rate_remaining = remaining;
     }
 
     /// Whether the repository was asked once.
@@ -164,7 +169,7 @@ impl Metrics {
                 "{name}{{fleet=\"{fleet}\",revision=\"{revision}\"}} 1"
             );
         }
-        if let Some(remaining) = counts.rate_remaining {
+        if let Some(remaining) = self.rate_remaining.get() {
             let name = "capstan_forge_rate_remaining";
             let help = "Requests that the forge still takes before its limit is renewed.";
             head(&mut text, name, "gauge", help);
@@ -187,13 +192,14 @@ mod tests {
 
     #[test]
     fn everything_counted_has_a_line() {
-        let metrics = Metrics::default();
+        let remaining = RateRemaining::default();
+        let metrics = Metrics::new(remaining.clone());
         assert!(!metrics.is_ready());
         metrics.fetched(false);
         metrics.published(3, true);
         metrics.applies("prod", "a\"b");
         assert!(!metrics.text().contains("rate_remaining"));
-        metrics.forge_allows(Some(4_999));
+        remaining.set(4_999);
         metrics.delivered(ForgeKind::GitHub.into(), Delivered::Accepted);
         assert_eq!(
             metrics.delivered(ForgeKind::GitHub.into(), Delivered::Accepted),

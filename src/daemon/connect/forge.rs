@@ -21,7 +21,9 @@ use crate::adapters::checks::forge::{
     Transport,
 };
 use crate::adapters::checks::github::{self, AppKeys, CheckRuns, Statuses};
-use crate::model::{AdapterError, Clock, ErrorClass, ForgeKind, RepositoryUrl, TokenSource};
+use crate::model::{
+    AdapterError, Clock, ErrorClass, ForgeKind, RateRemaining, RepositoryUrl, TokenSource,
+};
 use crate::settings::{ForgeConfig, SyncConfig};
 
 /// The ports of the forge that `config` names; `None` for git notes. Secrets are in the cluster of `cluster`.
@@ -60,14 +62,10 @@ pub async fn forge_ports(
         tokens: Arc::clone(&credential) as _,
         clock: Arc::new(WallClock::start()),
         record: config.mirror.with_extension("checks.json"),
+        remaining: RateRemaining::default(),
     };
-    Ok(Some(match forge.provider {
-        ForgeKind::GitHub => link.github(repository, &credential)?,
-        ForgeKind::AzureDevOps => link.azure_devops(repository, credential),
-        ForgeKind::Gitea => link.ports(Gitea::new(repository), Scheme::Bearer, Gitea::dialect()),
-        ForgeKind::GitLab => link.ports(GitLab::new(repository), Scheme::Bearer, GitLab::dialect()),
-        ForgeKind::Bitbucket => link.bitbucket(repository),
-    }))
+    link.ports_of(forge.provider, repository, credential)
+        .map(Some)
 }
 
 /// What every forge is reached by.
@@ -77,11 +75,35 @@ struct Link {
     tokens: Arc<dyn TokenSource>,
     clock: Arc<dyn Clock>,
     record: PathBuf,
+    /// What its limit leaves.
+    remaining: RateRemaining,
 }
 
 impl Link {
+    fn ports_of(
+        self,
+        provider: ForgeKind,
+        repository: Repository,
+        credential: Arc<Credential>,
+    ) -> Result<ForgePorts, AdapterError> {
+        let remaining = self.remaining.clone();
+        let ports = match provider {
+            ForgeKind::GitHub => self.github(repository, &credential)?,
+            ForgeKind::AzureDevOps => self.azure_devops(repository, credential),
+            ForgeKind::Gitea => {
+                self.ports(Gitea::new(repository), Scheme::Bearer, Gitea::dialect())
+            }
+            ForgeKind::GitLab => {
+                self.ports(GitLab::new(repository), Scheme::Bearer, GitLab::dialect())
+            }
+            ForgeKind::Bitbucket => self.bitbucket(repository),
+        };
+        Ok(ForgePorts { remaining, ..ports })
+    }
+
     fn sink<F: Forge>(self, forge: F, scheme: Scheme, dialect: Dialect) -> Arc<ForgeSink<F>> {
         let client = Client::new(self.transport, self.tokens, scheme, dialect, self.clock);
+        let client = client.counting(self.remaining);
         Arc::new(ForgeSink::new(forge, client, Some(&self.record)))
     }
 
@@ -198,7 +220,7 @@ mod tests {
     use super::*;
     use crate::adapters::checks::fake::HEAD;
     use crate::adapters::checks::fake::github::{APP, GitHub, KEY};
-    use crate::adapters::checks::forge::tests::{Fake, Ticking, check};
+    use crate::adapters::checks::forge::tests::{Fake, Mishap, Ticking, check, with};
     use crate::model::{CheckState, CommitSource};
 
     fn config(provider: ForgeKind, repository: Option<&str>, address: Option<&str>) -> ForgeConfig {
@@ -401,9 +423,11 @@ mod tests {
             tokens: Arc::clone(&credential) as _,
             clock: Ticking::start(),
             record: keys.with_extension("checks.json"),
+            remaining: RateRemaining::default(),
         };
         let repository = Repository::of(ForgeKind::GitHub, "https://github.com/o/r").unwrap();
-        (link.github(repository, &credential).unwrap(), fake)
+        let github = link.ports_of(ForgeKind::GitHub, repository, credential);
+        (github.unwrap(), fake)
     }
 
     /// Whoever cannot read the credential at the start reads it later, and again when it changes.
@@ -471,11 +495,15 @@ mod tests {
         std::fs::create_dir(&place).unwrap();
         let write = |key: &str, value: &str| std::fs::write(place.join(key), value).unwrap();
         write("token", "s3cret");
+        let limited = with(200, &[("x-ratelimit-remaining", "42")], "[]");
+        fake.next([Some(Mishap::Instead(limited))]);
         let unlisted = Some(CommitSource::Unlisted);
         assert_eq!(ask().await, (None, unlisted, false), "nobody, with a token");
+        assert_eq!(github.remaining.get(), Some(42));
         write("githubAppPrivateKey", KEY);
         write("githubAppID", &APP.to_string());
         assert_eq!(ask().await, (Some(APP), unlisted, true));
+        assert_eq!(github.remaining.get(), None, "another credential");
         fake.lines();
         std::fs::remove_dir_all(&place).unwrap();
         assert_eq!(ask().await, (Some(APP), None, false));

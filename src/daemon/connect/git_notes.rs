@@ -75,10 +75,6 @@ impl CheckSink for GitNotes {
     fn unfinished<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
         std::future::ready(Ok(Vec::new())).boxed()
     }
-
-    fn rate_remaining(&self) -> Option<u64> {
-        None
-    }
 }
 
 /// Writes all in one push. Commits that are gone, since somebody rewrote history, are passed over. What a fork proposes

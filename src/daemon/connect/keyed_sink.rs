@@ -98,10 +98,6 @@ impl CheckSink for KeyedSink {
     fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
         async move { self.ports().await?.checks.probe().await }.boxed()
     }
-
-    fn rate_remaining(&self) -> Option<u64> {
-        self.last()?.checks.rate_remaining()
-    }
 }
 
 impl ApprovalButtons for KeyedSink {
@@ -142,6 +138,7 @@ mod tests {
     use super::*;
     use crate::adapters::checks::forge::tests::{Fake, Seen, Server, client, with};
     use crate::adapters::checks::forge::{ForgeSink, Gitea, Provider, Repository, Scheme};
+    use crate::model::RateRemaining;
 
     /// A forge that still takes 42 requests.
     struct Limited;
@@ -158,8 +155,11 @@ mod tests {
         let place = KeyPlace::Directory(dir.path().join("keys"));
         let fake = Fake::new(Limited);
         let server = Arc::clone(&fake);
+        let remaining = RateRemaining::default();
+        let counted = remaining.clone();
         let make = move |_: &Keys| {
-            let client = client(&server, Scheme::Bearer, Gitea::dialect());
+            let client =
+                client(&server, Scheme::Bearer, Gitea::dialect()).counting(counted.clone());
             let repository = Repository::of(Provider::Gitea, "https://git.example/o/r").unwrap();
             let sink = ForgeSink::new(Gitea::new(repository), client, None);
             Ok(ForgePorts::of(Arc::new(sink)))
@@ -168,11 +168,11 @@ mod tests {
         sink.probe().await.unwrap_err();
         sink.unfinished("capstan/prod/plan").await.unwrap_err();
         sink.read(&[], "capstan/prod/plan").await.unwrap_err();
-        assert_eq!(sink.rate_remaining(), None);
+        assert_eq!(remaining.get(), None);
         std::fs::create_dir(dir.path().join("keys")).unwrap();
         sink.probe().await.unwrap();
         assert_eq!(fake.lines(), ["GET /api/v1/repos/o/r"]);
-        assert_eq!(sink.rate_remaining(), Some(42));
+        assert_eq!(remaining.get(), Some(42));
         let left = sink.unfinished("capstan/prod/plan").await;
         assert_eq!(left.unwrap(), []);
     }

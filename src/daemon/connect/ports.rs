@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::model::{ApprovalButtons, CheckSink, PullRequests};
+use crate::model::{ApprovalButtons, CheckSink, PullRequests, RateRemaining};
 
 /// What a forge offers. Git notes and a file take checks alone.
 #[derive(Clone)]
@@ -13,6 +13,8 @@ pub struct ForgePorts {
     pub pull_requests: Option<Arc<dyn PullRequests>>,
     /// Knows whose presses count, where checks have buttons.
     pub buttons: Option<Arc<dyn ApprovalButtons>>,
+    /// What its limit leaves.
+    pub remaining: RateRemaining,
 }
 
 impl ForgePorts {
@@ -22,6 +24,7 @@ impl ForgePorts {
             checks,
             pull_requests: None,
             buttons: None,
+            remaining: RateRemaining::default(),
         }
     }
 

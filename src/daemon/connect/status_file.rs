@@ -138,10 +138,6 @@ impl CheckSink for StatusFile {
     fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
         std::future::ready(Ok(())).boxed()
     }
-
-    fn rate_remaining(&self) -> Option<u64> {
-        None
-    }
 }
 
 /// A file for all checks, and a forge besides for those of commits: whether it has a commit, only it knows.
@@ -205,10 +201,6 @@ impl CheckSink for FileAndForge {
 
     fn probe(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
         self.forge.probe()
-    }
-
-    fn rate_remaining(&self) -> Option<u64> {
-        self.forge.rate_remaining()
     }
 }
 

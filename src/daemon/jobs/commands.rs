@@ -165,18 +165,14 @@ impl Daemon {
             let answer = caught(sink.publish(&checks, now)).await;
             let later = answer.as_ref().map_or(0, Vec::len);
             metrics.published(checks.len().saturating_sub(later), answer.is_ok());
-            metrics.forge_allows(sink.rate_remaining());
             Event::Checks(ChecksEvent::Published(answer))
         });
     }
 
     fn probe(&mut self) {
-        let (sink, metrics) = (Arc::clone(&self.ports.checks), Arc::clone(&self.metrics));
-        self.jobs.spawn(async move {
-            let answer = sink.probe().await;
-            metrics.forge_allows(sink.rate_remaining());
-            Event::Checks(ChecksEvent::Probed(answer))
-        });
+        let sink = Arc::clone(&self.ports.checks);
+        self.jobs
+            .spawn(async move { Event::Checks(ChecksEvent::Probed(sink.probe().await)) });
     }
 
     fn read_earlier_checks(&mut self, revision: String) {

@@ -1,5 +1,6 @@
 //! When checks are written.
 
+use super::forge::Forge;
 use super::*;
 use crate::follow::ForgeQuestions;
 use crate::model::{AdapterError, ErrorClass};
@@ -80,4 +81,14 @@ async fn it_is_asked_once_whether_checks_can_be_written() {
     case.only(Event::Checks(ChecksEvent::Published(Err(denied))));
     case.conclude();
     assert_eq!(case.jobs().await, [(15_000, "Retry")]);
+}
+
+#[tokio::test]
+async fn what_the_limit_of_the_forge_leaves_is_a_metric() {
+    let forge = Arc::<Forge>::default().ports();
+    let remaining = forge.remaining.clone();
+    let case = Case::on_forge(forge);
+    remaining.set(42);
+    let text = case.daemon.metrics.text();
+    assert!(text.contains("capstan_forge_rate_remaining 42\n"), "{text}");
 }

@@ -68,10 +68,6 @@ impl CheckSink for Forge {
     fn probe(&self) -> Answer<'_, ()> {
         ready(Ok(())).boxed()
     }
-
-    fn rate_remaining(&self) -> Option<u64> {
-        None
-    }
 }
 
 impl PullRequests for Forge {
@@ -112,10 +108,6 @@ impl CheckSink for Silent {
 
     fn probe(&self) -> Answer<'_, ()> {
         pending().boxed()
-    }
-
-    fn rate_remaining(&self) -> Option<u64> {
-        None
     }
 }
 

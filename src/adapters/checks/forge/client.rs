@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use super::fault::Fault;
 use super::verdict::{Verdict, pause, remaining, verdict};
 use super::wire::{Answer, Call, Transport, TransportError};
-use crate::model::{Clock, ErrorClass, Token, TokenSource};
+use crate::model::{Clock, ErrorClass, RateRemaining, Token, TokenSource};
 
 /// GitHub refuses requests without a name.
 const AGENT: &str = concat!("capstan/", env!("CARGO_PKG_VERSION"));
@@ -65,8 +65,7 @@ pub struct Client {
     dialect: Dialect,
     clock: Arc<dyn Clock>,
     gate: Mutex<Gate>,
-    /// How many requests the limit of the forge leaves, as the last answer that says so has it.
-    remaining: parking_lot::Mutex<Option<u64>>,
+    remaining: RateRemaining,
 }
 
 /// What holds requests up.
@@ -97,7 +96,7 @@ impl Client {
             dialect,
             clock,
             gate: Mutex::default(),
-            remaining: parking_lot::Mutex::default(),
+            remaining: RateRemaining::default(),
         }
     }
 
@@ -106,9 +105,11 @@ impl Client {
         self.clock.now()
     }
 
-    /// How many requests the limit of the forge leaves, if it has said so.
-    pub(super) fn remaining(&self) -> Option<u64> {
-        *self.remaining.lock()
+    /// Notes in `remaining` what the limit of the forge leaves, as the last answer that says so has it.
+    #[must_use]
+    pub fn counting(self, remaining: RateRemaining) -> Self {
+        remaining.forget();
+        Self { remaining, ..self }
     }
 
     /// Sends `call` and returns the answer, which is a success.
@@ -242,7 +243,7 @@ impl Client {
     fn judge(&self, gate: &mut Gate, call: &Call, answer: &Answer) -> Verdict {
         let now = self.clock.now();
         if let Some(remaining) = remaining(answer) {
-            *self.remaining.lock() = Some(remaining);
+            self.remaining.set(remaining);
         }
         let own = (self.dialect.verdict)(call, answer);
         let verdict = own.unwrap_or_else(|| verdict(call, answer, now));

@@ -428,10 +428,6 @@ impl<F: Forge> CheckSink for ForgeSink<F> {
             .boxed()
     }
 
-    fn rate_remaining(&self) -> Option<u64> {
-        self.client.remaining()
-    }
-
     fn unfinished<'a>(
         &'a self,
         context: &'a str,

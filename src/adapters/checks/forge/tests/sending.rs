@@ -6,6 +6,7 @@ use serde_json::json as value;
 
 use super::*;
 use crate::adapters::checks::forge::{Call, Fault};
+use crate::model::RateRemaining;
 
 /// Answers 200, or what is left of a list.
 struct Scripted(VecDeque<Response<Vec<u8>>>);
@@ -85,11 +86,12 @@ async fn what_the_limit_leaves_is_known_from_the_last_answer_that_says_so() {
         left("x-ratelimit-remaining", "many"),
         json(200, &value!({})),
     ]);
-    let client = of(&fake, &["s3cret"]);
+    let remaining = RateRemaining::default();
+    let client = of(&fake, &["s3cret"]).counting(remaining.clone());
     let mut known = Vec::new();
     for _ in 0..5 {
         client.call(&Call::get(url())).await.unwrap();
-        known.push(client.remaining());
+        known.push(remaining.get());
     }
     let last = Some(1999);
     assert_eq!(known, [None, Some(4999), last, last, last]);
