@@ -21,9 +21,6 @@ pub use settings::{
 pub use source::{Directory, Git, GitReference, Source, Verify, VerifyMode};
 pub use tenancy::{FleetPolicy, Tenant};
 
-// What the daemon calls it.
-pub use crate::model::ForgeKind as Provider;
-
 use super::{document, structural};
 use crate::model::{ClientBindings, Finding, Node, Value};
 use kube_schema::Schema;

@@ -77,13 +77,12 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::api::fleet::Provider;
     use crate::daemon::connect::keys::KeyPlace;
-    use crate::model::ErrorClass;
+    use crate::model::{ErrorClass, ForgeKind};
 
     fn tokens(dir: &std::path::Path, host: &str) -> AzureTokens {
         let place = KeyPlace::Directory(dir.to_owned());
-        let credential = Credential::new(Provider::AzureDevOps, Some(place));
+        let credential = Credential::new(ForgeKind::AzureDevOps, Some(place));
         AzureTokens::new(Arc::new(credential), host.to_owned())
     }
 

@@ -137,8 +137,8 @@ mod tests {
 
     use super::*;
     use crate::adapters::checks::forge::tests::{Fake, Seen, Server, client, with};
-    use crate::adapters::checks::forge::{ForgeSink, Gitea, Provider, Repository, Scheme};
-    use crate::model::RateRemaining;
+    use crate::adapters::checks::forge::{ForgeSink, Gitea, Repository, Scheme};
+    use crate::model::{ForgeKind, RateRemaining};
 
     /// A forge that still takes 42 requests.
     struct Limited;
@@ -160,7 +160,7 @@ mod tests {
         let make = move |_: &Keys| {
             let client =
                 client(&server, Scheme::Bearer, Gitea::dialect()).counting(counted.clone());
-            let repository = Repository::of(Provider::Gitea, "https://git.example/o/r").unwrap();
+            let repository = Repository::of(ForgeKind::Gitea, "https://git.example/o/r").unwrap();
             let sink = ForgeSink::new(Gitea::new(repository), client, None);
             Ok(ForgePorts::of(Arc::new(sink)))
         };

@@ -14,10 +14,10 @@ use super::clock::WallClock;
 use super::keys::{KeyPlace, Keys};
 use super::secured::Secured;
 use crate::adapters::azure::{EntraTokens, Identity};
-use crate::adapters::checks::forge::{Provider, Repository, Transport};
+use crate::adapters::checks::forge::{Repository, Transport};
 use crate::adapters::checks::github::AppKeys;
 use crate::adapters::git::{Access, Authorization, Credential, CredentialSource, Proxy, Reach};
-use crate::model::{AdapterError, ErrorClass};
+use crate::model::{AdapterError, ErrorClass, ForgeKind};
 use crate::settings::SyncConfig;
 
 /// What GitHub takes as the user beside the token of an app.
@@ -96,7 +96,7 @@ impl Source {
         let Some((app, url)) = app.zip(self.url.as_ref()) else {
             return Ok(None);
         };
-        let repository = Repository::of(Provider::GitHub, url.as_str()).map_err(|fault| {
+        let repository = Repository::of(ForgeKind::GitHub, url.as_str()).map_err(|fault| {
             let fault = format!("a GitHub App needs a repository of GitHub: {fault}");
             invalid(place, &fault)
         })?;

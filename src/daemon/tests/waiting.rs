@@ -8,7 +8,7 @@ use serde_json::json;
 use super::forge::Forge;
 use super::*;
 use crate::adapters::checks::forge::tests::{Fake, Seen, Server, client, json as answer};
-use crate::adapters::checks::forge::{ForgeSink, Gitea, Provider, Repository, Scheme};
+use crate::adapters::checks::forge::{ForgeSink, Gitea, Repository, Scheme};
 use crate::follow::{Candidate, EarlierChecks, PlanResult, Plans};
 use crate::model::CheckDetail::{Queued, Superseded};
 use crate::model::{Head, Rerun};
@@ -279,7 +279,7 @@ async fn a_commit_that_the_forge_learns_of_late_gets_its_check() {
         commit: other.clone(),
         ..Shown::default()
     });
-    let repository = Repository::of(Provider::Gitea, "https://git.example/o/r").unwrap();
+    let repository = Repository::of(ForgeKind::Gitea, "https://git.example/o/r").unwrap();
     let client = client(&fake, Scheme::Bearer, Gitea::dialect());
     let sink = ForgeSink::new(Gitea::new(repository), client, None);
     let mut case = case_on(Some(ForgePorts::of(Arc::new(sink))));
@@ -316,7 +316,7 @@ async fn the_check_of_a_head_that_vanished_holds_up_no_other() {
         commit: new.clone(),
         ..Shown::default()
     });
-    let repository = Repository::of(Provider::Gitea, "https://git.example/o/r").unwrap();
+    let repository = Repository::of(ForgeKind::Gitea, "https://git.example/o/r").unwrap();
     let gitea = Gitea::new(repository);
     let client = client(&fake, Scheme::Bearer, Gitea::dialect());
     let sink = ForgeSink::new(gitea, client, None);

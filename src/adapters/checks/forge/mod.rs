@@ -49,8 +49,6 @@ pub use reqwest_transport::HttpTransport;
 pub use sent::{digest, digest_of, replace_file};
 pub use sink::{Buttons, Forge, ForgeSink, Found};
 pub use verdict::{Verdict, message};
-// What the daemon calls it.
-pub use crate::model::ForgeKind as Provider;
 pub use wire::{Answer, Call, Transport, TransportError};
 
 #[cfg(test)]
