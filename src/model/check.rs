@@ -91,6 +91,30 @@ pub struct Check {
 }
 
 impl Check {
+    /// A check that says no more than this.
+    pub fn new(
+        context: impl Into<String>,
+        revision: impl Into<String>,
+        state: CheckState,
+        title: impl Into<String>,
+    ) -> Self {
+        Self {
+            revision: revision.into(),
+            context: context.into(),
+            state,
+            detail: None,
+            title: title.into(),
+            summary: String::new(),
+            annotations: Vec::new(),
+            target_url: None,
+            pull_request: None,
+            older_pull_requests: Vec::new(),
+            input: None,
+            button: None,
+            attempt: 0,
+        }
+    }
+
     /// The numbers of all pull requests whose head this revision is, the newest first.
     pub fn pull_requests(&self) -> impl Iterator<Item = u64> {
         let older = self.older_pull_requests.iter().copied();

@@ -51,21 +51,7 @@ mod tests {
     use crate::model::CheckDetail;
 
     fn check(state: CheckState, title: &str) -> Check {
-        Check {
-            revision: "5f0e".into(),
-            context: "capstan/a/sync".into(),
-            state,
-            title: title.into(),
-            summary: String::new(),
-            annotations: Vec::new(),
-            detail: None,
-            target_url: None,
-            pull_request: None,
-            older_pull_requests: Vec::new(),
-            input: None,
-            button: None,
-            attempt: 0,
-        }
+        Check::new("capstan/a/sync", "5f0e", state, title)
     }
 
     fn at(second: i64) -> Timestamp {

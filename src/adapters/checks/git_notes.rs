@@ -241,19 +241,8 @@ mod tests {
 
     fn check(context: &str, state: CheckState) -> Check {
         Check {
-            revision: "5f0e".into(),
-            context: context.into(),
-            state,
-            title: "31/54 ready".into(),
             summary: "about **9 min** left\n".into(),
-            annotations: Vec::new(),
-            detail: None,
-            target_url: None,
-            pull_request: None,
-            older_pull_requests: Vec::new(),
-            input: None,
-            button: None,
-            attempt: 0,
+            ..Check::new(context, "5f0e", state, "31/54 ready")
         }
     }
 

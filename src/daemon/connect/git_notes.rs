@@ -123,21 +123,7 @@ mod tests {
     const CONTEXT: &str = "capstan/a/sync";
 
     fn check(revision: &str, state: CheckState) -> Check {
-        Check {
-            revision: revision.to_owned(),
-            context: CONTEXT.to_owned(),
-            state,
-            title: "1/2 ready".to_owned(),
-            summary: String::new(),
-            annotations: Vec::new(),
-            detail: None,
-            target_url: None,
-            pull_request: None,
-            older_pull_requests: Vec::new(),
-            input: None,
-            button: None,
-            attempt: 0,
-        }
+        Check::new(CONTEXT, revision, state, "1/2 ready")
     }
 
     #[tokio::test]

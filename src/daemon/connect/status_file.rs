@@ -211,21 +211,7 @@ mod tests {
     use super::*;
 
     fn check(revision: &str, state: CheckState) -> Check {
-        Check {
-            revision: revision.to_owned(),
-            context: "capstan/a/sync".to_owned(),
-            state,
-            title: String::new(),
-            summary: String::new(),
-            annotations: Vec::new(),
-            detail: None,
-            target_url: None,
-            pull_request: None,
-            older_pull_requests: Vec::new(),
-            input: None,
-            button: None,
-            attempt: 0,
-        }
+        Check::new("capstan/a/sync", revision, state, "")
     }
 
     async fn publish(sink: &dyn CheckSink, checks: &[Check]) -> Result<(), AdapterError> {

@@ -291,21 +291,7 @@ impl Case {
     }
 
     fn check(&self, state: CheckState, title: &str) -> Check {
-        Check {
-            revision: self.commit.clone(),
-            context: "capstan/config/sync".to_owned(),
-            state,
-            title: title.to_owned(),
-            summary: String::new(),
-            annotations: Vec::new(),
-            detail: None,
-            target_url: None,
-            pull_request: None,
-            older_pull_requests: Vec::new(),
-            input: None,
-            button: None,
-            attempt: 0,
-        }
+        Check::new("capstan/config/sync", &self.commit, state, title)
     }
 }
 

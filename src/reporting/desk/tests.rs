@@ -5,21 +5,7 @@ use super::*;
 const SYNC: &str = "capstan/a/sync";
 
 fn check(revision: &str, state: CheckState) -> Check {
-    Check {
-        revision: revision.to_owned(),
-        context: SYNC.to_owned(),
-        state,
-        title: String::new(),
-        summary: String::new(),
-        annotations: Vec::new(),
-        detail: None,
-        target_url: None,
-        pull_request: None,
-        older_pull_requests: Vec::new(),
-        input: None,
-        button: None,
-        attempt: 0,
-    }
+    Check::new(SYNC, revision, state, "")
 }
 
 /// So many seconds after the start, on both clocks.

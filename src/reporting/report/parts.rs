@@ -21,19 +21,8 @@ pub(super) fn check(
     summary: String,
 ) -> Check {
     Check {
-        revision: revision.to_owned(),
-        context,
-        state,
-        title: plain(title),
         summary,
-        annotations: Vec::new(),
-        detail: None,
-        target_url: None,
-        pull_request: None,
-        older_pull_requests: Vec::new(),
-        input: None,
-        button: None,
-        attempt: 0,
+        ..Check::new(context, revision, state, plain(title))
     }
 }
 

@@ -381,21 +381,7 @@ fn unreadable(said: &str) -> Fault {
 
 /// What can be known of a check that an earlier process wrote.
 fn remembered(revision: &str, context: &str, found: Found) -> Check {
-    Check {
-        revision: revision.to_owned(),
-        context: context.to_owned(),
-        state: found.state,
-        detail: None,
-        title: found.title,
-        summary: String::new(),
-        annotations: Vec::new(),
-        target_url: None,
-        pull_request: None,
-        older_pull_requests: Vec::new(),
-        input: None,
-        button: None,
-        attempt: 0,
-    }
+    Check::new(context, revision, found.state, found.title)
 }
 
 impl<F: Forge> CheckSink for ForgeSink<F> {

@@ -260,19 +260,8 @@ pub(super) mod tests {
 
     fn check() -> Check {
         Check {
-            revision: "aa".to_owned(),
-            context: CONTEXT.to_owned(),
-            state: CheckState::Success,
-            title: "no errors".to_owned(),
             summary: "one\n- two\n".to_owned(),
-            annotations: Vec::new(),
-            detail: None,
-            target_url: None,
-            pull_request: None,
-            older_pull_requests: Vec::new(),
-            input: None,
-            button: None,
-            attempt: 0,
+            ..Check::new(CONTEXT, "aa", CheckState::Success, "no errors")
         }
     }
 

@@ -157,18 +157,9 @@ pub(crate) fn again(check: Check, attempt: u32) -> Check {
 /// A check on [`HEAD`].
 pub(crate) fn check(context: &str, state: CheckState, title: &str) -> Check {
     Check {
-        revision: HEAD.to_owned(),
-        context: context.to_owned(),
-        state,
-        detail: None,
-        title: title.to_owned(),
         summary: format!("## {title}\n"),
-        annotations: Vec::new(),
         target_url: Some("https://capstan.example/prod".to_owned()),
-        pull_request: None,
-        older_pull_requests: Vec::new(),
         input: Some("input".to_owned()),
-        button: None,
-        attempt: 0,
+        ..Check::new(context, HEAD, state, title)
     }
 }
