@@ -11,7 +11,7 @@ use kube::Client as Cluster;
 use super::azure_tokens::AzureTokens;
 use super::clock::WallClock;
 use super::forge_credential::Credential;
-use super::keyed_sink::KeyedSink;
+use super::keyed_forge::KeyedForge;
 use super::keys::{KeyPlace, Keys};
 use super::ports::ForgePorts;
 use super::secured::Secured;
@@ -120,7 +120,7 @@ impl Link {
         let place = credential.place()?.clone();
         let named = place.to_string();
         let make = move |keys: &Keys| self.clone().github_of(&named, keys, repository.clone());
-        let keyed = KeyedSink::new(place, AppKeys::PREFIX, Box::new(make));
+        let keyed = KeyedForge::new(place, AppKeys::PREFIX, Box::new(make));
         Ok(ForgePorts::with_buttons(Arc::new(keyed)))
     }
 

@@ -10,7 +10,7 @@ pub(super) mod endpoint;
 pub(super) mod forge;
 mod forge_credential;
 mod git_notes;
-mod keyed_sink;
+mod keyed_forge;
 mod keys;
 pub(super) mod ports;
 mod secured;

@@ -4,11 +4,10 @@
 //! do not fit, are an error of each request: the daemon starts without them, and writes once they are there. It does
 //! not know which forge it is, or what the keys mean.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
+use parking_lot::Mutex;
 
 use super::keys::{KeyPlace, Keys};
 use super::ports::ForgePorts;
@@ -20,7 +19,7 @@ use crate::model::{
 pub(super) type Make = Box<dyn Fn(&Keys) -> Result<ForgePorts, AdapterError> + Send + Sync>;
 
 /// See the module.
-pub(super) struct KeyedSink {
+pub(super) struct KeyedForge {
     place: KeyPlace,
     /// What keys that other ports are made of begin with.
     prefix: &'static str,
@@ -29,7 +28,7 @@ pub(super) struct KeyedSink {
     made: Mutex<Option<(Keys, ForgePorts)>>,
 }
 
-impl KeyedSink {
+impl KeyedForge {
     /// What `make` makes of the keys at `place`, again when one changes that begins with `prefix`.
     pub(super) fn new(place: KeyPlace, prefix: &'static str, make: Make) -> Self {
         Self {
@@ -46,22 +45,14 @@ impl KeyedSink {
         let own: Keys = own
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect();
-        if let Some((of, ports)) = &*self.made()
+        if let Some((of, ports)) = &*self.made.lock()
             && *of == own
         {
             return Ok(ports.clone());
         }
         let ports = (self.make)(&keys)?;
-        *self.made() = Some((own, ports.clone()));
+        *self.made.lock() = Some((own, ports.clone()));
         Ok(ports)
-    }
-
-    fn made(&self) -> MutexGuard<'_, Option<(Keys, ForgePorts)>> {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn last(&self) -> Option<ForgePorts> {
-        self.made().as_ref().map(|(_, ports)| ports.clone())
     }
 }
 
@@ -71,7 +62,7 @@ fn absent() -> AdapterError {
     AdapterError::new(ErrorClass::Denied, message)
 }
 
-impl CheckSink for KeyedSink {
+impl CheckSink for KeyedForge {
     fn publish<'a>(
         &'a self,
         checks: &'a [Check],
@@ -100,9 +91,9 @@ impl CheckSink for KeyedSink {
     }
 }
 
-impl ApprovalButtons for KeyedSink {
+impl ApprovalButtons for KeyedForge {
     fn app(&self) -> Option<u64> {
-        self.last()?.buttons?.app()
+        self.made.lock().as_ref()?.1.buttons.as_ref()?.app()
     }
 
     fn may_approve<'a>(&'a self, login: &'a str) -> BoxFuture<'a, Result<(), AdapterError>> {
@@ -114,7 +105,7 @@ impl ApprovalButtons for KeyedSink {
     }
 }
 
-impl PullRequests for KeyedSink {
+impl PullRequests for KeyedForge {
     fn source_of<'a>(
         &'a self,
         commit: &'a str,
@@ -164,16 +155,16 @@ mod tests {
             let sink = ForgeSink::new(Gitea::new(repository), client, None);
             Ok(ForgePorts::of(Arc::new(sink)))
         };
-        let sink = KeyedSink::new(place, "app", Box::new(make));
-        sink.probe().await.unwrap_err();
-        sink.unfinished("capstan/prod/plan").await.unwrap_err();
-        sink.read(&[], "capstan/prod/plan").await.unwrap_err();
+        let forge = KeyedForge::new(place, "app", Box::new(make));
+        forge.probe().await.unwrap_err();
+        forge.unfinished("capstan/prod/plan").await.unwrap_err();
+        forge.read(&[], "capstan/prod/plan").await.unwrap_err();
         assert_eq!(remaining.get(), None);
         std::fs::create_dir(dir.path().join("keys")).unwrap();
-        sink.probe().await.unwrap();
+        forge.probe().await.unwrap();
         assert_eq!(fake.lines(), ["GET /api/v1/repos/o/r"]);
         assert_eq!(remaining.get(), Some(42));
-        let left = sink.unfinished("capstan/prod/plan").await;
+        let left = forge.unfinished("capstan/prod/plan").await;
         assert_eq!(left.unwrap(), []);
     }
 }
