@@ -12,11 +12,12 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio::time::Instant;
 
-use super::examining::{earlier_checks, examine};
+use super::earlier_checks::earlier_checks;
+use super::examine::examine;
 use super::failure::{Failure, unplanned};
 use super::last_applied::LastApplied;
-use super::opening::{sorted, startup_refs};
 use super::source::Source;
+use super::startup_refs::{sorted, startup_refs};
 use super::{press, recreation};
 use crate::adapters::git::RetainedRef;
 use crate::adapters::kubernetes::{self, Input};

@@ -10,7 +10,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::origin::Origin;
-use super::trust::Signatures;
+use super::signatures::Signatures;
 use crate::adapters::git::{Error, Ref, RetainedRef};
 use crate::follow::{Candidate, Lane, RemoteRefs};
 use crate::settings::SyncConfig;

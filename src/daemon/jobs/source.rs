@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::approvals::ApprovalSources;
 use super::compiler::Compiler;
 use super::origin::Origin;
-use super::planning::Planner;
+use super::planner::Planner;
 use super::revisions::Revisions;
 use crate::adapters::git::{self, Error, RetainedRef};
 use crate::follow::{RemoteRefs, Settings};

@@ -2,12 +2,12 @@
 //!
 //! Anybody can open a pull request, so what its head holds is a stranger's: it may be made to take memory or time without
 //! end. The daemon downloads it unread, and starts its own program once more, with a [request](message) on its standard
-//! input. It [watches](limits) that [process] from outside and ends it at a limit. What the process
-//! [judges](judge) comes back as one bounded answer, which is not trusted, either.
+//! input. It [watches](limits) that [process] from outside and ends it at a limit. What its
+//! [planning] comes to is one bounded answer, which is not trusted, either.
 
-mod judge;
 mod limits;
 mod message;
+mod planning;
 mod process;
 
 use std::io;
@@ -43,7 +43,7 @@ pub(super) enum Outcome {
 /// Has `program` plan what is requested; `None` is this process, without limits.
 pub(super) fn plan(program: Option<&Path>, request: &Request, limits: &ForkLimits) -> Outcome {
     let answer = match program {
-        None => judge::answer(request),
+        None => planning::answer(request),
         Some(program) => match ask(program, request, limits) {
             Ok(answer) => answer,
             Err(Ended::Limit(limit)) => return Outcome::Limit(limit),
@@ -73,5 +73,5 @@ fn ask(program: &Path, request: &Request, limits: &ForkLimits) -> Result<Answer,
 /// If the line is not a request.
 pub fn answer(line: &[u8]) -> io::Result<Vec<u8>> {
     let request: Request = serde_json::from_slice(line)?;
-    Ok(serde_json::to_vec(&judge::answer(&request))?)
+    Ok(serde_json::to_vec(&planning::answer(&request))?)
 }

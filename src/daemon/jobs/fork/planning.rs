@@ -66,7 +66,7 @@ fn plan(request: &Request) -> Result<Answer, Error> {
     );
     let check = match request.seen.as_ref() == Some(&input) {
         true => None,
-        false => Some(Box::new(judged(
+        false => Some(Box::new(check_merge(
             &quarantine,
             request,
             commit,
@@ -98,7 +98,7 @@ fn merged(
 }
 
 /// The check of the merge. The base is compiled by the same rules, so that what both lack is not the head's fault.
-fn judged(
+fn check_merge(
     quarantine: &Quarantine,
     request: &Request,
     commit: &str,

@@ -1,6 +1,6 @@
 //! Plans of candidates: merged onto what is followed, compiled, and compared with what is applied.
 //!
-//! In: a candidate, and what it is merged onto. Out: its check. What may be a stranger's is planned by `forks`.
+//! In: a candidate, and what it is merged onto. Out: its check. What may be a stranger's is planned by `fork_planner`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::approvals::ApprovalSources;
 use super::compiler::local_trees;
 use super::conditions::{View, conditions};
 use super::failure::{Failure, unplanned};
-use super::forks::ForkPlanner;
+use super::fork_planner::ForkPlanner;
 use super::in_progress::InProgress;
 use super::revisions::Revisions;
 use crate::adapters::git::{Error, Merged};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::left::{is_pending, left_waiting, written};
+use super::earlier_checks::{is_pending, left_waiting, written};
 use super::revisions::Revisions;
 use crate::follow::{Candidate, Lane, OpenRef, StartupRefs, number};
 use crate::model::CheckSink;

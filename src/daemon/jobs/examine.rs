@@ -1,16 +1,15 @@
-//! Examines the followed revision, and finds what an earlier process left pending beside it.
+//! Examines the followed revision, and finds the checks that an earlier process left pending beside it.
 //!
 //! In: a revision, and the sink to ask. Out: what is known of it. It does not know what is decided.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::earlier_checks::left_pending;
 use super::failure::Failure;
 use super::last_applied::LastApplied;
-use super::left::{left_pending, left_waiting};
-use super::revisions::Revisions;
 use super::source::Source;
-use crate::follow::{EarlierChecks, ExamineResult};
+use crate::follow::ExamineResult;
 use crate::model::CheckSink;
 use crate::reporting::sync_context;
 
@@ -44,19 +43,4 @@ pub(in crate::daemon) async fn examine(
         examined.left_pending = left.await.ok().flatten();
     }
     examined
-}
-
-/// What an earlier process left pending, before and beside `revision`, if it can be known now.
-pub(in crate::daemon) async fn earlier_checks(
-    revisions: Arc<Revisions>,
-    fleet: &str,
-    sink: &dyn CheckSink,
-    revision: String,
-) -> Option<EarlierChecks> {
-    let context = sync_context(fleet);
-    let waiting = left_waiting(fleet, sink).await?;
-    let work = move || revisions.earlier_or_begun(&revision);
-    let earlier = tokio::task::spawn_blocking(work).await.unwrap_or_default();
-    let pending = left_pending(sink, &earlier, &context).await?;
-    Some(EarlierChecks { pending, waiting })
 }

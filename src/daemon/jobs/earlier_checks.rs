@@ -4,13 +4,31 @@
 //! more. It does not know what ends them.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
-use crate::daemon::jobs::failure::Failure;
+use super::failure::Failure;
+use super::revisions::Revisions;
+use crate::follow::EarlierChecks;
 use crate::model::{AdapterError, Check, CheckSink, CheckState};
-use crate::reporting::plan_context;
+use crate::reporting::{plan_context, sync_context};
+
+/// What an earlier process left pending, before and beside `revision`, if it can be known now.
+pub(in crate::daemon) async fn earlier_checks(
+    revisions: Arc<Revisions>,
+    fleet: &str,
+    sink: &dyn CheckSink,
+    revision: String,
+) -> Option<EarlierChecks> {
+    let context = sync_context(fleet);
+    let waiting = left_waiting(fleet, sink).await?;
+    let work = move || revisions.earlier_or_begun(&revision);
+    let earlier = tokio::task::spawn_blocking(work).await.unwrap_or_default();
+    let pending = left_pending(sink, &earlier, &context).await?;
+    Some(EarlierChecks { pending, waiting })
+}
 
 /// The commits that an earlier process left waiting for a plan.
 pub(super) async fn left_waiting(fleet: &str, sink: &dyn CheckSink) -> Option<Vec<String>> {
