@@ -217,12 +217,14 @@ async fn supply_revisions(client: Client, mut view: watch::Receiver<View>) {
         else {
             continue;
         };
-        match supply(&client, &graph).await {
+        let (client, wanted) = (client.clone(), Arc::clone(&graph));
+        let supplied = tokio::spawn(async move { supply(&client, &wanted).await });
+        match supplied.await.map_err(anyhow::Error::from).flatten() {
             Ok(supplied) => supplied
                 .iter()
                 .for_each(|id| tracing::info!(object = %id, "supplied; not in the fleet")),
             Err(error) => {
-                tracing::error!(%error, "cannot create what the fleet expects of the simulated cluster")
+                tracing::error!(%error, "cannot create what the fleet expects of the simulated cluster");
             }
         }
         last = Some(graph);

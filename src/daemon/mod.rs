@@ -94,7 +94,7 @@ pub async fn run_with(
         let announced = daemon.source.announced();
         endpoint.serve(announced, hints, Arc::clone(&daemon.metrics))
     });
-    daemon.handle(Event::Time(TimeEvent::Look(0)));
+    daemon.handle(Event::Time(TimeEvent::Look));
     loop {
         let event = tokio::select! {
             biased;
@@ -171,6 +171,15 @@ impl Daemon {
             Event::Cluster(ClusterEvent::RunnerEnded) => self.runner = None,
             _ => {}
         }
+        self.tell(event);
+        // Whichever job asked the forge.
+        let attributed = self.source.approvals.attribution.take_new();
+        if !attributed.is_empty() {
+            self.tell(Event::Checks(ChecksEvent::Attributed(attributed)));
+        }
+    }
+
+    fn tell(&mut self, event: Event) {
         let now = self.now();
         for command in self.follower.on(event, now) {
             self.carry_out(command);

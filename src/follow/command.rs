@@ -10,7 +10,7 @@ use crate::apply::{AppliedRevision, ApprovalsAnswer, ApprovalsRequest, Assignmen
 use crate::model::{Check, Press};
 use crate::reporting::report::Base;
 
-/// What a follower wants done. Each but the last five ends in an event.
+/// What a follower wants done. What is asked or read, and what is written outside, ends in an event.
 pub(crate) enum Command {
     /// Bring what is new in the repository.
     Fetch,
@@ -44,11 +44,8 @@ pub(crate) enum Command {
     Probe,
     /// Read the checks that an earlier process left pending, before and beside this revision.
     ReadEarlierChecks(String),
-    /// Ask the forge, after a pause, how these commits came in.
-    Attribute {
-        commits: BTreeSet<String>,
-        pause: Duration,
-    },
+    /// Ask the forge how these commits came in. Whatever else waited for that does not any more.
+    Attribute(BTreeSet<String>),
     /// Ask the forge whether a button may be pressed. Without the check it is read as well.
     AskPress(Box<(Press, Option<Check>)>),
     /// Record in the cluster why the newest commit is not applied; `None` if it is.

@@ -33,7 +33,8 @@ pub(crate) enum GitEvent {
     Planned(Box<PlanResult>),
     /// The revision that an earlier process applied, for the assignment with this number.
     AppliedRead(u64, AppliedRevision),
-    ApprovalsRead(ApprovalsRequest, Box<Approvals>),
+    /// What people approved; `None` after a bug.
+    ApprovalsRead(ApprovalsRequest, Option<Box<Approvals>>),
 }
 
 /// The management cluster, and what applies there.
@@ -55,6 +56,8 @@ pub(crate) enum ChecksEvent {
     EarlierRead(Option<EarlierChecks>),
     /// The forge said of these commits how they came in.
     Attributed(BTreeSet<String>),
+    /// It was asked of commits how they came in.
+    AttributionEnded,
     PressAnswered(Press, PressAnswer),
 }
 
@@ -64,11 +67,11 @@ pub(crate) enum PeopleEvent {
     WebhookReceived(Hint),
 }
 
-/// A time that a command asked for.
+/// A time that has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TimeEvent {
-    /// The wait with this number is over.
-    Look(u64),
+    /// The repository may be looked at.
+    Look,
     /// Progress is due, or something that depends on the time.
     Progress,
     /// A release need not wait for its announcement any more.
@@ -81,6 +84,8 @@ pub(crate) enum TimeEvent {
     Reassign(u64),
     /// What could not be recorded of the newest commit may be tried again.
     RecordNewest,
+    /// The forge may be asked again how commits came in.
+    Attribute,
     /// The candidate, which could not be planned, may be planned again.
     Replan(Box<Candidate>),
     /// The plan of the candidate takes too long.
@@ -106,6 +111,7 @@ pub(crate) struct RemoteRefs {
 }
 
 /// The refs that are there at the start.
+#[derive(Default)]
 pub(crate) struct StartupRefs {
     /// Those that may need a plan.
     pub(crate) open: Vec<OpenRef>,

@@ -2,10 +2,13 @@
 //!
 //! In: that a question begins or ends. Out: whether to ask, and how long to pause before. It does not know what is answered.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// The first pause before the forge is asked how commits came in; each is twice as long as the one before.
 const FIRST_PAUSE: Duration = Duration::from_secs(15);
+/// How many commits are kept of which the forge said how they came in.
+const MOST_ATTRIBUTED: usize = 10_000;
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
@@ -20,6 +23,8 @@ pub(crate) struct ForgeQuestions {
     is_attributing: bool,
     /// The pause before it is asked that again.
     pause: Duration,
+    /// The commits of which it said that.
+    attributed: BTreeSet<String>,
 }
 
 impl Default for ForgeQuestions {
@@ -29,6 +34,7 @@ impl Default for ForgeQuestions {
             is_earlier_unknown: false,
             is_attributing: false,
             pause: FIRST_PAUSE,
+            attributed: BTreeSet::new(),
         }
     }
 }
@@ -58,6 +64,19 @@ impl ForgeQuestions {
         self.is_attributing = true;
         self.pause = (pause * 2).min(LONGEST_PAUSE);
         Some(pause)
+    }
+
+    /// Takes in of which commits the forge said how they came in. Those of long ago are forgotten.
+    pub(crate) fn note_attributed(&mut self, commits: BTreeSet<String>) {
+        if self.attributed.len() >= MOST_ATTRIBUTED {
+            self.attributed.clear();
+        }
+        self.attributed.extend(commits);
+    }
+
+    /// The commits of which the forge said how they came in.
+    pub(crate) const fn attributed(&self) -> &BTreeSet<String> {
+        &self.attributed
     }
 
     /// The question how commits came in was answered, or was not.

@@ -56,6 +56,10 @@ impl Plans {
     pub(crate) fn look(&mut self, refs: &BTreeMap<String, String>, head: &str, turn: &mut Turn) {
         let is_first = self.candidates.is_new();
         let candidates = self.candidates.update(refs, head);
+        if !self.unattributed.is_empty() {
+            let open: BTreeSet<String> = self.candidates.commits().collect();
+            self.unattributed.retain(|commit, _| open.contains(commit));
+        }
         if !candidates.is_empty() || is_first && turn.settings.shows_queued {
             let base = head.to_owned();
             turn.push(Command::ReadStartupRefs { candidates, base });
@@ -180,11 +184,7 @@ impl Plans {
     }
 
     /// The commits of which plans did not know how they came in.
-    pub(crate) fn unattributed(&mut self) -> impl Iterator<Item = &String> {
-        if !self.unattributed.is_empty() {
-            let open: BTreeSet<String> = self.candidates.commits().collect();
-            self.unattributed.retain(|commit, _| open.contains(commit));
-        }
+    pub(crate) fn unattributed(&self) -> impl Iterator<Item = &String> {
         self.unattributed.values().flatten()
     }
 

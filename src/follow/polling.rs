@@ -24,19 +24,17 @@ pub(crate) struct Polling {
     /// A webhook announced something that no look has found yet.
     hinted: bool,
     look: Look,
+    /// When the next alarm goes off, on the wall.
+    alarm_at: Option<Duration>,
 }
 
 /// What is done about the next look.
 #[derive(Debug)]
 enum Look {
-    /// It comes after the wait with this number.
-    Waiting(u64),
-    /// One is under way, which the wait with this number ended.
-    UnderWay {
-        number: u64,
-        /// Another is wanted at once.
-        is_wanted: bool,
-    },
+    /// It comes at this time on the wall.
+    Waiting(Duration),
+    /// One is under way. Another may be wanted at once.
+    UnderWay { is_wanted: bool },
 }
 
 impl Polling {
@@ -48,50 +46,8 @@ impl Polling {
             unannounced: false,
             announced: false,
             hinted: false,
-            look: Look::Waiting(0),
-        }
-    }
-
-    /// A look is wanted now. Returns true if it begins; if another is under way, it comes after that.
-    pub(crate) const fn want(&mut self) -> bool {
-        match &mut self.look {
-            Look::Waiting(number) => {
-                self.look = Look::UnderWay {
-                    number: *number,
-                    is_wanted: false,
-                };
-                true
-            }
-            Look::UnderWay { is_wanted, .. } => {
-                *is_wanted = true;
-                false
-            }
-        }
-    }
-
-    /// The wait with this number is over. Returns true if a look begins.
-    pub(crate) const fn wait_ended(&mut self, number: u64) -> bool {
-        match self.look {
-            Look::Waiting(current) if current == number => self.want(),
-            _ => false,
-        }
-    }
-
-    /// The look under way ended. Returns the number of the wait for the next; `None` if that begins at once.
-    pub(crate) const fn ended(&mut self) -> Option<u64> {
-        match &mut self.look {
-            Look::UnderWay {
-                number: _,
-                is_wanted: wanted @ true,
-            } => {
-                *wanted = false;
-                None
-            }
-            Look::UnderWay { number, .. } | Look::Waiting(number) => {
-                let next = *number + 1;
-                self.look = Look::Waiting(next);
-                Some(next)
-            }
+            look: Look::Waiting(Duration::ZERO),
+            alarm_at: None,
         }
     }
 
@@ -101,6 +57,43 @@ impl Polling {
             unannounced: true,
             ..Self::new(interval)
         }
+    }
+
+    /// A look is wanted now. Returns true if it begins; if another is under way, it comes after that.
+    pub(crate) const fn want(&mut self) -> bool {
+        let is_begun = matches!(self.look, Look::Waiting(_));
+        self.look = Look::UnderWay {
+            is_wanted: !is_begun,
+        };
+        is_begun
+    }
+
+    /// The time is `now` on the wall. Returns true if a look begins.
+    pub(crate) fn begin_due(&mut self, now: Duration) -> bool {
+        matches!(self.look, Look::Waiting(at) if at <= now) && self.want()
+    }
+
+    /// The look under way ended, and the next comes at this time on the wall. Returns true if another begins at once.
+    pub(crate) const fn ended(&mut self, next: Duration) -> bool {
+        if matches!(self.look, Look::UnderWay { is_wanted: true }) {
+            self.look = Look::UnderWay { is_wanted: false };
+            return true;
+        }
+        self.look = Look::Waiting(next);
+        false
+    }
+
+    /// Returns after how long an alarm is to go off; `None` if one goes off until the next look, or a look is under way.
+    pub(crate) fn arm(&mut self, now: Duration) -> Option<Duration> {
+        let Look::Waiting(next) = self.look else {
+            return None;
+        };
+        let is_armed = |at: &Duration| now < *at && *at <= next;
+        if self.alarm_at.as_ref().is_some_and(is_armed) {
+            return None;
+        }
+        self.alarm_at = Some(next);
+        Some(next.saturating_sub(now))
     }
 
     /// A webhook announced something; `true` if webhooks were not believed before.
@@ -126,7 +119,8 @@ impl Polling {
     pub(crate) const fn looked(&mut self, is_move: bool) -> bool {
         let is_silent = is_move && !self.hinted && self.announced;
         self.announced = self.announced && !is_silent;
-        self.hinted = false;
+        // What a webhook announced meanwhile is found by the next look.
+        self.hinted = matches!(self.look, Look::UnderWay { is_wanted: true });
         is_silent
     }
 
@@ -193,5 +187,40 @@ mod tests {
         assert_eq!(waits, [20, 40, 60, 60]);
         assert!(polling.worked() && !polling.worked());
         assert_eq!(polling.wait().as_secs(), 100);
+    }
+
+    #[test]
+    fn a_push_that_is_announced_during_a_look_is_found_by_the_next() {
+        let mut polling = Polling::new(Duration::from_secs(60));
+        assert!(polling.begin_due(Duration::ZERO));
+        assert!(polling.hint() && !polling.want());
+        assert!(!polling.looked(false), "it began before");
+        assert!(polling.ended(Duration::from_secs(600)), "one more at once");
+        assert!(!polling.looked(true), "it was announced");
+    }
+
+    #[test]
+    fn looks_come_after_the_wait_or_when_one_is_wanted_and_one_alarm_is_set() {
+        let at = Duration::from_secs;
+        let mut polling = Polling::new(at(60));
+        assert!(polling.begin_due(at(0)) && !polling.begin_due(at(0)));
+        assert_eq!(polling.arm(at(0)), None, "it is under way");
+        assert!(!polling.ended(at(60)));
+        assert_eq!(polling.arm(at(0)), Some(at(60)));
+        assert_eq!(polling.arm(at(1)), None, "once");
+        // Somebody wants one every few seconds: the alarm that is set stands for all.
+        for now in [2, 4, 6] {
+            assert!(polling.want());
+            assert!(!polling.ended(at(now + 60)));
+            assert_eq!(polling.arm(at(now)), None);
+        }
+        assert!(!polling.begin_due(at(60)), "the last look was at 6");
+        assert_eq!(polling.arm(at(60)), Some(at(6)));
+        assert!(polling.begin_due(at(66)));
+        assert!(!polling.want(), "one is under way");
+        assert!(polling.ended(at(126)) && !polling.ended(at(126)));
+        // A wait may become shorter.
+        assert!(polling.want() && !polling.ended(at(71)));
+        assert_eq!(polling.arm(at(66)), Some(at(5)));
     }
 }

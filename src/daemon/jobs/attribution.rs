@@ -58,6 +58,8 @@ struct State {
     unlisted: BTreeMap<String, Instant>,
     /// The commits without an answer, and why.
     wanted: BTreeMap<String, String>,
+    /// The commits that have an answer since these were taken.
+    new: BTreeSet<String>,
     /// The commit that was asked for last: others come first next time.
     last: String,
 }
@@ -80,7 +82,10 @@ impl Attribution {
         if purpose == Purpose::Plan && state.unlisted.contains_key(commit) {
             return Ok(CommitSource::Own);
         }
-        let why = || state.wanted.get(commit).map_or(UNASKED, String::as_str);
+        let why = || match state.unlisted.contains_key(commit) {
+            true => UNLISTED,
+            false => state.wanted.get(commit).map_or(UNASKED, String::as_str),
+        };
         let known = state.known.get(commit).copied();
         known.ok_or_else(|| why().to_owned())
     }
@@ -115,12 +120,13 @@ impl Attribution {
         let _ = tokio::time::timeout(PATIENCE, ask).await;
     }
 
-    /// Asks once more for some of `commits`, after those that were asked for last time, and returns all that have an answer
-    /// by now. Nobody waits for others.
-    pub(in crate::daemon) async fn ask_again(
-        &self,
-        commits: &BTreeSet<String>,
-    ) -> BTreeSet<String> {
+    /// Takes the commits that have an answer since the last call.
+    pub(in crate::daemon) fn take_new(&self) -> BTreeSet<String> {
+        std::mem::take(&mut self.state.lock().new)
+    }
+
+    /// Asks once more for some of `commits`, after those that were asked for last time. Nobody waits for others.
+    pub(in crate::daemon) async fn ask_again(&self, commits: &BTreeSet<String>) {
         for commit in self.next(commits) {
             let asked = tokio::time::timeout(PATIENCE_ALONE, self.ask(&commit)).await;
             let mut state = self.state.lock();
@@ -129,9 +135,11 @@ impl Attribution {
             }
             state.last = commit;
         }
-        let state = self.state.lock();
-        let is_known = |commit: &&String| state.known.contains_key(*commit);
-        commits.iter().filter(is_known).cloned().collect()
+        // Another job may have asked for them before somebody waited.
+        let mut state = self.state.lock();
+        let State { known, new, .. } = &mut *state;
+        let answered = commits.iter().filter(|commit| known.contains_key(*commit));
+        new.extend(answered.cloned());
     }
 
     /// Lets go of what nobody waits for, and returns the commits to ask for once more.
@@ -164,8 +172,9 @@ impl Attribution {
 impl State {
     fn take_in(&mut self, commit: String, answer: Result<CommitSource, String>) {
         match answer {
+            // It is asked for again by whoever reads approvals next.
             Ok(CommitSource::Unlisted) if !self.is_settled(&commit) => {
-                self.wanted.insert(commit, UNLISTED.to_owned());
+                self.wanted.remove(&commit);
             }
             Ok(source) => {
                 let source = match source {
@@ -177,6 +186,7 @@ impl State {
                     self.known.clear();
                 }
                 self.wanted.remove(&commit);
+                self.new.insert(commit.clone());
                 self.known.insert(commit, source);
             }
             Err(why) => drop(self.wanted.insert(commit, why)),
@@ -185,6 +195,9 @@ impl State {
 
     /// Whether the forge has listed no pull request with the commit for long enough.
     fn is_settled(&mut self, commit: &str) -> bool {
+        if self.unlisted.len() >= MOST_KNOWN {
+            self.unlisted.clear();
+        }
         let since = self.unlisted.entry(commit.to_owned());
         since.or_insert_with(Instant::now).elapsed() >= SETTLING
     }

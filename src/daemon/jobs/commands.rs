@@ -6,10 +6,8 @@
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
 use tokio::time::Instant;
 
 use super::earlier_checks::earlier_checks;
@@ -24,10 +22,11 @@ use crate::adapters::kubernetes::{self, Input};
 use crate::apply::{ApprovalsRequest, Assignment, Newest};
 use crate::daemon::Daemon;
 use crate::follow::{
-    Candidate, ChecksEvent, ClusterEvent, ClusterState, Command, Event, FetchResult, GitEvent,
-    Milestone, PlanRequest, PlanResult, PressAnswer, Record, TimeEvent, ViewChange, Wait,
+    Candidate, ChecksEvent, ClusterEvent, ClusterState, Command, Event, ExamineResult, FetchResult,
+    GitEvent, Milestone, PlanRequest, PlanResult, PressAnswer, Record, StartupRefs, TimeEvent,
+    ViewChange, Wait,
 };
-use crate::model::{AdapterError, Check, Press};
+use crate::model::{Check, Press};
 
 impl Daemon {
     pub(in crate::daemon) fn carry_out(&mut self, command: Command) {
@@ -48,16 +47,16 @@ impl Daemon {
             Command::Publish(checks) => self.publish(checks),
             Command::Probe => self.probe(),
             Command::ReadEarlierChecks(revision) => self.read_earlier_checks(revision),
-            Command::Attribute { commits, pause } => self.attribute(commits, pause),
+            Command::Attribute(commits) => self.attribute(commits),
             Command::AskPress(asked) => self.ask_press(asked.0, asked.1),
             Command::RecordNewest { newest, may_create } => self.record_newest(newest, may_create),
             Command::Assign(assignment) => self.assign(assignment),
             // Should the runner have ended, an event says so.
-            Command::Approve(answer) => drop(
-                self.runner
-                    .as_ref()
-                    .map(|runner| runner.send(Input::Approve(answer))),
-            ),
+            Command::Approve(answer) => {
+                if let Some(runner) = &self.runner {
+                    runner.send(Input::Approve(answer));
+                }
+            }
             Command::Recreate(clusters) => self.recreate(clusters),
             Command::Record(record) => self.record(record),
             Command::Show(change) => self.show(change),
@@ -78,6 +77,18 @@ impl Daemon {
         });
     }
 
+    /// Waits for `asked` beside the loop. Should it panic, `failed` says what that comes to.
+    fn waiting(
+        &mut self,
+        asked: impl Future<Output = Event> + Send + 'static,
+        failed: impl FnOnce(Failure) -> Event + Send + 'static,
+    ) {
+        self.jobs.spawn(async move {
+            let answer = AssertUnwindSafe(asked).catch_unwind().await;
+            answer.unwrap_or_else(|panic| failed(Failure::caught(&*panic)))
+        });
+    }
+
     fn fetch(&mut self) {
         let fetched = |source: &Source, refs| {
             let next_within = source.revisions.next_look_within();
@@ -92,22 +103,26 @@ impl Daemon {
 
     fn examine(&mut self, revision: String, before: ClusterState, is_first: bool) {
         let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.ports.checks));
-        let client = self.target.client.clone();
-        self.jobs.spawn(async move {
+        let (client, unread) = (self.target.client.clone(), revision.clone());
+        let examined = |result| Event::Git(GitEvent::Examined(Box::new(result)));
+        let asked = async move {
             let before = LastApplied::read(before, &client, &source.set).await;
-            let examined = examine(source, &*sink, revision, before, is_first).await;
-            Event::Git(GitEvent::Examined(Box::new(examined)))
+            examined(examine(source, &*sink, revision, before, is_first).await)
+        };
+        self.waiting(asked, move |failure| {
+            examined(ExamineResult::failed(unread, failure.into()))
         });
     }
 
     fn read_startup_refs(&mut self, candidates: Vec<Candidate>, base: String) {
         let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.ports.checks));
-        self.jobs.spawn(async move {
+        let read = |refs| Event::Git(GitEvent::StartupRefsRead(refs));
+        let asked = async move {
             let revisions = Arc::clone(&source.revisions);
             let fleet = &source.settings.fleet;
-            let refs = startup_refs(revisions, fleet, &*sink, candidates, base).await;
-            Event::Git(GitEvent::StartupRefsRead(refs))
-        });
+            read(startup_refs(revisions, fleet, &*sink, candidates, base).await)
+        };
+        self.waiting(asked, move |_| read(StartupRefs::default()));
     }
 
     fn sort(&mut self, candidates: Vec<Candidate>) {
@@ -142,9 +157,9 @@ impl Daemon {
         self.blocking(
             move |source| {
                 let approvals = source.approvals.for_revision(&request.applied, &revision);
-                GitEvent::ApprovalsRead(request, Box::new(approvals))
+                GitEvent::ApprovalsRead(request, Some(Box::new(approvals)))
             },
-            move |_| GitEvent::ApprovalsRead(unread, Box::default()),
+            move |_| GitEvent::ApprovalsRead(unread, None),
         );
     }
 
@@ -163,7 +178,10 @@ impl Daemon {
         let (sink, now) = (Arc::clone(&self.ports.checks), self.now().cluster);
         let metrics = Arc::clone(&self.metrics);
         self.jobs.spawn(async move {
-            let answer = caught(sink.publish(&checks, now)).await;
+            let written = AssertUnwindSafe(sink.publish(&checks, now)).catch_unwind();
+            let answer = written
+                .await
+                .unwrap_or_else(|panic| Err(Failure::caught(&*panic).into()));
             let later = answer.as_ref().map_or(0, Vec::len);
             metrics.published(checks.len().saturating_sub(later), answer.is_ok());
             Event::Checks(ChecksEvent::Published(answer))
@@ -172,48 +190,59 @@ impl Daemon {
 
     fn probe(&mut self) {
         let sink = Arc::clone(&self.ports.checks);
-        self.jobs
-            .spawn(async move { Event::Checks(ChecksEvent::Probed(sink.probe().await)) });
+        let probed = |answer| Event::Checks(ChecksEvent::Probed(answer));
+        let asked = async move { probed(sink.probe().await) };
+        self.waiting(asked, move |failure| probed(Err(failure.into())));
     }
 
     fn read_earlier_checks(&mut self, revision: String) {
         let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.ports.checks));
-        self.jobs.spawn(async move {
+        let read = |earlier| Event::Checks(ChecksEvent::EarlierRead(earlier));
+        let asked = async move {
             let revisions = Arc::clone(&source.revisions);
             let fleet = &source.settings.fleet;
-            let earlier = earlier_checks(revisions, fleet, &*sink, revision).await;
-            Event::Checks(ChecksEvent::EarlierRead(earlier))
-        });
+            read(earlier_checks(revisions, fleet, &*sink, revision).await)
+        };
+        self.waiting(asked, move |_| read(None));
     }
 
-    fn attribute(&mut self, commits: BTreeSet<String>, pause: Duration) {
+    fn attribute(&mut self, commits: BTreeSet<String>) {
         let source = Arc::clone(&self.source);
-        self.jobs.spawn(async move {
-            tokio::time::sleep(pause).await;
-            let answered = source.approvals.attribution.ask_again(&commits).await;
-            Event::Checks(ChecksEvent::Attributed(answered))
-        });
+        let ended = || Event::Checks(ChecksEvent::AttributionEnded);
+        let asked = async move {
+            source.approvals.attribution.ask_again(&commits).await;
+            ended()
+        };
+        self.waiting(asked, move |_| ended());
     }
 
     fn ask_press(&mut self, press: Press, check: Option<Check>) {
         let ports = self.ports.clone();
-        self.jobs.spawn(async move {
-            let answer = AssertUnwindSafe(press::ask(&ports, &press, check)).catch_unwind();
-            let answer = answer
-                .await
-                .unwrap_or_else(|panic| PressAnswer::Refused(Failure::caught(&*panic).into()));
-            Event::Checks(ChecksEvent::PressAnswered(press, answer))
+        let unasked = press.clone();
+        let answered = |press, answer| Event::Checks(ChecksEvent::PressAnswered(press, answer));
+        let asked = async move {
+            let answer = press::ask(&ports, &press, check).await;
+            answered(press, answer)
+        };
+        self.waiting(asked, move |failure| {
+            answered(unasked, PressAnswer::Refused(failure.into()))
         });
     }
 
     fn record_newest(&mut self, newest: Option<Newest>, may_create: bool) {
         let (client, source) = (self.target.client.clone(), Arc::clone(&self.source));
-        self.jobs.spawn(async move {
+        let unrecorded = newest.clone();
+        let recorded = |newest, answer| {
+            Event::Cluster(ClusterEvent::NewestRecorded(Box::new((newest, answer))))
+        };
+        let asked = async move {
             let (set, shown) = (&source.set, &source.settings.source);
             let answer =
                 kubernetes::record_newest(&client, set, shown, newest.as_ref(), may_create).await;
-            let answer = answer.map_err(|error| error.to_string());
-            Event::Cluster(ClusterEvent::NewestRecorded(Box::new((newest, answer))))
+            recorded(newest, answer.map_err(|error| error.to_string()))
+        };
+        self.waiting(asked, move |failure| {
+            recorded(unrecorded, Err(failure.to_string()))
         });
     }
 
@@ -273,10 +302,4 @@ impl Daemon {
             Event::Time(event)
         });
     }
-}
-
-/// The answer of a sink; a panic is one of its errors.
-async fn caught<T>(asked: BoxFuture<'_, Result<T, AdapterError>>) -> Result<T, AdapterError> {
-    let answer = AssertUnwindSafe(asked).catch_unwind().await;
-    answer.unwrap_or_else(|panic| Err(Failure::caught(&*panic).into()))
 }

@@ -24,12 +24,10 @@ impl Case {
     /// Asks the forge once more, and returns the commits that have an answer.
     async fn ask_again(&self, commits: &[&String]) -> BTreeSet<String> {
         let commits = commits.iter().map(|commit| (*commit).clone()).collect();
-        self.daemon
-            .source
-            .approvals
-            .attribution
-            .ask_again(&commits)
-            .await
+        let attribution = &self.daemon.source.approvals.attribution;
+        attribution.take_new();
+        attribution.ask_again(&commits).await;
+        attribution.take_new()
     }
 
     /// A commit on top of `parents`, to which a branch leads from now on.
@@ -402,7 +400,7 @@ async fn what_waits_for_the_forge_is_asked_again_and_applied_again() {
         number,
         applied: first.clone(),
     };
-    let read = GitEvent::ApprovalsRead(request, Box::new(counted));
+    let read = GitEvent::ApprovalsRead(request, Some(Box::new(counted)));
     case.daemon.handle(Event::Git(read));
     let own = (asked.clone(), CommitSource::Own);
     forge.sources.lock().unwrap().extend([own]);

@@ -114,7 +114,7 @@ async fn a_hint_ends_the_wait_and_makes_the_next_one_longer() {
     assert!(matches!(commands[..], [Command::Fetch]));
     // The wait that was ended is of no use any more.
     assert_eq!(case.jobs().await, [(60_000, "Poll")]);
-    case.parts().polling.ended();
+    case.parts().polling.ended(Duration::ZERO);
     looked(&mut case, &commit);
     assert_eq!(case.jobs().await, [(600_000, "Poll")]);
     looked(&mut case, "another");

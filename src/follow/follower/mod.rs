@@ -46,7 +46,7 @@ pub(crate) struct Follower {
 }
 
 impl Follower {
-    /// A follower that waits for its first look, which [`TimeEvent::Look`] 0 begins.
+    /// A follower that waits for its first look, which [`TimeEvent::Look`] begins.
     pub(crate) fn new(settings: Settings, now: Now) -> Self {
         Self {
             heads: Heads::default(),
@@ -111,8 +111,9 @@ impl Follower {
                 self.plan_next();
             }
             GitEvent::ApprovalsRead(request, approvals) => {
+                let approvals = approvals.map(|approvals| *approvals);
                 self.releases
-                    .approvals_read(request, *approvals, &mut self.turn);
+                    .approvals_read(request, approvals, &mut self.turn);
             }
         }
     }
@@ -140,17 +141,19 @@ impl Follower {
                 self.leave_pending(pending);
                 self.leave_waiting(waiting);
             }
-            ChecksEvent::Attributed(commits) => self.attributed(&commits),
+            ChecksEvent::Attributed(commits) => self.forge.note_attributed(commits),
+            ChecksEvent::AttributionEnded => self.forge.end_attribution(),
             ChecksEvent::PressAnswered(press, answer) => self.press_answered(&press, answer),
         }
     }
 
     fn on_time(&mut self, event: TimeEvent) {
         match event {
-            TimeEvent::Look(number) => {
-                if self.polling.wait_ended(number) {
+            TimeEvent::Look => {
+                if self.polling.begin_due(self.turn.now.wall) {
                     self.turn.push(Command::Fetch);
                 }
+                self.set_look_alarm();
             }
             TimeEvent::Progress => self.releases.report_progress(&mut self.turn),
             // Whatever is due is written and assigned after every event.
@@ -158,6 +161,7 @@ impl Follower {
             TimeEvent::Reexamine(revision) => self.reexamine(&revision),
             TimeEvent::Reassign(number) => self.releases.reassign(number, &mut self.turn),
             TimeEvent::RecordNewest => self.releases.retry_record(),
+            TimeEvent::Attribute => self.ask_attribution(),
             TimeEvent::Replan(candidate) => {
                 self.plans.retry(&candidate);
                 self.plan_next();
@@ -189,9 +193,15 @@ impl Follower {
             let most = fetched.next_within.unwrap_or(Duration::MAX);
             self.polling.wait().min(most)
         };
-        match self.polling.ended() {
-            Some(number) => self.turn.wake(Wait::Wall(wait), TimeEvent::Look(number)),
-            None => self.turn.push(Command::Fetch),
+        if self.polling.ended(self.turn.now.wall.saturating_add(wait)) {
+            self.turn.push(Command::Fetch);
+        }
+        self.set_look_alarm();
+    }
+
+    fn set_look_alarm(&mut self) {
+        if let Some(wait) = self.polling.arm(self.turn.now.wall) {
+            self.turn.wake(Wait::Wall(wait), TimeEvent::Look);
         }
     }
 
@@ -325,28 +335,48 @@ impl Follower {
             self.plan_next();
         }
         // What it would own a second time may be gone by now.
-        if let Some(refused) = self.releases.refused().filter(|_| reported.is_settled) {
+        if let Some(refused) = self
+            .releases
+            .refused()
+            .filter(|_| reported.is_first_settled)
+        {
             self.reexamine(&refused);
         }
     }
 
-    /// Asks the forge again how commits came in whose messages approve something.
+    /// Goes on with what the forge has said by now of how commits came in whose messages approve something, and has it asked
+    /// again for the rest.
     fn attribute(&mut self) {
-        let of_release = self.releases.unattributed();
-        let commits: BTreeSet<String> = of_release
-            .chain(self.plans.unattributed())
-            .cloned()
-            .collect();
-        if commits.is_empty() {
+        let known = self.forge.attributed();
+        let is_known = |commit: &&String| known.contains(*commit);
+        let answered: BTreeSet<String> = self.unattributed().filter(is_known).cloned().collect();
+        if !answered.is_empty() {
+            self.attributed(&answered);
+        }
+        if self.unattributed().next().is_none() {
             return self.forge.rest();
         }
         if let Some(pause) = self.forge.begin_attribution() {
-            self.turn.push(Command::Attribute { commits, pause });
+            self.turn.wake(Wait::Wall(pause), TimeEvent::Attribute);
+        }
+    }
+
+    /// The commits with approvals of which the forge has not said how they came in.
+    fn unattributed(&self) -> impl Iterator<Item = &String> {
+        let of_release = self.releases.unattributed();
+        of_release.chain(self.plans.unattributed())
+    }
+
+    fn ask_attribution(&mut self) {
+        let commits: BTreeSet<String> = self.unattributed().cloned().collect();
+        if commits.is_empty() {
+            self.forge.end_attribution();
+        } else {
+            self.turn.push(Command::Attribute(commits));
         }
     }
 
     fn attributed(&mut self, commits: &BTreeSet<String>) {
-        self.forge.end_attribution();
         self.releases.attributed(commits, &mut self.turn);
         if self.plans.attributed(commits) {
             self.show_waiting();

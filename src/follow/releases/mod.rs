@@ -268,16 +268,15 @@ impl Releases {
         }
     }
 
-    /// Takes in what became of the assignment with this number. Returns true if what is refused may be accepted now, or what
-    /// waits be compared.
+    /// Takes in what became of the assignment with this number, and returns what that changes for others.
     pub(crate) fn reported(&mut self, number: u64, report: Report, turn: &mut Turn) -> Reported {
         let current = self.current.as_mut();
         let Some(rollout) = current.filter(|rollout| rollout.number == number) else {
             return Reported::default();
         };
-        let is_settled = matches!(report, Report::Settled);
-        let settles = is_settled && !rollout.settled;
-        if is_settled {
+        let settles = matches!(report, Report::Settled);
+        let is_first_settled = settles && !rollout.settled;
+        if settles {
             let revision = rollout.release.revision.clone();
             turn.push(Command::Record(Record::Milestone(
                 Milestone::Applied,
@@ -308,7 +307,7 @@ impl Releases {
             turn.push(Command::ReadApplied { number, revision });
         }
         Reported {
-            is_settled: settles,
+            is_first_settled,
             is_comparable: was_unknown && is_known,
         }
     }
@@ -357,9 +356,14 @@ impl Releases {
     pub(crate) fn approvals_read(
         &mut self,
         request: ApprovalsRequest,
-        approvals: Approvals,
+        approvals: Option<Approvals>,
         turn: &mut Turn,
     ) {
+        let Some(approvals) = approvals else {
+            // Nobody approved anything, as far as can be told.
+            let approvals = Vec::new();
+            return turn.push(Command::Approve(ApprovalsAnswer { request, approvals }));
+        };
         let recreated = approvals.recreatable();
         if !recreated.is_empty() {
             turn.push(Command::Recreate(recreated));
@@ -511,8 +515,8 @@ impl Releases {
 /// What a report changes for others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reported {
-    /// Everything was applied, and removed what was to be: what was refused may be accepted now.
-    pub(crate) is_settled: bool,
+    /// Everything was applied by now, and everything removed: what was refused may be accepted.
+    pub(crate) is_first_settled: bool,
     /// It is known by now what to compare candidates with.
     pub(crate) is_comparable: bool,
 }

@@ -269,8 +269,8 @@ impl Rollout {
                 self.unseen.insert(kind, why);
             }
             Report::Unseen(kind, None) => drop(self.unseen.remove(&kind)),
-            Report::Suspended(suspension) => drop(self.suspend(suspension)),
-            Report::Denied | Report::Recording(_) => return false,
+            // Who asks takes it in with `suspend`.
+            Report::Suspended(_) | Report::Denied | Report::Recording(_) => return false,
             Report::Applied(..) => return self.open(),
             Report::Settled => {
                 self.open();

@@ -143,7 +143,7 @@ impl World {
             faults: Vec::new(),
         };
         world.push(Kind::Good);
-        world.tell(Event::Time(TimeEvent::Look(0)));
+        world.tell(Event::Time(TimeEvent::Look));
         world
     }
 
@@ -154,7 +154,7 @@ impl World {
         self.alarms.clear();
         self.view = View::default();
         self.ask_again();
-        self.tell(Event::Time(TimeEvent::Look(0)));
+        self.tell(Event::Time(TimeEvent::Look));
         let steering = self.steering.clone();
         self.tell(Event::People(PeopleEvent::Steered(steering)));
     }
@@ -481,7 +481,7 @@ impl World {
             }
             Command::ReadApprovals { request, revision } => {
                 let approvals = Box::new(self.approvals(&revision));
-                Event::Git(GitEvent::ApprovalsRead(request, approvals))
+                Event::Git(GitEvent::ApprovalsRead(request, Some(approvals)))
             }
             Command::Publish(checks) => self.publish(checks),
             Command::Probe => Event::Checks(ChecksEvent::Probed(match self.is_forge_away {
@@ -495,13 +495,17 @@ impl World {
                 });
                 Event::Checks(ChecksEvent::EarlierRead(earlier))
             }
-            Command::Attribute { commits, .. } => {
-                self.attributed.extend(commits.iter().cloned());
-                for commit in &commits {
+            Command::Attribute(commits) => {
+                // Of one at a time, the first time of none.
+                let asked = usize::from(self.wall.as_secs() % 2 == 0);
+                let answered: BTreeSet<String> = commits.into_iter().take(asked).collect();
+                self.attributed.extend(answered.iter().cloned());
+                for commit in &answered {
                     self.ask(PLAN, commit);
                 }
                 self.ask_again();
-                Event::Checks(ChecksEvent::Attributed(commits))
+                self.tell(Event::Checks(ChecksEvent::Attributed(answered)));
+                Event::Checks(ChecksEvent::AttributionEnded)
             }
             Command::AskPress(asked) => {
                 let (press, check) = *asked;
