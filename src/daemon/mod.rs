@@ -1,13 +1,13 @@
 //! The loop: it tells the follower of a repository what happens, and carries out what that wants.
 //!
-//! In: what to follow, an [`Engine`] and a token to stop. Out: the cluster in sync with the repository,
+//! In: what to follow, a cluster and a token to stop. Out: the cluster in sync with the repository,
 //! checks on the commits, and a [`View`] of the progress.
 //!
 //! ```text
 //!  jobs, watches, webhooks ─► Event ─► Follower ─► Command ─► jobs
 //! ```
 //!
-//! It does not know: which engine it drives, how a check is written, what is decided.
+//! It does not know: which cluster it drives, how a check is written, what is decided.
 
 mod connect;
 mod jobs;

@@ -497,7 +497,7 @@ impl World {
             }
             Command::Attribute(commits) => {
                 // Of one at a time, the first time of none.
-                let asked = usize::from(self.wall.as_secs() % 2 == 0);
+                let asked = usize::from(self.wall.as_secs().is_multiple_of(2));
                 let answered: BTreeSet<String> = commits.into_iter().take(asked).collect();
                 self.attributed.extend(answered.iter().cloned());
                 for commit in &answered {
