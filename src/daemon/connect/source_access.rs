@@ -152,6 +152,8 @@ mod tests {
 
     impl World {
         fn with(keys: &[(&str, &str)]) -> Self {
+            // Fails where another test was first.
+            let _ = rustls::crypto::ring::default_provider().install_default();
             let dir = tempfile::tempdir().unwrap();
             for (key, value) in keys {
                 fs::write(dir.path().join(key), value).unwrap();
