@@ -68,8 +68,9 @@ impl Polling {
         is_begun
     }
 
-    /// The time is `now` on the wall. Returns true if a look begins.
+    /// An alarm went off at `now` on the wall. Returns true if a look begins.
     pub(crate) fn begin_due(&mut self, now: Duration) -> bool {
+        self.alarm_at = None;
         matches!(self.look, Look::Waiting(at) if at <= now) && self.want()
     }
 
@@ -216,6 +217,8 @@ mod tests {
         }
         assert!(!polling.begin_due(at(60)), "the last look was at 6");
         assert_eq!(polling.arm(at(60)), Some(at(6)));
+        assert!(!polling.begin_due(at(65)), "it went off early");
+        assert_eq!(polling.arm(at(65)), Some(at(1)));
         assert!(polling.begin_due(at(66)));
         assert!(!polling.want(), "one is under way");
         assert!(polling.ended(at(126)) && !polling.ended(at(126)));
