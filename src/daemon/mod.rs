@@ -94,7 +94,7 @@ pub async fn run_with(
         let announced = daemon.source.announced();
         endpoint.serve(announced, hints, Arc::clone(&daemon.metrics))
     });
-    daemon.handle(Event::Time(TimeEvent::Look));
+    daemon.handle(Event::Time(TimeEvent::Look(Duration::ZERO)));
     loop {
         let event = tokio::select! {
             biased;
@@ -171,12 +171,12 @@ impl Daemon {
             Event::Cluster(ClusterEvent::RunnerEnded) => self.runner = None,
             _ => {}
         }
-        self.tell(event);
-        // Whichever job asked the forge.
+        // Whichever job asked the forge; before the end of a job, which may lack what it has asked.
         let attributed = self.source.approvals.attribution.take_new();
         if !attributed.is_empty() {
             self.tell(Event::Checks(ChecksEvent::Attributed(attributed)));
         }
+        self.tell(event);
     }
 
     fn tell(&mut self, event: Event) {

@@ -44,8 +44,13 @@ pub(crate) enum Command {
     Probe,
     /// Read the checks that an earlier process left pending, before and beside this revision.
     ReadEarlierChecks(String),
-    /// Ask the forge how these commits came in. Whatever else waited for that does not any more.
-    Attribute(BTreeSet<String>),
+    /// Ask the forge how commits came in. Whatever else waited for that does not any more.
+    Attribute {
+        /// Those that approve something for what is applied.
+        of_release: BTreeSet<String>,
+        /// Those that approve something for candidates.
+        of_plans: BTreeSet<String>,
+    },
     /// Ask the forge whether a button may be pressed. Without the check it is read as well.
     AskPress(Box<(Press, Option<Check>)>),
     /// Record in the cluster why the newest commit is not applied; `None` if it is.

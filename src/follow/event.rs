@@ -70,8 +70,8 @@ pub(crate) enum PeopleEvent {
 /// A time that has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TimeEvent {
-    /// The repository may be looked at.
-    Look,
+    /// The repository may be looked at: the alarm for this time on the wall went off.
+    Look(Duration),
     /// Progress is due, or something that depends on the time.
     Progress,
     /// A release need not wait for its announcement any more.
@@ -84,8 +84,8 @@ pub(crate) enum TimeEvent {
     Reassign(u64),
     /// What could not be recorded of the newest commit may be tried again.
     RecordNewest,
-    /// The forge may be asked again how commits came in.
-    Attribute,
+    /// The alarm with this number went off: the forge may be asked again how commits came in.
+    Attribute(u64),
     /// The candidate, which could not be planned, may be planned again.
     Replan(Box<Candidate>),
     /// The plan of the candidate takes too long.

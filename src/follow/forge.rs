@@ -19,12 +19,30 @@ pub(crate) struct ForgeQuestions {
     is_probed: bool,
     /// What an earlier process left pending could not be read yet.
     is_earlier_unknown: bool,
-    /// It is being asked how commits came in.
-    is_attributing: bool,
+    attribution: Attribution,
     /// The pause before it is asked that again.
     pause: Duration,
     /// The commits of which it said that.
     attributed: BTreeSet<String>,
+}
+
+/// How far the question is how commits came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Attribution {
+    /// Nothing is asked. The number is that of the last alarm.
+    Idle(u64),
+    /// It is asked once the alarm with this number goes off.
+    Waiting(u64),
+    /// It is being asked.
+    UnderWay(u64),
+}
+
+impl Attribution {
+    const fn number(self) -> u64 {
+        match self {
+            Self::Idle(number) | Self::Waiting(number) | Self::UnderWay(number) => number,
+        }
+    }
 }
 
 impl Default for ForgeQuestions {
@@ -32,7 +50,7 @@ impl Default for ForgeQuestions {
         Self {
             is_probed: false,
             is_earlier_unknown: false,
-            is_attributing: false,
+            attribution: Attribution::Idle(0),
             pause: FIRST_PAUSE,
             attributed: BTreeSet::new(),
         }
@@ -55,15 +73,25 @@ impl ForgeQuestions {
         std::mem::replace(&mut self.is_earlier_unknown, false)
     }
 
-    /// Begins to ask how commits came in, and returns how long to pause before; `None` if that is being asked.
-    pub(crate) fn begin_attribution(&mut self) -> Option<Duration> {
-        if self.is_attributing {
+    /// Returns how long to wait before it is asked how commits came in, and the number of the alarm; `None` if that is set, or
+    /// it is being asked.
+    pub(crate) fn wait_for_attribution(&mut self) -> Option<(Duration, u64)> {
+        let Attribution::Idle(last) = self.attribution else {
             return None;
-        }
-        let pause = self.pause;
-        self.is_attributing = true;
+        };
+        let (pause, number) = (self.pause, last + 1);
+        self.attribution = Attribution::Waiting(number);
         self.pause = (pause * 2).min(LONGEST_PAUSE);
-        Some(pause)
+        Some((pause, number))
+    }
+
+    /// The alarm with this number went off. Returns true if it is to be asked how commits came in.
+    pub(crate) fn begin_attribution(&mut self, number: u64) -> bool {
+        let begins = self.attribution == Attribution::Waiting(number);
+        if begins {
+            self.attribution = Attribution::UnderWay(number);
+        }
+        begins
     }
 
     /// Takes in of which commits the forge said how they came in. Those of long ago are forgotten.
@@ -79,15 +107,21 @@ impl ForgeQuestions {
         &self.attributed
     }
 
+    /// These were acted upon.
+    pub(crate) fn forget_attributed(&mut self, commits: &BTreeSet<String>) {
+        self.attributed.retain(|commit| !commits.contains(commit));
+    }
+
     /// The question how commits came in was answered, or was not.
     pub(crate) const fn end_attribution(&mut self) {
-        self.is_attributing = false;
+        self.attribution = Attribution::Idle(self.attribution.number());
     }
 
     /// Nothing is open. The next question how commits came in comes as soon as the first did.
     pub(crate) const fn rest(&mut self) {
-        if !self.is_attributing {
-            self.pause = FIRST_PAUSE;
+        self.pause = FIRST_PAUSE;
+        if let Attribution::Waiting(number) = self.attribution {
+            self.attribution = Attribution::Idle(number);
         }
     }
 }
@@ -100,14 +134,18 @@ mod tests {
     fn pauses_grow_up_to_five_minutes_until_nothing_is_open() {
         let mut forge = ForgeQuestions::default();
         let pauses = [(); 7].map(|()| {
-            let pause = forge.begin_attribution().map(|pause| pause.as_secs());
-            assert_eq!(forge.begin_attribution(), None, "one at a time");
+            let (pause, number) = forge.wait_for_attribution().expect("nothing is asked");
+            assert_eq!(forge.wait_for_attribution(), None, "one at a time");
+            assert!(forge.begin_attribution(number) && !forge.begin_attribution(number));
+            assert_eq!(forge.wait_for_attribution(), None, "it is being asked");
             forge.end_attribution();
-            pause
+            pause.as_secs()
         });
-        let expected = [15, 30, 60, 120, 240, 300, 300];
-        assert_eq!(pauses, expected.map(Some));
+        assert_eq!(pauses, [15, 30, 60, 120, 240, 300, 300]);
+        let (_, late) = forge.wait_for_attribution().expect("nothing is asked");
         forge.rest();
-        assert_eq!(forge.begin_attribution(), Some(FIRST_PAUSE));
+        let (pause, number) = forge.wait_for_attribution().expect("nothing is asked");
+        assert_eq!(pause, FIRST_PAUSE, "nobody waits for the long one");
+        assert!(!forge.begin_attribution(late) && forge.begin_attribution(number));
     }
 }

@@ -132,7 +132,8 @@ impl Plans {
         let is_change = self.candidates.planned(&candidate, merged.as_ref());
         self.plan_later(&candidate, is_passing, turn);
         let commit = candidate.commit;
-        if unattributed.is_empty() {
+        let is_gone = !self.candidates.commits().any(|known| known == commit);
+        if unattributed.is_empty() || is_gone {
             self.unattributed.remove(&commit);
         } else {
             self.unattributed.insert(commit.clone(), unattributed);

@@ -68,9 +68,9 @@ impl Polling {
         is_begun
     }
 
-    /// An alarm went off at `now` on the wall. Returns true if a look begins.
-    pub(crate) fn begin_due(&mut self, now: Duration) -> bool {
-        self.alarm_at = None;
+    /// The alarm for this time went off at `now` on the wall. Returns true if a look begins.
+    pub(crate) fn begin_due(&mut self, alarm: Duration, now: Duration) -> bool {
+        self.alarm_at.take_if(|at| *at == alarm);
         matches!(self.look, Look::Waiting(at) if at <= now) && self.want()
     }
 
@@ -84,7 +84,7 @@ impl Polling {
         false
     }
 
-    /// Returns after how long an alarm is to go off; `None` if one goes off until the next look, or a look is under way.
+    /// Returns when an alarm is to go off, on the wall; `None` if one goes off until the next look, or a look is under way.
     pub(crate) fn arm(&mut self, now: Duration) -> Option<Duration> {
         let Look::Waiting(next) = self.look else {
             return None;
@@ -94,7 +94,7 @@ impl Polling {
             return None;
         }
         self.alarm_at = Some(next);
-        Some(next.saturating_sub(now))
+        Some(next)
     }
 
     /// A webhook announced something; `true` if webhooks were not believed before.
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn a_push_that_is_announced_during_a_look_is_found_by_the_next() {
         let mut polling = Polling::new(Duration::from_secs(60));
-        assert!(polling.begin_due(Duration::ZERO));
+        assert!(polling.begin_due(Duration::ZERO, Duration::ZERO));
         assert!(polling.hint() && !polling.want());
         assert!(!polling.looked(false), "it began before");
         assert!(polling.ended(Duration::from_secs(600)), "one more at once");
@@ -204,7 +204,7 @@ mod tests {
     fn looks_come_after_the_wait_or_when_one_is_wanted_and_one_alarm_is_set() {
         let at = Duration::from_secs;
         let mut polling = Polling::new(at(60));
-        assert!(polling.begin_due(at(0)) && !polling.begin_due(at(0)));
+        assert!(polling.begin_due(at(0), at(0)) && !polling.begin_due(at(0), at(0)));
         assert_eq!(polling.arm(at(0)), None, "it is under way");
         assert!(!polling.ended(at(60)));
         assert_eq!(polling.arm(at(0)), Some(at(60)));
@@ -215,15 +215,20 @@ mod tests {
             assert!(!polling.ended(at(now + 60)));
             assert_eq!(polling.arm(at(now)), None);
         }
-        assert!(!polling.begin_due(at(60)), "the last look was at 6");
-        assert_eq!(polling.arm(at(60)), Some(at(6)));
-        assert!(!polling.begin_due(at(65)), "it went off early");
-        assert_eq!(polling.arm(at(65)), Some(at(1)));
-        assert!(polling.begin_due(at(66)));
+        assert!(!polling.begin_due(at(60), at(60)), "the last look was at 6");
+        assert_eq!(polling.arm(at(60)), Some(at(66)));
+        assert!(!polling.begin_due(at(66), at(65)), "it went off early");
+        assert_eq!(polling.arm(at(65)), Some(at(66)));
+        assert!(polling.begin_due(at(66), at(66)));
         assert!(!polling.want(), "one is under way");
         assert!(polling.ended(at(126)) && !polling.ended(at(126)));
-        // A wait may become shorter.
+        assert_eq!(polling.arm(at(66)), Some(at(126)));
+        // A wait may become shorter: the longer alarm sets no other when it goes off.
         assert!(polling.want() && !polling.ended(at(71)));
-        assert_eq!(polling.arm(at(66)), Some(at(5)));
+        assert_eq!(polling.arm(at(66)), Some(at(71)));
+        assert!(polling.begin_due(at(71), at(71)) && !polling.ended(at(131)));
+        assert_eq!(polling.arm(at(71)), Some(at(131)));
+        assert!(!polling.begin_due(at(126), at(126)));
+        assert_eq!(polling.arm(at(126)), None);
     }
 }

@@ -201,7 +201,7 @@ impl ApprovalSources {
         let commits = approving.map(|one| one.commit.id.clone());
         let trusted =
             commits.filter(|commit| self.revisions.signatures.verify_approval(commit).is_ok());
-        self.attribution.ask_new(&trusted.collect());
+        self.attribution.ask_new(&trusted.collect(), purpose);
         let mut found = Approvals::default();
         for one in &said {
             found.unclear.extend(one.unclear.iter().cloned());

@@ -37,7 +37,7 @@ const UNLISTED: &str = "the forge lists no pull request with it; if that holds a
 
 /// What an answer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(in crate::daemon) enum Purpose {
     /// A deletion, which is for good.
     Apply,
     /// The plan of a branch, whose commits nobody merged yet.
@@ -54,8 +54,9 @@ pub(in crate::daemon) struct Attribution {
 #[derive(Default)]
 struct State {
     known: BTreeMap<String, CommitSource>,
-    /// The commits that the forge lists no pull request with, and since when.
-    unlisted: BTreeMap<String, Instant>,
+    /// The commits that the forge lists no pull request with, and since when it was asked for what is applied: what a plan
+    /// asked before the merge says nothing of it.
+    unlisted: BTreeMap<String, Option<Instant>>,
     /// The commits without an answer, and why.
     wanted: BTreeMap<String, String>,
     /// The commits that have an answer since these were taken.
@@ -82,16 +83,13 @@ impl Attribution {
         if purpose == Purpose::Plan && state.unlisted.contains_key(commit) {
             return Ok(CommitSource::Own);
         }
-        let why = || match state.unlisted.contains_key(commit) {
-            true => UNLISTED,
-            false => state.wanted.get(commit).map_or(UNASKED, String::as_str),
-        };
+        let why = || state.wanted.get(commit).map_or(UNASKED, String::as_str);
         let known = state.known.get(commit).copied();
         known.ok_or_else(|| why().to_owned())
     }
 
     /// Asks for those of `commits` that were never asked for. It blocks a while: not for a thread that drives others.
-    pub(super) fn ask_new(&self, commits: &BTreeSet<String>) {
+    pub(super) fn ask_new(&self, commits: &BTreeSet<String>, purpose: Purpose) {
         let mut state = self.state.lock();
         let is_new = |commit: &&String| {
             !state.known.contains_key(*commit) && !state.wanted.contains_key(*commit)
@@ -106,15 +104,15 @@ impl Attribution {
         state.wanted.extend(unasked);
         drop(state);
         if let Ok(runtime) = Handle::try_current() {
-            runtime.block_on(self.ask_in_time(&new));
+            runtime.block_on(self.ask_in_time(&new, purpose));
         }
     }
 
     /// Asks for some commits, as long as something that waits for the answers can.
-    pub(in crate::daemon) async fn ask_in_time(&self, commits: &[String]) {
+    pub(in crate::daemon) async fn ask_in_time(&self, commits: &[String], purpose: Purpose) {
         let ask = async {
             for commit in commits.iter().take(MOST_ASKED) {
-                self.ask(commit).await;
+                self.ask(commit, purpose).await;
             }
         };
         let _ = tokio::time::timeout(PATIENCE, ask).await;
@@ -125,21 +123,39 @@ impl Attribution {
         std::mem::take(&mut self.state.lock().new)
     }
 
-    /// Asks once more for some of `commits`, after those that were asked for last time. Nobody waits for others.
-    pub(in crate::daemon) async fn ask_again(&self, commits: &BTreeSet<String>) {
-        for commit in self.next(commits) {
-            let asked = tokio::time::timeout(PATIENCE_ALONE, self.ask(&commit)).await;
+    /// Asks once more for some of the commits that approve something for what is applied, and for candidates, after those that
+    /// were asked for last time. Nobody waits for others.
+    pub(in crate::daemon) async fn ask_again(
+        &self,
+        of_release: &BTreeSet<String>,
+        of_plans: &BTreeSet<String>,
+    ) {
+        let commits: BTreeSet<String> = of_release.union(of_plans).cloned().collect();
+        for commit in self.next(&commits) {
+            let purpose = if of_release.contains(&commit) {
+                Purpose::Apply
+            } else {
+                Purpose::Plan
+            };
+            let asked = tokio::time::timeout(PATIENCE_ALONE, self.ask(&commit, purpose)).await;
             let mut state = self.state.lock();
             if asked.is_err() {
-                state.take_in(commit.clone(), Err(SLOW.to_owned()));
+                state.take_in(commit.clone(), purpose, Err(SLOW.to_owned()));
             }
             state.last = commit;
         }
-        // Another job may have asked for them before somebody waited.
+        // Another job may have asked for them before somebody waited; and a plan needs no more than that none is listed.
         let mut state = self.state.lock();
-        let State { known, new, .. } = &mut *state;
-        let answered = commits.iter().filter(|commit| known.contains_key(*commit));
-        new.extend(answered.cloned());
+        let State {
+            known,
+            unlisted,
+            new,
+            ..
+        } = &mut *state;
+        let of_plans = of_plans.difference(of_release);
+        let unlisted = of_plans.filter(|commit| unlisted.contains_key(*commit));
+        let known = commits.iter().filter(|commit| known.contains_key(*commit));
+        new.extend(known.chain(unlisted).cloned());
     }
 
     /// Lets go of what nobody waits for, and returns the commits to ask for once more.
@@ -156,7 +172,7 @@ impl Attribution {
         unknown.take(MOST_ASKED).cloned().collect()
     }
 
-    async fn ask(&self, commit: &str) {
+    async fn ask(&self, commit: &str, purpose: Purpose) {
         let Some(forge) = &self.forge else {
             return;
         };
@@ -165,16 +181,22 @@ impl Attribution {
             Ok(answer) => answer.map_err(|error| error.to_string()),
             Err(_) => Err("a bug in capstan; please report it".to_owned()),
         };
-        self.state.lock().take_in(commit.to_owned(), answer);
+        self.state
+            .lock()
+            .take_in(commit.to_owned(), purpose, answer);
     }
 }
 
 impl State {
-    fn take_in(&mut self, commit: String, answer: Result<CommitSource, String>) {
+    fn take_in(&mut self, commit: String, purpose: Purpose, answer: Result<CommitSource, String>) {
         match answer {
             // It is asked for again by whoever reads approvals next.
-            Ok(CommitSource::Unlisted) if !self.is_settled(&commit) => {
+            Ok(CommitSource::Unlisted) if purpose == Purpose::Plan => {
                 self.wanted.remove(&commit);
+                self.unlisted.entry(commit).or_default();
+            }
+            Ok(CommitSource::Unlisted) if !self.is_settled(&commit) => {
+                self.wanted.insert(commit, UNLISTED.to_owned());
             }
             Ok(source) => {
                 let source = match source {
@@ -182,8 +204,9 @@ impl State {
                     source => source,
                 };
                 self.unlisted.remove(&commit);
-                if self.known.len() >= MOST_KNOWN {
+                if self.known.len() + self.unlisted.len() >= MOST_KNOWN {
                     self.known.clear();
+                    self.unlisted.clear();
                 }
                 self.wanted.remove(&commit);
                 self.new.insert(commit.clone());
@@ -193,12 +216,9 @@ impl State {
         }
     }
 
-    /// Whether the forge has listed no pull request with the commit for long enough.
+    /// Whether the forge has listed no pull request with the commit for long enough, for what is applied.
     fn is_settled(&mut self, commit: &str) -> bool {
-        if self.unlisted.len() >= MOST_KNOWN {
-            self.unlisted.clear();
-        }
-        let since = self.unlisted.entry(commit.to_owned());
-        since.or_insert_with(Instant::now).elapsed() >= SETTLING
+        let since = self.unlisted.entry(commit.to_owned()).or_default();
+        since.get_or_insert_with(Instant::now).elapsed() >= SETTLING
     }
 }

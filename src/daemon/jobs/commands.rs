@@ -8,7 +8,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use futures::FutureExt as _;
-use tokio::time::Instant;
 
 use super::earlier_checks::earlier_checks;
 use super::examine::examine;
@@ -47,7 +46,10 @@ impl Daemon {
             Command::Publish(checks) => self.publish(checks),
             Command::Probe => self.probe(),
             Command::ReadEarlierChecks(revision) => self.read_earlier_checks(revision),
-            Command::Attribute(commits) => self.attribute(commits),
+            Command::Attribute {
+                of_release,
+                of_plans,
+            } => self.attribute(of_release, of_plans),
             Command::AskPress(asked) => self.ask_press(asked.0, asked.1),
             Command::RecordNewest { newest, may_create } => self.record_newest(newest, may_create),
             Command::Assign(assignment) => self.assign(assignment),
@@ -110,7 +112,10 @@ impl Daemon {
             examined(examine(source, &*sink, revision, before, is_first).await)
         };
         self.waiting(asked, move |failure| {
-            examined(ExamineResult::failed(unread, failure.into()))
+            examined(ExamineResult {
+                left_pending: None,
+                ..ExamineResult::failed(unread, failure.into())
+            })
         });
     }
 
@@ -206,11 +211,15 @@ impl Daemon {
         self.waiting(asked, move |_| read(None));
     }
 
-    fn attribute(&mut self, commits: BTreeSet<String>) {
+    fn attribute(&mut self, of_release: BTreeSet<String>, of_plans: BTreeSet<String>) {
         let source = Arc::clone(&self.source);
         let ended = || Event::Checks(ChecksEvent::AttributionEnded);
         let asked = async move {
-            source.approvals.attribution.ask_again(&commits).await;
+            source
+                .approvals
+                .attribution
+                .ask_again(&of_release, &of_plans)
+                .await;
             ended()
         };
         self.waiting(asked, move |_| ended());
@@ -296,9 +305,9 @@ impl Daemon {
             Wait::Cluster(wait) => self.target.clock.real(wait),
             Wait::Wall(wait) => wait,
         };
-        let until = Instant::now() + real;
+        let sleep = tokio::time::sleep(real);
         self.jobs.spawn(async move {
-            tokio::time::sleep_until(until).await;
+            sleep.await;
             Event::Time(event)
         });
     }

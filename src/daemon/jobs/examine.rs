@@ -34,7 +34,10 @@ pub(in crate::daemon) async fn examine(
         Ok(done) => done,
         Err(error) => {
             let failure = Failure::ended(error);
-            return ExamineResult::failed(unread, failure.into());
+            return ExamineResult {
+                left_pending: None,
+                ..ExamineResult::failed(unread, failure.into())
+            };
         }
     };
     if let Some(earlier) = earlier {

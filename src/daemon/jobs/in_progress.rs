@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::adapters::checks::forge::replace_file;
+use super::record_file;
 
 /// See the module.
 #[derive(Debug)]
@@ -30,8 +30,7 @@ struct Ref {
 }
 
 #[derive(Default, Serialize, Deserialize)]
-struct File {
-    v: u32,
+struct Contents {
     planning: BTreeSet<Ref>,
     interrupted: BTreeSet<Ref>,
 }
@@ -39,15 +38,15 @@ struct File {
 impl InProgress {
     /// Reads what an earlier process left. A file that cannot be read holds nothing.
     pub(super) fn open(path: PathBuf) -> Self {
-        let file = read(&path).unwrap_or_else(|error| {
+        let left: Contents = record_file::read(&path).unwrap_or_else(|error| {
             tracing::warn!(path = %path.display(), %error, "cannot read which pull requests were being planned when the daemon ended: they are planned again");
-            File::default()
+            Contents::default()
         });
         Self {
             path,
             planning: BTreeSet::new(),
             is_closed: false,
-            interrupted: file.planning.into_iter().chain(file.interrupted).collect(),
+            interrupted: left.planning.into_iter().chain(left.interrupted).collect(),
         }
     }
 
@@ -109,12 +108,11 @@ impl InProgress {
     }
 
     fn write(&self) -> io::Result<()> {
-        let file = File {
-            v: 1,
+        let contents = Contents {
             planning: self.planning.clone(),
             interrupted: self.interrupted.clone(),
         };
-        replace_file(&self.path, &serde_json::to_vec(&file)?)
+        record_file::write(&self.path, contents)
     }
 }
 
@@ -122,18 +120,6 @@ fn remove(path: &Path) -> io::Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         removed => removed,
-    }
-}
-
-fn read(path: &Path) -> io::Result<File> {
-    let text = match std::fs::read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(File::default()),
-        text => text?,
-    };
-    let file: File = serde_json::from_slice(&text)?;
-    match file.v {
-        1 => Ok(file),
-        other => Err(io::Error::other(format!("it is of version {other}"))),
     }
 }
 

@@ -5,13 +5,12 @@
 //! that cannot be read holds none: then somebody has to approve again. It does not know the forge.
 
 use std::collections::BTreeMap;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use crate::adapters::checks::forge::replace_file;
+use super::record_file;
 use crate::plan::approvals::Approvals;
 
 /// How many are kept.
@@ -26,22 +25,21 @@ pub(super) struct LateRecord {
     late: Mutex<Late>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct File {
-    v: u32,
+#[derive(Default, Serialize, Deserialize)]
+struct Contents {
     commits: Late,
 }
 
 impl LateRecord {
     /// What the file holds, if there is one.
     pub(super) fn open(path: PathBuf) -> Self {
-        let late = read(&path).unwrap_or_else(|error| {
+        let contents: Contents = record_file::read(&path).unwrap_or_else(|error| {
             tracing::warn!(path = %path.display(), %error, "cannot read which approvals wait for an answer of the forge: approve again what is kept");
-            Late::new()
+            Contents::default()
         });
         Self {
             path,
-            late: Mutex::new(late),
+            late: Mutex::new(contents.commits),
         }
     }
 
@@ -83,25 +81,11 @@ impl LateRecord {
     }
 
     fn save(&self, late: &Late) {
-        let file = File {
-            v: 1,
+        let contents = Contents {
             commits: late.clone(),
         };
-        let text = serde_json::to_vec(&file).map_err(io::Error::from);
-        if let Err(error) = text.and_then(|text| replace_file(&self.path, &text)) {
+        if let Err(error) = record_file::write(&self.path, contents) {
             tracing::warn!(path = %self.path.display(), %error, "cannot record which approvals wait for an answer of the forge: a restart forgets them; make the directory writable");
         }
-    }
-}
-
-fn read(path: &Path) -> io::Result<Late> {
-    let text = match std::fs::read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Late::new()),
-        text => text?,
-    };
-    let file: File = serde_json::from_slice(&text)?;
-    match file.v {
-        1 => Ok(file.commits),
-        other => Err(io::Error::other(format!("it is of version {other}"))),
     }
 }

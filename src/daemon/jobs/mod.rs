@@ -20,6 +20,7 @@ mod origin;
 mod planner;
 mod press;
 mod press_record;
+mod record_file;
 mod recreation;
 mod revisions;
 pub(super) mod runner;
@@ -30,4 +31,4 @@ mod startup_refs;
 pub(super) use origin::Origin;
 pub(super) use source::Source;
 #[cfg(test)]
-pub(super) use {examine::examine, last_applied::LastApplied};
+pub(super) use {attribution::Purpose, examine::examine, last_applied::LastApplied};

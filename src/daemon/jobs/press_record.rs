@@ -3,13 +3,12 @@
 //! In: presses. Out: the same, also in the next process. A file that cannot be read holds none: then somebody has to
 //! press again. It does not know which of them count.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use crate::adapters::checks::forge::replace_file;
+use super::record_file;
 use crate::plan::approvals::Pressed;
 
 /// How many are kept, the newest. Each is of no use once its commit was applied.
@@ -21,22 +20,21 @@ pub(super) struct PressRecord {
     presses: Mutex<Vec<Pressed>>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct File {
-    v: u32,
+#[derive(Default, Serialize, Deserialize)]
+struct Contents {
     approvals: Vec<Pressed>,
 }
 
 impl PressRecord {
     /// What the file holds, if there is one.
     pub(super) fn open(path: PathBuf) -> Self {
-        let presses = read(&path).unwrap_or_else(|error| {
+        let contents: Contents = record_file::read(&path).unwrap_or_else(|error| {
             tracing::warn!(path = %path.display(), %error, "cannot read the approvals that were given with a button: they do not count; press Approve again where it is still there");
-            Vec::new()
+            Contents::default()
         });
         Self {
             path,
-            presses: Mutex::new(presses),
+            presses: Mutex::new(contents.approvals),
         }
     }
 
@@ -68,26 +66,12 @@ impl PressRecord {
     }
 
     fn save(&self, presses: &[Pressed]) {
-        let file = File {
-            v: 1,
+        let contents = Contents {
             approvals: presses.to_vec(),
         };
-        let text = serde_json::to_vec(&file).map_err(io::Error::from);
-        if let Err(error) = text.and_then(|text| replace_file(&self.path, &text)) {
+        if let Err(error) = record_file::write(&self.path, contents) {
             tracing::warn!(path = %self.path.display(), %error, "cannot record the approvals that were given with a button: a restart forgets them; make the directory writable");
         }
-    }
-}
-
-fn read(path: &Path) -> io::Result<Vec<Pressed>> {
-    let text = match std::fs::read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        text => text?,
-    };
-    let file: File = serde_json::from_slice(&text)?;
-    match file.v {
-        1 => Ok(file.approvals),
-        other => Err(io::Error::other(format!("it is of version {other}"))),
     }
 }
 

@@ -8,6 +8,7 @@ use git2::{Oid, Repository, Signature, Time};
 use super::forge::{Forge, Silent};
 use super::*;
 use crate::apply::ApprovalsRequest;
+use crate::daemon::jobs::Purpose;
 use crate::follow::{Candidate, Lane, PlanRequest};
 use crate::model::{CommitSource, Press};
 use crate::plan::approvals::{Approvals, Doubt};
@@ -21,12 +22,20 @@ impl Case {
         (Self::on_forge(forge.ports()), forge)
     }
 
+    /// What is approved of the candidate `commit`, as the thread that plans asks.
+    async fn plan_approvals(&self, base: &str, commit: &str) -> Approvals {
+        let source = Arc::clone(&self.daemon.source);
+        let (base, commit) = (base.to_owned(), commit.to_owned());
+        let work = move || source.approvals.for_candidate(&base, &commit, None);
+        tokio::task::spawn_blocking(work).await.unwrap()
+    }
+
     /// Asks the forge once more, and returns the commits that have an answer.
     async fn ask_again(&self, commits: &[&String]) -> BTreeSet<String> {
         let commits = commits.iter().map(|commit| (*commit).clone()).collect();
         let attribution = &self.daemon.source.approvals.attribution;
         attribution.take_new();
-        attribution.ask_again(&commits).await;
+        attribution.ask_again(&commits, &BTreeSet::new()).await;
         attribution.take_new()
     }
 
@@ -306,6 +315,28 @@ async fn a_pushed_commit_approves_once_the_forge_still_lists_no_pull_request() {
     }
 }
 
+/// A branch of a merge queue has the commit before the merge, and the forge lists its pull request a moment after.
+#[tokio::test(start_paused = true)]
+async fn what_a_plan_asked_before_a_merge_settles_nothing() {
+    let (case, forge) = Case::with_forge();
+    let first = case.commit.clone();
+    let asked = case.commit_onto(&[&first], APPROVING);
+    let says = |source| forge.sources.lock().unwrap().insert(asked.clone(), source);
+    says(CommitSource::Unlisted);
+    for _ in 0..2 {
+        let approvals = case.plan_approvals(&first, &asked).await;
+        assert_eq!(approvals.deletable().len(), 1, "its plan counts it");
+        tokio::time::sleep(Duration::from_secs(60)).await;
+    }
+    let found = case.approvals(&first, &asked).await;
+    assert_eq!(words(&found).0, [""; 0], "it was merged just now");
+    tokio::time::sleep(Duration::from_secs(15)).await;
+    says(CommitSource::Fork(7));
+    case.ask_again(&[&asked]).await;
+    let found = case.approvals(&first, &asked).await;
+    assert_eq!(words(&found), (vec![], vec![&Doubt::Fork(7)]));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_forge_that_never_answers_is_given_up_after_20_seconds() {
     let case = Case::on_forge(ForgePorts::of(Arc::new(Silent)));
@@ -320,7 +351,7 @@ async fn a_forge_that_never_answers_is_given_up_after_20_seconds() {
         .source
         .approvals
         .attribution
-        .ask_in_time(&[asked])
+        .ask_in_time(&[asked], Purpose::Apply)
         .await;
     assert_eq!(start.elapsed(), Duration::from_secs(5));
 }

@@ -304,7 +304,7 @@ fn name(event: &Event) -> &'static str {
         Event::Cluster(ClusterEvent::NewestRecorded(_)) => "Recorded",
         Event::Checks(ChecksEvent::Probed(_)) => "Probed",
         Event::Checks(ChecksEvent::Published(_)) => "Published",
-        Event::Time(TimeEvent::Look) => "Poll",
+        Event::Time(TimeEvent::Look(_)) => "Poll",
         Event::Time(TimeEvent::Progress) => "Tick",
         Event::Time(TimeEvent::Announced) => "Announced",
         Event::Time(TimeEvent::RetryChecks) => "Retry",

@@ -149,8 +149,8 @@ impl Follower {
 
     fn on_time(&mut self, event: TimeEvent) {
         match event {
-            TimeEvent::Look => {
-                if self.polling.begin_due(self.turn.now.wall) {
+            TimeEvent::Look(alarm) => {
+                if self.polling.begin_due(alarm, self.turn.now.wall) {
                     self.turn.push(Command::Fetch);
                 }
                 self.set_look_alarm();
@@ -161,7 +161,7 @@ impl Follower {
             TimeEvent::Reexamine(revision) => self.reexamine(&revision),
             TimeEvent::Reassign(number) => self.releases.reassign(number, &mut self.turn),
             TimeEvent::RecordNewest => self.releases.retry_record(),
-            TimeEvent::Attribute => self.ask_attribution(),
+            TimeEvent::Attribute(number) => self.ask_attribution(number),
             TimeEvent::Replan(candidate) => {
                 self.plans.retry(&candidate);
                 self.plan_next();
@@ -200,8 +200,10 @@ impl Follower {
     }
 
     fn set_look_alarm(&mut self) {
-        if let Some(wait) = self.polling.arm(self.turn.now.wall) {
-            self.turn.wake(Wait::Wall(wait), TimeEvent::Look);
+        let now = self.turn.now.wall;
+        if let Some(alarm) = self.polling.arm(now) {
+            let wait = Wait::Wall(alarm.saturating_sub(now));
+            self.turn.wake(wait, TimeEvent::Look(alarm));
         }
     }
 
@@ -356,8 +358,9 @@ impl Follower {
         if self.unattributed().next().is_none() {
             return self.forge.rest();
         }
-        if let Some(pause) = self.forge.begin_attribution() {
-            self.turn.wake(Wait::Wall(pause), TimeEvent::Attribute);
+        if let Some((pause, number)) = self.forge.wait_for_attribution() {
+            self.turn
+                .wake(Wait::Wall(pause), TimeEvent::Attribute(number));
         }
     }
 
@@ -367,16 +370,17 @@ impl Follower {
         of_release.chain(self.plans.unattributed())
     }
 
-    fn ask_attribution(&mut self) {
-        let commits: BTreeSet<String> = self.unattributed().cloned().collect();
-        if commits.is_empty() {
-            self.forge.end_attribution();
-        } else {
-            self.turn.push(Command::Attribute(commits));
+    fn ask_attribution(&mut self, number: u64) {
+        if self.forge.begin_attribution(number) {
+            self.turn.push(Command::Attribute {
+                of_release: self.releases.unattributed().cloned().collect(),
+                of_plans: self.plans.unattributed().cloned().collect(),
+            });
         }
     }
 
     fn attributed(&mut self, commits: &BTreeSet<String>) {
+        self.forge.forget_attributed(commits);
         self.releases.attributed(commits, &mut self.turn);
         if self.plans.attributed(commits) {
             self.show_waiting();

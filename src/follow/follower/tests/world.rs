@@ -143,7 +143,7 @@ impl World {
             faults: Vec::new(),
         };
         world.push(Kind::Good);
-        world.tell(Event::Time(TimeEvent::Look));
+        world.tell(Event::Time(TimeEvent::Look(Duration::ZERO)));
         world
     }
 
@@ -154,7 +154,7 @@ impl World {
         self.alarms.clear();
         self.view = View::default();
         self.ask_again();
-        self.tell(Event::Time(TimeEvent::Look));
+        self.tell(Event::Time(TimeEvent::Look(Duration::ZERO)));
         let steering = self.steering.clone();
         self.tell(Event::People(PeopleEvent::Steered(steering)));
     }
@@ -495,7 +495,11 @@ impl World {
                 });
                 Event::Checks(ChecksEvent::EarlierRead(earlier))
             }
-            Command::Attribute(commits) => {
+            Command::Attribute {
+                of_release,
+                of_plans,
+            } => {
+                let commits: BTreeSet<String> = of_release.union(&of_plans).cloned().collect();
                 // Of one at a time, the first time of none.
                 let asked = usize::from(self.wall.as_secs().is_multiple_of(2));
                 let answered: BTreeSet<String> = commits.into_iter().take(asked).collect();
