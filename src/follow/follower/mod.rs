@@ -359,8 +359,8 @@ impl Follower {
             return self.forge.rest();
         }
         if let Some((pause, number)) = self.forge.wait_for_attribution() {
-            self.turn
-                .wake(Wait::Wall(pause), TimeEvent::Attribute(number));
+            let wait = Wait::Wall(pause);
+            self.turn.wake(wait, TimeEvent::Attribute(number));
         }
     }
 
