@@ -5,7 +5,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-use crate::model::{Tree, hex};
+use crate::model::{Severity, Tree, hex};
 use crate::plan::Plan;
 use crate::plan::approvals::Approvals;
 use crate::reporting::report::Base;
@@ -16,7 +16,7 @@ pub(super) enum View<'a> {
     /// Its files and messages alone, and what its base has.
     Files(Option<&'a Base>),
     /// Also what is applied, what is approved, and overlays of this machine.
-    All(Option<&'a Plan>, &'a Approvals),
+    All(Option<&'a Base>, Option<&'a Plan>, &'a Approvals),
 }
 
 /// A digest of what a plan check is made of beside files of the repository: the settings, overlays on this
@@ -47,7 +47,7 @@ pub(super) fn conditions(
             held.for_each(|line| add(line.as_bytes()));
             None
         }
-        View::All(before, approvals) => {
+        View::All(_, before, approvals) => {
             add(format!("{:?}", approvals.given).as_bytes());
             let doubted = approvals.doubted.iter();
             let doubted = doubted.map(|(one, doubt)| (one, std::mem::discriminant(doubt)));
@@ -60,8 +60,52 @@ pub(super) fn conditions(
         add(step.object.to_string().as_bytes());
         add(payload.hash().as_bytes());
     }
+    // Which errors are the candidate's own depends on them, although the merged files are the same.
+    let (View::Files(base) | View::All(base, ..)) = view;
+    let found = base.iter().flat_map(|base| base.findings.iter());
+    let errors = found.filter(|finding| finding.severity == Severity::Error);
+    errors.for_each(|error| add(error.to_string().as_bytes()));
     if matches!(view, View::All(..)) && has_buttons {
         add(b"with buttons");
     }
     hex(&digest.finalize()[..8])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compile::compile;
+    use crate::follow::Compilation;
+    use crate::plan::ApplySet;
+    use crate::settings::Environment;
+
+    /// A head that breaks the fleet as its base did is at fault once the base is mended, though its files are the same.
+    #[test]
+    fn errors_of_the_base_are_part_of_a_plan_check() {
+        let config = SyncConfig::source("https://git.example/f", None, &Environment::default());
+        let base = |text: &str| {
+            let tree = Tree {
+                files: [("a.yaml".into(), text.as_bytes().into())].into(),
+                ..Tree::default()
+            };
+            let compiled = compile(&tree, &[]);
+            let compilation = Compilation::new("1", compiled, &ApplySet::new("f", "default"));
+            compilation.base("1", "the branch main".to_owned())
+        };
+        let (sound, broken) = (base("# nothing\n"), base("kind: ConfigMap\n"));
+        assert!(broken.errors() > 0);
+        let approvals = Approvals::default();
+        let own = |base| {
+            conditions(
+                &config,
+                false,
+                &[],
+                &View::All(Some(base), None, &approvals),
+            )
+        };
+        let forks = |base| conditions(&config, false, &[], &View::Files(Some(base)));
+        assert_ne!(own(&sound), own(&broken));
+        assert_ne!(forks(&sound), forks(&broken));
+        assert_eq!(own(&broken), own(&broken));
+    }
 }

@@ -144,7 +144,8 @@ impl Planner {
         let fleet = self.settings.fleet.as_str();
         let commit = request.candidate.commit.as_str();
         let applied = request.applied.as_ref();
-        let view = View::All(applied.and_then(|(_, plan)| plan.as_deref()), approvals);
+        let before = applied.and_then(|(_, plan)| plan.as_deref());
+        let view = View::All(request.base.as_ref(), before, approvals);
         let (merged, check) = match self.merged(&request.head, commit, &view) {
             Ok(Ok((ids, _))) if request.candidate.seen.as_ref() == Some(&ids) => (Some(ids), None),
             Ok(Ok((ids, trees))) => {
