@@ -124,7 +124,7 @@ struct Daemon {
     /// When this process began.
     started: Instant,
     jobs: JoinSet<Event>,
-    /// For what is told by no job.
+    /// Takes the events of watches and of the runner.
     events: UnboundedSender<Event>,
     /// What applies, once something was to be applied.
     runner: Option<Runner>,
@@ -193,7 +193,7 @@ impl Daemon {
         }
     }
 
-    /// Follows what is told by no job, until the answer is dropped.
+    /// Watches the cluster, webhooks and a directory until the answer is dropped.
     fn watch(&self, hints: &Arc<Hints>) -> Vec<AbortOnDropHandle<()>> {
         let events = || self.events.clone();
         let (client, set) = (&self.target.client, &self.source.set);

@@ -1,4 +1,4 @@
-//! What a follower is told, by who tells it.
+//! The events of a follower, by their source.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::model::{AdapterError, Button, Check, ErrorClass, Hint, Later, Press};
 use crate::plan::approvals::Approvals;
 use crate::reporting::report::{self, Base, Fault, NotPlanned};
 
-/// Everything that a follower is told.
+/// An event of a follower.
 pub(crate) enum Event {
     Git(GitEvent),
     Cluster(ClusterEvent),

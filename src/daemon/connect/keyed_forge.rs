@@ -1,4 +1,4 @@
-//! A forge that is reached with the keys of a credential: when they can be read, and anew when they change.
+//! A forge that is opened with the keys of a credential, and opened again when they change.
 //!
 //! In: where the keys are, and how ports are made of them. Out: the work of those ports. Keys that cannot be read, or that
 //! do not fit, are an error of each request: the daemon starts without them, and writes once they are there. It does

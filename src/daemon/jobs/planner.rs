@@ -126,7 +126,7 @@ impl Planner {
     }
 
     /// What becomes of a candidate that is not planned although it waits: it met a limit before, or the daemon ended while
-    /// it was planned. Who asks for a plan gets it.
+    /// it was planned. A plan that somebody asked for is made.
     fn given_up(&self, candidate: &Candidate) -> Option<PlanResult> {
         if candidate.is_wanted {
             return None;

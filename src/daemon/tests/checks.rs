@@ -75,7 +75,7 @@ async fn it_is_asked_once_whether_checks_can_be_written() {
     // What may pass is no reason to warn.
     assert!(!probed(&mut case, away().into()));
     let denied = AdapterError::new(ErrorClass::Denied, "no right");
-    assert!(probed(&mut case, denied.clone()), "it was said");
+    assert!(probed(&mut case, denied.clone()), "the warning is logged");
     case.only(Event::Checks(ChecksEvent::Published(Ok(Vec::new()))));
     assert!(!case.parts().turn.checks.is_failing());
     case.only(Event::Checks(ChecksEvent::Published(Err(denied))));

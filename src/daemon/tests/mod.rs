@@ -170,7 +170,7 @@ impl Case {
         self.daemon.follower.parts()
     }
 
-    /// The follower is told this, and nothing is written or assigned for it yet.
+    /// Passes an event to the follower, without the writes and assignments that follow.
     fn only(&mut self, event: Event) {
         let now = self.daemon.now();
         for command in self.daemon.follower.only(event, now) {
