@@ -11,6 +11,7 @@ mod change;
 mod diff;
 mod estimate;
 mod identity;
+pub mod losses;
 mod second_owners;
 mod secret_data;
 mod text;

@@ -1,0 +1,292 @@
+//! Clusters and pools that come back under another name.
+//!
+//! In: the objects that carry the specification of those that leave, and of those that are new. Out: pairs. Two are the
+//! same when they are of one subscription and place, and nearly all that the new one says the old one had, once the names
+//! are taken out. It does not know whether the objects come from files or from a cluster: what the old one has beyond the
+//! new one does not count, such as the defaults of a server.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value as Json;
+
+use super::Unit;
+use crate::api::embedded;
+use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
+use crate::health::Live;
+use crate::model::ObjectId;
+
+/// The share of the new values, in per cent, that the old one must have. A rename often comes with another small change,
+/// such as a tag; clusters of one overlay for two purposes differ in more than a tenth.
+const ALIKE: usize = 90;
+/// The fewest values that say anything.
+const FEWEST: usize = 3;
+/// What stands for the names of a unit in its values.
+const NAME: &str = "\u{0}";
+
+/// What a cluster or a pool is, apart from its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Likeness {
+    /// Whose it is.
+    pub unit: Unit,
+    /// The values, by path.
+    values: BTreeMap<String, String>,
+}
+
+impl Likeness {
+    /// Whether an object carries the specification of a cluster or a pool.
+    #[must_use]
+    pub fn is_carried_by(id: &ObjectId) -> bool {
+        matches!(
+            (id.group.as_str(), id.kind.as_str()),
+            (CONTROL_PLANE, "AROControlPlane")
+                | (INFRASTRUCTURE, "AROMachinePool")
+                | (
+                    RED_HAT_OPENSHIFT,
+                    "HcpOpenShiftCluster" | "HcpOpenShiftClustersNodePool"
+                )
+        )
+    }
+
+    /// Reads it of such an object; `None` for others, and for one that does not name its cluster.
+    #[must_use]
+    pub fn of(object: &Json) -> Option<Self> {
+        let unit = Unit::all(std::iter::once(object)).into_values().next()?;
+        Self::of_unit(object, unit)
+    }
+
+    /// Reads it of an object of this unit.
+    fn of_unit(object: &Json, unit: Unit) -> Option<Self> {
+        let id = Live(object).id();
+        if !Self::is_carried_by(&id) {
+            return None;
+        }
+        let own = match &unit.pool {
+            Some(pool) => vec![id.name.as_str(), pool.as_str()],
+            None => vec![id.name.as_str(), unit.cluster.as_str()],
+        };
+        let mut values = BTreeMap::new();
+        let mut spec = object["spec"].clone();
+        if embedded::carries(&id)
+            && let Some(spec) = spec.as_object_mut()
+        {
+            let resources = spec.remove("resources");
+            for item in resources.iter().filter_map(Json::as_array).flatten() {
+                let place = format!("{}/{}", Live(item).kind(), without(Live(item).name(), &own));
+                collect(&item["spec"], &place, &own, &mut values);
+            }
+        }
+        collect(&spec, "", &own, &mut values);
+        Some(Self { unit, values })
+    }
+
+    /// Whether `new` is the same under another name.
+    fn is(&self, new: &Self) -> bool {
+        let is_kind = self.unit.pool.is_some() == new.unit.pool.is_some();
+        let is_near = match self.unit.pool {
+            Some(_) => self.unit.root() == new.unit.root(),
+            None => true,
+        };
+        is_kind
+            && is_near
+            && self.unit != new.unit
+            && !self.is_elsewhere(new)
+            && self.has(new) >= ALIKE
+    }
+
+    /// How many per cent of the values of `new` it has.
+    fn has(&self, new: &Self) -> usize {
+        let same = new.values.iter();
+        let same = same.filter(|(path, value)| self.values.get(*path) == Some(value));
+        match new.values.len() {
+            few if few < FEWEST => 0,
+            all => same.count() * 100 / all,
+        }
+    }
+
+    /// Whether they are of different subscriptions or regions.
+    fn is_elsewhere(&self, new: &Self) -> bool {
+        let differs = |(path, value): (&String, &String)| {
+            let other = self.values.get(path);
+            is_place(path) && other.is_some_and(|other| !other.eq_ignore_ascii_case(value))
+        };
+        new.values.iter().any(differs)
+    }
+}
+
+fn is_place(path: &str) -> bool {
+    let last = path.rsplit('/').next().unwrap_or_default();
+    matches!(last, "subscriptionID" | "subscriptionId" | "location")
+}
+
+/// Pairs the clusters and pools whose objects are among `gone` with those of `new` that are the same. Nothing of `new` is
+/// read unless it may matter.
+#[must_use]
+pub fn renames<'a>(
+    gone: impl Iterator<Item = &'a Json>,
+    new: impl Iterator<Item = Json>,
+) -> BTreeMap<Unit, Unit> {
+    let gone = likenesses(&gone.collect::<Vec<_>>());
+    if gone.is_empty() {
+        return BTreeMap::new();
+    }
+    let new: Vec<Json> = new.collect();
+    let new = likenesses(&new.iter().collect::<Vec<_>>());
+    renamed(&gone.iter().collect::<Vec<_>>(), &new)
+}
+
+fn likenesses(objects: &[&Json]) -> Vec<Likeness> {
+    let mut units = Unit::all(objects.iter().copied());
+    let of = |object: &&Json| {
+        let unit = units.remove(&Live(object).id())?;
+        Likeness::of_unit(object, unit)
+    };
+    objects.iter().filter_map(of).collect()
+}
+
+/// Pairs those of `gone` with those of `new` that are the same, each at most once, the most alike first.
+#[must_use]
+pub fn renamed(gone: &[&Likeness], new: &[Likeness]) -> BTreeMap<Unit, Unit> {
+    let mut pairs: Vec<(usize, &Unit, &Unit)> = Vec::new();
+    for old in gone {
+        let alike = new.iter().filter(|new| old.is(new));
+        pairs.extend(alike.map(|new| (old.has(new), &old.unit, &new.unit)));
+    }
+    pairs.sort_by(|one, other| {
+        other
+            .0
+            .cmp(&one.0)
+            .then((one.1, one.2).cmp(&(other.1, other.2)))
+    });
+    let (mut renamed, mut taken) = (BTreeMap::new(), BTreeSet::new());
+    for (_, old, new) in pairs {
+        if !renamed.contains_key(old) && taken.insert(new) {
+            renamed.insert(old.clone(), new.clone());
+        }
+    }
+    renamed
+}
+
+/// Adds the scalar values below a path.
+fn collect(value: &Json, path: &str, own: &[&str], values: &mut BTreeMap<String, String>) {
+    match value {
+        Json::Object(members) => {
+            for (key, value) in members {
+                collect(value, &format!("{path}/{key}"), own, values);
+            }
+        }
+        Json::Array(items) => {
+            for (at, value) in items.iter().enumerate() {
+                collect(value, &format!("{path}/{at}"), own, values);
+            }
+        }
+        Json::Null => {}
+        Json::String(text) => drop(values.insert(path.to_owned(), without(text, own))),
+        scalar => drop(values.insert(path.to_owned(), scalar.to_string())),
+    }
+}
+
+/// The text with a mark in place of these names, where they stand for themselves or between `-`, `/` and the like.
+fn without(text: &str, names: &[&str]) -> String {
+    let mut text = text.to_owned();
+    for name in names.iter().filter(|name| !name.is_empty()) {
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text.as_str();
+        while let Some(at) = rest.find(name) {
+            let end = at + name.len();
+            let is_inside = |side: Option<char>| side.is_some_and(char::is_alphanumeric);
+            let before = rest[..at].chars().next_back().or(out.chars().next_back());
+            let is_whole = !is_inside(before) && !is_inside(rest[end..].chars().next());
+            out.push_str(&rest[..at]);
+            out.push_str(if is_whole { NAME } else { &rest[at..end] });
+            rest = &rest[end..];
+        }
+        out.push_str(rest);
+        text = out;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn plane(name: &str, version: &str, location: &str) -> Likeness {
+        let subnet = |of: &str| json!({"kind": "VirtualNetworksSubnet", "metadata": {"name": format!("{of}-subnet")}, "spec": {"owner": {"name": format!("{of}-vnet")}, "addressPrefix": "10.0.0.0/24"}});
+        let object = json!({
+            "apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "AROControlPlane",
+            "metadata": {"name": name, "namespace": "ns", "labels": {"cluster.x-k8s.io/cluster-name": name}},
+            "spec": {
+                "subscriptionID": "s", "aroClusterName": name, "version": version, "location": location, "visibility": "Public",
+                "channelGroup": "stable", "a": 1, "b": true, "c": [1, 2], "resources": [subnet(name)],
+            },
+        });
+        Likeness::of(&object).expect("a control plane")
+    }
+
+    fn pairs(gone: &[Likeness], new: &[Likeness]) -> Vec<(String, String)> {
+        let gone: Vec<&Likeness> = gone.iter().collect();
+        let pairs = renamed(&gone, new).into_iter();
+        pairs
+            .map(|(old, new)| (old.to_string(), new.to_string()))
+            .collect()
+    }
+
+    #[test]
+    fn the_same_under_another_name_is_a_rename() {
+        let pair = |old: &str, new: &str| vec![(old.to_owned(), new.to_owned())];
+        let old = [plane("one", "4.20", "uksouth")];
+        let renamed = pair("ns/one", "ns/two");
+        assert_eq!(pairs(&old, &[plane("two", "4.20", "uksouth")]), renamed);
+        // Another change comes with it.
+        assert_eq!(pairs(&old, &[plane("two", "4.21", "uksouth")]), renamed);
+        assert_eq!(pairs(&old, &[plane("two", "4.20", "westeurope")]), []);
+        // Of two that fit, the one that is more alike, and each once.
+        let new = [
+            plane("three", "4.21", "uksouth"),
+            plane("two", "4.20", "uksouth"),
+        ];
+        assert_eq!(pairs(&old, &new), renamed);
+        let both = [
+            plane("one", "4.20", "uksouth"),
+            plane("two", "4.20", "uksouth"),
+        ];
+        assert_eq!(
+            pairs(&both, &[plane("three", "4.20", "uksouth")]),
+            pair("ns/one", "ns/three")
+        );
+    }
+
+    #[test]
+    fn a_pool_is_renamed_within_its_cluster_only() {
+        let pool = |cluster: &str, name: &str| {
+            let object = json!({
+                "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "AROMachinePool",
+                "metadata": {"name": name, "namespace": "ns", "labels": {"cluster.x-k8s.io/cluster-name": cluster}},
+                "spec": {"nodePoolName": name, "version": "4.20.1", "size": "D4", "zone": "1"},
+            });
+            Likeness::of(&object).expect("a pool")
+        };
+        let renamed = vec![("ns/one/mp1".to_owned(), "ns/one/mp2".to_owned())];
+        assert_eq!(
+            pairs(&[pool("one", "one-mp1")], &[pool("one", "one-mp2")]),
+            renamed
+        );
+        assert_eq!(
+            pairs(&[pool("one", "one-mp1")], &[pool("two", "two-mp2")]),
+            []
+        );
+    }
+
+    #[test]
+    fn a_name_within_a_word_is_none() {
+        assert_eq!(without("one-vnet/one", &["one"]), "\u{0}-vnet/\u{0}");
+        assert_eq!(
+            without("oneone onerous stone 1one", &["one"]),
+            "oneone onerous stone 1one"
+        );
+        assert_eq!(without("aa-a", &["a"]), "aa-\u{0}");
+        assert_eq!(without("é-x-é", &["x", ""]), "é-\u{0}-é");
+    }
+}

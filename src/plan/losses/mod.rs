@@ -1,0 +1,12 @@
+//! Losses: clusters and node pools that leave a fleet (DESIGN §6).
+//!
+//! In: objects. Out: the cluster or pool that each belongs to, and which of those that leave come back under another
+//! name. It does not know what is approved, or what becomes of them.
+
+mod likeness;
+mod pool;
+mod unit;
+
+pub use likeness::{Likeness, renamed, renames};
+pub use pool::{Pool, version};
+pub use unit::{Role, Unit, cluster_of};

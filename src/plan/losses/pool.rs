@@ -1,0 +1,126 @@
+//! What a node pool consists of.
+//!
+//! In: objects as they are sent. Out: for each pool its nodes, their size and version. It does not know what changes.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
+use super::Unit;
+use crate::api::embedded;
+use crate::api::kinds::RED_HAT_OPENSHIFT;
+use crate::health::Live;
+
+/// The nodes of a pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pool {
+    /// How many there are at most.
+    pub nodes: u64,
+    /// The size of each in Azure; empty if it is not known.
+    pub size: String,
+    /// The version of OpenShift; empty if it is not known.
+    pub version: String,
+}
+
+impl Pool {
+    /// The pools that these objects carry.
+    #[must_use]
+    pub fn all<'a>(objects: impl Iterator<Item = &'a Json> + Clone) -> BTreeMap<Unit, Self> {
+        let units = Unit::all(objects.clone());
+        let mut all: BTreeMap<Unit, Self> = BTreeMap::new();
+        for object in objects {
+            let unit = units.get(&Live(object).id());
+            if let Some(unit) = unit.filter(|unit| unit.pool.is_some()) {
+                let known = all.entry(unit.clone()).or_default();
+                let pool = Self::of(object);
+                // A MachinePool says nothing of its nodes that its AROMachinePool does not.
+                if pool != Self::default() {
+                    *known = pool;
+                }
+            }
+        }
+        all
+    }
+
+    fn of(object: &Json) -> Self {
+        let id = Live(object).id();
+        let is_resource = |item: &&Json| {
+            Live(item).group() == RED_HAT_OPENSHIFT
+                && Live(item).kind() == "HcpOpenShiftClustersNodePool"
+        };
+        let embedded = match embedded::carries(&id) {
+            true => Live(object).list(&["spec", "resources"]),
+            false => &[],
+        };
+        let resource = std::iter::once(object).chain(embedded).find(is_resource);
+        let Some(resource) = resource else {
+            return Self::default();
+        };
+        let text = |path: &[&str]| Live(resource).text(path).to_owned();
+        let count = |pointer: &str| resource.pointer(pointer).and_then(Json::as_u64);
+        let nodes = count("/spec/properties/replicas")
+            .or_else(|| count("/spec/properties/autoScaling/max"))
+            .unwrap_or_default();
+        Self {
+            nodes,
+            size: text(&["spec", "properties", "platform", "vmSize"]),
+            version: text(&["spec", "properties", "version", "id"]),
+        }
+    }
+
+    /// The processors of all nodes; `None` if the name of their size does not say that.
+    #[must_use]
+    pub fn processors(&self) -> Option<u64> {
+        Some(self.nodes * processors(&self.size)?)
+    }
+}
+
+/// The version of OpenShift that a control plane has; empty for other objects.
+#[must_use]
+pub fn version(object: &Json) -> &str {
+    let of = |object: &'_ Json| Live(object).kind() == "HcpOpenShiftCluster";
+    let embedded = Live(object).list(&["spec", "resources"]).iter();
+    let cluster = embedded.chain([object]).find(|object| of(object));
+    cluster.map_or("", |cluster| {
+        Live(cluster).text(&["spec", "properties", "version", "id"])
+    })
+}
+
+/// The processors of a size: the number in its first part, or the one behind a `-`, of a size with fewer
+/// (learn.microsoft.com/azure/virtual-machines/vm-naming-conventions).
+fn processors(size: &str) -> Option<u64> {
+    let name = size.strip_prefix("Standard_")?;
+    let name = name.split('_').next()?;
+    let number = |text: &str| {
+        let text = text.trim_start_matches(|c: char| !c.is_ascii_digit());
+        let end = text
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(text.len());
+        text[..end].parse().ok()
+    };
+    match name.split_once('-') {
+        Some((_, fewer)) => number(fewer),
+        None => number(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_size_says_how_many_processors_it_has() {
+        for (size, expected) in [
+            ("Standard_D8s_v3", Some(8)),
+            ("Standard_E96as_v5", Some(96)),
+            ("Standard_NC4as_T4_v3", Some(4)),
+            ("Standard_E16-4s_v5", Some(4)),
+            ("Standard_E104ids_v5", Some(104)),
+            ("Standard_", None),
+            ("D8s", None),
+            ("", None),
+        ] {
+            assert_eq!(processors(size), expected, "{size}");
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Clusters and node pools by their names.
+//!
+//! In: the id of an object, and the name of its cluster. Out: the [`Unit`] that it is, or belongs to. One that Cluster
+//! API leads and one that is written as resources of Azure Service Operator are alike here.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
+use crate::api::labels::CLUSTER_NAME;
+use crate::health::Live;
+use crate::model::{Object, ObjectId};
+
+/// A cluster, or a node pool of one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Unit {
+    /// The namespace of its objects.
+    pub namespace: String,
+    /// The name of the cluster.
+    pub cluster: String,
+    /// The name of the pool within the cluster; `None` for the cluster itself.
+    pub pool: Option<String>,
+}
+
+/// What an object is of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The cluster: its parts are deleted with it.
+    Root,
+    /// A node pool.
+    Pool,
+    /// Another part, which stays as long as the cluster does.
+    Part,
+}
+
+impl Role {
+    /// The role of an object; `None` for what is no part of a cluster by its kind.
+    #[must_use]
+    pub fn of(id: &ObjectId) -> Option<Self> {
+        match (id.group.as_str(), id.kind.as_str()) {
+            (CAPI, "Cluster") | (RED_HAT_OPENSHIFT, "HcpOpenShiftCluster") => Some(Self::Root),
+            (CAPI, "MachinePool")
+            | (INFRASTRUCTURE, "AROMachinePool")
+            | (RED_HAT_OPENSHIFT, "HcpOpenShiftClustersNodePool") => Some(Self::Pool),
+            (INFRASTRUCTURE, "AROCluster") | (CONTROL_PLANE, "AROControlPlane") => Some(Self::Part),
+            _ => None,
+        }
+    }
+}
+
+impl Unit {
+    /// The cluster of this name.
+    #[must_use]
+    pub fn new(namespace: &str, cluster: &str) -> Self {
+        Self {
+            namespace: namespace.to_owned(),
+            cluster: cluster.to_owned(),
+            pool: None,
+        }
+    }
+
+    /// The cluster that a root is, or that a part belongs to; the pool that a pool is. `cluster` is the name of the
+    /// cluster as the object states it, which may be empty.
+    #[must_use]
+    pub fn of(id: &ObjectId, cluster: &str) -> Option<Self> {
+        let role = Role::of(id)?;
+        let cluster = match role {
+            Role::Root => id.name.as_str(),
+            Role::Pool | Role::Part => cluster,
+        };
+        let pool = match role {
+            Role::Pool => {
+                let within = id.name.strip_prefix(cluster);
+                let within = within.and_then(|rest| rest.strip_prefix('-'));
+                let within = within.filter(|rest| !cluster.is_empty() && !rest.is_empty());
+                Some(within.unwrap_or(&id.name).to_owned())
+            }
+            Role::Root | Role::Part => None,
+        };
+        Some(Self {
+            pool,
+            ..Self::new(&id.namespace, cluster)
+        })
+    }
+
+    /// The same for an object of the fleet.
+    #[must_use]
+    pub fn of_object(object: &Object) -> Option<Self> {
+        let name = |keys: &[&str]| object.node.text(keys).unwrap_or_default();
+        Self::of(
+            &object.id,
+            stated(&object.id, object.label(CLUSTER_NAME), name),
+        )
+    }
+
+    /// The same for objects as they are sent, or as a cluster has them. An object without the name of its cluster is what
+    /// a Cluster or a MachinePool among them refers to.
+    #[must_use]
+    pub fn all<'a>(objects: impl Iterator<Item = &'a Json>) -> BTreeMap<ObjectId, Self> {
+        let (mut units, mut referred) = (BTreeMap::new(), BTreeMap::new());
+        for object in objects {
+            let id = Live(object).id();
+            let Some(unit) = Self::of(&id, cluster_of(&id, object)) else {
+                continue;
+            };
+            for path in REFERENCES {
+                let (kind, name) = (at(object, path, "kind"), at(object, path, "name"));
+                referred.insert((id.namespace.clone(), kind, name), unit.cluster.clone());
+            }
+            units.insert(id, unit);
+        }
+        for (id, unit) in &mut units {
+            let key = (id.namespace.clone(), id.kind.clone(), id.name.clone());
+            if let Some(cluster) = referred.get(&key).filter(|_| unit.cluster.is_empty()) {
+                *unit = Self::of(id, cluster).unwrap_or_else(|| unit.clone());
+            }
+        }
+        units.retain(|_, unit| !unit.cluster.is_empty());
+        units
+    }
+
+    /// The name of the pool, or of the cluster, as a file has it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.pool.as_deref().unwrap_or(&self.cluster)
+    }
+
+    /// The cluster of a pool; a cluster itself.
+    #[must_use]
+    pub fn root(&self) -> Self {
+        Self {
+            pool: None,
+            ..self.clone()
+        }
+    }
+
+    /// Whether an object of this id may be the cluster or the pool, as far as names say.
+    #[must_use]
+    pub fn may_be(&self, id: &ObjectId) -> bool {
+        let within =
+            |pool: &String| id.name == *pool || id.name == format!("{}-{pool}", self.cluster);
+        let is_named = match (Role::of(id), &self.pool) {
+            (Some(Role::Root), None) => id.name == self.cluster,
+            (Some(Role::Pool), Some(pool)) => within(pool),
+            _ => false,
+        };
+        is_named && id.namespace == self.namespace
+    }
+
+    /// Reads `<namespace>/<cluster>` and `<namespace>/<cluster>/<pool>`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_name = |part: &&str| !part.is_empty() && !part.contains(char::is_whitespace);
+        let parts: Vec<&str> = text.split('/').collect();
+        match parts.as_slice() {
+            _ if !parts.iter().all(is_name) => None,
+            [namespace, cluster] => Some(Self::new(namespace, cluster)),
+            [namespace, cluster, pool] => Some(Self {
+                pool: Some((*pool).to_owned()),
+                ..Self::new(namespace, cluster)
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// Where a Cluster and a MachinePool refer to their other half.
+const REFERENCES: [&[&str]; 3] = [
+    &["spec", "controlPlaneRef"],
+    &["spec", "infrastructureRef"],
+    &["spec", "template", "spec", "infrastructureRef"],
+];
+
+fn at(object: &Json, path: &[&str], field: &str) -> String {
+    Live(object).text(&[path, &[field]].concat()).to_owned()
+}
+
+/// The name of the cluster that an object as JSON states; empty if it states none.
+#[must_use]
+pub fn cluster_of<'a>(id: &ObjectId, object: &'a Json) -> &'a str {
+    let label = Live(object).label(CLUSTER_NAME);
+    let label = Some(label).filter(|label| !label.is_empty());
+    stated(id, label, |keys| Live(object).text(keys))
+}
+
+/// The label wins, since Cluster API sets it to what it has resolved.
+fn stated<'a>(id: &ObjectId, label: Option<&'a str>, name: impl Fn(&[&str]) -> &'a str) -> &'a str {
+    let field: &[&str] = match (id.group.as_str(), id.kind.as_str()) {
+        (CAPI, "MachinePool") => &["spec", "clusterName"],
+        (RED_HAT_OPENSHIFT, "HcpOpenShiftClustersNodePool") => &["spec", "owner", "name"],
+        _ => return label.unwrap_or_default(),
+    };
+    label.unwrap_or_else(|| name(field))
+}
+
+/// `<namespace>/<cluster>[/<pool>]`, as an approval names it.
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.cluster)?;
+        match &self.pool {
+            Some(pool) => write!(f, "/{pool}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn named(object: &Json) -> Option<String> {
+        let units = Unit::all(std::iter::once(object)).into_values();
+        units.map(|unit| unit.to_string()).next()
+    }
+
+    #[test]
+    fn a_unit_is_named_as_people_name_it() {
+        let metadata = |name: &str| json!({"name": name, "namespace": "ns", "labels": {"cluster.x-k8s.io/cluster-name": "c"}});
+        let object = |group: &str, kind: &str, name: &str| json!({"apiVersion": format!("{group}/v1"), "kind": kind, "metadata": metadata(name)});
+        for (object, expected) in [
+            (object(CAPI, "Cluster", "c"), Some("ns/c")),
+            (
+                object(CONTROL_PLANE, "AROControlPlane", "plane"),
+                Some("ns/c"),
+            ),
+            (object(CAPI, "MachinePool", "c-mp1"), Some("ns/c/mp1")),
+            (
+                object(INFRASTRUCTURE, "AROMachinePool", "workers"),
+                Some("ns/c/workers"),
+            ),
+            (
+                object(INFRASTRUCTURE, "AROMachinePool", "c-"),
+                Some("ns/c/c-"),
+            ),
+            (
+                object(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster", "raw"),
+                Some("ns/raw"),
+            ),
+            (object("x.io", "Cluster", "c"), None),
+        ] {
+            assert_eq!(named(&object).as_deref(), expected, "{object}");
+        }
+        let raw = json!({"apiVersion": "redhatopenshift.azure.com/v1", "kind": "HcpOpenShiftClustersNodePool", "metadata": {"name": "p", "namespace": "ns"}, "spec": {"owner": {"name": "raw"}}});
+        assert_eq!(named(&raw).as_deref(), Some("ns/raw/p"));
+        let pool = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachinePool", "metadata": {"name": "c-p", "namespace": "ns"}, "spec": {"clusterName": "c"}});
+        assert_eq!(named(&pool).as_deref(), Some("ns/c/p"));
+    }
+
+    #[test]
+    fn what_does_not_name_its_cluster_is_what_others_refer_to() {
+        let object = |kind: &str, name: &str, spec: Json| json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": name, "namespace": "ns"}, "spec": spec});
+        let reference = json!({"kind": "AROMachinePool", "name": "workers"});
+        let mut pool = object(
+            "MachinePool",
+            "c-p",
+            json!({"clusterName": "c", "template": {"spec": {"infrastructureRef": reference}}}),
+        );
+        pool["apiVersion"] = json!("cluster.x-k8s.io/v1beta2");
+        let objects = [
+            object("AROMachinePool", "workers", json!({})),
+            object("AROMachinePool", "stray", json!({})),
+            pool,
+        ];
+        let units: Vec<String> = Unit::all(objects.iter())
+            .values()
+            .map(Unit::to_string)
+            .collect();
+        assert_eq!(units, ["ns/c/p", "ns/c/workers"]);
+    }
+
+    #[test]
+    fn a_name_is_read_as_it_is_written() {
+        for text in ["ns/c", "ns/c/p"] {
+            assert_eq!(
+                Unit::parse(text).map(|unit| unit.to_string()).as_deref(),
+                Some(text)
+            );
+        }
+        for text in [
+            "", "c", "/c", "ns/", "ns//p", "ns/c/", "a/b/c/d", "ns/c d", "ns/c\n",
+        ] {
+            assert_eq!(Unit::parse(text), None, "{text}");
+        }
+    }
+}
