@@ -11,6 +11,7 @@ use super::membership::is_applied;
 use crate::api::labels;
 use crate::health::{self, Live};
 use crate::model::{Action, Health};
+use crate::plan::losses;
 
 /// A live member, or an object with the label of the set that is to become one.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +30,7 @@ pub struct Member {
     pub held: String,
     /// Who owns it.
     pub owners: Vec<Owner>,
-    /// The Cluster it belongs to, by its label; empty for none.
+    /// The name of the cluster it belongs to, as it states it; empty for none.
     pub cluster: String,
     /// What happens to it when its file goes away, as it was last applied.
     pub policy: String,
@@ -70,7 +71,7 @@ impl Member {
             deleting: object.is_deleting(),
             held: held(object),
             owners: owners(object),
-            cluster: object.label(labels::CLUSTER_NAME).to_owned(),
+            cluster: losses::cluster_of(&object.id(), live).to_owned(),
             policy: object.annotation(labels::DELETION_POLICY).to_owned(),
             applied,
             applied_by_us: is_applied(live) || was_deleted_by_us(object, before),

@@ -18,6 +18,7 @@ use jiff::Timestamp;
 use super::PruneStatus;
 use super::event::Removal;
 use crate::model::ObjectId;
+use crate::plan::losses::Likeness;
 
 /// Where a member that leaves is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,11 +49,20 @@ impl RemovalState {
     }
 }
 
+/// What is read of a member that leaves.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Traits {
+    /// What it refers to.
+    pub(crate) refers: Vec<ObjectId>,
+    /// By what a cluster or a pool is recognised under another name.
+    pub(crate) likeness: Option<Likeness>,
+}
+
 /// A member that leaves.
 #[derive(Clone, Debug)]
 struct Entry {
-    /// What it refers to, once that is known.
-    refers: Option<Vec<ObjectId>>,
+    /// What is read of it, once that is known.
+    traits: Option<Traits>,
     state: RemovalState,
 }
 
@@ -74,7 +84,7 @@ impl Removals {
     /// A member leaves.
     pub(crate) fn add(&mut self, id: &ObjectId) {
         let entry = self.entries.entry(id.clone()).or_insert(Entry {
-            refers: None,
+            traits: None,
             state: RemovalState::Pending,
         });
         if let RemovalState::Left { returned } = &mut entry.state {
@@ -111,16 +121,17 @@ impl Removals {
 
     /// Whether all that leave stay for now, and nothing is under way.
     pub(crate) fn are_calm(&self) -> bool {
-        let held = |id: &ObjectId| matches!(self.reported.get(id), Some(PruneStatus::Held(_)));
+        let held = |id: &ObjectId| self.reported.get(id).is_some_and(PruneStatus::is_kept);
         let mut leaving = self.entries.iter().filter(|(_, entry)| is_leaving(entry));
         self.busy == 0 && leaving.all(|(id, _)| held(id))
     }
 
     /// The members that stay until a person acts, each with the reason.
-    pub(crate) fn held(&self) -> impl Iterator<Item = (&ObjectId, &str)> {
+    pub(crate) fn held(&self) -> impl Iterator<Item = (&ObjectId, String)> {
         let leaving = self.entries.iter().filter(|(_, entry)| is_leaving(entry));
         leaving.filter_map(|(id, _)| match self.reported.get(id) {
-            Some(PruneStatus::Held(why)) => Some((id, why.as_str())),
+            Some(PruneStatus::Held(why)) => Some((id, why.clone())),
+            Some(PruneStatus::Unapproved(loss)) => Some((id, loss.to_string())),
             _ => None,
         })
     }
@@ -145,7 +156,7 @@ impl Removals {
 
     /// Those whose references are not known yet.
     pub(crate) fn unread(&self) -> Vec<ObjectId> {
-        let unread = |(_, entry): &(&ObjectId, &Entry)| is_leaving(entry) && entry.refers.is_none();
+        let unread = |(_, entry): &(&ObjectId, &Entry)| is_leaving(entry) && entry.traits.is_none();
         let unread = self.entries.iter().filter(unread);
         unread.map(|(id, _)| id.clone()).collect()
     }
@@ -153,7 +164,12 @@ impl Removals {
     /// All that leave, each with what it refers to.
     pub(crate) fn references(&self) -> BTreeMap<ObjectId, Vec<ObjectId>> {
         let leaving = self.entries.iter().filter(|(_, entry)| is_leaving(entry));
-        let refers = |entry: &Entry| entry.refers.clone().unwrap_or_default();
+        let refers = |entry: &Entry| {
+            let traits = entry.traits.as_ref();
+            traits
+                .map(|traits| traits.refers.clone())
+                .unwrap_or_default()
+        };
         leaving
             .map(|(id, entry)| (id.clone(), refers(entry)))
             .collect()
@@ -184,11 +200,23 @@ impl Removals {
         None
     }
 
-    /// Notes the references of a member that leaves.
-    pub(crate) fn read(&mut self, id: &ObjectId, refers: Vec<ObjectId>) {
+    /// Notes what is read of a member that leaves.
+    pub(crate) fn read(&mut self, id: &ObjectId, traits: Traits) {
         if let Some(entry) = self.entries.get_mut(id) {
-            entry.refers = Some(refers);
+            entry.traits = Some(traits);
         }
+    }
+
+    /// The members that leave.
+    pub(crate) fn leaving(&self) -> impl Iterator<Item = &ObjectId> {
+        let leaving = self.entries.iter().filter(|(_, entry)| is_leaving(entry));
+        leaving.map(|(id, _)| id)
+    }
+
+    /// By what the clusters and pools that leave are recognised.
+    pub(crate) fn likenesses(&self) -> impl Iterator<Item = &Likeness> {
+        let leaving = self.entries.values().filter(|entry| is_leaving(entry));
+        leaving.filter_map(|entry| entry.traits.as_ref()?.likeness.as_ref())
     }
 
     /// A request about it was answered, or its back-off has passed: it is judged again, unless it is
@@ -227,7 +255,7 @@ impl Removals {
             return false;
         };
         let was_leaving = is_leaving(entry);
-        entry.refers = None;
+        entry.traits = None;
         if entry.state.is_busy() {
             entry.state = RemovalState::Left { returned: false };
         } else {

@@ -1,7 +1,7 @@
 //! Events of carrying out a plan.
 
 use super::Progress;
-use super::prune::UNAPPROVED;
+use super::prune::Unapproved;
 use crate::model::ObjectId;
 
 /// An event.
@@ -77,6 +77,8 @@ pub enum PruneStatus {
     Gone,
     /// It stays in the cluster and is no longer a member.
     Released,
+    /// It stays until somebody approves this loss.
+    Unapproved(Unapproved),
     /// It stays until a person acts.
     Held(String),
     /// Removing it failed and is retried.
@@ -87,13 +89,25 @@ impl PruneStatus {
     /// Whether its state no longer changes by itself.
     #[must_use]
     pub const fn is_final(&self) -> bool {
-        matches!(self, Self::Gone | Self::Released | Self::Held(_))
+        matches!(
+            self,
+            Self::Gone | Self::Released | Self::Unapproved(_) | Self::Held(_)
+        )
     }
 
-    /// Whether it is a cluster, or a part of one, that stays until somebody approves its deletion.
+    /// The loss that somebody must approve before the object goes.
     #[must_use]
-    pub fn awaits_approval(&self) -> bool {
-        matches!(self, Self::Held(why) if why.starts_with(UNAPPROVED))
+    pub const fn unapproved(&self) -> Option<&Unapproved> {
+        match self {
+            Self::Unapproved(loss) => Some(loss),
+            _ => None,
+        }
+    }
+
+    /// Whether the object is kept until a person acts.
+    #[must_use]
+    pub const fn is_kept(&self) -> bool {
+        matches!(self, Self::Unapproved(_) | Self::Held(_))
     }
 }
 
@@ -108,6 +122,7 @@ impl std::fmt::Display for PruneStatus {
             Self::Released => {
                 f.write_str("released: it stays in the cluster and is no longer part of the fleet")
             }
+            Self::Unapproved(why) => write!(f, "kept: {why}"),
             Self::Held(why) => write!(f, "kept: {why}"),
             Self::Failed(why) => write!(f, "cannot be removed: {why}"),
         }

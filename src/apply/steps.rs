@@ -4,6 +4,7 @@
 //! ```text
 //! Waiting ─► Queued ─► WaitingForKind ──► Queued
 //!              │  ├───► WaitingForRemoval ► Queued
+//!              │  ├───► WaitingForApproval ─► Queued
 //!              │  ├───► WaitingForAnswer ─► Queued
 //!              │  ├───► Sending ─► InSync ─► Queued (drift)
 //!              │  │        └─────► BackingOff ─► Queued
@@ -35,6 +36,8 @@ pub(crate) enum StepState {
     WaitingForKind { failures: u32 },
     /// Its object, or the cluster that contains it, is being deleted.
     WaitingForRemoval { failures: u32 },
+    /// Its object may be one that leaves under another name, which nobody approved.
+    WaitingForApproval { failures: u32 },
     /// A request of an earlier assignment about its object is under way.
     WaitingForAnswer { failures: u32 },
     /// A request is under way. `vanished`: a watch reported its object as deleted meanwhile.
@@ -66,6 +69,7 @@ impl StepState {
             Self::Queued { failures }
             | Self::WaitingForKind { failures }
             | Self::WaitingForRemoval { failures }
+            | Self::WaitingForApproval { failures }
             | Self::WaitingForAnswer { failures }
             | Self::Sending { failures, .. }
             | Self::BackingOff { failures, .. } => failures,
@@ -103,6 +107,7 @@ pub(crate) struct Steps {
     queued: BTreeSet<usize>,
     startable: BTreeSet<usize>,
     held: BTreeSet<usize>,
+    unapproved: BTreeSet<usize>,
     sending: usize,
     ready: usize,
 }
@@ -250,6 +255,7 @@ impl Steps {
             StepState::Waiting => drop(self.startable.remove(&at)),
             StepState::Queued { .. } => drop(self.queued.remove(&at)),
             StepState::WaitingForRemoval { .. } => drop(self.held.remove(&at)),
+            StepState::WaitingForApproval { .. } => drop(self.unapproved.remove(&at)),
             StepState::Sending { .. } => self.sending -= 1,
             StepState::WaitingForKind { .. }
             | StepState::WaitingForAnswer { .. }
@@ -259,6 +265,7 @@ impl Steps {
         match state {
             StepState::Queued { .. } => drop(self.queued.insert(at)),
             StepState::WaitingForRemoval { .. } => drop(self.held.insert(at)),
+            StepState::WaitingForApproval { .. } => drop(self.unapproved.insert(at)),
             StepState::Sending { .. } => self.sending += 1,
             StepState::Waiting
             | StepState::WaitingForKind { .. }
@@ -297,6 +304,13 @@ impl Steps {
         }
     }
 
+    /// Queues the steps that wait for the approval of a rename.
+    pub(crate) fn queue_unapproved(&mut self) {
+        for at in std::mem::take(&mut self.unapproved) {
+            self.queue(at);
+        }
+    }
+
     /// Retries the failed steps of a group at once, and resets their failures.
     pub(crate) fn forgive(&mut self, group: &str) {
         for at in 0..self.entries.len() {
@@ -306,6 +320,9 @@ impl Steps {
                 }
                 StepState::WaitingForKind { .. } => StepState::WaitingForKind { failures: 0 },
                 StepState::WaitingForRemoval { .. } => StepState::WaitingForRemoval { failures: 0 },
+                StepState::WaitingForApproval { .. } => {
+                    StepState::WaitingForApproval { failures: 0 }
+                }
                 StepState::WaitingForAnswer { .. } => StepState::WaitingForAnswer { failures: 0 },
                 state @ (StepState::Waiting | StepState::Sending { .. } | StepState::InSync) => {
                     state

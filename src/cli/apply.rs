@@ -45,8 +45,8 @@ pub(super) struct ApplyArgs {
     /// Remove objects that an earlier apply of this fleet created and that it no longer has
     #[arg(long)]
     pub(super) prune: bool,
-    /// Allow this cluster to be deleted, as namespace/name; may be repeated
-    #[arg(long, value_name = "NAMESPACE/NAME", requires = "prune")]
+    /// Approve a loss as a commit message does, such as "release NAMESPACE/NAME"; a name alone approves its deletion; may be repeated
+    #[arg(long, value_name = "LOSS", requires = "prune")]
     pub(super) approve: Vec<String>,
     /// Print what would change in the cluster, and change nothing
     #[arg(long, conflicts_with = "embedded")]
@@ -182,7 +182,7 @@ async fn apply(
         ui.error(unused);
     }
     broken.map_or(Ok(()), Err)?;
-    Ok(Exit::failed_if(!done))
+    Ok(Exit::failed_if(!done || ended.is_unapproved))
 }
 
 /// Does `work` for at most `limit`; `None` if it takes longer.
@@ -257,6 +257,8 @@ struct Ended {
     denied: bool,
     /// What to say of the approved clusters of which none left the fleet.
     unused: Vec<String>,
+    /// Whether something stays until somebody approves its loss.
+    is_unapproved: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -343,6 +345,7 @@ impl Waiting {
             tally: self.outcomes.tally(),
             denied: self.denied,
             unused: self.outcomes.unused(&self.approvals),
+            is_unapproved: self.outcomes.is_unapproved(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! `--approve`: the clusters that may be deleted.
+//! `--approve`: the clusters and node pools that may go.
 //!
 //! In: the values of the flag, the fleet, and what leaves it. Out: approvals, and which of them cannot be meant. It does
 //! not know: what is deleted.
@@ -7,46 +7,55 @@ use std::collections::BTreeSet;
 
 use anyhow::Context as _;
 
-use crate::api::kinds::CAPI;
 use crate::compile::Compiled;
 use crate::model::ObjectId;
 use crate::plan::approvals::{Approval, What};
+use crate::plan::losses::Unit;
 
-/// `namespace/name`.
-fn named(id: &ObjectId) -> String {
-    format!("{}/{}", id.namespace, id.name)
-}
+/// How an approval is written.
+const FORM: &str = "write NAMESPACE/NAME, or as in a commit message: `delete|release|rename NAMESPACE/NAME[/POOL]`";
 
-/// What these values of the flag approve, each of which may be of use whatever the cluster has.
+/// What these values of the flag approve, each of which may be of use whatever the cluster has. A name alone approves a
+/// deletion.
 ///
 /// # Errors
-/// When one is not written `namespace/name`, or names a cluster that is still in the fleet.
+/// When one is not written so, or names what is still in the fleet.
 pub(super) fn approvals(flags: &[String], compiled: &Compiled) -> anyhow::Result<Vec<Approval>> {
+    let staying: BTreeSet<Unit> = compiled
+        .objects
+        .iter()
+        .filter_map(Unit::of_object)
+        .collect();
     let read = |flag: &String| {
-        let mut objects = compiled.objects.iter().map(|object| &object.id);
+        let what = What::deletion(flag).or_else(|| What::parse(flag));
+        let what = what.filter(|what| what.loss().is_some());
+        let what = what.with_context(|| format!("--approve {flag}: {FORM}"))?;
+        let stays = what.loss().is_some_and(|(_, unit)| staying.contains(unit));
         anyhow::ensure!(
-            !objects.any(|id| id.is(CAPI, "Cluster") && named(id) == *flag),
-            "--approve {flag}: the cluster is still in the fleet; remove its file first"
+            !stays,
+            "--approve {flag}: it is still in the fleet; remove its file first"
         );
-        let what = What::deletion(flag);
-        let what =
-            what.with_context(|| format!("--approve {flag}: a cluster is written namespace/name"))?;
         Ok(Approval::flag(what))
     };
     flags.iter().map(read).collect()
 }
 
-/// What to say of the approvals that name no cluster among those that leave the fleet.
+/// What to say of the approvals that name nothing among what leaves the fleet.
 pub(super) fn unused<'a>(
     approvals: &[Approval],
     leaving: impl Iterator<Item = &'a ObjectId>,
 ) -> Vec<String> {
-    let clusters = leaving.filter(|id| id.is(CAPI, "Cluster")).map(named);
-    let clusters: BTreeSet<String> = clusters.collect();
-    let approved = approvals.iter().filter_map(|one| one.what.deletes());
-    let unused = approved.filter(|cluster| !clusters.contains(*cluster));
+    let leaving: Vec<&ObjectId> = leaving.collect();
+    let approved = approvals.iter().filter_map(|one| one.what.loss());
+    let unused = approved.filter(|(_, unit)| !leaving.iter().any(|id| unit.may_be(id)));
     unused
-        .map(|cluster| format!("--approve {cluster}: no such cluster leaves the fleet"))
+        .map(|(_, unit)| {
+            let noun = match unit.pool {
+                Some(_) => "node pool",
+                None => "cluster",
+            };
+            format!("--approve {unit}: no such {noun} leaves the fleet")
+        })
         .collect()
 }
 
@@ -69,12 +78,14 @@ mod tests {
         };
         let compiled = compile(&tree, &[]);
         let checked = |approval: &str| approvals(&[approval.to_owned()], &compiled).is_ok();
-        assert!(checked("c/two"));
-        assert!(!checked("c/one") && !checked("two") && !checked("c/") && !checked("a/b/c"));
+        assert!(checked("c/two") && checked("delete c/two") && checked("release c/two/mp1"));
+        assert!(!checked("c/one") && !checked("two") && !checked("c/") && !checked("a/b/c/d"));
+        assert!(!checked("recreate c/two") && !checked("remove c/two") && !checked("delete c/one"));
     }
 
     #[test]
     fn an_approval_of_what_does_not_leave_is_of_no_use() {
+        use crate::api::kinds::CAPI;
         let id = |group: &str, kind: &str, name: &str| ObjectId::new(group, kind, "c", name);
         let leaving = [id(CAPI, "Cluster", "one"), id("", "ConfigMap", "two")];
         let approved = ["c/one", "c/two", "c/nope"];

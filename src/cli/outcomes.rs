@@ -34,6 +34,8 @@ pub(super) struct Outcomes {
     removed: BTreeSet<ObjectId>,
     /// All that left the fleet, or is to.
     left: BTreeSet<ObjectId>,
+    /// The clusters and pools that stay until somebody approves their loss.
+    unapproved: BTreeSet<String>,
     /// The message of each failure that was noted.
     failures: BTreeMap<ObjectId, String>,
     /// Those that were not printed, by message, and when the last one came.
@@ -66,6 +68,10 @@ impl Outcomes {
             PruneStatus::Gone => Line::Data(line("removed", &id)),
             PruneStatus::Released => Line::Data(line("released", &id)),
             PruneStatus::Held(why) => Line::Message(format!("{}: {why}", line("kept", &id))),
+            PruneStatus::Unapproved(why) => {
+                self.unapproved.insert(why.unit.to_string());
+                Line::Message(format!("{}: {why}", line("kept", &id)))
+            }
             other => Line::Message(format!("{id}: {other}")),
         };
         self.lines.push(line);
@@ -73,6 +79,11 @@ impl Outcomes {
         if *status == PruneStatus::Gone {
             self.removed.insert(id);
         }
+    }
+
+    /// Whether something stays until somebody approves its loss.
+    pub(super) fn is_unapproved(&self) -> bool {
+        !self.unapproved.is_empty()
     }
 
     /// What to say of the approved clusters of which none left the fleet.

@@ -8,6 +8,7 @@ use super::event::TimeEvent;
 use super::view::ViewChange;
 use crate::apply::{AppliedRevision, ApprovalsAnswer, ApprovalsRequest, Assignment, Newest};
 use crate::model::{Check, Press};
+use crate::plan::losses::Unit;
 use crate::reporting::report::Base;
 
 /// What a follower wants done. What is asked or read, and what is written outside, ends in an event.
@@ -63,8 +64,8 @@ pub(crate) enum Command {
     Assign(Assignment),
     /// Pass on what people approved.
     Approve(ApprovalsAnswer),
-    /// Allow the HCP clusters of these clusters, `namespace/name`, to be deleted and made again.
-    Recreate(BTreeSet<String>),
+    /// Allow the HCP clusters of these clusters to be deleted and made again.
+    Recreate(BTreeSet<Unit>),
     /// Keep something beyond the end of the process.
     Record(Record),
     /// Show this.
@@ -78,10 +79,10 @@ pub(crate) enum Command {
 pub(crate) enum Record {
     /// A revision has come so far.
     Milestone(Milestone, String),
-    /// Somebody approved the deletion of these clusters, `namespace/name`.
+    /// Somebody approved these losses, each as a trailer has it.
     Approval {
         press: Press,
-        clusters: Vec<String>,
+        losses: Vec<String>,
         /// It was the check of what is applied.
         is_applied: bool,
     },

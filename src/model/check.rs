@@ -122,34 +122,34 @@ impl Check {
     }
 }
 
-/// A button that approves the deletion of clusters.
+/// A button that approves losses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Button {
-    /// Tells it from the buttons of other checks, and of the same check about other clusters.
+    /// Tells it from the buttons of other checks, and of the same check about other losses.
     pub id: String,
-    /// The clusters, `namespace/name`.
-    pub clusters: Vec<String>,
+    /// What it approves, each as the trailer of a commit has it: `delete <namespace>/<cluster>`.
+    pub losses: Vec<String>,
 }
 
 impl Button {
     /// GitHub takes an id of 20 characters at most (forges.md §1a).
     const DIGITS: usize = 20;
 
-    /// The button for these clusters on the check `context` of `revision`.
+    /// The button for these losses on the check `context` of `revision`.
     #[must_use]
-    pub fn new(revision: &str, context: &str, clusters: impl IntoIterator<Item = String>) -> Self {
-        let mut clusters: Vec<String> = clusters.into_iter().collect();
-        clusters.sort();
-        clusters.dedup();
+    pub fn new(revision: &str, context: &str, losses: impl IntoIterator<Item = String>) -> Self {
+        let mut losses: Vec<String> = losses.into_iter().collect();
+        losses.sort();
+        losses.dedup();
         let mut digest = Sha256::new();
         let parts = [revision, context].into_iter();
-        for part in parts.chain(clusters.iter().map(String::as_str)) {
+        for part in parts.chain(losses.iter().map(String::as_str)) {
             digest.update(part.len().to_le_bytes());
             digest.update(part);
         }
         let digits = digest.finalize();
         let id = hex(&digits[..Self::DIGITS / 2]);
-        Self { id, clusters }
+        Self { id, losses }
     }
 }
 
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_button_is_for_one_check_and_its_clusters() {
+    fn a_button_is_for_one_check_and_its_losses() {
         let of = |revision: &str, context: &str, clusters: &[&str]| {
             let clusters = clusters.iter().map(|name| (*name).to_owned());
             Button::new(revision, context, clusters)

@@ -13,7 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::api::fleet::{
-    self, CheckProvider, Controllers, Fleet, FleetPolicy, GitReference, Verify, VerifyMode,
+    self, CheckProvider, Controllers, DeletionGuard, Fleet, FleetPolicy, GitReference, Verify,
+    VerifyMode,
 };
 use crate::api::period::Period;
 use crate::api::timeline;
@@ -133,8 +134,8 @@ pub struct SyncConfig {
     pub suspend: bool,
     /// Whether objects are deleted when their files are.
     pub prune: bool,
-    /// How many clusters one revision may delete without approval.
-    pub max_clusters: usize,
+    /// What may go without approval.
+    pub allowed: DeletionGuard,
     /// The Secret with the kubeconfig of the cluster to apply to. It is in the fleet's namespace in the cluster
     /// that Capstan connects to; `None` to apply to that cluster itself.
     pub kubeconfig_secret: Option<String>,
@@ -201,7 +202,7 @@ impl SyncConfig {
             settle: timeline::SETTLE,
             suspend: false,
             prune: apply.prune,
-            max_clusters: 0,
+            allowed: DeletionGuard::default(),
             kubeconfig_secret: None,
             forge: None,
             controllers: Controllers::default(),
@@ -298,8 +299,7 @@ impl SyncConfig {
             settle: fleet.spec.apply.settle.0,
             suspend: fleet.spec.apply.suspend,
             prune: fleet.spec.apply.prune,
-            max_clusters: usize::try_from(fleet.spec.apply.deletion_guard.max_clusters)
-                .unwrap_or(0),
+            allowed: fleet.spec.apply.deletion_guard,
             kubeconfig_secret: cluster.kubeconfig_secret_ref.map(|secret| secret.name),
             forge,
             controllers: fleet.spec.controllers,

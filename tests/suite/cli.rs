@@ -231,7 +231,7 @@ fn an_approval_that_cannot_be_meant_is_refused() {
     };
     let still = approve("clusters/quickstart", 2);
     assert!(still.contains("is still in the fleet"), "{still}");
-    assert!(approve("nope", 2).contains("namespace/name"));
+    assert!(approve("nope", 2).contains("write NAMESPACE/NAME"));
     let nope = approve("clusters/nope", 0);
     assert!(
         nope.contains("--approve clusters/nope: no such cluster"),

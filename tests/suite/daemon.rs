@@ -351,7 +351,7 @@ fn a_pull_request_is_planned_merged_onto_main_and_main_stays_as_it_is() {
         &format!("{DEFINITION}    replicas: 4\n"),
     );
     let plan = world.wait(&good, PLAN, CheckState::Success);
-    assert_eq!(plan.title, "2 to update; about 4 min");
+    assert_eq!(plan.title, "1 pool changed; about 4 min");
     let compared = format!("Compared with the applied revision {first}.\n");
     assert!(plan.summary.starts_with(&compared), "{}", plan.summary);
     let bad = world.push(

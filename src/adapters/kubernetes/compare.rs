@@ -78,8 +78,10 @@ impl Compared {
     #[must_use]
     pub fn is_refused(&self) -> bool {
         let mut consequences = self.consequences.values().flatten();
+        let mut leaving = self.leaving.values();
         !self.refused.is_empty()
             || !self.unseen.is_empty()
+            || leaving.any(|decision| matches!(decision, PruneDecision::Unapproved(_)))
             || consequences.any(|one| one.change == Change::Replace)
     }
 
@@ -194,7 +196,7 @@ pub async fn compare(
     for decision in compared.leaving.values() {
         let change = match decision {
             decision if decision.is_release() => Change::Orphan,
-            PruneDecision::Held(_) => continue,
+            PruneDecision::Held(_) | PruneDecision::Unapproved(_) => continue,
             _ => Change::Delete,
         };
         *changes.entry(change).or_insert(0) += 1;

@@ -16,6 +16,7 @@ use crate::api::labels;
 use crate::apply::{self, DeletionGuard, Member, PruneDecision, PruneInput};
 use crate::health::Live;
 use crate::model::{Finding, Object, ObjectId};
+use crate::plan::losses::{self, Role};
 use crate::plan::{self, ApplySet, Changes, Plan};
 
 /// The kinds, by group and kind, that cannot be listed, and why. Their members are neither there nor gone: nobody knows.
@@ -82,6 +83,15 @@ pub(super) fn leaving(
         (id.clone(), refers.unwrap_or_default())
     });
     let refers = refers.collect();
+    let gone = members.iter().filter(|(id, _)| !steps.contains_key(*id));
+    let new = plan
+        .steps
+        .iter()
+        .filter(|step| Role::of(&step.object).is_some() && !members.contains_key(&step.object));
+    let renamed = losses::renames(
+        gone.map(|(_, live)| live),
+        new.map(|step| step.action.payload.json()),
+    );
     let members = members.iter();
     let members = members.map(|(id, live)| (id.clone(), Member::read(live, None, None)));
     apply::prune(&PruneInput {
@@ -90,6 +100,7 @@ pub(super) fn leaving(
         steps: &steps,
         unapplied: &BTreeMap::new(),
         needed: &plan.outside,
+        renamed: &renamed,
         guard,
     })
 }

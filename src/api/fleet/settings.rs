@@ -167,7 +167,7 @@ pub struct Apply {
     pub concurrency: i64,
     /// How long new role assignments get to propagate in Azure.
     pub settle: Period,
-    /// Limits deletion without approval.
+    /// Limits losses without approval.
     pub deletion_guard: DeletionGuard,
 }
 
@@ -183,13 +183,26 @@ impl Default for Apply {
     }
 }
 
-/// Limits deletion without approval.
+/// Limits losses without approval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DeletionGuard {
-    /// How many clusters one revision may delete without approval.
+    /// How many clusters one revision may delete, release or rename without approval.
     #[schemars(range(min = 0))]
     pub max_clusters: i64,
+    /// Whether node pools need approval.
+    pub pools: PoolGuard,
+}
+
+/// Whether the deletion or the rename of a node pool needs approval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum PoolGuard {
+    /// Each needs approval.
+    #[default]
+    Approve,
+    /// None needs approval.
+    Allow,
 }
 
 /// An object that something else applies.

@@ -17,6 +17,7 @@ mod kinds;
 mod late;
 mod parent;
 mod removals;
+mod renames;
 mod rights;
 mod steps;
 #[cfg(test)]
@@ -34,6 +35,7 @@ use super::event::{
 use super::kinds::Kinds;
 use super::late::LateRequests;
 use super::parent_state::ParentState;
+use super::prune::Unapproved;
 use super::removals::Removals;
 use super::rights::Rights;
 use super::steps::Steps;
@@ -42,6 +44,7 @@ use super::{
 };
 use crate::model::{Health, ObjectId};
 use crate::plan::ApplySet;
+use crate::plan::losses::Unit;
 use failures::Failures;
 
 /// How to carry out plans.
@@ -82,6 +85,8 @@ struct Work {
     removals: Removals,
     approvals: Approvals,
     guard: DeletionGuard,
+    /// The clusters and pools that are not created before a rename is approved, and that loss; `None` until it is known.
+    held: Option<BTreeMap<Unit, Unapproved>>,
     rights: Rights,
     embedded: Embedded,
     failures: Failures,
@@ -168,6 +173,8 @@ impl Engine {
         self.take_in(event.what);
         self.begin_steps();
         self.prune();
+        // A round lets steps go that waited for it.
+        self.begin_steps();
         self.write_parent();
         std::mem::take(&mut self.commands)
     }

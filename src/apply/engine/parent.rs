@@ -242,7 +242,7 @@ impl Engine {
             wanted.namespaces.insert(namespace.clone());
         }
         let kept = self.work.removals.held();
-        let kept = kept.map(|(id, why)| Reason::new(id, "", why));
+        let kept = kept.map(|(id, why)| Reason::new(id, "", &why));
         let kept: Vec<Reason> = kept.chain(self.remaining(&parent.kept)).collect();
         let ready = self.work.steps.are_ready();
         let wanted = Parent {

@@ -1,6 +1,6 @@
 //! Members that the plan no longer has: `prune` decides about each; the requests are made here.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -8,13 +8,14 @@ use serde_json::Value as Json;
 
 use super::super::event::{Command, Failure, Removal, RetryTarget};
 use super::super::prune::{self, PruneDecision, PruneInput};
-use super::super::removals::RemovalState;
+use super::super::removals::{RemovalState, Traits};
 use super::super::{Kind, PruneStatus, Report, is_member};
 use super::Engine;
-use crate::api::kinds::CAPI;
+use super::renames::unapproved_renames;
 use crate::api::labels;
 use crate::health::Live;
 use crate::model::ObjectId;
+use crate::plan::losses::{Likeness, Role};
 
 /// What is said of an object before its finalizers are known.
 const BEING_DELETED: &str = "being deleted";
@@ -49,11 +50,13 @@ impl Engine {
         }
         match answer {
             Ok(Some(live)) => {
+                let likeness = Likeness::of(&live);
                 let refers = prune::references(&[live]).remove(id);
-                self.work.removals.read(id, refers.unwrap_or_default());
+                let refers = refers.unwrap_or_default();
+                self.work.removals.read(id, Traits { refers, likeness });
             }
             // The watch will report it, too.
-            Ok(None) => self.work.removals.read(id, Vec::new()),
+            Ok(None) => self.work.removals.read(id, Traits::default()),
             Err(failure) => self.removal_failed(id, &failure),
         }
     }
@@ -62,16 +65,20 @@ impl Engine {
     fn judge(&mut self) {
         let work = &self.work;
         if work.removals.is_empty() {
-            return;
+            return self.hold(BTreeMap::new());
         }
+        let renamed = self.renamed();
+        let unapplied = self.unapplied_but_held();
         let decisions = prune::prune(&PruneInput {
             members: &self.inventory,
             leaving: &work.removals.references(),
             steps: work.steps.by_object(),
-            unapplied: work.steps.unapplied(),
+            unapplied: &unapplied,
             needed: &work.assignment.plan.outside,
+            renamed: &renamed,
             guard: &work.guard,
         });
+        self.hold(unapproved_renames(&decisions, &renamed));
         for (id, decision) in decisions {
             match decision {
                 PruneDecision::Delete => self.queue_removal(&id, Removal::Delete),
@@ -86,6 +93,9 @@ impl Engine {
                     self.report_removal(&id, PruneStatus::ReleaseAfter(other));
                 }
                 PruneDecision::Until(step) => self.report_removal(&id, PruneStatus::Until(step)),
+                PruneDecision::Unapproved(loss) => {
+                    self.report_removal(&id, PruneStatus::Unapproved(loss));
+                }
                 PruneDecision::Held(why) => self.report_removal(&id, PruneStatus::Held(why)),
             }
         }
@@ -112,7 +122,7 @@ impl Engine {
             if let (Some(uid), Some(kind)) = (uid, kind) {
                 let state = RemovalState::Removing { uid: uid.clone() };
                 self.work.removals.enter(&object, state);
-                if removal == Removal::Delete && object.is(CAPI, "Cluster") {
+                if Role::of(&object) == Some(Role::Root) {
                     self.work.guard.begun.insert(object.clone());
                 }
                 self.command(Command::Remove {

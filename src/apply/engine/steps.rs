@@ -61,6 +61,11 @@ impl Engine {
         if member.is_some_and(|member| member.drift == DriftState::InSync) {
             return self.in_sync(at, Outcome::Unchanged);
         }
+        if let Some((state, why)) = self.rename_in_doubt(at) {
+            let waiting = StepState::WaitingForApproval { failures };
+            self.work.steps.enter(at, waiting);
+            return self.report_step(at, state, state == State::Failed, why);
+        }
         let precondition = self.precondition(at, member, failures);
         let steps = &mut self.work.steps;
         let vanished = false;

@@ -11,11 +11,12 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::Member;
-use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE, RESOURCES};
+use crate::api::kinds::{CAPI, INFRASTRUCTURE, RED_HAT_OPENSHIFT, RESOURCES};
 use crate::api::labels;
 use crate::graph::{self, Executor, Place};
 use crate::model::{Node, Object, ObjectId, Origin, Span};
-use crate::plan::approvals::{Approval, What};
+use crate::plan::approvals::{Approval, Verb, What};
+use crate::plan::losses::{Role, Unit};
 
 /// What is to be done with a member that leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,8 +33,21 @@ pub enum PruneDecision {
     ReleaseAfter(ObjectId),
     /// It is removed once this step was applied.
     Until(ObjectId),
+    /// It stays until somebody approves this loss.
+    Unapproved(Unapproved),
     /// It stays until a person acts.
     Held(String),
+}
+
+/// A loss that nobody approved: what goes, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unapproved {
+    /// What happens once it is approved.
+    pub verb: Verb,
+    /// The cluster or pool that goes.
+    pub unit: Unit,
+    /// Whether the fleet comes without the messages of commits, in which people approve.
+    pub without_commits: bool,
 }
 
 /// What each of these live objects refers to.
@@ -64,9 +78,6 @@ pub fn references(live: &[Json]) -> BTreeMap<ObjectId, Vec<ObjectId>> {
         .collect()
 }
 
-/// What the reason begins with where a cluster is kept until somebody approves its deletion.
-pub(super) const UNAPPROVED: &str = "deleting a cluster needs approval";
-
 /// What holds deletions back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeletionGuard {
@@ -84,19 +95,31 @@ pub struct DeletionGuard {
 }
 
 impl DeletionGuard {
-    /// Whether somebody approved the deletion of this cluster, `namespace/name`.
-    fn deletes(&self, cluster: &str) -> bool {
-        let mut deleted = self.approvals.iter().map(|one| one.what.deletes());
-        deleted.any(|one| one == Some(cluster))
+    /// Whether somebody approved that this cluster or pool goes like this. Whoever approves its rename approves that it goes
+    /// under its old name, also once the new one is there.
+    fn approves(&self, verb: Verb, unit: &Unit) -> bool {
+        let mut losses = self.approvals.iter().filter_map(|one| one.what.loss());
+        losses.any(|(given, of)| of == unit && (given == verb || given == Verb::Rename))
     }
 
-    /// How many clusters may be deleted although nobody named them.
-    fn deletes_any(&self) -> usize {
+    /// Whether somebody approved by name that this cluster goes.
+    fn names(&self, unit: &Unit) -> bool {
+        let mut losses = self.approvals.iter().filter_map(|one| one.what.loss());
+        losses.any(|(_, of)| of == unit)
+    }
+
+    /// How many clusters may go although nobody named them.
+    fn unnamed_clusters(&self) -> usize {
         let limits = self.approvals.iter().filter_map(|one| match one.what {
-            What::DeleteAny(count) => Some(count),
-            What::Delete(_) | What::Recreate(_) => None,
+            What::Clusters(count) => Some(count),
+            What::Named(..) | What::Pools => None,
         });
         limits.max().unwrap_or(0)
+    }
+
+    /// Whether node pools may go although nobody named them.
+    fn unnamed_pools(&self) -> bool {
+        self.approvals.iter().any(|one| one.what == What::Pools)
     }
 }
 
@@ -112,6 +135,8 @@ pub struct PruneInput<'a> {
     pub unapplied: &'a BTreeMap<ObjectId, String>,
     /// What the fleet names and does not apply: what its objects refer to, and what is encrypted.
     pub needed: &'a BTreeSet<ObjectId>,
+    /// The clusters and pools that leave under one name and come under another.
+    pub renamed: &'a BTreeMap<Unit, Unit>,
     /// See [`DeletionGuard`].
     pub guard: &'a DeletionGuard,
 }
@@ -132,24 +157,19 @@ pub fn prune(input: &PruneInput<'_>) -> BTreeMap<ObjectId, PruneDecision> {
     input.in_order(decisions)
 }
 
-/// Clusters, then their parts, then the rest.
+/// Clusters, then their pools as Cluster API has them, then their parts, then the rest.
 fn rank(id: &ObjectId) -> u8 {
-    match (id.group.as_str(), id.kind.as_str()) {
-        (CAPI, "Cluster") => 0,
-        (CAPI, "MachinePool") => 1,
-        _ if is_part(id) => 2,
-        _ => 3,
+    match Role::of(id) {
+        Some(Role::Root) => 0,
+        Some(Role::Pool) if id.group == CAPI => 1,
+        Some(Role::Pool | Role::Part) => 2,
+        None => 3,
     }
 }
 
-/// Whether it is reached from a Cluster, and deleted with it.
+/// Whether it is reached from a cluster, and deleted with it.
 fn is_part(id: &ObjectId) -> bool {
-    matches!(
-        (id.group.as_str(), id.kind.as_str()),
-        (CAPI, "MachinePool")
-            | (INFRASTRUCTURE, "AROCluster" | "AROMachinePool")
-            | (CONTROL_PLANE, "AROControlPlane")
-    )
+    matches!(Role::of(id), Some(Role::Pool | Role::Part))
 }
 
 /// What clusters depend on: it is deleted only after them.
@@ -170,9 +190,8 @@ fn holds_others(id: &ObjectId) -> bool {
 /// The policy of objects without an annotation (DESIGN §7).
 fn default_policy(id: &ObjectId) -> &'static str {
     match (id.group.as_str(), id.kind.as_str()) {
-        ("", "Namespace") | (CAPI, "Cluster") | (INFRASTRUCTURE, "AzureClusterIdentity") => {
-            "Orphan"
-        }
+        ("", "Namespace") | (INFRASTRUCTURE, "AzureClusterIdentity") => "Orphan",
+        _ if Role::of(id) == Some(Role::Root) => "Orphan",
         _ => "Delete",
     }
 }
@@ -198,18 +217,32 @@ impl PruneInput<'_> {
         if let Some(why) = self.stays(id, member) {
             return PruneDecision::Held(why);
         }
-        if let Some(step) = self.is_early(id, member) {
-            return PruneDecision::Until(step.clone());
+        match self.goes(id, member, known) {
+            stays @ (PruneDecision::Held(_) | PruneDecision::Unapproved(_)) => stays,
+            goes => match self.is_early(id, member) {
+                Some(step) => PruneDecision::Until(step.clone()),
+                None => goes,
+            },
         }
-        if is_part(id) && !member.cluster.is_empty() {
+    }
+
+    /// What becomes of it when its time has come.
+    fn goes(
+        &self,
+        id: &ObjectId,
+        member: &Member,
+        known: &BTreeMap<ObjectId, PruneDecision>,
+    ) -> PruneDecision {
+        if is_part(id) {
             return self.part(id, member, known);
         }
         let policy = match member.policy.as_str() {
             "" => default_policy(id),
             policy => policy,
         };
+        let is_root = Role::of(id) == Some(Role::Root);
         match policy {
-            "Delete" if id.is(CAPI, "Cluster") => self.cluster(id, known),
+            _ if is_root => self.cluster(id, policy == "Delete", known),
             "Delete" => self.delete(self.goes_with_approved(id)),
             _ => PruneDecision::Orphan,
         }
@@ -257,58 +290,74 @@ impl PruneInput<'_> {
         let first = |(step, cluster): &(&ObjectId, &String)| {
             let near = id.namespace.is_empty() || step.namespace == id.namespace;
             near && match root(id, member) {
-                Some(root) => root.name == **cluster,
-                None => true,
+                Some(root) if root.group == CAPI => root.name == **cluster,
+                _ => true,
             }
         };
         self.unapplied.iter().find(first).map(|(step, _)| step)
     }
 
-    /// The root of a cluster is deleted once that is approved.
-    fn cluster(&self, id: &ObjectId, known: &BTreeMap<ObjectId, PruneDecision>) -> PruneDecision {
-        let name = format!("{}/{}", id.namespace, id.name);
-        if self.guard.deletes(&name) {
-            return PruneDecision::Delete;
+    /// A cluster goes once that is approved.
+    fn cluster(
+        &self,
+        id: &ObjectId,
+        is_deleted: bool,
+        known: &BTreeMap<ObjectId, PruneDecision>,
+    ) -> PruneDecision {
+        let unit = Unit::new(&id.namespace, &id.name);
+        let (verb, goes) = match is_deleted {
+            true => (Verb::Delete, PruneDecision::Delete),
+            false => (Verb::Release, PruneDecision::Orphan),
+        };
+        if self.unnamed(id, known) < self.guard.unnamed_clusters() && !self.guard.unchanged {
+            return goes;
         }
-        if self.unnamed_deletions(id, known) < self.guard.deletes_any() {
-            return self.delete(false);
-        }
-        PruneDecision::Held(match self.guard.without_commits {
-            true => format!(
-                "{UNAPPROVED}, and this source has no commit messages: allow it with spec.apply.deletionGuard.maxClusters"
-            ),
-            false => format!(
-                "{UNAPPROVED}: push a commit whose message ends in \"{}: delete {name}\"",
-                labels::APPROVE
-            ),
-        })
+        self.loss(verb, unit).unwrap_or(goes)
     }
 
-    /// Counts the clusters beside `id` that are deleted although nobody named them: those that go already, also before their
-    /// turn comes, and those that are gone.
-    fn unnamed_deletions(&self, id: &ObjectId, known: &BTreeMap<ObjectId, PruneDecision>) -> usize {
+    /// What keeps a loss from happening, if nobody approved it.
+    fn loss(&self, verb: Verb, unit: Unit) -> Option<PruneDecision> {
+        let verb = match self.renamed.contains_key(&unit) {
+            true => Verb::Rename,
+            false => verb,
+        };
+        let is_approved = self.guard.approves(verb, &unit);
+        (!is_approved).then_some(PruneDecision::Unapproved(Unapproved {
+            verb,
+            unit,
+            without_commits: self.guard.without_commits,
+        }))
+    }
+
+    /// Counts the clusters beside `id` that go although nobody named them: those that go already, also before their turn
+    /// comes, and those that are gone.
+    fn unnamed(&self, id: &ObjectId, known: &BTreeMap<ObjectId, PruneDecision>) -> usize {
         let is_going = |id: &&ObjectId| self.members.get(*id).is_some_and(|member| member.deleting);
-        let decided = known
-            .iter()
-            .filter(|(_, decision)| **decision == PruneDecision::Delete);
+        let goes = |decision: &PruneDecision| {
+            matches!(decision, PruneDecision::Delete | PruneDecision::Orphan)
+        };
+        let decided = known.iter().filter(|(_, decision)| goes(decision));
         let decided = decided.map(|(id, _)| id);
         let going = self.leaving.keys().filter(is_going);
         let is_unnamed = |other: &&ObjectId| {
-            let name = format!("{}/{}", other.namespace, other.name);
-            other.is(CAPI, "Cluster") && *other != id && !self.guard.deletes(&name)
+            let unit = Unit::new(&other.namespace, &other.name);
+            Role::of(other) == Some(Role::Root) && *other != id && !self.guard.names(&unit)
         };
         let all = decided.chain(going).chain(&self.guard.begun);
         all.filter(is_unnamed).collect::<BTreeSet<_>>().len()
     }
 
-    /// A part of a cluster follows its root; a node pool may be deleted alone.
+    /// A part of a cluster follows its root; a node pool may go alone.
     fn part(
         &self,
         id: &ObjectId,
         member: &Member,
         known: &BTreeMap<ObjectId, PruneDecision>,
     ) -> PruneDecision {
-        let root = ObjectId::new(CAPI, "Cluster", &*id.namespace, &*member.cluster);
+        let Some(cluster) = self.cluster_of(id, member) else {
+            return PruneDecision::Held("it does not say which cluster it belongs to; delete it by hand if it is no longer needed".to_owned());
+        };
+        let root = root_of(id, &cluster);
         match known.get(&root) {
             Some(PruneDecision::Orphan) => return PruneDecision::Orphan,
             Some(PruneDecision::Delete | PruneDecision::Going) => {
@@ -317,27 +366,57 @@ impl PruneInput<'_> {
             Some(decision) => return decision.clone(),
             None => {}
         }
-        if !self.steps.contains_key(&root) {
+        let is_alone = !self.steps.contains_key(&root);
+        if is_alone && root.group == CAPI {
             return PruneDecision::Held(format!(
                 "{root}, which it belongs to, is not part of the fleet; delete it by hand if it is no longer needed"
             ));
         }
-        let of = |kind: &str| match known
+        let machines = known
             .iter()
-            .find(|(pool, _)| pool.is(CAPI, kind) && pool.name == id.name)
-        {
-            Some((pool, PruneDecision::Delete | PruneDecision::Going)) => {
-                Some(PruneDecision::After(pool.clone()))
+            .find(|(pool, _)| pool.is(CAPI, "MachinePool") && pool.name == id.name);
+        match (Role::of(id), machines) {
+            (Some(Role::Pool), Some((pool, PruneDecision::Delete | PruneDecision::Going))) => {
+                PruneDecision::After(pool.clone())
             }
-            found => found.map(|(_, decision)| decision.clone()),
+            (Some(Role::Pool), Some((_, decision))) => decision.clone(),
+            (Some(Role::Pool), None) => self.pool(id, &cluster, member, is_alone),
+            _ => PruneDecision::Held(format!("it carries {root}, which is kept")),
+        }
+    }
+
+    /// The name of the cluster of a part: the one that it states, or that of what leaves and refers to it.
+    fn cluster_of(&self, id: &ObjectId, member: &Member) -> Option<String> {
+        if !member.cluster.is_empty() {
+            return Some(member.cluster.clone());
+        }
+        let user = |(other, refers): (&ObjectId, &Vec<ObjectId>)| {
+            let is_above = other.group == CAPI && refers.contains(id);
+            let above = self.members.get(other).filter(|_| is_above)?;
+            Some(Unit::of(other, &above.cluster)?.cluster)
         };
-        match id.kind.as_str() {
-            "MachinePool" if self.has_another_pool(id, member) => self.delete(false),
-            "MachinePool" => {
+        let user = self.leaving.iter().find_map(user);
+        user.filter(|cluster| !cluster.is_empty())
+    }
+
+    /// A node pool of a cluster that stays goes once that is approved, and once another pool is ready.
+    fn pool(&self, id: &ObjectId, cluster: &str, member: &Member, is_alone: bool) -> PruneDecision {
+        let unit = Unit::of(id, cluster);
+        let (verb, goes) = match member.policy.as_str() {
+            "Orphan" => (Verb::Release, PruneDecision::Orphan),
+            _ => (Verb::Delete, PruneDecision::Delete),
+        };
+        let is_allowed = self.guard.unnamed_pools() && !self.guard.unchanged;
+        let unapproved = unit
+            .filter(|_| !is_allowed)
+            .and_then(|unit| self.loss(verb, unit));
+        let is_waiting = id.group == CAPI && !is_alone && !self.has_another_pool(id, member);
+        match unapproved {
+            Some(unapproved) => unapproved,
+            None if is_waiting => {
                 PruneDecision::Held("no other node pool of its cluster is ready".to_owned())
             }
-            "AROMachinePool" => of("MachinePool").unwrap_or_else(|| self.delete(false)),
-            _ => PruneDecision::Held(format!("it carries {root}, which is kept")),
+            None => goes,
         }
     }
 
@@ -356,12 +435,12 @@ impl PruneInput<'_> {
         }
     }
 
-    /// Whether it is beside a cluster that somebody approved to delete after this revision was applied: it leaves with
-    /// that cluster.
+    /// Whether it is beside a cluster or pool whose loss somebody approved after this revision was applied: it leaves with
+    /// that.
     fn goes_with_approved(&self, id: &ObjectId) -> bool {
-        let approvals = self.guard.approvals.iter();
-        let mut approved = approvals.filter_map(|one| one.what.deletes());
-        approved.any(|name| name.split_once('/').is_some_and(|it| it.0 == id.namespace))
+        let losses = self.guard.approvals.iter();
+        let mut losses = losses.filter_map(|one| one.what.loss());
+        losses.any(|(_, unit)| unit.namespace == id.namespace)
     }
 
     /// Makes deletions wait for what depends on the object, and releases for what the object depends
@@ -421,6 +500,9 @@ impl PruneInput<'_> {
                 PruneDecision::Held(why) => {
                     Some(PruneDecision::Held(format!("it needs {other}: {why}")))
                 }
+                PruneDecision::Unapproved(why) => {
+                    Some(PruneDecision::Held(format!("it needs {other}: {why}")))
+                }
                 // It will be deleted together with what needs it.
                 PruneDecision::Delete
                 | PruneDecision::Going
@@ -428,10 +510,25 @@ impl PruneInput<'_> {
                 | PruneDecision::ReleaseAfter(_) => None,
             }
         };
+        if let Some(user) = self.kept_user(id, decisions) {
+            return PruneDecision::Held(format!("{user}, which is kept, needs it"));
+        }
         decisions
             .iter()
             .find_map(first)
             .unwrap_or(PruneDecision::Orphan)
+    }
+
+    /// What leaves, is kept until somebody approves its loss, and needs `id` or is in it.
+    fn kept_user(
+        &self,
+        id: &ObjectId,
+        decisions: &BTreeMap<ObjectId, PruneDecision>,
+    ) -> Option<ObjectId> {
+        let is_kept = |decision: &PruneDecision| matches!(decision, PruneDecision::Unapproved(_));
+        let mut kept = decisions.iter().filter(|(_, decision)| is_kept(decision));
+        let user = kept.find(|(other, _)| self.depends(other, id));
+        user.map(|(other, _)| other.clone())
     }
 
     fn ordered(
@@ -456,7 +553,10 @@ impl PruneInput<'_> {
                 }
                 // A release of the other also releases `id`.
                 Some(
-                    PruneDecision::Orphan | PruneDecision::ReleaseAfter(_) | PruneDecision::Held(_),
+                    PruneDecision::Orphan
+                    | PruneDecision::ReleaseAfter(_)
+                    | PruneDecision::Unapproved(_)
+                    | PruneDecision::Held(_),
                 )
                 | None => held = Some(other),
             }
@@ -484,7 +584,8 @@ impl PruneInput<'_> {
             _ => false,
         };
         let carried = carries_clusters(id)
-            && (other.is(CAPI, "Cluster") || is_part(other) && !member.cluster.is_empty())
+            && (Role::of(other) == Some(Role::Root)
+                || is_part(other) && !member.cluster.is_empty())
             && (other.namespace == id.namespace && self.leaving.contains_key(other));
         refers || inside || carried
     }
@@ -502,8 +603,10 @@ fn hold_what_waits(
             else {
                 return None;
             };
-            let Some(PruneDecision::Held(why)) = decisions.get(other) else {
-                return None;
+            let why = match decisions.get(other)? {
+                PruneDecision::Held(why) => why.clone(),
+                PruneDecision::Unapproved(why) => why.to_string(),
+                _ => return None,
             };
             let why = match alone.get(id) {
                 Some(PruneDecision::Orphan) => format!("it needs {other}: {why}"),
@@ -519,14 +622,56 @@ fn hold_what_waits(
     }
 }
 
-/// The Cluster that a member belongs to or is.
+/// The cluster that a member belongs to or is.
 fn root(id: &ObjectId, member: &Member) -> Option<ObjectId> {
-    let name = match id.is(CAPI, "Cluster") {
-        true => id.name.as_str(),
-        false if is_part(id) => member.cluster.as_str(),
-        false => "",
+    let name = match Role::of(id)? {
+        Role::Root => id.name.as_str(),
+        Role::Pool | Role::Part => member.cluster.as_str(),
     };
-    (!name.is_empty()).then(|| ObjectId::new(CAPI, "Cluster", &*id.namespace, name))
+    (!name.is_empty()).then(|| root_of(id, name))
+}
+
+/// The cluster of this name that a part belongs to: a resource of Azure Service Operator belongs to another one.
+fn root_of(id: &ObjectId, name: &str) -> ObjectId {
+    match id.group.as_str() {
+        RED_HAT_OPENSHIFT => ObjectId::new(
+            RED_HAT_OPENSHIFT,
+            "HcpOpenShiftCluster",
+            &*id.namespace,
+            name,
+        ),
+        _ => ObjectId::new(CAPI, "Cluster", &*id.namespace, name),
+    }
+}
+
+/// `releasing cluster c/one needs approval: ...`, with what to do.
+impl std::fmt::Display for Unapproved {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            verb,
+            unit,
+            without_commits,
+        } = self;
+        let noun = match unit.pool {
+            Some(_) => "node pool",
+            None => "cluster",
+        };
+        write!(f, "the {} of {noun} {unit} needs approval", verb.noun())?;
+        match (without_commits, &unit.pool) {
+            (false, _) => write!(
+                f,
+                ": push a commit whose message ends in \"{}: {} {unit}\"",
+                labels::APPROVE,
+                verb.word()
+            ),
+            (true, None) => f.write_str(
+                ", and this source has no commit messages: allow it with spec.apply.deletionGuard.maxClusters",
+            ),
+            (true, Some(_)) => f.write_str(
+                ", and this source has no commit messages: allow it with spec.apply.deletionGuard.pools",
+            ),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Each rule with the case in which data would be lost without it.
 
 use super::*;
+use crate::api::kinds::CONTROL_PLANE;
 use crate::apply::{DriftState, Owner};
 use crate::model::{Health, HealthState};
 
@@ -12,6 +13,7 @@ struct Fixture {
     steps: HashMap<ObjectId, usize>,
     unapplied: BTreeMap<ObjectId, String>,
     needed: BTreeSet<ObjectId>,
+    renamed: BTreeMap<Unit, Unit>,
     guard: DeletionGuard,
 }
 
@@ -42,7 +44,11 @@ impl Fixture {
     }
 
     fn approve(&mut self, cluster: &str) {
-        let what = What::Delete(cluster.to_owned());
+        self.approves(&format!("delete {cluster}"));
+    }
+
+    fn approves(&mut self, what: &str) {
+        let what = What::parse(what).expect("an approval");
         self.guard.approvals.push(Approval::flag(what));
     }
 
@@ -97,6 +103,7 @@ impl Fixture {
             steps: &self.steps,
             unapplied: &self.unapplied,
             needed: &self.needed,
+            renamed: &self.renamed,
             guard: &self.guard,
         };
         prune(&input).remove(id).expect("it leaves")
@@ -105,6 +112,7 @@ impl Fixture {
     fn held(&self, id: &ObjectId) -> String {
         match self.decision(id) {
             PruneDecision::Held(why) => why,
+            PruneDecision::Unapproved(loss) => loss.to_string(),
             decision => unreachable!("{id}: {decision:?}"),
         }
     }
@@ -266,6 +274,7 @@ fn a_namespace_is_not_deleted_around_what_was_released() {
 fn what_a_released_cluster_leans_on_is_released_with_it() {
     let mut fixture = Fixture::new();
     fixture.cluster_leaves("c", "Orphan");
+    fixture.approves("release ns/c");
     let secret = ObjectId::new("", "Secret", "ns", "aso-credential");
     fixture.leaves(&secret);
     assert_eq!(fixture.decision(&secret), PruneDecision::Orphan);
@@ -317,7 +326,7 @@ fn the_number_of_clusters_deleted_without_approval_is_limited() {
     for name in ["a", "b", "c"] {
         fixture.cluster_leaves(name, "Delete");
     }
-    let limit = Approval::setting(What::DeleteAny(1));
+    let limit = Approval::setting(What::Clusters(1));
     fixture.guard.approvals.push(limit);
     fixture.approve("ns/a");
     let decisions =
@@ -332,7 +341,7 @@ fn a_cluster_that_goes_or_is_gone_uses_up_the_limit() {
     for name in ["a", "b"] {
         fixture.cluster_leaves(name, "Delete");
     }
-    let limit = Approval::setting(What::DeleteAny(1));
+    let limit = Approval::setting(What::Clusters(1));
     fixture.guard.approvals.push(limit);
     assert_eq!(fixture.decision(&cluster("a")), PruneDecision::Delete);
     // The one whose turn comes later goes already.
@@ -355,6 +364,7 @@ fn a_cluster_that_goes_or_is_gone_uses_up_the_limit() {
 fn a_cluster_is_released_with_all_its_parts() {
     let mut fixture = Fixture::new();
     let parts = fixture.cluster_leaves("c", "");
+    fixture.approves("release ns/c");
     assert!(
         parts
             .iter()
@@ -393,6 +403,14 @@ fn a_node_pool_is_deleted_once_another_of_its_cluster_is_ready() {
     let old = fixture.pool("c-old", true);
     let own = ObjectId::new(INFRASTRUCTURE, "AROMachinePool", "ns", "c-old");
     fixture.leaves(&own).cluster = "c".to_owned();
+    for id in [&old, &own] {
+        let held = fixture.held(id);
+        assert!(
+            held.ends_with("\"Capstan-Approve: delete ns/c/old\""),
+            "{held}"
+        );
+    }
+    fixture.approves("delete ns/c/old");
     assert!(fixture.held(&old).contains("no other node pool"));
     assert!(fixture.held(&own).contains("no other node pool"));
     let new = fixture.pool("c-new", false);
@@ -443,17 +461,17 @@ fn what_was_approved_after_the_revision_was_applied_goes_with_what_is_beside_it(
     }
     fixture.guard.unchanged = true;
     for id in [&cluster("c"), &parts[0], &map("a")] {
-        assert!(matches!(fixture.decision(id), PruneDecision::Held(_)));
+        assert_ne!(fixture.held(id), "");
     }
     fixture.approve("ns/c");
     assert_eq!(fixture.decision(&cluster("c")), PruneDecision::Delete);
     let after = PruneDecision::After(cluster("c"));
     assert_eq!(fixture.decision(&parts[0]), after);
     assert_eq!(fixture.decision(&map("a")), after, "it leaves after it");
-    assert!(fixture.held(&cluster("d")).starts_with(UNAPPROVED));
-    for id in [&other, &pools[1]] {
-        assert!(fixture.held(id).contains("the revision is unchanged"));
+    for id in [&cluster("d"), &pools[1]] {
+        assert!(fixture.held(id).contains("needs approval"));
     }
+    assert!(fixture.held(&other).contains("the revision is unchanged"));
 }
 
 #[test]
@@ -475,4 +493,115 @@ fn what_waits_for_a_held_object_is_held() {
     assert!(held.ends_with(", which is kept, needs it"), "{held}");
     let held = fixture.held(&map("a"));
     assert_eq!(held, "ConfigMap/ns/b, which is kept, needs it");
+}
+
+#[test]
+fn a_release_of_a_cluster_needs_approval_and_keeps_what_it_needs() {
+    let mut fixture = Fixture::new();
+    let parts = fixture.cluster_leaves("c", "");
+    let namespace = ObjectId::new("", "Namespace", "", "ns");
+    let identity = ObjectId::new(INFRASTRUCTURE, "AzureClusterIdentity", "ns", "i");
+    let secret = ObjectId::new("", "Secret", "ns", "s");
+    for id in [&namespace, &identity, &secret] {
+        fixture.leaves(id);
+    }
+    let held = fixture.held(&cluster("c"));
+    let line = "the release of cluster ns/c needs approval: push a commit whose message ends in \"Capstan-Approve: release ns/c\"";
+    assert_eq!(held, line);
+    for id in parts.iter().chain([&namespace, &identity, &secret]) {
+        assert_ne!(fixture.held(id), "", "{id}");
+    }
+    // What is approved is what happens.
+    fixture.approves("delete ns/c");
+    assert_eq!(fixture.held(&cluster("c")), line);
+    fixture.approves("release ns/c");
+    for id in parts
+        .iter()
+        .chain([&cluster("c"), &namespace, &identity, &secret])
+    {
+        assert!(fixture.decision(id).is_release(), "{id}");
+    }
+}
+
+#[test]
+fn released_and_renamed_clusters_use_up_the_limit() {
+    let mut fixture = Fixture::new();
+    for name in ["a", "b", "c"] {
+        fixture.cluster_leaves(name, "Orphan");
+    }
+    let limit = Approval::setting(What::Clusters(2));
+    fixture.guard.approvals.push(limit);
+    fixture.renamed = [(Unit::new("ns", "a"), Unit::new("ns", "z"))].into();
+    let goes = ["a", "b", "c"].map(|name| fixture.decision(&cluster(name)).is_release());
+    assert_eq!(goes, [true, true, false]);
+    fixture.guard.begun = [cluster("d")].into();
+    let goes = ["a", "b", "c"].map(|name| fixture.decision(&cluster(name)).is_release());
+    assert_eq!(goes, [true, false, false], "another is gone");
+    fixture.guard.unchanged = true;
+    assert!(
+        fixture
+            .held(&cluster("a"))
+            .contains("the rename of cluster ns/a needs approval")
+    );
+}
+
+#[test]
+fn the_settings_let_pools_go() {
+    let mut fixture = Fixture::new();
+    fixture.has(&cluster("c"));
+    let old = fixture.pool("c-old", true);
+    fixture.pool("c-new", false);
+    assert!(
+        fixture
+            .held(&old)
+            .contains("the deletion of node pool ns/c/old needs approval")
+    );
+    fixture.guard.approvals.push(Approval::setting(What::Pools));
+    assert_eq!(fixture.decision(&old), PruneDecision::Delete);
+    fixture.guard.unchanged = true;
+    assert!(fixture.held(&old).contains("needs approval"));
+}
+
+/// They are written by hand, and have no root in Cluster API.
+#[test]
+fn clusters_and_pools_of_azure_service_operator_are_lost_with_approval_only() {
+    let mut fixture = Fixture::new();
+    let hcp = ObjectId::new(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster", "ns", "raw");
+    let pool = ObjectId::new(RED_HAT_OPENSHIFT, "HcpOpenShiftClustersNodePool", "ns", "p");
+    fixture.leaves(&pool).cluster = "raw".to_owned();
+    fixture.has(&hcp);
+    assert!(
+        fixture
+            .held(&pool)
+            .contains("\"Capstan-Approve: delete ns/raw/p\"")
+    );
+    fixture.approves("delete ns/raw/p");
+    assert_eq!(fixture.decision(&pool), PruneDecision::Delete);
+    fixture.steps.remove(&hcp);
+    fixture.leaves(&hcp);
+    for id in [&hcp, &pool] {
+        assert!(
+            fixture
+                .held(id)
+                .contains("\"Capstan-Approve: release ns/raw\""),
+            "{id}"
+        );
+    }
+    fixture.approves("release ns/raw");
+    assert!(fixture.decision(&hcp).is_release() && fixture.decision(&pool).is_release());
+}
+
+/// A control plane that is written by hand need not name its cluster.
+#[test]
+fn a_part_that_names_no_cluster_is_never_deleted_for_that() {
+    let mut fixture = Fixture::new();
+    let plane = ObjectId::new(CONTROL_PLANE, "AROControlPlane", "ns", "plane");
+    fixture.leaves(&plane);
+    assert!(fixture.held(&plane).contains("does not say which cluster"));
+    fixture.leaves(&cluster("c"));
+    fixture.leaving.insert(cluster("c"), vec![plane.clone()]);
+    fixture.member(&cluster("c")).cluster = "c".to_owned();
+    assert!(fixture.held(&plane).contains("release ns/c"));
+    fixture.approves("release ns/c");
+    assert_eq!(fixture.decision(&plane), PruneDecision::Orphan);
 }

@@ -124,6 +124,7 @@ fn value(value: &ValueChange<'_>) -> Json {
 fn why(decision: &PruneDecision) -> String {
     match decision {
         PruneDecision::Held(why) => why.clone(),
+        PruneDecision::Unapproved(loss) => loss.to_string(),
         PruneDecision::After(other) | PruneDecision::ReleaseAfter(other) => {
             format!("after {other}")
         }

@@ -38,8 +38,8 @@ pub(super) struct PlanArgs {
     /// Plan as `apply --prune`, which removes objects that the fleet no longer has; with --against live
     #[arg(long)]
     pub(super) prune: bool,
-    /// Plan as if this cluster may be deleted, as namespace/name; may be repeated
-    #[arg(long, value_name = "NAMESPACE/NAME", requires = "prune")]
+    /// Plan as if this loss were approved, such as "release NAMESPACE/NAME"; a name alone means its deletion; may be repeated
+    #[arg(long, value_name = "LOSS", requires = "prune")]
     pub(super) approve: Vec<String>,
     /// Output format
     #[arg(long, value_enum, default_value_t)]

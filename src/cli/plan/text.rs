@@ -95,10 +95,13 @@ fn leaving(leaving: &BTreeMap<ObjectId, PruneDecision>) -> String {
     if !leaving.is_empty() {
         out.push_str("\nno longer in the fleet:\n");
     }
-    let mut kept: BTreeMap<&str, Vec<&ObjectId>> = BTreeMap::new();
+    let mut kept: BTreeMap<String, Vec<&ObjectId>> = BTreeMap::new();
     for (id, decision) in leaving {
         match decision {
-            PruneDecision::Held(why) => kept.entry(why).or_default().push(id),
+            PruneDecision::Held(why) => kept.entry(why.clone()).or_default().push(id),
+            PruneDecision::Unapproved(loss) => {
+                kept.entry(loss.to_string()).or_default().push(id);
+            }
             _ => {
                 let _ = writeln!(out, "  {:<8} {id}{}", word(decision), after(decision));
             }
@@ -125,7 +128,7 @@ fn after(decision: &PruneDecision) -> String {
 /// What becomes of an object that leaves, in one word.
 pub(super) fn word(decision: &PruneDecision) -> &'static str {
     match decision {
-        PruneDecision::Held(_) => "keep",
+        PruneDecision::Held(_) | PruneDecision::Unapproved(_) => "keep",
         decision if decision.is_release() => plan::word(Change::Orphan),
         _ => plan::word(Change::Delete),
     }

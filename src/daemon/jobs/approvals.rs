@@ -12,6 +12,7 @@ use super::late_record::LateRecord;
 use super::press_record::PressRecord;
 use super::revisions::Revisions;
 use crate::adapters::git::{self, Commit, Error, RetainedRef};
+use crate::api::fleet::DeletionGuard;
 use crate::daemon::wall_time;
 use crate::model::{CommitSource, Press, PullRequests};
 use crate::plan::approvals::{self, Approval, Approvals, Doubt, How, Pressed, What};
@@ -65,8 +66,8 @@ impl Said {
 /// Where approvals come from.
 pub(in crate::daemon) struct ApprovalSources {
     revisions: Arc<Revisions>,
-    /// How many clusters the settings let be deleted.
-    max_clusters: usize,
+    /// What the settings let go.
+    allowed: DeletionGuard,
     /// What people approved with the buttons of checks.
     presses: PressRecord,
     /// Commits with approvals that came too late for what is applied.
@@ -85,23 +86,18 @@ impl ApprovalSources {
         let beside = |name| config.mirror.with_extension(name);
         Self {
             revisions,
-            max_clusters: config.max_clusters,
+            allowed: config.allowed,
             presses: PressRecord::open(beside("approvals.json")),
             late: LateRecord::open(beside("late-approvals.json")),
             attribution: Attribution::new(forge),
         }
     }
 
-    /// Somebody approved a deletion with the button of a check.
-    pub(in crate::daemon) fn add_press(
-        &self,
-        press: Press,
-        clusters: Vec<String>,
-        is_applied: bool,
-    ) {
+    /// Somebody approved losses with the button of a check.
+    pub(in crate::daemon) fn add_press(&self, press: Press, losses: Vec<String>, is_applied: bool) {
         self.presses.add(Pressed {
             commit: press.commit,
-            clusters: clusters.into_iter().collect(),
+            losses: losses.into_iter().collect(),
             login: press.login,
             at: wall_time(),
             is_applied,
@@ -140,7 +136,7 @@ impl ApprovalSources {
         if from == Some(revision) {
             found.unclear.extend(self.unclear_in(revision));
         }
-        found.given.extend(self.allowed());
+        found.given.extend(Approval::allowed(self.allowed));
         found.drop_repeated();
         found
     }
@@ -155,8 +151,8 @@ impl ApprovalSources {
         let weigh = |from: &str, to: &str| {
             let found = self.weigh(Some(from), to, &[], Purpose::Plan);
             let mut found = found.unwrap_or_default();
-            let own = found.given.iter().filter_map(|one| one.what.deletes());
-            found.own = own.map(str::to_owned).collect();
+            let own = found.given.iter().filter(|one| one.what.loss().is_some());
+            found.own = own.map(|one| one.what.clone()).collect();
             self.add_pressed(Some(from), to, &mut found);
             found
         };
@@ -166,15 +162,9 @@ impl ApprovalSources {
             found.given.extend(earlier.given);
             found.doubted.extend(earlier.doubted);
         }
-        found.given.extend(self.allowed());
+        found.given.extend(Approval::allowed(self.allowed));
         found.drop_repeated();
         found
-    }
-
-    /// What the settings approve.
-    fn allowed(&self) -> Option<Approval> {
-        let most = self.max_clusters;
-        (most > 0).then(|| Approval::setting(What::DeleteAny(most)))
     }
 
     /// What is approved from `from` to `to`, without `from` in the message of `to` alone, and in the messages of `late`.
@@ -241,12 +231,12 @@ impl ApprovalSources {
         presses.filter(counts).collect()
     }
 
-    /// Doubts each approval of the deletion of a cluster of which a later commit writes again: it may have brought the
-    /// cluster back, and that was removed once more without approval.
+    /// Doubts each approval of a loss of which a later commit writes again: it may have brought the cluster or pool back, and
+    /// that was removed once more without approval.
     fn doubt_what_is_back(&self, from: &str, to: &str, found: &mut Approvals) {
         let earlier = found.given.iter().filter(|one| one.commit != to);
-        let names = earlier.filter_map(|one| one.what.deletes().map(approvals::name));
-        let names: BTreeSet<String> = names.map(str::to_owned).collect();
+        let names = earlier.filter_map(|one| Some(one.what.loss()?.1.name().to_owned()));
+        let names: BTreeSet<String> = names.collect();
         if names.is_empty() {
             return;
         }
@@ -254,12 +244,12 @@ impl ApprovalSources {
         let search =
             line.and_then(|line| Ok((line, self.revisions.origin.written(from, to, &names)?)));
         let doubt = |one: &Approval| -> Option<Doubt> {
-            let name = approvals::name(one.what.deletes().filter(|_| one.commit != to)?);
+            let (_, unit) = one.what.loss().filter(|_| one.commit != to)?;
             let (line, written) = match &search {
                 Ok(search) => search,
                 Err(error) => return Some(Doubt::Unsearched(error.to_string())),
             };
-            let commit = written.get(name)?;
+            let commit = written.get(unit.name())?;
             // Of two commits on the line the newer one comes first.
             let place = |id: &str| line.iter().position(|one| one.id == id);
             let is_later = place(&one.commit).is_none_or(|at| place(commit) < Some(at));

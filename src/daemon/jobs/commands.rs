@@ -26,6 +26,7 @@ use crate::follow::{
     ViewChange, Wait,
 };
 use crate::model::{Check, Press};
+use crate::plan::losses::Unit;
 
 impl Daemon {
     pub(in crate::daemon) fn carry_out(&mut self, command: Command) {
@@ -266,7 +267,7 @@ impl Daemon {
         self.runner = Some(runner);
     }
 
-    fn recreate(&mut self, clusters: BTreeSet<String>) {
+    fn recreate(&mut self, clusters: BTreeSet<Unit>) {
         let client = self.target.client.clone();
         self.jobs.spawn(async move {
             recreation::approve(client, clusters).await;
@@ -286,9 +287,9 @@ impl Daemon {
             }
             Record::Approval {
                 press,
-                clusters,
+                losses,
                 is_applied,
-            } => source.approvals.add_press(press, clusters, is_applied),
+            } => source.approvals.add_press(press, losses, is_applied),
         }
     }
 

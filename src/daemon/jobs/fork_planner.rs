@@ -165,7 +165,7 @@ impl ForkPlanner {
             is_partial: !config.local_overlays.is_empty(),
             policy: (&config.policy).into(),
             prune: config.prune,
-            max_clusters: config.max_clusters,
+            allowed: config.allowed,
             conditions,
             seen: candidate.seen.clone(),
         }

@@ -43,10 +43,10 @@ impl PressRecord {
         self.presses.lock().clone()
     }
 
-    /// Adds one, in place of an earlier one of the same commit for the same clusters.
+    /// Adds one, in place of an earlier one of the same commit for the same losses.
     pub(super) fn add(&self, press: Pressed) {
         let mut held = self.presses.lock();
-        held.retain(|one| (&one.commit, &one.clusters) != (&press.commit, &press.clusters));
+        held.retain(|one| (&one.commit, &one.losses) != (&press.commit, &press.losses));
         held.push(press);
         let extra = held.len().saturating_sub(MOST);
         held.drain(..extra);
@@ -86,7 +86,7 @@ mod tests {
     fn press(commit: &str, cluster: &str) -> Pressed {
         Pressed {
             commit: commit.to_owned(),
-            clusters: [cluster.to_owned()].into(),
+            losses: [format!("delete {cluster}")].into(),
             login: "octocat".to_owned(),
             at: Timestamp::UNIX_EPOCH,
             is_applied: true,

@@ -190,11 +190,8 @@ async fn an_approval_ends_once_a_later_commit_writes_of_the_cluster_again() {
         button: "1".to_owned(),
         login: "ada".to_owned(),
     };
-    let clusters = vec!["c/two".to_owned()];
-    case.daemon
-        .source
-        .approvals
-        .add_press(press, clusters, false);
+    let losses = vec!["delete c/two".to_owned()];
+    case.daemon.source.approvals.add_press(press, losses, false);
     for file in ["two.yaml", "elsewhere.yaml"] {
         let back = case.commit_files(&[&other], "keep it", &[(file, TWO)]);
         let again = case.commit_files(&[&back], "tidy up", &[(file, None)]);

@@ -17,7 +17,11 @@ fn asking(revision: &str, context: &str, cluster: &str) -> Check {
     Check {
         revision: revision.to_owned(),
         context: context.to_owned(),
-        button: Some(Button::new(revision, context, [cluster.to_owned()])),
+        button: Some(Button::new(
+            revision,
+            context,
+            [format!("delete {cluster}")],
+        )),
         ..Case::new().check(CheckState::Success, "1/1 ready")
     }
 }
@@ -183,11 +187,11 @@ async fn a_press_counts_for_what_contains_its_commit_and_is_not_applied() {
     let one: BTreeSet<String> = ["c/one".to_owned()].into();
     let approve = |commit: &str, is_applied| {
         let check = asking(commit, SYNC, "c/one");
-        let clusters = one.iter().cloned().collect();
+        let losses = one.iter().map(|name| format!("delete {name}")).collect();
         let source = &case.daemon.source;
         source
             .approvals
-            .add_press(press(&check, "writer"), clusters, is_applied);
+            .add_press(press(&check, "writer"), losses, is_applied);
     };
     approve(&asked, false);
     approve("gone", false);

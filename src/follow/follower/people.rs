@@ -125,18 +125,18 @@ impl Follower {
         if !self.is_reported(press) || !is_shown {
             return ignored(press);
         }
-        let clusters = button.clusters.join(", ");
+        let losses = button.losses.join(", ");
         tracing::info!(
             login,
             commit,
             context,
-            clusters,
-            "the deletion of these clusters was approved with the button of the check"
+            losses,
+            "these losses were approved with the button of the check"
         );
         let is_sync = *context == self.turn.sync_context();
         self.turn.push(Command::Record(Record::Approval {
             press: press.clone(),
-            clusters: button.clusters,
+            losses: button.losses,
             is_applied: is_sync,
         }));
         if is_sync {

@@ -157,8 +157,10 @@ impl Rollout {
     /// Judges a running release: its state, whether it is ready, and after how long to look again.
     pub(crate) fn judge(&mut self, now: Timestamp) -> Option<(CheckState, bool, Option<Duration>)> {
         let is_emptied = self.is_emptied();
-        let is_ready = !is_emptied && self.settled && self.tracker.is_ready();
-        let is_terminal = is_emptied || self.stuck.is_some() || self.tracker.is_terminal();
+        let is_unapproved = self.leaving.values().any(|one| one.unapproved().is_some());
+        let is_in_vain = is_emptied || is_unapproved;
+        let is_ready = !is_in_vain && self.settled && self.tracker.is_ready();
+        let is_terminal = is_in_vain || self.stuck.is_some() || self.tracker.is_terminal();
         let Stage::Running {
             is_report_due,
             verdict,

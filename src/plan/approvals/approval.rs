@@ -7,20 +7,31 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-/// The word that approves a deletion.
-const DELETE: &str = "delete";
-/// The word that approves a recreation.
-const RECREATE: &str = "recreate";
+use crate::api::fleet::{DeletionGuard, PoolGuard};
+use crate::plan::losses::Unit;
 
-/// What somebody approves. A cluster is named `namespace/name`.
+/// What may happen to a cluster or a node pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verb {
+    /// It may be deleted.
+    Delete,
+    /// It may leave the fleet and stay in Azure.
+    Release,
+    /// It may be made again under another name, and go under this one.
+    Rename,
+    /// Its HCP cluster, which Azure failed to create, may be deleted and made again.
+    Recreate,
+}
+
+/// What somebody approves.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
-    /// The cluster may be deleted.
-    Delete(String),
-    /// As many clusters may be deleted, whichever they are.
-    DeleteAny(usize),
-    /// Its HCP cluster, which Azure failed to create, may be deleted and made again.
-    Recreate(String),
+    /// This may happen to this cluster or node pool.
+    Named(Verb, Unit),
+    /// As many clusters may be deleted, released or renamed, whichever they are.
+    Clusters(usize),
+    /// Node pools may be deleted or renamed, whichever they are.
+    Pools,
 }
 
 /// The way in which somebody approves.
@@ -60,9 +71,9 @@ pub(crate) enum Doubt {
     Merged,
     /// It is not known yet how its commit came in, and why not.
     Unattributed(String),
-    /// This later commit writes of the cluster again, so that its next removal is another one.
+    /// This later commit writes of the cluster or pool again, so that its next removal is another one.
     BroughtBack(String),
-    /// It cannot be told whether a later commit writes of the cluster again, and why not.
+    /// It cannot be told whether a later commit writes of it again, and why not.
     Unsearched(String),
     /// The signature of its commit is not accepted, and why not.
     Unverified(String),
@@ -75,8 +86,8 @@ pub(crate) struct Approvals {
     pub(crate) given: Vec<Approval>,
     /// Those that do not, and why.
     pub(crate) doubted: Vec<(Approval, Doubt)>,
-    /// The clusters, `namespace/name`, whose deletion the candidate's own commits approve.
-    pub(crate) own: BTreeSet<String>,
+    /// What the candidate's own commits approve.
+    pub(crate) own: BTreeSet<What>,
     /// Lines of commits that look like an approval and are none.
     pub(crate) unclear: Vec<String>,
 }
@@ -94,6 +105,14 @@ impl Approval {
         Self::unsigned(what, How::Setting)
     }
 
+    /// The approvals that the settings of a fleet amount to.
+    pub fn allowed(guard: DeletionGuard) -> impl Iterator<Item = Self> {
+        let clusters = usize::try_from(guard.max_clusters).unwrap_or(0);
+        let clusters = (clusters > 0).then_some(What::Clusters(clusters));
+        let pools = (guard.pools == PoolGuard::Allow).then_some(What::Pools);
+        clusters.into_iter().chain(pools).map(Self::setting)
+    }
+
     const fn unsigned(what: What, how: How) -> Self {
         Self {
             what,
@@ -106,11 +125,12 @@ impl Approval {
 }
 
 impl Approvals {
-    /// Lists the clusters, `namespace/name`, that may be deleted.
+    /// Lists what may be deleted, each as `namespace/name`.
     #[cfg(test)]
     pub(crate) fn deletable(&self) -> BTreeSet<String> {
-        let given = self.given.iter().filter_map(|one| one.what.deletes());
-        given.map(str::to_owned).collect()
+        let losses = self.given.iter().filter_map(|one| one.what.loss());
+        let deletions = losses.filter(|(verb, _)| *verb == Verb::Delete);
+        deletions.map(|(_, unit)| unit.to_string()).collect()
     }
 
     /// Takes out those that wait for the forge to say how one of `commits` came in; `true` if there are any: then approvals
@@ -123,11 +143,11 @@ impl Approvals {
         self.doubted.len() < before
     }
 
-    /// Lists the clusters, `namespace/name`, whose HCP cluster may be recreated.
-    pub(crate) fn recreatable(&self) -> BTreeSet<String> {
+    /// Lists the clusters whose HCP cluster may be recreated.
+    pub(crate) fn recreatable(&self) -> BTreeSet<Unit> {
         let given = self.given.iter().filter_map(|one| match &one.what {
-            What::Recreate(cluster) => Some(cluster.clone()),
-            What::Delete(_) | What::DeleteAny(_) => None,
+            What::Named(Verb::Recreate, cluster) => Some(cluster.clone()),
+            What::Named(..) | What::Clusters(_) | What::Pools => None,
         });
         given.collect()
     }
@@ -147,29 +167,56 @@ impl Approvals {
     }
 }
 
-impl What {
-    /// Reads `delete <namespace>/<name>` and `recreate <namespace>/<name>`.
-    pub(super) fn parse(value: &str) -> Option<Self> {
-        let (verb, name) = value.trim().split_once(' ')?;
-        let name = cluster(name.trim())?;
-        match verb {
-            DELETE => Some(Self::Delete(name)),
-            RECREATE => Some(Self::Recreate(name)),
-            _ => None,
+impl Verb {
+    /// All of them.
+    pub(crate) const ALL: [Self; 4] = [Self::Delete, Self::Release, Self::Rename, Self::Recreate];
+
+    /// The word in an approval.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Delete => "delete",
+            Self::Release => "release",
+            Self::Rename => "rename",
+            Self::Recreate => "recreate",
         }
     }
 
-    /// The deletion of the cluster `<namespace>/<name>`.
+    /// The word for what happens.
     #[must_use]
-    pub fn deletion(name: &str) -> Option<Self> {
-        cluster(name).map(Self::Delete)
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::Delete => "deletion",
+            Self::Release => "release",
+            Self::Rename => "rename",
+            Self::Recreate => "recreation",
+        }
+    }
+}
+
+impl What {
+    /// Reads `<verb> <namespace>/<cluster>[/<pool>]`. No pool is recreated.
+    #[must_use]
+    pub fn parse(value: &str) -> Option<Self> {
+        let (word, name) = value.trim().split_once(' ')?;
+        let verb = Verb::ALL.into_iter().find(|verb| verb.word() == word)?;
+        let unit = Unit::parse(name.trim())?;
+        let is_possible = verb != Verb::Recreate || unit.pool.is_none();
+        is_possible.then_some(Self::Named(verb, unit))
     }
 
-    /// The cluster that may be deleted.
-    pub(crate) fn deletes(&self) -> Option<&str> {
+    /// The deletion of the cluster or pool of this name.
+    #[must_use]
+    pub fn deletion(name: &str) -> Option<Self> {
+        let unit = Unit::parse(name)?;
+        Some(Self::Named(Verb::Delete, unit))
+    }
+
+    /// The loss that it allows: a cluster or pool that goes, and how.
+    pub(crate) fn loss(&self) -> Option<(Verb, &Unit)> {
         match self {
-            Self::Delete(cluster) => Some(cluster),
-            Self::DeleteAny(_) | Self::Recreate(_) => None,
+            Self::Named(Verb::Recreate, _) | Self::Clusters(_) | Self::Pools => None,
+            Self::Named(verb, unit) => Some((*verb, unit)),
         }
     }
 }
@@ -178,9 +225,9 @@ impl What {
 impl fmt::Display for What {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Delete(cluster) => write!(f, "{DELETE} {cluster}"),
-            Self::DeleteAny(count) => write!(f, "{DELETE} {count} clusters"),
-            Self::Recreate(cluster) => write!(f, "{RECREATE} {cluster}"),
+            Self::Named(verb, unit) => write!(f, "{} {unit}", verb.word()),
+            Self::Clusters(count) => write!(f, "{count} clusters"),
+            Self::Pools => f.write_str("node pools"),
         }
     }
 }
@@ -202,7 +249,7 @@ impl fmt::Display for Doubt {
             ),
             Self::BroughtBack(commit) => write!(
                 f,
-                "the later commit {} has the cluster's name in a file again; repeat the line in a commit after it",
+                "the later commit {} has its name in a file again; repeat the line in a commit after it",
                 short(commit)
             ),
             Self::Unsearched(why) => write!(
@@ -217,16 +264,4 @@ impl fmt::Display for Doubt {
 /// The beginning of a commit's id, as people read it.
 pub(crate) fn short(commit: &str) -> &str {
     commit.get(..10).unwrap_or(commit)
-}
-
-/// The name of a cluster, without its namespace.
-pub(crate) fn name(cluster: &str) -> &str {
-    cluster.rsplit_once('/').map_or(cluster, |(_, name)| name)
-}
-
-/// The text if it names a cluster.
-fn cluster(text: &str) -> Option<String> {
-    let (namespace, name) = text.split_once('/')?;
-    let is_name = |part: &str| !part.is_empty() && !part.contains(['/', ' ', '\n', '\t']);
-    (is_name(namespace) && is_name(name)).then(|| text.to_owned())
 }

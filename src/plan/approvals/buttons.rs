@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::approval::{Approval, How, What};
 
-/// Somebody approved the deletion of clusters with the button of a check.
+/// Somebody approved losses with the button of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pressed {
     /// The commit of the check.
     pub(crate) commit: String,
-    /// The clusters, `namespace/name`.
-    pub(crate) clusters: BTreeSet<String>,
+    /// What the button approves, each as a trailer has it.
+    pub(crate) losses: BTreeSet<String>,
     /// Who pressed.
     pub(crate) login: String,
     pub(crate) at: Timestamp,
@@ -23,10 +23,11 @@ pub(crate) struct Pressed {
 }
 
 impl Pressed {
-    /// The approvals that it gives, one for each cluster.
+    /// The approvals that it gives, one for each loss.
     pub(crate) fn approvals(&self) -> impl Iterator<Item = Approval> {
-        self.clusters.iter().map(|cluster| Approval {
-            what: What::Delete(cluster.clone()),
+        let losses = self.losses.iter().filter_map(|loss| What::parse(loss));
+        losses.map(|what| Approval {
+            what,
             how: How::Button,
             who: self.login.clone(),
             at: Some(self.at),

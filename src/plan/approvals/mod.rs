@@ -5,9 +5,11 @@
 
 mod approval;
 mod buttons;
+mod near_miss;
 mod trailers;
 
-pub use approval::{Approval, How, What};
-pub(crate) use approval::{Approvals, Doubt, name, short};
+pub use approval::{Approval, How, Verb, What};
+pub(crate) use approval::{Approvals, Doubt, short};
 pub(crate) use buttons::Pressed;
+pub(crate) use near_miss::NearMiss;
 pub(crate) use trailers::{ForkLines, fork_lines, given, unclear};

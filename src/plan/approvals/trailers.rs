@@ -133,6 +133,8 @@ fn quoted(line: &str) -> String {
 mod tests {
     use super::*;
     use crate::adapters::git;
+    use crate::plan::approvals::Verb;
+    use crate::plan::losses::Unit;
 
     fn of(text: &str) -> (Vec<What>, Vec<String>) {
         let given = given(text, |key| git::trailers(text, key));
@@ -140,18 +142,23 @@ mod tests {
         (given, unclear)
     }
 
-    fn delete(cluster: &str) -> What {
-        What::Delete(cluster.to_owned())
+    fn delete(name: &str) -> What {
+        What::deletion(name).expect("a name")
     }
 
     #[test]
-    fn an_approval_names_one_cluster() {
-        for (value, expected) in [
-            ("delete c/two", delete("c/two")),
-            ("delete  c/one ", delete("c/one")),
-            ("recreate c/one", What::Recreate("c/one".to_owned())),
+    fn an_approval_names_one_cluster_or_pool() {
+        for (value, verb, name) in [
+            ("delete c/two", Verb::Delete, "c/two"),
+            ("delete  c/one ", Verb::Delete, "c/one"),
+            ("delete c/one/mp1", Verb::Delete, "c/one/mp1"),
+            ("release c/one", Verb::Release, "c/one"),
+            ("rename c/one", Verb::Rename, "c/one"),
+            ("rename c/one/mp1", Verb::Rename, "c/one/mp1"),
+            ("recreate c/one", Verb::Recreate, "c/one"),
         ] {
             let text = format!("it\n\nCapstan-Approve: {value}\n");
+            let expected = What::Named(verb, Unit::parse(name).expect("a name"));
             assert_eq!(of(&text), (vec![expected], vec![]), "{value}");
         }
         for wrong in [
@@ -159,9 +166,10 @@ mod tests {
             "remove c/two",
             "c/two",
             "delete c/",
-            "delete a/b/c",
+            "delete a/b/c/d",
             "Delete c/two",
             "recreate all",
+            "recreate c/one/mp1",
         ] {
             let text = format!("it\n\nCapstan-Approve: {wrong}\n");
             let line = format!("Capstan-Approve: {wrong}");

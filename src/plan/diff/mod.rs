@@ -21,9 +21,10 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::Consequence;
+use super::losses::Unit;
 use crate::api::kinds::CAPI;
 use crate::api::labels;
-use crate::model::{Change, Finding, Object};
+use crate::model::{Change, Finding, Object, ObjectId};
 use crate::schema::strategic::ListKeys;
 pub use field::FieldChange;
 pub use fields::{differences, is_same};
@@ -41,6 +42,8 @@ pub struct Changes {
     second_owners: Vec<Finding>,
     /// Objects before changes that take embedded resources from them.
     lessened: Vec<Json>,
+    /// The clusters of hand-written objects that do not name theirs.
+    clusters: BTreeMap<ObjectId, String>,
 }
 
 /// A line of a file.
@@ -106,9 +109,20 @@ pub struct ValueChange<'a> {
 }
 
 impl Changes {
+    /// Nothing changes yet; these objects belong to these clusters and pools.
+    #[must_use]
+    pub fn among(units: &BTreeMap<ObjectId, Unit>) -> Self {
+        let cluster = |(id, unit): (&ObjectId, &Unit)| (id.clone(), unit.root().to_string());
+        Self {
+            clusters: units.iter().map(cluster).collect(),
+            ..Self::default()
+        }
+    }
+
     /// Adds the fields of `object` in which `after` differs from `before`. Returns whether there are any.
     pub fn add(&mut self, object: &Object, before: &Json, after: &Json) -> bool {
-        let found = fields::changes(object, before, after, cluster(object).as_ref(), &self.lists);
+        let cluster = cluster(object).or_else(|| self.clusters.get(&object.id).cloned());
+        let found = fields::changes(object, before, after, cluster.as_ref(), &self.lists);
         let differs = !found.is_empty();
         self.note_lost(object, before);
         for change in found {

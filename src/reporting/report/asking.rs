@@ -1,24 +1,142 @@
-//! What checks say of approvals: what waits for one, who gave one and where, and what is none.
+//! What checks say of losses: what each means, what needs approval and how to give it, who gave it and where, and which
+//! lines are no approvals.
 //!
-//! In: the clusters that wait, and approvals. Out: a button, and text. It does not know who may approve.
+//! In: losses, and approvals. Out: a button, and text. It does not know who may approve.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::account::Loss;
 use super::parts::{MOST_LINES, list};
-use crate::api::{kinds, labels};
-use crate::apply::PruneStatus;
-use crate::model::{Button, Check, CheckState, ObjectId};
-use crate::plan::approvals::{Approval, Approvals, Doubt, How, What, short};
+use crate::api::labels;
+use crate::apply::{PruneStatus, Unapproved};
+use crate::model::{Button, Check, CheckDetail, CheckState, ObjectId};
+use crate::plan::approvals::{Approval, Approvals, Doubt, How, NearMiss, Verb, What, short};
+use crate::plan::losses::Unit;
 
-/// The button of a check that lists these clusters. One that cannot list all of them has none: nobody approves what is
-/// not shown.
-pub(super) fn button(revision: &str, context: &str, unapproved: &[String]) -> Option<Button> {
+/// The button of a check that lists these losses. One that cannot list all of them has none: nobody approves what is not
+/// shown.
+pub(super) fn button(revision: &str, context: &str, unapproved: &[What]) -> Option<Button> {
     let is_listed = (1..=MOST_LINES).contains(&unapproved.len());
-    is_listed.then(|| Button::new(revision, context, unapproved.iter().cloned()))
+    let losses = unapproved.iter().map(What::to_string);
+    is_listed.then(|| Button::new(revision, context, losses))
 }
 
-/// Who approved the deletion of any of these clusters, or a recreation, and where; empty if nobody did.
-pub(super) fn approved(given: &[Approval], leaving: &BTreeSet<String>) -> String {
+/// `cluster ns/name is released: it goes on running in Azure; nobody manages, patches or deletes it`
+pub(super) fn meaning(loss: &Loss) -> String {
+    let Loss { unit, nodes, .. } = loss;
+    let what = noun(unit);
+    let with_nodes = match nodes {
+        0 => "what runs on it goes".to_owned(),
+        1 => "its node and what runs on it go".to_owned(),
+        nodes => format!("its {nodes} nodes and what runs on them go"),
+    };
+    let goes = match loss.is_deleted {
+        true => with_nodes,
+        false => "it goes on running in Azure; nobody manages, patches or deletes it".to_owned(),
+    };
+    match (&loss.renamed, &unit.pool) {
+        (Some(to), None) => format!(
+            "{what} {unit} is renamed to {to}: a second cluster is made, which starts empty; of {unit}, {goes}"
+        ),
+        (Some(to), Some(_)) => {
+            format!("{what} {unit} is renamed to {to}: new nodes are made; of {unit}, {goes}")
+        }
+        (None, _) => match loss.is_deleted {
+            true => format!("{what} {unit} is deleted: {goes}"),
+            false => format!("{what} {unit} is released: {goes}"),
+        },
+    }
+}
+
+fn noun(unit: &Unit) -> &'static str {
+    match unit.pool {
+        Some(_) => "node pool",
+        None => "cluster",
+    }
+}
+
+/// What the losses are, and how to approve those that nobody approved; empty without losses.
+pub(super) fn losses(losses: &[Loss], has_button: bool) -> String {
+    let meanings = |is_approved: bool| {
+        let losses = losses.iter().filter(|loss| loss.is_approved == is_approved);
+        losses.map(meaning).collect::<Vec<_>>()
+    };
+    let (open, approved) = (meanings(false), meanings(true));
+    let mut text = String::new();
+    if !open.is_empty() {
+        let unapproved = losses.iter().filter(|loss| !loss.is_approved);
+        let unapproved: Vec<What> = unapproved
+            .map(|loss| What::Named(loss.verb, loss.unit.clone()))
+            .collect();
+        text += &format!(
+            "{}:\n\n{}\n{}",
+            need_approval(open.len()),
+            list(open.into_iter()),
+            how_to_approve(&unapproved, has_button)
+        );
+    }
+    if !approved.is_empty() {
+        text += &format!("Approved:\n\n{}\n", list(approved.into_iter()));
+    }
+    text
+}
+
+pub(super) fn need_approval(count: usize) -> String {
+    match count {
+        1 => "1 loss needs approval".to_owned(),
+        count => format!("{count} losses need approval"),
+    }
+}
+
+fn trailers(approvals: &[What]) -> String {
+    let lines = approvals.iter();
+    list(
+        lines
+            .map(|what| format!("`{}: {what}`", labels::APPROVE))
+            .collect::<Vec<_>>()
+            .into_iter(),
+    )
+}
+
+fn how_to_approve(unapproved: &[What], has_button: bool) -> String {
+    let press = match has_button {
+        true => {
+            "press the button Approve of this check, if you may write to the repository. After a squash or a rebase, the check of the merged commit asks again. Or "
+        }
+        false => "",
+    };
+    let (lines, them) = match unapproved.len() {
+        1 => ("this line", "the line"),
+        _ => ("these lines", "the lines"),
+    };
+    format!(
+        "To approve, {press}push a commit whose message ends in {lines}, and repeat {them} in the message of a merge or a squash:\n\n{}\n",
+        trailers(unapproved)
+    )
+}
+
+/// The lines of the candidate's own commits that a squash has to keep; empty if there are none of use.
+pub(super) fn to_keep(own: &BTreeSet<What>, losses: &[Loss]) -> String {
+    let is_used = |what: &&What| {
+        let loss = what.loss();
+        loss.is_some_and(|(_, unit)| losses.iter().any(|loss| loss.unit == *unit))
+    };
+    let kept: Vec<What> = own.iter().filter(is_used).cloned().collect();
+    match kept.len() {
+        0 => String::new(),
+        1 => format!(
+            "Keep this line at the end of the message when you squash:\n\n{}\n",
+            trailers(&kept)
+        ),
+        _ => format!(
+            "Keep these lines at the end of the message when you squash:\n\n{}\n",
+            trailers(&kept)
+        ),
+    }
+}
+
+/// Who approved any of these losses, or a recreation, and where; empty if nobody did.
+pub(super) fn approved(given: &[Approval], leaving: &BTreeSet<Unit>) -> String {
     let named = given.iter().filter_map(|one| approval(one, leaving));
     let lines: Vec<String> = named.collect();
     match lines.is_empty() {
@@ -28,11 +146,15 @@ pub(super) fn approved(given: &[Approval], leaving: &BTreeSet<String>) -> String
 }
 
 /// Who approved what and where; `None` if it is of no use for what leaves, or nobody did it by name.
-fn approval(approval: &Approval, leaving: &BTreeSet<String>) -> Option<String> {
+fn approval(approval: &Approval, leaving: &BTreeSet<Unit>) -> Option<String> {
     let what = match &approval.what {
-        What::Delete(cluster) if leaving.contains(cluster) => format!("the deletion of {cluster}"),
-        What::Recreate(cluster) => format!("the recreation of the HCP cluster of {cluster}"),
-        What::Delete(_) | What::DeleteAny(_) => return None,
+        What::Named(Verb::Recreate, cluster) => {
+            format!("the recreation of the HCP cluster of {cluster}")
+        }
+        What::Named(verb, unit) if leaving.contains(unit) => {
+            format!("the {} of {unit}", verb.noun())
+        }
+        What::Named(..) | What::Clusters(_) | What::Pools => return None,
     };
     let place = match approval.how {
         How::Trailer => "in the message of",
@@ -56,55 +178,139 @@ pub(super) fn doubted(doubted: &[(Approval, Doubt)]) -> impl ExactSizeIterator<I
     })
 }
 
-/// Each of these lines, why it approves nothing, and what does.
-pub(super) fn no_approvals(unclear: &[String]) -> impl ExactSizeIterator<Item = String> {
+/// Each of these lines, why it approves nothing, and what does. `asked` needs approval.
+pub(super) fn no_approvals(
+    unclear: &[String],
+    asked: &[What],
+) -> impl ExactSizeIterator<Item = String> {
     unclear.iter().map(|line| {
-        format!(
-            "\"{line}\" is not an approval: in the last paragraph of a commit message, write `{}: delete NAMESPACE/NAME`",
-            labels::APPROVE
-        )
+        let said = line.split_once([':', '=']).map_or("", |(_, said)| said);
+        let near = NearMiss::of(said, asked);
+        match near {
+            Some(NearMiss { fault, meant }) => format!(
+                "\"{line}\" approves nothing: {fault}. In the last paragraph of a commit message, write `{}: {meant}`",
+                labels::APPROVE
+            ),
+            None => format!(
+                "\"{line}\" is not an approval: in the last paragraph of a commit message, write `{}: {}`",
+                labels::APPROVE,
+                asked.first().map_or_else(
+                    || "delete NAMESPACE/NAME".to_owned(),
+                    ToString::to_string
+                )
+            ),
+        }
     })
 }
 
-/// The sync check of an applied revision with what is asked of people, and what they answered.
+/// Each approval of the candidate that approves none of these losses, and what does.
+pub(super) fn unused(own: &BTreeSet<What>, losses: &[Loss], asked: &[What]) -> Vec<String> {
+    let is_unused = |what: &&What| {
+        let of = |loss: &Loss| {
+            what.loss().is_some_and(|(verb, unit)| {
+                loss.unit == *unit && (loss.is_approved || loss.verb == verb)
+            })
+        };
+        !losses.iter().any(of)
+    };
+    let line = |what: &What| match NearMiss::of(&what.to_string(), asked) {
+        Some(NearMiss { fault, meant }) => format!(
+            "\"{key}: {what}\" approves nothing: {fault}. Write `{key}: {meant}`",
+            key = labels::APPROVE
+        ),
+        None => format!(
+            "\"{}: {what}\" approves nothing: no {} of that name leaves the fleet",
+            labels::APPROVE,
+            what.loss().map_or("cluster", |(_, unit)| noun(unit))
+        ),
+    };
+    own.iter().filter(is_unused).map(line).collect()
+}
+
+/// The sync check of an applied revision with what is asked of people, and what they answered. It is not done before all
+/// losses are approved.
 pub(crate) fn asked(
     check: Check,
     leaving: &BTreeMap<ObjectId, PruneStatus>,
     approvals: &Approvals,
     has_buttons: bool,
 ) -> Check {
-    let clusters = leaving
-        .iter()
-        .filter(|(id, _)| id.is(kinds::CAPI, "Cluster"));
-    let named = |id: &ObjectId| format!("{}/{}", id.namespace, id.name);
-    let all: BTreeSet<String> = clusters.clone().map(|(id, _)| named(id)).collect();
-    let waiting = clusters.filter(|(_, status)| status.awaits_approval());
-    let waiting: Vec<String> = waiting.map(|(id, _)| named(id)).collect();
-    let is_done = check.state == CheckState::Success;
+    let waiting = waiting(leaving);
+    let asked: Vec<What> = waiting
+        .values()
+        .map(|loss| What::Named(loss.verb, loss.unit.clone()))
+        .collect();
+    let gone = approvals.given.iter().filter_map(|one| {
+        let (_, unit) = one.what.loss()?;
+        let leaves = leaving.keys().any(|id| unit.may_be(id));
+        leaves.then(|| unit.clone())
+    });
+    let units: BTreeSet<Unit> = gone.collect();
+    let is_done = check.state != CheckState::Pending;
     let button = match has_buttons && is_done {
-        true => button(&check.revision, &check.context, &waiting),
+        true => button(&check.revision, &check.context, &asked),
         false => None,
     };
-    let ask = match &button {
-        Some(button) => format!(
-            "To approve the deletion of these clusters, press the button Approve of this check. Who may write to the repository may do that:\n\n{}\n",
-            list(button.clusters.iter().cloned())
-        ),
-        None => String::new(),
+    let ask = match asked.is_empty() {
+        true => String::new(),
+        false => {
+            let without_commits = waiting.values().any(|loss| loss.without_commits);
+            let how = match without_commits {
+                true => String::new(),
+                false => how_to_approve(&asked, button.is_some()),
+            };
+            let losses = waiting.values().map(|loss| kept(loss));
+            let losses: Vec<String> = losses.collect();
+            format!(
+                "{}:\n\n{}\n{how}",
+                need_approval(asked.len()),
+                list(losses.into_iter())
+            )
+        }
     };
-    let unclear = match waiting.is_empty() {
+    let unclear = match asked.is_empty() {
         true => &[][..],
         false => &approvals.unclear,
     };
-    let none = doubted(&approvals.doubted).chain(no_approvals(unclear));
+    let none = doubted(&approvals.doubted).chain(no_approvals(unclear, &asked));
     let none: Vec<String> = none.collect();
     let none = match none.is_empty() {
         true => String::new(),
         false => list(none.into_iter()) + "\n",
     };
+    // Without a button, what is wanted is another commit: a failure, on every forge.
+    let detail = match button.is_some() {
+        true => Some(CheckDetail::Approval),
+        false => check.detail,
+    };
     Check {
-        summary: none + &ask + &approved(&approvals.given, &all) + &check.summary,
+        summary: none + &ask + &approved(&approvals.given, &units) + &check.summary,
         button,
+        detail,
         ..check
     }
+}
+
+/// The losses that wait for an approval, each once; a pool that goes with its cluster is none of its own.
+pub(super) fn waiting(leaving: &BTreeMap<ObjectId, PruneStatus>) -> BTreeMap<Unit, &Unapproved> {
+    let losses = leaving.values().filter_map(PruneStatus::unapproved);
+    losses.map(|loss| (loss.unit.clone(), loss)).collect()
+}
+
+/// What stays, and what would happen to it.
+fn kept(loss: &Unapproved) -> String {
+    let (what, unit) = (noun(&loss.unit), &loss.unit);
+    let why = match (loss.without_commits, &loss.unit.pool) {
+        (false, _) => "",
+        (true, None) => {
+            "; this source has no commit messages: allow it with `spec.apply.deletionGuard.maxClusters`"
+        }
+        (true, Some(_)) => {
+            "; this source has no commit messages: allow it with `spec.apply.deletionGuard.pools`"
+        }
+    };
+    format!(
+        "{what} {unit} is kept: its {} needs approval{why}",
+        loss.verb.noun()
+    )
 }

@@ -1,21 +1,23 @@
 //! Plan checks: what a candidate makes of the fleet.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::asking::{approved, button, doubted, no_approvals};
+use super::account::{Account, Loss, account};
+use super::asking::{approved, button, doubted, losses, no_approvals, to_keep, unused};
 use super::base::Base;
-use super::differences::{Differences, differences};
 use super::losses::{Holdings, Losses};
 use super::parts::{
     EMPTIED, Fault, RESTORE, allowed, annotations, check, counted, findings, list, severity_count,
     severity_counts, state_of,
 };
-use crate::api::labels;
+use crate::api::fleet;
 use crate::apply::DeletionGuard;
 use crate::compile::Compiled;
 use crate::model::markdown::markdown;
 use crate::model::{Check, CheckDetail, CheckState, Finding, Severity};
-use crate::plan::approvals::{Approvals, ForkLines};
+use crate::plan::approvals::{Approvals, ForkLines, What};
+use crate::plan::losses::Unit;
 use crate::plan::{ApplySet, Plan};
 use crate::reporting::plan_context;
 
@@ -58,43 +60,45 @@ pub(crate) fn plan(merge: &Merge<'_>) -> Check {
         approvals: merge.approvals.given.clone(),
         ..DeletionGuard::default()
     };
-    let differences = differences(merge.set, compiled, before, &guard, merge.settle);
-    sound(merge, found, &differences)
+    let account = account(merge.set, compiled, before, &guard, merge.settle);
+    sound(merge, found, &account)
 }
 
 /// The check of a candidate without errors of its files.
-fn sound(merge: &Merge<'_>, mut found: Found<'_>, differences: &Differences) -> Check {
-    let mut own = differences.changes.findings();
+fn sound(merge: &Merge<'_>, mut found: Found<'_>, account: &Account) -> Check {
+    let mut own = account.changes.findings();
     own.append(&mut found.own);
     found.own = own;
-    let unclear = unclear(merge.approvals, differences);
+    let unapproved = account.leaving.unapproved();
+    let lost = &account.leaving.losses;
+    let unclear = unclear(merge.approvals, lost, &unapproved);
     let has = |severity| severity_count(&found.own, severity) > 0;
     let (state, detail) = match () {
         () if has(Severity::Error) => (CheckState::Failure, None),
-        () if !differences.leaving.unapproved.is_empty() => {
-            (CheckState::Failure, Some(CheckDetail::Approval))
-        }
+        () if !unapproved.is_empty() => (CheckState::Failure, Some(CheckDetail::Approval)),
         () if has(Severity::Warning) || !unclear.is_empty() => {
             (CheckState::Success, Some(CheckDetail::Warnings))
         }
         () => (CheckState::Success, None),
     };
-    let title = differences.title(severity_count(&found.own, Severity::Warning));
+    let count = |severity| severity_count(&found.own, severity);
+    let title = account.title(count(Severity::Error), count(Severity::Warning));
     let context = plan_context(merge.set.fleet());
-    let unapproved = &differences.leaving.unapproved;
     let is_asked = merge.has_buttons && detail == Some(CheckDetail::Approval);
     let button = match is_asked {
-        true => button(merge.revision, &context, unapproved),
+        true => button(merge.revision, &context, &unapproved),
         false => None,
     };
+    let units: BTreeSet<Unit> = lost.iter().map(|loss| loss.unit.clone()).collect();
     let text = [
-        approve(unapproved, button.is_some()),
-        approved(&merge.approvals.given, &differences.leaving.clusters),
+        losses(lost, button.is_some()),
+        approved(&merge.approvals.given, &units),
+        to_keep(&merge.approvals.own, lost),
         unclear,
         found.introduced(),
         compared(merge.applied),
-        differences.reach(),
-        differences.text(),
+        account.reach(),
+        account.text(),
         found.folded(),
         allowed(&merge.compiled.allowed),
     ];
@@ -122,36 +126,11 @@ fn compared(applied: Option<(&str, Option<&Plan>)>) -> String {
     }
 }
 
-/// What to do before these clusters may be deleted; empty when there are none.
-fn approve(unapproved: &[String], has_button: bool) -> String {
-    if unapproved.is_empty() {
-        return String::new();
-    }
-    let trailers = unapproved.iter();
-    let trailers = trailers.map(|name| format!("`{}: delete {name}`", labels::APPROVE));
-    let press = match has_button {
-        true => {
-            "press the button Approve of this check, if you may write to the repository. After a squash or a rebase, the check of the merged commit asks again. Or "
-        }
-        false => "",
-    };
-    format!(
-        "A deletion of a cluster needs approval. To approve, {press}push a commit whose message ends in this line, and repeat the line in the message of a merge or a squash:\n\n{}\n",
-        list(trailers)
-    )
-}
-
 /// The approvals of the candidate that approve nothing; empty when there are none.
-fn unclear(approvals: &Approvals, differences: &Differences) -> String {
-    let mistyped = no_approvals(&approvals.unclear);
+fn unclear(approvals: &Approvals, lost: &[Loss], asked: &[What]) -> String {
+    let mistyped = no_approvals(&approvals.unclear, asked);
     let doubted = doubted(&approvals.doubted);
-    let unused = approvals.own.difference(&differences.leaving.clusters);
-    let unused = unused.map(|name| {
-        format!(
-            "\"{}: delete {name}\" approves nothing: no cluster of that name leaves the fleet",
-            labels::APPROVE
-        )
-    });
+    let unused = unused(&approvals.own, lost, asked);
     let lines: Vec<String> = doubted.chain(mistyped).chain(unused).collect();
     match lines.is_empty() {
         true => String::new(),
@@ -265,7 +244,7 @@ pub(crate) struct ForkMerge<'a> {
     pub(crate) unread: &'a Holdings,
     /// Whether objects are removed, and how many clusters without approval.
     pub(crate) prune: bool,
-    pub(crate) max_clusters: usize,
+    pub(crate) allowed: fleet::DeletionGuard,
 }
 
 /// The plan check of a commit that may be a stranger's: what its files say, and nothing of the cluster.
@@ -339,7 +318,7 @@ fn fork_state(
 ) -> (CheckState, Option<CheckDetail>) {
     let errors = severity_count(&found.own, Severity::Error);
     let broken = merge.base.filter(|base| base.errors() > 0);
-    let needs_approval = merge.prune && losses.deletions() > merge.max_clusters;
+    let needs_approval = merge.prune && losses.need_approval(merge.allowed);
     let is_quiet = found.own.is_empty()
         && losses.is_empty()
         && *unread == Holdings::default()

@@ -6,19 +6,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 use super::parts::{counted, list};
-use crate::api::labels::{CLUSTER_NAME, DELETION_POLICY};
-use crate::api::{kinds, labels};
+use crate::api::fleet::{DeletionGuard, PoolGuard};
+use crate::api::labels;
+use crate::api::labels::DELETION_POLICY;
 use crate::model::Object;
+use crate::plan;
+use crate::plan::losses::{Role, Unit};
 
 /// The clusters and node pools of a revision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Holdings {
     /// The clusters, `namespace/name`, and whether each is deleted when its files go.
     clusters: BTreeMap<String, bool>,
-    /// The node pools, `namespace/name`, and the cluster of each, as far as it says that.
-    pools: BTreeMap<String, Option<String>>,
+    /// The node pools, `namespace/cluster/name`, and the cluster of each.
+    pools: BTreeMap<String, String>,
 }
 
 /// What a merge has no more, and what holds deletions back.
@@ -27,24 +31,33 @@ pub(super) struct Losses {
     deleted: BTreeSet<String>,
     released: BTreeSet<String>,
     /// Those of clusters that stay.
-    pools: BTreeMap<String, Option<String>>,
+    pools: BTreeSet<String>,
 }
 
 impl Holdings {
     /// Lists those of these objects.
     pub(crate) fn of(objects: &[Object]) -> Self {
+        let parts = objects
+            .iter()
+            .filter(|object| Role::of(&object.id).is_some());
+        let parts: Vec<(&Object, Json)> =
+            parts.map(|object| (object, plan::placed(object))).collect();
+        let units = Unit::all(parts.iter().map(|(_, json)| json));
         let mut holdings = Self::default();
-        for object in objects {
-            let name = format!("{}/{}", object.id.namespace, object.id.name);
-            let is_pool = object.id.is(kinds::CAPI, "MachinePool")
-                || object.id.is(kinds::INFRASTRUCTURE, "AROMachinePool");
-            if object.id.is(kinds::CAPI, "Cluster") {
-                let is_deleted = object.annotation(DELETION_POLICY) == Some("Delete");
-                holdings.clusters.insert(name, is_deleted);
-            } else if is_pool {
-                let cluster = cluster_of(object);
-                let known = holdings.pools.entry(name).or_default();
-                *known = cluster.or(known.take());
+        for (object, _) in &parts {
+            let Some(unit) = units.get(&object.id) else {
+                continue;
+            };
+            let name = unit.to_string();
+            match Role::of(&object.id) {
+                Some(Role::Root) => {
+                    let is_deleted = object.annotation(DELETION_POLICY) == Some("Delete");
+                    holdings.clusters.insert(name, is_deleted);
+                }
+                Some(Role::Pool) => {
+                    holdings.pools.insert(name, unit.root().to_string());
+                }
+                Some(Role::Part) | None => {}
             }
         }
         holdings
@@ -76,13 +89,6 @@ impl Holdings {
     }
 }
 
-/// The cluster that a pool says it belongs to.
-fn cluster_of(pool: &Object) -> Option<String> {
-    let name = pool.node.text(&["spec", "clusterName"]);
-    let name = name.or_else(|| pool.label(CLUSTER_NAME))?;
-    Some(format!("{}/{name}", pool.id.namespace))
-}
-
 impl Losses {
     /// Compares a base with what is merged onto it.
     pub(super) fn of(base: &Holdings, merged: &[Object]) -> Self {
@@ -97,15 +103,12 @@ impl Losses {
             gone.map(|(name, _)| (*name).clone()).collect()
         };
         let pools = base.pools.iter().filter(|(name, cluster)| {
-            let goes_along = cluster.as_ref().is_some_and(|of| gone.contains_key(of));
-            !left.pools.contains_key(*name) && !goes_along
+            !left.pools.contains_key(*name) && !gone.contains_key(cluster)
         });
         Self {
             deleted: names(true),
             released: names(false),
-            pools: pools
-                .map(|(name, cluster)| (name.clone(), cluster.clone()))
-                .collect(),
+            pools: pools.map(|(name, _)| name.clone()).collect(),
         }
     }
 
@@ -113,9 +116,11 @@ impl Losses {
         self == &Self::default()
     }
 
-    /// How many clusters would be deleted.
-    pub(super) fn deletions(&self) -> usize {
-        self.deleted.len()
+    /// Whether any of them needs approval. Forks cannot give it.
+    pub(super) fn need_approval(&self, allowed: DeletionGuard) -> bool {
+        let most = usize::try_from(allowed.max_clusters).unwrap_or(0);
+        let clusters = self.deleted.len() + self.released.len();
+        clusters > most || !self.pools.is_empty() && allowed.pools == PoolGuard::Approve
     }
 
     /// `1 cluster and 2 node pools leave the fleet`; empty when nothing does.
@@ -140,27 +145,22 @@ impl Losses {
         if self.is_empty() {
             return String::new();
         }
-        let deleted = self.deleted.iter().map(|name| match is_pruned {
+        let line = |what: &str, name: &String, verb: &str, meaning: &str| match is_pruned {
             true => format!(
-                "cluster {name}: deleted once somebody who may write to the repository approves (`{}: delete {name}`)",
+                "{what} {name}: {meaning}, once somebody who may write to the repository approves (`{}: {verb} {name}`)",
                 labels::APPROVE
             ),
-            false => kept(&format!("cluster {name}")),
+            false => format!("{what} {name}: kept in the cluster, since `spec.apply.prune` is off"),
+        };
+        let deleted = self.deleted.iter();
+        let deleted = deleted.map(|name| line("cluster", name, "delete", "deleted"));
+        let released = self.released.iter().map(|name| {
+            let meaning =
+                "released; it goes on running in Azure, and nobody manages, patches or deletes it";
+            line("cluster", name, "release", meaning)
         });
-        let released = self.released.iter().map(|name| match is_pruned {
-            true => format!(
-                "cluster {name}: released; it goes on running in Azure, and nobody updates it"
-            ),
-            false => kept(&format!("cluster {name}")),
-        });
-        let pools = self.pools.iter().map(|(name, cluster)| {
-            let of = cluster.as_ref().map(|cluster| format!(" of {cluster}"));
-            let pool = format!("node pool {name}{}", of.unwrap_or_default());
-            match is_pruned {
-                true => format!("{pool}: deleted, with its nodes"),
-                false => kept(&pool),
-            }
-        });
+        let pools = self.pools.iter();
+        let pools = pools.map(|name| line("node pool", name, "delete", "deleted, with its nodes"));
         let lines: Vec<String> = deleted.chain(released).chain(pools).collect();
         let unread = match is_whole {
             true => "",
@@ -171,10 +171,6 @@ impl Losses {
             list(lines.into_iter())
         )
     }
-}
-
-fn kept(what: &str) -> String {
-    format!("{what}: kept in the cluster, since `spec.apply.prune` is off")
 }
 
 #[cfg(test)]
@@ -202,16 +198,17 @@ mod tests {
         let base = Holdings::of(&objects(&all));
         let of = |texts: &[&str]| {
             let losses = Losses::of(&base, &objects(&texts.concat()));
-            let pools: Vec<String> = losses.pools.keys().cloned().collect();
+            let pools: Vec<String> = losses.pools.iter().cloned().collect();
             (losses.title(), pools.join(" "))
         };
         let words = |title: &str, pools: &str| (title.to_owned(), pools.to_owned());
         assert_eq!(of(&[cluster, pool, infra, labelled]), words("", ""));
-        // One of its two objects is still there.
-        assert_eq!(of(&[cluster, infra, labelled]), words("", ""));
-        let one = words("1 node pool leaves the fleet", "ns/q");
+        // Without its MachinePool, Cluster API deletes the other half.
+        let half = words("1 node pool leaves the fleet", "ns/c/p");
+        assert_eq!(of(&[cluster, infra, labelled]), half);
+        let one = words("1 node pool leaves the fleet", "ns/c/q");
         assert_eq!(of(&[cluster, pool, infra]), one);
-        let both = words("2 node pools leave the fleet", "ns/p ns/q");
+        let both = words("2 node pools leave the fleet", "ns/c/p ns/c/q");
         assert_eq!(of(&[cluster]), both);
         assert_eq!(of(&[]), words("1 cluster leaves the fleet", ""));
         let again: Holdings =

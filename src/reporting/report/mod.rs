@@ -1,12 +1,11 @@
 //! Checks from findings and progress. Pure.
 
+mod account;
 mod asking;
 mod base;
 mod candidate;
 mod changes;
-mod differences;
 mod followed;
-mod leaving;
 mod losses;
 mod not_planned;
 mod notes;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::differences::payload;
+use super::account::payload;
 use super::parts::{counted, list, unread_count, unread_text};
 use super::unread::Unread;
 use crate::compile::Compiled;

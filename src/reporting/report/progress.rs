@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::asking::{need_approval, waiting};
 use super::parts::{MOST_ANNOTATIONS, check, counted, list, one_line};
 use crate::apply::{ClusterSummary, PruneStatus, Summary};
 use crate::graph::{Graph, Place};
@@ -37,13 +38,16 @@ pub(crate) fn progress(
         let _ = write!(text, "\nNo longer in the fleet:\n\n{}", list(shown));
     }
     let held = |leaving: &&PruneStatus| matches!(leaving, PruneStatus::Held(_));
-    let title = match leaving.values().filter(held).count() {
-        0 => summary.title(),
+    let kept = match leaving.values().filter(held).count() {
+        0 => String::new(),
         held => format!(
-            "{}; {} no longer in the fleet but kept",
-            summary.title(),
+            "; {} no longer in the fleet but kept",
             counted(held, "object")
         ),
+    };
+    let title = match waiting(leaving).len() {
+        0 => format!("{}{kept}", summary.title()),
+        losses => format!("{}; {}", need_approval(losses), summary.brief()),
     };
     Check {
         annotations: annotations(summary, &lines),

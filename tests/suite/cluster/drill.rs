@@ -117,21 +117,18 @@ fn drill(cluster: &Management, kubectl: &Path) {
     files.remove("clusters/two.yaml");
     files.remove("clusters/three.yaml");
     let unapproved = world.push_saying("remove two", "main", Some(&adopted), &files);
-    let check = world.wait(&unapproved, SYNC, CheckState::Success);
-    assert!(
-        check
-            .summary
-            .contains("Capstan-Approve: delete clusters/two"),
-        "{}",
-        check.summary
-    );
+    let check = world.wait(&unapproved, SYNC, CheckState::Failure);
+    for line in ["delete clusters/two", "release clusters/three"] {
+        let line = format!("`Capstan-Approve: {line}`");
+        assert!(check.summary.contains(&line), "{}", check.summary);
+    }
     assert_eq!(
         names.map(|name| parts(cluster, name)),
         theirs,
         "nobody approved"
     );
 
-    let message = "two may go\n\nCapstan-Approve: delete clusters/two\n";
+    let message = "they may go\n\nCapstan-Approve: delete clusters/two\nCapstan-Approve: release clusters/three\n";
     let approved = world.push_saying(message, "main", Some(&unapproved), &files);
     let check = world.wait(&approved, SYNC, CheckState::Success);
     assert_eq!(check.title, "55/55 ready");

@@ -55,14 +55,14 @@ async fn what_a_merge_brings_in_approves_nothing_until_a_commit_of_the_branch_sa
     );
     for line in [
         "\"Capstan-Approve: delete default/c\" approves nothing in the commit of a fork",
-        "- cluster default/c: deleted once somebody who may write to the repository approves",
+        "- cluster default/c: deleted, once somebody who may write to the repository approves",
     ] {
         assert!(check.summary.contains(line), "{}", check.summary);
     }
 
     let merged = merge(&world, "Merge pull request #7", [&first, &fork]);
-    let check = daemon.succeeds(&merged).await;
-    let kept = "1/1 ready; 1 object no longer in the fleet but kept";
+    let check = daemon.fails(&merged).await;
+    let kept = "1 loss needs approval; 1/1 ready";
     assert_eq!(check.title, kept);
     let line = "does not count: a merge brought the commit in; repeat the line";
     assert!(check.summary.contains(line), "{}", check.summary);
@@ -70,9 +70,9 @@ async fn what_a_merge_brings_in_approves_nothing_until_a_commit_of_the_branch_sa
 
     let quoting = "they said\n\n> Capstan-Approve: delete default/c\n";
     let quoted = world.push_saying(quoting, "main", Some(&merged), &[("a.yaml", &a)]);
-    let check = daemon.succeeds(&quoted).await;
+    let check = daemon.fails(&quoted).await;
     assert_eq!(check.title, kept);
-    assert!(check.summary.contains("is not an approval"), "{check:#?}");
+    assert!(check.summary.contains("approves nothing"), "{check:#?}");
     assert_eq!(clusters(&world), 1);
 
     let said = world.push_saying(APPROVING, "main", Some(&quoted), &[("a.yaml", &a)]);

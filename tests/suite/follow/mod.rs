@@ -151,6 +151,11 @@ impl Daemon {
         view.check(&context, revision).expect("it is there").clone()
     }
 
+    async fn fails(&mut self, revision: &str) -> Check {
+        self.until(revision, |check| check.state == CheckState::Failure)
+            .await
+    }
+
     async fn succeeds(&mut self, revision: &str) -> Check {
         self.until(revision, |check| check.state == CheckState::Success)
             .await
@@ -205,15 +210,12 @@ async fn a_cluster_goes_with_the_approval_of_a_commit_and_not_without() {
         .await;
     assert_eq!(clusters(), (1, vec!["a".to_owned()]));
     let second = world.push("main", Some(&first), &[("a.yaml", &a)]);
-    let check = daemon.succeeds(&second).await;
-    assert_eq!(
-        check.title,
-        "1/1 ready; 1 object no longer in the fleet but kept"
-    );
+    let check = daemon.fails(&second).await;
+    assert_eq!(check.title, "1 loss needs approval; 1/1 ready");
     assert!(
         check
             .summary
-            .contains("\"Capstan-Approve: delete default/c\""),
+            .contains("`Capstan-Approve: delete default/c`"),
         "{}",
         check.summary
     );

@@ -166,7 +166,7 @@ async fn a_fork_s_head_is_judged_by_its_files_alone() {
     let check = planned(&world, &branch, success).await;
     assert_eq!(
         (check.pull_request, check.title.as_str()),
-        (Some(9), "1 to create")
+        (Some(9), "1 object new")
     );
 }
 

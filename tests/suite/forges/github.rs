@@ -208,7 +208,7 @@ fn a_commit_that_a_fork_s_pull_request_made_approves_nothing() {
         &run,
         "delete default/c\" approves nothing in the commit of a fork",
     );
-    assert_says(&run, "- cluster default/c: deleted once somebody");
+    assert_says(&run, "- cluster default/c: deleted, once somebody");
 
     let side = |id: u64| serde_json::json!({"repo": {"id": id}});
     let fork = serde_json::json!({"number": 7, "merged_at": "2026-01-01T00:00:00Z", "head": side(2), "base": side(1)});

@@ -243,9 +243,9 @@ fn body(check: &Check, batch: &[Annotation], is_last: bool, button: Option<&Butt
 
 /// A button, with texts of at most 20, 40 and 20 characters (forges.md §1a).
 fn action(button: &Button) -> Value {
-    let description = match button.clusters.len() {
-        1 => "Approve the deletion of 1 cluster".to_owned(),
-        count => format!("Approve the deletion of {count} clusters"),
+    let description = match button.losses.len() {
+        1 => "Approve the loss listed above".to_owned(),
+        count => format!("Approve the {count} losses listed above"),
     };
     json!({"label": "Approve", "description": description, "identifier": button.id})
 }

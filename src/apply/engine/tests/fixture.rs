@@ -55,6 +55,8 @@ pub(super) struct Fixture {
     pub(super) parent: Option<(Parent, String)>,
     /// The clusters whose deletion people approve.
     pub(super) approved: BTreeSet<String>,
+    /// The same with the words of a trailer.
+    pub(super) approved_lines: Vec<String>,
     /// How many clusters may be deleted that nobody names.
     pub(super) any: usize,
     pub(super) answers: Answers,
@@ -141,6 +143,7 @@ impl Fixture {
             others: BTreeSet::new(),
             parent: None,
             approved: BTreeSet::new(),
+            approved_lines: Vec::new(),
             any: 0,
             answers: Answers::AtOnce,
             question: None,
@@ -238,9 +241,11 @@ impl Fixture {
         if self.question.as_ref() == Some(&request) && request.number == self.number {
             self.allowed = self.approved.clone();
         }
-        let what = |name: &String| Approval::flag(Approved::Delete(name.clone()));
-        let any = Approval::setting(Approved::DeleteAny(self.any));
-        let named = self.approved.iter().map(what);
+        let what = |name: &String| Approval::flag(Approved::deletion(name).expect("a name"));
+        let any = Approval::setting(Approved::Clusters(self.any));
+        let said = |line: &String| Approval::flag(Approved::parse(line).expect("an approval"));
+        let said = self.approved_lines.iter().map(said);
+        let named = self.approved.iter().map(what).chain(said);
         let approvals = named.chain((self.any > 0).then_some(any)).collect();
         self.happens(What::Approved(ApprovalsAnswer { request, approvals }));
     }
@@ -298,11 +303,9 @@ impl Fixture {
             assert!(!self.planned.contains(object), "{object} is in the plan");
             let name = format!("{}/{}", object.namespace, object.name);
             let is_named = self.allowed.contains(&name);
-            let approved = object.kind != "Cluster" || is_named || self.any > 0;
-            assert!(
-                approved || *removal == Removal::Release,
-                "{object} is deleted without approval"
-            );
+            let is_said = self.approved_lines.iter().any(|line| line.ends_with(&name));
+            let approved = object.kind != "Cluster" || is_named || is_said || self.any > 0;
+            assert!(approved, "{object} goes without approval: {removal:?}");
         }
         if let Command::Apply { .. } = request {
             assert!(
@@ -443,7 +446,7 @@ impl Fixture {
                 return Err(format!("{id} is as others want it"));
             }
         }
-        let held = |id: &ObjectId| matches!(self.leaves(id), Some(PruneStatus::Held(_)));
+        let held = |id: &ObjectId| self.leaves(id).is_some_and(PruneStatus::is_kept);
         for (id, live) in &self.live {
             let member = is_member(live, &set().id());
             if member && !self.planned.contains(id) && !held(id) {

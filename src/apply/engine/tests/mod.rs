@@ -8,4 +8,5 @@ mod orders;
 mod others;
 mod random;
 mod recorded;
+mod renames;
 mod rules;

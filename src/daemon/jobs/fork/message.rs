@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::api::fleet::{FleetPolicy, OutsideObject};
+use crate::api::fleet::{DeletionGuard, FleetPolicy, OutsideObject};
 use crate::daemon::jobs::failure::Unread;
 use crate::model::markdown::plain;
 use crate::model::{Annotation, Check, CheckState, ClientBindings};
@@ -52,9 +52,9 @@ pub(in crate::daemon) struct Request {
     /// Whether the daemon's machine has overlays of its own.
     pub(in crate::daemon) is_partial: bool,
     pub(in crate::daemon) policy: Policy,
-    /// Whether objects are removed, and how many clusters without approval.
+    /// Whether objects are removed, and what may go without approval.
     pub(in crate::daemon) prune: bool,
-    pub(in crate::daemon) max_clusters: usize,
+    pub(in crate::daemon) allowed: DeletionGuard,
     /// A digest of what else the check is made of.
     pub(in crate::daemon) conditions: String,
     /// What its last check was made of.
@@ -252,7 +252,7 @@ pub(super) mod tests {
             is_partial: false,
             policy: (&FleetPolicy::default()).into(),
             prune: true,
-            max_clusters: 0,
+            allowed: DeletionGuard::default(),
             conditions: "0123".to_owned(),
             seen: Some("cc 0123".to_owned()),
         }

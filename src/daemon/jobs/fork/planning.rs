@@ -141,7 +141,7 @@ fn check_of(
         is_partial: request.is_partial,
         unread: &unread.unwrap_or_default(),
         prune: request.prune,
-        max_clusters: request.max_clusters,
+        allowed: request.allowed,
     })
 }
 
@@ -236,7 +236,7 @@ mod tests {
         let gone = check(&base, &[one.as_str(), broken].concat());
         assert_eq!((gone.state, gone.detail), approval, "{gone:#?}");
         assert!(gone.title.starts_with("1 cluster leaves the fleet; "));
-        assert!(gone.summary.contains("- cluster c/two: deleted once"));
+        assert!(gone.summary.contains("- cluster c/two: deleted, once"));
         assert!(gone.summary.contains(unread), "{}", gone.summary);
         // Without errors, files are compared with files.
         let sound = [one.as_str(), &two].concat();

@@ -1,29 +1,53 @@
 //! Buttons and who pressed them, and approvals in commits.
 
 use super::*;
+use crate::apply::Unapproved;
 use crate::model::Button;
-use crate::plan::approvals::Pressed;
+use crate::plan::approvals::{Pressed, Verb};
+use crate::plan::losses::Unit;
 use crate::reporting::report::asking::{asked, button};
 
 fn press(cluster: &str, login: &str) -> Pressed {
     Pressed {
         commit: "0123456789abcdef".to_owned(),
-        clusters: [cluster.to_owned()].into(),
+        losses: [format!("delete {cluster}")].into(),
         login: login.to_owned(),
         at: jiff::Timestamp::UNIX_EPOCH,
         is_applied: false,
     }
 }
 
-fn clusters(names: &[&str], status: &str) -> BTreeMap<ObjectId, PruneStatus> {
+/// The status of the clusters of these names.
+fn clusters(
+    names: &[&str],
+    status: impl Fn(&str) -> PruneStatus,
+) -> BTreeMap<ObjectId, PruneStatus> {
     let of = |name: &&str| {
         let id = ObjectId::new("cluster.x-k8s.io", "Cluster", "c", *name);
-        (id, PruneStatus::Held(status.to_owned()))
+        (id, status(name))
     };
     names.iter().map(of).collect()
 }
 
-const HELD: &str = "deleting a cluster needs approval: push a commit";
+/// Its deletion waits for an approval.
+fn unapproved(name: &str) -> PruneStatus {
+    PruneStatus::Unapproved(Unapproved {
+        verb: Verb::Delete,
+        unit: Unit::new("c", name),
+        without_commits: false,
+    })
+}
+
+fn needed(_: &str) -> PruneStatus {
+    PruneStatus::Held("it is needed".to_owned())
+}
+
+fn deletions(names: &[&str]) -> Vec<String> {
+    names
+        .iter()
+        .map(|name| format!("delete c/{name}"))
+        .collect()
+}
 
 #[test]
 fn a_plan_that_waits_for_an_approval_has_a_button_and_one_that_got_it_says_from_whom() {
@@ -46,9 +70,9 @@ fn a_plan_that_waits_for_an_approval_has_a_button_and_one_that_got_it_says_from_
     };
     let check = of(&config_map("a", "x"), &Approvals::default());
     assert_eq!(check.detail, Some(CheckDetail::Approval));
-    let expected = Button::new("r", "capstan/f/plan", ["c/two".to_owned()]);
+    let expected = Button::new("r", "capstan/f/plan", deletions(&["two"]));
     assert_eq!(check.button, Some(expected));
-    let text = "A deletion of a cluster needs approval. To approve, press the button Approve of this check, if you may write to the repository. After a squash or a rebase, the check of the merged commit asks again. Or push a commit whose message ends in this line, and repeat the line in the message of a merge or a squash:\n\n- `Capstan-Approve: delete c/two`\n\n";
+    let text = "1 loss needs approval:\n\n- cluster c/two is deleted: what runs on it goes\n\nTo approve, press the button Approve of this check, if you may write to the repository. After a squash or a rebase, the check of the merged commit asks again. Or push a commit whose message ends in this line, and repeat the line in the message of a merge or a squash:\n\n- `Capstan-Approve: delete c/two`\n\n";
     assert!(check.summary.starts_with(text), "{}", check.summary);
     let approved = Approvals {
         given: [press("c/two", "octo_cat_"), press("c/other", "x")]
@@ -60,8 +84,7 @@ fn a_plan_that_waits_for_an_approval_has_a_button_and_one_that_got_it_says_from_
     let check = of(&config_map("a", "x"), &approved);
     assert_eq!((check.state, check.detail), (CheckState::Success, None));
     assert_eq!(check.button, None);
-    let line =
-        "- the deletion of c/two was approved by octo_cat\\_ with the button on 0123456789\n\n";
+    let line = "Approved:\n\n- cluster c/two is deleted: what runs on it goes\n\n- the deletion of c/two was approved by octo_cat\\_ with the button on 0123456789\n\n";
     assert!(check.summary.starts_with(line), "{}", check.summary);
     // What has errors is not approved.
     let broken = of("kind: [\n", &Approvals::default());
@@ -86,40 +109,42 @@ fn a_sync_check_asks_when_it_is_done_for_the_clusters_alone() {
             "text".into(),
         )
     };
-    let mut leaving = clusters(&["two", "one"], HELD);
+    let mut leaving = clusters(&["two", "one"], unapproved);
     let part = ObjectId::new("cluster.x-k8s.io", "MachinePool", "c", "one-mp1");
-    leaving.insert(part, PruneStatus::Held(HELD.to_owned()));
+    leaving.insert(part, unapproved("one"));
     let check = asked(
         done(CheckState::Success),
         &leaving,
         &Approvals::default(),
         true,
     );
-    let names = ["c/one", "c/two"].map(str::to_owned);
+    let names = deletions(&["one", "two"]);
     assert_eq!(
         check.button,
         Some(Button::new("r", "capstan/f/sync", names))
     );
-    let text = "To approve the deletion of these clusters, press the button Approve of this check. Who may write to the repository may do that:\n\n- c/one\n- c/two\n\ntext";
+    let text = "2 losses need approval:\n\n- cluster c/one is kept: its deletion needs approval\n- cluster c/two is kept: its deletion needs approval\n\nTo approve, press the button Approve of this check, if you may write to the repository. After a squash or a rebase, the check of the merged commit asks again. Or push a commit whose message ends in these lines, and repeat the lines in the message of a merge or a squash:\n\n- `Capstan-Approve: delete c/one`\n- `Capstan-Approve: delete c/two`\n\ntext";
     assert_eq!(check.summary, text);
+    let granted = by(&press("c/three", "x"));
     for (state, leaving, has_buttons) in [
-        (CheckState::Success, &leaving, false),
+        (CheckState::Failure, &leaving, false),
         (CheckState::Pending, &leaving, true),
-        (CheckState::Failure, &leaving, true),
-        (
-            CheckState::Success,
-            &clusters(&["one"], "it is needed"),
-            true,
-        ),
-        (CheckState::Success, &BTreeMap::new(), true),
     ] {
-        let granted = by(&press("c/three", "x"));
         let check = asked(done(state), leaving, &granted, has_buttons);
+        assert_eq!(check.button, None);
+        assert!(
+            check.summary.contains("To approve, push a commit"),
+            "{}",
+            check.summary
+        );
+    }
+    for leaving in [clusters(&["one"], needed), BTreeMap::new()] {
+        let check = asked(done(CheckState::Success), &leaving, &granted, true);
         assert_eq!((check.button, &*check.summary), (None, "text"));
     }
     let check = asked(
         done(CheckState::Success),
-        &clusters(&["one"], "x"),
+        &clusters(&["one"], needed),
         &by(&press("c/one", "x")),
         true,
     );
@@ -137,18 +162,19 @@ fn a_sync_check_names_lines_that_look_like_an_approval_while_it_asks() {
         let context = "capstan/f/sync".to_owned();
         parts::check(context, "r", CheckState::Success, "1/1", "text".into())
     };
-    let line = "- \"Capstan-Approve: remove c/one\" is not an approval: in the last paragraph of a commit message, write `Capstan-Approve: delete NAMESPACE/NAME`\n\n";
-    let held = clusters(&["one"], HELD);
+    let line = "- \"Capstan-Approve: remove c/one\" approves nothing: what needs approval is its deletion. In the last paragraph of a commit message, write `Capstan-Approve: delete c/one`\n\n";
+    let held = clusters(&["one"], unapproved);
     let check = asked(done(), &held, &approvals, false);
-    assert_eq!(check.summary, format!("{line}text"));
+    assert!(check.summary.starts_with(line), "{}", check.summary);
     // Nothing waits for an approval.
-    let kept = clusters(&["one"], "it is needed");
+    let kept = clusters(&["one"], needed);
     assert_eq!(asked(done(), &kept, &approvals, false).summary, "text");
 }
 
 #[test]
 fn nobody_approves_what_the_check_does_not_list() {
-    let names = |count: usize| (0..count).map(|at| format!("c/{at}")).collect::<Vec<_>>();
+    let name = |at: usize| What::deletion(&format!("c/{at}")).expect("a name");
+    let names = |count: usize| (0..count).map(name).collect::<Vec<_>>();
     assert!(button("r", "c", &names(MOST_LINES)).is_some());
     assert_eq!(button("r", "c", &names(MOST_LINES + 1)), None);
     assert_eq!(button("r", "c", &[]), None);
@@ -157,8 +183,8 @@ fn nobody_approves_what_the_check_does_not_list() {
 #[test]
 fn a_sync_check_names_each_approval_that_counts_and_why_others_do_not() {
     let recreate = Approval {
-        what: What::Recreate("c/three".to_owned()),
-        ..deletes("", "abcdefabcdef")
+        what: What::parse("recreate c/three").expect("a name"),
+        ..deletes("c/three", "abcdefabcdef")
     };
     let doubts = [
         Doubt::Fork(7),
@@ -183,7 +209,7 @@ fn a_sync_check_names_each_approval_that_counts_and_why_others_do_not() {
         "1/1",
         "text".into(),
     );
-    let check = asked(check, &clusters(&["one", "two"], "x"), &approvals, false);
+    let check = asked(check, &clusters(&["one", "two"], needed), &approvals, false);
     let by = "by Ada \\<ada@example.com>";
     let none = format!("- \"Capstan-Approve: delete c/two\" in 0123456789 {by} does not count: ");
     let expected = [

@@ -74,7 +74,6 @@ fn the_clusters_and_pools_that_leave_with_the_files_of_a_fork_are_listed() {
     let base = base_of(compiled(&all));
     let of = |text: &str| forked(&compiled(text), Some(&base), false, &none());
     let approval = (CheckState::Failure, Some(CheckDetail::Approval));
-    let warned = (CheckState::Success, Some(CheckDetail::Warnings));
     let kept = of(&all);
     assert_eq!((kept.state, kept.detail), (CheckState::Success, None));
 
@@ -87,22 +86,22 @@ fn the_clusters_and_pools_that_leave_with_the_files_of_a_fork_are_listed() {
         "{}",
         gone.title
     );
-    let lines = "Leaves the fleet with these files:\n\n- cluster c/two: deleted once somebody who may write to the repository approves (`Capstan-Approve: delete c/two`)\n- cluster c/three: released; it goes on running in Azure, and nobody updates it\n- cluster clusters/one: released; it goes on running in Azure, and nobody updates it\n\n";
+    let lines = "Leaves the fleet with these files:\n\n- cluster c/two: deleted, once somebody who may write to the repository approves (`Capstan-Approve: delete c/two`)\n- cluster c/three: released; it goes on running in Azure, and nobody manages, patches or deletes it, once somebody who may write to the repository approves (`Capstan-Approve: release c/three`)\n- cluster clusters/one: released; it goes on running in Azure, and nobody manages, patches or deletes it, once somebody who may write to the repository approves (`Capstan-Approve: release clusters/one`)\n\n";
     assert!(gone.summary.contains(lines), "{}", gone.summary);
 
     let two = OTHERS.split("---\n").nth(1).unwrap_or_default();
     let released = of(&(definition(&["mp1", "mp2"]) + "---\n" + two));
-    assert_eq!((released.state, released.detail), warned);
+    assert_eq!((released.state, released.detail), approval);
     assert!(released.title.starts_with("1 cluster leaves the fleet; "));
 
     let without_pool = of(&(definition(&["mp1"]) + OTHERS));
-    assert_eq!((without_pool.state, without_pool.detail), warned);
+    assert_eq!((without_pool.state, without_pool.detail), approval);
     assert!(
         without_pool
             .title
             .starts_with("1 node pool leaves the fleet; ")
     );
-    let line = "- node pool clusters/one-mp2 of clusters/one: deleted, with its nodes\n";
+    let line = "- node pool clusters/one/mp2: deleted, with its nodes, once somebody who may write to the repository approves (`Capstan-Approve: delete clusters/one/mp2`)\n";
     assert!(without_pool.summary.contains(line), "{without_pool:#?}");
 
     // Its files have errors that an overlay of the daemon's machine may mend.
@@ -117,6 +116,10 @@ fn what_is_not_removed_needs_no_approval() {
     let base = base_of(compiled(&(config_map("a", "x") + OTHERS)));
     let new = compiled(&config_map("a", "x"));
     let of = |prune, max_clusters| {
+        let allowed = DeletionGuard {
+            max_clusters,
+            ..DeletionGuard::default()
+        };
         fork(&ForkMerge {
             fleet: "f",
             revision: "r",
@@ -126,11 +129,11 @@ fn what_is_not_removed_needs_no_approval() {
             is_partial: false,
             unread: &Holdings::default(),
             prune,
-            max_clusters,
+            allowed,
         })
     };
     let warned = (CheckState::Success, Some(CheckDetail::Warnings));
-    let (kept, allowed) = (of(false, 0), of(true, 1));
+    let (kept, allowed) = (of(false, 0), of(true, 2));
     assert_eq!((kept.state, kept.detail), warned);
     assert_eq!((allowed.state, allowed.detail), warned);
     let line = "- cluster c/two: kept in the cluster, since `spec.apply.prune` is off\n";

@@ -96,7 +96,7 @@ fn hostile(data: &str) -> Compiled {
 fn presses() -> Vec<Pressed> {
     vec![Pressed {
         commit: HOSTILE.to_owned(),
-        clusters: [HOSTILE.to_owned(), format!("ns/{HOSTILE}")].into(),
+        losses: [HOSTILE.to_owned(), format!("delete ns/{HOSTILE}")].into(),
         login: HOSTILE.to_owned(),
         at: jiff::Timestamp::UNIX_EPOCH,
         is_applied: false,
@@ -106,7 +106,13 @@ fn presses() -> Vec<Pressed> {
 fn hostile_approvals() -> Approvals {
     let approval = Approval {
         who: HOSTILE.to_owned(),
-        ..deletes(&format!("ns/{HOSTILE}"), HOSTILE)
+        ..deletes(
+            &format!(
+                "ns/{}",
+                HOSTILE.replace(char::is_whitespace, "").replace('/', "")
+            ),
+            HOSTILE,
+        )
     };
     let doubts = [
         Doubt::Unattributed(HOSTILE.to_owned()),
@@ -117,7 +123,7 @@ fn hostile_approvals() -> Approvals {
     Approvals {
         given: std::iter::once(approval.clone()).chain(pressed).collect(),
         doubted: doubts.map(|doubt| (approval.clone(), doubt)).to_vec(),
-        own: [HOSTILE.to_owned()].into(),
+        own: [approval.what.clone()].into(),
         unclear: vec![HOSTILE.to_owned()],
     }
 }

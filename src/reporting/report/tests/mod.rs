@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use super::parts::MOST_LINES;
 use super::*;
+use crate::api::fleet::DeletionGuard;
 use crate::apply::AppliedState;
 use crate::apply::{ClusterSummary, PruneStatus, Summary};
 use crate::compile::{Allowed, Compiled, compile};
@@ -89,14 +90,14 @@ fn forked(new: &Compiled, base: Option<&Base>, is_partial: bool, lines: &ForkLin
         is_partial,
         unread: &Holdings::default(),
         prune: true,
-        max_clusters: 0,
+        allowed: DeletionGuard::default(),
     })
 }
 
 /// An approval of a deletion in a commit.
 fn deletes(cluster: &str, commit: &str) -> Approval {
     Approval {
-        what: What::Delete(cluster.to_owned()),
+        what: What::deletion(cluster).expect("a name"),
         how: How::Trailer,
         who: "Ada <ada@example.com>".to_owned(),
         at: Some(jiff::Timestamp::UNIX_EPOCH),
@@ -142,17 +143,17 @@ fn a_plan_says_what_is_created_changed_and_removed() {
         (check.state, check.context.as_str()),
         (CheckState::Success, "capstan/f/plan")
     );
-    assert_eq!(check.title, "1 to create, 1 to update, 1 to delete");
+    assert_eq!(check.title, "1 object deleted, 1 changed, 1 new");
     assert_eq!(
         check.summary,
-        "Compared with the applied revision abc.\n\nNo cluster is touched; no node is replaced.\n\n- create ConfigMap/default/new\n- delete ConfigMap/default/gone\n\n**outside clusters**\n\n- `a.yaml:6`: `\"x\"` → `\"z\"`: `data.k of ConfigMap/default/other`\n\n"
+        "Compared with the applied revision abc.\n\nNo cluster is touched; no node goes or is replaced.\n\n- create ConfigMap/default/new\n- delete ConfigMap/default/gone\n\n**outside clusters**\n\n- `a.yaml:6`: `\"x\"` → `\"z\"`: `data.k of ConfigMap/default/other`\n\n"
     );
     let same = check_of(&old, Some(("abc", &old)));
     assert_eq!(same.title, "no fleet change");
     assert_eq!((same.state, same.detail), (CheckState::Success, None));
     let first = check_of(&old, None);
-    assert_eq!(first.title, "3 to create");
-    let begins = "No revision is applied to compare it with.\n\nNo cluster is touched; no node is replaced.\n\n- create ";
+    assert_eq!(first.title, "3 objects new");
+    let begins = "No revision is applied to compare it with.\n\nNo cluster is touched; no node goes or is replaced.\n\n- create ";
     assert!(first.summary.starts_with(begins), "{}", first.summary);
 }
 
@@ -183,7 +184,7 @@ fn a_plan_that_rolls_nodes_says_how_many_and_where() {
     assert_eq!(check.state, CheckState::Success);
     assert_eq!(
         check.title,
-        "1 to roll; rolls 2 nodes of 1 cluster; about 4 min; 1 warning"
+        "1 pool rolled (2 nodes); about 8 min; 1 warning"
     );
     let expected = "- a.yaml:14:14: U02 spec.properties.version.id of HcpOpenShiftClustersNodePool/clusters/one-mp1 changes from \"4.20.17\" to \"4.20.18\": an upgrade replaces every node of the node pool";
     assert!(check.summary.contains(expected), "{}", check.summary);
@@ -196,10 +197,7 @@ fn a_plan_that_would_replace_something_fails_at_its_line() {
     let old = cluster("4.20.17", "Standard_D4s_v3");
     let check = check_of(&cluster("4.20.18", "Standard_D8s_v3"), Some(("o", &old)));
     assert_eq!(check.state, CheckState::Failure);
-    assert_eq!(
-        check.title,
-        "1 field cannot be changed; 1 to replace; rolls 2 nodes of 1 cluster; about 4 min; 1 warning"
-    );
+    assert_eq!(check.title, "1 error; 1 pool replaced (2 nodes); 1 warning");
     let expected = "- a.yaml:15:13: U01 spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/clusters/one-mp1 cannot be changed from \"Standard_D4s_v3\" to \"Standard_D8s_v3\": Azure does not allow changes after the node pool is created (Capstan never replaces a cluster or a part of one: add it under a new name and remove the old one)";
     assert!(check.summary.contains(expected), "{}", check.summary);
     let noted = &check.annotations[0];
@@ -308,7 +306,7 @@ fn a_plan_says_what_becomes_of_a_cluster_that_leaves() {
         compiled(&(config_map("a", "x") + &cluster("one", "Orphan") + &cluster("two", "Delete")));
     let new = compiled(&config_map("a", "x"));
     let check = check_of(&new, Some(("abc", &old)));
-    let expected = "- release Cluster/c/one, which stays in the cluster\n- delete Cluster/c/two once a commit message ends in `Capstan-Approve: delete c/two`\n";
+    let expected = "2 losses need approval:\n\n- cluster c/one is released: it goes on running in Azure; nobody manages, patches or deletes it\n- cluster c/two is deleted: what runs on it goes\n\nTo approve, push a commit whose message ends in these lines, and repeat the lines in the message of a merge or a squash:\n\n- `Capstan-Approve: release c/one`\n- `Capstan-Approve: delete c/two`\n";
     assert!(check.summary.contains(expected), "{}", check.summary);
 }
 
@@ -328,12 +326,21 @@ fn a_cluster_that_is_released_takes_its_parts_along() {
             "",
         );
     let old = compiled(&(config_map("a", "x") + &parts));
-    let check = check_of(&compiled(&config_map("a", "x")), Some(("abc", &old)));
-    assert_eq!(check.title, "3 to release");
-    for kind in ["AROMachinePool", "Cluster", "MachinePool"] {
-        let expected = format!("- release {kind}/c/one, which stays in the cluster\n");
-        assert!(check.summary.contains(&expected), "{}", check.summary);
-    }
+    let set = ApplySet::new("f", "default");
+    let before = plan::against_none(&old.objects, &old.graph, &set);
+    let released = Approvals {
+        given: vec![Approval::flag(
+            What::parse("release c/one").expect("a name"),
+        )],
+        ..Approvals::default()
+    };
+    let new = compiled(&config_map("a", "x"));
+    let check = merged(&set, &new, Some(("abc", Some(&before))), None, &released);
+    assert_eq!(check.title, "1 cluster released");
+    let expected = "Approved:\n\n- cluster c/one is released: it goes on running in Azure; nobody manages, patches or deletes it\n";
+    assert!(check.summary.contains(expected), "{}", check.summary);
+    // Its parts are no news of their own.
+    assert!(!check.summary.contains("MachinePool"), "{}", check.summary);
 }
 
 #[test]
@@ -470,22 +477,21 @@ fn a_deletion_without_approval_fails_and_says_what_to_write() {
         (check.state, check.detail),
         (CheckState::Failure, Some(CheckDetail::Approval))
     );
-    assert_eq!(check.title, "1 deletion needs approval; 1 to delete");
-    let text = "A deletion of a cluster needs approval. To approve, push a commit whose message ends in this line, and repeat the line in the message of a merge or a squash:\n\n- `Capstan-Approve: delete c/two`\n\n";
+    assert_eq!(check.title, "needs approval: 1 cluster deleted");
+    let text = "1 loss needs approval:\n\n- cluster c/two is deleted: what runs on it goes\n\nTo approve, push a commit whose message ends in this line, and repeat the line in the message of a merge or a squash:\n\n- `Capstan-Approve: delete c/two`\n\n";
     assert!(check.summary.starts_with(text), "{}", check.summary);
-    let two: std::collections::BTreeSet<String> = ["c/two".to_owned()].into();
     let approved = Approvals {
         given: vec![deletes("c/two", "0123456789abcdef")],
-        own: two.clone(),
+        own: [What::deletion("c/two").expect("a name")].into(),
         ..Approvals::default()
     };
     let check = of(&approved);
     assert_eq!((check.state, check.detail), (CheckState::Success, None));
-    assert_eq!(check.title, "1 to delete");
-    let line = "- the deletion of c/two was approved by Ada \\<ada@example.com> in the message of 0123456789\n\n";
+    assert_eq!(check.title, "1 cluster deleted; about 10 min");
+    let line = "Approved:\n\n- cluster c/two is deleted: what runs on it goes\n\n- the deletion of c/two was approved by Ada \\<ada@example.com> in the message of 0123456789\n\nKeep this line at the end of the message when you squash:\n\n- `Capstan-Approve: delete c/two`\n\n";
     assert!(check.summary.starts_with(line), "{}", check.summary);
     let mistyped = Approvals {
-        own: ["c/tow".to_owned()].into(),
+        own: [What::deletion("c/tow").expect("a name")].into(),
         unclear: vec!["Capstan-Aprove: delete c/two".to_owned()],
         ..approved
     };
@@ -502,11 +508,7 @@ fn a_deletion_without_approval_fails_and_says_what_to_write() {
 #[test]
 fn a_plan_says_which_clusters_it_touches_and_how_long_it_takes() {
     let first = check_of(&cluster("4.20.17", "Standard_D4s_v3"), None);
-    assert!(
-        first.title.ends_with(" to create; about 21 min"),
-        "{}",
-        first.title
-    );
-    let reach = "Touches 1 of 1 cluster: clusters/one; no node is replaced. It takes about 21 min until all is ready, as long as Azure usually needs.\n";
+    assert_eq!(first.title, "1 cluster new; about 21 min");
+    let reach = "Touches 1 of 1 cluster: clusters/one; 2 nodes are new. It takes about 21 min until all is ready, as long as Azure usually needs.\n";
     assert!(first.summary.contains(reach), "{}", first.summary);
 }

@@ -24,7 +24,7 @@ fn files_that_define_nothing_any_more_are_named_with_the_objects_that_leave() {
     let check = check_of(&new, Some(("abc", &old)));
     assert_eq!(
         check.title,
-        "1 to create, 3 to delete; 2 warnings; 2 files no longer define their objects"
+        "3 objects deleted, 1 new; 2 warnings; 2 files no longer define their objects"
     );
     let lines = "\
 Files that no longer define their objects, which leave the fleet:
@@ -77,7 +77,7 @@ fn a_deleted_file_is_no_warning_and_warnings_have_an_end() {
     );
     let new = compile(&tree(&[("b.yaml", &config_map("b", "x"))]), &[]);
     let check = check_of(&new, Some(("abc", &old)));
-    assert_eq!(check.title, "1 to delete");
+    assert_eq!(check.title, "1 object deleted");
     let names: Vec<String> = (0..30).map(|at| format!("{at:02}.yaml")).collect();
     let empty: Vec<(&str, &str)> = names
         .iter()

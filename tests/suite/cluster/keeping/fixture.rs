@@ -175,7 +175,7 @@ impl Fixture {
         let (compiled, plan) = self.planned(yaml, &set);
         let approved = revision.approved.iter();
         let approved = approved.map(|name| name.replace("NS", &self.namespace));
-        let approvals = approved.map(|name| Approval::flag(What::Delete(name)));
+        let approvals = approved.map(|name| Approval::flag(What::deletion(&name).unwrap()));
         let approvals: Vec<Approval> = approvals.collect();
         let assignment = Assignment {
             revision: revision.name.to_owned(),

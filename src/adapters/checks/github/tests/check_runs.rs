@@ -355,7 +355,7 @@ async fn a_run_that_waits_for_an_approval_has_a_button_and_a_new_one_takes_its_p
     publish(&sink, std::slice::from_ref(&asked)).await;
     let first = runs(&fake).pop().unwrap();
     assert_eq!(first["conclusion"], "action_required");
-    let description = "Approve the deletion of 1 cluster";
+    let description = "Approve the loss listed above";
     let action = value!({"label": "Approve", "description": description, "identifier": id});
     assert_eq!(first["actions"], value!([action]));
     assert_eq!(runs(&fake).len(), 1);
@@ -397,7 +397,7 @@ async fn a_success_with_a_button_asks_for_it() {
     let run = runs(&fake).pop().unwrap();
     assert_eq!(run["conclusion"], "action_required");
     let description = &run["actions"][0]["description"];
-    assert_eq!(description, "Approve the deletion of 2 clusters");
+    assert_eq!(description, "Approve the 2 losses listed above");
 }
 
 /// Nobody could tell whose button was pressed.

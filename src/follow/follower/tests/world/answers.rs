@@ -301,7 +301,7 @@ impl World {
     fn approvals(&self, revision: &str) -> Approvals {
         let approval = Approval {
             commit: revision.to_owned(),
-            ..Approval::flag(What::Delete("c/one".to_owned()))
+            ..Approval::flag(What::deletion("c/one").expect("a name"))
         };
         match self.attributed.contains(revision) {
             true => Approvals {

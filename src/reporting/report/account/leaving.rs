@@ -1,0 +1,204 @@
+//! What becomes of the objects that a candidate no longer has.
+//!
+//! In: those objects as they were applied, the candidate, and what holds losses back. Out: the clusters and node pools that
+//! are lost, and by object, what happens to the rest. It does not know the cluster.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde_json::Value as Json;
+
+use crate::api::{kinds, labels, timeline};
+use crate::apply::{self, DeletionGuard, Member, PruneDecision, PruneInput};
+use crate::compile::Compiled;
+use crate::model::{ObjectId, Payload};
+use crate::plan::approvals::{Verb, What};
+use crate::plan::losses::{self, Pool, Role, Unit};
+use crate::plan::{self, ApplySet};
+
+/// A cluster or a node pool that goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::reporting::report) struct Loss {
+    pub(in crate::reporting::report) unit: Unit,
+    /// What happens to it.
+    pub(in crate::reporting::report) verb: Verb,
+    /// Its new name, of a rename.
+    pub(in crate::reporting::report) renamed: Option<Unit>,
+    /// Whether it is deleted under its name, not released.
+    pub(in crate::reporting::report) is_deleted: bool,
+    /// Its nodes; those of all pools, of a cluster.
+    pub(in crate::reporting::report) nodes: u64,
+    /// Whether somebody approved it, by name or by a setting.
+    pub(in crate::reporting::report) is_approved: bool,
+}
+
+/// What becomes of objects that leave the fleet.
+#[derive(Default)]
+pub(in crate::reporting::report) struct Leaving {
+    /// The clusters and pools that go, by name; none while pruning is off.
+    pub(in crate::reporting::report) losses: Vec<Loss>,
+    /// In words, what becomes of each other object that is deleted and belongs to no cluster that goes.
+    pub(super) removed: Vec<String>,
+    /// All that stay in the cluster and leave only the set.
+    pub(super) released: Vec<ObjectId>,
+    /// Those of them that belong to no cluster that goes.
+    pub(super) released_others: Vec<ObjectId>,
+    /// How many stay although they left, since pruning is off.
+    pub(super) kept: usize,
+    /// How long the deletions usually take.
+    pub(super) takes: Duration,
+}
+
+impl Leaving {
+    /// What becomes of `gone`; `created` is what comes instead.
+    pub(super) fn of(
+        new: &Compiled,
+        set: &ApplySet,
+        gone: &BTreeMap<&ObjectId, &Payload>,
+        created: &BTreeSet<ObjectId>,
+        guard: &DeletionGuard,
+    ) -> Self {
+        let payloads: Vec<Json> = gone.values().map(|payload| payload.json()).collect();
+        let comes = |id: &ObjectId| Role::of(id).is_some() && created.contains(id);
+        let coming = new.objects.iter().filter(|object| comes(&object.id));
+        let renamed = losses::renames(
+            payloads.iter(),
+            coming.map(|object| plan::payload(object, set).json()),
+        );
+        let units = Unit::all(payloads.iter());
+        let decisions = decisions(new, gone, &payloads, &renamed, guard);
+        let mut leaving = Self::default();
+        if guard.prune {
+            leaving.losses = lost(&decisions, gone, &payloads, &units, &renamed);
+        }
+        let goes: BTreeSet<Unit> = leaving.losses.iter().map(|loss| loss.unit.root()).collect();
+        for (id, payload) in gone.keys().copied().zip(&payloads) {
+            let unit = units.get(id).map(Unit::root);
+            let unit = unit.or_else(|| labelled(id, payload));
+            let is_of_loss = unit.is_some_and(|unit| goes.contains(&unit));
+            match decisions.get(id) {
+                _ if !guard.prune => leaving.kept += 1,
+                Some(decision) if decision.is_release() => {
+                    leaving.released.push(id.clone());
+                    let other = (!is_of_loss).then(|| id.clone());
+                    leaving.released_others.extend(other);
+                }
+                Some(PruneDecision::Unapproved(_)) => {}
+                _ => leaving.delete(id, is_of_loss),
+            }
+        }
+        leaving
+    }
+
+    /// The approvals that are asked for.
+    pub(in crate::reporting::report) fn unapproved(&self) -> Vec<What> {
+        let losses = self.losses.iter().filter(|loss| !loss.is_approved);
+        losses
+            .map(|loss| What::Named(loss.verb, loss.unit.clone()))
+            .collect()
+    }
+
+    fn delete(&mut self, id: &ObjectId, is_of_loss: bool) {
+        let kind = match Role::of(id) {
+            Some(Role::Root) => Some("HcpOpenShiftCluster"),
+            Some(Role::Pool) => Some("HcpOpenShiftClustersNodePool"),
+            Some(Role::Part) | None => None,
+        };
+        let azure = kind.map(|kind| ObjectId::new(kinds::RED_HAT_OPENSHIFT, kind, "", ""));
+        let takes = timeline::deletion(azure.as_ref().unwrap_or(id));
+        self.takes = self.takes.max(takes);
+        if !is_of_loss {
+            self.removed.push(format!("delete {id}"));
+        }
+    }
+}
+
+/// The cluster that a label names.
+fn labelled(id: &ObjectId, object: &Json) -> Option<Unit> {
+    let name = object["metadata"]["labels"][labels::CLUSTER_NAME].as_str()?;
+    Some(Unit::new(&id.namespace, name))
+}
+
+/// The clusters and pools that go. A pool that goes with its cluster is no loss of its own.
+fn lost(
+    decisions: &BTreeMap<ObjectId, PruneDecision>,
+    gone: &BTreeMap<&ObjectId, &Payload>,
+    payloads: &[Json],
+    units: &BTreeMap<ObjectId, Unit>,
+    renamed: &BTreeMap<Unit, Unit>,
+) -> Vec<Loss> {
+    let pools = Pool::all(payloads.iter());
+    let mut lost: BTreeMap<Unit, Loss> = BTreeMap::new();
+    for (id, payload) in gone.keys().copied().zip(payloads) {
+        let (Some(Role::Root | Role::Pool), Some(unit)) = (Role::of(id), units.get(id)) else {
+            continue;
+        };
+        let Some(decision) = decisions.get(id) else {
+            continue;
+        };
+        let asked = match decision {
+            PruneDecision::Unapproved(loss) => Some(loss.verb),
+            _ => None,
+        };
+        let policy = &payload["metadata"]["annotations"][labels::DELETION_POLICY];
+        let is_deleted = match unit.pool {
+            Some(_) => *policy != "Orphan",
+            None => *policy == "Delete",
+        };
+        let nodes = pools.iter().filter(|(pool, _)| match unit.pool {
+            Some(_) => *pool == unit,
+            None => pool.root() == *unit,
+        });
+        let nodes = nodes.map(|(_, pool)| pool.nodes).sum();
+        let to = renamed.get(unit).cloned();
+        let verb = match (&to, is_deleted) {
+            (Some(_), _) => Verb::Rename,
+            (None, true) => Verb::Delete,
+            (None, false) => Verb::Release,
+        };
+        let loss = Loss {
+            verb: asked.unwrap_or(verb),
+            renamed: to,
+            is_deleted,
+            nodes,
+            is_approved: asked.is_none(),
+            unit: unit.clone(),
+        };
+        let known = lost.entry(unit.clone()).or_insert_with(|| loss.clone());
+        known.is_approved &= loss.is_approved;
+    }
+    let roots: BTreeSet<Unit> = lost
+        .keys()
+        .filter(|unit| unit.pool.is_none())
+        .cloned()
+        .collect();
+    lost.retain(|unit, _| unit.pool.is_none() || !roots.contains(&unit.root()));
+    lost.into_values().collect()
+}
+
+/// What pruning decides, by their own policy, or with what they belong to or what needs them.
+fn decisions(
+    new: &Compiled,
+    gone: &BTreeMap<&ObjectId, &Payload>,
+    payloads: &[Json],
+    renamed: &BTreeMap<Unit, Unit>,
+    guard: &DeletionGuard,
+) -> BTreeMap<ObjectId, PruneDecision> {
+    let members = gone.keys().zip(payloads);
+    let members = members.map(|(id, payload)| ((*id).clone(), Member::read(payload, None, None)));
+    let mut refers = apply::references(payloads);
+    let leaving = gone.keys().map(|id| {
+        let refers = refers.remove(*id).unwrap_or_default();
+        ((*id).clone(), refers)
+    });
+    let steps = new.objects.iter().map(|object| object.id.clone()).zip(0..);
+    apply::prune(&PruneInput {
+        members: &members.collect(),
+        leaving: &leaving.collect(),
+        steps: &steps.collect(),
+        unapplied: &BTreeMap::new(),
+        needed: &BTreeSet::new(),
+        renamed,
+        guard,
+    })
+}

@@ -1,0 +1,374 @@
+//! The account of a change: what one revision makes of another, as every format of a plan tells it.
+//!
+//! In: the objects of both, and what holds losses back. Out: an [`Account`]: what is lost, changes and is new, by cluster,
+//! node pool and object. Definitions and hand-written clusters are alike here. It does not know the cluster, nor the check.
+
+mod counts;
+mod created;
+mod leaving;
+mod text;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::time::Duration;
+
+use rayon::prelude::*;
+use serde_json::Value as Json;
+
+use super::parts::unread_count;
+use super::unread::Unread;
+use crate::api::{kinds, labels, timeline};
+use crate::apply::DeletionGuard;
+use crate::compile::Compiled;
+use crate::model::{Change, Object, ObjectId, Payload, Step};
+use crate::plan::approvals::Verb;
+use crate::plan::losses::{Pool, Role, Unit};
+use crate::plan::{self, ApplySet, Changes, Plan};
+use counts::{Counts, Fate};
+use created::Created;
+use leaving::Leaving;
+pub(super) use leaving::Loss;
+
+/// What a revision changes.
+pub(super) struct Account {
+    counts: Counts,
+    /// New clusters and pools.
+    created: Created,
+    /// New objects that belong to no cluster.
+    others: Vec<ObjectId>,
+    /// Objects with the same values in another order.
+    reordered: Vec<ObjectId>,
+    /// What becomes of the objects that it lacks.
+    pub(super) leaving: Leaving,
+    /// In words: the files that define nothing any more, and which of the objects leave for that.
+    unread: Vec<String>,
+    pub(super) changes: Changes,
+    /// How many files have another name and nothing else.
+    moved: usize,
+    /// How many clusters the revision has.
+    clusters: usize,
+    /// How long it takes until all is ready.
+    takes: Duration,
+}
+
+/// The objects of a revision beside those before it.
+#[derive(Default)]
+struct Compared {
+    created: Vec<ObjectId>,
+    changed: BTreeSet<ObjectId>,
+    reordered: Vec<ObjectId>,
+    changes: Changes,
+    /// The old and the new source of objects in which nothing else differs.
+    moved: BTreeSet<(String, String)>,
+}
+
+impl Compared {
+    /// Compares `objects` with those of `before`, and takes out those that are in both.
+    fn of(
+        objects: &[Object],
+        set: &ApplySet,
+        before: &mut BTreeMap<&ObjectId, &Payload>,
+        parts: &Parts,
+    ) -> Self {
+        let differs = |object: &Object| {
+            let old = before.get(&object.id);
+            old.is_some_and(|old| old.hash() != plan::payload(object, set).hash())
+        };
+        let differing: Vec<bool> = objects.par_iter().map(differs).collect();
+        let mut compared = Self {
+            changes: Changes::among(&parts.units),
+            ..Self::default()
+        };
+        for (object, differs) in objects.iter().zip(differing) {
+            match before.remove(&object.id) {
+                None => compared.created.push(object.id.clone()),
+                Some(old) if differs => compared.differing(object, old.json(), set),
+                Some(_) => {}
+            }
+        }
+        compared.created.sort();
+        compared.reordered.sort();
+        compared
+    }
+
+    fn differing(&mut self, object: &Object, mut old: Json, set: &ApplySet) {
+        let new = plan::payload(object, set).json();
+        let moved = source(&old).zip(source(&new));
+        let moved = moved.filter(|(old, new)| old != new);
+        if let Some((_, new)) = &moved {
+            // Where an object is written says nothing of what it is.
+            old["metadata"]["annotations"][labels::SOURCE] = Json::from(new.as_str());
+        }
+        if self.changes.add(object, &old, &new) {
+            self.changed.insert(object.id.clone());
+        } else if let Some(moved) = moved {
+            self.moved.insert(moved);
+        } else {
+            self.reordered.push(object.id.clone());
+        }
+    }
+}
+
+fn source(object: &Json) -> Option<String> {
+    let source = &object["metadata"]["annotations"][labels::SOURCE];
+    source.as_str().map(str::to_owned)
+}
+
+/// Tells what `new` changes against `old`, as members of `set`, if new role assignments need `settle`.
+pub(super) fn account(
+    set: &ApplySet,
+    new: &Compiled,
+    old: Option<&Plan>,
+    guard: &DeletionGuard,
+    settle: Duration,
+) -> Account {
+    let mut before: BTreeMap<&ObjectId, &Payload> = old
+        .into_iter()
+        .flat_map(|old| &old.steps)
+        .map(|step| (&step.object, payload(step)))
+        .collect();
+    let parts = Parts::of(new, set);
+    let mut compared = Compared::of(&new.objects, set, &mut before, &parts);
+    // What the new revision names it keeps.
+    for kept in new.graph.outside() {
+        before.remove(&kept.id);
+    }
+    let gone = before.iter().map(|(id, payload)| (*id, *payload));
+    let unread = Unread::of(&new.findings).lines(gone);
+    let owners = before.iter().filter(|(id, _)| plan::owns_resources(id));
+    let owners: Vec<Json> = owners.map(|(_, payload)| payload.json()).collect();
+    compared.changes.succeed(&owners, &new.objects, |id| {
+        compared.created.binary_search(id).is_ok()
+    });
+    let is_created: BTreeSet<ObjectId> = compared.created.iter().cloned().collect();
+    let leaving = Leaving::of(new, set, &before, &is_created, guard);
+    before.retain(|id, _| id.kind == "AROMachinePool" && !leaving.released.contains(*id));
+    let pools: Vec<Json> = before.values().map(|payload| payload.json()).collect();
+    compared.changes.remove(&pools, &new.objects);
+    let (counts, created, others) = parts.counts(&compared, &leaving, new);
+    let is_new: HashSet<&ObjectId> = compared.created.iter().collect();
+    let takes = plan::estimate(&new.graph, &is_new, &compared.changes, settle);
+    let takes = takes.max(leaving.takes).max(rolling(&counts));
+    Account {
+        clusters: parts.clusters(new),
+        takes: match leaving.unapproved().is_empty() && !compared.changes.has_errors() {
+            true => takes,
+            // It is not carried out like this.
+            false => Duration::ZERO,
+        },
+        counts,
+        created,
+        others,
+        unread,
+        leaving,
+        reordered: compared.reordered,
+        changes: compared.changes,
+        moved: compared.moved.len(),
+    }
+}
+
+/// How long it takes to replace nodes: those of a pool one after the other, pools at the same time.
+fn rolling(counts: &Counts) -> Duration {
+    let pool = ObjectId::new(
+        kinds::RED_HAT_OPENSHIFT,
+        "HcpOpenShiftClustersNodePool",
+        "",
+        "",
+    );
+    let rolled = counts.pools.values();
+    let nodes = rolled.filter_map(|(fate, nodes)| (*fate == Fate::Rolled).then_some(*nodes));
+    let most = u32::try_from(nodes.max().unwrap_or(0)).unwrap_or(u32::MAX);
+    timeline::update(&pool).saturating_mul(most)
+}
+
+/// The clusters and pools of a revision, by the objects that they consist of.
+struct Parts {
+    /// The objects that carry them, as they are sent.
+    objects: Vec<(ObjectId, Json)>,
+    units: BTreeMap<ObjectId, Unit>,
+    pools: BTreeMap<Unit, Pool>,
+}
+
+impl Parts {
+    fn of(new: &Compiled, set: &ApplySet) -> Self {
+        let parts = new.objects.par_iter();
+        let parts = parts.filter(|object| Role::of(&object.id).is_some());
+        let sent = |object: &Object| (object.id.clone(), plan::payload(object, set).json());
+        let objects: Vec<(ObjectId, Json)> = parts.map(sent).collect();
+        let all = objects.iter().map(|(_, object)| object);
+        Self {
+            units: Unit::all(all.clone()),
+            pools: Pool::all(all),
+            objects,
+        }
+    }
+
+    /// How many clusters the revision has.
+    fn clusters(&self, new: &Compiled) -> usize {
+        let roots = self.units.values().map(Unit::root);
+        let roots: BTreeSet<Unit> = roots.collect();
+        roots.len().max(new.graph.clusters().len())
+    }
+
+    /// The cluster or pool that an object is of.
+    fn unit(&self, object: &Object) -> Option<Unit> {
+        let stated = || Unit::parse(&plan::cluster(object)?);
+        self.units.get(&object.id).cloned().or_else(stated)
+    }
+
+    /// Counts what happens, and lists what is new: clusters and pools, and the other objects.
+    fn counts(
+        &self,
+        compared: &Compared,
+        leaving: &Leaving,
+        new: &Compiled,
+    ) -> (Counts, Created, Vec<ObjectId>) {
+        let mut counts = Counts::default();
+        let is_new = |id: &ObjectId| compared.created.binary_search(id).is_ok();
+        let parts = self.objects.iter().filter(|(id, _)| is_new(id));
+        let parts = parts.filter_map(|(id, object)| Some((self.units.get(id)?, object)));
+        let created = Created::of(parts);
+        let roots: BTreeSet<Unit> = self
+            .units
+            .iter()
+            .filter(|(id, _)| Role::of(id) == Some(Role::Root) && is_new(id))
+            .map(|(_, unit)| unit.clone())
+            .collect();
+        let mut objects: BTreeMap<Unit, usize> =
+            roots.iter().map(|unit| (unit.clone(), 0)).collect();
+        let mut others = Vec::new();
+        let fates = self.fates(compared);
+        for object in &new.objects {
+            let (id, unit) = (&object.id, self.unit(object));
+            let fate = match () {
+                () if is_new(id) => Fate::New,
+                () if compared.changed.contains(id) => Fate::Changed,
+                () if compared.reordered.binary_search(id).is_ok() => Fate::Changed,
+                () => continue,
+            };
+            match unit {
+                Some(unit) if fate == Fate::New && roots.contains(&unit.root()) => {
+                    *objects.entry(unit.root()).or_default() += 1;
+                }
+                Some(unit) if unit.pool.is_some() => {
+                    let nodes = self.pools.get(&unit).map_or(0, |pool| pool.nodes);
+                    counts.pool(&unit, fate, nodes);
+                }
+                Some(unit) => counts.cluster(&unit, Fate::Changed),
+                None => {
+                    let fate = fates.get(id).copied().unwrap_or(fate);
+                    counts.object(fate);
+                    others.extend((fate == Fate::New).then(|| id.clone()));
+                }
+            }
+        }
+        for unit in &roots {
+            counts.cluster(unit, Fate::New);
+        }
+        self.worsen(&fates, &mut counts);
+        leaving.count(&mut counts);
+        counts.new_nodes = created.nodes();
+        (counts, created.among(objects), others)
+    }
+
+    /// The objects whose change is more than one in place.
+    fn fates(&self, compared: &Compared) -> BTreeMap<ObjectId, Fate> {
+        let mut fates = BTreeMap::new();
+        for field in compared.changes.fields() {
+            let fate = match field.change() {
+                Change::Replace => Fate::Replaced,
+                Change::Rolling => Fate::Rolled,
+                _ => continue,
+            };
+            let known = fates.entry(field.object.clone()).or_insert(fate);
+            *known = fate.min(*known);
+        }
+        fates
+    }
+
+    /// Counts clusters and pools that are replaced, and pools that roll, also with their cluster.
+    fn worsen(&self, fates: &BTreeMap<ObjectId, Fate>, counts: &mut Counts) {
+        for (id, fate) in fates {
+            let Some(unit) = self.units.get(id) else {
+                continue;
+            };
+            let is_of = |pool: &Unit| match (&unit.pool, fate) {
+                (Some(_), _) => pool == unit,
+                (None, fate) => *fate == Fate::Rolled && pool.root() == *unit,
+            };
+            for (pool, of) in self.pools.iter().filter(|(pool, _)| is_of(pool)) {
+                counts.pool(pool, *fate, of.nodes);
+            }
+            if unit.pool.is_none() && *fate == Fate::Replaced {
+                counts.cluster(unit, *fate);
+            }
+        }
+    }
+}
+
+pub(super) fn payload(step: &Step) -> &Payload {
+    &step.action.payload
+}
+
+impl Leaving {
+    /// Counts what goes.
+    fn count(&self, counts: &mut Counts) {
+        for loss in &self.losses {
+            let fate = match loss.verb {
+                Verb::Rename => Fate::Renamed,
+                Verb::Release => Fate::Released,
+                Verb::Delete | Verb::Recreate => Fate::Deleted,
+            };
+            match loss.unit.pool {
+                Some(_) => counts.pool(&loss.unit, fate, loss.nodes),
+                None => {
+                    counts.cluster(&loss.unit, fate);
+                    counts.nodes_of_clusters += u64::from(loss.is_deleted) * loss.nodes;
+                }
+            }
+            // What takes its place is counted with it.
+            if let Some(to) = &loss.renamed {
+                counts.clusters.remove(to);
+                counts.pools.remove(to);
+            }
+        }
+        for _ in &self.removed {
+            counts.object(Fate::Deleted);
+        }
+        for _ in &self.released_others {
+            counts.object(Fate::Released);
+        }
+    }
+}
+
+impl Account {
+    /// Returns true if nothing changes.
+    pub(super) fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
+    /// `1 cluster released, 2 pools rolled (14 nodes), 55 objects new; about 9 min; 1 warning`, behind what stops it.
+    pub(super) fn title(&self, errors: usize, warnings: usize) -> String {
+        let count = |count: usize, noun: &str| match count {
+            0 => None,
+            count => Some(super::parts::counted(count, noun)),
+        };
+        let counts = match (self.counts.is_empty(), self.moved) {
+            (true, 0) => "no fleet change".to_owned(),
+            (true, moved) => format!("{} moved", super::parts::counted(moved, "file")),
+            (false, _) => self.counts.title(),
+        };
+        let needs = match self.leaving.unapproved().len() {
+            0 => String::new(),
+            _ => "needs approval: ".to_owned(),
+        };
+        let takes = (self.takes > Duration::ZERO).then(|| crate::graph::about(self.takes));
+        let parts = [
+            count(errors, "error"),
+            Some(needs + &counts),
+            takes,
+            count(warnings, "warning"),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        parts.join("; ") + &unread_count(&self.unread)
+    }
+}
