@@ -10,7 +10,7 @@ use super::compare::partition;
 use super::last_pool;
 use super::request::{Operation, Request, as_object};
 use crate::api::fleet::FleetPolicy;
-use crate::model::{Change, Finding, Object, Severity, rule_id};
+use crate::model::{Finding, Object, Severity, rule_id};
 use crate::plan::consequences;
 use crate::rules::check_live;
 
@@ -94,18 +94,17 @@ fn is_paused(around: &[Json]) -> bool {
     clusters.any(|cluster| cluster["spec"]["paused"] == true)
 }
 
-/// U01 and U02: what the change of a field means in Azure.
+/// U01, U02, U05 and U06: what the change of a field means in Azure.
 fn of_change(old: &Json, new: &Json) -> Vec<Finding> {
     let found = consequences(old, new).into_iter();
     found
-        .filter_map(|one| {
+        .map(|one| {
             let (message, help) = (one.message(), one.help());
-            let finding = match one.change {
-                Change::Replace => Finding::error(rule_id::IMMUTABLE_FIELD, message),
-                Change::Rolling => Finding::warning(rule_id::REPLACED_NODES, message),
-                _ => return None,
+            let finding = match one.is_error() {
+                true => Finding::error(one.rule(), message),
+                false => Finding::warning(one.rule(), message),
             };
-            Some(finding.of(&one.part).field(&one.field).help(help))
+            finding.of(&one.part).field(&one.field).help(help)
         })
         .collect()
 }
@@ -350,6 +349,24 @@ mod tests {
         assert_eq!(ids(&decided("UPDATE", &old, &new, &[]).errors), ["U01"]);
         let wider = identity("WorkloadIdentity", json!(["a", "b"]));
         assert_eq!(ids(&decided("UPDATE", &old, &wider, &[]).errors), [""; 0]);
+    }
+
+    #[test]
+    fn a_control_plane_goes_up_step_by_step_from_what_runs() {
+        let plane = |id: &str| {
+            json!({"apiVersion": PLANE, "kind": "AROControlPlane", "metadata": {"name": "c", "namespace": "ns", "uid": "u"},
+                "spec": {"resources": [{"apiVersion": "redhatopenshift.azure.com/v1api20251223preview",
+                    "kind": "HcpOpenShiftCluster", "metadata": {"name": "c"}, "spec": {"properties": {"version": {"id": id}}}}]},
+                "status": {"version": "4.21"}})
+        };
+        for (written, to, refused) in [
+            ("4.21", "4.20", true),
+            ("4.22", "4.23", true),
+            ("4.23", "4.22", false),
+        ] {
+            let errors = decided("UPDATE", &plane(written), &plane(to), &[]).errors;
+            assert_eq!(ids(&errors).contains(&"U05"), refused, "{to}: {errors:?}");
+        }
     }
 
     #[test]

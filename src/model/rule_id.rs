@@ -40,6 +40,10 @@ pub const FOREIGN_CLIENT: &str = "T08";
 pub const IMMUTABLE_FIELD: &str = "U01";
 /// A change that replaces nodes.
 pub const REPLACED_NODES: &str = "U02";
+/// A change of a control plane's version that Azure refuses.
+pub const CLUSTER_UPGRADE: &str = "U05";
+/// A change of a node pool's version that Azure refuses.
+pub const POOL_UPGRADE: &str = "U06";
 /// A file that is neither YAML nor JSON.
 pub const UNREADABLE_FILE: &str = "Y01";
 /// A version without quotes.

@@ -53,7 +53,7 @@ pub enum Change {
     /// Nothing is done yet: something that it needs is neither in the cluster nor in the fleet, or it is being
     /// deleted.
     Blocked,
-    /// Nothing is done: the cluster refuses it, or the object belongs to somebody else.
+    /// Nothing is done: the cluster refuses it, Azure would refuse it, or the object belongs to somebody else.
     Refused,
 }
 

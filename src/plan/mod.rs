@@ -29,8 +29,8 @@ use crate::model::{Action, Change, Object, ObjectId, Payload, Predecessor, Step,
 
 pub use applyset::ApplySet;
 pub use change::{
-    Consequence, Edit, Remedy, Rolled, Withheld, consequences, gate, heaviest, is_looked_at,
-    would_be,
+    Consequence, Edit, RefusedVersion, Remedy, Rolled, Withheld, consequences, gate, heaviest,
+    is_looked_at, would_be,
 };
 pub use diff::{
     Changes, Entry, FieldChange, Group, Line, Shown, ValueChange, beside, cluster, differences,

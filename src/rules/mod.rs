@@ -37,6 +37,7 @@ mod spelling;
 pub(crate) mod tenancy;
 #[cfg(test)]
 mod tests;
+pub(crate) mod upgrade;
 mod values;
 mod vaults;
 mod version;

@@ -57,6 +57,46 @@ impl fmt::Display for Version {
     }
 }
 
+/// `X.Y`, by which Azure compares versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Minor {
+    pub(super) major: u64,
+    pub(super) minor: u64,
+}
+
+impl Minor {
+    /// Reads a version as Azure does: with or without a patch version, a pre-release and a `v`.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let text = text.strip_prefix('v').unwrap_or(text);
+        let numbers = text.split(['-', '+']).next()?;
+        let parts: Vec<u64> = numbers.split('.').map(number).collect::<Option<_>>()?;
+        match *parts.as_slice() {
+            [major] => Some(Self { major, minor: 0 }),
+            [major, minor] | [major, minor, _] => Some(Self { major, minor }),
+            _ => None,
+        }
+    }
+
+    /// The minor version `by` later.
+    pub(super) const fn later(self, by: u64) -> Self {
+        let minor = self.minor.saturating_add(by);
+        Self { minor, ..self }
+    }
+}
+
+impl From<(u64, u64)> for Minor {
+    fn from((major, minor): (u64, u64)) -> Self {
+        Self { major, minor }
+    }
+}
+
+impl fmt::Display for Minor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
 fn number(text: &str) -> Option<u64> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     let leading = text.len() > 1 && text.starts_with('0');

@@ -82,7 +82,7 @@ impl Compared {
         !self.refused.is_empty()
             || !self.unseen.is_empty()
             || leaving.any(|decision| matches!(decision, PruneDecision::Unapproved(_)))
-            || consequences.any(|one| one.change == Change::Replace)
+            || consequences.any(Consequence::is_error)
     }
 
     /// Takes in what was found of a step. An error that is about more than its object comes back.
@@ -324,7 +324,7 @@ async fn beside(
         Err(error @ Error::Refused { .. }) => {
             let would_be = plan::would_be(live, &payload, manager);
             let found = Found::between(live, would_be);
-            if found.change != Change::Replace {
+            if !found.consequences.iter().any(Consequence::is_error) {
                 return Err(error);
             }
             Ok(Found {

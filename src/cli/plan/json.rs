@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use super::text::word;
 use crate::adapters::kubernetes::Compared;
 use crate::apply::PruneDecision;
-use crate::model::{Change, Finding, Needed, ObjectId, Predecessor, Step};
+use crate::model::{Finding, Needed, ObjectId, Predecessor, Step};
 use crate::plan::{self, Changes, Consequence, Entry, FieldChange, Group, Shown, ValueChange};
 
 /// The steps and their impact, the changed lines, and what is not done.
@@ -33,7 +33,7 @@ pub(super) fn json(compared: &Compared, changes: &Changes) -> Json {
         "unseen": unseen.collect::<Vec<_>>(),
         "leaving": leaving.collect::<Vec<_>>(),
         "blocked": compared.blocked.iter().map(message).collect::<Vec<_>>(),
-        "refused": refused.chain(replaced(compared)).chain(of_fleet).collect::<Vec<_>>(),
+        "refused": refused.chain(impossible(compared)).chain(of_fleet).collect::<Vec<_>>(),
         "apiVersion": "capstan.dev/v1alpha1",
         "kind": "Plan",
         "steps": steps,
@@ -51,10 +51,10 @@ fn refusal(finding: &Finding) -> Json {
     json!({"object": object, "message": finding.to_string()})
 }
 
-/// What cannot be changed, by object.
-fn replaced(compared: &Compared) -> impl Iterator<Item = Json> {
+/// What cannot be changed, or not like this, by object.
+fn impossible(compared: &Compared) -> impl Iterator<Item = Json> {
     let of = |(id, all): (&ObjectId, &Vec<Consequence>)| -> Vec<Json> {
-        let all = all.iter().filter(|one| one.change == Change::Replace);
+        let all = all.iter().filter(|one| one.is_error());
         let message = |one: &Consequence| format!("{}; {}", one.message(), one.help());
         all.map(|one| json!({"object": id.to_string(), "message": message(one)}))
             .collect()

@@ -62,6 +62,7 @@ fn entry_text(entry: &Entry<'_>, paint: Paint) -> String {
     let why = entry.why.iter().copied().collect::<Vec<_>>().join("; ");
     let note = match entry.change {
         Change::Replace => paint.with(RED, &format!("  cannot be changed: {why}")),
+        Change::Refused => paint.with(RED, &format!("  refused: {why}")),
         Change::Rolling => paint.with(YELLOW, &format!("  replaces nodes: {why}")),
         _ => String::new(),
     };

@@ -7,15 +7,15 @@ use serde_json::Value as Json;
 
 use super::{Consequence, consequences, is_plain};
 use crate::health::Live;
-use crate::model::{Change, Path, Segment};
+use crate::model::{Path, Segment};
 use kube_schema::{Element, FieldSet, Managed, Operation};
 
 /// Why a step is not sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Withheld {
-    /// A field is immutable.
+    /// A field cannot be changed, or not like this.
     #[error("{0}")]
-    Replaces(String),
+    Impossible(String),
     /// It replaces nodes, and no commit asked for that.
     #[error(
         "the revision is unchanged, so nobody asked to replace nodes ({0}); push a commit to continue"
@@ -33,20 +33,20 @@ pub enum Withheld {
 /// before, so that a change comes from another binary or another version of a CRD.
 ///
 /// # Errors
-/// If it would replace something, or replace nodes without a request.
+/// If it would replace something, if Azure would refuse it, or if it replaces nodes without a request.
 pub fn gate(live: &Json, sent: &Json, manager: &str, unchanged: bool) -> Result<(), Withheld> {
     let managers = Managed::read(live).unwrap_or_default();
     let mut found = consequences(live, &would_be(live, sent, manager));
     // Fields overwritten by others do not count: the server reports their managers.
     found.retain(|one| !is_others(&managers, manager, &one.field));
-    let mut replacing = found.iter().filter(|one| one.change == Change::Replace);
-    if let Some(first) = replacing.next() {
-        let more = match replacing.count() {
+    let mut impossible = found.iter().filter(|one| one.is_error());
+    if let Some(first) = impossible.next() {
+        let more = match impossible.count() {
             0 => String::new(),
             more => format!(" (and {more} more)"),
         };
         let (message, help) = (first.message(), first.help());
-        return Err(Withheld::Replaces(format!("{message}{more}; {help}")));
+        return Err(Withheld::Impossible(format!("{message}{more}; {help}")));
     }
     match found.is_empty() || !unchanged {
         true => Ok(()),

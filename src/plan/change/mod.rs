@@ -1,5 +1,5 @@
-//! The consequences of a change: whether fields change that replace nodes, or that are immutable
-//! (DESIGN §6).
+//! The consequences of a change: whether fields change that replace nodes, that are immutable, or that get a value
+//! that Azure refuses after the one before.
 //!
 //! In: an object as it was applied or as it is, and as it will be. Out: the fields that matter, each with
 //! its consequence and the reason; how many nodes are replaced; whether a step may be sent. Objects with
@@ -9,6 +9,7 @@ mod alike;
 mod fields;
 mod gate;
 mod nodes;
+mod versions;
 
 use std::collections::BTreeSet;
 
@@ -18,11 +19,12 @@ use crate::api::arm_version::ArmVersion;
 use crate::api::embedded;
 use crate::api::kinds::is_aso;
 use crate::health::Live;
-use crate::model::{Change, ObjectId, Path};
+use crate::model::{Change, ObjectId, Path, rule_id};
 use fields::{Absent, CARRIED, EVERY_ASO, FIELDS, Field, GONE, INTEGRATION_SUBNET, When};
 
 pub use gate::{Withheld, gate, would_be};
 pub use nodes::Rolled;
+pub use versions::RefusedVersion;
 
 /// What to do about a change of an immutable field.
 const REPLACE: &str = "Capstan never replaces a cluster or a part of one: add it under a new name and remove the old one";
@@ -34,7 +36,7 @@ pub struct Consequence {
     pub part: ObjectId,
     /// Its path in the object that was compared.
     pub field: Path,
-    /// Whether it replaces nodes or would replace the part.
+    /// Whether it replaces nodes, would replace the part, or is refused.
     pub change: Change,
     /// The reason.
     pub why: &'static str,
@@ -55,7 +57,7 @@ pub enum Edit {
     Changed,
 }
 
-/// What a person may do about a change of an immutable field.
+/// What a person may do about a change that cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// Add the object under a new name.
@@ -64,17 +66,37 @@ pub enum Remedy {
     KeepName(String),
     /// Keep the version of Azure's API.
     KeepVersion(ArmVersion),
+    /// Write another version of OpenShift.
+    Version(RefusedVersion),
 }
 
 impl Consequence {
+    /// Whether it cannot be made.
+    #[must_use]
+    pub const fn is_error(&self) -> bool {
+        matches!(self.change, Change::Replace | Change::Refused)
+    }
+
+    /// The rule that reports it.
+    #[must_use]
+    pub fn rule(&self) -> &'static str {
+        match self.change {
+            Change::Refused if self.part.kind == "HcpOpenShiftCluster" => rule_id::CLUSTER_UPGRADE,
+            Change::Refused => rule_id::POOL_UPGRADE,
+            Change::Replace => rule_id::IMMUTABLE_FIELD,
+            _ => rule_id::REPLACED_NODES,
+        }
+    }
+
     /// The consequence, in one sentence.
     #[must_use]
     pub fn message(&self) -> String {
         let Self {
             part, field, why, ..
         } = self;
-        match self.change {
-            Change::Replace => format!("{field} of {part} cannot be changed: {why}"),
+        match (&self.remedy, self.change) {
+            (Remedy::Version(version), _) => format!("{field} of {part} {version}: {why}"),
+            (_, Change::Replace) => format!("{field} of {part} cannot be changed: {why}"),
             _ => format!("{field} of {part} changes: {why}"),
         }
     }
@@ -83,6 +105,7 @@ impl Consequence {
     #[must_use]
     pub fn help(&self) -> String {
         let help = match (self.change, &self.remedy) {
+            (_, Remedy::Version(version)) => return version.help.clone(),
             (Change::Replace, Remedy::KeepVersion(version)) => {
                 let arm = version.arm();
                 return format!(
@@ -117,11 +140,11 @@ pub fn consequences(before: &Json, after: &Json) -> Vec<Consequence> {
         path: Path::default(),
         value: after,
     };
-    let mut found = whole.against(before);
+    let mut found = whole.against(before, before);
     let (old, new) = (embedded_in(before), embedded_in(after));
     for part in &old {
         match new.iter().find(|other| other.id == part.id) {
-            Some(now) => found.extend(now.against(part.value)),
+            Some(now) => found.extend(now.against(before, part.value)),
             None if CARRIED.contains(&part.id.kind.as_str()) => found.push(Consequence {
                 part: part.id.clone(),
                 field: Path::dotted("spec.resources"),
@@ -185,8 +208,8 @@ fn embedded_in(owner: &Json) -> Vec<Part<'_>> {
 }
 
 impl Part<'_> {
-    /// The consequences of changing `before` into it.
-    fn against(&self, before: &Json) -> Vec<Consequence> {
+    /// The consequences of changing `before`, a resource of `owner`, into it.
+    fn against(&self, owner: &Json, before: &Json) -> Vec<Consequence> {
         let own = FIELDS
             .iter()
             .find(|(group, kind, _)| self.id.is(group, kind))
@@ -196,16 +219,38 @@ impl Part<'_> {
             false => &[],
         };
         let fields = own.iter().chain(aso);
-        let fields = fields.filter(|field| self.counts(field, before));
-        fields
-            .flat_map(|field| self.changed(field, before))
-            .collect()
+        let fields = fields.filter(|field| self.counts(field, owner, before));
+        let refused = self.refused(owner, before);
+        // What is refused replaces no nodes.
+        let is_refused = |one: &Consequence| refused.iter().any(|other| other.field == one.field);
+        let changed = fields.flat_map(|field| self.changed(field, before));
+        let mut found: Vec<Consequence> = changed.filter(|one| !is_refused(one)).collect();
+        found.extend(refused);
+        found
     }
 
-    fn counts(&self, field: &Field, before: &Json) -> bool {
+    /// The change of its version, if Azure refuses that.
+    fn refused(&self, owner: &Json, before: &Json) -> Option<Consequence> {
+        let (version, why) = versions::refused(owner, before, (&self.id, self.value))?;
+        let keys = versions::ID.iter();
+        Some(Consequence {
+            part: self.id.clone(),
+            field: keys.fold(self.path.clone(), |path, key| path.key(*key)),
+            change: Change::Refused,
+            why,
+            edit: Edit::Changed,
+            remedy: Remedy::Version(version),
+        })
+    }
+
+    fn counts(&self, field: &Field, owner: &Json, before: &Json) -> bool {
         match field.when {
             When::Always => true,
-            When::KeyIsFixed => key_is_fixed(arm_version(self.value), before),
+            When::KeyIsFixed => {
+                let running = versions::running(owner, before, &self.id.kind);
+                let version = arm_version(self.value);
+                version.is_some_and(|version| !version.rotates_keys(running))
+            }
             When::Sealed => before["immutable"] == true,
         }
     }
@@ -276,13 +321,6 @@ impl Part<'_> {
 fn arm_version(resource: &Json) -> Option<ArmVersion> {
     let api_version = Live(resource).text(&["apiVersion"]);
     ArmVersion::from_aso(api_version.rsplit('/').next()?)
-}
-
-/// Whether Azure refuses to rotate the key of a cluster (C44). It looks at the version that runs, which is at most
-/// the one before the change.
-fn key_is_fixed(version: Option<ArmVersion>, before: &Json) -> bool {
-    let running = Live(before).text(&["spec", "properties", "version", "id"]);
-    version.is_some_and(|version| !version.rotates_keys(running))
 }
 
 /// The keys of a JSON pointer.

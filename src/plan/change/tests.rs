@@ -138,8 +138,17 @@ fn a_key_is_rotated_by_newer_versions_of_the_api_and_of_openshift() {
     assert_eq!(found(&key(old, "4.22", "1"), &key(old, "4.22", "2")), fixed);
     for newer in ["v1api20260630preview", "v20260901preview"] {
         // The old API version counts for nothing, the new OpenShift version does not run yet.
+        let running = |mut before: Json, runs: &str| {
+            before["status"] = json!({"properties": {"version": {"id": runs}}});
+            before
+        };
         for (before, after, expected) in [
-            (key(newer, "4.22", "1"), key(newer, "4.22", "2"), &[][..]),
+            (
+                running(key(newer, "4.22", "1"), "4.21"),
+                key(newer, "4.22", "2"),
+                &fixed[..],
+            ),
+            (key(newer, "4.22", "1"), key(newer, "4.22", "2"), &[]),
             (key(old, "4.23", "1"), key(newer, "4.23", "2"), &[]),
             (key(newer, "5.0", "1"), key(newer, "5.0", "2"), &[]),
             (key(newer, "4.21", "1"), key(newer, "4.21", "2"), &fixed),
@@ -242,9 +251,9 @@ fn what_is_carried_is_compared_by_kind_and_name() {
 #[test]
 fn nodes_are_counted_by_the_pools_that_roll() {
     let pool = |version: &str| json!({"version": {"id": version}, "replicas": 3});
-    let scaled = json!({"version": {"id": "1"}, "autoScaling": {"min": 1, "max": 5}});
-    let old = machine_pool(&[("a", pool("1")), ("b", scaled.clone())]);
-    let new = machine_pool(&[("a", pool("2")), ("b", scaled)]);
+    let scaled = json!({"version": {"id": "4.20.8"}, "autoScaling": {"min": 1, "max": 5}});
+    let old = machine_pool(&[("a", pool("4.20.8")), ("b", scaled.clone())]);
+    let new = machine_pool(&[("a", pool("4.20.9")), ("b", scaled)]);
     let plane = control_plane(&json!([]));
     let found = consequences(&old, &new);
     assert_eq!(heaviest(&found), Change::Rolling);
@@ -301,7 +310,7 @@ fn nothing_is_replaced_for_any_revision() {
     let sent = machine_pool(&[("a", json!({"platform": {"vmSize": "D8"}}))]);
     for unchanged in [false, true] {
         let refused = gate(&live, &sent, "capstan", unchanged).expect_err("it is not sent");
-        assert!(matches!(refused, Withheld::Replaces(_)), "{refused}");
+        assert!(matches!(refused, Withheld::Impossible(_)), "{refused}");
         assert!(
             refused.to_string().contains("never replaces a cluster"),
             "{refused}"
@@ -353,4 +362,160 @@ fn only_changes_that_the_api_server_accepts_are_examined() {
     assert!(!looked("apps", "Deployment"));
     assert!(!looked("rbac.authorization.k8s.io", "RoleBinding"));
     assert!(!looked("example.com", "Other"));
+}
+
+fn versioned(kind: &str, id: &Json) -> Json {
+    with(HCP, kind, "/spec/properties/version/id", Some(id.clone()))
+}
+
+/// What is found of a version that changes, by rule.
+fn upgraded(kind: &str, from: &Json, to: &Json) -> Vec<(&'static str, String)> {
+    let found = consequences(&versioned(kind, from), &versioned(kind, to));
+    found
+        .into_iter()
+        .map(|one| (one.rule(), one.message()))
+        .collect()
+}
+
+#[test]
+fn a_refused_version_is_one_consequence() {
+    let (plane, pool) = ("HcpOpenShiftCluster", "HcpOpenShiftClustersNodePool");
+    let id = "spec.properties.version.id of";
+    assert_eq!(
+        upgraded(plane, &json!("4.21"), &json!("4.20")),
+        [(
+            "U05",
+            format!(
+                "{id} HcpOpenShiftCluster/ns/a goes down from 4.21 to 4.20: Azure never lowers the version of a control plane"
+            )
+        )]
+    );
+    assert_eq!(
+        upgraded(pool, &json!("4.20.8"), &json!("4.23.0")),
+        [(
+            "U06",
+            format!(
+                "{id} HcpOpenShiftClustersNodePool/ns/a skips minor versions from 4.20.8 to 4.23.0: Azure upgrades a node pool by at most two minor versions at a time"
+            )
+        )]
+    );
+    // Down, the nodes are replaced.
+    let down = upgraded(pool, &json!("4.22.8"), &json!("4.20.8"));
+    assert_eq!(down.iter().map(|one| one.0).collect::<Vec<_>>(), ["U02"]);
+    for odd in [json!(4.2), json!(null), json!([]), json!("four"), json!("")] {
+        for sound in [json!("4.20"), odd.clone()] {
+            assert_eq!(upgraded(plane, &odd, &sound), []);
+            assert_eq!(upgraded(plane, &sound, &odd), []);
+        }
+    }
+    let none = object(HCP, plane, &json!({"spec": {}}));
+    assert_eq!(found(&none, &versioned(plane, &json!("4.23"))), []);
+    assert_eq!(found(&versioned(plane, &json!("4.23")), &none), []);
+    // The kind of another group is none of ours.
+    let others = |id: &str| {
+        with(
+            "example.com/v1",
+            plane,
+            "/spec/properties/version/id",
+            Some(json!(id)),
+        )
+    };
+    assert_eq!(found(&others("4.21"), &others("4.20")), []);
+}
+
+/// A live carrier of resources of a kind, each with a version, and the version in its status.
+fn live(kind: &str, resources: &[(&str, &str)], runs: &str) -> Json {
+    let (carrier, group) = match kind {
+        "HcpOpenShiftCluster" => ("AROControlPlane", "controlplane.cluster.x-k8s.io/v1beta2"),
+        _ => ("AROMachinePool", "infrastructure.cluster.x-k8s.io/v1beta2"),
+    };
+    let resource = |(name, id): &(&str, &str)| {
+        json!({"apiVersion": HCP, "kind": kind, "metadata": {"name": name},
+            "spec": {"properties": {"version": {"id": id}}}})
+    };
+    let resources: Vec<Json> = resources.iter().map(resource).collect();
+    let mut made = object(group, carrier, &json!({"spec": {"resources": resources}}));
+    made["metadata"]["uid"] = json!("u");
+    made["status"] = match runs {
+        "" => json!({}),
+        runs => json!({"version": runs}),
+    };
+    made
+}
+
+/// A version that Azure refused stays written; the way back from it is open.
+#[test]
+fn of_a_live_object_the_version_counts_that_azure_took() {
+    let (plane, pool) = ("HcpOpenShiftCluster", "HcpOpenShiftClustersNodePool");
+    for (kind, runs, written, to, why) in [
+        // Refused by Azure; a version between, the one that runs, and the next one but one.
+        (plane, "4.21", "4.23", "4.22", ""),
+        (plane, "4.21", "4.22", "4.21", ""),
+        (
+            plane,
+            "4.21",
+            "4.22",
+            "4.23",
+            "from 4.21, which runs, to 4.23",
+        ),
+        (
+            plane,
+            "4.21",
+            "4.23",
+            "4.20",
+            "from 4.21, which runs, to 4.20",
+        ),
+        // Taken by Azure.
+        (plane, "4.21", "4.21", "4.20", "goes down from 4.21 to 4.20"),
+        (plane, "4.20", "4.20", "4.23", "from 4.20 to 4.23"),
+        // Nothing runs: Azure did not even create the cluster.
+        (plane, "", "4.23", "4.22", ""),
+        (plane, "", "4.21", "4.20", ""),
+        // What is written stays as it is.
+        (plane, "4.20", "4.23", "4.23", ""),
+        (pool, "4.20.8", "4.23.0", "4.22.0", ""),
+        (
+            pool,
+            "4.20.8",
+            "4.21.0",
+            "4.23.0",
+            "from 4.20.8, which runs, to 4.23.0",
+        ),
+    ] {
+        let before = live(kind, &[("c", written)], runs);
+        let sent = live(kind, &[("c", to)], runs);
+        let held = gate(&before, &sent, "capstan", false);
+        let said = held.map_or_else(|held| held.to_string(), |()| String::new());
+        let case = format!("{runs} {written} {to}: {said}");
+        assert_eq!(why.is_empty(), said.is_empty(), "{case}");
+        assert!(said.contains(why) && !said.contains("never took"), "{case}");
+    }
+    let raw = |written: &str| {
+        let mut raw = versioned(plane, &json!(written));
+        raw["metadata"]["uid"] = json!("u");
+        raw["status"] = json!({"properties": {"version": {"id": "4.21"}}});
+        raw
+    };
+    assert_eq!(gate(&raw("4.23"), &raw("4.22"), "capstan", false), Ok(()));
+    assert!(gate(&raw("4.23"), &raw("4.20"), "capstan", false).is_err());
+    // Whose version is in the status is not known.
+    let two = |id: &str| live(pool, &[("a", id), ("b", "4.20.8")], "4.20.8");
+    assert_eq!(
+        gate(&two("4.20.8"), &two("4.23.0"), "capstan", false),
+        Ok(())
+    );
+}
+
+#[test]
+fn between_two_revisions_the_help_names_the_way_back() {
+    let plane = |id: &str| versioned("HcpOpenShiftCluster", &json!(id));
+    let help = |from: &str, to: &str| consequences(&plane(from), &plane(to)).remove(0).help();
+    assert_eq!(
+        help("4.23", "4.22"),
+        "keep \"4.23\"; if Azure never took 4.23, merge the change: an apply compares with the version that runs"
+    );
+    assert_eq!(
+        help("4.20", "4.23"),
+        "write \"4.21\", and go on when the control plane runs it"
+    );
 }

@@ -1,10 +1,10 @@
 //! Changes that replace nodes or cannot be made, as findings: one per changed line.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Changes, FieldChange, beside, migration};
-use crate::model::{Change, Finding, ObjectId, Path, rule_id};
-use crate::plan::Edit;
+use crate::model::{Change, Finding, ObjectId, Path};
+use crate::plan::{Edit, RefusedVersion, Remedy};
 
 /// How many fields a finding names.
 const NAMED: usize = 5;
@@ -13,8 +13,9 @@ const NAMED: usize = 5;
 type Cause<'a> = (&'a ObjectId, &'a ObjectId, &'a Path);
 
 impl Changes {
-    /// D14 for each cluster that would lose its last pool, U04 for each resource that would have two owners, U01 for each line that changes what cannot be changed, U02
-    /// for each that replaces nodes, and U03 for each that changes the version of Azure's API; errors first.
+    /// D14 for each cluster that would lose its last pool, U04 for each resource that would have two owners, U05 and
+    /// U06 for each line with a version that Azure refuses, U01 for each that changes what cannot be changed, U02 for each
+    /// that replaces nodes, and U03 for each that changes the version of Azure's API; errors first.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
         let of = |change: Change| {
@@ -26,8 +27,9 @@ impl Changes {
                 finding(&fields.collect::<Vec<_>>())
             })
         };
-        let refused = self.refusals().cloned().chain(of(Change::Replace));
-        let mut found: Vec<Finding> = refused.chain(of(Change::Rolling)).collect();
+        let mut found: Vec<Finding> = self.refusals().cloned().collect();
+        found.extend(self.lines.values().flat_map(|fields| versions(fields)));
+        found.extend(of(Change::Replace).chain(of(Change::Rolling)));
         migration::complete(self, &mut found);
         found
     }
@@ -47,8 +49,7 @@ impl Changes {
     /// How many fields change that cannot.
     #[must_use]
     pub fn refused(&self) -> usize {
-        let changes = self.fields().map(FieldChange::change);
-        changes.filter(|change| *change == Change::Replace).count()
+        self.consequences().filter(|one| one.is_error()).count()
     }
 }
 
@@ -66,14 +67,28 @@ fn levels_inside(field: &FieldChange) -> usize {
     })
 }
 
+/// The findings about the fields of one line with versions that Azure refuses: one for each way in which they change.
+fn versions(fields: &[FieldChange]) -> impl Iterator<Item = Finding> {
+    let mut changes: BTreeMap<&RefusedVersion, Vec<&FieldChange>> = BTreeMap::new();
+    for field in fields {
+        if let Some(Remedy::Version(version)) = field.consequence.as_ref().map(|one| &one.remedy) {
+            changes.entry(version).or_default().push(field);
+        }
+    }
+    changes.into_values().filter_map(|fields| finding(&fields))
+}
+
 /// The finding about the fields of one line that have consequences of one kind.
 fn finding(fields: &[&FieldChange]) -> Option<Finding> {
     let first = fields.first()?;
     let consequence = first.consequence.as_ref()?;
-    let message = message(fields);
-    let finding = match consequence.change {
-        Change::Replace => Finding::error(rule_id::IMMUTABLE_FIELD, message),
-        _ => Finding::warning(rule_id::REPLACED_NODES, message),
+    let message = match &consequence.remedy {
+        Remedy::Version(version) => versions_message(fields, version, consequence.why),
+        _ => message(fields),
+    };
+    let finding = match consequence.is_error() {
+        true => Finding::error(consequence.rule(), message),
+        false => Finding::warning(consequence.rule(), message),
     };
     let clusters = fields.iter().filter_map(|field| field.cluster.clone());
     let clusters: BTreeSet<String> = clusters.collect();
@@ -117,16 +132,34 @@ fn message(fields: &[&FieldChange]) -> String {
     if let [one] = fields {
         return format!("{} {verb}{values}: {why}", named(one));
     }
-    let names: Vec<String> = fields.iter().take(NAMED).map(|one| named(one)).collect();
-    let more = match fields.len() - names.len() {
+    let names = some(fields.iter().map(|one| named(one)));
+    format!("{} fields {verb}{values}: {names}: {why}", fields.len())
+}
+
+/// `the version of 2 control planes goes down from 4.21 to 4.20: Kind/ns/one, Kind/ns/two: why`
+fn versions_message(fields: &[&FieldChange], version: &RefusedVersion, why: &str) -> String {
+    if let [one] = fields {
+        return format!("{one} {version}: {why}");
+    }
+    let of = match fields[0].part.kind.as_str() {
+        "HcpOpenShiftCluster" => "control planes",
+        _ => "node pools",
+    };
+    let names = some(fields.iter().map(|one| one.part.to_string()));
+    format!(
+        "the version of {} {of} {version}: {names}: {why}",
+        fields.len()
+    )
+}
+
+/// The first names, and how many more there are.
+fn some(names: impl ExactSizeIterator<Item = String>) -> String {
+    let more = match names.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    format!(
-        "{} fields {verb}{values}: {}{more}: {why}",
-        fields.len(),
-        names.join(", ")
-    )
+    let names: Vec<String> = names.take(NAMED).collect();
+    format!("{}{more}", names.join(", "))
 }
 
 /// The field; of a map that is added or removed as a whole that map.

@@ -444,3 +444,41 @@ fn a_cluster_that_stays_keeps_a_pool() {
     let named = "---\n{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachinePool, metadata: {name: x}, spec: {clusterName: one}}\n";
     assert_eq!(found(&(root.to_owned() + named)), [""; 0]);
 }
+
+#[test]
+fn a_version_that_azure_refuses_is_one_error_at_its_line() {
+    let plane = |name: &str, id: &str| {
+        format!(
+            "---\napiVersion: redhatopenshift.azure.com/v1api20251223preview\nkind: HcpOpenShiftCluster\nmetadata: {{name: {name}}}\nspec: {{properties: {{version: {{id: \"{id}\"}}}}}}\n"
+        )
+    };
+    assert_eq!(
+        told(&plane("one", "4.20"), &plane("one", "4.23")),
+        [
+            "U05 5 spec.properties.version.id of HcpOpenShiftCluster/ns/one skips minor versions from 4.20 to 4.23: Azure upgrades a control plane by one minor version at a time (write \"4.21\", and go on when the control plane runs it)"
+        ]
+    );
+    let (old, new) = (
+        [plane("a", "4.21"), plane("b", "4.21"), plane("c", "4.19")].concat(),
+        [plane("a", "4.20"), plane("b", "4.20"), plane("c", "4.20")].concat(),
+    );
+    let (old, new) = (objects(&old), objects(&new));
+    let mut changes = Changes::default();
+    for (was, object) in old.iter().zip(&new) {
+        // One line, as what an overlay sets has one.
+        let origin = new[0].node.origin.clone();
+        let node = crate::model::Node::from_json(&object.node.to_json(), &origin);
+        let one = Object {
+            node,
+            ..object.clone()
+        };
+        changes.add(&one, &placed(was), &placed(object));
+    }
+    assert_eq!((changes.refused(), changes.has_errors()), (2, true));
+    let findings = changes.findings();
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_eq!(
+        findings[0].message,
+        "the version of 2 control planes goes down from 4.21 to 4.20: HcpOpenShiftCluster/ns/a, HcpOpenShiftCluster/ns/b: Azure never lowers the version of a control plane"
+    );
+}

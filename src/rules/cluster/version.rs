@@ -23,6 +23,8 @@ struct ClusterReleases {
     majors: u64,
     /// The newest minor version of each major version that this release of Capstan knows.
     newest: Vec<(u64, u64)>,
+    /// From which minor version to which one a control plane goes to the next major version.
+    across_majors: Vec<((u64, u64), (u64, u64))>,
     channel_groups: Vec<String>,
     experimental_channel_groups: Vec<String>,
 }
@@ -33,6 +35,12 @@ fn releases() -> &'static ClusterReleases {
         let read: Result<Releases, _> = serde_json::from_str(include_str!("../data/releases.json"));
         read.expect("the table of releases is valid").clusters
     })
+}
+
+/// The only version of the next major version to which a control plane of this minor version goes, if there is one.
+pub(in crate::rules) fn next_major(of: (u64, u64)) -> Option<(u64, u64)> {
+    let mut known = releases().across_majors.iter();
+    known.find(|(from, _)| *from == of).map(|(_, to)| *to)
 }
 
 /// A version as written, with as many parts as were written.

@@ -11,7 +11,7 @@ mod table;
 use std::fmt::Write as _;
 
 use capstan::api::arm_version::ArmVersion;
-use capstan::model::{Change, Severity};
+use capstan::model::Severity;
 use capstan::{plan, yaml};
 use serde_json::Value as Json;
 
@@ -151,12 +151,7 @@ fn values_of_external_auths() {
 fn changed(before: &[Json], after: &[Json]) -> Vec<&'static str> {
     let pairs = before.iter().zip(after);
     let found = pairs.flat_map(|(before, after)| plan::consequences(before, after));
-    let id = |change: Change| match change {
-        Change::Replace => "U01",
-        Change::Rolling => "U02",
-        other => panic!("{other:?}"),
-    };
-    found.map(|one| id(one.change)).collect()
+    found.map(|one| one.rule()).collect()
 }
 
 /// What is reported of a change from one value of the field to another one.
