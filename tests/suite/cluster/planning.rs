@@ -102,6 +102,54 @@ fn a_plan_reports_the_impact_of_a_change(cluster: &Management) {
     assert_eq!(plan(&bigger, 1), output, "nothing was sent");
 }
 
+/// A version that Azure would refuse is not sent, so the way back from it is open.
+fn a_control_plane_is_upgraded_step_by_step(cluster: &Management) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let to = |version: &str| changed(dir.path(), "id: \"4.20\"", &format!("id: \"{version}\""));
+    let run = |verb: &[&str], fleet: &str| {
+        let output = cluster.capstan(&[verb, &[fleet]].concat());
+        let (data, talk) = (text(&output.stdout), text(&output.stderr));
+        (output.status.code(), data + &talk)
+    };
+    let is_refused = |version: &str, parts: &[&str]| {
+        // The controllers write a moment later which version Azure took.
+        let began = Instant::now();
+        let planned = loop {
+            let (code, output) = run(&["plan", "--against", "live"], &to(version));
+            if code == Some(1) {
+                break output;
+            }
+            assert!(began.elapsed() < PATIENCE, "{version}: {output}");
+        };
+        let (code, applied) = run(&["apply"], &to(version));
+        assert_eq!(code, Some(1), "{version}: {applied}");
+        for part in parts {
+            assert!(planned.contains(part), "{part}: {planned}");
+            assert!(applied.contains(part), "{part}: {applied}");
+        }
+        planned
+    };
+    let is_applied = |version: &str| {
+        let (code, output) = run(&["apply"], &to(version));
+        assert_eq!(code, Some(0), "{version}: {output}");
+    };
+    is_applied("4.20");
+    let skips = "skips minor versions from 4.20 to 4.23";
+    is_refused("4.23", &[skips, "write \"4.21\""]);
+    is_refused("4.22", &["skips minor versions from 4.20 to 4.22"]);
+    is_applied("4.21");
+    let down = "of HcpOpenShiftCluster/clusters/quickstart goes down from 4.21 to 4.20: Azure never lowers";
+    let planned = is_refused("4.20", &[down, "keep \"4.21\""]);
+    let line = "\nrefused: cluster.yaml:13:17: U05 spec.properties.version.id of ";
+    for part in [
+        "1 refused",
+        "  cluster.yaml:13  refused: Azure never lowers",
+        line,
+    ] {
+        assert!(planned.contains(part), "{part}: {planned}");
+    }
+}
+
 /// What owns the same in Azure as what is applied is not applied, and a cluster that stays keeps its last pool.
 fn what_is_applied_has_one_owner(cluster: &Management) {
     let dir = tempfile::tempdir().expect("a directory");
@@ -253,6 +301,7 @@ fn a_plan_is_about_what_apply_does(cluster: &Management) {
 fn the_simulator_is_planned_for() {
     let cluster = Management::simulated(SPEED, actors::Options::default());
     a_plan_reports_the_impact_of_a_change(&cluster);
+    a_control_plane_is_upgraded_step_by_step(&cluster);
     what_is_applied_has_one_owner(&cluster);
     a_refusal_is_reported_as_permanent(&cluster);
     an_object_that_cannot_be_created_is_reported(&cluster);
@@ -263,6 +312,7 @@ fn the_simulator_is_planned_for() {
 fn kube_apiserver_is_planned_for() {
     if let Some(cluster) = Management::real(SPEED, actors::Options::default()) {
         a_plan_reports_the_impact_of_a_change(&cluster);
+        a_control_plane_is_upgraded_step_by_step(&cluster);
         what_is_applied_has_one_owner(&cluster);
         a_refusal_is_reported_as_permanent(&cluster);
         an_object_that_cannot_be_created_is_reported(&cluster);
