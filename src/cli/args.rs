@@ -19,6 +19,15 @@ pub(super) enum DataFormat {
     Json,
 }
 
+/// Another engine that applies what Capstan prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Engine {
+    /// Argo CD
+    Argocd,
+    /// Flux
+    Flux,
+}
+
 /// When output is colored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum ColorChoice {

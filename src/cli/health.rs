@@ -1,8 +1,9 @@
 //! `capstan health export`: the readiness rules, for engines other than Capstan.
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use serde_json::json;
 
+use super::args::Engine;
 use super::exit::Exit;
 use super::render::Output;
 use super::ui::Ui;
@@ -28,20 +29,12 @@ enum HealthCommand {
 
 #[derive(Debug, Args)]
 struct ExportArgs {
-    /// The engine
+    /// The engine. Argo CD gets health checks in Lua, Flux gets health check expressions in CEL
     #[arg(long = "for", value_enum, value_name = "ENGINE")]
     engine: Engine,
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: Output,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Engine {
-    /// Argo CD: health checks in Lua
-    Argocd,
-    /// Flux: health check expressions in CEL
-    Flux,
 }
 
 /// The settings, as one document.

@@ -3,10 +3,13 @@
 //! In: a fleet. Out: one stream, or nothing and an exit code that is not 0: engines that prune read what is missing as
 //! deleted.
 
+mod protection;
+
 use clap::{Args, ValueEnum};
 use rayon::prelude::*;
 use serde_json::{Value as Json, json};
 
+use super::args::Engine;
 use super::exit::Exit;
 use super::fleet::{Fleet, FleetArgs, SelectorArgs};
 use super::report;
@@ -43,6 +46,9 @@ pub(super) struct RenderArgs {
     /// Annotate objects with the waves in which Argo CD applies them
     #[arg(long)]
     pub(super) sync_waves: bool,
+    /// Annotate what clusters are made of and need to live, so that this engine keeps it when its file is removed
+    #[arg(long = "for", value_enum, value_name = "ENGINE")]
+    pub(super) engine: Option<Engine>,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -83,6 +89,9 @@ pub(super) fn run(args: &RenderArgs, ui: &Ui) -> anyhow::Result<Exit> {
 fn objects(args: &RenderArgs, fleet: &Fleet) -> Vec<Json> {
     let graph = &fleet.compiled.graph;
     let waves = args.sync_waves.then(|| graph.waves());
+    let kept = args
+        .engine
+        .map(|engine| (engine, protection::protected(graph)));
     let is_asked = |object: &Object| match &args.cluster {
         Some(name) => object
             .definition
@@ -103,6 +112,11 @@ fn objects(args: &RenderArgs, fleet: &Fleet) -> Vec<Json> {
         }
         if let Some(waves) = &waves {
             add_wave(&mut json, waves[*vertex]);
+        }
+        if let Some((engine, kept)) = &kept
+            && kept.contains(vertex)
+        {
+            protection::protect(&mut json, *engine);
         }
         json
     };

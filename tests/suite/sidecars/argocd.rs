@@ -111,7 +111,11 @@ fn its_plugin_server_gets_the_objects_of_a_fleet_or_an_error() {
         .map(|text| serde_json::from_str(text.as_str().expect("a text")).expect("JSON"))
         .collect();
     let fleet = repository.path().join("fleet");
-    let rendered = stdout(&["render", "-o", "json", fleet.to_str().expect("UTF-8")], 0);
+    let render = ["render", "--for", "argocd", "-o", "json"];
+    let rendered = stdout(
+        &[&render[..], &[fleet.to_str().expect("UTF-8")]].concat(),
+        0,
+    );
     let rendered: Json = serde_json::from_str(&rendered).expect("JSON");
     assert_eq!(Json::Array(manifests), rendered["items"]);
     let one = [path[0], "PARAM_CLUSTER=second"];

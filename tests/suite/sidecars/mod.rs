@@ -7,6 +7,7 @@ mod git_sync;
 mod health;
 mod objects;
 mod plugin;
+mod pruning;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -104,7 +104,7 @@ fn what_is_generated_is_what_is_rendered_with_git() {
     );
     git2::Repository::init(repository.path()).expect("a repository");
     let with_git = run(
-        &["capstan", "render", "fleet"],
+        &["capstan", "render", "fleet", "--for", "argocd"],
         repository.path(),
         &BTreeMap::new(),
     );
@@ -112,7 +112,10 @@ fn what_is_generated_is_what_is_rendered_with_git() {
         without_git,
         String::from_utf8(with_git.stdout).expect("UTF-8")
     );
-    for mark in ["argocd.argoproj.io", "app.kubernetes.io/instance"] {
+    for mark in [
+        "argocd.argoproj.io/tracking-id",
+        "app.kubernetes.io/instance",
+    ] {
         assert!(!without_git.contains(mark), "Argo CD tracks objects itself");
     }
 }
