@@ -63,28 +63,19 @@ pub(crate) fn of_control_plane(from: &str, to: &str) -> Option<RefusedUpgrade> {
 /// not a version. Down is allowed, since the nodes are replaced.
 pub(crate) fn of_node_pool(from: &str, to: &str) -> Option<RefusedUpgrade> {
     let (old, new) = (Minor::read(from)?, Minor::read(to)?);
+    if old.major == new.major && new < old || is_near(old.min(new), old.max(new)) {
+        return None;
+    }
     let (verb, why, first) = if old.major == new.major {
-        if new <= old.later(2) {
-            return None;
-        }
         let why = "Azure upgrades a node pool by at most two minor versions at a time";
         (SKIPS, why, vec![old.later(1), old.later(2)])
     } else {
-        let pairs = data::across_majors();
-        let pairs = pairs.filter_map(|pair| {
-            let (low, high) = pair.split_once('/')?;
-            Some((Minor::read(low)?, Minor::read(high)?))
-        });
-        let ways = pairs.map(|(low, high)| if new > old { (low, high) } else { (high, low) });
-        let ways: Vec<Minor> = ways
-            .filter(|(_, to)| *to == new)
-            .map(|(from, _)| from)
-            .collect();
-        if ways.contains(&old) {
-            return None;
-        }
+        let other = |(low, high): (Minor, Minor)| match new > old {
+            true => (high == new).then_some(low),
+            false => (low == new).then_some(high),
+        };
         let why = "Azure changes the major version of a node pool only between few minor versions";
-        (CROSSES, why, ways)
+        (CROSSES, why, pairs().filter_map(other).collect())
     };
     let first: Vec<String> = first.iter().map(ToString::to_string).collect();
     let help = match first.join(" or ") {
@@ -96,6 +87,22 @@ pub(crate) fn of_node_pool(from: &str, to: &str) -> Option<RefusedUpgrade> {
         why,
         help,
         is_down: new < old,
+    })
+}
+
+/// Whether a version is at most two minor versions below another one, as Azure counts across major versions.
+pub(super) fn is_near(low: Minor, high: Minor) -> bool {
+    match low.major == high.major {
+        true => low <= high && high <= low.later(2),
+        false => pairs().any(|pair| pair == (low, high)),
+    }
+}
+
+/// The pairs of versions that are near each other across major versions.
+fn pairs() -> impl Iterator<Item = (Minor, Minor)> {
+    data::across_majors().filter_map(|pair| {
+        let (low, high) = pair.split_once('/')?;
+        Some((Minor::read(low)?, Minor::read(high)?))
     })
 }
 

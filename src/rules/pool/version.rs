@@ -4,7 +4,8 @@ use crate::model::{Finding, Value, message};
 use crate::rules::arm::{Field, Resource, World};
 use crate::rules::azure_name::{self, Limits};
 use crate::rules::cluster::version::minor_of;
-use crate::rules::version::Version;
+use crate::rules::upgrade::is_near;
+use crate::rules::version::{Minor, Version};
 use crate::rules::{data, wording};
 
 const NAMES: Limits = Limits {
@@ -100,10 +101,9 @@ fn of_pool(world: &World<'_>, pool: &Resource<'_>, experimental: bool) -> Vec<Fi
 }
 
 fn apart(field: &Field<'_>, version: &Version, cluster: (u64, u64)) -> Option<Finding> {
-    let own = (version.numbers.0, version.numbers.1);
+    let own = Minor::from((version.numbers.0, version.numbers.1));
     let (major, minor) = cluster;
-    let pair = format!("{}.{}/{major}.{minor}", own.0, own.1);
-    if own > cluster {
+    if own > cluster.into() {
         let message = message!(
             "the pool's version {version} is newer than its cluster's {major}.{minor}",
             version,
@@ -113,17 +113,13 @@ fn apart(field: &Field<'_>, version: &Version, cluster: (u64, u64)) -> Option<Fi
         let help = "raise the cluster's version first, or lower the pool's";
         return Some(field.finding("N08", message).help(help));
     }
-    let near = match own.0 == major {
-        true => minor - own.1 <= 2,
-        false => data::across_majors().any(|known| known == pair),
-    };
     let message = message!(
         "the pool's version {version} is more than two minor versions older than its cluster's {major}.{minor}",
         version,
         major,
         minor
     );
-    (!near).then(|| {
+    (!is_near(own, cluster.into())).then(|| {
         field
             .finding("N08", message)
             .help("raise the pool's version")
