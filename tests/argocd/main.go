@@ -4,6 +4,7 @@
 //	argocd generate SOCKET REPO APP [NAME=VALUE...]
 //	                               the repo server's part: match, then generate; prints JSON
 //	argocd health CONFIGMAP        the health of each object on stdin (a YAML stream), a JSON line each
+//	argocd kept                    whether pruning and deletion of the application keep each object on stdin, likewise
 package main
 
 import (
@@ -26,6 +27,8 @@ import (
 	"github.com/argoproj/argo-cd/v3/cmpserver/plugin"
 	"github.com/argoproj/argo-cd/v3/util/cmp"
 	"github.com/argoproj/argo-cd/v3/util/lua"
+	"github.com/argoproj/gitops-engine/pkg/sync/common"
+	"github.com/argoproj/gitops-engine/pkg/sync/resource"
 )
 
 func main() {
@@ -43,8 +46,10 @@ func run(args []string) error {
 		return generate(args[1], args[2], args[3], args[4:])
 	case len(args) == 2 && args[0] == "health":
 		return health(args[1])
+	case len(args) == 1 && args[0] == "kept":
+		return each(kept)
 	}
-	return errors.New("usage: argocd serve CONFIG | generate SOCKET REPO APP [NAME=VALUE...] | health CONFIGMAP")
+	return errors.New("usage: argocd serve CONFIG | generate SOCKET REPO APP [NAME=VALUE...] | health CONFIGMAP | kept")
 }
 
 func serve(directory string) error {
@@ -136,6 +141,26 @@ func health(file string) error {
 	if err != nil {
 		return err
 	}
+	return each(func(object *unstructured.Unstructured) (map[string]any, error) {
+		status, err := overrides.GetResourceHealth(object)
+		return map[string]any{"name": object.GetName(), "health": status}, err
+	})
+}
+
+// kept asks as pruneObject of gitops-engine and the application controller do.
+func kept(object *unstructured.Unstructured) (map[string]any, error) {
+	has := func(option string) bool {
+		return resource.HasAnnotationOption(object, common.AnnotationSyncOptions, option)
+	}
+	return map[string]any{
+		"name":     object.GetName(),
+		"pruning":  has(common.SyncOptionDisablePrune),
+		"deletion": has(common.SyncOptionDisableDeletion),
+	}, nil
+}
+
+// each prints an answer for every object on stdin.
+func each(answer func(*unstructured.Unstructured) (map[string]any, error)) error {
 	documents := apiyaml.NewYAMLReader(bufio.NewReader(os.Stdin))
 	out := json.NewEncoder(os.Stdout)
 	for {
@@ -150,11 +175,11 @@ func health(file string) error {
 		if err := yaml.Unmarshal(document, object); err != nil {
 			return err
 		}
-		status, err := overrides.GetResourceHealth(object)
+		answered, err := answer(object)
 		if err != nil {
 			return fmt.Errorf("%s: %w", object.GetName(), err)
 		}
-		if err := out.Encode(map[string]any{"name": object.GetName(), "health": status}); err != nil {
+		if err := out.Encode(answered); err != nil {
 			return err
 		}
 	}

@@ -7,10 +7,10 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 
-use super::file;
 use super::health::{expected, word};
 use super::objects::{KINDS, of};
 use super::plugin::repository;
+use super::{file, pruning};
 use crate::cli::stdout;
 use crate::kubernetes;
 use crate::patience::until;
@@ -136,24 +136,11 @@ fn its_plugin_server_gets_the_objects_of_a_fleet_or_an_error() {
     assert_eq!(answer["supported"], false, "{answer}");
 }
 
-#[test]
-fn its_lua_answers_as_capstan_does() {
-    let Some(program) = program() else { return };
-    let place = tempfile::tempdir().expect("a directory");
-    let settings = place.path().join("argocd-cm.yaml");
-    std::fs::write(
-        &settings,
-        stdout(&["health", "export", "--for", "argocd"], 0),
-    )
-    .expect("written");
-    let objects = KINDS
-        .into_iter()
-        .flat_map(|(group, versions, kind)| of(group, versions, kind, 150));
-    let objects: Vec<Json> = objects.collect();
+/// What the program says of each object.
+fn answers(program: &Path, arguments: &[&str], objects: &[Json]) -> Vec<Json> {
     let stream: Vec<String> = objects.iter().map(ToString::to_string).collect();
     let mut judge = Command::new(program)
-        .arg("health")
-        .arg(settings)
+        .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -170,6 +157,40 @@ fn its_lua_answers_as_capstan_does() {
         .map(|line| serde_json::from_str(line).expect("JSON"))
         .collect();
     assert_eq!(answers.len(), objects.len());
+    answers
+}
+
+#[test]
+fn it_keeps_what_is_marked() {
+    let Some(program) = program() else { return };
+    let place = pruning::fleet();
+    let objects = pruning::rendered(place.path(), &["--for", "argocd"]).expect("it is sound");
+    let answers = answers(&program, &["kept"], &objects);
+    for (object, answer) in objects.iter().zip(answers) {
+        let id = pruning::id(object).1;
+        let is_kept = !pruning::MAY_GO.contains(&id.as_str());
+        for from in ["pruning", "deletion"] {
+            assert_eq!(answer[from], is_kept, "{id}: {answer}");
+        }
+    }
+}
+
+#[test]
+fn its_lua_answers_as_capstan_does() {
+    let Some(program) = program() else { return };
+    let place = tempfile::tempdir().expect("a directory");
+    let settings = place.path().join("argocd-cm.yaml");
+    std::fs::write(
+        &settings,
+        stdout(&["health", "export", "--for", "argocd"], 0),
+    )
+    .expect("written");
+    let objects = KINDS
+        .into_iter()
+        .flat_map(|(group, versions, kind)| of(group, versions, kind, 150));
+    let objects: Vec<Json> = objects.collect();
+    let settings = settings.to_str().expect("UTF-8");
+    let answers = answers(&program, &["health", settings], &objects);
     for (object, answer) in objects.iter().zip(answers) {
         let health = &answer["health"];
         assert_eq!(

@@ -62,10 +62,10 @@ spec:
 ";
 
 /// What may go: no cluster is made of it or needs it.
-const MAY_GO: [&str; 2] = ["ConfigMap/notes", "Secret/unused"];
+pub(super) const MAY_GO: [&str; 2] = ["ConfigMap/notes", "Secret/unused"];
 
 /// The example fleet, a cluster written by hand, and objects beside them.
-fn fleet() -> TempDir {
+pub(super) fn fleet() -> TempDir {
     let place = TempDir::new().expect("a directory");
     copy(&file("examples/fleet"), place.path());
     copy(&file("overlays"), &place.path().join("shipped"));
@@ -101,7 +101,7 @@ fn files(of: &Path) -> Vec<PathBuf> {
 }
 
 /// The objects that are rendered; nothing if there is an error, on which both engines stop.
-fn rendered(fleet: &Path, more: &[&str]) -> Option<Vec<Json>> {
+pub(super) fn rendered(fleet: &Path, more: &[&str]) -> Option<Vec<Json>> {
     let path = fleet.to_str().expect("UTF-8");
     let output = capstan(&[&["render", path, "-o", "json"], more].concat());
     let output = { output }.output().expect("it runs");
@@ -112,7 +112,7 @@ fn rendered(fleet: &Path, more: &[&str]) -> Option<Vec<Json>> {
 }
 
 /// `Kind/name`, with the namespace in front.
-fn id(object: &Json) -> (String, String) {
+pub(super) fn id(object: &Json) -> (String, String) {
     let text = |pointer| {
         object
             .pointer(pointer)
