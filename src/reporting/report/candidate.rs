@@ -67,6 +67,7 @@ pub(crate) fn plan(merge: &Merge<'_>) -> Check {
 /// The check of a candidate without errors of its files.
 fn sound(merge: &Merge<'_>, mut found: Found<'_>, account: &Account) -> Check {
     let mut own = account.changes.findings();
+    account.refuse_versions(&mut found.own);
     own.append(&mut found.own);
     found.own = own;
     let unapproved = account.leaving.unapproved();

@@ -51,6 +51,7 @@ fn entry(entry: &Entry<'_>, out: &mut String) {
     let why = entry.why.iter().copied().collect::<Vec<_>>().join("; ");
     let note = match entry.change {
         Change::Replace => format!(", which cannot be changed ({why})"),
+        Change::Refused => format!(", which Azure refuses ({why})"),
         Change::Rolling => format!(", which replaces nodes ({why})"),
         _ => String::new(),
     };

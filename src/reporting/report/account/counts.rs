@@ -12,6 +12,8 @@ use crate::reporting::report::parts::counted;
 pub(super) enum Fate {
     /// A field changes that cannot be changed.
     Replaced,
+    /// It changes to what Azure refuses.
+    Refused,
     /// It is deleted.
     Deleted,
     /// It leaves the fleet and stays in Azure, or in the cluster.
@@ -156,6 +158,7 @@ fn word(noun: Noun) -> &'static str {
 pub(super) fn done(fate: Fate) -> &'static str {
     match fate {
         Fate::Replaced => "replaced",
+        Fate::Refused => "refused",
         Fate::Deleted => "deleted",
         Fate::Released => "released",
         Fate::Renamed => "renamed",

@@ -19,7 +19,7 @@ use super::unread::Unread;
 use crate::api::{kinds, labels, timeline};
 use crate::apply::DeletionGuard;
 use crate::compile::Compiled;
-use crate::model::{Change, Object, ObjectId, Payload, Step};
+use crate::model::{Change, Finding, Object, ObjectId, Payload, Severity, Step};
 use crate::plan::approvals::Verb;
 use crate::plan::losses::{Pool, Role, Unit};
 use crate::plan::{self, ApplySet, Changes, Plan};
@@ -27,6 +27,9 @@ use counts::{Counts, Fate};
 use created::Created;
 use leaving::Leaving;
 pub(super) use leaving::Loss;
+
+/// The field with the version of a cluster or a pool.
+const VERSION: &str = "spec.properties.version.id";
 
 /// What a revision changes.
 pub(super) struct Account {
@@ -42,6 +45,8 @@ pub(super) struct Account {
     /// In words: the files that define nothing any more, and which of the objects leave for that.
     unread: Vec<String>,
     pub(super) changes: Changes,
+    /// The pools of the revision.
+    pools: BTreeSet<Unit>,
     /// How many files have another name and nothing else.
     moved: usize,
     /// How many clusters the revision has.
@@ -150,6 +155,7 @@ pub(super) fn account(
     let takes = takes.max(leaving.takes).max(rolling(&counts));
     Account {
         clusters: parts.clusters(new),
+        pools: parts.pools.keys().cloned().collect(),
         takes: match leaving.unapproved().is_empty() && !compared.changes.has_errors() {
             true => takes,
             // It is not carried out like this.
@@ -276,6 +282,7 @@ impl Parts {
         for field in compared.changes.fields() {
             let fate = match field.change() {
                 Change::Replace => Fate::Replaced,
+                Change::Refused => Fate::Refused,
                 Change::Rolling => Fate::Rolled,
                 _ => continue,
             };
@@ -298,7 +305,7 @@ impl Parts {
             for (pool, of) in self.pools.iter().filter(|(pool, _)| is_of(pool)) {
                 counts.pool(pool, *fate, of.nodes);
             }
-            if unit.pool.is_none() && *fate == Fate::Replaced {
+            if unit.pool.is_none() && matches!(fate, Fate::Replaced | Fate::Refused) {
                 counts.cluster(unit, *fate);
             }
         }
@@ -344,6 +351,31 @@ impl Account {
     /// Returns true if nothing changes.
     pub(super) fn is_empty(&self) -> bool {
         self.counts.is_empty()
+    }
+
+    /// Makes errors of the findings that a pool and its cluster are too far apart, where the version of either changes: Azure
+    /// takes such a pool only when it creates one (N04, N05, N08 and C09).
+    pub(super) fn refuse_versions(&self, findings: &mut [Finding]) {
+        let mut changed: BTreeSet<Unit> = BTreeSet::new();
+        for field in self.changes.fields().filter(|field| field.name == VERSION) {
+            let cluster = field.cluster.as_deref().and_then(Unit::parse);
+            let of = |pool: &&Unit| match field.part.kind.as_str() {
+                "HcpOpenShiftCluster" => cluster.as_ref() == Some(&pool.root()),
+                _ => pool.may_be(&field.part),
+            };
+            changed.extend(self.pools.iter().filter(of).cloned());
+        }
+        let is_new = |pool: &Unit| matches!(self.counts.pools.get(pool), Some((Fate::New, _)));
+        changed.retain(|pool| !is_new(pool));
+        let of_pool = |finding: &Finding| {
+            let object = finding.object.as_ref();
+            object.is_some_and(|id| changed.iter().any(|pool| pool.may_be(id)))
+        };
+        for finding in findings.iter_mut().filter(|finding| finding.id == "N08") {
+            if of_pool(finding) {
+                finding.severity = Severity::Error;
+            }
+        }
     }
 
     /// `1 cluster released, 2 pools rolled (14 nodes), 55 objects new; about 9 min; 1 warning`, behind what stops it.

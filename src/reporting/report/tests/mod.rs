@@ -204,6 +204,43 @@ fn a_plan_that_would_replace_something_fails_at_its_line() {
     assert_eq!((noted.line, noted.level.as_str()), (15, "error"));
 }
 
+/// Azure refuses them, and the plan has both values.
+#[test]
+fn versions_that_azure_refuses_fail_at_their_line() {
+    let with = |cluster: &str, pool: &str| {
+        let text = include_str!("../../../../tests/definition.yaml");
+        let text = text.replace("\"4.20\"", &format!("{cluster:?}"));
+        compiled(&text.replace("4.20.17", pool))
+    };
+    for (old, new, title) in [
+        (
+            ("4.21", "4.20.17"),
+            ("4.20", "4.20.17"),
+            "1 error; 1 cluster refused",
+        ),
+        (
+            ("4.20", "4.20.17"),
+            ("4.23", "4.20.17"),
+            "2 errors; 1 cluster refused",
+        ),
+        (
+            ("4.20", "4.20.17"),
+            ("4.20", "4.21.3"),
+            "1 error; 1 pool rolled",
+        ),
+    ] {
+        let (old, new) = (with(old.0, old.1), with(new.0, new.1));
+        let check = check_of(&new, Some(("o", &old)));
+        assert_eq!(check.state, CheckState::Failure, "{title}");
+        assert!(check.title.starts_with(title), "{}", check.title);
+    }
+    let check = check_of(
+        &with("4.21", "4.20.17"),
+        Some(("o", &with("4.20", "4.20.17"))),
+    );
+    assert_eq!(check.state, CheckState::Success, "{}", check.summary);
+}
+
 /// What a line sets in many objects is one finding and one entry.
 #[test]
 fn a_changed_line_is_reported_once() {
