@@ -293,6 +293,7 @@ impl Builder {
             None => finding.help(elsewhere),
         };
         self.findings.push(finding);
+        self.graph.unlisted.insert(id.clone());
         let to = self.outside_vertex(id, origin);
         self.edge(from, to, Needed::Applied, &reference.why);
     }

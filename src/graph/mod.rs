@@ -19,6 +19,8 @@ mod parts;
 mod references;
 mod schedule;
 
+use std::collections::BTreeSet;
+
 use crate::model::{Needed, Node, Object, ObjectId, Origin};
 
 pub use build::{build, build_beside};
@@ -85,6 +87,8 @@ pub struct Graph {
     /// What needs what.
     pub edges: Vec<Edge>,
     clusters: Vec<Vec<usize>>,
+    /// The objects outside that nothing names but the objects that use them.
+    unlisted: BTreeSet<ObjectId>,
 }
 
 impl Graph {
@@ -106,6 +110,12 @@ impl Graph {
     pub fn carried(&self, vertex: usize) -> impl Iterator<Item = usize> {
         (vertex + 1..self.vertices.len())
             .take_while(move |at| self.vertices[*at].place == Place::Embedded(vertex))
+    }
+
+    /// Whether an object is used, is not in the fleet, and is not listed as applied by something else.
+    #[must_use]
+    pub fn is_unlisted(&self, id: &ObjectId) -> bool {
+        self.unlisted.contains(id)
     }
 
     /// The vertices of objects the cluster must supply.

@@ -205,6 +205,7 @@ impl<'a> Split<'a> {
                 .collect()
         };
         Graph {
+            unlisted: self.graph.unlisted.clone(),
             vertices: kept.iter().map(vertex).collect(),
             edges: edges.collect(),
             clusters: clusters.into_iter().map(members).collect(),

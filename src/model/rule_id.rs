@@ -36,6 +36,8 @@ pub const FOREIGN_SUBSCRIPTION: &str = "T04";
 pub const FOREIGN_IDENTITY: &str = "T07";
 /// An identity that authenticates as Capstan with a client ID of another namespace.
 pub const FOREIGN_CLIENT: &str = "T08";
+/// An object that leaves the fleet although others use it.
+pub const USED: &str = "U07";
 /// A change of a field that cannot change.
 pub const IMMUTABLE_FIELD: &str = "U01";
 /// A change that replaces nodes.

@@ -37,13 +37,19 @@ impl Changes {
     /// Whether any of the [findings](Self::findings) is an error.
     #[must_use]
     pub fn has_errors(&self) -> bool {
-        let counts = [self.without_pool(), self.owned_twice(), self.refused()];
+        let counts = [
+            self.without_pool(),
+            self.owned_twice(),
+            self.used(),
+            self.refused(),
+        ];
         counts.iter().any(|count| *count > 0)
     }
 
-    /// The errors that are not about fields: D14 and U04.
+    /// The errors that are not about fields: D14, U04 and U07.
     pub fn refusals(&self) -> impl Iterator<Item = &Finding> {
-        self.last_pools.iter().chain(&self.second_owners)
+        let findings = self.last_pools.iter().chain(&self.second_owners);
+        findings.chain(&self.used)
     }
 
     /// How many fields change that cannot.

@@ -13,6 +13,7 @@ mod owners;
 mod pools;
 mod secret;
 mod shown;
+mod used;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -40,6 +41,8 @@ pub struct Changes {
     last_pools: Vec<Finding>,
     /// Resources of Azure that would have two owners.
     second_owners: Vec<Finding>,
+    /// Objects that leave although others use them.
+    used: Vec<Finding>,
     /// Objects before changes that take embedded resources from them.
     lessened: Vec<Json>,
     /// The clusters of hand-written objects that do not name theirs.

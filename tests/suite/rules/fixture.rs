@@ -255,6 +255,8 @@ pub(super) fn changed(base: &str, before: &str, text: &str) -> BTreeSet<String> 
     let gone = old.objects.iter().filter(is_gone).map(plan::placed);
     let gone: Vec<Json> = gone.collect();
     changes.remove(&gone, &new.objects);
+    let ids = old.objects.iter().filter(is_gone).map(|object| &object.id);
+    changes.leave(ids, &new.graph);
     let is_new = |id: &ObjectId| old.objects.iter().all(|object| object.id != *id);
     changes.succeed(&gone, &new.objects, is_new);
     findings.extend(changes.findings());

@@ -133,6 +133,7 @@ pub(super) fn account(
         .collect();
     let parts = Parts::of(new, set);
     let mut compared = Compared::of(&new.objects, set, &mut before, &parts);
+    compared.changes.leave(before.keys().copied(), &new.graph);
     // What the new revision names it keeps.
     for kept in new.graph.outside() {
         before.remove(&kept.id);

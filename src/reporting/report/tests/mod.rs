@@ -241,6 +241,19 @@ fn versions_that_azure_refuses_fail_at_their_line() {
     assert_eq!(check.state, CheckState::Success, "{}", check.summary);
 }
 
+/// Git would no longer describe the fleet.
+#[test]
+fn what_others_use_does_not_leave_without_a_word() {
+    let text = include_str!("../../../../tests/definition.yaml");
+    let namespace = "---\n{apiVersion: v1, kind: Namespace, metadata: {name: clusters}}\n";
+    let old = compiled(&format!("{text}{namespace}"));
+    let check = check_of(&compiled(text), Some(("o", &old)));
+    assert_eq!(check.state, CheckState::Failure);
+    assert_eq!(check.title, "1 error; no fleet change");
+    let line = "U07 Namespace//clusters leaves the fleet, but is used by Cluster/clusters/one (a.yaml:4), ";
+    assert!(check.summary.contains(line), "{}", check.summary);
+}
+
 /// What a line sets in many objects is one finding and one entry.
 #[test]
 fn a_changed_line_is_reported_once() {
