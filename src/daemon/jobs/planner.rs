@@ -20,7 +20,7 @@ use crate::follow::{Candidate, Lane, PlanRequest, PlanResult, Settings};
 use crate::model::{Check, Tree};
 use crate::plan::ApplySet;
 use crate::plan::approvals::Approvals;
-use crate::reporting::report::{self, NotPlanned};
+use crate::reporting::report::{self, Comparison, NotPlanned};
 use crate::settings::SyncConfig;
 
 /// Plans candidates.
@@ -170,7 +170,9 @@ impl Planner {
             set: &self.set,
             revision: &request.candidate.commit,
             compiled: &compiled,
-            applied: applied.map(|(revision, plan)| (revision.as_str(), plan.as_deref())),
+            comparison: applied.map_or(Comparison::Nothing, |(revision, plan)| {
+                Comparison::Applied(revision, plan.as_deref())
+            }),
             base: request.base.as_ref(),
             approvals,
             prune: self.settings.prune,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::account::{Account, Loss, account};
 use super::asking::{approved, button, doubted, losses, no_approvals, to_keep, unused};
 use super::base::Base;
+use super::comparison::Comparison;
 use super::losses::{Holdings, Losses};
 use super::parts::{
     EMPTIED, Fault, RESTORE, allowed, annotations, check, counted, findings, list, severity_count,
@@ -16,9 +17,9 @@ use crate::apply::DeletionGuard;
 use crate::compile::Compiled;
 use crate::model::markdown::markdown;
 use crate::model::{Check, CheckDetail, CheckState, Finding, Severity};
+use crate::plan::ApplySet;
 use crate::plan::approvals::{Approvals, ForkLines, What};
 use crate::plan::losses::Unit;
-use crate::plan::{ApplySet, Plan};
 use crate::reporting::plan_context;
 
 /// A candidate merged onto its base, and what it is judged by.
@@ -27,8 +28,7 @@ pub(crate) struct Merge<'a> {
     /// The candidate's commit.
     pub(crate) revision: &'a str,
     pub(crate) compiled: &'a Compiled,
-    /// The revision that is applied, and its plan.
-    pub(crate) applied: Option<(&'a str, Option<&'a Plan>)>,
+    pub(crate) comparison: Comparison<'a>,
     /// What it is merged onto, if that was examined.
     pub(crate) base: Option<&'a Base>,
     pub(crate) approvals: &'a Approvals,
@@ -40,12 +40,12 @@ pub(crate) struct Merge<'a> {
     pub(crate) has_buttons: bool,
 }
 
-/// The plan check of a candidate: the findings that it introduces, and what it changes against what is applied, which
-/// is named. What the base has already is folded.
+/// The plan check of a candidate: the findings that it introduces, and what it changes against what it is compared with,
+/// which is named. What the base has already is folded.
 pub(crate) fn plan(merge: &Merge<'_>) -> Check {
     let compiled = merge.compiled;
     let context = plan_context(merge.set.fleet());
-    let before = merge.applied.and_then(|(_, plan)| plan);
+    let before = merge.comparison.plan();
     let had_objects = before.is_some_and(|plan| !plan.steps.is_empty());
     if compiled.objects.is_empty() && !compiled.has_errors() && had_objects {
         let text = format!("{RESTORE}\n\n{}", findings(&compiled.findings));
@@ -97,7 +97,7 @@ fn sound(merge: &Merge<'_>, mut found: Found<'_>, account: &Account) -> Check {
         to_keep(&merge.approvals.own, lost),
         unclear,
         found.introduced(),
-        compared(merge.applied),
+        merge.comparison.text(),
         account.reach(),
         account.text(),
         found.folded(),
@@ -108,22 +108,6 @@ fn sound(merge: &Merge<'_>, mut found: Found<'_>, account: &Account) -> Check {
         annotations: annotations(&found.own),
         button,
         ..check(context, merge.revision, state, &title, text.concat())
-    }
-}
-
-fn compared(applied: Option<(&str, Option<&Plan>)>) -> String {
-    match applied {
-        Some((applied, Some(_))) => {
-            format!(
-                "Compared with the applied revision {}.\n\n",
-                markdown(applied)
-            )
-        }
-        Some((applied, None)) => format!(
-            "The applied revision {} cannot be read, so this is compared with an empty fleet.\n\n",
-            markdown(applied)
-        ),
-        None => "No revision is applied to compare it with.\n\n".to_owned(),
     }
 }
 

@@ -60,7 +60,7 @@ fn a_plan_that_waits_for_an_approval_has_a_button_and_one_that_got_it_says_from_
             set: &set,
             revision: "r",
             compiled: &compiled(text),
-            applied: Some(("o", Some(&before))),
+            comparison: Comparison::Applied("o", Some(&before)),
             base: None,
             approvals,
             prune: true,

@@ -51,7 +51,9 @@ fn merged(
         set,
         revision: "r",
         compiled: new,
-        applied,
+        comparison: applied.map_or(Comparison::Nothing, |(name, plan)| {
+            Comparison::Applied(name, plan)
+        }),
         base,
         approvals,
         prune: true,
