@@ -46,6 +46,15 @@ pub fn read_beside(path: &Path, fleet: Option<&Path>) -> Result<Tree, Error> {
     }
 }
 
+/// Reads the files below `path`, which go by the paths that those at `other` have.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_in_place_of(path: &Path, other: &Path) -> Result<Tree, Error> {
+    let (place, other) = (Place::of(path)?, Place::of(other)?);
+    place.read(&below(other.root(), &other.at))
+}
+
 /// Reads the files in the directory `at`, whose paths count from `root`; both are real paths.
 pub(super) fn read_below(root: &Path, at: &Path) -> Result<Tree, Error> {
     let directory = Directory {

@@ -279,6 +279,18 @@ pub enum Error {
         /// What it was to be merged onto.
         base: String,
     },
+    /// A part of the history that a clone lacks.
+    #[error(
+        "{missing} is not in {place}, which is a shallow clone; fetch the whole history: `git fetch --unshallow`, or in CI \
+         `fetch-depth: 0` for actions/checkout, `GIT_DEPTH: 0` in GitLab, `fetchDepth: 0` in Azure Pipelines, \
+         `depth: full` in Bitbucket"
+    )]
+    CutOff {
+        /// What is missing, in words.
+        missing: String,
+        /// The clone.
+        place: String,
+    },
     /// A file or directory on this machine that is not there.
     #[error("{path}: no such file or directory")]
     NoSuchFile {
@@ -371,9 +383,10 @@ impl Error {
             | Self::Notes { .. }
             | Self::Candidate { .. }
             | Self::Unrelated { .. } => ErrorClass::Invalid,
-            Self::NoSuchRevision { .. } | Self::NotACommit { .. } | Self::Absent { .. } => {
-                ErrorClass::Gone
-            }
+            Self::NoSuchRevision { .. }
+            | Self::NotACommit { .. }
+            | Self::CutOff { .. }
+            | Self::Absent { .. } => ErrorClass::Gone,
             Self::Credential(cause) => cause.class(),
         }
     }

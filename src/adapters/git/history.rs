@@ -102,13 +102,7 @@ impl Mirror {
         to: &str,
         words: &BTreeSet<String>,
     ) -> Result<BTreeMap<String, String>, Error> {
-        self.history(|history| {
-            let (from, to) = (history.find(from)?.id, history.find(to)?.id);
-            let line = first_parents(history.repository, Some(from), to, MOST_COMMITS);
-            let found = line.and_then(|line| mentions::written(history.repository, &line, words));
-            let found = found.map_err(|cause| history.damaged(&cause))?.into_iter();
-            Ok(found.map(|(word, id)| (word, id.to_string())).collect())
-        })
+        self.history(|history| history.written(from, to, words))
     }
 
     /// The whole message of a commit.
@@ -259,6 +253,19 @@ impl<'r> History<'r> {
         let line = first_parents(self.repository, from.map(|from| from.id), to, limit);
         let line = line.map_err(|cause| self.damaged(&cause))?.into_iter();
         line.map(|id| self.commit(&id.to_string())).collect()
+    }
+
+    pub(super) fn written(
+        &self,
+        from: &str,
+        to: &str,
+        words: &BTreeSet<String>,
+    ) -> Result<BTreeMap<String, String>, Error> {
+        let (from, to) = (self.find(from)?.id, self.find(to)?.id);
+        let line = first_parents(self.repository, Some(from), to, MOST_COMMITS);
+        let found = line.and_then(|line| mentions::written(self.repository, &line, words));
+        let found = found.map_err(|cause| self.damaged(&cause))?.into_iter();
+        Ok(found.map(|(word, id)| (word, id.to_string())).collect())
     }
 
     pub(super) fn trailers(

@@ -8,7 +8,7 @@ use git2::{ErrorCode, Oid, Repository};
 use jiff::Timestamp;
 
 use super::Error;
-use super::commit_object::{Peeled, Person, TagObject, peel};
+use super::commit_object::{CommitObject, Peeled, Person, TagObject, peel};
 use super::mirror::{Mirror, Ref, fetched_tags};
 use super::retained::{ACCEPTED_TAGS, accepted_tags};
 use super::signature::{self, SignatureFault};
@@ -47,15 +47,7 @@ impl Mirror {
     pub fn verify_commit(&self, commit: &str, trust: Trust<'_>) -> Result<(), Error> {
         self.reading(|repository| {
             let commit = self.find(repository, commit)?;
-            let verified = match repository.extract_signature(&commit.id, None) {
-                Ok((signature, data)) => trust.verify(&signature, &data),
-                Err(cause) if cause.code() == ErrorCode::NotFound => Err(SignatureFault::Unsigned),
-                Err(cause) => return Err(Error::damaged(repository, &cause)),
-            };
-            verified.map_err(|fault| Error::Unverified {
-                what: format!("commit {} by {}", commit.id, person(commit.committer)),
-                fault,
-            })
+            verify_commit(repository, &commit, trust)
         })
     }
 
@@ -101,6 +93,27 @@ impl Mirror {
                 })
         })
     }
+}
+
+/// Whether a commit of `repository` is signed.
+pub(super) fn verify_commit(
+    repository: &Repository,
+    commit: &CommitObject,
+    trust: Trust<'_>,
+) -> Result<(), Error> {
+    let verified = match repository.extract_signature(&commit.id, None) {
+        Ok((signature, data)) => trust.verify(&signature, &data),
+        Err(cause) if cause.code() == ErrorCode::NotFound => Err(SignatureFault::Unsigned),
+        Err(cause) => return Err(Error::damaged(repository, &cause)),
+    };
+    verified.map_err(|fault| Error::Unverified {
+        what: format!(
+            "commit {} by {}",
+            commit.id,
+            person(commit.committer.clone())
+        ),
+        fault,
+    })
 }
 
 /// The tags that `wanted` follows and that lead to `commit`: as they are now, then as they were accepted. If the newest
