@@ -44,6 +44,7 @@ pub use connect::ports::ForgePorts;
 use connect::sinks;
 pub use connect::sinks::status_file;
 pub use connect::source_access::source_access;
+pub(crate) use jobs::approvals_in_checkout;
 pub use jobs::fork::{COMMAND as FORK_COMMAND, answer as answer_fork_request};
 use jobs::runner::Runner;
 use jobs::{Origin, Source};

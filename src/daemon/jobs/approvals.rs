@@ -8,60 +8,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::attribution::{Attribution, Purpose};
+use super::commit_approvals::{
+    Commits as _, MOST, Said, add_merged, losses, doubt_what_is_back, given_by,
+};
 use super::late_record::LateRecord;
 use super::press_record::PressRecord;
 use super::revisions::Revisions;
-use crate::adapters::git::{self, Commit, Error, RetainedRef};
+use crate::adapters::git::{Commit, Error, RetainedRef};
 use crate::api::fleet::DeletionGuard;
 use crate::daemon::wall_time;
 use crate::model::{CommitSource, Press, PullRequests};
-use crate::plan::approvals::{self, Approval, Approvals, Doubt, How, Pressed, What};
+use crate::plan::approvals::{self, Approval, Approvals, Doubt, Pressed, What};
 use crate::settings::SyncConfig;
-
-/// How many commits are looked through for approvals.
-const MOST: usize = 10_000;
-/// How many lines are shown of what merges brought in, which approves nothing: nobody reads more.
-const MOST_MERGED: usize = 1_000;
-
-/// Who wrote a commit that does not say so.
-const UNKNOWN: &str = "an unknown author";
-
-fn given_by(text: &str) -> Vec<What> {
-    approvals::given(text, |key| git::trailers(text, key))
-}
-
-/// What the message of a commit says of approvals.
-struct Said {
-    commit: Commit,
-    given: Vec<What>,
-    unclear: Vec<String>,
-}
-
-impl Said {
-    fn of(commit: Commit, text: &str) -> Self {
-        let given = given_by(text);
-        Self {
-            commit,
-            unclear: approvals::unclear(text, &given),
-            given,
-        }
-    }
-
-    fn approvals(&self) -> impl Iterator<Item = Approval> {
-        let author = self.commit.author.trim();
-        let who = match author.contains(char::is_alphanumeric) {
-            true => author,
-            false => UNKNOWN,
-        };
-        self.given.iter().map(move |what| Approval {
-            what: what.clone(),
-            how: How::Trailer,
-            who: who.to_owned(),
-            at: Some(self.commit.at),
-            commit: self.commit.id.clone(),
-        })
-    }
-}
 
 /// Where approvals come from.
 pub(in crate::daemon) struct ApprovalSources {
@@ -151,8 +109,7 @@ impl ApprovalSources {
         let weigh = |from: &str, to: &str| {
             let found = self.weigh(Some(from), to, &[], Purpose::Plan);
             let mut found = found.unwrap_or_default();
-            let own = found.given.iter().filter(|one| one.what.loss().is_some());
-            found.own = own.map(|one| one.what.clone()).collect();
+            found.own = losses(&found.given);
             self.add_pressed(Some(from), to, &mut found);
             found
         };
@@ -203,7 +160,7 @@ impl ApprovalSources {
             }
         }
         if from.is_some() {
-            self.add_merged(from, to, &on_line, &mut found);
+            add_merged(&self.revisions.origin, from, to, &on_line, &mut found);
         }
         Ok(found)
     }
@@ -215,7 +172,7 @@ impl ApprovalSources {
             .given
             .extend(pressed.iter().flat_map(Pressed::approvals));
         if let Some(from) = from {
-            self.doubt_what_is_back(from, to, found);
+            doubt_what_is_back(&self.revisions.origin, from, to, found);
         }
     }
 
@@ -231,38 +188,6 @@ impl ApprovalSources {
         presses.filter(counts).collect()
     }
 
-    /// Doubts each approval of a loss of which a later commit writes again: it may have brought the cluster or pool back, and
-    /// that was removed once more without approval.
-    fn doubt_what_is_back(&self, from: &str, to: &str, found: &mut Approvals) {
-        let earlier = found.given.iter().filter(|one| one.commit != to);
-        let names = earlier.filter_map(|one| Some(one.what.loss()?.1.name().to_owned()));
-        let names: BTreeSet<String> = names.collect();
-        if names.is_empty() {
-            return;
-        }
-        let line = self.revisions.origin.first_parents(Some(from), to, MOST);
-        let search =
-            line.and_then(|line| Ok((line, self.revisions.origin.written(from, to, &names)?)));
-        let doubt = |one: &Approval| -> Option<Doubt> {
-            let (_, unit) = one.what.loss().filter(|_| one.commit != to)?;
-            let (line, written) = match &search {
-                Ok(search) => search,
-                Err(error) => return Some(Doubt::Unsearched(error.to_string())),
-            };
-            let commit = written.get(unit.name())?;
-            // Of two commits on the line the newer one comes first.
-            let place = |id: &str| line.iter().position(|one| one.id == id);
-            let is_later = place(&one.commit).is_none_or(|at| place(commit) < Some(at));
-            is_later.then(|| Doubt::BroughtBack(commit.clone()))
-        };
-        for one in std::mem::take(&mut found.given) {
-            match doubt(&one) {
-                None => found.given.push(one),
-                Some(doubt) => found.doubted.push((one, doubt)),
-            }
-        }
-    }
-
     /// Why an approval in the message of this commit does not count.
     fn doubt(&self, commit: &str, purpose: Purpose) -> Option<Doubt> {
         if let Err(error) = self.revisions.signatures.verify_approval(commit) {
@@ -272,37 +197,6 @@ impl ApprovalSources {
             Ok(CommitSource::Own | CommitSource::Unlisted) => None,
             Ok(CommitSource::Fork(number)) => Some(Doubt::Fork(number)),
             Err(why) => Some(Doubt::Unattributed(why)),
-        }
-    }
-
-    /// Adds what merges brought in. What cannot be read approves nothing anyway.
-    fn add_merged(
-        &self,
-        from: Option<&str>,
-        to: &str,
-        on_line: &BTreeSet<String>,
-        found: &mut Approvals,
-    ) {
-        let all = self
-            .revisions
-            .origin
-            .log(from, to, MOST)
-            .unwrap_or_default();
-        let merged = all.into_iter();
-        let most = found.doubted.len() + found.unclear.len() + MOST_MERGED;
-        for commit in merged.filter(|commit| !on_line.contains(&commit.id)) {
-            let text = self
-                .revisions
-                .origin
-                .message(&commit.id)
-                .unwrap_or_default();
-            let one = Said::of(commit, &text);
-            found.unclear.extend(one.unclear.iter().cloned());
-            let merged = one.approvals().map(|approval| (approval, Doubt::Merged));
-            found.doubted.extend(merged);
-            if found.doubted.len() + found.unclear.len() > most {
-                break;
-            }
         }
     }
 

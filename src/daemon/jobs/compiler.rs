@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::commit_approvals::Commits as _;
 use super::failure::Failure;
 use super::last_applied::LastApplied;
 use super::revisions::{LOOK_BACK, Revisions};

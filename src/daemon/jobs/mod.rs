@@ -6,6 +6,7 @@
 mod approvals;
 mod attribution;
 mod commands;
+mod commit_approvals;
 mod compiler;
 mod conditions;
 mod earlier_checks;
@@ -28,6 +29,7 @@ mod signatures;
 mod source;
 mod startup_refs;
 
+pub(crate) use commit_approvals::in_checkout as approvals_in_checkout;
 pub(super) use origin::Origin;
 pub(super) use source::Source;
 #[cfg(test)]

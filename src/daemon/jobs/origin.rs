@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::commit_approvals::Commits;
 use crate::adapters::git::{
     Access, Commit, Error, Fetched, FollowedDirectory, Mirror, Ref, RetainedRef,
 };
@@ -88,20 +89,24 @@ impl Origin {
         title.unwrap_or_default()
     }
 
-    pub(super) fn log(
-        &self,
-        from: Option<&str>,
-        to: &str,
-        limit: usize,
-    ) -> Result<Vec<Commit>, Error> {
+    /// The files below `path` at `revision`.
+    pub(super) fn tree(&self, revision: &str, path: &str) -> Result<Tree, Error> {
+        match self {
+            Self::Repository(mirror) => mirror.tree(revision, path),
+            Self::Directory(directory) => directory.tree(revision, path),
+        }
+    }
+}
+
+impl Commits for Origin {
+    fn log(&self, from: Option<&str>, to: &str, limit: usize) -> Result<Vec<Commit>, Error> {
         match self {
             Self::Repository(mirror) => mirror.log(from, to, limit),
             Self::Directory(_) => Ok(Vec::new()),
         }
     }
 
-    /// The commits from `to` back along first parents, up to the first that is `from` or leads to it.
-    pub(super) fn first_parents(
+    fn first_parents(
         &self,
         from: Option<&str>,
         to: &str,
@@ -113,9 +118,7 @@ impl Origin {
         }
     }
 
-    /// For each of `words` that a commit after `from`, on the line of first parents up to `to`, writes into a file, the
-    /// newest such commit.
-    pub(super) fn written(
+    fn written(
         &self,
         from: &str,
         to: &str,
@@ -127,18 +130,10 @@ impl Origin {
         }
     }
 
-    pub(super) fn message(&self, commit: &str) -> Result<String, Error> {
+    fn message(&self, commit: &str) -> Result<String, Error> {
         match self {
             Self::Repository(mirror) => mirror.message(commit),
             Self::Directory(directory) => directory.message(commit),
-        }
-    }
-
-    /// The files below `path` at `revision`.
-    pub(super) fn tree(&self, revision: &str, path: &str) -> Result<Tree, Error> {
-        match self {
-            Self::Repository(mirror) => mirror.tree(revision, path),
-            Self::Directory(directory) => directory.tree(revision, path),
         }
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::commit_approvals::Commits as _;
 use super::origin::Origin;
 use super::signatures::Signatures;
 use crate::adapters::git::{Error, Ref, RetainedRef};
