@@ -7,6 +7,8 @@ pub(super) enum Exit {
     Fine,
     /// Findings of severity error, or the work failed.
     Failed,
+    /// There are changes, and it was asked whether there are.
+    Changed,
     /// A signal with this number ended it early.
     Signal(u8),
 }
@@ -17,6 +19,7 @@ impl Exit {
         match self {
             Self::Fine => 0,
             Self::Failed => 1,
+            Self::Changed => 3,
             Self::Signal(number) => 128 + number,
         }
     }

@@ -84,6 +84,14 @@ impl Compilation {
         }
     }
 
+    /// What it comes to, if it has no errors.
+    pub(crate) fn plan(&self) -> Option<&Plan> {
+        match self {
+            Self::Sound(release) => Some(&release.plan),
+            Self::Broken(_) => None,
+        }
+    }
+
     /// The same for candidates, which are merged onto `commit`; `name` is what people call that.
     pub(crate) fn base(&self, commit: &str, name: String) -> Base {
         let (has_objects, findings, holdings) = match self {

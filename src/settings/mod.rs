@@ -368,6 +368,57 @@ fn candidates(pulls: fleet::PullRequests, provider: CheckProvider) -> Vec<String
     refs
 }
 
+/// What a plan without a cluster depends on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanSettings {
+    /// The settings that the fleet's rules depend on.
+    pub policy: FleetPolicy,
+    /// What must be signed.
+    pub verify: Option<Verification>,
+    /// How long new role assignments take to propagate.
+    pub settle: Duration,
+    /// Whether objects are deleted when their files are.
+    pub prune: bool,
+    /// How many clusters one revision may delete without approval.
+    pub max_clusters: usize,
+}
+
+impl Default for PlanSettings {
+    fn default() -> Self {
+        Self {
+            policy: FleetPolicy::default(),
+            verify: None,
+            settle: timeline::SETTLE,
+            prune: fleet::Apply::default().prune,
+            max_clusters: 0,
+        }
+    }
+}
+
+impl PlanSettings {
+    /// Those in the Fleet document in `file`; its other settings are ignored.
+    ///
+    /// # Errors
+    /// If the file is not a Fleet document or has errors.
+    pub fn file(file: &std::path::Path) -> Result<Self, Error> {
+        let (path, text) = text(file)?;
+        let fleet = fleet_in(&path, &text)?.1;
+        let apply = &fleet.spec.apply;
+        Ok(Self {
+            policy: FleetPolicy::from(&fleet),
+            settle: apply.settle.0,
+            prune: apply.prune,
+            max_clusters: usize::try_from(apply.deletion_guard.max_clusters).unwrap_or(0),
+            verify: fleet
+                .spec
+                .source
+                .git
+                .and_then(|git| git.verify)
+                .map(Verification::from),
+        })
+    }
+}
+
 /// The settings for rules in the Fleet document in `file`; its other settings are ignored.
 ///
 /// # Errors

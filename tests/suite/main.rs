@@ -2,6 +2,7 @@
 
 #![allow(clippy::panic, clippy::print_stderr, clippy::unwrap_used)]
 
+mod against;
 mod apply;
 mod attacks;
 mod cli;

@@ -1,50 +1,31 @@
 //! `capstan plan`: what would be done.
 
+mod account;
+mod against;
+mod args;
+mod files;
 mod json;
+mod sides;
 mod text;
 
 use std::collections::BTreeSet;
 
-use clap::{Args, ValueEnum};
-
 use super::approvals::{self, approvals};
-use super::args::{DataFormat, LOCAL};
 use super::cluster::{AccessArgs, client};
 use super::exit::Exit;
-use super::fleet::{Fleet, FleetArgs, SelectorArgs};
+use super::fleet::Fleet;
 use super::ui::Ui;
 use crate::adapters::kubernetes::{Compared, compare};
-use crate::apply::DeletionGuard;
+use crate::apply::{DeletionGuard, PruneDecision};
 use crate::compile::Compiled;
 use crate::compile::select::Extent;
+use crate::model::Change;
 use crate::plan::approvals::Approval;
 use crate::plan::{self, ApplySet};
 use crate::settings::Environment;
-
-#[derive(Debug, Args)]
-pub(super) struct PlanArgs {
-    #[command(flatten)]
-    pub(super) fleet: FleetArgs,
-    #[command(flatten)]
-    pub(super) selector: SelectorArgs,
-    /// What to compare with
-    #[arg(long, value_enum, default_value_t)]
-    pub(super) against: Against,
-    #[command(flatten)]
-    pub(super) access: AccessArgs,
-    /// The fleet's name in the cluster, with --against live
-    #[arg(long, default_value = LOCAL)]
-    pub(super) name: String,
-    /// Plan as `apply --prune`, which removes objects that the fleet no longer has; with --against live
-    #[arg(long)]
-    pub(super) prune: bool,
-    /// Plan as if this loss were approved, such as "release NAMESPACE/NAME"; a name alone means its deletion; may be repeated
-    #[arg(long, value_name = "LOSS", requires = "prune")]
-    pub(super) approve: Vec<String>,
-    /// Output format
-    #[arg(long, value_enum, default_value_t)]
-    pub(super) format: DataFormat,
-}
+use against::Against;
+pub(super) use args::PlanArgs;
+use args::PlanFormat;
 
 /// What may be removed from which cluster.
 pub(super) struct Limits<'a> {
@@ -53,20 +34,19 @@ pub(super) struct Limits<'a> {
     pub(super) approvals: &'a [Approval],
 }
 
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-pub(super) enum Against {
-    /// An empty cluster
-    #[default]
-    None,
-    /// The live cluster
-    Live,
-}
-
 /// The plan and its impact; exit 0 with changes, 1 on error findings.
 pub(super) fn run(args: &PlanArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
+    if let Against::Files(wanted) = &args.against {
+        return files::run(args, wanted, ui, environment);
+    }
+    let is_live = args.against == Against::Live;
     anyhow::ensure!(
-        !args.prune || matches!(args.against, Against::Live),
+        !args.prune || is_live,
         "--prune needs --against live: an empty cluster has nothing to remove"
+    );
+    anyhow::ensure!(
+        args.approve.is_empty() || args.prune,
+        "--approve needs --prune, or --against a revision or a directory: nothing else is deleted"
     );
     let fleet = Fleet::selected(&args.fleet, &args.selector, Extent::Exact)?;
     if fleet.is_refused(ui) {
@@ -74,28 +54,37 @@ pub(super) fn run(args: &PlanArgs, ui: &Ui, environment: &Environment) -> anyhow
     }
     let approvals = approvals(&args.approve, &fleet.compiled)?;
     let set = ApplySet::new(args.name.as_str(), environment.namespace.as_str());
-    let compared = match args.against {
-        Against::None => {
-            let (objects, graph) = (&fleet.compiled.objects, &fleet.compiled.graph);
-            Compared::from(plan::against_none(objects, graph, &set))
+    let compared = if is_live {
+        // What is not selected may still be in the fleet.
+        let is_selected = args.selector.selector.is_some();
+        let limits = Limits {
+            access: &args.access,
+            prune: args.prune && !is_selected,
+            approvals: &approvals,
+        };
+        let mut compared = live(&fleet.compiled, &set, &limits, &fleet.elsewhere)?;
+        warn_of_unused(&limits, &compared, ui);
+        if is_selected {
+            compared.leaving.clear();
         }
-        Against::Live => {
-            // What is not selected may still be in the fleet.
-            let is_selected = args.selector.selector.is_some();
-            let limits = Limits {
-                access: &args.access,
-                prune: args.prune && !is_selected,
-                approvals: &approvals,
-            };
-            let mut compared = live(&fleet.compiled, &set, &limits, &fleet.elsewhere)?;
-            warn_of_unused(&limits, &compared, ui);
-            if is_selected {
-                compared.leaving.clear();
-            }
-            compared
-        }
+        compared
+    } else {
+        let (objects, graph) = (&fleet.compiled.objects, &fleet.compiled.graph);
+        Compared::from(plan::against_none(objects, graph, &set))
     };
-    show(&fleet.compiled, &compared, args.format, ui)
+    let exit = show(&fleet.compiled, &compared, args.format, ui)?;
+    Ok(match exit {
+        Exit::Fine if args.exit_code && has_changes(&compared) => Exit::Changed,
+        exit => exit,
+    })
+}
+
+/// Returns true if anything would be created, changed or removed.
+fn has_changes(compared: &Compared) -> bool {
+    let mut steps = compared.plan.steps.iter();
+    let mut leaving = compared.leaving.values();
+    steps.any(|step| step.change != Change::NoOp)
+        || leaving.any(|decision| !matches!(decision, PruneDecision::Held(_)))
 }
 
 /// What an apply would do to the cluster; nothing is written.
@@ -107,7 +96,7 @@ pub(super) fn dry_run(
 ) -> anyhow::Result<Exit> {
     let compared = live(compiled, set, limits, &BTreeSet::new())?;
     warn_of_unused(limits, &compared, ui);
-    show(compiled, &compared, DataFormat::Text, ui)
+    show(compiled, &compared, PlanFormat::Text, ui)
 }
 
 /// Says which approved clusters do not leave the fleet.
@@ -145,13 +134,14 @@ fn live(
 fn show(
     compiled: &Compiled,
     compared: &Compared,
-    format: DataFormat,
+    format: PlanFormat,
     ui: &Ui,
 ) -> anyhow::Result<Exit> {
     let changes = compared.changes(&compiled.objects);
     ui.data(&match format {
-        DataFormat::Text => text::text(compared, &changes, ui.colours_data()),
-        DataFormat::Json => {
+        PlanFormat::Text => text::text(compared, &changes, ui.colours_data()),
+        PlanFormat::Markdown => code_block(&text::text(compared, &changes, false)),
+        PlanFormat::Json => {
             let json = json::json(compared, &changes);
             format!("{}\n", serde_json::to_string_pretty(&json)?)
         }
@@ -159,4 +149,11 @@ fn show(
     Ok(Exit::failed_if(
         compared.is_refused() || changes.has_errors(),
     ))
+}
+
+/// The text as it is, in Markdown.
+fn code_block(text: &str) -> String {
+    let runs = text.split(|c| c != '`').map(str::len);
+    let fence = "`".repeat(runs.max().unwrap_or_default().max(2) + 1);
+    format!("{fence}text\n{}\n{fence}\n", text.trim_end())
 }
