@@ -14,7 +14,11 @@ use crate::cli::stdout;
 /// All texts below a value that hold a script with Capstan.
 fn scripts(value: &Json, found: &mut Vec<String>) {
     match value {
-        Json::String(text) if text.contains("validate ") || text.contains("rehearse ") => {
+        Json::String(text)
+            if ["validate ", "plan ", "rehearse "]
+                .iter()
+                .any(|it| text.contains(it)) =>
+        {
             found.push(text.clone());
         }
         Json::Array(items) => items.iter().for_each(|item| scripts(item, found)),
@@ -62,6 +66,23 @@ fn fleet(forge: &str) -> TempDir {
     directory
 }
 
+/// Commits what is in the directory, as what the pull request is to be merged into; returns the commit.
+fn commit(fleet: &Path) -> String {
+    let repository = git2::Repository::init(fleet).expect("a repository");
+    let mut index = repository.index().expect("an index");
+    index
+        .add_all(["*"], git2::IndexAddOption::DEFAULT, None)
+        .expect("added");
+    let tree = index.write_tree().expect("written");
+    let tree = repository.find_tree(tree).expect("there");
+    let who = git2::Signature::now("Ada", "ada@example.com").expect("a person");
+    let made = repository.commit(Some("HEAD"), &who, &who, "begin", &tree, &[]);
+    let commit = made.expect("committed");
+    let base = repository.reference("refs/remotes/origin/main", commit, true, "fetched");
+    base.expect("pointed");
+    commit.to_string()
+}
+
 /// A misspelt field in the cluster of a fleet.
 fn spoil(fleet: &Path) {
     let cluster = fleet.join("clusters/dev-1.yaml");
@@ -104,13 +125,21 @@ fn the_ci_files_check_a_fleet() {
         ("bitbucket", "bitbucket-pipelines.yml", "error[S01]"),
     ] {
         let fleet = fleet(forge);
+        let base = commit(fleet.path());
+        let variables: BTreeMap<&str, &str> = [
+            ("GITHUB_BASE_REF", "main"),
+            ("SYSTEM_PULLREQUEST_TARGETBRANCH", "refs/heads/main"),
+            ("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "main"),
+            ("BITBUCKET_PR_DESTINATION_COMMIT", &base[..12]),
+        ]
+        .into();
         let mut found = Vec::new();
         scripts(&yaml(&fleet.path().join(path)), &mut found);
-        assert!(found.len() >= 2, "{forge}: {found:?}");
-        let (passed, log) = passes(fleet.path(), &found, &BTreeMap::new());
-        assert!(passed, "{forge}: {log}");
+        assert!(found.len() >= 3, "{forge}: {found:?}");
+        let (passed, log) = passes(fleet.path(), &found, &variables);
+        assert!(passed && log.contains("no fleet change"), "{forge}: {log}");
         spoil(fleet.path());
-        let (passed, log) = passes(fleet.path(), &found, &BTreeMap::new());
+        let (passed, log) = passes(fleet.path(), &found, &variables);
         assert!(!passed && log.contains(sign), "{forge}: {log}");
     }
 }
@@ -154,17 +183,20 @@ fn the_action_passes_its_inputs_as_arguments() {
     let script = step["run"].as_str().expect("a script");
     assert!(!script.contains("${{"), "nothing is pasted into the script");
     let fleet = fleet("none");
+    commit(fleet.path());
     let run = |path: &str, strict: &str| {
         let variables = [
             ("image", "i"),
             ("path", path),
             ("level", "warning"),
             ("strict", strict),
+            ("against", "origin/main"),
         ];
         let variables = variables.map(|(input, value)| (from(input), value)).into();
         passes(fleet.path(), &[script.to_owned()], &variables)
     };
-    assert!(run(".", "true").0);
+    let (passed, log) = run(".", "true");
+    assert!(passed && log.contains("no fleet change"), "{log}");
     spoil(fleet.path());
     let (passed, log) = run("clusters", "false");
     assert!(!passed && log.contains("::error file="), "{log}");
@@ -205,7 +237,9 @@ fn no_stream_carries_a_command_of_the_repository() {
         fs::read_to_string(file("examples/quickstart/cluster.yaml")).expect("readable");
     let definition = definition.replace("location:", &format!("'{name}': '{name}'\n  location:"));
     fs::write(directory.path().join("b.yaml"), definition).expect("written");
-    let commands: [&[&str]; 8] = [
+    let empty = TempDir::new().expect("a directory");
+    let empty = empty.path().to_str().expect("UTF-8");
+    let commands: [&[&str]; 12] = [
         &["capstan", "validate"],
         &["capstan", "validate", "--format", "json"],
         &["capstan", "validate", "--format", "sarif"],
@@ -214,6 +248,17 @@ fn no_stream_carries_a_command_of_the_repository() {
         &["capstan", "validate", "--format", "github"],
         &["capstan", "render"],
         &["capstan", "plan"],
+        &["capstan", "plan", "--against", "./b.yaml"],
+        &["capstan", "plan", "--against", empty, "--format", "json"],
+        &[
+            "capstan",
+            "plan",
+            "--against",
+            empty,
+            "--format",
+            "markdown",
+        ],
+        &["capstan", "plan", "--against", empty],
     ];
     for command in commands {
         let output = run(command, directory.path(), &BTreeMap::new());
