@@ -90,6 +90,19 @@ impl Cluster {
         }))
     }
 
+    /// None: each request is refused.
+    pub(super) fn absent() -> Self {
+        let refuse = tower::service_fn(|_: http::Request<kube::client::Body>| async {
+            Err::<http::Response<kube::client::Body>, _>(std::io::Error::other(
+                "this process is connected with no cluster",
+            ))
+        });
+        Self::Real(Target {
+            client: Client::new(refuse, "default"),
+            clock: Arc::new(WallClock::start()),
+        })
+    }
+
     /// A simulated one, whose time passes `speed` times faster than outside.
     pub(super) async fn simulated(speed: u32, settle: Duration) -> anyhow::Result<Self> {
         let clock = SimClock::new(wall_time(), speed);

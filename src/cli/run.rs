@@ -166,6 +166,10 @@ fn sync_config(args: &RunArgs, environment: &Environment) -> anyhow::Result<Sync
     }
     config.serve = args.serve.clone().or(config.serve);
     anyhow::ensure!(
+        config.admission.is_none() || !config.is_check_only(),
+        "spec.serve.admission needs spec.mode: apply: the webhook writes to the cluster"
+    );
+    anyhow::ensure!(
         config.serve.is_some() || config.webhook_secret.is_none(),
         "the webhooks have a secret, but no address to arrive at: set spec.serve.address in the Fleet document, or --serve"
     );
@@ -277,8 +281,12 @@ async fn follow(
         1 => String::new(),
         _ => format!("; the simulated cluster runs {speed} times faster than real time"),
     };
+    let mode = match config.is_check_only() {
+        true => "; nothing is applied (spec.mode: check)",
+        false => "",
+    };
     ui.message(&format!(
-        "fleet {}: following {}{time}",
+        "fleet {}: following {}{time}{mode}",
         config.fleet,
         git::shown(&config.url)
     ));
@@ -334,6 +342,9 @@ fn controllers(
     let Cluster::Real(target) = cluster else {
         return None;
     };
+    if config.is_check_only() {
+        return None;
+    }
     let (fleet, settle) = (&config.fleet, config.settle);
     daemon::controllers(target, config.controllers, settle, fleet, environment)
 }
@@ -374,7 +385,11 @@ struct Opened {
 
 /// Opens what `config` names. A simulated cluster replaces any other.
 async fn open(config: &SyncConfig, args: &ClusterArgs, ui: &Ui) -> anyhow::Result<Opened> {
-    let cluster = Cluster::open(args, config.settle).await?;
+    // What is only checked needs a cluster for nothing but its Secrets.
+    let cluster = match config.is_check_only() && !config.reads_secrets() && !args.embedded {
+        true => Cluster::absent(),
+        false => Cluster::open(args, config.settle).await?,
+    };
     let client = &cluster.target().client;
     let access = daemon::source_access(config, client);
     let endpoint = Endpoint::open(config, client).await?;
@@ -385,7 +400,9 @@ async fn open(config: &SyncConfig, args: &ClusterArgs, ui: &Ui) -> anyhow::Resul
         endpoint,
         forge,
     };
-    let (Cluster::Real(target), Some(secret)) = (&cluster, &config.kubeconfig_secret) else {
+    let secret = config.kubeconfig_secret.as_ref();
+    let secret = secret.filter(|_| !config.is_check_only());
+    let (Cluster::Real(target), Some(secret)) = (&cluster, secret) else {
         return Ok(opened(cluster));
     };
     let namespace = &config.namespace;

@@ -199,10 +199,10 @@ impl Daemon {
         let events = || self.events.clone();
         let (client, set) = (&self.target.client, &self.source.set);
         let (hints, buttons) = (Arc::clone(hints), self.ports.buttons.clone());
-        let mut watches = vec![
-            watching::follow_steering(client, set, events()),
-            watching::follow_hints(hints, buttons, events()),
-        ];
+        let mut watches = vec![watching::follow_hints(hints, buttons, events())];
+        if !self.source.config.is_check_only() {
+            watches.push(watching::follow_steering(client, set, events()));
+        }
         let directory = self.source.revisions.origin.directory().cloned();
         watches.extend(directory.map(|it| watching::follow_directory(it, events())));
         watches

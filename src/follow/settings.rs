@@ -22,6 +22,8 @@ pub(crate) struct Settings {
     pub(crate) shows_queued: bool,
     /// True if checks that wait for an approval have a button.
     pub(crate) has_buttons: bool,
+    /// True if revisions are only checked, because something else applies them.
+    pub(crate) is_check_only: bool,
     /// True if the Fleet document suspends the fleet.
     pub(crate) suspend: bool,
     /// True if members are removed that left the fleet.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::api::fleet::{
-    self, CheckProvider, Controllers, DeletionGuard, Fleet, FleetPolicy, GitReference, Verify,
+    self, CheckProvider, Controllers, DeletionGuard, Fleet, FleetMode, FleetPolicy, GitReference, Verify,
     VerifyMode,
 };
 use crate::api::period::Period;
@@ -117,6 +117,8 @@ pub struct SyncConfig {
     pub overlays: Vec<String>,
     /// Directories of overlays on this machine.
     pub local_overlays: Vec<PathBuf>,
+    /// What becomes of revisions without errors.
+    pub mode: FleetMode,
     /// How often to look for new commits.
     pub interval: Duration,
     /// Refs whose commits get a plan check.
@@ -191,6 +193,7 @@ impl SyncConfig {
             path: String::new(),
             overlays: Vec::new(),
             local_overlays: Vec::new(),
+            mode: FleetMode::Apply,
             interval: match RepositoryUrl::split(url).is_local() {
                 true => Duration::from_secs(1),
                 false => Duration::from_secs(60),
@@ -239,6 +242,28 @@ impl SyncConfig {
     pub fn file(file: &std::path::Path, environment: &Environment) -> Result<Self, Error> {
         let (path, text) = text(file)?;
         Self::document(&path, &text, environment)
+    }
+
+    /// Returns true if nothing is applied, because something else does that.
+    #[must_use]
+    pub fn is_check_only(&self) -> bool {
+        self.mode == FleetMode::Check
+    }
+
+    /// Returns true if a Secret of a cluster holds something that is needed to follow the fleet.
+    #[must_use]
+    pub fn reads_secrets(&self) -> bool {
+        let forge = self
+            .forge
+            .as_ref()
+            .and_then(|forge| forge.credential.as_ref());
+        let needed = [
+            self.credential.as_ref(),
+            forge,
+            self.webhook_secret.as_ref(),
+        ];
+        let mut needed = needed.into_iter().flatten();
+        needed.any(|one| matches!(one, SourceCredential::Secret(_)))
     }
 
     fn document(path: &str, text: &[u8], environment: &Environment) -> Result<Self, Error> {
@@ -291,6 +316,7 @@ impl SyncConfig {
             path: git.path,
             overlays: git.overlays,
             local_overlays: Vec::new(),
+            mode: fleet.spec.mode,
             interval: git.interval.0.max(Duration::from_secs(1)),
             candidates,
             fork_planner: None,

@@ -107,6 +107,18 @@ fn a_fleet_document_is_resolved_with_its_defaults() {
         (32, Duration::from_secs(120))
     );
     assert_eq!(config.kubeconfig_secret, None);
+    assert_eq!(config.mode, fleet::FleetMode::Apply);
+}
+
+#[test]
+fn a_fleet_that_is_only_checked_needs_a_cluster_for_nothing_but_secrets() {
+    let of = |more: &str| {
+        let spec = format!("{{mode: check, source: {{git: {{url: 'https://h/x'{more}}}}}}}");
+        document(&spec).expect("it is sound")
+    };
+    let config = of("");
+    assert!(config.is_check_only() && !config.reads_secrets());
+    assert!(of(", secretRef: {name: git}").reads_secrets());
 }
 
 #[test]

@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 
 pub use settings::{
     Admission, Apply, CheckProvider, Checks, Cluster, Controllers, DeletionGuard, FailurePolicy,
-    FirstApply, Forks, Mode, OutsideObject, PULL_REQUESTS, PoolGuard, PullRequests, Rules,
+    FirstApply, FleetMode, Forks, Mode, OutsideObject, PULL_REQUESTS, PoolGuard, PullRequests, Rules,
     SecretName, Serve, TEST_MERGES,
 };
 pub use source::{Directory, Git, GitReference, Source, Verify, VerifyMode};
@@ -48,6 +48,9 @@ pub struct FleetSpec {
     /// The cluster to which they are applied.
     #[serde(default)]
     pub cluster: Cluster,
+    /// Whether revisions are applied, or only checked because something else applies them.
+    #[serde(default)]
+    pub mode: FleetMode,
     /// How commits are checked and reported.
     #[serde(default)]
     pub checks: Checks,

@@ -253,6 +253,17 @@ pub struct Controllers {
     pub first_apply: FirstApply,
 }
 
+/// What becomes of revisions without errors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FleetMode {
+    /// They are applied.
+    #[default]
+    Apply,
+    /// They are only checked, because something else applies them.
+    Check,
+}
+
 /// Whether a controller runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -109,7 +109,10 @@ impl Daemon {
         let (client, unread) = (self.target.client.clone(), revision.clone());
         let examined = |result| Event::Git(GitEvent::Examined(Box::new(result)));
         let asked = async move {
-            let before = LastApplied::read(before, &client, &source.set).await;
+            let before = match source.config.is_check_only() {
+                true => LastApplied::nothing(),
+                false => LastApplied::read(before, &client, &source.set).await,
+            };
             examined(examine(source, &*sink, revision, before, is_first).await)
         };
         self.waiting(asked, move |failure| {

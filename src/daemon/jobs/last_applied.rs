@@ -30,6 +30,11 @@ pub(in crate::daemon) enum LastApplied {
 }
 
 impl LastApplied {
+    /// Nothing, and nobody is asked.
+    pub(in crate::daemon) const fn nothing() -> Self {
+        Self::Named(BTreeSet::new())
+    }
+
     /// Reads what is applied by `state`. The cluster is asked for what an earlier process may have applied.
     pub(in crate::daemon) async fn read(
         state: ClusterState,

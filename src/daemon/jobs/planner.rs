@@ -170,9 +170,14 @@ impl Planner {
             set: &self.set,
             revision: &request.candidate.commit,
             compiled: &compiled,
-            comparison: applied.map_or(Comparison::Nothing, |(revision, plan)| {
-                Comparison::Applied(revision, plan.as_deref())
-            }),
+            comparison: match (applied, request.base.as_ref()) {
+                (Some((revision, plan)), Some(base)) if self.config.is_check_only() => {
+                    let plan = plan.as_deref().filter(|_| *revision == base.commit);
+                    Comparison::Base(base, plan)
+                }
+                (Some((revision, plan)), _) => Comparison::Applied(revision, plan.as_deref()),
+                (None, _) => Comparison::Nothing,
+            },
             base: request.base.as_ref(),
             approvals,
             prune: self.settings.prune,

@@ -100,6 +100,7 @@ fn settings(
         limits: format!("limited {version} {milliseconds} {memory}"),
         shows_queued: has_forge,
         has_buttons,
+        is_check_only: config.is_check_only(),
         suspend: config.suspend,
         prune: config.prune,
         settle: config.settle,

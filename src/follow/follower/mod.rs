@@ -210,7 +210,8 @@ impl Follower {
     /// Shows that the repository, or what is followed in it, cannot be reached.
     fn unreachable(&mut self, error: String) {
         self.polling.failed();
-        let shown = match self.releases.applied_revision() {
+        let applied = self.releases.applied_revision();
+        let shown = match applied.filter(|_| !self.turn.settings.is_check_only) {
             Some(revision) => format!("{error}. The last good revision {revision} stays applied"),
             None => error,
         };
@@ -254,7 +255,7 @@ impl Follower {
     fn examine_next(&mut self) {
         if let Some(revision) = self.heads.begin() {
             let before = self.releases.cluster_state(&self.turn);
-            let is_first = self.releases.current().is_none();
+            let is_first = self.releases.is_new();
             self.turn.push(Command::Examine {
                 revision,
                 before,

@@ -42,6 +42,8 @@ pub(crate) struct Releases {
     last_number: u64,
     /// What an earlier process applied, if the settings suspend the fleet.
     left_applied: Option<AppliedRevision>,
+    /// The commit that was examined last, with its plan if it has no errors, if nothing is applied.
+    checked: Option<AppliedRevision>,
     /// What is asked of the fleet, once that is known.
     steering: Option<Steering>,
     newest: NewestRecord,
@@ -57,9 +59,9 @@ pub(crate) struct Place {
 }
 
 impl Releases {
-    /// The release that is applied, or about to be.
-    pub(crate) const fn current(&self) -> Option<&Rollout> {
-        self.current.as_ref()
+    /// Returns true if no commit was accepted yet, or checked where nothing is applied.
+    pub(crate) const fn is_new(&self) -> bool {
+        self.current.is_none() && self.checked.is_none()
     }
 
     /// The revision that was accepted last, although the fleet may be suspended.
@@ -69,11 +71,11 @@ impl Releases {
             .map(|one| one.release.revision.as_str())
     }
 
-    /// The revision that is applied, or about to be, with its plan.
+    /// The revision that is applied, or about to be, with its plan; where nothing is applied, the newest.
     pub(crate) fn applied(&self) -> Option<AppliedRevision> {
         match &self.current {
             Some(rollout) => rollout.applied(),
-            None => self.left_applied.clone(),
+            None => self.checked.clone().or_else(|| self.left_applied.clone()),
         }
     }
 
@@ -118,6 +120,9 @@ impl Releases {
 
     /// Takes in a commit that was examined.
     pub(crate) fn examined(&mut self, examined: ExamineResult, place: Place, turn: &mut Turn) {
+        if turn.settings.is_check_only {
+            return self.check(examined, turn);
+        }
         let ExamineResult {
             revision,
             title,
@@ -147,6 +152,31 @@ impl Releases {
             tracing::info!(revision, "applying the last good revision");
             self.begin(release, turn);
         }
+    }
+
+    /// Takes in a commit of which nothing is applied: candidates are compared with it.
+    fn check(&mut self, examined: ExamineResult, turn: &mut Turn) {
+        let (fleet, revision) = (&turn.settings.fleet, examined.revision);
+        let (plan, check) = match examined.outcome {
+            Ok(Compilation::Sound(release)) => {
+                let check = report::checked(fleet, &revision, &release.notes);
+                (Some(release.plan), check)
+            }
+            Ok(Compilation::Broken(compiled)) => {
+                for line in finding_lines(&compiled.findings) {
+                    tracing::warn!("{line}");
+                }
+                (None, report::checked_broken(fleet, &revision, &compiled))
+            }
+            Err(Unreadable { fault, class }) => {
+                let check = report::checked_unreadable(fleet, &revision, &fault);
+                examine_later(&revision, class, turn);
+                (None, check)
+            }
+        };
+        tracing::info!(revision, title = examined.title, "{}", check.title);
+        self.checked = Some((revision, plan));
+        turn.set_check(check);
     }
 
     /// Returns true for a release without objects after one that had some.
@@ -199,10 +229,7 @@ impl Releases {
             &fault,
             good,
         ));
-        // What a bug does once it does again.
-        if class == ErrorClass::Transient {
-            turn.wake(Wait::Wall(RETRY), TimeEvent::Reexamine(revision.to_owned()));
-        }
+        examine_later(revision, class, turn);
     }
 
     /// Takes in a revision without errors: it is applied, if it still is the newest.
@@ -512,6 +539,14 @@ impl Releases {
     }
 }
 
+/// Has a commit examined again after a while that could not be read for a reason that may pass. What a bug does once it does
+/// again.
+fn examine_later(revision: &str, class: ErrorClass, turn: &mut Turn) {
+    if class == ErrorClass::Transient {
+        turn.wake(Wait::Wall(RETRY), TimeEvent::Reexamine(revision.to_owned()));
+    }
+}
+
 /// What a report changes for others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reported {
@@ -523,6 +558,11 @@ pub(crate) struct Reported {
 
 #[cfg(test)]
 impl Releases {
+    /// The release that is applied, or about to be.
+    pub(crate) const fn current(&self) -> Option<&Rollout> {
+        self.current.as_ref()
+    }
+
     /// The number of the last assignment.
     pub(crate) const fn number(&self) -> u64 {
         self.last_number

@@ -1,8 +1,9 @@
 //! Sync checks: how a commit of the followed ref fares.
 
+use super::notes::{Notes, noted};
 use super::parts::{
-    EMPTIED, Fault, RESTORE, allowed, annotations, check, counted, findings, one_line, state_of,
-    stays,
+    EMPTIED, Fault, RESTORE, allowed, annotations, check, counted, findings, one_line,
+    severity_counts, state_of, stays,
 };
 use crate::apply::AppliedState;
 use crate::compile::Compiled;
@@ -40,6 +41,39 @@ pub(crate) fn refused(
         annotations: annotations(&compiled.findings),
         ..check
     }
+}
+
+/// What is said of a revision where nothing is applied.
+const CHECK_ONLY: &str = "Revisions are only checked (`spec.mode` of the Fleet document is `check`): Capstan applies nothing.";
+
+/// The sync check of a revision without errors of which nothing is applied.
+pub(crate) fn checked(fleet: &str, revision: &str, notes: &Notes) -> Check {
+    let title = match notes.warnings() {
+        0 => "checked: no errors".to_owned(),
+        count => format!("checked: {}", counted(count, "warning")),
+    };
+    let (context, text) = (sync_context(fleet), format!("{CHECK_ONLY}\n"));
+    let check = check(context, revision, CheckState::Success, &title, text);
+    noted(check, notes)
+}
+
+/// The same of a revision with errors.
+pub(crate) fn checked_broken(fleet: &str, revision: &str, compiled: &Compiled) -> Check {
+    let title = format!("checked: {}", severity_counts(&compiled.findings));
+    let found = findings(&compiled.findings);
+    let text = format!("{CHECK_ONLY}\n\n{found}{}", allowed(&compiled.allowed));
+    let context = sync_context(fleet);
+    Check {
+        annotations: annotations(&compiled.findings),
+        ..check(context, revision, CheckState::Failure, &title, text)
+    }
+}
+
+/// The same of a revision that could not be read, or must not be.
+pub(crate) fn checked_unreadable(fleet: &str, revision: &str, fault: &Fault) -> Check {
+    let title = format!("not checked: {}", fault.summary);
+    let text = format!("{CHECK_ONLY}\n\n{}", markdown(&fault.message));
+    check(sync_context(fleet), revision, state_of(fault), &title, text)
 }
 
 /// The sync check of a revision without any object, where there were some before.

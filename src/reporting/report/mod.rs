@@ -21,7 +21,10 @@ pub(crate) use asking::asked;
 pub(crate) use base::Base;
 pub(crate) use candidate::{ForkMerge, Merge, broken_plan, conflicts, fork, plan};
 pub(crate) use comparison::Comparison;
-pub(crate) use followed::{emptied, paused, refused, stuck, superseded, suspended, unreadable};
+pub(crate) use followed::{
+    checked, checked_broken, checked_unreadable, emptied, paused, refused, stuck, superseded,
+    suspended, unreadable,
+};
 pub(crate) use losses::Holdings;
 pub(crate) use not_planned::{NotPlanned, not_planned};
 pub(crate) use notes::{Notes, noted};

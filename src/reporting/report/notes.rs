@@ -45,6 +45,11 @@ impl Notes {
         self.unread = self.files.lines(gone);
     }
 
+    /// The number of warnings.
+    pub(super) const fn warnings(&self) -> usize {
+        self.warnings.1
+    }
+
     /// The warnings as text; empty when there are none.
     fn warned(&self) -> String {
         let (lines, count) = &self.warnings;

@@ -78,6 +78,8 @@ enum Job {
 
 pub(super) struct World {
     pub(super) follower: Follower,
+    /// Nothing may be applied.
+    pub(super) is_check_only: bool,
     wall: Duration,
     jobs: VecDeque<Job>,
     /// When which event comes.
@@ -104,7 +106,7 @@ pub(super) struct World {
     pub(super) faults: Vec<String>,
 }
 
-fn settings() -> Settings {
+fn settings(is_check_only: bool) -> Settings {
     Settings {
         fleet: "f".to_owned(),
         source: "https://git.example/f".to_owned(),
@@ -115,6 +117,7 @@ fn settings() -> Settings {
         limits: LIMITS.to_owned(),
         shows_queued: true,
         has_buttons: true,
+        is_check_only,
         suspend: false,
         prune: true,
         settle: Duration::from_secs(120),
@@ -122,10 +125,11 @@ fn settings() -> Settings {
 }
 
 impl World {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(is_check_only: bool) -> Self {
         let now = now(Duration::ZERO);
         let mut world = Self {
-            follower: Follower::new(settings(), now),
+            follower: Follower::new(settings(is_check_only), now),
+            is_check_only,
             wall: Duration::ZERO,
             jobs: VecDeque::new(),
             alarms: Vec::new(),
@@ -151,7 +155,7 @@ impl World {
 
     /// The process ends, and another begins.
     pub(super) fn restart(&mut self) {
-        self.follower = Follower::new(settings(), now(self.wall));
+        self.follower = Follower::new(settings(self.is_check_only), now(self.wall));
         self.jobs.clear();
         self.alarms.clear();
         self.view = View::default();
@@ -285,6 +289,17 @@ impl World {
 
     /// Takes a command: what is done at once is, the rest is under way from now on.
     fn take(&mut self, command: Command) {
+        let is_of_cluster = matches!(
+            command,
+            Command::Record(Record::Milestone(..))
+                | Command::Assign(_)
+                | Command::Approve(_)
+                | Command::Recreate(_)
+                | Command::RecordNewest { .. }
+        );
+        if self.is_check_only && is_of_cluster {
+            self.faults.push("something is applied".to_owned());
+        }
         match command {
             Command::Wake(wait, event) => {
                 let wait = match wait {
