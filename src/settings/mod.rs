@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::api::fleet::{
-    self, CheckProvider, Controllers, DeletionGuard, Fleet, FleetMode, FleetPolicy, GitReference, Verify,
-    VerifyMode,
+    self, CheckProvider, Controllers, DeletionGuard, Fleet, FleetMode, FleetPolicy, GitReference,
+    Verify, VerifyMode,
 };
 use crate::api::period::Period;
 use crate::api::timeline;
@@ -405,8 +405,8 @@ pub struct PlanSettings {
     pub settle: Duration,
     /// Whether objects are deleted when their files are.
     pub prune: bool,
-    /// How many clusters one revision may delete without approval.
-    pub max_clusters: usize,
+    /// What may go without approval.
+    pub allowed: DeletionGuard,
 }
 
 impl Default for PlanSettings {
@@ -416,7 +416,7 @@ impl Default for PlanSettings {
             verify: None,
             settle: timeline::SETTLE,
             prune: fleet::Apply::default().prune,
-            max_clusters: 0,
+            allowed: DeletionGuard::default(),
         }
     }
 }
@@ -434,7 +434,7 @@ impl PlanSettings {
             policy: FleetPolicy::from(&fleet),
             settle: apply.settle.0,
             prune: apply.prune,
-            max_clusters: usize::try_from(apply.deletion_guard.max_clusters).unwrap_or(0),
+            allowed: apply.deletion_guard,
             verify: fleet
                 .spec
                 .source

@@ -178,13 +178,13 @@ const CASES: [Case; 8] = [
         "a rename",
         |_| {},
         |it| it.edit(UKS, "name: prod-uks-1", "name: prod-uks-9"),
-        0,
+        1,
     ),
     (
         "a release",
         |_| {},
         |it| fs::remove_file(it.path(WEU)).expect("removed"),
-        0,
+        1,
     ),
     (
         "a deletion",
@@ -303,7 +303,7 @@ fn a_branch_behind_its_base_shows_only_its_own_changes() {
     clone.commit("ours");
     let head = clone.git(&["rev-parse", "main"]);
     let shows_ours = |text: &str| {
-        assert!(text.starts_with("1 to create"), "{text}");
+        assert!(text.starts_with("1 object new"), "{text}");
         assert!(
             text.contains("ConfigMap/default/ours") && !text.contains("theirs"),
             "{text}"
@@ -499,7 +499,7 @@ fn a_shallow_clone_is_told_to_fetch_the_whole_history() {
     );
     shallow.git(&["fetch", "--quiet", "--unshallow", "origin"]);
     let text = shallow.plan(&["--against", "origin/main"], 0);
-    assert!(text.starts_with("1 to create"), "{text}");
+    assert!(text.starts_with("1 object new"), "{text}");
 }
 
 /// As in a container of a CI system, whose user is not the one who cloned.

@@ -15,8 +15,8 @@ use serde_json::Value as Json;
 
 pub use settings::{
     Admission, Apply, CheckProvider, Checks, Cluster, Controllers, DeletionGuard, FailurePolicy,
-    FirstApply, FleetMode, Forks, Mode, OutsideObject, PULL_REQUESTS, PoolGuard, PullRequests, Rules,
-    SecretName, Serve, TEST_MERGES,
+    FirstApply, FleetMode, Forks, Mode, OutsideObject, PULL_REQUESTS, PoolGuard, PullRequests,
+    Rules, SecretName, Serve, TEST_MERGES,
 };
 pub use source::{Directory, Git, GitReference, Source, Verify, VerifyMode};
 pub use tenancy::{FleetPolicy, Tenant};

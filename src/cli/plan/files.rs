@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context as _;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::account;
 use super::against::Files;
@@ -17,10 +17,10 @@ use crate::cli::report::{self, Report};
 use crate::cli::ui::Ui;
 use crate::compile::{Compiled, compile_by};
 use crate::follow::Compilation;
-use crate::model::{Check, CheckState, ObjectId, Tree};
-use crate::plan::approvals::{Approval, Approvals, What};
-use crate::plan::{self, ApplySet, Plan};
-use crate::reporting::report::{self as checks, Comparison, Merge};
+use crate::model::{CheckState, ObjectId, Tree};
+use crate::plan::approvals::{Approval, Approvals};
+use crate::plan::{ApplySet, Plan};
+use crate::reporting::report::{self as checks, Comparison, Merge, Told};
 use crate::settings::{Environment, PlanSettings};
 
 /// What is said of changes that no commit has.
@@ -28,10 +28,9 @@ const UNCOMMITTED: &str = "Uncommitted changes are included.";
 
 /// What a plan came to.
 struct Outcome {
-    check: Check,
+    told: Told,
     /// What the fleet comes to; nothing after a conflict.
     compiled: Compiled,
-    has_changes: bool,
 }
 
 /// Prints the check; exit 1 unless it is a success.
@@ -52,8 +51,8 @@ pub(super) fn run(
     let set = ApplySet::new(args.name.as_str(), environment.namespace.as_str());
     let outcome = plan(args, &sides, &settings, &set, ui)?;
     print(args.format, &sides, &outcome, ui)?;
-    Ok(match outcome.check.state {
-        CheckState::Success if args.exit_code && outcome.has_changes => Exit::Changed,
+    Ok(match outcome.told.check.state {
+        CheckState::Success if args.exit_code && outcome.told.is_change => Exit::Changed,
         state => Exit::failed_if(state != CheckState::Success),
     })
 }
@@ -68,10 +67,10 @@ fn plan(
     let after = match &sides.after {
         Ok(after) => after,
         Err(paths) => {
+            let check = checks::conflicts(set.fleet(), &sides.head, paths);
             return Ok(Outcome {
-                check: checks::conflicts(set.fleet(), &sides.head, paths),
+                told: Told::without_account(check),
                 compiled: Compiled::default(),
-                has_changes: true,
             });
         }
     };
@@ -84,7 +83,7 @@ fn plan(
     for unused in unused(&flags, leaving.iter().copied()) {
         ui.error(&unused);
     }
-    let check = checks::plan(&Merge {
+    let told = checks::told(&Merge {
         set,
         revision: &sides.head,
         compiled: &compiled,
@@ -95,20 +94,14 @@ fn plan(
         settle: settings.settle,
         has_buttons: false,
     });
-    Ok(Outcome {
-        has_changes: !leaving.is_empty() || differs(before.plan(), &compiled, set),
-        check,
-        compiled,
-    })
+    Ok(Outcome { told, compiled })
 }
 
 /// What commits, flags and settings approve.
 fn all_approvals(sides: &Sides, flags: Vec<Approval>, settings: &PlanSettings) -> Approvals {
     let mut approvals = sides.approvals.clone();
     approvals.given.extend(flags);
-    let most = settings.max_clusters;
-    let allowed = (most > 0).then(|| Approval::setting(What::DeleteAny(most)));
-    approvals.given.extend(allowed);
+    approvals.given.extend(Approval::allowed(settings.allowed));
     approvals
 }
 
@@ -124,28 +117,22 @@ fn leaving<'a>(before: Option<&'a Plan>, after: &Compiled) -> Vec<&'a ObjectId> 
     steps.into_keys().collect()
 }
 
-/// Returns true if an object is new, or sent otherwise than before.
-fn differs(before: Option<&Plan>, after: &Compiled, set: &ApplySet) -> bool {
-    let steps = before.iter().flat_map(|plan| &plan.steps);
-    let hashes: BTreeMap<&ObjectId, &str> = steps
-        .map(|step| (&step.object, step.action.payload.hash()))
-        .collect();
-    let mut objects = after.objects.iter();
-    objects.any(|object| hashes.get(&object.id) != Some(&plan::payload(object, set).hash()))
-}
-
 fn print(format: PlanFormat, sides: &Sides, outcome: &Outcome, ui: &Ui) -> anyhow::Result<()> {
     let note = match sides.is_uncommitted {
         true => UNCOMMITTED,
         false => "",
     };
-    let check = &outcome.check;
+    let Told {
+        check,
+        account: members,
+        ..
+    } = &outcome.told;
     ui.data(&match format {
         PlanFormat::Text => account::text(check, note),
         PlanFormat::Markdown => account::in_markdown(check, note),
         PlanFormat::Json => {
             let found = report::json(&Report::of(&outcome.compiled));
-            report::document(&json!({
+            let mut document = json!({
                 "apiVersion": "capstan.dev/v1alpha1",
                 "kind": "Plan",
                 "against": {
@@ -157,7 +144,11 @@ fn print(format: PlanFormat, sides: &Sides, outcome: &Outcome, ui: &Ui) -> anyho
                 "title": check.title,
                 "findings": found["findings"],
                 "text": account::unformatted(&check.summary),
-            }))
+            });
+            if let (Some(all), Some(Json::Object(members))) = (document.as_object_mut(), members) {
+                all.extend(members.clone());
+            }
+            report::document(&document)
         }
     })
 }

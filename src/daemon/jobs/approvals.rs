@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::attribution::{Attribution, Purpose};
 use super::commit_approvals::{
-    Commits as _, MOST, Said, add_merged, losses, doubt_what_is_back, given_by,
+    Commits as _, MOST, Said, add_merged, doubt_what_is_back, given_by, losses,
 };
 use super::late_record::LateRecord;
 use super::press_record::PressRecord;
@@ -18,7 +18,7 @@ use crate::adapters::git::{Commit, Error, RetainedRef};
 use crate::api::fleet::DeletionGuard;
 use crate::daemon::wall_time;
 use crate::model::{CommitSource, Press, PullRequests};
-use crate::plan::approvals::{self, Approval, Approvals, Doubt, Pressed, What};
+use crate::plan::approvals::{self, Approval, Approvals, Doubt, Pressed};
 use crate::settings::SyncConfig;
 
 /// Where approvals come from.

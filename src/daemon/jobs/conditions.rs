@@ -34,11 +34,7 @@ pub(super) fn conditions(
     };
     add(env!("CARGO_PKG_VERSION").as_bytes());
     let paths = (&config.path, &config.overlays);
-    let guard = (
-        (config.prune, config.allowed),
-        config.settle,
-        config.mode,
-    );
+    let guard = ((config.prune, config.allowed), config.settle, config.mode);
     add(format!("{paths:?} {:?} {guard:?}", config.policy).as_bytes());
     for (path, text) in local.iter().flat_map(|tree| &tree.files) {
         add(path.as_bytes());

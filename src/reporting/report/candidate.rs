@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use serde_json::Value as Json;
+
 use super::account::{Account, Loss, account};
 use super::asking::{approved, button, doubted, losses, no_approvals, to_keep, unused};
 use super::base::Base;
@@ -43,17 +45,44 @@ pub(crate) struct Merge<'a> {
 /// The plan check of a candidate: the findings that it introduces, and what it changes against what it is compared with,
 /// which is named. What the base has already is folded.
 pub(crate) fn plan(merge: &Merge<'_>) -> Check {
+    told(merge).check
+}
+
+/// A plan check, and the account that it is made of.
+pub(crate) struct Told {
+    pub(crate) check: Check,
+    /// For programs; `None` where files cannot be read.
+    pub(crate) account: Option<Json>,
+    /// Whether anything changes, as far as can be told.
+    pub(crate) is_change: bool,
+}
+
+impl Told {
+    /// A check without an account.
+    pub(crate) const fn without_account(check: Check) -> Self {
+        Self {
+            check,
+            account: None,
+            is_change: true,
+        }
+    }
+}
+
+/// The same with its account.
+pub(crate) fn told(merge: &Merge<'_>) -> Told {
     let compiled = merge.compiled;
     let context = plan_context(merge.set.fleet());
     let before = merge.comparison.plan();
     let had_objects = before.is_some_and(|plan| !plan.steps.is_empty());
     if compiled.objects.is_empty() && !compiled.has_errors() && had_objects {
         let text = format!("{RESTORE}\n\n{}", findings(&compiled.findings));
-        return check(context, merge.revision, CheckState::Failure, EMPTIED, text);
+        let check = check(context, merge.revision, CheckState::Failure, EMPTIED, text);
+        return Told::without_account(check);
     }
     let found = Found::of(&compiled.findings, merge.base);
     if compiled.has_errors() {
-        return broken(context, merge.revision, &found, compiled);
+        let check = broken(context, merge.revision, &found, compiled);
+        return Told::without_account(check);
     }
     let guard = DeletionGuard {
         prune: merge.prune,
@@ -61,7 +90,11 @@ pub(crate) fn plan(merge: &Merge<'_>) -> Check {
         ..DeletionGuard::default()
     };
     let account = account(merge.set, compiled, before, &guard, merge.settle);
-    sound(merge, found, &account)
+    Told {
+        check: sound(merge, found, &account),
+        is_change: !account.is_empty() || account.is_moved(),
+        account: Some(account.json()),
+    }
 }
 
 /// The check of a candidate without errors of its files.

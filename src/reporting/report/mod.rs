@@ -19,7 +19,7 @@ mod waiting;
 
 pub(crate) use asking::asked;
 pub(crate) use base::Base;
-pub(crate) use candidate::{ForkMerge, Merge, broken_plan, conflicts, fork, plan};
+pub(crate) use candidate::{ForkMerge, Merge, Told, broken_plan, conflicts, fork, plan, told};
 pub(crate) use comparison::Comparison;
 pub(crate) use followed::{
     checked, checked_broken, checked_unreadable, emptied, paused, refused, stuck, superseded,

@@ -5,6 +5,7 @@
 
 mod counts;
 mod created;
+mod json;
 mod leaving;
 mod text;
 
@@ -349,6 +350,11 @@ impl Leaving {
 }
 
 impl Account {
+    /// Returns true if a file has another name.
+    pub(super) const fn is_moved(&self) -> bool {
+        self.moved > 0
+    }
+
     /// Returns true if nothing changes.
     pub(super) fn is_empty(&self) -> bool {
         self.counts.is_empty()
