@@ -6,6 +6,8 @@
 pub const UNNAMED_PART: &str = "D05";
 /// An AROMachinePool that no MachinePool names.
 pub const UNNAMED_POOL: &str = "D06";
+/// A node pool whose version is too far from its cluster's.
+pub const POOL_TOO_FAR: &str = "N08";
 /// A patch that cannot be applied.
 pub const UNAPPLICABLE_PATCH: &str = "O02";
 /// A Secret in git that is not encrypted.

@@ -384,7 +384,7 @@ fn two_directories_are_compared_wherever_they_are() {
     fs::write(other.path().join("b.yaml"), config_map("b", "same")).expect("written");
     let there = other.path().to_str().expect("UTF-8");
     let text = clone.plan(&["new", "--against", there, "--exit-code"], 3);
-    assert!(text.starts_with("1 to update"), "{text}");
+    assert!(text.starts_with("1 object changed"), "{text}");
     assert!(
         text.contains(&format!("Compared with the directory at {there}.")),
         "{text}"
@@ -403,7 +403,7 @@ fn two_directories_are_compared_wherever_they_are() {
         &["new/sub/a.yaml", "--against", "./new/b.yaml", "--exit-code"],
         3,
     );
-    assert!(text.starts_with("1 to create, 1 to "), "{text}");
+    assert!(text.starts_with("1 object deleted, 1 new"), "{text}");
 }
 
 #[test]
@@ -416,7 +416,7 @@ fn one_file_is_compared_with_itself_at_a_revision() {
     clone.write("f/b.yaml", &config_map("b", "new"));
     clone.commit("new");
     let text = clone.plan(&["f/a.yaml", "--against", "HEAD~1", "--exit-code"], 3);
-    assert!(text.starts_with("1 to update"), "{text}");
+    assert!(text.starts_with("1 object changed"), "{text}");
     assert!(!text.contains("b.yaml"), "{text}");
 }
 
@@ -517,7 +517,7 @@ fn a_clone_of_another_user_is_read() {
         }
     }
     let text = clone.plan(&["--against", "HEAD~1"], 0);
-    assert!(text.starts_with("1 to update"), "{text}");
+    assert!(text.starts_with("1 object changed"), "{text}");
 }
 
 #[test]
@@ -703,7 +703,7 @@ fn a_daemon_that_only_checks_gives_the_text_of_the_plan_and_asks_no_cluster() {
     let check = within_a_minute("the plan", || noted(&clone, &head, "capstan/f/plan"));
     let (title, summary) = (check["title"].as_str(), check["summary"].as_str());
     let (title, summary) = (title.expect("a title"), summary.expect("a text"));
-    assert_eq!(title.split(';').next(), Some("1 to update"), "{title}");
+    assert_eq!(title.split(';').next(), Some("1 object changed"), "{title}");
     let plan = clone.plan(&["--against", "main", "--format", "markdown"], 0);
     assert_eq!(format!("### {title}\n\n{}\n", summary.trim()), plan);
     let sync = within_a_minute("the check", || noted(&clone, &base, "capstan/f/sync"));

@@ -22,6 +22,10 @@ const ALIKE: usize = 90;
 const FEWEST: usize = 3;
 /// What stands for the names of a unit in its values.
 const NAME: &str = "\u{0}";
+/// How much of a cluster's name the names of its resources have (src/expand/aro/names.rs).
+const PREFIX: usize = 14;
+/// The fewest hexadecimal digits of the part of a name that tells it from others.
+const FEWEST_DIGITS: usize = 5;
 
 /// What a cluster or a pool is, apart from its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,10 +64,9 @@ impl Likeness {
         if !Self::is_carried_by(&id) {
             return None;
         }
-        let own = match &unit.pool {
-            Some(pool) => vec![id.name.as_str(), pool.as_str()],
-            None => vec![id.name.as_str(), unit.cluster.as_str()],
-        };
+        let name = unit.name();
+        let cut: String = name.chars().take(PREFIX).collect();
+        let own = [id.name.as_str(), name, cut.trim_end_matches('-')];
         let mut values = BTreeMap::new();
         let mut spec = object["spec"].clone();
         if embedded::carries(&id)
@@ -203,7 +206,26 @@ fn without(text: &str, names: &[&str]) -> String {
         out.push_str(rest);
         text = out;
     }
-    text
+    match text.contains(NAME) {
+        true => without_digests(&text),
+        false => text,
+    }
+}
+
+/// A name that is made of another one, without the digest of it.
+fn without_digests(text: &str) -> String {
+    let parts = text.split_inclusive(|c: char| !c.is_alphanumeric());
+    let parts = parts.map(|part| {
+        let word = part.trim_end_matches(|c: char| !c.is_alphanumeric());
+        let is_digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+        let is_digest = word.len() >= FEWEST_DIGITS && word.chars().all(is_digit);
+        let rest = &part[word.len()..];
+        match is_digest {
+            true => rest,
+            false => part,
+        }
+    });
+    parts.collect()
 }
 
 #[cfg(test)]
@@ -258,6 +280,33 @@ mod tests {
         );
     }
 
+    /// What a definition becomes has names with digests of its own.
+    #[test]
+    fn a_definition_under_another_name_is_recognised() {
+        let text = include_str!("../../../tests/definition.yaml");
+        let planes = |name: &str| {
+            let text = text.replace("name: one", &format!("name: {name}"));
+            let files = [(
+                std::sync::Arc::from("a.yaml"),
+                std::sync::Arc::from(text.as_bytes()),
+            )];
+            let tree = crate::model::Tree {
+                files: files.into(),
+                ..crate::model::Tree::default()
+            };
+            let compiled = crate::compile::compile(&tree, &[]);
+            let sent = compiled.objects.iter().map(crate::plan::placed);
+            sent.filter_map(|object| Likeness::of(&object))
+                .collect::<Vec<_>>()
+        };
+        let all = |old: &str, new: &str| pairs(&planes(old), &planes(new));
+        let pair =
+            |old: &str, new: &str| vec![(format!("clusters/{old}"), format!("clusters/{new}"))];
+        assert_eq!(all("one", "two"), pair("one", "two"));
+        let long = "production-westeurope-1";
+        assert_eq!(all(long, "two"), pair(long, "two"));
+    }
+
     #[test]
     fn a_pool_is_renamed_within_its_cluster_only() {
         let pool = |cluster: &str, name: &str| {
@@ -288,5 +337,8 @@ mod tests {
         );
         assert_eq!(without("aa-a", &["a"]), "aa-\u{0}");
         assert_eq!(without("é-x-é", &["x", ""]), "é-\u{0}-é");
+        // The names of resources end in a digest of the cluster's.
+        assert_eq!(without("one-vnet-1a2b3c/x", &["one"]), "\u{0}-vnet-/x");
+        assert_eq!(without("two-vnet-1a2b3c", &["one"]), "two-vnet-1a2b3c");
     }
 }

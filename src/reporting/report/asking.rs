@@ -23,28 +23,28 @@ pub(super) fn button(revision: &str, context: &str, unapproved: &[What]) -> Opti
 
 /// `cluster ns/name is released: it goes on running in Azure; nobody manages, patches or deletes it`
 pub(super) fn meaning(loss: &Loss) -> String {
-    let Loss { unit, nodes, .. } = loss;
+    let unit = &loss.unit;
     let what = noun(unit);
-    let with_nodes = match nodes {
+    let nodes = match loss.nodes {
         0 => "what runs on it goes".to_owned(),
         1 => "its node and what runs on it go".to_owned(),
         nodes => format!("its {nodes} nodes and what runs on them go"),
     };
-    let goes = match loss.is_deleted {
-        true => with_nodes,
-        false => "it goes on running in Azure; nobody manages, patches or deletes it".to_owned(),
-    };
-    match (&loss.renamed, &unit.pool) {
-        (Some(to), None) => format!(
-            "{what} {unit} is renamed to {to}: a second cluster is made, which starts empty; of {unit}, {goes}"
+    let stays = "goes on running in Azure; nobody manages, patches or deletes it";
+    match (&loss.renamed, &unit.pool, loss.is_deleted) {
+        (None, _, true) => format!("{what} {unit} is deleted: {nodes}"),
+        (None, _, false) => format!("{what} {unit} is released: it {stays}"),
+        (Some(to), None, true) => format!(
+            "{what} {unit} is renamed to {to}: a second cluster is made, which starts empty; the first is deleted: {nodes}"
         ),
-        (Some(to), Some(_)) => {
-            format!("{what} {unit} is renamed to {to}: new nodes are made; of {unit}, {goes}")
+        (Some(to), None, false) => format!(
+            "{what} {unit} is renamed to {to}: a second cluster is made, which starts empty; the first {stays}"
+        ),
+        (Some(to), Some(_), _) => {
+            format!(
+                "{what} {unit} is renamed to {to}: new nodes are made; of the old pool, {nodes}"
+            )
         }
-        (None, _) => match loss.is_deleted {
-            true => format!("{what} {unit} is deleted: {goes}"),
-            false => format!("{what} {unit} is released: {goes}"),
-        },
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::account::{Account, Loss, account};
+use super::account::{Account, Loss, account, json};
 use super::asking::{approved, button, doubted, losses, no_approvals, to_keep, unused};
 use super::base::Base;
 use super::comparison::Comparison;
@@ -93,7 +93,7 @@ pub(crate) fn told(merge: &Merge<'_>) -> Told {
     Told {
         check: sound(merge, found, &account),
         is_change: !account.is_empty() || account.is_moved(),
-        account: Some(account.json()),
+        account: Some(json(&account)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! N01 to N03 and N08: the name, the location and the version of a node pool.
 
-use crate::model::{Finding, Value, message};
+use crate::model::{Finding, Value, message, rule_id};
 use crate::rules::arm::{Field, Resource, World};
 use crate::rules::azure_name::{self, Limits};
 use crate::rules::cluster::version::minor_of;
@@ -111,7 +111,7 @@ fn apart(field: &Field<'_>, version: &Version, cluster: (u64, u64)) -> Option<Fi
             minor
         );
         let help = "raise the cluster's version first, or lower the pool's";
-        return Some(field.finding("N08", message).help(help));
+        return Some(field.finding(rule_id::POOL_TOO_FAR, message).help(help));
     }
     let message = message!(
         "the pool's version {version} is more than two minor versions older than its cluster's {major}.{minor}",

@@ -20,12 +20,13 @@ use super::unread::Unread;
 use crate::api::{kinds, labels, timeline};
 use crate::apply::DeletionGuard;
 use crate::compile::Compiled;
-use crate::model::{Change, Finding, Object, ObjectId, Payload, Severity, Step};
+use crate::model::{Change, Finding, Object, ObjectId, Payload, Severity, Step, rule_id};
 use crate::plan::approvals::Verb;
 use crate::plan::losses::{Pool, Role, Unit};
 use crate::plan::{self, ApplySet, Changes, Plan};
 use counts::{Counts, Fate};
 use created::Created;
+pub(super) use json::json;
 use leaving::Leaving;
 pub(super) use leaving::Loss;
 
@@ -378,7 +379,10 @@ impl Account {
             let object = finding.object.as_ref();
             object.is_some_and(|id| changed.iter().any(|pool| pool.may_be(id)))
         };
-        for finding in findings.iter_mut().filter(|finding| finding.id == "N08") {
+        for finding in findings
+            .iter_mut()
+            .filter(|finding| finding.id == rule_id::POOL_TOO_FAR)
+        {
             if of_pool(finding) {
                 finding.severity = Severity::Error;
             }
