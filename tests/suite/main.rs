@@ -19,6 +19,7 @@ mod fleet;
 mod follow;
 mod forges;
 mod init;
+mod losses;
 mod mistakes;
 mod patience;
 mod play;
