@@ -33,8 +33,8 @@ pub use change::{
     is_looked_at, would_be,
 };
 pub use diff::{
-    Changes, Entry, FieldChange, Group, Line, Shown, ValueChange, beside, cluster, differences,
-    is_same, owns_resources,
+    Changes, Entry, FieldChange, Group, Line, Shown, ValueChange, beside, changed_word, cluster,
+    differences, is_same, owns_resources,
 };
 pub use estimate::estimate;
 pub use identity::IdentityUse;

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Changes, FieldChange, beside, migration};
+use super::{Changes, FieldChange, beside, changed_word, migration};
 use crate::model::{Change, Finding, ObjectId, Path};
 use crate::plan::{Edit, RefusedVersion, Remedy};
 
 /// How many fields a finding names.
 const NAMED: usize = 5;
+/// How many fields of one line are named one by one.
+const FEW: usize = 3;
 
 /// A map that is added or removed as a whole, however many lines it has.
 type Cause<'a> = (&'a ObjectId, &'a ObjectId, &'a Path);
@@ -130,7 +132,9 @@ fn message(fields: &[&FieldChange]) -> String {
                 _ => format!(" from {old} to {new}"),
             }
         }
-        _ => String::new(),
+        many => same_word(many).map_or_else(String::new, |(old, new)| {
+            format!(", in which {old:?} becomes {new:?}")
+        }),
     };
     let why = fields.iter().filter_map(|field| field.consequence.as_ref());
     let why: BTreeSet<&str> = why.map(|one| one.why).collect();
@@ -138,8 +142,20 @@ fn message(fields: &[&FieldChange]) -> String {
     if let [one] = fields {
         return format!("{} {verb}{values}: {why}", named(one));
     }
-    let names = some(fields.iter().map(|one| named(one)));
+    // Of many the first is an example: the line is one for all.
+    let names = match fields.len() {
+        few if few <= FEW => some(fields.iter().map(|one| named(one))),
+        many => format!("{} and {} more", named(fields[0]), many - 1),
+    };
     format!("{} fields {verb}{values}: {names}: {why}", fields.len())
+}
+
+/// The word that changes in all of these, if it is the same one.
+fn same_word(fields: &[&FieldChange]) -> Option<(String, String)> {
+    let mut words = fields.iter().map(|one| changed_word(&one.old, &one.new));
+    let first = words.next()??;
+    let is_same = |word: Option<(String, String)>| word.as_ref() == Some(&first);
+    words.all(is_same).then_some(first)
 }
 
 /// `the version of 2 control planes goes down from 4.21 to 4.20: Kind/ns/one, Kind/ns/two: why`

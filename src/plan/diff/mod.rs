@@ -30,7 +30,7 @@ use crate::schema::strategic::ListKeys;
 pub use field::FieldChange;
 pub use fields::{differences, is_same};
 pub use owners::owns_resources;
-pub use shown::{Shown, beside};
+pub use shown::{Shown, beside, changed_word};
 
 /// The changed fields of any number of objects, by the line that sets them.
 #[derive(Clone, Debug, Default)]

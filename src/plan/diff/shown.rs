@@ -56,6 +56,27 @@ pub fn beside(old: &Shown, new: &Shown) -> (String, String) {
     (old.text(skip), new.text(skip))
 }
 
+/// The word of two texts that changes, if it is a part of them and one alone: the rest is as it was. A word is of letters,
+/// digits, `-` and `.`.
+#[must_use]
+pub fn changed_word(old: &Shown, new: &Shown) -> Option<(String, String)> {
+    let (Shown::Value(Json::String(old)), Shown::Value(Json::String(new))) = (old, new) else {
+        return None;
+    };
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '.');
+    let (before, after): (Vec<&str>, Vec<&str>) = (
+        old.split_inclusive(|c| !is_part(c)).collect(),
+        new.split_inclusive(|c| !is_part(c)).collect(),
+    );
+    if before.len() != after.len() || before.len() < 2 {
+        return None;
+    }
+    let mut changed = before.iter().zip(&after).filter(|(old, new)| old != new);
+    let (old, new) = changed.next()?;
+    let word = |text: &str| text.trim_end_matches(|c| !is_part(c)).to_owned();
+    changed.next().is_none().then(|| (word(old), word(new)))
+}
+
 fn cut(value: &Json, skip: usize) -> String {
     let (text, count) = match value {
         Json::String(text) => {

@@ -160,10 +160,9 @@ fn a_line_is_one_entry_and_one_finding_with_all_that_it_reaches() {
     assert_eq!(findings.len(), 1);
     let message = &findings[0].message;
     assert!(
-        message.starts_with("7 fields cannot be changed from \"D4\" to \"D8\": spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/ns/c0-np1, "),
+        message.starts_with("7 fields cannot be changed from \"D4\" to \"D8\": spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/ns/c0-np1 and 6 more: Azure does not"),
         "{message}"
     );
-    assert!(message.contains(" and 2 more: Azure does not"), "{message}");
     assert_eq!(findings[0].clusters.len(), 7);
 }
 

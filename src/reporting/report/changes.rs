@@ -3,11 +3,12 @@
 //! In: the changes of a plan. Out: a part of a check's summary, which has an end: forges accept 65,535 characters
 //! at most. It does not know what the check is about.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::model::Change;
 use crate::model::markdown::{code, markdown};
-use crate::plan::{self, Changes, Entry, ValueChange};
+use crate::plan::{self, Changes, Entry, FieldChange, ValueChange};
 
 /// The most changed lines that are shown.
 const MOST_LINES: usize = 100;
@@ -61,29 +62,57 @@ fn entry(entry: &Entry<'_>, out: &mut String) {
         return;
     }
     let _ = writeln!(out, "- {line}{note}:");
-    for one in entry.values.iter().take(MOST_VALUES) {
-        let _ = writeln!(out, "  - {}", value(one));
+    let values = values(&entry.values);
+    for one in values.iter().take(MOST_VALUES) {
+        let _ = writeln!(out, "  - {one}");
     }
-    let more = entry.values.len().saturating_sub(MOST_VALUES);
+    let more = values.len().saturating_sub(MOST_VALUES);
     if more > 0 {
         let _ = writeln!(out, "  - and {more} more values");
     }
 }
 
+/// The values of one line. Those in which the same word changes, such as a subscription in many ids, are one.
+fn values(all: &[ValueChange<'_>]) -> Vec<String> {
+    let mut words: BTreeMap<(String, String), Vec<&ValueChange<'_>>> = BTreeMap::new();
+    for one in all {
+        if let Some(word) = plan::changed_word(one.old, one.new) {
+            words.entry(word).or_default().push(one);
+        }
+    }
+    words.retain(|_, values| values.len() > 1);
+    let is_alone = |one: &&ValueChange<'_>| {
+        plan::changed_word(one.old, one.new).is_none_or(|word| !words.contains_key(&word))
+    };
+    let together = words.iter().map(|((old, new), values)| {
+        let fields = values.iter().flat_map(|value| &value.fields);
+        let fields: Vec<&FieldChange> = fields.copied().collect();
+        let (old, new) = (code(old), code(new));
+        format!(
+            "{old} → {new} in {} values: {}",
+            values.len(),
+            named(&fields)
+        )
+    });
+    let alone = all.iter().filter(is_alone).map(value);
+    together.chain(alone).collect()
+}
+
 fn value(value: &ValueChange<'_>) -> String {
     let (old, new) = plan::beside(value.old, value.new);
-    let fields = value.fields.iter().take(MOST_FIELDS);
+    let fields = named(&value.fields);
+    format!("{} → {}: {fields}", code(&old), code(&new))
+}
+
+/// The first fields, and the number of the others.
+fn named(all: &[&FieldChange]) -> String {
+    let fields = all.iter().take(MOST_FIELDS);
     let fields: Vec<String> = fields.map(|field| code(&field.to_string())).collect();
-    let more = match value.fields.len().saturating_sub(MOST_FIELDS) {
+    let more = match all.len().saturating_sub(MOST_FIELDS) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    format!(
-        "{} → {}: {}{more}",
-        code(&old),
-        code(&new),
-        fields.join(", ")
-    )
+    format!("{}{more}", fields.join(", "))
 }
 
 #[cfg(test)]
@@ -122,6 +151,33 @@ mod tests {
             "**outside clusters**\n\n- `000.yaml:5`: `` \"a`b\" `` → `\"c\"`: `data.k of ConfigMap/ns/c0`\n\n"
         );
         assert_eq!(text(&Changes::default()), "");
+    }
+
+    #[test]
+    fn a_word_that_changes_in_many_values_is_said_once() {
+        let data = |word: &str| {
+            format!(
+                "{{a: /subscriptions/{word}/x, b: /subscriptions/{word}/y, c: {word}-z, d: other-{word}}}"
+            )
+        };
+        let object = |word: &str| {
+            let yaml = format!(
+                "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c}}\ndata: {}\n",
+                data(word)
+            );
+            let (documents, _) = crate::yaml::read(&Arc::from("a.yaml"), yaml.as_bytes());
+            let object = documents.into_iter().next();
+            object
+                .and_then(|node| Object::from_node(node, "ns"))
+                .expect("an object")
+        };
+        let (old, new) = (object("one-1"), object("two-2"));
+        let mut changes = Changes::default();
+        changes.add(&new, &plan::placed(&old), &plan::placed(&new));
+        let shown = text(&changes);
+        let line = "  - `one-1` → `two-2` in 2 values: `data.a of ConfigMap/ns/c`, `data.b of ConfigMap/ns/c`\n";
+        assert!(shown.contains(line), "{shown}");
+        assert_eq!(shown.matches("  - ").count(), 3, "{shown}");
     }
 
     #[test]
