@@ -17,6 +17,7 @@ pub mod capi;
 pub mod cluster_definition;
 pub mod conditions;
 pub mod crds;
+pub mod deletion_policy;
 mod document;
 pub mod embedded;
 pub mod fields;

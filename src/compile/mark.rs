@@ -3,8 +3,9 @@
 //! In: an object as written. Out: the same with the label and annotations. It does not know the objects of
 //! definitions; expansion adds theirs.
 
-use crate::api::{kinds, labels};
-use crate::model::{Key, Map, Node, Object, ObjectId, Origin, Value};
+use crate::api::deletion_policy::default_deletion_policy;
+use crate::api::labels;
+use crate::model::{Key, Map, Node, Object, Origin, Value};
 
 /// Adds the label and annotations to a plain object (DESIGN §4).
 pub(super) fn mark(object: &mut Object) {
@@ -16,7 +17,7 @@ pub(super) fn mark(object: &mut Object) {
         Some(_) => None,
         None => Some((
             labels::DELETION_POLICY,
-            default_policy(&object.id).to_owned(),
+            default_deletion_policy(&object.id).to_owned(),
         )),
     };
     let source = (labels::SOURCE, origin.span().path.to_string());
@@ -35,14 +36,6 @@ pub(super) fn mark(object: &mut Object) {
         manager,
         &origin,
     );
-}
-
-/// Namespaces, identities and clusters default to Orphan (DESIGN §7), and everything else to Delete.
-fn default_policy(id: &ObjectId) -> &'static str {
-    let kept = id.is("", "Namespace")
-        || id.kind == "AzureClusterIdentity"
-        || id.is(kinds::CAPI, "Cluster");
-    if kept { "Orphan" } else { "Delete" }
 }
 
 fn set(node: &mut Node, [outer, inner, name]: [&'static str; 3], value: Node, origin: &Origin) {

@@ -87,6 +87,10 @@ struct Work {
     guard: DeletionGuard,
     /// The clusters and pools that are not created before a rename is approved, and that loss; `None` until it is known.
     held: Option<BTreeMap<Unit, Unapproved>>,
+    /// What leaves under one name and comes under another, as far as it was recognised.
+    renamed: BTreeMap<Unit, Unit>,
+    /// The clusters and pools of the plan; empty until something leaves.
+    units: BTreeMap<ObjectId, Unit>,
     rights: Rights,
     embedded: Embedded,
     failures: Failures,
@@ -247,6 +251,7 @@ impl Engine {
         // However often a revision is taken up, it deletes no more clusters that nobody named.
         if before.assignment.revision == self.work.assignment.revision {
             self.work.guard.begun = before.guard.begun;
+            self.work.renamed = before.renamed;
         }
         let Work {
             steps, removals, ..

@@ -63,11 +63,11 @@ impl Engine {
 
     /// Decides about the members that leave.
     fn judge(&mut self) {
-        let work = &self.work;
-        if work.removals.is_empty() {
+        if self.work.removals.is_empty() {
             return self.hold(BTreeMap::new());
         }
         let renamed = self.renamed();
+        let work = &self.work;
         let unapplied = self.unapplied_but_held();
         let decisions = prune::prune(&PruneInput {
             members: &self.inventory,

@@ -9,6 +9,8 @@ use super::super::prune::Unapproved;
 use super::super::steps::payload;
 use super::super::{PruneDecision, State};
 use super::{EarlierKind, Engine};
+use serde_json::Value as Json;
+
 use crate::model::ObjectId;
 use crate::plan::losses::{self, Likeness, Role, Unit};
 
@@ -26,18 +28,34 @@ pub(super) fn unapproved_renames(
 }
 
 impl Engine {
-    /// The clusters and pools that leave and that steps would create under another name.
-    pub(super) fn renamed(&self) -> BTreeMap<Unit, Unit> {
+    /// The clusters and pools that leave and that steps create under another name. What was recognised once for a revision
+    /// stays so, also when its new name is there.
+    pub(super) fn renamed(&mut self) -> BTreeMap<Unit, Unit> {
         let gone: Vec<&Likeness> = self.work.removals.likenesses().collect();
         if gone.is_empty() {
-            return BTreeMap::new();
+            return self.work.renamed.clone();
         }
         let steps = self.work.steps.plan().steps.iter();
-        let new = steps.filter(|step| {
-            Likeness::is_carried_by(&step.object) && !self.inventory.contains_key(&step.object)
-        });
-        let new = new.filter_map(|step| Likeness::of(&payload(step).json()));
-        losses::renamed(&gone, &new.collect::<Vec<_>>())
+        let parts = steps.filter(|step| Role::of(&step.object).is_some());
+        let parts: Vec<(&ObjectId, Json)> = parts
+            .map(|step| (&step.object, payload(step).json()))
+            .collect();
+        let units = Unit::all(parts.iter().map(|(_, json)| json));
+        let new = parts
+            .iter()
+            .filter(|(id, _)| !self.inventory.contains_key(*id));
+        let new = new.filter_map(|(id, json)| Likeness::of_unit(json, units.get(*id)?.clone()));
+        let mut renamed = losses::renamed(&gone, &new.collect::<Vec<_>>());
+        renamed.extend(std::mem::take(&mut self.work.renamed));
+        self.work.renamed.clone_from(&renamed);
+        self.work.units = units;
+        renamed
+    }
+
+    /// The cluster or pool that a step makes, as far as that was asked for or its object names it.
+    fn unit(&self, id: &ObjectId, cluster: &str) -> Option<Unit> {
+        let known = self.work.units.get(id).cloned();
+        known.or_else(|| Unit::of(id, cluster))
     }
 
     /// Holds the creation of these; what is not held any more is begun.
@@ -56,7 +74,7 @@ impl Engine {
         if self.inventory.contains_key(object) || !self.work.guard.prune {
             return None;
         }
-        let unit = Unit::of(object, payload(self.work.steps.step(at)).cluster())?;
+        let unit = self.unit(object, payload(self.work.steps.step(at)).cluster())?;
         match &self.work.held {
             Some(held) => {
                 let loss = held.get(&unit).or_else(|| held.get(&unit.root()))?;
@@ -91,7 +109,7 @@ impl Engine {
     pub(super) fn unapplied_but_held(&self) -> BTreeMap<ObjectId, String> {
         let held = self.work.held.as_ref();
         let is_held = |id: &ObjectId, cluster: &str| {
-            let unit = Unit::of(id, cluster).zip(held);
+            let unit = self.unit(id, cluster).zip(held);
             unit.is_some_and(|(unit, held)| {
                 held.contains_key(&unit) || held.contains_key(&unit.root())
             })

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::Member;
-use crate::api::kinds::{CAPI, INFRASTRUCTURE, RED_HAT_OPENSHIFT, RESOURCES};
+use crate::api::deletion_policy::{HYPERSHIFT, default_deletion_policy};
+use crate::api::kinds::{CAPI, INFRASTRUCTURE, RED_HAT_OPENSHIFT, is_aso};
 use crate::api::labels;
 use crate::graph::{self, Executor, Place};
 use crate::model::{Node, Object, ObjectId, Origin, Span};
@@ -95,11 +96,10 @@ pub struct DeletionGuard {
 }
 
 impl DeletionGuard {
-    /// Whether somebody approved that this cluster or pool goes like this. Whoever approves its rename approves that it goes
-    /// under its old name, also once the new one is there.
+    /// Whether somebody approved that this cluster or pool goes like this.
     fn approves(&self, verb: Verb, unit: &Unit) -> bool {
         let mut losses = self.approvals.iter().filter_map(|one| one.what.loss());
-        losses.any(|(given, of)| of == unit && (given == verb || given == Verb::Rename))
+        losses.any(|loss| loss == (verb, unit))
     }
 
     /// Whether somebody approved by name that this cluster goes.
@@ -176,24 +176,13 @@ fn is_part(id: &ObjectId) -> bool {
 fn carries_clusters(id: &ObjectId) -> bool {
     matches!(
         (id.group.as_str(), id.kind.as_str()),
-        ("", "Secret" | "ConfigMap")
-            | (INFRASTRUCTURE, "AzureClusterIdentity")
-            | (RESOURCES, "ResourceGroup")
-    )
+        ("", "Secret" | "ConfigMap") | (INFRASTRUCTURE, "AzureClusterIdentity")
+    ) || is_aso(&id.group) && Role::of(id).is_none()
 }
 
 /// Whether objects that do not refer to it may live in it or depend on it.
 fn holds_others(id: &ObjectId) -> bool {
     id.is("", "Namespace") || id.is("apiextensions.k8s.io", "CustomResourceDefinition")
-}
-
-/// The policy of objects without an annotation (DESIGN §7).
-fn default_policy(id: &ObjectId) -> &'static str {
-    match (id.group.as_str(), id.kind.as_str()) {
-        ("", "Namespace") | (INFRASTRUCTURE, "AzureClusterIdentity") => "Orphan",
-        _ if Role::of(id) == Some(Role::Root) => "Orphan",
-        _ => "Delete",
-    }
 }
 
 impl PruneDecision {
@@ -237,7 +226,7 @@ impl PruneInput<'_> {
             return self.part(id, member, known);
         }
         let policy = match member.policy.as_str() {
-            "" => default_policy(id),
+            "" => default_deletion_policy(id),
             policy => policy,
         };
         let is_root = Role::of(id) == Some(Role::Root);
@@ -287,7 +276,14 @@ impl PruneInput<'_> {
 
     /// A step that must be applied first: one of the same cluster, else of the same namespace.
     fn is_early(&self, id: &ObjectId, member: &Member) -> Option<&ObjectId> {
+        // Its new name comes before the old one goes.
+        let unit = Unit::of(id, &member.cluster);
+        let new = unit.and_then(|unit| self.renamed.get(&unit));
         let first = |(step, cluster): &(&ObjectId, &String)| {
+            let is_new = Unit::of(step, cluster).as_ref() == new;
+            if new.is_some() && is_new {
+                return true;
+            }
             let near = id.namespace.is_empty() || step.namespace == id.namespace;
             near && match root(id, member) {
                 Some(root) if root.group == CAPI => root.name == **cluster,
@@ -372,9 +368,10 @@ impl PruneInput<'_> {
                 "{root}, which it belongs to, is not part of the fleet; delete it by hand if it is no longer needed"
             ));
         }
-        let machines = known
-            .iter()
-            .find(|(pool, _)| pool.is(CAPI, "MachinePool") && pool.name == id.name);
+        let machines = known.iter().find(|(pool, _)| {
+            let is_near = (&pool.namespace, &pool.name) == (&id.namespace, &id.name);
+            pool.is(CAPI, "MachinePool") && is_near
+        });
         match (Role::of(id), machines) {
             (Some(Role::Pool), Some((pool, PruneDecision::Delete | PruneDecision::Going))) => {
                 PruneDecision::After(pool.clone())
@@ -640,6 +637,7 @@ fn root_of(id: &ObjectId, name: &str) -> ObjectId {
             &*id.namespace,
             name,
         ),
+        HYPERSHIFT => ObjectId::new(HYPERSHIFT, "HostedCluster", &*id.namespace, name),
         _ => ObjectId::new(CAPI, "Cluster", &*id.namespace, name),
     }
 }

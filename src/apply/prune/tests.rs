@@ -1,7 +1,7 @@
 //! Each rule with the case in which data would be lost without it.
 
 use super::*;
-use crate::api::kinds::CONTROL_PLANE;
+use crate::api::kinds::{CONTROL_PLANE, RESOURCES};
 use crate::apply::{DriftState, Owner};
 use crate::model::{Health, HealthState};
 
@@ -604,4 +604,55 @@ fn a_part_that_names_no_cluster_is_never_deleted_for_that() {
     assert!(fixture.held(&plane).contains("release ns/c"));
     fixture.approves("release ns/c");
     assert_eq!(fixture.decision(&plane), PruneDecision::Orphan);
+}
+
+/// Who approves a rename approves nothing else.
+#[test]
+fn a_rename_that_is_none_approves_nothing() {
+    let mut fixture = Fixture::new();
+    fixture.cluster_leaves("c", "Delete");
+    fixture.approves("rename ns/c");
+    assert!(
+        fixture
+            .held(&cluster("c"))
+            .contains("the deletion of cluster ns/c")
+    );
+    fixture.renamed = [(Unit::new("ns", "c"), Unit::new("ns", "d"))].into();
+    assert_eq!(fixture.decision(&cluster("c")), PruneDecision::Delete);
+    // The new one comes first.
+    fixture.unapplied.insert(cluster("d"), String::new());
+    assert_eq!(
+        fixture.decision(&cluster("c")),
+        PruneDecision::Until(cluster("d"))
+    );
+}
+
+/// Azure deletes what a cluster needs with the object that made it.
+#[test]
+fn what_a_cluster_needs_in_azure_stays_as_long_as_it_does() {
+    let mut fixture = Fixture::new();
+    let hcp = ObjectId::new(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster", "ns", "raw");
+    let vault = ObjectId::new("keyvault.azure.com", "Vault", "ns", "keys");
+    for id in [&hcp, &vault] {
+        fixture.leaves(id);
+    }
+    assert_eq!(
+        fixture.held(&vault),
+        format!("{hcp}, which is kept, needs it")
+    );
+    fixture.approves("release ns/raw");
+    assert!(fixture.decision(&vault).is_release());
+}
+
+#[test]
+fn clusters_of_hypershift_are_lost_with_approval_only() {
+    let mut fixture = Fixture::new();
+    let hosted = ObjectId::new(HYPERSHIFT, "HostedCluster", "ns", "h");
+    let pool = ObjectId::new(HYPERSHIFT, "NodePool", "ns", "h-p");
+    fixture.leaves(&pool).cluster = "h".to_owned();
+    fixture.has(&hosted);
+    assert!(fixture.held(&pool).contains("delete ns/h/p"));
+    fixture.steps.remove(&hosted);
+    fixture.leaves(&hosted);
+    assert!(fixture.held(&hosted).contains("release ns/h"));
 }

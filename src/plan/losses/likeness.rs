@@ -58,8 +58,9 @@ impl Likeness {
         Self::of_unit(object, unit)
     }
 
-    /// Reads it of an object of this unit.
-    fn of_unit(object: &Json, unit: Unit) -> Option<Self> {
+    /// Reads it of an object of this unit; `None` unless the object carries its specification.
+    #[must_use]
+    pub fn of_unit(object: &Json, unit: Unit) -> Option<Self> {
         let id = Live(object).id();
         if !Self::is_carried_by(&id) {
             return None;

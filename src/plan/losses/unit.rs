@@ -9,6 +9,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use crate::api::deletion_policy::HYPERSHIFT;
 use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
 use crate::api::labels::CLUSTER_NAME;
 use crate::health::Live;
@@ -41,10 +42,13 @@ impl Role {
     #[must_use]
     pub fn of(id: &ObjectId) -> Option<Self> {
         match (id.group.as_str(), id.kind.as_str()) {
-            (CAPI, "Cluster") | (RED_HAT_OPENSHIFT, "HcpOpenShiftCluster") => Some(Self::Root),
+            (CAPI, "Cluster")
+            | (RED_HAT_OPENSHIFT, "HcpOpenShiftCluster")
+            | (HYPERSHIFT, "HostedCluster") => Some(Self::Root),
             (CAPI, "MachinePool")
             | (INFRASTRUCTURE, "AROMachinePool")
-            | (RED_HAT_OPENSHIFT, "HcpOpenShiftClustersNodePool") => Some(Self::Pool),
+            | (RED_HAT_OPENSHIFT, "HcpOpenShiftClustersNodePool")
+            | (HYPERSHIFT, "NodePool") => Some(Self::Pool),
             (INFRASTRUCTURE, "AROCluster") | (CONTROL_PLANE, "AROControlPlane") => Some(Self::Part),
             _ => None,
         }
@@ -189,7 +193,7 @@ pub fn cluster_of<'a>(id: &ObjectId, object: &'a Json) -> &'a str {
 /// The label wins, since Cluster API sets it to what it has resolved.
 fn stated<'a>(id: &ObjectId, label: Option<&'a str>, name: impl Fn(&[&str]) -> &'a str) -> &'a str {
     let field: &[&str] = match (id.group.as_str(), id.kind.as_str()) {
-        (CAPI, "MachinePool") => &["spec", "clusterName"],
+        (CAPI, "MachinePool") | (HYPERSHIFT, "NodePool") => &["spec", "clusterName"],
         (RED_HAT_OPENSHIFT, "HcpOpenShiftClustersNodePool") => &["spec", "owner", "name"],
         _ => return label.unwrap_or_default(),
     };

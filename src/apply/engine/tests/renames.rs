@@ -109,3 +109,27 @@ fn a_rename_of_a_pool_waits_as_a_whole() {
     assert!(fixture.live.contains_key(&pool("one-mp2")));
     assert!(fixture.has_settled());
 }
+
+/// What people write by hand need not name its cluster.
+#[test]
+fn a_rename_of_what_names_no_cluster_waits_as_a_whole() {
+    let by_hand = |name: &str| {
+        let mut objects = whole(name, &format!("{name}-mp1"));
+        for object in &mut objects {
+            object["metadata"]["labels"] = Json::Null;
+        }
+        objects[0]["spec"] = json!({"controlPlaneRef": {"kind": "AROControlPlane", "name": name}});
+        objects.truncate(2);
+        objects
+    };
+    let mut old = by_hand("one");
+    // Cluster API adds it to what it has seen.
+    old[1]["metadata"]["labels"] = json!({"cluster.x-k8s.io/cluster-name": "one"});
+    let mut fixture = Fixture::settled(&with("1", old));
+    fixture.assign("2", &with("2", by_hand("two")));
+    fixture.settle();
+    assert!(!fixture.live.contains_key(&cluster_id("two")));
+    assert!(!fixture.live.contains_key(&plane("two")));
+    let held = fixture.leaves(&cluster_id("one")).map(ToString::to_string);
+    assert!(held.is_some_and(|held| held.contains("rename ns/one")));
+}

@@ -39,6 +39,8 @@ pub(in crate::reporting::report) struct Leaving {
     pub(in crate::reporting::report) losses: Vec<Loss>,
     /// In words, what becomes of each other object that is deleted and belongs to no cluster that goes.
     pub(super) removed: Vec<String>,
+    /// In words, what is kept until a person acts, and why.
+    pub(super) held: Vec<String>,
     /// All that stay in the cluster and leave only the set.
     pub(super) released: Vec<ObjectId>,
     /// Those of them that belong to no cluster that goes.
@@ -71,11 +73,16 @@ impl Leaving {
         if guard.prune {
             leaving.losses = lost(&decisions, gone, &payloads, &units, &renamed);
         }
-        let goes: BTreeSet<Unit> = leaving.losses.iter().map(|loss| loss.unit.root()).collect();
+        let goes: BTreeSet<Unit> = leaving
+            .losses
+            .iter()
+            .map(|loss| loss.unit.clone())
+            .collect();
         for (id, payload) in gone.keys().copied().zip(&payloads) {
-            let unit = units.get(id).map(Unit::root);
+            let unit = units.get(id).cloned();
             let unit = unit.or_else(|| labelled(id, payload));
-            let is_of_loss = unit.is_some_and(|unit| goes.contains(&unit));
+            let is_lost = |unit: &Unit| goes.contains(unit) || goes.contains(&unit.root());
+            let is_of_loss = unit.as_ref().is_some_and(is_lost);
             match decisions.get(id) {
                 _ if !guard.prune => leaving.kept += 1,
                 Some(decision) if decision.is_release() => {
@@ -84,6 +91,10 @@ impl Leaving {
                     leaving.released_others.extend(other);
                 }
                 Some(PruneDecision::Unapproved(_)) => {}
+                Some(PruneDecision::Held(_)) if is_of_loss => {}
+                Some(PruneDecision::Held(why)) => {
+                    leaving.held.push(format!("keep {id}: {why}"));
+                }
                 _ => leaving.delete(id, is_of_loss),
             }
         }

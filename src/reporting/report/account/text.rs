@@ -88,6 +88,7 @@ impl Account {
             + &list(reordered)
             + &list(released);
         text += &list(self.leaving.removed.iter().cloned());
+        text += &list(self.leaving.held.iter().cloned());
         if self.leaving.kept > 0 {
             let kept = counted(self.leaving.kept, "object");
             text +=
