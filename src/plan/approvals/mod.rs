@@ -5,6 +5,7 @@
 
 mod approval;
 mod buttons;
+mod lines;
 mod near_miss;
 mod trailers;
 

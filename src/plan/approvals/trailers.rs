@@ -9,12 +9,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::approval::What;
+use super::lines::{MOST_TEXT, outside_fences, quoted};
 use crate::api::labels;
-
-/// The most bytes of a message that is read for approvals: no person writes more, and git looks for trailers at its end.
-const MOST_TEXT: usize = 64 << 10;
-/// The most characters of a line that are quoted.
-const QUOTED: usize = 200;
 
 /// What the commits of a fork say that would approve something in commits of others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,19 +50,7 @@ pub(crate) fn given(text: &str, trailers: impl FnOnce(&str) -> Vec<String>) -> V
 
 /// Lists what the lines of a message would approve in its last paragraph, each with its line.
 fn stated(text: &str) -> impl Iterator<Item = (What, &str)> {
-    let mut fence = None;
-    text.lines().filter_map(move |line| {
-        let mark = ["```", "~~~"]
-            .into_iter()
-            .find(|mark| line.trim_start().starts_with(mark));
-        match (fence, mark) {
-            (None, Some(mark)) => fence = Some(mark),
-            (Some(open), Some(mark)) if open == mark => fence = None,
-            (None, None) => return stated_by(line).map(|what| (what, line)),
-            (Some(_), _) => {}
-        }
-        None
-    })
+    outside_fences(text).filter_map(|line| stated_by(line).map(|what| (what, line)))
 }
 
 fn stated_by(line: &str) -> Option<What> {
@@ -121,16 +105,9 @@ pub(crate) fn fork_lines<'a>(messages: impl Iterator<Item = &'a str>) -> ForkLin
     lines
 }
 
-fn quoted(line: &str) -> String {
-    let line = line.trim();
-    match line.char_indices().nth(QUOTED) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::lines::QUOTED;
     use super::*;
     use crate::adapters::git;
     use crate::plan::approvals::Verb;
@@ -206,6 +183,7 @@ mod tests {
             // Enough of the paragraph are trailers for git.
             format!("it\n\n```\n{line}\n```\nSigned-off-by: me\n"),
             format!("it\n\n~~~\n```\n{line}\n~~~\nSigned-off-by: me\n"),
+            format!("it\n\n````\n```\n{line}\n````\nSigned-off-by: me\n"),
             format!("it\n\n```text\n\n{line}\n"),
             format!("it\n\n* {line}\n"),
             format!("it\n\n{line}\n\nand more\n"),
