@@ -110,13 +110,16 @@ fn sound(merge: &Merge<'_>, mut found: Found<'_>, account: &Account) -> Check {
     let (state, detail) = match () {
         () if has(Severity::Error) => (CheckState::Failure, None),
         () if !unapproved.is_empty() => (CheckState::Failure, Some(CheckDetail::Approval)),
-        () if has(Severity::Warning) || !unclear.is_empty() => {
+        () if has(Severity::Warning) || !unclear.is_empty() || merge.comparison.is_blind() => {
             (CheckState::Success, Some(CheckDetail::Warnings))
         }
         () => (CheckState::Success, None),
     };
     let count = |severity| severity_count(&found.own, severity);
-    let title = account.title(count(Severity::Error), count(Severity::Warning));
+    let mut title = account.title(count(Severity::Error), count(Severity::Warning));
+    if merge.comparison.is_blind() {
+        title += "; what is lost is not known";
+    }
     let context = plan_context(merge.set.fleet());
     let is_asked = merge.has_buttons && detail == Some(CheckDetail::Approval);
     let button = match is_asked {

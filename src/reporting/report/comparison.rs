@@ -24,6 +24,11 @@ impl<'a> Comparison<'a> {
         }
     }
 
+    /// Whether there is something to compare with that cannot be read: what is lost is not known then.
+    pub(super) const fn is_blind(self) -> bool {
+        matches!(self, Self::Applied(_, None) | Self::Base(_, None))
+    }
+
     /// What it is called, as a paragraph.
     pub(super) fn text(self) -> String {
         let sentence = match self {
