@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 16;
 /// The largest file with refs that is read: 64 MiB.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Opens what is in the clone at `root`; `None` if that is no repository.
+/// Opens the repository at `root`; `None` if there is none.
 pub(super) fn open(root: &Path) -> Option<(Repository, TempDir)> {
     let git = git_directory(root)?;
     let common = match text(&git.join("commondir")) {

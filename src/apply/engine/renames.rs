@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value as Json;
+
 use super::super::prune::Unapproved;
 use super::super::steps::payload;
 use super::super::{PruneDecision, State};
 use super::{EarlierKind, Engine};
-use serde_json::Value as Json;
-
 use crate::model::ObjectId;
 use crate::plan::losses::{self, Likeness, Role, Unit};
 

@@ -1,6 +1,6 @@
 //! A check as text, Markdown or JSON on standard output.
 //!
-//! In: a check, and what is said beside it. Out: a text. It does not know what was compared.
+//! In: a check and a note. Out: a text. It does not know what was compared.
 
 use crate::cli::ui::plain_lines;
 use crate::model::Check;

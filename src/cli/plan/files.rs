@@ -23,7 +23,7 @@ use crate::plan::{ApplySet, Plan};
 use crate::reporting::report::{self as checks, Comparison, Merge, Told};
 use crate::settings::{Environment, PlanSettings};
 
-/// What is said of changes that no commit has.
+/// The note where no commit has the changes.
 const UNCOMMITTED: &str = "Uncommitted changes are included.";
 
 /// What a plan came to.
