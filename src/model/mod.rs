@@ -8,6 +8,7 @@
 //! It does not know YAML syntax, our kinds, Kubernetes clients or git.
 
 mod approval_buttons;
+mod approval_comments;
 mod budget;
 mod check;
 mod check_sink;
@@ -42,6 +43,7 @@ pub mod words;
 mod workload;
 
 pub use approval_buttons::ApprovalButtons;
+pub use approval_comments::{ApprovalComments, COMMAND, MayWrite, PullComment, Writer};
 pub use budget::{Budget, Limit};
 pub use check::{Annotation, Button, COMMENT_MARK, Check, CheckDetail, CheckState};
 pub use check_sink::{CheckSink, Later};
