@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::api::fleet::{
-    self, CheckProvider, Controllers, DeletionGuard, Fleet, FleetMode, FleetPolicy, GitReference,
-    Verify, VerifyMode,
+    self, ApprovalRules, CheckProvider, Controllers, DeletionGuard, Fleet, FleetMode, FleetPolicy,
+    GitReference, Verify, VerifyMode,
 };
 use crate::api::period::Period;
 use crate::api::timeline;
@@ -138,6 +138,8 @@ pub struct SyncConfig {
     pub prune: bool,
     /// What may go without approval.
     pub allowed: DeletionGuard,
+    /// Who may approve losses.
+    pub approvals: ApprovalRules,
     /// The Secret with the kubeconfig of the cluster to apply to. It is in the fleet's namespace in the cluster
     /// that Capstan connects to; `None` to apply to that cluster itself.
     pub kubeconfig_secret: Option<String>,
@@ -206,6 +208,7 @@ impl SyncConfig {
             suspend: false,
             prune: apply.prune,
             allowed: DeletionGuard::default(),
+            approvals: ApprovalRules::default(),
             kubeconfig_secret: None,
             forge: None,
             controllers: Controllers::default(),
@@ -326,6 +329,7 @@ impl SyncConfig {
             suspend: fleet.spec.apply.suspend,
             prune: fleet.spec.apply.prune,
             allowed: fleet.spec.apply.deletion_guard,
+            approvals: fleet.spec.approvals,
             kubeconfig_secret: cluster.kubeconfig_secret_ref.map(|secret| secret.name),
             forge,
             controllers: fleet.spec.controllers,

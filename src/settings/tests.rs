@@ -122,6 +122,19 @@ fn a_fleet_that_is_only_checked_needs_a_cluster_for_nothing_but_secrets() {
 }
 
 #[test]
+fn who_may_approve_is_anybody_who_may_write_unless_the_document_says_so() {
+    let of = |spec: &str| {
+        let spec = format!("{{source: {{git: {{url: /x}}}}{spec}}}");
+        document(&spec).expect("it is sound").approvals
+    };
+    assert_eq!(of(""), ApprovalRules::default());
+    let found = of(", approvals: {approvers: [ann, bob], notAuthor: true}");
+    let named = ["ann", "bob"].map(str::to_owned).to_vec();
+    assert_eq!((found.approvers, found.not_author), (Some(named), true));
+    assert_eq!(of(", approvals: {approvers: []}").approvers, Some(vec![]));
+}
+
+#[test]
 fn pull_requests_of_azure_devops_are_found_by_their_test_merges() {
     let of = |checks: &str| {
         let spec = format!("{{source: {{git: {{url: /x}}}}, checks: {checks}}}");

@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 pub use settings::{
-    Admission, Apply, CheckProvider, Checks, Cluster, Controllers, DeletionGuard, FailurePolicy,
-    FirstApply, FleetMode, Forks, Mode, OutsideObject, PULL_REQUESTS, PoolGuard, PullRequests,
-    Rules, SecretName, Serve, TEST_MERGES,
+    Admission, Apply, ApprovalRules, CheckProvider, Checks, Cluster, Controllers, DeletionGuard,
+    FailurePolicy, FirstApply, FleetMode, Forks, Mode, OutsideObject, PULL_REQUESTS, PoolGuard,
+    PullRequests, Rules, SecretName, Serve, TEST_MERGES,
 };
 pub use source::{Directory, Git, GitReference, Source, Verify, VerifyMode};
 pub use tenancy::{FleetPolicy, Tenant};
@@ -57,6 +57,9 @@ pub struct FleetSpec {
     /// How changes are applied.
     #[serde(default)]
     pub apply: Apply,
+    /// Who may approve losses.
+    #[serde(default)]
+    pub approvals: ApprovalRules,
     /// Who may use what. If empty, everybody may use everything; otherwise files that match no tenant's path are
     /// errors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -205,6 +205,17 @@ pub enum PoolGuard {
     Allow,
 }
 
+/// Who may approve the loss of a cluster or a node pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ApprovalRules {
+    /// The accounts at the provider that may approve. If absent, whoever may write to the repository may; if empty, nobody.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approvers: Option<Vec<String>>,
+    /// Whether who opened a pull request, or wrote one of its commits, may not approve it.
+    pub not_author: bool,
+}
+
 /// An object that something else applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
