@@ -7,6 +7,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 
+use super::comment_doubt::CommentDoubt;
 use crate::api::fleet::{DeletionGuard, PoolGuard};
 use crate::plan::losses::Unit;
 
@@ -41,6 +42,8 @@ pub enum How {
     Trailer,
     /// With the button of the check of the commit.
     Button,
+    /// With a comment on the pull request whose head the commit was.
+    Comment,
     /// With the flag `--approve`.
     Flag,
     /// With a setting of the fleet.
@@ -77,6 +80,8 @@ pub(crate) enum Doubt {
     Unsearched(String),
     /// The signature of its commit is not accepted, and why not.
     Unverified(String),
+    /// A comment is none that counts.
+    Comment(CommentDoubt),
 }
 
 /// What is approved of a revision, or of a candidate.
@@ -257,6 +262,7 @@ impl fmt::Display for Doubt {
                 "it cannot be told whether a later commit brings the cluster back: {why}; repeat the line in a new commit"
             ),
             Self::Unverified(why) => write!(f, "the commit is not verified: {why}"),
+            Self::Comment(doubt) => doubt.fmt(f),
         }
     }
 }

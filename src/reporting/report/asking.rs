@@ -159,6 +159,7 @@ fn approval(approval: &Approval, leaving: &BTreeSet<Unit>) -> Option<String> {
     let place = match approval.how {
         How::Trailer => "in the message of",
         How::Button => "with the button on",
+        How::Comment => "in a comment on",
         How::Flag | How::Setting => return None,
     };
     let (commit, who) = (short(&approval.commit), &approval.who);
