@@ -29,9 +29,11 @@ const INSTEAD: &str =
     "approve in the commit that a pull request from a branch of this repository ends in";
 
 /// A page of a list.
-pub(in crate::adapters::checks) struct Page<T> {
-    pub(in crate::adapters::checks) rows: Vec<T>,
-    pub(in crate::adapters::checks) is_last: bool,
+pub struct Page<T> {
+    /// What is on it.
+    pub rows: Vec<T>,
+    /// Whether no other page follows.
+    pub is_last: bool,
 }
 
 impl<T> Page<T> {

@@ -19,6 +19,7 @@ use tokio::sync::Mutex;
 use super::client::Client;
 use super::fault::Fault;
 use super::pull_request::{PullRequest, source};
+use super::remembered::Remembered;
 use super::sent::{Ended, Entry, Key, Sent, digest, key, trimmed};
 use super::wire::{Answer, Call};
 use crate::model::{
@@ -119,9 +120,10 @@ impl Found {
 
 /// The checks of one repository on a forge.
 pub struct ForgeSink<F: Forge> {
-    forge: F,
-    client: Client,
+    pub(super) forge: F,
+    pub(super) client: Client,
     sent: Mutex<Sent<F::Remote>>,
+    pub(super) remembered: Remembered,
 }
 
 impl<F: Forge> ForgeSink<F> {
@@ -132,6 +134,7 @@ impl<F: Forge> ForgeSink<F> {
             forge,
             client,
             sent: Mutex::new(sent),
+            remembered: Remembered::default(),
         }
     }
 
@@ -344,7 +347,7 @@ impl<F: Forge> ForgeSink<F> {
         Ok(())
     }
 
-    fn error(&self, fault: Fault) -> AdapterError {
+    pub(super) fn error(&self, fault: Fault) -> AdapterError {
         let error = AdapterError::from(fault);
         AdapterError::new(error.class(), format!("{}: {error}", self.forge.place()))
     }

@@ -9,7 +9,7 @@ use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::pull_requests;
+use super::{conversation, pull_requests};
 use crate::adapters::checks::forge::{
     Buttons, Call, Client, Fault, Forge, Found, Outcome, PullRequest, Repository, digest,
     digest_of, outcome,
@@ -29,7 +29,7 @@ const MOST: usize = 500;
 /// The check runs of a repository.
 #[derive(Debug)]
 pub struct CheckRuns {
-    repository: Repository,
+    pub(super) repository: Repository,
     /// The number of the app, to find its own runs alone.
     app: Option<u64>,
 }
@@ -49,13 +49,6 @@ pub struct Run {
     /// Runs up to this id do not count any more: a newer one took their place.
     #[serde(default)]
     past: u64,
-}
-
-/// What a user may do in a repository. A role of the organization's own has the permission that it is based on.
-#[derive(Deserialize)]
-struct Collaborator {
-    permission: Option<String>,
-    role_name: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -375,24 +368,16 @@ impl Buttons for CheckRuns {
     }
 
     async fn may_approve(&self, client: &Client, login: &str) -> Result<(), Fault> {
-        let url = self.repository.url(&["collaborators", login, "permission"]);
-        let answer = match client.call(&Call::get(url)).await {
-            Err(Fault::Absent(_)) => {
-                let stranger = format!("{login} is no collaborator of the repository");
-                return Err(Fault::Refused(stranger));
-            }
-            answer => answer?,
+        let of = conversation(&self.repository, client);
+        let Some(found) = of.permission(login).await? else {
+            let stranger = format!("{login} is no collaborator of the repository");
+            return Err(Fault::Refused(stranger));
         };
-        let found: Collaborator = answer
-            .read()
-            .map_err(|cause| Fault::Refused(format!("cannot read its answer: {cause}")))?;
-        let of = [found.permission.as_deref(), found.role_name.as_deref()];
-        let may_write = |one: &&str| ["admin", "maintain", "write"].contains(one);
-        match of.iter().flatten().any(may_write) {
+        match found.may_write {
             true => Ok(()),
             false => Err(Fault::Refused(format!(
                 "{login} may not write to the repository: the permission is {}",
-                of.into_iter().flatten().next().unwrap_or("none")
+                found.name.as_deref().unwrap_or("none")
             ))),
         }
     }

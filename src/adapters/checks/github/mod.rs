@@ -7,13 +7,14 @@
 mod app;
 mod app_keys;
 mod check_runs;
+mod comments;
 mod statuses;
 
 use std::time::Duration;
 
 use super::forge::{
-    Answer, Call, Client, Dialect, Fault, Index, MOST_OF_COMMIT, PullRequest, Repository, Verdict,
-    message,
+    Answer, Call, Client, Conversation, Dialect, Fault, Index, MOST_OF_COMMIT, PullRequest,
+    Repository, Verdict, message,
 };
 
 pub use app::App;
@@ -53,6 +54,15 @@ async fn pull_requests(
         page: "per_page",
     };
     index.find::<true>(client, commit).await
+}
+
+/// The pull requests of `repository`.
+const fn conversation<'a>(repository: &'a Repository, client: &'a Client) -> Conversation<'a> {
+    Conversation {
+        repository,
+        client,
+        page: "per_page",
+    }
 }
 
 /// 422 says why in words alone (forges.md §1a, §1b).

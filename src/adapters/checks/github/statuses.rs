@@ -21,7 +21,7 @@ const PAGES: usize = 10;
 /// The statuses of a repository.
 #[derive(Debug)]
 pub struct Statuses {
-    repository: Repository,
+    pub(super) repository: Repository,
 }
 
 /// The last status, and how many there were.

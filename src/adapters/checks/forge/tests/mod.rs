@@ -6,6 +6,7 @@
 
 mod bitbucket;
 mod bitbucket_insights;
+mod comments;
 mod gitea;
 mod gitea_reviews;
 mod gitlab;

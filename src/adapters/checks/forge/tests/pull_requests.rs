@@ -13,7 +13,7 @@ use crate::adapters::checks::github::{self, Statuses};
 use crate::model::{CommitSource, ErrorClass, ForgeKind, PullRequests as _};
 
 /// Answers by request line; any other is none that the adapter may send.
-struct Known(BTreeMap<String, (u16, Value)>);
+pub(super) struct Known(pub(super) BTreeMap<String, (u16, Value)>);
 
 impl Server for Known {
     fn answer(&mut self, seen: &Seen) -> Response<Vec<u8>> {
@@ -28,7 +28,7 @@ impl Server for Known {
     }
 }
 
-type Answers<'a> = &'a [(&'a str, u16, Value)];
+pub(super) type Answers<'a> = &'a [(&'a str, u16, Value)];
 
 async fn ask<F: Forge>(
     forge: F,

@@ -1,0 +1,207 @@
+//! The comments of pull requests, as each forge lists them, and who may write: a server that knows these requests and no
+//! other.
+
+use serde_json::json as value;
+
+use super::pull_requests::{Answers, Known};
+use super::*;
+use crate::adapters::checks::forge::{Comments, ForgeSink, Repository};
+use crate::adapters::checks::github::{self, CheckRuns, Statuses};
+use crate::model::{ApprovalComments as _, ErrorClass, ForgeKind, MayWrite, PullComment, Writer};
+
+const LINE: &str = "/capstan approve delete c/two";
+const WRITTEN: &str = "2026-01-01T10:00:00Z";
+
+/// A sink of `forge`, and what answers it.
+fn sink<F: Comments>(
+    forge: F,
+    scheme: Scheme,
+    dialect: Dialect,
+    answers: Answers<'_>,
+) -> (ForgeSink<F>, Arc<Fake<Known>>) {
+    let known = answers
+        .iter()
+        .map(|(line, status, body)| ((*line).to_owned(), (*status, body.clone())));
+    let fake = Fake::new(Known(known.collect()));
+    let sink = ForgeSink::new(forge, client(&fake, scheme, dialect), None);
+    (sink, fake)
+}
+
+/// What is to be told apart: id, author, writer, whether it is edited, and the right to write.
+fn told<'a>(found: &'a [PullComment]) -> Vec<(&'a str, &'a str, Writer, bool, MayWrite)> {
+    let row = |one: &'a PullComment| {
+        let PullComment {
+            id,
+            author,
+            writer,
+            may_write,
+            ..
+        } = one;
+        let is_edited = one.edited.is_some_and(|at| at != one.created);
+        (id.as_str(), author.as_str(), *writer, is_edited, *may_write)
+    };
+    found.iter().map(row).collect()
+}
+
+/// Who made the pull request.
+async fn authors<F: Comments>(sink: &ForgeSink<F>) -> String {
+    let names = sink.authors(7).await.unwrap();
+    names.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+/// A comment of GitHub or Gitea.
+fn row(id: u64, user: &Value, text: &str) -> Value {
+    value!({"id": id, "user": user, "body": text, "created_at": WRITTEN, "updated_at": WRITTEN})
+}
+
+fn user(id: i64, login: &str) -> Value {
+    value!({"id": id, "login": login, "type": "User"})
+}
+
+fn permission(word: &str) -> Value {
+    value!({"permission": word, "role_name": word, "user": {}})
+}
+
+fn on_github() -> Statuses {
+    Statuses::new(Repository::of(ForgeKind::GitHub, "git@github.com:o/r.git").unwrap())
+}
+
+const HUB_1: &str = "GET /repos/o/r/issues/7/comments?per_page=50&page=1";
+const HUB_2: &str = "GET /repos/o/r/issues/7/comments?per_page=50&page=2";
+
+#[tokio::test(start_paused = true)]
+async fn github_says_who_commented_and_may_write() {
+    let of = |login: &str| format!("GET /repos/o/r/collaborators/{login}/permission");
+    let [ann, bob, eve, gone] = ["ann", "bob", "eve", "gone"].map(of);
+    let mut edited = row(5, &user(1, "ann"), LINE);
+    edited["updated_at"] = "2026-01-01T10:00:01Z".into();
+    let app = value!({"id": 9, "login": "capstan[bot]", "type": "Bot"});
+    let mut first = vec![row(1, &user(2, "bob"), "fine"); 49];
+    let long = format!("{LINE}\n{}", "é".repeat(1 << 20));
+    first.push(row(1, &user(4, "me"), &long));
+    let second = value!([
+        row(2, &user(1, "ann"), LINE),
+        row(
+            3,
+            &user(2, "bob"),
+            &format!("> {LINE}\r\n\r\nno /CAPSTAN for me")
+        ),
+        row(4, &user(3, "eve"), LINE),
+        edited,
+        row(6, &app, LINE),
+        row(7, &user(4, "me"), LINE),
+        row(8, &Value::Null, LINE),
+        row(9, &user(5, "gone"), LINE),
+    ]);
+    let answers = [
+        (HUB_1, 200, value!(first)),
+        (HUB_2, 200, second),
+        ("GET /user", 200, user(4, "me")),
+        (&*ann, 200, permission("admin")),
+        (&*bob, 200, permission("read")),
+        (
+            &*eve,
+            403,
+            value!({"message": "Must have push access to view collaborator permission."}),
+        ),
+        (&*gone, 404, value!({"message": "gone is not a user"})),
+    ];
+    let (sink, fake) = sink(on_github(), Scheme::Bearer, github::dialect(), &answers);
+    let found = sink.comments(7).await.unwrap();
+    assert_eq!(
+        told(&found),
+        [
+            ("1", "me", Writer::Own, false, MayWrite::Unknown),
+            ("2", "ann", Writer::Person, false, MayWrite::Yes),
+            ("3", "bob", Writer::Person, false, MayWrite::No),
+            ("4", "eve", Writer::Person, false, MayWrite::Unknown),
+            ("5", "ann", Writer::Person, true, MayWrite::Yes),
+            ("6", "capstan[bot]", Writer::Bot, false, MayWrite::Unknown),
+            ("7", "me", Writer::Own, false, MayWrite::Unknown),
+            ("8", "", Writer::Person, false, MayWrite::No),
+            ("9", "gone", Writer::Person, false, MayWrite::No),
+        ]
+    );
+    // What is kept is more than is read for approvals, and no more than that.
+    assert_eq!(found[0].text.len(), (64 << 10) + 8);
+    assert_eq!(found[1].text, LINE);
+    // Nobody is asked about twice, until five minutes are over.
+    assert_eq!(fake.lines().len(), 7);
+    sink.comments(7).await.unwrap();
+    assert_eq!(fake.lines(), [HUB_1, HUB_2]);
+    tokio::time::advance(Duration::from_secs(301)).await;
+    sink.comments(7).await.unwrap();
+    assert_eq!(fake.lines().len(), 7);
+}
+
+/// GitHub tells the token of an app nothing of a user.
+#[tokio::test(start_paused = true)]
+async fn the_token_of_an_app_on_github_is_of_no_person() {
+    let rows = value!([row(2, &user(1, "ann"), LINE)]);
+    let of = "GET /repos/o/r/collaborators/ann/permission";
+    let denied = value!({"message": "Resource not accessible by integration"});
+    let answers = [
+        (HUB_1, 200, rows),
+        ("GET /user", 403, denied),
+        (of, 200, permission("write")),
+    ];
+    let expected = [("2", "ann", Writer::Person, false, MayWrite::Yes)];
+    let (statuses, _) = sink(on_github(), Scheme::Bearer, github::dialect(), &answers);
+    let found = statuses.comments(7).await.unwrap();
+    assert_eq!(told(&found), expected);
+    let repository = Repository::of(ForgeKind::GitHub, "git@github.com:o/r.git").unwrap();
+    let runs = CheckRuns::new(repository, "77");
+    let (runs, fake) = sink(runs, Scheme::Bearer, github::dialect(), &answers);
+    let found = runs.comments(7).await.unwrap();
+    assert_eq!(told(&found), expected);
+    assert_eq!(fake.lines(), [HUB_1, of]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pull_request_with_too_many_comments_is_an_error_that_says_what_to_do() {
+    let lines: Vec<String> = (1..=21)
+        .map(|page| HUB_1.replace("page=1", &format!("page={page}")))
+        .collect();
+    let rows = value!(vec![row(1, &user(2, "bob"), LINE); 50]);
+    let answers: Vec<_> = lines
+        .iter()
+        .map(|line| (line.as_str(), 200, rows.clone()))
+        .collect();
+    let (sink, _) = sink(on_github(), Scheme::Bearer, github::dialect(), &answers);
+    let error = sink.comments(7).await.unwrap_err();
+    assert_eq!(error.class(), ErrorClass::Invalid);
+    assert_eq!(
+        error.to_string(),
+        "github.com/o/r: pull request 7 has more than 1000 comments, which are not read; approve with a line in a commit message"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn github_says_who_made_a_pull_request() {
+    let commit = |author: Value| {
+        value!({"author": author, "committer": {"login": "web-flow"},
+            "commit": {"author": {"name": "Ann O", "email": "ann@example.com"}}})
+    };
+    let commits = value!([commit(value!({"login": "bob"})), commit(Value::Null)]);
+    let list = "GET /repos/o/r/pulls/7/commits?per_page=50&page=1";
+    let answers = [
+        (
+            "GET /repos/o/r/pulls/7",
+            200,
+            value!({"user": user(1, "ann")}),
+        ),
+        (list, 200, commits),
+    ];
+    let (first, _) = sink(on_github(), Scheme::Bearer, github::dialect(), &answers);
+    let expected = "Ann O, ann, ann@example.com, bob, web-flow";
+    assert_eq!(authors(&first).await, expected);
+    let pages: Vec<String> = (1..=5)
+        .map(|page| list.replace("page=1", &format!("page={page}")))
+        .collect();
+    let full = value!(vec![commit(Value::Null); 50]);
+    let mut answers = answers[..1].to_vec();
+    answers.extend(pages.iter().map(|line| (line.as_str(), 200, full.clone())));
+    let (many, _) = sink(on_github(), Scheme::Bearer, github::dialect(), &answers);
+    let error = many.authors(7).await.unwrap_err().to_string();
+    assert!(error.contains("250 commits or more"), "{error}");
+}
