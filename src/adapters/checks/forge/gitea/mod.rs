@@ -4,6 +4,7 @@
 //! words of [`word`] are all that is ever sent. A comment needs a permission of its own (`write:issue`): without it
 //! there is one warning, and statuses are written all the same.
 
+mod comments;
 mod reviews;
 
 use std::time::Duration;

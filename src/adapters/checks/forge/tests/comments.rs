@@ -5,7 +5,7 @@ use serde_json::json as value;
 
 use super::pull_requests::{Answers, Known};
 use super::*;
-use crate::adapters::checks::forge::{Comments, ForgeSink, Repository};
+use crate::adapters::checks::forge::{Comments, ForgeSink, Gitea, Repository};
 use crate::adapters::checks::github::{self, CheckRuns, Statuses};
 use crate::model::{ApprovalComments as _, ErrorClass, ForgeKind, MayWrite, PullComment, Writer};
 
@@ -204,4 +204,67 @@ async fn github_says_who_made_a_pull_request() {
     let (many, _) = sink(on_github(), Scheme::Bearer, github::dialect(), &answers);
     let error = many.authors(7).await.unwrap_err().to_string();
     assert!(error.contains("250 commits or more"), "{error}");
+}
+
+fn on_gitea() -> Gitea {
+    Gitea::new(Repository::of(ForgeKind::Gitea, "https://git.example/o/r").unwrap())
+}
+
+const TEA: &str = "GET /api/v1/repos/o/r/issues/7/comments?limit=50&page=1";
+const TEA_USER: &str = "GET /api/v1/user";
+const TEA_OF: &str = "GET /api/v1/repos/o/r/collaborators/ann/permission";
+
+#[tokio::test(start_paused = true)]
+async fn gitea_says_who_commented_and_tells_its_administrators_who_may_write() {
+    let ann = value!({"id": 1, "login": "ann", "full_name": "Ann O", "email": "ann@example.com"});
+    let mut rows = vec![row(1, &ann, "fine"); 50];
+    rows.push(row(2, &ann, LINE));
+    rows.push(row(3, &user(7, "capstan"), LINE));
+    rows.push(row(4, &user(-2, "gitea-actions"), LINE));
+    for (status, answer, expected) in [
+        (200, permission("owner"), MayWrite::Yes),
+        (200, permission("read"), MayWrite::No),
+        (
+            403,
+            value!({"message": "Only admins can query all permissions"}),
+            MayWrite::Unknown,
+        ),
+    ] {
+        let answers = [
+            (TEA, 200, value!(rows)),
+            (TEA_USER, 200, user(7, "capstan")),
+            (TEA_OF, status, answer),
+        ];
+        let (sink, fake) = sink(on_gitea(), Scheme::Bearer, Gitea::dialect(), &answers);
+        let found = sink.comments(7).await.unwrap();
+        assert_eq!(
+            told(&found),
+            [
+                ("2", "ann", Writer::Person, false, expected),
+                ("3", "capstan", Writer::Own, false, MayWrite::Unknown),
+                ("4", "gitea-actions", Writer::Bot, false, MayWrite::Unknown),
+            ]
+        );
+        assert_eq!(found[0].other_names, ["Ann O", "ann@example.com"]);
+        // All are on one page.
+        assert_eq!(fake.lines(), [TEA, TEA_USER, TEA_OF]);
+    }
+    for is_admin in [true, false] {
+        let place = value!({"permissions": {"admin": is_admin, "push": true}});
+        let answers = [("GET /api/v1/repos/o/r", 200, place)];
+        let (sink, _) = sink(on_gitea(), Scheme::Bearer, Gitea::dialect(), &answers);
+        assert_eq!(sink.tells_rights().await.unwrap(), is_admin);
+    }
+    let scope = "token does not have at least one of required scope(s), required=[read:user]";
+    let answers = [
+        (TEA, 200, value!(rows)),
+        (TEA_USER, 403, value!({"message": scope})),
+    ];
+    let (sink, _) = sink(on_gitea(), Scheme::Bearer, Gitea::dialect(), &answers);
+    let error = sink.comments(7).await.unwrap_err();
+    assert_eq!(error.class(), ErrorClass::Invalid);
+    assert!(
+        error.to_string().contains("required=[read:user]"),
+        "{error}"
+    );
 }
