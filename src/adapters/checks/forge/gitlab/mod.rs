@@ -4,6 +4,8 @@
 //! changed on the way. One that has ended stays; the next is a new row. So a status is sent when its state changes, and
 //! the note has the words.
 
+mod comments;
+
 use std::time::Duration;
 
 use http::Method;

@@ -5,7 +5,7 @@ use serde_json::json as value;
 
 use super::pull_requests::{Answers, Known};
 use super::*;
-use crate::adapters::checks::forge::{Comments, ForgeSink, Gitea, Repository};
+use crate::adapters::checks::forge::{Comments, ForgeSink, GitLab, Gitea, Repository};
 use crate::adapters::checks::github::{self, CheckRuns, Statuses};
 use crate::model::{ApprovalComments as _, ErrorClass, ForgeKind, MayWrite, PullComment, Writer};
 
@@ -267,4 +267,68 @@ async fn gitea_says_who_commented_and_tells_its_administrators_who_may_write() {
         error.to_string().contains("required=[read:user]"),
         "{error}"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn gitlab_says_who_commented_and_has_which_role() {
+    let author = |id: u64, username: &str| value!({"id": id, "username": username, "name": "A"});
+    let note = |id: u64, author: Value, kind: Value, updated: &str| {
+        value!({"id": id, "body": LINE, "author": author, "type": kind, "system": id == 1,
+            "created_at": "2026-01-01T10:00:00.123Z", "updated_at": updated})
+    };
+    let written = "2026-01-01T10:00:00.123Z";
+    let notes = value!([
+        note(1, author(1, "ann"), Value::Null, written),
+        note(2, author(1, "ann"), Value::Null, written),
+        note(
+            3,
+            author(2, "bob"),
+            value!("DiscussionNote"),
+            "2026-01-01T10:00:09Z"
+        ),
+        note(4, author(3, "eve"), Value::Null, written),
+        note(5, author(4, "gone"), Value::Null, written),
+        note(6, author(5, "project_9_bot_af0"), Value::Null, written),
+        note(7, author(6, "me"), Value::Null, written),
+        note(8, author(1, "ann"), value!("DiffNote"), written),
+    ]);
+    let list = "GET /api/v4/projects/g%2Fs%2Fr/merge_requests/7/notes?sort=asc&order_by=created_at&per_page=100&page=1";
+    let of = |id: u64| format!("GET /api/v4/projects/g%2Fs%2Fr/members/all/{id}");
+    let [ann, bob, eve, gone] = [1, 2, 3, 4].map(of);
+    let member = |level: u64, state: &str| value!({"access_level": level, "state": state});
+    let opened = "GET /api/v4/projects/g%2Fs%2Fr/merge_requests/7";
+    let commits = format!("{opened}/commits?per_page=100&page=1");
+    let commit = value!({"author_name": "Bob", "author_email": "bob@example.com"});
+    let answers = [
+        (list, 200, notes),
+        ("GET /api/v4/user", 200, author(6, "me")),
+        (opened, 200, value!({"author": author(1, "ann")})),
+        (&*commits, 200, value!([commit])),
+        (&*ann, 200, member(30, "active")),
+        (&*bob, 200, member(20, "active")),
+        (&*eve, 403, value!({"message": "403 Forbidden"})),
+        (&*gone, 404, value!({"message": "404 Not found"})),
+    ];
+    let repository = Repository::of(ForgeKind::GitLab, "https://gitlab.com/g/s/r").unwrap();
+    let forge = GitLab::new(repository);
+    let (sink, _) = sink(forge, Scheme::Bearer, GitLab::dialect(), &answers);
+    let found = sink.comments(7).await.unwrap();
+    assert_eq!(
+        told(&found),
+        [
+            ("2", "ann", Writer::Person, false, MayWrite::Yes),
+            ("3", "bob", Writer::Person, true, MayWrite::No),
+            ("4", "eve", Writer::Person, false, MayWrite::Unknown),
+            ("5", "gone", Writer::Person, false, MayWrite::No),
+            (
+                "6",
+                "project_9_bot_af0",
+                Writer::Bot,
+                false,
+                MayWrite::Unknown
+            ),
+            ("7", "me", Writer::Own, false, MayWrite::Unknown),
+        ]
+    );
+    assert_eq!(authors(&sink).await, "A, Bob, ann, bob@example.com");
 }
