@@ -5,6 +5,7 @@
 //! updated and closed; none is opened twice. Without the permission to write on pull requests there is one warning,
 //! and the statuses of commits are written all the same.
 
+mod comments;
 mod pull_request;
 mod source;
 mod threads;

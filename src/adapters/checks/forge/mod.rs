@@ -41,6 +41,7 @@ mod wire;
 pub(super) use aside::Aside;
 pub use bitbucket::{Bitbucket, Edition};
 pub use client::{Client, Dialect, Scheme};
+pub(super) use comments::too_many_commits;
 pub use comments::{Account, Comment, Comments};
 pub(super) use conversation::Conversation;
 pub use fault::Fault;

@@ -5,6 +5,7 @@ use serde_json::json as value;
 
 use super::pull_requests::{Answers, Known};
 use super::*;
+use crate::adapters::checks::azure_devops::{self, AzureDevOps};
 use crate::adapters::checks::forge::{Comments, ForgeSink, GitLab, Gitea, Repository};
 use crate::adapters::checks::github::{self, CheckRuns, Statuses};
 use crate::model::{ApprovalComments as _, ErrorClass, ForgeKind, MayWrite, PullComment, Writer};
@@ -331,4 +332,54 @@ async fn gitlab_says_who_commented_and_has_which_role() {
         ]
     );
     assert_eq!(authors(&sink).await, "A, Bob, ann, bob@example.com");
+}
+
+#[tokio::test(start_paused = true)]
+async fn azure_devops_says_who_commented_and_not_who_may_write() {
+    let by = |id: &str, descriptor: &str| value!({"id": id, "uniqueName": format!("{id}@example.com"), "displayName": id, "descriptor": descriptor});
+    let comment = |id: u64, author: Value, kind: &str, content_updated: &str| {
+        value!({"id": id, "author": author, "content": LINE, "commentType": kind, "publishedDate": WRITTEN,
+            "lastUpdatedDate": "2026-01-01T11:00:00Z", "lastContentUpdatedDate": content_updated})
+    };
+    let later = "2026-01-01T10:00:00.01Z";
+    let deleted =
+        value!({"id": 9, "isDeleted": true, "commentType": "text", "publishedDate": WRITTEN});
+    let threads = value!({"value": [
+        {"id": 1, "comments": [comment(1, by("ann", "aad.x"), "text", WRITTEN), comment(2, by("bob", "msa.x"), "text", later)]},
+        {"id": 2, "threadContext": null, "comments": [comment(1, by("sys", "svc.x"), "text", WRITTEN),
+            comment(2, by("ann", "aad.x"), "system", WRITTEN), deleted]},
+        {"id": 3, "threadContext": {"filePath": "/a"}, "comments": [comment(1, by("ann", "aad.x"), "text", WRITTEN)]},
+        {"id": 4, "isDeleted": true, "comments": [comment(1, by("ann", "aad.x"), "text", WRITTEN)]},
+        {"id": 5, "comments": [comment(1, by("me", "aad.x"), "text", WRITTEN)]},
+    ]});
+    let base = "/org/P/_apis/git/repositories/repo/pullRequests/7";
+    let list = format!("GET {base}/threads?api-version=7.1");
+    let opened = format!("GET {base}?api-version=7.1");
+    let commits = format!("GET {base}/commits?$top=100&api-version=7.1");
+    let who = value!({"authenticatedUser": {"id": "me"}});
+    let commit = value!({"author": {"name": "Bob", "email": "bob@example.com", "date": WRITTEN}});
+    let answers = [
+        (&*list, 200, threads),
+        ("GET /org/_apis/connectionData", 200, who),
+        (&*opened, 200, value!({"createdBy": by("ann", "aad.x")})),
+        (&*commits, 200, value!({"value": [commit]})),
+    ];
+    let address = "https://dev.azure.com/org/P/_git/repo";
+    let repository = Repository::of(ForgeKind::AzureDevOps, address).unwrap();
+    let forge = AzureDevOps::new(repository);
+    let (sink, _) = sink(forge, Scheme::Pair, azure_devops::dialect(), &answers);
+    let found = sink.comments(7).await.unwrap();
+    let unknown = MayWrite::Unknown;
+    assert_eq!(
+        told(&found),
+        [
+            ("1.1", "ann@example.com", Writer::Person, false, unknown),
+            ("1.2", "bob@example.com", Writer::Person, true, unknown),
+            ("2.1", "sys@example.com", Writer::Bot, false, unknown),
+            ("5.1", "me@example.com", Writer::Own, false, unknown),
+        ]
+    );
+    assert!(!sink.tells_rights().await.unwrap());
+    let expected = "Bob, ann, ann@example.com, bob@example.com";
+    assert_eq!(authors(&sink).await, expected);
 }
