@@ -4,6 +4,7 @@
 //! the context, as Flux makes it. A report of the same key has the findings on their lines; where Code Insights are
 //! refused there is one warning, and statuses are written all the same.
 
+mod comments;
 mod insights;
 mod place;
 mod pull_requests;

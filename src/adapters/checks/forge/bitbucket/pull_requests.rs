@@ -243,7 +243,11 @@ impl From<Listed> for Said {
     }
 }
 
-async fn get(client: &Client, mut url: reqwest::Url, query: &str) -> Result<Answer, Fault> {
+pub(super) async fn get(
+    client: &Client,
+    mut url: reqwest::Url,
+    query: &str,
+) -> Result<Answer, Fault> {
     url.set_query(Some(query).filter(|query| !query.is_empty()));
     client.call(&Call::get(url).aside()).await
 }

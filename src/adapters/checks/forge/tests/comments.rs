@@ -6,7 +6,9 @@ use serde_json::json as value;
 use super::pull_requests::{Answers, Known};
 use super::*;
 use crate::adapters::checks::azure_devops::{self, AzureDevOps};
-use crate::adapters::checks::forge::{Comments, ForgeSink, GitLab, Gitea, Repository};
+use crate::adapters::checks::forge::{
+    Bitbucket, Comments, Edition, ForgeSink, GitLab, Gitea, Repository,
+};
 use crate::adapters::checks::github::{self, CheckRuns, Statuses};
 use crate::model::{ApprovalComments as _, ErrorClass, ForgeKind, MayWrite, PullComment, Writer};
 
@@ -382,4 +384,155 @@ async fn azure_devops_says_who_commented_and_not_who_may_write() {
     assert!(!sink.tells_rights().await.unwrap());
     let expected = "Bob, ann, ann@example.com, bob@example.com";
     assert_eq!(authors(&sink).await, expected);
+}
+
+/// A user of Bitbucket Cloud.
+fn member(id: &str, kind: &str) -> Value {
+    value!({"uuid": format!("{{{id}}}"), "account_id": format!("557058:{id}"), "display_name": id, "type": kind})
+}
+
+#[tokio::test(start_paused = true)]
+async fn bitbucket_cloud_says_who_commented_and_tells_its_administrators_who_may_write() {
+    let comment = |id: u64, user: Value, updated: &str| {
+        value!({"id": id, "content": {"raw": LINE}, "user": user, "deleted": id == 90, "pending": id == 91,
+            "created_on": "2026-01-01T10:00:00.000001+00:00", "updated_on": updated})
+    };
+    let [just, later] = ["00.000400", "01.000001"];
+    let time = |second: &str| format!("2026-01-01T10:00:{second}+00:00");
+    let (just, later) = (time(just), time(later));
+    let mut inline = comment(92, member("ann", "user"), &just);
+    inline["inline"] = value!({"path": "a.yaml", "to": 1});
+    let first = value!({"next": "https://api.bitbucket.org/x", "values": [
+        comment(1, member("ann", "user"), &just),
+        comment(2, member("bob", "user"), &later),
+        comment(90, member("ann", "user"), &just),
+        comment(91, member("ann", "user"), &just),
+        inline,
+    ]});
+    let second = value!({"values": [
+        comment(3, member("token", "app_user"), &just),
+        comment(4, member("me", "user"), &just),
+        comment(5, member("eve", "user"), &just),
+    ]});
+    let list = |page: u64| {
+        format!("GET /2.0/repositories/ws/r/pullrequests/7/comments?pagelen=100&page={page}")
+    };
+    let of = |id: &str| {
+        format!(
+            "GET /2.0/workspaces/ws/permissions/repositories/r?q=user.uuid%3D%22%7B{id}%7D%22&pagelen=100"
+        )
+    };
+    let [first_line, second_line] = [1, 2].map(list);
+    let [ann, bob, eve] = ["ann", "bob", "eve"].map(of);
+    let has = |id: &str, permission: &str| value!({"values": [{"permission": permission, "user": member(id, "user")}]});
+    let opened = "GET /2.0/repositories/ws/r/pullrequests/7";
+    let commits = format!("{opened}/commits?pagelen=100");
+    let commit =
+        value!({"author": {"raw": "Bob B <bob@example.com>", "user": member("bob", "user")}});
+    let answers = [
+        (&*first_line, 200, first),
+        (&*second_line, 200, second),
+        (opened, 200, value!({"author": member("ann", "user")})),
+        (&*commits, 200, value!({"values": [commit]})),
+        ("GET /2.0/user", 200, member("me", "user")),
+        (&*ann, 200, has("ann", "write")),
+        (&*bob, 200, value!({"values": []})),
+        (&*eve, 403, value!({"error": {"message": "Access denied"}})),
+    ];
+    let repository = Repository::of(ForgeKind::Bitbucket, "git@bitbucket.org:ws/r.git").unwrap();
+    let forge = Bitbucket::new(repository, Edition::Cloud);
+    let (sink, _) = sink(forge, Scheme::Pair, Bitbucket::dialect(), &answers);
+    let found = sink.comments(7).await.unwrap();
+    assert_eq!(
+        told(&found),
+        [
+            ("1", "557058:ann", Writer::Person, false, MayWrite::Yes),
+            ("2", "557058:bob", Writer::Person, true, MayWrite::No),
+            ("3", "557058:token", Writer::Bot, false, MayWrite::Unknown),
+            ("4", "557058:me", Writer::Own, false, MayWrite::Unknown),
+            ("5", "557058:eve", Writer::Person, false, MayWrite::Unknown),
+        ]
+    );
+    let expected = "557058:ann, 557058:bob, Bob B, ann, bob, bob@example.com";
+    assert_eq!(authors(&sink).await, expected);
+    let place = "GET /2.0/workspaces/ws/permissions/repositories/r?pagelen=1";
+    for (status, expected) in [(200, true), (403, false)] {
+        let answers = [(place, status, value!({"values": []}))];
+        let repository = Repository::of(ForgeKind::Bitbucket, "git@bitbucket.org:ws/r.git");
+        let forge = Bitbucket::new(repository.unwrap(), Edition::Cloud);
+        let (sink, _) = self::sink(forge, Scheme::Pair, Bitbucket::dialect(), &answers);
+        assert_eq!(sink.tells_rights().await.unwrap(), expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn bitbucket_data_center_says_who_commented_and_may_write() {
+    let user = |name: &str, kind: &str| value!({"name": name, "displayName": name, "type": kind});
+    let comment = |id: u64, version: u64, author: Value, answers: Value| {
+        let created = 1_767_261_600_000_u64 + id;
+        value!({"id": id, "version": version, "text": LINE, "author": author, "createdDate": created,
+            "updatedDate": created + version, "comments": answers})
+    };
+    let none = || value!([]);
+    let answer = comment(3, 1, user("bob", "NORMAL"), none());
+    let activities = value!({"isLastPage": true, "values": [
+        {"id": 9, "action": "COMMENTED", "commentAction": "ADDED", "commentAnchor": {"path": "a"},
+            "comment": comment(8, 0, user("ann", "NORMAL"), none())},
+        {"id": 8, "action": "COMMENTED", "commentAction": "ADDED", "comment": comment(5, 0, user("ci", "SERVICE"), none())},
+        {"id": 7, "action": "COMMENTED", "commentAction": "ADDED", "comment": comment(4, 0, user("Me", "NORMAL"), none())},
+        {"id": 6, "action": "COMMENTED", "commentAction": "ADDED", "comment": comment(2, 0, user("ann", "NORMAL"), value!([answer]))},
+        {"id": 5, "action": "OPENED"},
+    ]});
+    let base = "/rest/api/latest/projects/K/repos/r";
+    let list = format!("GET {base}/pull-requests/7/activities?limit=100&start=0");
+    let place = format!("GET {base}");
+    let opened = format!("{place}/pull-requests/7");
+    let commits = format!("{opened}/commits?limit=100");
+    let by = value!({"user": user("ann", "NORMAL")});
+    let commit = value!({"author": {"name": "Bob", "emailAddress": "bob@example.com"}});
+    let of = |name: &str| {
+        format!(
+            "GET /rest/api/latest/users?filter={name}&permission=REPO_WRITE&permission.projectKey=K&permission.repositorySlug=r&limit=100"
+        )
+    };
+    let [ann, bob] = ["ann", "bob"].map(of);
+    let users = |all: Value| value!({"isLastPage": true, "values": all});
+    let answers = [
+        (&*list, 200, activities),
+        (&*place, 200, value!({"slug": "r"})),
+        (&*opened, 200, value!({"author": by})),
+        (
+            &*commits,
+            200,
+            value!({"isLastPage": true, "values": [commit]}),
+        ),
+        (
+            &*ann,
+            200,
+            users(value!([user("joann", "NORMAL"), user("ann", "NORMAL")])),
+        ),
+        (&*bob, 200, users(value!([user("bobby", "NORMAL")]))),
+    ];
+    let on_server = || {
+        let repository = Repository::of(ForgeKind::Bitbucket, "https://h:7990/scm/K/r.git");
+        Bitbucket::new(repository.unwrap(), Edition::DataCenter)
+    };
+    let (named, fake) = sink(on_server(), Scheme::Pair, Bitbucket::dialect(), &answers);
+    let whoami = with(200, &[("x-ausername", "me")], "{}");
+    fake.next([None, Some(Mishap::Instead(whoami))]);
+    let found = named.comments(7).await.unwrap();
+    assert_eq!(
+        told(&found),
+        [
+            ("2", "ann", Writer::Person, false, MayWrite::Yes),
+            ("3", "bob", Writer::Person, true, MayWrite::No),
+            ("4", "Me", Writer::Own, false, MayWrite::Unknown),
+            ("5", "ci", Writer::Bot, false, MayWrite::Unknown),
+        ]
+    );
+    assert_eq!(authors(&named).await, "Bob, ann, bob@example.com");
+    // A proxy drops the header.
+    let (nameless, _) = sink(on_server(), Scheme::Pair, Bitbucket::dialect(), &answers);
+    let error = nameless.comments(7).await.unwrap_err().to_string();
+    assert!(error.contains("X-AUSERNAME"), "{error}");
 }
