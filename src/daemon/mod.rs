@@ -145,11 +145,12 @@ impl Daemon {
         let (events, received) = unbounded_channel();
         let ports = sinks::ports(&origin, &config, forge);
         let config = Arc::new(config);
-        let source = Source::new(origin, config, ports.pull_requests.clone(), hears_presses);
+        let source = Source::new(origin, config, &ports, hears_presses);
         let started = Instant::now();
         let now = Now {
             cluster: target.clock.now(),
             wall: Duration::ZERO,
+            calendar: wall_time(),
         };
         let daemon = Self {
             metrics: Arc::new(Metrics::new(ports.remaining.clone())),
@@ -191,6 +192,7 @@ impl Daemon {
         Now {
             cluster: self.target.clock.now(),
             wall: self.started.elapsed(),
+            calendar: wall_time(),
         }
     }
 

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::candidates::Candidate;
+use super::comments::CommentQuestion;
 use super::event::TimeEvent;
 use super::view::ViewChange;
 use crate::apply::{AppliedRevision, ApprovalsAnswer, ApprovalsRequest, Assignment, Newest};
 use crate::model::{Check, Press};
+use crate::plan::approvals::{Approvals, Pressed};
 use crate::plan::losses::Unit;
 use crate::reporting::report::Base;
 
@@ -54,6 +56,8 @@ pub(crate) enum Command {
     },
     /// Ask the forge whether a button may be pressed. Without the check it is read as well.
     AskPress(Box<(Press, Option<Check>)>),
+    /// Read the comments on the pull requests of these checks.
+    ReadComments(Vec<CommentQuestion>),
     /// Record in the cluster why the newest commit is not applied; `None` if it is.
     RecordNewest {
         newest: Option<Newest>,
@@ -79,13 +83,8 @@ pub(crate) enum Command {
 pub(crate) enum Record {
     /// A revision has come so far.
     Milestone(Milestone, String),
-    /// Somebody approved these losses, each as a trailer has it.
-    Approval {
-        press: Press,
-        losses: Vec<String>,
-        /// It was the check of what is applied.
-        is_applied: bool,
-    },
+    /// Somebody approved losses.
+    Approval(Pressed),
 }
 
 /// How far a revision has come. What is recorded of each is the newest.
@@ -124,4 +123,6 @@ pub(crate) struct PlanRequest {
     pub(crate) base: Option<Base>,
     /// What it is compared with.
     pub(crate) applied: Option<AppliedRevision>,
+    /// What its comments say that does not count.
+    pub(crate) comments: Approvals,
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::candidates::{Candidate, OpenRef};
+use super::comments::CommentAnswer;
 use super::lanes::Lane;
 use super::release::{Compilation, Release};
 use super::settings::Settings;
@@ -59,6 +60,8 @@ pub(crate) enum ChecksEvent {
     /// It was asked of commits how they came in.
     AttributionEnded,
     PressAnswered(Press, PressAnswer),
+    /// What comments say; of checks whose comments could not be read, nothing.
+    CommentsRead(Vec<CommentAnswer>),
 }
 
 /// Whoever works with the fleet.

@@ -5,6 +5,7 @@
 
 mod candidates;
 mod command;
+mod comments;
 mod event;
 mod follower;
 mod forge;
@@ -21,6 +22,7 @@ mod view;
 
 pub(crate) use candidates::{Candidate, OpenRef, is_test_merge, number};
 pub(crate) use command::{ClusterState, Command, Milestone, PlanRequest, Record, Wait};
+pub(crate) use comments::{CommentAnswer, CommentQuestion};
 pub(crate) use event::{
     ChecksEvent, ClusterEvent, EarlierChecks, Event, ExamineResult, FetchResult, GitEvent,
     PeopleEvent, PlanResult, PressAnswer, RemoteRefs, StartupRefs, TimeEvent, Unreadable,

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::candidates::{Candidate, Candidates, OpenRef};
 use super::command::{Command, PlanRequest, Wait};
+use super::comments::CommentQuestions;
 use super::event::{PlanResult, TimeEvent};
 use super::turn::Turn;
 use crate::apply::AppliedRevision;
@@ -96,6 +97,7 @@ impl Plans {
         &mut self,
         head: &str,
         applied: Option<&AppliedRevision>,
+        comments: &CommentQuestions,
         turn: &mut Turn,
     ) {
         while let Some(candidate) = self.candidates.next() {
@@ -107,6 +109,7 @@ impl Plans {
             let overdue = TimeEvent::Overdue(Box::new(candidate.clone()));
             turn.wake(Wait::Wall(turn.settings.plan_deadline), overdue);
             turn.push(Command::Plan(Box::new(PlanRequest {
+                comments: comments.rest(&turn.plan_context(), &candidate.commit),
                 candidate,
                 head: head.to_owned(),
                 base: self.base.clone().filter(|base| base.commit == head),

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::reporting::report::ApprovalWays;
+
 /// The settings of one fleet.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
@@ -20,8 +22,8 @@ pub(crate) struct Settings {
     pub(crate) limits: String,
     /// True if it costs little to write that a check waits for its turn.
     pub(crate) shows_queued: bool,
-    /// True if checks that wait for an approval have a button.
-    pub(crate) has_buttons: bool,
+    /// How people can approve what a check asks for.
+    pub(crate) ways: ApprovalWays,
     /// True if revisions are only checked, because something else applies them.
     pub(crate) is_check_only: bool,
     /// True if the Fleet document suspends the fleet.

@@ -59,6 +59,12 @@ pub trait ApprovalComments: Send + Sync {
     /// they are not read to the end is an error that says what to do.
     fn comments(&self, pull_request: u64) -> BoxFuture<'_, Result<Vec<PullComment>, AdapterError>>;
 
+    /// Lists the pull requests that this commit is in, or was made by.
+    fn pull_requests<'a>(
+        &'a self,
+        commit: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<u64>, AdapterError>>;
+
     /// Asks whether the forge tells the token who may write to the repository, once after a start: if it does not,
     /// [`PullComment::may_write`] is unknown, and only those count whom the fleet names.
     fn tells_rights(&self) -> BoxFuture<'_, Result<bool, AdapterError>>;

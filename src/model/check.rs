@@ -84,6 +84,9 @@ pub struct Check {
     /// What a person may approve by a button, on a forge that has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub button: Option<Button>,
+    /// What a person may approve by a comment, each as the trailer of a commit has it. A later process asks anew.
+    #[serde(skip)]
+    pub asked: Vec<String>,
     /// The number of the last request to write this check again, larger for a later one. A check of another attempt is a new one
     /// where the forge keeps a history of them, even if it says the same. A later process counts anew.
     #[serde(skip)]
@@ -111,6 +114,7 @@ impl Check {
             older_pull_requests: Vec::new(),
             input: None,
             button: None,
+            asked: Vec::new(),
             attempt: 0,
         }
     }

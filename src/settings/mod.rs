@@ -411,6 +411,8 @@ pub struct PlanSettings {
     pub prune: bool,
     /// What may go without approval.
     pub allowed: DeletionGuard,
+    /// Who may approve.
+    pub approvals: ApprovalRules,
 }
 
 impl Default for PlanSettings {
@@ -421,6 +423,7 @@ impl Default for PlanSettings {
             settle: timeline::SETTLE,
             prune: fleet::Apply::default().prune,
             allowed: DeletionGuard::default(),
+            approvals: ApprovalRules::default(),
         }
     }
 }
@@ -439,6 +442,7 @@ impl PlanSettings {
             settle: apply.settle.0,
             prune: apply.prune,
             allowed: apply.deletion_guard,
+            approvals: fleet.spec.approvals,
             verify: fleet
                 .spec
                 .source

@@ -8,7 +8,7 @@ use http::HeaderMap;
 use super::payload::{Attributes, Payload, PullRequestOfCloud, Repository};
 use super::press;
 use super::repository::Spelling;
-use super::rerun::is_command;
+use super::rerun::{is_command, may_approve};
 use super::sender::Sender;
 use crate::model::ForgeKind;
 use crate::model::{Head, Press, Rerun};
@@ -26,7 +26,7 @@ pub(super) struct Event {
 pub(super) enum Kind {
     /// A branch or a tag moved, began or ended.
     Push,
-    /// The head or the base of a pull request may have moved.
+    /// The head or the base of a pull request may have moved, or somebody commented on it to approve something.
     PullRequest,
     /// Somebody wants checks again.
     Rerun(Rerun),
@@ -113,8 +113,11 @@ fn reopened(number: Option<u64>) -> Kind {
 
 /// A comment on the pull request with this head.
 fn commented(text: Option<&str>, head: Option<Head>) -> Kind {
-    let head = head.filter(|_| text.is_some_and(is_command));
-    head.map_or(Kind::Other, |head| Kind::Rerun(Rerun::all(head)))
+    match (text, head) {
+        (Some(text), Some(head)) if is_command(text) => Kind::Rerun(Rerun::all(head)),
+        (Some(text), _) if may_approve(text) => Kind::PullRequest,
+        _ => Kind::Other,
+    }
 }
 
 /// The button of a check run that GitHub alone has.

@@ -1,9 +1,9 @@
-//! Requests to run a check again, and the command for that in a comment.
+//! Commands in comments: to run a check again, and to approve.
 //!
-//! In: the text of a comment. Out: whether it is the command. It does not know who may write one: all that a re-run
-//! does is to plan a head again.
+//! In: the text of a comment. Out: whether it has the command. It does not know who may write one: a re-run plans a head
+//! again, and a comment that may approve is a reason to look.
 
-use crate::model::COMMENT_MARK;
+use crate::model::{self, COMMENT_MARK};
 
 /// The line of a comment that asks for a new plan.
 const COMMAND: &str = "/capstan rerun";
@@ -13,6 +13,12 @@ pub(super) fn is_command(comment: &str) -> bool {
     let mut lines = comment.lines();
     // The daemon's own comments quote files, and must never ask for anything.
     !comment.contains(COMMENT_MARK) && lines.any(|line| line.trim() == COMMAND)
+}
+
+/// Returns true if a line of a comment begins as an approval does.
+pub(super) fn may_approve(comment: &str) -> bool {
+    let start = format!("{} approve ", model::COMMAND);
+    !comment.contains(COMMENT_MARK) && comment.lines().any(|line| line.starts_with(&start))
 }
 
 #[cfg(test)]

@@ -216,6 +216,14 @@ pub struct ApprovalRules {
     pub not_author: bool,
 }
 
+impl ApprovalRules {
+    /// Returns true if not everybody may approve who may write to the repository.
+    #[must_use]
+    pub const fn is_set(&self) -> bool {
+        self.approvers.is_some() || self.not_author
+    }
+}
+
 /// An object that something else applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -20,7 +20,7 @@ use crate::follow::Compilation;
 use crate::model::{CheckState, ObjectId, Tree};
 use crate::plan::approvals::{Approval, Approvals};
 use crate::plan::{ApplySet, Plan};
-use crate::reporting::report::{self as checks, Comparison, Merge, Told};
+use crate::reporting::report::{self as checks, ApprovalWays, Comparison, Merge, Told};
 use crate::settings::{Environment, PlanSettings};
 
 /// The note where no commit has the changes.
@@ -47,7 +47,7 @@ pub(super) fn run(
     let settings = args.fleet.fleet.as_deref().map(PlanSettings::file);
     let settings = settings.transpose().context("--fleet")?.unwrap_or_default();
     let files = Files::find(wanted, &args.fleet.path)?;
-    let sides = Sides::read(&args.fleet, files, settings.verify.as_ref())?;
+    let sides = Sides::read(&args.fleet, files, &settings)?;
     let set = ApplySet::new(args.name.as_str(), environment.namespace.as_str());
     let outcome = plan(args, &sides, &settings, &set, ui)?;
     print(args.format, &sides, &outcome, ui)?;
@@ -92,7 +92,7 @@ fn plan(
         approvals: &all_approvals(sides, flags, settings),
         prune: settings.prune,
         settle: settings.settle,
-        has_buttons: false,
+        ways: ApprovalWays::default(),
     });
     Ok(Outcome { told, compiled })
 }

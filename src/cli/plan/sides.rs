@@ -12,8 +12,8 @@ use crate::adapters::git::{Checkout, Merged, Revision, Trust, directory};
 use crate::cli::fleet::FleetArgs;
 use crate::daemon::{approvals_in_checkout, wall_time};
 use crate::model::Tree;
-use crate::plan::approvals::Approvals;
-use crate::settings::Verification;
+use crate::plan::approvals::{Approvals, Doubt};
+use crate::settings::{PlanSettings, Verification};
 
 /// Two states of a fleet, each with its overlays behind it.
 pub(super) struct Sides {
@@ -86,12 +86,12 @@ impl Sides {
     pub(super) fn read(
         args: &FleetArgs,
         files: Files,
-        verify: Option<&Verification>,
+        settings: &PlanSettings,
     ) -> anyhow::Result<Self> {
         match files {
             Files::Directory(other) => Self::directories(args, &other),
             Files::Revision(checkout, revision) => {
-                Self::revisions(args, &checkout, revision, verify)
+                Self::revisions(args, &checkout, revision, settings)
             }
         }
     }
@@ -125,7 +125,7 @@ impl Sides {
         args: &FleetArgs,
         checkout: &Checkout,
         revision: Revision,
-        verify: Option<&Verification>,
+        settings: &PlanSettings,
     ) -> anyhow::Result<Self> {
         let paths = std::iter::once(&args.path).chain(&args.overlays);
         let places: Vec<Place<'_>> = paths.map(|path| Place::of(path, checkout)).collect();
@@ -138,17 +138,18 @@ impl Sides {
         };
         let is_uncommitted = !here.iter().zip(&at(&head)?).all(is_same);
         let proposed = checkout.tried_by(&head)?.unwrap_or_else(|| head.clone());
-        let is_trusted = |commit: &str| match verify {
-            Some(Verification { keys, .. }) => {
-                let trust = Trust {
-                    keys,
-                    now: wall_time(),
-                };
-                checkout.verify_commit(commit, trust)
-            }
-            None => Ok(()),
+        let doubt = |commit: &str| {
+            let Some(Verification { keys, .. }) = settings.verify.as_ref() else {
+                return settings.approvals.is_set().then_some(Doubt::Unsigned);
+            };
+            let trust = Trust {
+                keys,
+                now: wall_time(),
+            };
+            let verified = checkout.verify_commit(commit, trust);
+            Some(Doubt::Unverified(verified.err()?.to_string()))
         };
-        let approvals = approvals_in_checkout(checkout, &revision.commit, &proposed, is_trusted)?;
+        let approvals = approvals_in_checkout(checkout, &revision.commit, &proposed, doubt)?;
         let (before, after, base) = if is_uncommitted {
             let base = match start == revision.commit {
                 true => revision,

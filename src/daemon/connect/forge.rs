@@ -17,7 +17,7 @@ use super::ports::ForgePorts;
 use super::secured::Secured;
 use crate::adapters::checks::azure_devops::{self, AzureDevOps};
 use crate::adapters::checks::forge::{
-    Bitbucket, Client, Dialect, Edition, Forge, ForgeSink, GitLab, Gitea, Repository, Scheme,
+    Bitbucket, Client, Comments, Dialect, Edition, ForgeSink, GitLab, Gitea, Repository, Scheme,
     Transport,
 };
 use crate::adapters::checks::github::{self, AppKeys, CheckRuns, Statuses};
@@ -101,13 +101,13 @@ impl Link {
         Ok(ForgePorts { remaining, ..ports })
     }
 
-    fn sink<F: Forge>(self, forge: F, scheme: Scheme, dialect: Dialect) -> Arc<ForgeSink<F>> {
+    fn sink<F: Comments>(self, forge: F, scheme: Scheme, dialect: Dialect) -> Arc<ForgeSink<F>> {
         let client = Client::new(self.transport, self.tokens, scheme, dialect, self.clock);
         let client = client.counting(self.remaining);
         Arc::new(ForgeSink::new(forge, client, Some(&self.record)))
     }
 
-    fn ports<F: Forge>(self, forge: F, scheme: Scheme, dialect: Dialect) -> ForgePorts {
+    fn ports<F: Comments>(self, forge: F, scheme: Scheme, dialect: Dialect) -> ForgePorts {
         ForgePorts::of(self.sink(forge, scheme, dialect))
     }
 

@@ -4,6 +4,9 @@
 //! do not fit, are an error of each request: the daemon starts without them, and writes once they are there. It does
 //! not know which forge it is, or what the keys mean.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
@@ -12,7 +15,8 @@ use parking_lot::Mutex;
 use super::keys::{KeyPlace, Keys};
 use super::ports::ForgePorts;
 use crate::model::{
-    AdapterError, ApprovalButtons, Check, CheckSink, CommitSource, ErrorClass, Later, PullRequests,
+    AdapterError, ApprovalButtons, ApprovalComments, Check, CheckSink, CommitSource, ErrorClass,
+    Later, PullComment, PullRequests,
 };
 
 /// Makes ports of keys.
@@ -53,6 +57,12 @@ impl KeyedForge {
         let ports = (self.make)(&keys)?;
         *self.made.lock() = Some((own, ports.clone()));
         Ok(ports)
+    }
+}
+
+impl KeyedForge {
+    async fn conversations(&self) -> Result<Arc<dyn ApprovalComments>, AdapterError> {
+        self.ports().await?.comments.ok_or_else(absent)
     }
 }
 
@@ -102,6 +112,27 @@ impl ApprovalButtons for KeyedForge {
             buttons.may_approve(login).await
         }
         .boxed()
+    }
+}
+
+impl ApprovalComments for KeyedForge {
+    fn comments(&self, pull_request: u64) -> BoxFuture<'_, Result<Vec<PullComment>, AdapterError>> {
+        async move { self.conversations().await?.comments(pull_request).await }.boxed()
+    }
+
+    fn pull_requests<'a>(
+        &'a self,
+        commit: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<u64>, AdapterError>> {
+        async move { self.conversations().await?.pull_requests(commit).await }.boxed()
+    }
+
+    fn tells_rights(&self) -> BoxFuture<'_, Result<bool, AdapterError>> {
+        async move { self.conversations().await?.tells_rights().await }.boxed()
+    }
+
+    fn authors(&self, pull_request: u64) -> BoxFuture<'_, Result<BTreeSet<String>, AdapterError>> {
+        async move { self.conversations().await?.authors(pull_request).await }.boxed()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::model::{ApprovalButtons, CheckSink, PullRequests, RateRemaining};
+use crate::model::{ApprovalButtons, ApprovalComments, CheckSink, PullRequests, RateRemaining};
 
 /// What a forge offers. Git notes and a file take checks alone.
 #[derive(Clone)]
@@ -13,25 +13,32 @@ pub struct ForgePorts {
     pub pull_requests: Option<Arc<dyn PullRequests>>,
     /// Knows whose presses count, where checks have buttons.
     pub buttons: Option<Arc<dyn ApprovalButtons>>,
+    /// Knows the comments of pull requests.
+    pub comments: Option<Arc<dyn ApprovalComments>>,
     /// What its limit leaves.
     pub remaining: RateRemaining,
 }
 
 impl ForgePorts {
     /// Those of a place that takes checks alone.
-    pub(super) fn checks_alone(checks: Arc<dyn CheckSink>) -> Self {
+    pub(in crate::daemon) fn checks_alone(checks: Arc<dyn CheckSink>) -> Self {
         Self {
             checks,
             pull_requests: None,
             buttons: None,
+            comments: None,
             remaining: RateRemaining::default(),
         }
     }
 
     /// Those of a forge without buttons.
-    pub(in crate::daemon) fn of<F: CheckSink + PullRequests + 'static>(forge: Arc<F>) -> Self {
+    pub(in crate::daemon) fn of<F>(forge: Arc<F>) -> Self
+    where
+        F: CheckSink + PullRequests + ApprovalComments + 'static,
+    {
         Self {
             pull_requests: Some(Arc::clone(&forge) as _),
+            comments: Some(Arc::clone(&forge) as _),
             ..Self::checks_alone(forge)
         }
     }
@@ -39,7 +46,7 @@ impl ForgePorts {
     /// Those of a forge whose checks have buttons.
     pub(in crate::daemon) fn with_buttons<F>(forge: Arc<F>) -> Self
     where
-        F: CheckSink + PullRequests + ApprovalButtons + 'static,
+        F: CheckSink + PullRequests + ApprovalComments + ApprovalButtons + 'static,
     {
         Self {
             buttons: Some(Arc::clone(&forge) as _),

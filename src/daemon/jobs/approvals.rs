@@ -16,8 +16,7 @@ use super::press_record::PressRecord;
 use super::revisions::Revisions;
 use crate::adapters::git::{Commit, Error, RetainedRef};
 use crate::api::fleet::DeletionGuard;
-use crate::daemon::wall_time;
-use crate::model::{CommitSource, Press, PullRequests};
+use crate::model::{CommitSource, PullRequests};
 use crate::plan::approvals::{self, Approval, Approvals, Doubt, Pressed};
 use crate::settings::SyncConfig;
 
@@ -26,7 +25,7 @@ pub(in crate::daemon) struct ApprovalSources {
     revisions: Arc<Revisions>,
     /// What the settings let go.
     allowed: DeletionGuard,
-    /// What people approved with the buttons of checks.
+    /// What people approved with the buttons of checks, and with comments.
     presses: PressRecord,
     /// Commits with approvals that came too late for what is applied.
     late: LateRecord,
@@ -51,15 +50,9 @@ impl ApprovalSources {
         }
     }
 
-    /// Somebody approved losses with the button of a check.
-    pub(in crate::daemon) fn add_press(&self, press: Press, losses: Vec<String>, is_applied: bool) {
-        self.presses.add(Pressed {
-            commit: press.commit,
-            losses: losses.into_iter().collect(),
-            login: press.login,
-            at: wall_time(),
-            is_applied,
-        });
+    /// Somebody approved losses with the button of a check, or with a comment.
+    pub(in crate::daemon) fn add(&self, approval: Pressed) {
+        self.presses.add(approval);
     }
 
     /// `revision` is going to be applied.
@@ -147,7 +140,7 @@ impl ApprovalSources {
         let approving = said.iter().filter(|one| !one.given.is_empty());
         let commits = approving.map(|one| one.commit.id.clone());
         let trusted =
-            commits.filter(|commit| self.revisions.signatures.verify_approval(commit).is_ok());
+            commits.filter(|commit| self.revisions.signatures.doubt_approval(commit).is_none());
         self.attribution.ask_new(&trusted.collect(), purpose);
         let mut found = Approvals::default();
         for one in &said {
@@ -190,8 +183,8 @@ impl ApprovalSources {
 
     /// Why an approval in the message of this commit does not count.
     fn doubt(&self, commit: &str, purpose: Purpose) -> Option<Doubt> {
-        if let Err(error) = self.revisions.signatures.verify_approval(commit) {
-            return Some(Doubt::Unverified(error.to_string()));
+        if let Some(doubt) = self.revisions.signatures.doubt_approval(commit) {
+            return Some(doubt);
         }
         match self.attribution.answer(commit, purpose) {
             Ok(CommitSource::Own | CommitSource::Unlisted) => None,

@@ -15,15 +15,15 @@ use super::failure::{Failure, unplanned};
 use super::last_applied::LastApplied;
 use super::source::Source;
 use super::startup_refs::{sorted, startup_refs};
-use super::{press, recreation};
+use super::{comments, press, recreation};
 use crate::adapters::git::RetainedRef;
 use crate::adapters::kubernetes::{self, Input};
 use crate::apply::{ApprovalsRequest, Assignment, Newest};
 use crate::daemon::Daemon;
 use crate::follow::{
-    Candidate, ChecksEvent, ClusterEvent, ClusterState, Command, Event, ExamineResult, FetchResult,
-    GitEvent, Milestone, PlanRequest, PlanResult, PressAnswer, Record, StartupRefs, TimeEvent,
-    ViewChange, Wait,
+    Candidate, ChecksEvent, ClusterEvent, ClusterState, Command, CommentQuestion, Event,
+    ExamineResult, FetchResult, GitEvent, Milestone, PlanRequest, PlanResult, PressAnswer, Record,
+    StartupRefs, TimeEvent, ViewChange, Wait,
 };
 use crate::model::{Check, Press};
 use crate::plan::losses::Unit;
@@ -52,6 +52,7 @@ impl Daemon {
                 of_plans,
             } => self.attribute(of_release, of_plans),
             Command::AskPress(asked) => self.ask_press(asked.0, asked.1),
+            Command::ReadComments(questions) => self.read_comments(questions),
             Command::RecordNewest { newest, may_create } => self.record_newest(newest, may_create),
             Command::Assign(assignment) => self.assign(assignment),
             // Should the runner have ended, an event says so.
@@ -128,8 +129,8 @@ impl Daemon {
         let read = |refs| Event::Git(GitEvent::StartupRefsRead(refs));
         let asked = async move {
             let revisions = Arc::clone(&source.revisions);
-            let fleet = &source.settings.fleet;
-            read(startup_refs(revisions, fleet, &*sink, candidates, base).await)
+            let (fleet, ways) = (&source.settings.fleet, source.settings.ways);
+            read(startup_refs(revisions, fleet, &*sink, candidates, base, ways.comment).await)
         };
         self.waiting(asked, move |_| read(StartupRefs::default()));
     }
@@ -198,9 +199,18 @@ impl Daemon {
     }
 
     fn probe(&mut self) {
-        let sink = Arc::clone(&self.ports.checks);
+        let (sink, comments) = (Arc::clone(&self.ports.checks), self.ports.comments.clone());
+        let source = Arc::clone(&self.source);
         let probed = |answer| Event::Checks(ChecksEvent::Probed(answer));
-        let asked = async move { probed(sink.probe().await) };
+        let asked = async move {
+            let answer = sink.probe().await;
+            if let (Ok(()), Some(forge)) = (&answer, comments)
+                && source.settings.ways.comment
+            {
+                comments::probe(&*forge, &source.config.approvals).await;
+            }
+            probed(answer)
+        };
         self.waiting(asked, move |failure| probed(Err(failure.into())));
     }
 
@@ -230,16 +240,29 @@ impl Daemon {
     }
 
     fn ask_press(&mut self, press: Press, check: Option<Check>) {
-        let ports = self.ports.clone();
+        let (ports, rules) = (self.ports.clone(), self.source.config.approvals.clone());
         let unasked = press.clone();
         let answered = |press, answer| Event::Checks(ChecksEvent::PressAnswered(press, answer));
         let asked = async move {
-            let answer = press::ask(&ports, &press, check).await;
+            let answer = press::ask(&ports, &rules, &press, check).await;
             answered(press, answer)
         };
         self.waiting(asked, move |failure| {
             answered(unasked, PressAnswer::Refused(failure.into()))
         });
+    }
+
+    fn read_comments(&mut self, questions: Vec<CommentQuestion>) {
+        let read = |answers| Event::Checks(ChecksEvent::CommentsRead(answers));
+        let (source, forge) = (Arc::clone(&self.source), self.ports.comments.clone());
+        let asked = async move {
+            let Some(forge) = forge else {
+                return read(Vec::new());
+            };
+            let (revisions, rules) = (Arc::clone(&source.revisions), &source.config.approvals);
+            read(comments::read(revisions, &*forge, rules, questions).await)
+        };
+        self.waiting(asked, move |_| read(Vec::new()));
     }
 
     fn record_newest(&mut self, newest: Option<Newest>, may_create: bool) {
@@ -288,11 +311,7 @@ impl Daemon {
             Record::Milestone(Milestone::Ready, revision) => {
                 source.revisions.retain(RetainedRef::Ready, &revision);
             }
-            Record::Approval {
-                press,
-                losses,
-                is_applied,
-            } => source.approvals.add_press(press, losses, is_applied),
+            Record::Approval(approval) => source.approvals.add(approval),
         }
     }
 

@@ -70,7 +70,7 @@ impl Commits for Checkout {
 }
 
 /// What the commits of a clone approve that lead to `head` and not to `base`, as a daemon reads it that nobody else
-/// says anything. `verify` says whether the signature of a commit is accepted.
+/// says anything. `doubt` says why a commit's signature is not accepted.
 ///
 /// # Errors
 /// When they cannot be read.
@@ -78,7 +78,7 @@ pub(crate) fn in_checkout(
     checkout: &Checkout,
     base: &str,
     head: &str,
-    verify: impl Fn(&str) -> Result<(), Error>,
+    doubt: impl Fn(&str) -> Option<Doubt>,
 ) -> Result<Approvals, Error> {
     let line = checkout.first_parents(Some(base), head, MOST)?;
     let on_line: BTreeSet<String> = line.iter().map(|commit| commit.id.clone()).collect();
@@ -88,12 +88,9 @@ pub(crate) fn in_checkout(
         let said = Said::of(commit, &text);
         found.unclear.extend(said.unclear.iter().cloned());
         for approval in said.approvals() {
-            match verify(&approval.commit) {
-                Ok(()) => found.given.push(approval),
-                Err(error) => {
-                    let doubt = Doubt::Unverified(error.to_string());
-                    found.doubted.push((approval, doubt));
-                }
+            match doubt(&approval.commit) {
+                None => found.given.push(approval),
+                Some(doubt) => found.doubted.push((approval, doubt)),
             }
         }
     }

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use crate::model::{Severity, Tree, hex};
 use crate::plan::Plan;
 use crate::plan::approvals::Approvals;
-use crate::reporting::report::Base;
+use crate::reporting::report::{ApprovalWays, Base};
 use crate::settings::SyncConfig;
 
 /// What a candidate is compared with.
@@ -23,7 +23,7 @@ pub(super) enum View<'a> {
 /// machine, what is applied, what people approved, and this version of Capstan.
 pub(super) fn conditions(
     config: &SyncConfig,
-    has_buttons: bool,
+    ways: ApprovalWays,
     local: &[Tree],
     view: &View<'_>,
 ) -> String {
@@ -52,6 +52,8 @@ pub(super) fn conditions(
             let doubted = approvals.doubted.iter();
             let doubted = doubted.map(|(one, doubt)| (one, std::mem::discriminant(doubt)));
             doubted.for_each(|one| add(format!("{one:?}").as_bytes()));
+            let unclear = approvals.unclear.iter();
+            unclear.for_each(|line| add(line.as_bytes()));
             *before
         }
     };
@@ -65,8 +67,8 @@ pub(super) fn conditions(
     let found = base.iter().flat_map(|base| base.findings.iter());
     let errors = found.filter(|finding| finding.severity == Severity::Error);
     errors.for_each(|error| add(error.to_string().as_bytes()));
-    if matches!(view, View::All(..)) && has_buttons {
-        add(b"with buttons");
+    if matches!(view, View::All(..)) {
+        add(format!("{ways:?}").as_bytes());
     }
     hex(&digest.finalize()[..8])
 }
@@ -98,12 +100,19 @@ mod tests {
         let own = |base| {
             conditions(
                 &config,
-                false,
+                ApprovalWays::default(),
                 &[],
                 &View::All(Some(base), None, &approvals),
             )
         };
-        let forks = |base| conditions(&config, false, &[], &View::Files(Some(base)));
+        let forks = |base| {
+            conditions(
+                &config,
+                ApprovalWays::default(),
+                &[],
+                &View::Files(Some(base)),
+            )
+        };
         assert_ne!(own(&sound), own(&broken));
         assert_ne!(forks(&sound), forks(&broken));
         assert_eq!(own(&broken), own(&broken));

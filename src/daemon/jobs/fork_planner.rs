@@ -142,8 +142,8 @@ impl ForkPlanner {
             base,
             ..
         } = request;
-        let (config, has_buttons) = (&*self.config, self.settings.has_buttons);
-        let conditions = conditions(config, has_buttons, &[], &View::Files(base.as_ref()));
+        let (config, ways) = (&*self.config, self.settings.ways);
+        let conditions = conditions(config, ways, &[], &View::Files(base.as_ref()));
         let is_resolved = candidate.commit != candidate.id || !is_test_merge(&candidate.name);
         Request {
             version: env!("CARGO_PKG_VERSION").to_owned(),

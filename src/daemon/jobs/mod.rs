@@ -6,6 +6,7 @@
 mod approvals;
 mod attribution;
 mod commands;
+mod comments;
 mod commit_approvals;
 mod compiler;
 mod conditions;

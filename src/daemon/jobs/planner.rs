@@ -117,7 +117,9 @@ impl Planner {
         }
         let applied = request.applied.as_ref().map(|(id, _)| id.as_str());
         // Not aside: it waits for the forge, which only a thread of the runtime can.
-        let approvals = approvals.for_candidate(&request.head, &request.candidate.commit, applied);
+        let mut approvals =
+            approvals.for_candidate(&request.head, &request.candidate.commit, applied);
+        approvals.set_comments(&request.comments);
         let planned = aside(|| self.plan_own(request, &approvals));
         PlanResult {
             unattributed: approvals.unattributed().cloned().collect(),
@@ -182,7 +184,7 @@ impl Planner {
             approvals,
             prune: self.settings.prune,
             settle: self.settings.settle,
-            has_buttons: self.settings.has_buttons,
+            ways: self.settings.ways,
         })
     }
 
@@ -207,8 +209,8 @@ impl Planner {
             }
         }
         let local = local_trees(&self.config).collect::<Result<Vec<Tree>, _>>()?;
-        let has_buttons = self.settings.has_buttons;
-        ids.push(conditions(&self.config, has_buttons, &local, view));
+        let ways = self.settings.ways;
+        ids.push(conditions(&self.config, ways, &local, view));
         trees.extend(local);
         Ok(Ok((ids.join(" "), trees)))
     }

@@ -82,12 +82,14 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
+    use crate::plan::approvals::How;
 
     fn press(commit: &str, cluster: &str) -> Pressed {
         Pressed {
             commit: commit.to_owned(),
             losses: [format!("delete {cluster}")].into(),
             login: "octocat".to_owned(),
+            how: How::Button,
             at: Timestamp::UNIX_EPOCH,
             is_applied: true,
         }

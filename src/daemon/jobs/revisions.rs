@@ -37,7 +37,7 @@ impl Revisions {
         let reference = reference(config);
         let (unretained, pinning) = channel();
         Self {
-            signatures: Signatures::new(origin.clone(), reference.clone(), config.verify.clone()),
+            signatures: Signatures::new(origin.clone(), reference.clone(), config),
             origin,
             reference,
             unretained,

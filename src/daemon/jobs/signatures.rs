@@ -6,23 +6,27 @@ use super::origin::Origin;
 use crate::adapters::git::{Error, Ref, Trust};
 use crate::api::fleet::VerifyMode;
 use crate::daemon::wall_time;
-use crate::settings::Verification;
+use crate::plan::approvals::Doubt;
+use crate::settings::{SyncConfig, Verification};
 
 /// The signatures that the fleet asks for.
 pub(super) struct Signatures {
     origin: Origin,
     reference: Ref,
     verification: Option<Verification>,
+    /// Whether the fleet says who may approve: then nobody approves in a commit that anybody could have written.
+    approvals_need_one: bool,
     /// The commit that was examined last, and why, if it was refused for its signature.
     unverified: Mutex<Option<(String, Error)>>,
 }
 
 impl Signatures {
-    pub(super) fn new(origin: Origin, reference: Ref, verification: Option<Verification>) -> Self {
+    pub(super) fn new(origin: Origin, reference: Ref, config: &SyncConfig) -> Self {
         Self {
             origin,
             reference,
-            verification,
+            verification: config.verify.clone(),
+            approvals_need_one: config.approvals.is_set(),
             unverified: Mutex::default(),
         }
     }
@@ -60,16 +64,18 @@ impl Signatures {
         }
     }
 
-    /// Whether `commit` has the signature that its approvals need, where the fleet asks for signatures at all: one on a
-    /// later commit, or on a tag, says nothing of who wrote this message.
-    pub(super) fn verify_approval(&self, commit: &str) -> Result<(), Error> {
+    /// Why an approval in the message of this commit does not count, if its signature is the reason: one on a later commit,
+    /// or on a tag, says nothing of who wrote this message.
+    pub(super) fn doubt_approval(&self, commit: &str) -> Option<Doubt> {
         let Some(verification) = &self.verification else {
-            return Ok(());
+            return self.approvals_need_one.then_some(Doubt::Unsigned);
         };
         let trust = Trust {
             keys: &verification.keys,
             now: wall_time(),
         };
-        self.origin.repository()?.verify_commit(commit, trust)
+        let repository = self.origin.repository();
+        let verified = repository.and_then(|it| it.verify_commit(commit, trust));
+        Some(Doubt::Unverified(verified.err()?.to_string()))
     }
 }

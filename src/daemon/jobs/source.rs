@@ -10,9 +10,11 @@ use super::origin::Origin;
 use super::planner::Planner;
 use super::revisions::Revisions;
 use crate::adapters::git::{self, Error, RetainedRef};
+use crate::daemon::ForgePorts;
 use crate::follow::{RemoteRefs, Settings};
-use crate::model::{ForgeKind, PullRequests};
+use crate::model::ForgeKind;
 use crate::plan::ApplySet;
+use crate::reporting::report::ApprovalWays;
 use crate::settings::{ForkLimits, SyncConfig};
 
 /// How many times longer than a fork's the plan of a branch may take.
@@ -31,14 +33,16 @@ pub(in crate::daemon) struct Source {
 }
 
 impl Source {
-    /// What the settings say. A `forge` is asked how commits came in; with `hears_presses` its checks may have buttons.
+    /// What the settings say. The forge of `ports` is asked how commits came in; with `hears_presses` its checks may have
+    /// buttons.
     pub(in crate::daemon) fn new(
         origin: Origin,
         config: Arc<SyncConfig>,
-        forge: Option<Arc<dyn PullRequests>>,
+        ports: &ForgePorts,
         hears_presses: bool,
     ) -> Self {
-        let settings = Arc::new(settings(&config, &origin, forge.is_some(), hears_presses));
+        let settings = Arc::new(settings(&config, &origin, ports, hears_presses));
+        let forge = ports.pull_requests.clone();
         let set = ApplySet::new(config.fleet.as_str(), config.namespace.as_str());
         let revisions = Arc::new(Revisions::new(origin, &config));
         let compiler = Compiler::new(Arc::clone(&config), set.clone(), Arc::clone(&revisions));
@@ -81,15 +85,19 @@ impl Source {
 fn settings(
     config: &SyncConfig,
     origin: &Origin,
-    has_forge: bool,
+    ports: &ForgePorts,
     hears_presses: bool,
 ) -> Settings {
     let ForkLimits { time, memory } = config.fork_limits;
     let (version, milliseconds) = (env!("CARGO_PKG_VERSION"), time.as_millis());
     let forge = config.forge.as_ref();
     let is_on_github = forge.is_some_and(|forge| forge.provider == ForgeKind::GitHub);
-    // A directory has no history to find the commits of presses in.
-    let has_buttons = hears_presses && is_on_github && origin.repository().is_ok();
+    // A directory has no history to find the commits of approvals in.
+    let has_commits = origin.repository().is_ok();
+    let ways = ApprovalWays {
+        button: hears_presses && is_on_github && has_commits,
+        comment: ports.comments.is_some() && has_commits,
+    };
     Settings {
         fleet: config.fleet.clone(),
         source: git::shown(&config.url),
@@ -98,8 +106,8 @@ fn settings(
         candidates: config.candidates.clone(),
         plan_deadline: time * OWN_SHARE,
         limits: format!("limited {version} {milliseconds} {memory}"),
-        shows_queued: has_forge,
-        has_buttons,
+        shows_queued: ports.pull_requests.is_some(),
+        ways,
         is_check_only: config.is_check_only(),
         suspend: config.suspend,
         prune: config.prune,

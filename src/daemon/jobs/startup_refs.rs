@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::earlier_checks::{is_pending, left_waiting, written};
 use super::revisions::Revisions;
 use crate::follow::{Candidate, Lane, OpenRef, StartupRefs, number};
-use crate::model::CheckSink;
+use crate::model::{Check, CheckSink, CheckState};
 use crate::reporting::plan_context;
 
 /// How many of the refs that are there at the start are planned: the newest. A ref may outlive its pull
@@ -31,6 +31,7 @@ pub(in crate::daemon) async fn startup_refs(
     sink: &dyn CheckSink,
     candidates: Vec<Candidate>,
     base: String,
+    reads_comments: bool,
 ) -> StartupRefs {
     let waiting = left_waiting(fleet, sink).await;
     let context = plan_context(fleet);
@@ -40,7 +41,9 @@ pub(in crate::daemon) async fn startup_refs(
     let commits: Vec<String> = commits.collect();
     let checks = written(sink, &commits, &context).await;
     let checks = checks.unwrap_or_default().into_iter();
-    let ended = checks.filter(|check| !is_pending(check));
+    // A check that may wait for approvals by comment is made again: only who made it knows what they are.
+    let may_ask = |check: &Check| reads_comments && check.state == CheckState::Failure;
+    let ended = checks.filter(|check| !is_pending(check) && !may_ask(check));
     let inputs: BTreeMap<String, Option<String>> =
         ended.map(|check| (check.revision, check.input)).collect();
     for open in &mut open {

@@ -10,8 +10,8 @@ use super::*;
 use crate::apply::ApprovalsRequest;
 use crate::daemon::jobs::Purpose;
 use crate::follow::{Candidate, Lane, PlanRequest};
-use crate::model::{CommitSource, Press};
-use crate::plan::approvals::{Approvals, Doubt};
+use crate::model::CommitSource;
+use crate::plan::approvals::{Approvals, Doubt, How, Pressed};
 
 const APPROVING: &str = "tidy up\n\nCapstan-Approve: delete c/two\n";
 
@@ -183,15 +183,14 @@ async fn an_approval_ends_once_a_later_commit_writes_of_the_cluster_again() {
         1,
         "it says nothing of this cluster"
     );
-    let press = Press {
+    case.daemon.source.approvals.add(Pressed {
         commit: removed.clone(),
-        context: "capstan/config/plan".to_owned(),
-        app: 77,
-        button: "1".to_owned(),
+        losses: ["delete c/two".to_owned()].into(),
         login: "ada".to_owned(),
-    };
-    let losses = vec!["delete c/two".to_owned()];
-    case.daemon.source.approvals.add_press(press, losses, false);
+        how: How::Button,
+        at: Timestamp::UNIX_EPOCH,
+        is_applied: false,
+    });
     for file in ["two.yaml", "elsewhere.yaml"] {
         let back = case.commit_files(&[&other], "keep it", &[(file, TWO)]);
         let again = case.commit_files(&[&back], "tidy up", &[(file, None)]);
@@ -239,6 +238,7 @@ async fn the_plan_of_a_branch_asks_the_forge_as_well() {
                     head: onto.clone(),
                     base: None,
                     applied: Some((onto, None)),
+                    comments: Approvals::default(),
                 },
             )
         };
@@ -267,8 +267,7 @@ async fn an_approval_that_the_forge_says_nothing_of_counts_once_it_does() {
         case.daemon.source.revisions.origin.clone(),
         case.daemon.source.config.clone(),
     );
-    let pull_requests = forge.ports().pull_requests;
-    case.daemon.source = Arc::new(Source::new(origin, config, pull_requests, false));
+    case.daemon.source = Arc::new(Source::new(origin, config, &forge.ports(), false));
     let found = case.approvals(&asked, &asked).await;
     assert_eq!(words(&found).0, [""; 0]);
     assert_eq!(found.doubted.len(), 1);

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use tokio::sync::Notify;
 
+use super::forge::no_forge;
 use super::*;
 use crate::daemon::jobs::LastApplied;
 use crate::daemon::watching::pass_on;
@@ -27,7 +28,7 @@ fn source(top: &Path) -> Arc<Source> {
     let mut config = SyncConfig::directory(&top.join("current"), &Environment::default());
     config.mirror = top.join("cache/current.directory");
     let origin = Origin::open(&config, &git::Access::default()).unwrap();
-    Arc::new(Source::new(origin, config.into(), None, false))
+    Arc::new(Source::new(origin, config.into(), &no_forge(), false))
 }
 
 /// Looks, and examines what is there as the first revision of a process.
@@ -154,7 +155,7 @@ async fn signatures_of_a_directory_are_never_accepted() {
     let origin = Origin::open(&config, &git::Access::default()).unwrap();
     let examined = first(
         &case,
-        &Arc::new(Source::new(origin, config.into(), None, false)),
+        &Arc::new(Source::new(origin, config.into(), &no_forge(), false)),
     )
     .await;
     let message = examined.outcome.err().unwrap().fault.message;

@@ -1,5 +1,6 @@
 //! A forge that does what the tests want, and one that does nothing.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,7 +9,8 @@ use futures::future::{BoxFuture, pending, ready};
 
 use super::*;
 use crate::model::{
-    AdapterError, ApprovalButtons, CheckSink, CommitSource, ErrorClass, Later, PullRequests,
+    AdapterError, ApprovalButtons, ApprovalComments, CheckSink, CommitSource, ErrorClass, Later,
+    PullComment, PullRequests,
 };
 
 type Answer<'a, T> = BoxFuture<'a, Result<T, AdapterError>>;
@@ -26,6 +28,10 @@ pub(super) struct Forge {
     pub(super) sources: Mutex<BTreeMap<String, CommitSource>>,
     /// Who was asked about.
     pub(super) asked: Mutex<Vec<String>>,
+    /// The comments on each pull request.
+    pub(super) comments: Mutex<BTreeMap<u64, Vec<PullComment>>>,
+    /// The pull requests of some commits.
+    pub(super) pull_requests: Mutex<BTreeMap<String, u64>>,
 }
 
 impl Forge {
@@ -90,6 +96,27 @@ impl ApprovalButtons for Forge {
     }
 }
 
+impl ApprovalComments for Forge {
+    fn comments(&self, pull_request: u64) -> Answer<'_, Vec<PullComment>> {
+        let comments = self.comments.lock().unwrap();
+        let found = comments.get(&pull_request).cloned().unwrap_or_default();
+        ready(Ok(found)).boxed()
+    }
+
+    fn pull_requests<'a>(&'a self, commit: &'a str) -> Answer<'a, Vec<u64>> {
+        let known = self.pull_requests.lock().unwrap();
+        ready(Ok(known.get(commit).copied().into_iter().collect())).boxed()
+    }
+
+    fn tells_rights(&self) -> Answer<'_, bool> {
+        ready(Ok(true)).boxed()
+    }
+
+    fn authors(&self, _: u64) -> Answer<'_, BTreeSet<String>> {
+        ready(Ok(["author".to_owned()].into())).boxed()
+    }
+}
+
 /// A forge that takes connections and never answers.
 pub(super) struct Silent;
 
@@ -115,4 +142,27 @@ impl PullRequests for Silent {
     fn source_of<'a>(&'a self, _: &'a str) -> Answer<'a, CommitSource> {
         pending().boxed()
     }
+}
+
+impl ApprovalComments for Silent {
+    fn comments(&self, _: u64) -> Answer<'_, Vec<PullComment>> {
+        pending().boxed()
+    }
+
+    fn pull_requests<'a>(&'a self, _: &'a str) -> Answer<'a, Vec<u64>> {
+        pending().boxed()
+    }
+
+    fn tells_rights(&self) -> Answer<'_, bool> {
+        pending().boxed()
+    }
+
+    fn authors(&self, _: u64) -> Answer<'_, BTreeSet<String>> {
+        pending().boxed()
+    }
+}
+
+/// A place that takes checks alone.
+pub(super) fn no_forge() -> ForgePorts {
+    ForgePorts::checks_alone(Arc::new(Silent))
 }

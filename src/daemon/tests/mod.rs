@@ -5,6 +5,7 @@
 
 mod approving;
 mod checks;
+mod commented;
 mod directory;
 mod forge;
 mod hinted;

@@ -4,6 +4,7 @@ use super::*;
 use crate::daemon::jobs::failure::unplanned;
 use crate::follow::{Candidate, Lane};
 use crate::follow::{PlanRequest, PlanResult};
+use crate::plan::approvals::Approvals;
 
 const PLAN: &str = "capstan/config/plan";
 
@@ -54,6 +55,7 @@ async fn a_plan_that_takes_too_long_says_so_until_it_ends_after_all() {
             head: "base".to_owned(),
             base: None,
             applied: None,
+            comments: Approvals::default(),
         },
     );
     assert!(planned.check.is_none());

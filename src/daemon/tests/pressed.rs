@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use futures::FutureExt as _;
 
-use super::forge::Forge;
+use super::forge::{Forge, no_forge};
 use super::*;
 use crate::follow::PressAnswer;
 use crate::model::Button;
 use crate::model::Press;
+use crate::plan::approvals::{How, Pressed};
 
 const SYNC: &str = "capstan/config/sync";
 const PLAN: &str = "capstan/config/plan";
@@ -187,11 +188,14 @@ async fn a_press_counts_for_what_contains_its_commit_and_is_not_applied() {
     let one: BTreeSet<String> = ["c/one".to_owned()].into();
     let approve = |commit: &str, is_applied| {
         let check = asking(commit, SYNC, "c/one");
-        let losses = one.iter().map(|name| format!("delete {name}")).collect();
-        let source = &case.daemon.source;
-        source
-            .approvals
-            .add_press(press(&check, "writer"), losses, is_applied);
+        case.daemon.source.approvals.add(Pressed {
+            commit: check.revision,
+            losses: one.iter().map(|name| format!("delete {name}")).collect(),
+            login: "writer".to_owned(),
+            how: How::Button,
+            at: Timestamp::UNIX_EPOCH,
+            is_applied,
+        });
     };
     approve(&asked, false);
     approve("gone", false);
@@ -233,7 +237,7 @@ async fn a_press_counts_for_what_contains_its_commit_and_is_not_applied() {
     // After a restart.
     let origin = case.daemon.source.revisions.origin.clone();
     let config = case.daemon.source.config.clone();
-    let again = Source::new(origin, config, None, false);
+    let again = Source::new(origin, config, &no_forge(), false);
     assert_eq!(again.approvals.for_revision(&first, &next).deletable(), one);
 }
 

@@ -121,7 +121,7 @@ async fn the_cluster_is_not_told_the_token_in_the_address_of_the_source() {
         url: "https://t0ken@git.example/fleet".to_owned(),
         ..SyncConfig::clone(&case.daemon.source.config)
     };
-    let settings = Source::new(origin, config.into(), None, false).settings;
+    let settings = Source::new(origin, config.into(), &super::forge::no_forge(), false).settings;
     assert_eq!(settings.source, "https://git.example/fleet");
     case = Case::applying(config_maps(&["a"])).await;
     let rollout = case.parts().releases.current_mut().unwrap();

@@ -16,6 +16,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::command::{Command, Wait};
+use super::comments::CommentQuestions;
 use super::event::{
     ChecksEvent, ClusterEvent, EarlierChecks, Event, ExamineResult, FetchResult, GitEvent,
     PeopleEvent, RemoteRefs, StartupRefs, TimeEvent,
@@ -43,6 +44,7 @@ pub(crate) struct Follower {
     releases: Releases,
     reruns: Reruns,
     forge: ForgeQuestions,
+    comments: CommentQuestions,
 }
 
 impl Follower {
@@ -59,6 +61,7 @@ impl Follower {
             releases: Releases::default(),
             reruns: Reruns::default(),
             forge: ForgeQuestions::default(),
+            comments: CommentQuestions::default(),
             turn: Turn::new(settings, now),
         }
     }
@@ -144,6 +147,7 @@ impl Follower {
             ChecksEvent::Attributed(commits) => self.forge.note_attributed(commits),
             ChecksEvent::AttributionEnded => self.forge.end_attribution(),
             ChecksEvent::PressAnswered(press, answer) => self.press_answered(&press, answer),
+            ChecksEvent::CommentsRead(answers) => self.comments_read(answers),
         }
     }
 
@@ -184,7 +188,10 @@ impl Follower {
         // What is still on its way is not announced again.
         let is_partial = fetched.refs.as_ref().is_ok_and(|refs| refs.refs.is_none());
         match fetched.refs {
-            Ok(refs) => self.refs_moved(&refs),
+            Ok(refs) => {
+                self.refs_moved(&refs);
+                self.read_comments();
+            }
             Err(error) => self.unreachable(error),
         }
         let wait = if is_partial {
@@ -328,7 +335,7 @@ impl Follower {
         if let Some(head) = self.heads.newest() {
             let applied = self.releases.applied();
             self.plans
-                .begin_next(head, applied.as_ref(), &mut self.turn);
+                .begin_next(head, applied.as_ref(), &self.comments, &mut self.turn);
         }
     }
 

@@ -1,12 +1,16 @@
-//! What people ask: to look at the repository now, to make a check again, to approve with a button, to suspend or resume.
+//! What people ask: to look at the repository now, to make a check again, to approve with a button or a comment, to suspend or resume.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
 
 use super::Follower;
 use crate::apply::Steering;
 use crate::follow::command::{Command, Record};
+use crate::follow::comments::{CommentAnswer, CommentQuestion};
 use crate::follow::event::PressAnswer;
 use crate::model::{Hint, Press, Rerun};
+use crate::plan::approvals::{How, Pressed};
 
 impl Follower {
     pub(super) fn steered(&mut self, steering: Steering) {
@@ -78,10 +82,10 @@ impl Follower {
     /// Somebody pressed a button. The forge is asked who that is.
     fn pressed(&mut self, press: &Press) {
         let contexts = [self.turn.plan_context(), self.turn.sync_context()];
-        if !contexts.contains(&press.context) || !self.turn.settings.has_buttons {
+        if !contexts.contains(&press.context) || !self.turn.settings.ways.button {
             return;
         }
-        if !self.is_reported(press) {
+        if !self.is_reported(&press.context, &press.commit) {
             return ignored(press);
         }
         let (press, check) = (
@@ -93,11 +97,11 @@ impl Follower {
     }
 
     /// Returns true if the fleet still reports on the commit of this check.
-    fn is_reported(&self, press: &Press) -> bool {
-        if press.context == self.turn.sync_context() {
-            self.releases.accepted() == Some(&press.commit)
+    fn is_reported(&self, context: &str, commit: &str) -> bool {
+        if context == self.turn.sync_context() {
+            self.releases.accepted() == Some(commit)
         } else {
-            self.plans.commits().any(|commit| commit == press.commit)
+            self.plans.commits().any(|known| known == commit)
         }
     }
 
@@ -122,29 +126,116 @@ impl Follower {
             let shown = check.button.as_ref();
             shown.is_some_and(|shown| shown.id == button.id)
         });
-        if !self.is_reported(press) || !is_shown {
+        if !self.is_reported(&press.context, &press.commit) || !is_shown {
             return ignored(press);
         }
-        let losses = button.losses.join(", ");
-        tracing::info!(
-            login,
+        self.approved(Pressed {
+            commit: commit.clone(),
+            losses: button.losses.into_iter().collect(),
+            login: login.clone(),
+            how: How::Button,
+            at: self.turn.now.calendar,
+            is_applied: *context == self.turn.sync_context(),
+        });
+    }
+
+    /// Somebody approved what a check asks for.
+    fn approved(&mut self, approval: Pressed) {
+        let Pressed {
             commit,
-            context,
+            login,
+            how,
             losses,
-            "these losses were approved with the button of the check"
+            is_applied,
+            ..
+        } = &approval;
+        let (is_applied, commit) = (*is_applied, commit.clone());
+        tracing::info!(
+            commit,
+            login,
+            ?how,
+            ?losses,
+            "these losses of the commit were approved"
         );
-        let is_sync = *context == self.turn.sync_context();
-        self.turn.push(Command::Record(Record::Approval {
-            press: press.clone(),
-            losses: button.losses,
-            is_applied: is_sync,
-        }));
-        if is_sync {
+        self.turn.push(Command::Record(Record::Approval(approval)));
+        if is_applied {
             self.releases.go_on_approved(&mut self.turn);
         } else {
-            self.plans.again(commit);
-            self.show_waiting();
-            self.plan_next();
+            self.plan_again(&commit);
+        }
+    }
+
+    fn plan_again(&mut self, commit: &str) {
+        self.plans.again(commit);
+        self.show_waiting();
+        self.plan_next();
+    }
+
+    /// Reads the comments on the pull requests of checks that ask for approvals.
+    pub(super) fn read_comments(&mut self) {
+        if !self.turn.settings.ways.comment {
+            return;
+        }
+        let sync = self.turn.sync_context();
+        let asking = self.turn.checks.asking();
+        let asking = asking.map(|(check, since)| CommentQuestion {
+            context: check.context.clone(),
+            commit: check.revision.clone(),
+            pull_requests: check.pull_requests().collect(),
+            asked: check.asked.clone(),
+            since,
+            is_followed: check.context == sync,
+        });
+        let asking = asking.filter(|one| self.is_reported(&one.context, &one.commit));
+        let asking = self.comments.begin(asking.collect());
+        if !asking.is_empty() {
+            self.turn.push(Command::ReadComments(asking));
+        }
+    }
+
+    /// Takes in what comments say. What counts is the check as it is now: it may have changed meanwhile.
+    pub(super) fn comments_read(&mut self, answers: Vec<CommentAnswer>) {
+        self.comments.end();
+        for answer in answers {
+            let CommentQuestion {
+                context, commit, ..
+            } = &answer.question;
+            let shown = self.turn.checks.wanted(context, commit);
+            let asked = shown.map(|check| check.asked.clone()).unwrap_or_default();
+            if self.is_reported(context, commit) {
+                self.comment_read(answer, &asked);
+            }
+        }
+    }
+
+    fn comment_read(&mut self, answer: CommentAnswer, asked: &[String]) {
+        let question = answer.question;
+        let mut by_comment: BTreeMap<(String, Option<Timestamp>), BTreeSet<String>> =
+            BTreeMap::new();
+        for approval in answer.given {
+            let what = approval.what.to_string();
+            if asked.contains(&what) {
+                let key = (approval.who, approval.at);
+                by_comment.entry(key).or_default().insert(what);
+            }
+        }
+        let is_new = self.comments.set_rest(&question, answer.rest.clone());
+        if question.is_followed {
+            let number = answer.pull_requests.first().copied();
+            self.releases
+                .set_comments(&question.commit, answer.rest, number, &mut self.turn);
+        } else if is_new && by_comment.is_empty() {
+            self.plan_again(&question.commit);
+        }
+        for ((login, at), losses) in by_comment {
+            self.approved(Pressed {
+                commit: question.commit.clone(),
+                losses,
+                login,
+                how: How::Comment,
+                at: at.unwrap_or(self.turn.now.calendar),
+                is_applied: question.is_followed,
+            });
         }
     }
 }

@@ -451,6 +451,22 @@ impl Releases {
         is_asked
     }
 
+    /// Takes in what comments say of the losses of this revision that does not count, and on which pull request they are.
+    pub(crate) fn set_comments(
+        &mut self,
+        revision: &str,
+        comments: Approvals,
+        pull_request: Option<u64>,
+        turn: &mut Turn,
+    ) {
+        let current = self.current.as_mut();
+        if let Some(rollout) = current.filter(|one| one.release.revision == revision)
+            && rollout.set_comments(comments, pull_request)
+        {
+            self.report_progress(turn);
+        }
+    }
+
     /// Removes what waited for an approval that was given now.
     pub(crate) fn go_on_approved(&mut self, turn: &mut Turn) {
         if self.current.as_ref().is_some_and(Rollout::is_running) {

@@ -41,6 +41,8 @@ pub(crate) struct Rollout {
     pub(crate) applied: AppliedState,
     /// What people approved of it, as far as that was asked for.
     pub(crate) approvals: Approvals,
+    /// What comments say that does not count, and the pull request that they are on.
+    comments: (Approvals, Option<u64>),
     tracker: Tracker,
     pub(crate) stage: Stage,
 }
@@ -87,6 +89,7 @@ impl Rollout {
             suspended: None,
             applied,
             approvals: Approvals::default(),
+            comments: (Approvals::default(), None),
             tracker,
             stage: Stage::Announced { until },
         }
@@ -181,6 +184,12 @@ impl Rollout {
         }
     }
 
+    /// Takes in what comments say that does not count, and the pull request that they are on. Returns true if that is new.
+    pub(crate) fn set_comments(&mut self, comments: Approvals, pull_request: Option<u64>) -> bool {
+        let before = std::mem::replace(&mut self.comments, (comments, pull_request));
+        before != self.comments
+    }
+
     /// Returns its check as it is now, and the same for the view.
     pub(crate) fn check(
         &self,
@@ -199,7 +208,15 @@ impl Rollout {
                 let check = report::progress(fleet, revision, state, shown, &self.leaving, graph);
                 let check = report::unseen(check, &self.unseen);
                 let check = report::staying(check, &self.staying);
-                report::asked(check, &self.leaving, &self.approvals, settings.has_buttons)
+                let (comments, pull_request) = &self.comments;
+                let mut approvals = self.approvals.clone();
+                approvals.set_comments(comments);
+                let check = report::asked(check, &self.leaving, &approvals, settings.ways);
+                Check {
+                    // People approve there.
+                    pull_request: pull_request.filter(|_| !check.asked.is_empty()),
+                    ..check
+                }
             }
         };
         let noted = report::noted(check, &self.release.notes);

@@ -6,8 +6,10 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::comment_doubt::CommentDoubt;
+use super::comments::is_command;
 use crate::api::fleet::{DeletionGuard, PoolGuard};
 use crate::plan::losses::Unit;
 
@@ -36,11 +38,13 @@ pub enum What {
 }
 
 /// The way in which somebody approves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum How {
     /// With the trailer `Capstan-Approve` in the message of the commit.
     Trailer,
     /// With the button of the check of the commit.
+    #[default]
     Button,
     /// With a comment on the pull request whose head the commit was.
     Comment,
@@ -80,6 +84,8 @@ pub(crate) enum Doubt {
     Unsearched(String),
     /// The signature of its commit is not accepted, and why not.
     Unverified(String),
+    /// The fleet says who may approve, and asks for no signatures.
+    Unsigned,
     /// A comment is none that counts.
     Comment(CommentDoubt),
 }
@@ -146,6 +152,22 @@ impl Approvals {
             !matches!(doubt, Doubt::Unattributed(_)) || !commits.contains(&approval.commit)
         });
         self.doubted.len() < before
+    }
+
+    /// The same without what comments say.
+    pub(crate) fn without_comments(&self) -> Self {
+        let mut rest = self.clone();
+        let is_comment = |doubt: &Doubt| matches!(doubt, Doubt::Comment(_));
+        rest.doubted.retain(|(_, doubt)| !is_comment(doubt));
+        rest.unclear.retain(|line| !is_command(line));
+        rest
+    }
+
+    /// Takes in what comments say, in place of what they said before. What they approve is recorded when it is given.
+    pub(crate) fn set_comments(&mut self, comments: &Self) {
+        *self = self.without_comments();
+        self.doubted.extend(comments.doubted.iter().cloned());
+        self.unclear.extend(comments.unclear.iter().cloned());
     }
 
     /// Lists the clusters whose HCP cluster may be recreated.
@@ -262,6 +284,9 @@ impl fmt::Display for Doubt {
                 "it cannot be told whether a later commit brings the cluster back: {why}; repeat the line in a new commit"
             ),
             Self::Unverified(why) => write!(f, "the commit is not verified: {why}"),
+            Self::Unsigned => f.write_str(
+                "spec.approvals of the Fleet says who may approve, and anybody may write any name into a commit; sign commits and set spec.source.git.verify, or approve with a comment",
+            ),
             Self::Comment(doubt) => doubt.fmt(f),
         }
     }

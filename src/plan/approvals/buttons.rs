@@ -1,4 +1,4 @@
-//! Approvals by the button of a check.
+//! Approvals by the button of a check, or by a comment.
 
 use std::collections::BTreeSet;
 
@@ -7,15 +7,17 @@ use serde::{Deserialize, Serialize};
 
 use super::approval::{Approval, How, What};
 
-/// Somebody approved losses with the button of a check.
+/// Somebody approved losses of a commit, and not in its message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pressed {
     /// The commit of the check.
     pub(crate) commit: String,
-    /// What the button approves, each as a trailer has it.
+    /// What may happen, each as a trailer has it.
     pub(crate) losses: BTreeSet<String>,
-    /// Who pressed.
+    /// Who approved.
     pub(crate) login: String,
+    #[serde(default)]
+    pub(crate) how: How,
     pub(crate) at: Timestamp,
     /// Whether the commit was applied already, and none since.
     #[serde(default)]
@@ -28,7 +30,7 @@ impl Pressed {
         let losses = self.losses.iter().filter_map(|loss| What::parse(loss));
         losses.map(|what| Approval {
             what,
-            how: How::Button,
+            how: self.how,
             who: self.login.clone(),
             at: Some(self.at),
             commit: self.commit.clone(),

@@ -17,7 +17,7 @@ use crate::model::{COMMAND, COMMENT_MARK, MayWrite, PullComment, Writer};
 /// The most comments that are read, the newest.
 const MOST: usize = 1_000;
 /// The word after [`COMMAND`].
-const APPROVE: &str = "approve";
+pub(crate) const APPROVE: &str = "approve";
 /// Another word after [`COMMAND`], which approves nothing: the webhook reads it.
 const RERUN: &str = "rerun";
 /// What Markdown shows as a quote, as code or not at all, with its end.
@@ -132,7 +132,7 @@ struct Said {
 }
 
 fn read(text: &str) -> Said {
-    let mut lines = text.lines().filter(|line| looks_like_command(line));
+    let mut lines = text.lines().filter(|line| is_command(line));
     if text.len() > MOST_TEXT {
         let kib = MOST_TEXT >> 10;
         let too_long = |line| format!("{} (the comment has more than {kib} KiB)", quoted(line));
@@ -195,7 +195,7 @@ fn approved_by(line: &str) -> Option<What> {
 }
 
 /// Returns true if the line begins with the command, whatever is before it, and does not ask for another thing.
-fn looks_like_command(line: &str) -> bool {
+pub(crate) fn is_command(line: &str) -> bool {
     let start = line.trim_start_matches(|c: char| c.is_whitespace() || ">*-+_`".contains(c));
     let mut words = start.split_whitespace();
     words.next().is_some_and(|word| is_same(COMMAND, word))

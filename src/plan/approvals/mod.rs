@@ -6,11 +6,7 @@
 mod approval;
 mod buttons;
 mod comment_doubt;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the follower does not read comments yet")
-)]
-pub(crate) mod comments;
+mod comments;
 mod lines;
 mod near_miss;
 mod trailers;
@@ -18,5 +14,8 @@ mod trailers;
 pub use approval::{Approval, How, Verb, What};
 pub(crate) use approval::{Approvals, Doubt, short};
 pub(crate) use buttons::Pressed;
+#[cfg(test)]
+pub(crate) use comment_doubt::CommentDoubt;
+pub(crate) use comments::{APPROVE, Conversation, is_command};
 pub(crate) use near_miss::NearMiss;
 pub(crate) use trailers::{ForkLines, fork_lines, given, unclear};

@@ -38,6 +38,8 @@ pub(crate) struct Now {
     pub(crate) cluster: Timestamp,
     /// The time on the wall since the start: how long a forge needs.
     pub(crate) wall: Duration,
+    /// The time by the calendar, as forges have it: when people read and wrote.
+    pub(crate) calendar: Timestamp,
 }
 
 /// What to do about the checks that are not written.
@@ -65,6 +67,8 @@ struct Entry {
     attempt: u32,
     /// What this process wrote last, and when.
     written: Option<(Check, Timestamp)>,
+    /// What it asked people to approve last, and since when they have seen that.
+    asked: Option<(Vec<String>, Timestamp)>,
     /// Some write carried it, so that others may have seen it.
     is_out: bool,
     /// Until when the other side cannot take it, and how long that was from the answer on.
@@ -84,6 +88,15 @@ impl Entry {
         let pending = wanted.filter(|check| check.state == CheckState::Pending);
         let left = self.left.as_deref();
         pending.map(|check| &*check.title).or(left)
+    }
+
+    /// People see from now on that it asks for these approvals, if they have not before.
+    fn note_asked(&mut self, asked: &[String], now: Timestamp) {
+        let before = self.asked.as_ref();
+        let is_known = |one: &String| before.is_some_and(|(before, _)| before.contains(one));
+        if !asked.iter().all(is_known) {
+            self.asked = Some((asked.to_vec(), now));
+        }
     }
 
     /// Returns true if it was written as pending.
@@ -187,6 +200,16 @@ impl CheckDesk {
         }
     }
 
+    /// The checks that people have seen ask for approvals, and do still, each with when that began.
+    pub(crate) fn asking(&self) -> impl Iterator<Item = (&Check, Timestamp)> {
+        let entries = self.entries.values();
+        entries.filter_map(|entry| {
+            let (written, wanted) = (&entry.written.as_ref()?.0, entry.wanted.as_ref()?);
+            let asks = !wanted.asked.is_empty() && wanted.asked == written.asked;
+            asks.then_some((wanted, entry.asked.as_ref()?.1))
+        })
+    }
+
     /// What to do now. After [`Next::Write`] the desk is busy until [`Self::answered`].
     pub(crate) fn next(&mut self, now: Now) -> Next {
         if self.is_busy() {
@@ -286,6 +309,7 @@ impl CheckDesk {
         for check in writing.into_iter().filter(|check| !is_late(check)) {
             let entry = self.entry(&check.context, &check.revision);
             entry.is_out = true;
+            entry.note_asked(&check.asked, now.calendar);
             entry.written = Some((check, now.cluster));
         }
     }

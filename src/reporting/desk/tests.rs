@@ -11,6 +11,7 @@ fn check(revision: &str, state: CheckState) -> Check {
 /// So many seconds after the start, on both clocks.
 fn at(second: i64) -> Now {
     Now {
+        calendar: Timestamp::from_second(second).expect("in range"),
         cluster: Timestamp::from_second(second).expect("in range"),
         wall: Duration::from_secs(second.unsigned_abs()),
     }

@@ -9,16 +9,42 @@ use super::account::Loss;
 use super::parts::{MOST_LINES, list};
 use crate::api::labels;
 use crate::apply::{PruneStatus, Unapproved};
-use crate::model::{Button, Check, CheckDetail, CheckState, ObjectId};
-use crate::plan::approvals::{Approval, Approvals, Doubt, How, NearMiss, Verb, What, short};
+use crate::model::{Button, COMMAND, Check, CheckDetail, CheckState, ObjectId};
+use crate::plan::approvals::{
+    APPROVE, Approval, Approvals, Doubt, How, NearMiss, Verb, What, is_command, short,
+};
 use crate::plan::losses::Unit;
 
-/// The button of a check that lists these losses. One that cannot list all of them has none: nobody approves what is not
-/// shown.
-pub(super) fn button(revision: &str, context: &str, unapproved: &[What]) -> Option<Button> {
-    let is_listed = (1..=MOST_LINES).contains(&unapproved.len());
-    let losses = unapproved.iter().map(What::to_string);
-    is_listed.then(|| Button::new(revision, context, losses))
+/// The ways to approve beside the message of a commit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ApprovalWays {
+    /// The button of a check.
+    pub(crate) button: bool,
+    /// A comment on a pull request.
+    pub(crate) comment: bool,
+}
+
+impl ApprovalWays {
+    /// The same check, with which people may approve these losses. If it cannot list all of them they may not: nobody
+    /// approves what is not shown.
+    pub(super) fn ask(self, check: Check, unapproved: &[What]) -> Check {
+        let Self { button, comment } = self.for_losses(unapproved.len());
+        let losses = || unapproved.iter().map(What::to_string);
+        let button = button.then(|| Button::new(&check.revision, &check.context, losses()));
+        Check {
+            button,
+            asked: losses().filter(|_| comment).collect(),
+            ..check
+        }
+    }
+
+    /// The ways to approve so many losses.
+    pub(super) fn for_losses(self, count: usize) -> Self {
+        match (1..=MOST_LINES).contains(&count) {
+            true => self,
+            false => Self::default(),
+        }
+    }
 }
 
 /// `cluster ns/name is released: it goes on running in Azure; nobody manages, patches or deletes it`
@@ -56,7 +82,7 @@ fn noun(unit: &Unit) -> &'static str {
 }
 
 /// What the losses are, and how to approve those that nobody approved; empty without losses.
-pub(super) fn losses(losses: &[Loss], has_button: bool) -> String {
+pub(super) fn losses(losses: &[Loss], ways: ApprovalWays) -> String {
     let meanings = |is_approved: bool| {
         let losses = losses.iter().filter(|loss| loss.is_approved == is_approved);
         losses.map(meaning).collect::<Vec<_>>()
@@ -72,7 +98,7 @@ pub(super) fn losses(losses: &[Loss], has_button: bool) -> String {
             "{}:\n\n{}\n{}",
             need_approval(open.len()),
             list(open.into_iter()),
-            how_to_approve(&unapproved, has_button)
+            how_to_approve(&unapproved, ways, "the pull request")
         );
     }
     if !approved.is_empty() {
@@ -88,29 +114,38 @@ pub(super) fn need_approval(count: usize) -> String {
     }
 }
 
-fn trailers(approvals: &[What]) -> String {
-    let lines = approvals.iter();
-    list(
-        lines
-            .map(|what| format!("`{}: {what}`", labels::APPROVE))
-            .collect::<Vec<_>>()
-            .into_iter(),
-    )
+/// These approvals as a list of lines that begin with `start`.
+fn lines(start: &str, approvals: &[What]) -> String {
+    let lines = approvals.iter().map(|what| format!("`{start} {what}`"));
+    list(lines.collect::<Vec<_>>().into_iter())
 }
 
-fn how_to_approve(unapproved: &[What], has_button: bool) -> String {
-    let press = match has_button {
+fn trailers(approvals: &[What]) -> String {
+    lines(&format!("{}:", labels::APPROVE), approvals)
+}
+
+/// How to approve these losses. A comment goes on `place`.
+fn how_to_approve(unapproved: &[What], ways: ApprovalWays, place: &str) -> String {
+    let ways = ways.for_losses(unapproved.len());
+    let press = match ways.button {
         true => {
             "press the button Approve of this check, if you may write to the repository. After a squash or a rebase, the check of the merged commit asks again. Or "
         }
         false => "",
     };
-    let (lines, them) = match unapproved.len() {
+    let (these, them) = match unapproved.len() {
         1 => ("this line", "the line"),
         _ => ("these lines", "the lines"),
     };
+    let comment = match ways.comment {
+        true => format!(
+            "write a new comment on {place} with {these}:\n\n{}\nOr ",
+            lines(&format!("{COMMAND} {APPROVE}"), unapproved)
+        ),
+        false => String::new(),
+    };
     format!(
-        "To approve, {press}push a commit whose message ends in {lines}, and repeat {them} in the message of a merge or a squash:\n\n{}\n",
+        "To approve, {press}{comment}push a commit whose message ends in {these}, and repeat {them} in the message of a merge or a squash:\n\n{}\n",
         trailers(unapproved)
     )
 }
@@ -169,13 +204,19 @@ fn approval(approval: &Approval, leaving: &BTreeSet<Unit>) -> Option<String> {
 /// Each of these approvals, and why it does not count.
 pub(super) fn doubted(doubted: &[(Approval, Doubt)]) -> impl ExactSizeIterator<Item = String> {
     doubted.iter().map(|(approval, doubt)| {
-        format!(
-            "\"{}: {}\" in {} by {} does not count: {doubt}",
-            labels::APPROVE,
-            approval.what,
-            short(&approval.commit),
-            approval.who
-        )
+        let (what, who) = (&approval.what, &approval.who);
+        match doubt {
+            Doubt::Comment(doubt) => {
+                format!(
+                    "the comment \"{COMMAND} {APPROVE} {what}\" by {who} does not count: {doubt}"
+                )
+            }
+            doubt => format!(
+                "\"{}: {what}\" in {} by {who} does not count: {doubt}",
+                labels::APPROVE,
+                short(&approval.commit),
+            ),
+        }
     })
 }
 
@@ -185,23 +226,34 @@ pub(super) fn no_approvals(
     asked: &[What],
 ) -> impl ExactSizeIterator<Item = String> {
     unclear.iter().map(|line| {
-        let said = line.split_once([':', '=']).map_or("", |(_, said)| said);
-        let near = NearMiss::of(said, asked);
-        match near {
-            Some(NearMiss { fault, meant }) => format!(
-                "\"{line}\" approves nothing: {fault}. In the last paragraph of a commit message, write `{}: {meant}`",
-                labels::APPROVE
+        let (said, place, start) = match is_command(line) {
+            true => (
+                line.split_once(APPROVE).map_or("", |(_, said)| said),
+                "in a new comment, on a line of its own,",
+                format!("{COMMAND} {APPROVE}"),
             ),
-            None => format!(
-                "\"{line}\" is not an approval: in the last paragraph of a commit message, write `{}: {}`",
-                labels::APPROVE,
-                asked.first().map_or_else(
-                    || "delete NAMESPACE/NAME".to_owned(),
-                    ToString::to_string
-                )
+            false => (
+                line.split_once([':', '=']).map_or("", |(_, said)| said),
+                "in the last paragraph of a commit message,",
+                format!("{}:", labels::APPROVE),
             ),
+        };
+        match NearMiss::of(said, asked) {
+            Some(NearMiss { fault, meant }) => {
+                let place = capitalized(place);
+                format!("\"{line}\" approves nothing: {fault}. {place} write `{start} {meant}`")
+            }
+            None => {
+                let meant = asked.first().map(ToString::to_string);
+                let meant = meant.unwrap_or_else(|| "delete NAMESPACE/NAME".to_owned());
+                format!("\"{line}\" is not an approval: {place} write `{start} {meant}`")
+            }
         }
     })
+}
+
+fn capitalized(place: &str) -> String {
+    place.replacen("in ", "In ", 1)
 }
 
 /// Each approval of the candidate that approves none of these losses, and what does.
@@ -234,7 +286,7 @@ pub(crate) fn asked(
     check: Check,
     leaving: &BTreeMap<ObjectId, PruneStatus>,
     approvals: &Approvals,
-    has_buttons: bool,
+    ways: ApprovalWays,
 ) -> Check {
     let waiting = waiting(leaving);
     let asked: Vec<What> = waiting
@@ -248,9 +300,9 @@ pub(crate) fn asked(
     });
     let units: BTreeSet<Unit> = gone.collect();
     let is_done = check.state != CheckState::Pending;
-    let button = match has_buttons && is_done {
-        true => button(&check.revision, &check.context, &asked),
-        false => None,
+    let ways = match is_done {
+        true => ways.for_losses(asked.len()),
+        false => ApprovalWays::default(),
     };
     let ask = match asked.is_empty() {
         true => String::new(),
@@ -258,7 +310,7 @@ pub(crate) fn asked(
             let without_commits = waiting.values().any(|loss| loss.without_commits);
             let how = match without_commits {
                 true => String::new(),
-                false => how_to_approve(&asked, button.is_some()),
+                false => how_to_approve(&asked, ways, "the merged pull request"),
             };
             let losses = waiting.values().map(|loss| kept(loss));
             let losses: Vec<String> = losses.collect();
@@ -280,16 +332,16 @@ pub(crate) fn asked(
         false => list(none.into_iter()) + "\n",
     };
     // Without a button, what is wanted is another commit: a failure, on every forge.
-    let detail = match button.is_some() {
+    let detail = match ways.button {
         true => Some(CheckDetail::Approval),
         false => check.detail,
     };
-    Check {
+    let check = Check {
         summary: none + &ask + &approved(&approvals.given, &units) + &check.summary,
-        button,
         detail,
         ..check
-    }
+    };
+    ways.ask(check, &asked)
 }
 
 /// The losses that wait for an approval, each once; a pool that goes with its cluster is none of its own.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value as Json;
 
 use super::account::{Account, Loss, account, json};
-use super::asking::{approved, button, doubted, losses, no_approvals, to_keep, unused};
+use super::asking::{ApprovalWays, approved, doubted, losses, no_approvals, to_keep, unused};
 use super::base::Base;
 use super::comparison::Comparison;
 use super::losses::{Holdings, Losses};
@@ -38,8 +38,8 @@ pub(crate) struct Merge<'a> {
     pub(crate) prune: bool,
     /// How long role assignments need to come into force.
     pub(crate) settle: Duration,
-    /// Whether people can approve with a button of the check.
-    pub(crate) has_buttons: bool,
+    /// How people can approve.
+    pub(crate) ways: ApprovalWays,
 }
 
 /// The plan check of a candidate: the findings that it introduces, and what it changes against what it is compared with,
@@ -121,14 +121,13 @@ fn sound(merge: &Merge<'_>, mut found: Found<'_>, account: &Account) -> Check {
         title += "; what is lost is not known";
     }
     let context = plan_context(merge.set.fleet());
-    let is_asked = merge.has_buttons && detail == Some(CheckDetail::Approval);
-    let button = match is_asked {
-        true => button(merge.revision, &context, &unapproved),
-        false => None,
+    let ways = match detail == Some(CheckDetail::Approval) {
+        true => merge.ways,
+        false => ApprovalWays::default(),
     };
     let units: BTreeSet<Unit> = lost.iter().map(|loss| loss.unit.clone()).collect();
     let text = [
-        losses(lost, button.is_some()),
+        losses(lost, ways),
         approved(&merge.approvals.given, &units),
         to_keep(&merge.approvals.own, lost),
         unclear,
@@ -139,16 +138,20 @@ fn sound(merge: &Merge<'_>, mut found: Found<'_>, account: &Account) -> Check {
         found.folded(),
         allowed(&merge.compiled.allowed),
     ];
-    Check {
+    let check = Check {
         detail,
         annotations: annotations(&found.own),
-        button,
         ..check(context, merge.revision, state, &title, text.concat())
-    }
+    };
+    ways.ask(check, &unapproved)
 }
 
 /// The approvals of the candidate that approve nothing; empty when there are none.
 fn unclear(approvals: &Approvals, lost: &[Loss], asked: &[What]) -> String {
+    let approvals = match asked.is_empty() {
+        true => &approvals.without_comments(),
+        false => approvals,
+    };
     let mistyped = no_approvals(&approvals.unclear, asked);
     let doubted = doubted(&approvals.doubted);
     let unused = unused(&approvals.own, lost, asked);

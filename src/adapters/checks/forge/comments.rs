@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use super::client::Client;
 use super::fault::Fault;
 use super::lately::Page;
+use super::pull_request::PullRequest;
 use super::sink::{Forge, ForgeSink};
 use crate::model::{AdapterError, ApprovalComments, COMMAND, MayWrite, PullComment, Writer};
 
@@ -183,6 +184,17 @@ impl<F: Comments> ApprovalComments for ForgeSink<F> {
         let asked = self.commands(pull_request);
         asked
             .map(|done| done.map_err(|fault| self.error(fault)))
+            .boxed()
+    }
+
+    fn pull_requests<'a>(
+        &'a self,
+        commit: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<u64>, AdapterError>> {
+        let numbers = |found: Vec<PullRequest>| found.iter().map(|one| one.number).collect();
+        let asked = self.forge.pull_requests(&self.client, commit);
+        asked
+            .map(move |done| done.map(numbers).map_err(|fault| self.error(fault)))
             .boxed()
     }
 

@@ -30,9 +30,10 @@ fn step(world: &mut World, what: u8, which: u8) {
         26 => world.close_proposal(which % 4),
         27 => world.hint(),
         28 => world.rerun(which % 5),
-        29 => match which % 3 {
+        29 => match which % 4 {
             0 => world.suspend(true),
             1 => world.suspend(false),
+            2 => world.comment(),
             _ => world.press(),
         },
         30 => match which % 3 {
@@ -74,6 +75,10 @@ fn check(steps: &[(u8, u8)], is_check_only: bool) -> Result<(), TestCaseError> {
             Proposal::Conflict => CheckState::Failure,
             _ => CheckState::Success,
         };
+        if *proposal == Proposal::Deletes && world.commented.contains(commit) {
+            let asked = plan.map(|check| &*check.asked);
+            prop_assert_eq!(asked, Some(&[][..]), "{} was approved", name);
+        }
         // Whatever takes too long ends as well, and so does what never ends.
         let is_limited = plan.is_some_and(|check| check.input.as_deref() == Some(LIMITS));
         prop_assert!(

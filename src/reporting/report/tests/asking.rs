@@ -3,15 +3,29 @@
 use super::*;
 use crate::apply::Unapproved;
 use crate::model::Button;
-use crate::plan::approvals::{Pressed, Verb};
+use crate::plan::approvals::{CommentDoubt, How, Pressed, Verb, What};
 use crate::plan::losses::Unit;
-use crate::reporting::report::asking::{asked, button};
+use crate::reporting::report::asking::{ApprovalWays, asked};
+
+const BUTTON: ApprovalWays = ApprovalWays {
+    button: true,
+    comment: false,
+};
+const COMMENT: ApprovalWays = ApprovalWays {
+    button: false,
+    comment: true,
+};
+const COMMIT: ApprovalWays = ApprovalWays {
+    button: false,
+    comment: false,
+};
 
 fn press(cluster: &str, login: &str) -> Pressed {
     Pressed {
         commit: "0123456789abcdef".to_owned(),
         losses: [format!("delete {cluster}")].into(),
         login: login.to_owned(),
+        how: How::Button,
         at: jiff::Timestamp::UNIX_EPOCH,
         is_applied: false,
     }
@@ -65,7 +79,7 @@ fn a_plan_that_waits_for_an_approval_has_a_button_and_one_that_got_it_says_from_
             approvals,
             prune: true,
             settle: Duration::ZERO,
-            has_buttons: true,
+            ways: BUTTON,
         })
     };
     let check = of(&config_map("a", "x"), &Approvals::default());
@@ -116,7 +130,7 @@ fn a_sync_check_asks_when_it_is_done_for_the_clusters_alone() {
         done(CheckState::Success),
         &leaving,
         &Approvals::default(),
-        true,
+        BUTTON,
     );
     let names = deletions(&["one", "two"]);
     assert_eq!(
@@ -126,11 +140,11 @@ fn a_sync_check_asks_when_it_is_done_for_the_clusters_alone() {
     let text = "2 losses need approval:\n\n- cluster c/one is kept: its deletion needs approval\n- cluster c/two is kept: its deletion needs approval\n\nTo approve, press the button Approve of this check, if you may write to the repository. After a squash or a rebase, the check of the merged commit asks again. Or push a commit whose message ends in these lines, and repeat the lines in the message of a merge or a squash:\n\n- `Capstan-Approve: delete c/one`\n- `Capstan-Approve: delete c/two`\n\ntext";
     assert_eq!(check.summary, text);
     let granted = by(&press("c/three", "x"));
-    for (state, leaving, has_buttons) in [
-        (CheckState::Failure, &leaving, false),
-        (CheckState::Pending, &leaving, true),
+    for (state, leaving, ways) in [
+        (CheckState::Failure, &leaving, COMMIT),
+        (CheckState::Pending, &leaving, BUTTON),
     ] {
-        let check = asked(done(state), leaving, &granted, has_buttons);
+        let check = asked(done(state), leaving, &granted, ways);
         assert_eq!(check.button, None);
         assert!(
             check.summary.contains("To approve, push a commit"),
@@ -139,14 +153,14 @@ fn a_sync_check_asks_when_it_is_done_for_the_clusters_alone() {
         );
     }
     for leaving in [clusters(&["one"], needed), BTreeMap::new()] {
-        let check = asked(done(CheckState::Success), &leaving, &granted, true);
+        let check = asked(done(CheckState::Success), &leaving, &granted, BUTTON);
         assert_eq!((check.button, &*check.summary), (None, "text"));
     }
     let check = asked(
         done(CheckState::Success),
         &clusters(&["one"], needed),
         &by(&press("c/one", "x")),
-        true,
+        BUTTON,
     );
     let line = "- the deletion of c/one was approved by x with the button on 0123456789\n\ntext";
     assert_eq!(check.summary, line);
@@ -164,20 +178,27 @@ fn a_sync_check_names_lines_that_look_like_an_approval_while_it_asks() {
     };
     let line = "- \"Capstan-Approve: remove c/one\" approves nothing: what needs approval is its deletion. In the last paragraph of a commit message, write `Capstan-Approve: delete c/one`\n\n";
     let held = clusters(&["one"], unapproved);
-    let check = asked(done(), &held, &approvals, false);
+    let check = asked(done(), &held, &approvals, COMMIT);
     assert!(check.summary.starts_with(line), "{}", check.summary);
     // Nothing waits for an approval.
     let kept = clusters(&["one"], needed);
-    assert_eq!(asked(done(), &kept, &approvals, false).summary, "text");
+    assert_eq!(asked(done(), &kept, &approvals, COMMIT).summary, "text");
 }
 
 #[test]
 fn nobody_approves_what_the_check_does_not_list() {
     let name = |at: usize| What::deletion(&format!("c/{at}")).expect("a name");
     let names = |count: usize| (0..count).map(name).collect::<Vec<_>>();
-    assert!(button("r", "c", &names(MOST_LINES)).is_some());
-    assert_eq!(button("r", "c", &names(MOST_LINES + 1)), None);
-    assert_eq!(button("r", "c", &[]), None);
+    let ways = ApprovalWays {
+        button: true,
+        comment: true,
+    };
+    let check = Check::new("c", "r", CheckState::Failure, "");
+    for (count, is_listed) in [(0, false), (MOST_LINES, true), (MOST_LINES + 1, false)] {
+        let check = ways.ask(check.clone(), &names(count));
+        let asked = (check.button.is_some(), !check.asked.is_empty());
+        assert_eq!(asked, (is_listed, is_listed), "{count}");
+    }
 }
 
 #[test]
@@ -209,7 +230,12 @@ fn a_sync_check_names_each_approval_that_counts_and_why_others_do_not() {
         "1/1",
         "text".into(),
     );
-    let check = asked(check, &clusters(&["one", "two"], needed), &approvals, false);
+    let check = asked(
+        check,
+        &clusters(&["one", "two"], needed),
+        &approvals,
+        COMMIT,
+    );
     let by = "by Ada \\<ada@example.com>";
     let none = format!("- \"Capstan-Approve: delete c/two\" in 0123456789 {by} does not count: ");
     let expected = [
@@ -229,4 +255,50 @@ fn a_sync_check_names_each_approval_that_counts_and_why_others_do_not() {
         ),
     ];
     assert_eq!(check.summary, expected.concat());
+}
+
+#[test]
+fn a_check_whose_pull_request_is_read_says_what_to_comment_and_what_is_wrong_with_comments() {
+    let done = || {
+        let context = "capstan/f/sync".to_owned();
+        parts::check(context, "r", CheckState::Success, "1/1", "text".into())
+    };
+    let held = clusters(&["one"], unapproved);
+    let check = asked(done(), &held, &Approvals::default(), COMMENT);
+    let text = "1 loss needs approval:\n\n- cluster c/one is kept: its deletion needs approval\n\nTo approve, write a new comment on the merged pull request with this line:\n\n- `/capstan approve delete c/one`\n\nOr push a commit whose message ends in this line, and repeat the line in the message of a merge or a squash:\n\n- `Capstan-Approve: delete c/one`\n\ntext";
+    assert_eq!(check.summary, text);
+    assert_eq!((check.button, check.asked), (None, deletions(&["one"])));
+    let edited = Approval {
+        what: What::parse("delete c/one").expect("a name"),
+        how: How::Comment,
+        who: "ada".to_owned(),
+        at: None,
+        commit: "r".to_owned(),
+    };
+    let comments = Approvals {
+        doubted: vec![(edited, Doubt::Comment(CommentDoubt::Edited))],
+        unclear: vec![
+            "/capstan approve remove c/one".to_owned(),
+            "> /capstan approve c/one".to_owned(),
+            "/capstan delete everything".to_owned(),
+        ],
+        ..Approvals::default()
+    };
+    let check = asked(done(), &held, &comments, COMMENT);
+    let text = "- the comment \"/capstan approve delete c/one\" by ada does not count: the comment was edited; write a new comment\n- \"/capstan approve remove c/one\" approves nothing: what needs approval is its deletion. In a new comment, on a line of its own, write `/capstan approve delete c/one`\n- \"> /capstan approve c/one\" approves nothing: it does not say that it approves the deletion. In a new comment, on a line of its own, write `/capstan approve delete c/one`\n- \"/capstan delete everything\" is not an approval: in a new comment, on a line of its own, write `/capstan approve delete c/one`\n\n1 loss needs approval";
+    assert!(check.summary.starts_with(text), "{}", check.summary);
+    // Once nothing is asked, nobody needs to know what was wrong with a comment.
+    let set = ApplySet::new("f", "default");
+    let plan = crate::reporting::report::plan(&Merge {
+        set: &set,
+        revision: "r",
+        compiled: &compiled(&config_map("a", "x")),
+        comparison: Comparison::Nothing,
+        base: None,
+        approvals: &comments,
+        prune: true,
+        settle: Duration::ZERO,
+        ways: COMMENT,
+    });
+    assert_eq!((plan.state, plan.detail), (CheckState::Success, None));
 }

@@ -98,6 +98,7 @@ fn presses() -> Vec<Pressed> {
         commit: HOSTILE.to_owned(),
         losses: [HOSTILE.to_owned(), format!("delete ns/{HOSTILE}")].into(),
         login: HOSTILE.to_owned(),
+        how: crate::plan::approvals::How::Comment,
         at: jiff::Timestamp::UNIX_EPOCH,
         is_applied: false,
     }]
@@ -237,7 +238,15 @@ fn all() -> Vec<Check> {
         ),
         progress("f", "r", state, (&failed, &[cluster]), &leaving, &graph),
         noted(done(), &notes),
-        asked(done(), &held, &hostile_approvals(), true),
+        asked(
+            done(),
+            &held,
+            &hostile_approvals(),
+            ApprovalWays {
+                button: true,
+                comment: true,
+            },
+        ),
     ]
 }
 

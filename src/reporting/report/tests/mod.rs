@@ -58,7 +58,7 @@ fn merged(
         approvals,
         prune: true,
         settle: Duration::from_secs(120),
-        has_buttons: false,
+        ways: ApprovalWays::default(),
     })
 }
 

@@ -125,6 +125,17 @@ impl World {
                 };
                 Event::Checks(ChecksEvent::PressAnswered(press, answer))
             }
+            Command::ReadComments(questions) => {
+                let is_away = self.is_forge_away;
+                let answers = questions.into_iter().filter(|_| !is_away);
+                let answers = answers.map(|question| CommentAnswer {
+                    pull_requests: vec![7],
+                    given: self.given(&question.commit),
+                    rest: Approvals::default(),
+                    question,
+                });
+                Event::Checks(ChecksEvent::CommentsRead(answers.collect()))
+            }
             Command::RecordNewest { newest, .. } => {
                 let answer = match self.is_forge_away {
                     true => Err("the cluster is away, too".to_owned()),
@@ -219,10 +230,25 @@ impl World {
         checks.filter(move |check| check.context == context && check.state == CheckState::Pending)
     }
 
+    /// What comments approve of this head.
+    fn given(&self, commit: &str) -> Vec<Approval> {
+        let is_given = self.commented.contains(commit);
+        let what = What::parse("delete c/one").filter(|_| is_given);
+        let given = what.map(|what| Approval {
+            what,
+            how: How::Comment,
+            who: "ada".to_owned(),
+            at: None,
+            commit: commit.to_owned(),
+        });
+        given.into_iter().collect()
+    }
+
     fn startup_refs(&self, candidates: Vec<Candidate>) -> StartupRefs {
         let open = candidates.into_iter().map(|candidate| {
             let check = self.check(PLAN, &candidate.commit);
             let ended = check.filter(|check| check.state != CheckState::Pending);
+            let ended = ended.filter(|check| check.asked.is_empty());
             let lane = match candidate.name.starts_with("refs/heads/") {
                 true => Lane::Own,
                 false => Lane::Fork,
@@ -281,6 +307,7 @@ impl World {
             }
             Proposal::Deletes if !is_approved => Check {
                 button: Some(Button::new(&commit, PLAN, ["c/one".to_owned()])),
+                asked: vec!["delete c/one".to_owned()],
                 ..check(CheckState::Success, "1 to delete, once it is approved")
             },
             _ => check(CheckState::Success, "1 to create"),

@@ -17,6 +17,7 @@ use crate::apply::{
 use crate::compile::compile;
 use crate::follow::candidates::{Candidate, OpenRef};
 use crate::follow::command::{ClusterState, Command, Milestone, PlanRequest, Record, Wait};
+use crate::follow::comments::CommentAnswer;
 use crate::follow::event::{
     ChecksEvent, ClusterEvent, EarlierChecks, Event, ExamineResult, FetchResult, GitEvent,
     PeopleEvent, PlanResult, PressAnswer, RemoteRefs, StartupRefs, TimeEvent, Unreadable,
@@ -30,9 +31,9 @@ use crate::model::{
     AdapterError, Button, Check, CheckState, ErrorClass, Head, Hint, Press, Rerun, Tree,
 };
 use crate::plan::ApplySet;
-use crate::plan::approvals::{Approval, Approvals, Doubt, What};
+use crate::plan::approvals::{Approval, Approvals, Doubt, How, What};
 use crate::reporting::Now;
-use crate::reporting::report::{self, Fault};
+use crate::reporting::report::{self, ApprovalWays, Fault};
 
 pub(super) const SYNC: &str = "capstan/f/sync";
 pub(super) const PLAN: &str = "capstan/f/plan";
@@ -95,6 +96,8 @@ pub(super) struct World {
     pub(super) is_forge_away: bool,
     milestones: BTreeMap<Milestone, String>,
     approved: BTreeSet<String>,
+    /// The heads that somebody approved in a comment.
+    pub(super) commented: BTreeSet<String>,
     steering: Steering,
     /// What the cluster has.
     pub(super) applied: Option<String>,
@@ -116,7 +119,10 @@ fn settings(is_check_only: bool) -> Settings {
         plan_deadline: Duration::from_secs(300),
         limits: LIMITS.to_owned(),
         shows_queued: true,
-        has_buttons: true,
+        ways: ApprovalWays {
+            button: true,
+            comment: true,
+        },
         is_check_only,
         suspend: false,
         prune: true,
@@ -141,6 +147,7 @@ impl World {
             is_forge_away: false,
             milestones: BTreeMap::new(),
             approved: BTreeSet::new(),
+            commented: BTreeSet::new(),
             steering: Steering::default(),
             applied: None,
             view: View::default(),
@@ -254,6 +261,17 @@ impl World {
         self.tell(Event::People(PeopleEvent::WebhookReceived(hint)));
     }
 
+    /// Somebody writes a comment that approves what a check asks for.
+    pub(super) fn comment(&mut self) {
+        let mut shown = self.forge.values();
+        let shown = shown.find(|check| !check.asked.is_empty());
+        let Some(commit) = shown.map(|check| check.revision.clone()) else {
+            return;
+        };
+        self.ask(PLAN, &commit);
+        self.commented.insert(commit);
+    }
+
     pub(super) fn suspend(&mut self, is_suspended: bool) {
         self.steering.suspended = is_suspended.then(|| "2026-01-01T00:00:00Z".to_owned());
         self.ask_again();
@@ -311,8 +329,8 @@ impl World {
             Command::Record(Record::Milestone(milestone, revision)) => {
                 self.milestones.insert(milestone, revision);
             }
-            Command::Record(Record::Approval { press, .. }) => {
-                self.approved.insert(press.commit);
+            Command::Record(Record::Approval(approval)) => {
+                self.approved.insert(approval.commit);
             }
             Command::Show(change) => {
                 self.view.apply(change);
@@ -394,6 +412,7 @@ fn now(wall: Duration) -> Now {
     Now {
         cluster: Timestamp::UNIX_EPOCH + wall * SPEED,
         wall,
+        calendar: Timestamp::UNIX_EPOCH + wall,
     }
 }
 
