@@ -87,13 +87,9 @@ impl CommentQuestions {
         self.is_under_way = false;
     }
 
-    /// Takes in what comments say that does not count. Returns true if they said something else before.
-    pub(crate) fn set_rest(&mut self, question: &CommentQuestion, rest: Approvals) -> bool {
-        let before = match rest == Approvals::default() {
-            true => self.rest.remove(&key(question)),
-            false => self.rest.insert(key(question), rest.clone()),
-        };
-        before.unwrap_or_default() != rest
+    /// Takes in what comments say that does not count.
+    pub(crate) fn set_rest(&mut self, question: &CommentQuestion, rest: Approvals) {
+        self.rest.insert(key(question), rest);
     }
 
     /// What the comments say of this check that does not count.
@@ -169,13 +165,11 @@ mod tests {
             unclear: vec!["/capstan approve".to_owned()],
             ..Approvals::default()
         };
-        assert!(questions.set_rest(&asked, rest.clone()));
-        assert!(!questions.set_rest(&asked, rest.clone()));
+        questions.set_rest(&asked, rest.clone());
         questions.begin(vec![asked.clone()]);
         assert_eq!(questions.rest(&asked.context, "a"), rest);
         assert_eq!(questions.rest(&asked.context, "b"), Approvals::default());
         questions.begin(vec![question("b", &["delete c/one"], 0)]);
         assert_eq!(questions.rest(&asked.context, "a"), Approvals::default());
-        assert!(!questions.set_rest(&asked, Approvals::default()));
     }
 }

@@ -40,6 +40,39 @@ impl Mirror {
             merged(repository, &history, base, head, path)
         })
     }
+
+    /// Returns true if `commit` has the files that a merge of `head` onto its first parent has, and not those of that
+    /// parent: somebody squashed `head`, or rebased its one commit. Nothing is written.
+    ///
+    /// # Errors
+    /// When one of the commits is not here any more, or cannot be read.
+    pub fn is_squash(&self, commit: &str, head: &str) -> Result<bool, Error> {
+        self.reading(|repository| {
+            let history = History::of(repository, &self.address.shown)?;
+            is_squash(repository, &history, commit, head)
+        })
+    }
+}
+
+fn is_squash(
+    repository: &Repository,
+    history: &History<'_>,
+    commit: &str,
+    head: &str,
+) -> Result<bool, Error> {
+    let (commit, theirs) = (history.find(commit)?, history.find(head)?);
+    let [parent] = commit.parents[..] else {
+        return Ok(false);
+    };
+    let ours = history.find(&parent.to_string())?;
+    if ours.tree == commit.tree {
+        return Ok(false);
+    }
+    let merged = start(repository, &ours, &theirs).and_then(|start| match start {
+        Some(start) => merge(repository, start, ours.tree, theirs.tree).map(Result::ok),
+        None => Ok(None),
+    });
+    Ok(matches!(merged, Ok(Some(root)) if root == commit.tree))
 }
 
 /// Merges `head` onto `base`, both of which `history` finds in `repository`.
@@ -161,6 +194,36 @@ mod tests {
             panic!("a conflict");
         };
         assert_eq!(tree.files, mirror.tree(&head, "fleet").unwrap().files);
+    }
+
+    #[test]
+    fn a_squash_has_the_files_of_the_merge_whatever_its_message_and_parent() {
+        let origin = Origin::new();
+        let commit = |a: &[u8], b: &[u8], parent| {
+            let entries: &[(&[u8], u32, &[u8])] = &[(b"a", FILE, a), (b"b", FILE, b)];
+            origin.commit(entries, parent)
+        };
+        let start = commit(b"1", b"1", None);
+        let part = commit(b"2", b"1", Some(start));
+        let head = commit(b"3", b"1", Some(part));
+        let base = commit(b"1", b"2", Some(start));
+        let squash = commit(b"3", b"2", Some(base));
+        let more = commit(b"3", b"3", Some(base));
+        let less = commit(b"2", b"2", Some(base));
+        let empty = commit(b"3", b"2", Some(squash));
+        for (at, commit) in [head, squash, more, less, empty].into_iter().enumerate() {
+            origin.point(&format!("refs/heads/b{at}"), commit);
+        }
+        let mirror = origin.mirror(&[]);
+        mirror.fetch().unwrap();
+        let of = |commit: Oid| mirror.is_squash(&commit.to_string(), &head.to_string());
+        assert!(of(squash).unwrap());
+        for other in [more, less, empty, start] {
+            assert!(!of(other).unwrap(), "{other}");
+        }
+        mirror
+            .is_squash(&squash.to_string(), &"1".repeat(40))
+            .unwrap_err();
     }
 
     #[test]

@@ -46,4 +46,22 @@ mod tests {
             assert!(!is_command(comment), "{comment}");
         }
     }
+
+    #[test]
+    fn a_line_that_begins_as_an_approval_is_a_reason_to_look() {
+        for comment in [
+            "/capstan approve delete c/one",
+            "Fine.\r\n\r\n/capstan approve typo",
+        ] {
+            assert!(may_approve(comment), "{comment}");
+        }
+        for comment in [
+            "",
+            "> /capstan approve delete c/one",
+            "/capstan approves",
+            "<!-- capstan: capstan/prod/plan -->\n/capstan approve delete c/one",
+        ] {
+            assert!(!may_approve(comment), "{comment}");
+        }
+    }
 }

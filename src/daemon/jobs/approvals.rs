@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::attribution::{Attribution, Purpose};
 use super::commit_approvals::{
@@ -19,6 +20,11 @@ use crate::api::fleet::DeletionGuard;
 use crate::model::{CommitSource, PullRequests};
 use crate::plan::approvals::{self, Approval, Approvals, Doubt, Pressed};
 use crate::settings::SyncConfig;
+
+/// How much the clock of whoever squashes may be behind Capstan's.
+const CLOCKS: Duration = Duration::from_secs(600);
+/// How many commits are compared with what was approved elsewhere: each is a merge.
+const MOST_COMPARED: usize = 500;
 
 /// Where approvals come from.
 pub(in crate::daemon) struct ApprovalSources {
@@ -158,7 +164,7 @@ impl ApprovalSources {
         Ok(found)
     }
 
-    /// Adds what buttons approve, and takes out what a later commit has made void.
+    /// Adds what people approved on a commit, and takes out what a later commit has made void.
     fn add_pressed(&self, from: Option<&str>, to: &str, found: &mut Approvals) {
         let pressed = self.pressed(from, to);
         found
@@ -170,15 +176,61 @@ impl ApprovalSources {
     }
 
     /// The presses that count for `to` after `from` was applied, as trailers do: of the commits that lead to `to` and not to
-    /// `from`; without `from` of `to` alone. If `to` is applied already, what was pressed on its check since counts.
+    /// `from`, or were squashed on the way; without `from` of `to` alone. If `to` is applied already, what was pressed on its
+    /// check since counts.
     fn pressed(&self, from: Option<&str>, to: &str) -> Vec<Pressed> {
-        let presses = self.presses.all().into_iter();
-        let counts = |press: &Pressed| match from {
-            None => press.commit == to,
-            Some(from) if from == to => press.is_applied && press.commit == to,
-            Some(from) => self.leads_from(from, press, to),
+        let mut presses = self.presses.all();
+        match from {
+            None => presses.retain(|press| press.commit == to),
+            Some(from) if from == to => {
+                presses.retain(|press| press.is_applied && press.commit == to);
+            }
+            Some(from) => {
+                let (leading, others) = presses
+                    .into_iter()
+                    .partition(|press| self.leads_from(from, press, to));
+                presses = leading;
+                presses.extend(self.squashed(from, to, others));
+            }
+        }
+        presses
+    }
+
+    /// Those of these presses whose commit was squashed between `from` and `to`, each on the commit that it became. Squashes
+    /// come after approvals, but for clocks that differ.
+    fn squashed(&self, from: &str, to: &str, presses: Vec<Pressed>) -> Vec<Pressed> {
+        let Ok(repository) = self.revisions.origin.repository() else {
+            return Vec::new();
         };
-        presses.filter(counts).collect()
+        let line = self.revisions.origin.first_parents(Some(from), to, MOST);
+        let line = line.unwrap_or_default();
+        let mut found = Vec::new();
+        let mut compared = 0;
+        for press in presses {
+            let later = line.iter().filter(|commit| {
+                commit
+                    .at
+                    .saturating_add(CLOCKS)
+                    .is_ok_and(|at| at >= press.at)
+            });
+            for commit in later {
+                compared += 1;
+                if compared > MOST_COMPARED {
+                    return found;
+                }
+                if repository
+                    .is_squash(&commit.id, &press.commit)
+                    .unwrap_or(false)
+                {
+                    found.push(Pressed {
+                        commit: commit.id.clone(),
+                        ..press
+                    });
+                    break;
+                }
+            }
+        }
+        found
     }
 
     /// Why an approval in the message of this commit does not count.

@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use super::commit_approvals::Commits as _;
 use super::revisions::Revisions;
 use crate::api::fleet::ApprovalRules;
@@ -21,7 +23,7 @@ const MOST_COMMITS: usize = 10;
 const MOST_PULL_REQUESTS: usize = 5;
 /// How many lines that approve nothing are kept of one check: nobody reads more.
 const MOST_LINES: usize = 20;
-/// How long the answer to one question may take.
+/// How long the answers may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Answers questions, one after the other; those that the forge does not answer are left out.
@@ -31,11 +33,11 @@ pub(super) async fn read(
     rules: &ApprovalRules,
     questions: Vec<CommentQuestion>,
 ) -> Vec<CommentAnswer> {
-    let mut answers = Vec::new();
+    let (mut answers, until) = (Vec::new(), Instant::now() + PATIENCE);
     for question in questions {
         let (commit, context) = (question.commit.clone(), question.context.clone());
         let answer = answer(&revisions, forge, rules, question);
-        match tokio::time::timeout(PATIENCE, answer).await {
+        match tokio::time::timeout_at(until, answer).await {
             Ok(Ok(answer)) => answers.push(answer),
             Ok(Err(error)) => {
                 tracing::warn!(commit, context, %error, "cannot read the comments that may approve; they are read again later");
@@ -46,6 +48,7 @@ pub(super) async fn read(
                     context,
                     "the forge took more than 60 seconds to list the comments that may approve; they are read again later"
                 );
+                break;
             }
         }
     }

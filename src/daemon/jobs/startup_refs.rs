@@ -41,11 +41,13 @@ pub(in crate::daemon) async fn startup_refs(
     let commits: Vec<String> = commits.collect();
     let checks = written(sink, &commits, &context).await;
     let checks = checks.unwrap_or_default().into_iter();
-    // A check that may wait for approvals by comment is made again: only who made it knows what they are.
+    let ended = checks.filter(|check| !is_pending(check));
+    // A check that may ask for approvals by comment is made again: only who made it knows what they are.
     let may_ask = |check: &Check| reads_comments && check.state == CheckState::Failure;
-    let ended = checks.filter(|check| !is_pending(check) && !may_ask(check));
-    let inputs: BTreeMap<String, Option<String>> =
-        ended.map(|check| (check.revision, check.input)).collect();
+    let input = |check: Check| check.input.clone().filter(|_| !may_ask(&check));
+    let inputs: BTreeMap<String, Option<String>> = ended
+        .map(|check| (check.revision.clone(), input(check)))
+        .collect();
     for open in &mut open {
         let input = inputs.get(&open.candidate.commit);
         open.is_checked = input.is_some();

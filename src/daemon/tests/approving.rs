@@ -439,3 +439,49 @@ async fn what_waits_for_the_forge_is_asked_again_and_applied_again() {
     let counted = case.approvals(&first, &asked).await;
     assert_eq!(counted.deletable(), ["c/two".to_owned()].into());
 }
+
+/// Whoever squashes writes a message of their own, and the head is on no branch any more.
+#[tokio::test]
+async fn what_was_approved_on_a_head_counts_for_its_squash_and_for_nothing_else() {
+    let case = Case::new();
+    let first = case.commit.clone();
+    let with = case.commit_files(&[&first], "add it", &[("two.yaml", Some("# two\n"))]);
+    let part = case.commit_files(&[&with], "remove it", &[("two.yaml", None)]);
+    let head = case.commit_files(&[&part], "and more", &[("b.yaml", Some("# b\n"))]);
+    let moved = case.commit_files(&[&with], "meanwhile", &[("c.yaml", Some("# c\n"))]);
+    let change = [("two.yaml", None), ("b.yaml", Some("# b\n"))];
+    let squash = case.commit_files(&[&moved], "remove it (#7)", &change);
+    let next = case.commit_files(&[&squash], "next", &[("d.yaml", Some("# d\n"))]);
+    let more = [change[0], change[1], ("d.yaml", Some("# d\n"))];
+    let other = case.commit_files(&[&moved], "remove it and more", &more);
+    let press = |at| Pressed {
+        commit: head.clone(),
+        losses: ["delete c/two".to_owned()].into(),
+        login: "ada".to_owned(),
+        how: How::Comment,
+        at,
+        is_applied: false,
+    };
+    // Commits of this test are of 1970.
+    case.daemon.source.approvals.add(press(wall_time()));
+    let found = case.approvals(&moved, &squash).await;
+    assert!(found.deletable().is_empty(), "it was approved afterwards");
+    case.daemon
+        .source
+        .approvals
+        .add(press(Timestamp::UNIX_EPOCH));
+    for (applied, revision, counts) in [
+        (&moved, &squash, true),
+        (&moved, &next, true),
+        (&moved, &other, false),
+        (&squash, &next, false),
+        (&squash, &squash, false),
+    ] {
+        let found = case.approvals(applied, revision).await;
+        assert_eq!(
+            !found.deletable().is_empty(),
+            counts,
+            "{applied} {revision}"
+        );
+    }
+}

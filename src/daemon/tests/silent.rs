@@ -3,6 +3,7 @@
 use super::forge::Silent;
 use super::*;
 use crate::daemon::jobs::LastApplied;
+use crate::follow::CommentQuestion;
 
 #[tokio::test(start_paused = true)]
 async fn a_revision_is_applied_after_5_seconds_although_its_check_is_not_written() {
@@ -30,4 +31,26 @@ async fn a_revision_waits_5_seconds_for_what_earlier_ones_left() {
         (start.elapsed().as_secs(), examined.left_pending),
         (5, None)
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn comments_are_given_up_after_60_seconds() {
+    let mut case = Case::on_forge(ForgePorts::of(Arc::new(Silent)));
+    let question = CommentQuestion {
+        context: "capstan/config/plan".to_owned(),
+        commit: case.commit.clone(),
+        pull_requests: vec![7],
+        asked: vec!["delete c/one".to_owned()],
+        since: Timestamp::UNIX_EPOCH,
+        is_followed: false,
+    };
+    let start = Instant::now();
+    let questions = vec![question.clone(), question];
+    case.daemon.carry_out(Command::ReadComments(questions));
+    let event = case.daemon.jobs.join_next().await.unwrap().unwrap();
+    assert_eq!(start.elapsed().as_secs(), 60);
+    match event {
+        Event::Checks(ChecksEvent::CommentsRead(answers)) => assert!(answers.is_empty()),
+        _ => panic!("another event"),
+    }
 }

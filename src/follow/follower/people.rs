@@ -219,13 +219,18 @@ impl Follower {
                 by_comment.entry(key).or_default().insert(what);
             }
         }
-        let is_new = self.comments.set_rest(&question, answer.rest.clone());
         if question.is_followed {
             let number = answer.pull_requests.first().copied();
             self.releases
                 .set_comments(&question.commit, answer.rest, number, &mut self.turn);
-        } else if is_new && by_comment.is_empty() {
-            self.plan_again(&question.commit);
+        } else if self.comments.rest(&question.context, &question.commit) != answer.rest {
+            // Anybody can comment: who makes mistakes is told of them once a minute.
+            let (context, commit) = (&question.context, &question.commit);
+            let is_given = !by_comment.is_empty();
+            if is_given || self.reruns.admit(context, commit, self.turn.now.cluster) {
+                self.comments.set_rest(&question, answer.rest);
+                self.plan_again(&question.commit);
+            }
         }
         for ((login, at), losses) in by_comment {
             self.approved(Pressed {

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::comment_doubt::CommentDoubt;
-use super::comments::is_command;
+use super::lines::is_command;
 use crate::api::fleet::{DeletionGuard, PoolGuard};
 use crate::plan::losses::Unit;
 

@@ -10,16 +10,12 @@ use jiff::Timestamp;
 
 use super::approval::{Approval, Approvals, Doubt, How, What};
 use super::comment_doubt::CommentDoubt;
-use super::lines::{MOST_TEXT, outside_fences, quoted};
+use super::lines::{APPROVE, MOST_TEXT, is_command, outside_fences, quoted};
 use crate::api::fleet::ApprovalRules;
 use crate::model::{COMMAND, COMMENT_MARK, MayWrite, PullComment, Writer};
 
 /// The most comments that are read, the newest.
 const MOST: usize = 1_000;
-/// The word after [`COMMAND`].
-pub(crate) const APPROVE: &str = "approve";
-/// Another word after [`COMMAND`], which approves nothing: the webhook reads it.
-const RERUN: &str = "rerun";
 /// What Markdown shows as a quote, as code or not at all, with its end.
 const ASIDE: [(&str, &str); 3] = [
     ("<!--", "-->"),
@@ -192,14 +188,6 @@ fn opened(line: &str) -> Option<&'static str> {
 fn approved_by(line: &str) -> Option<What> {
     let rest = line.strip_prefix(COMMAND)?.strip_prefix(' ')?;
     What::parse(rest.strip_prefix(APPROVE)?.strip_prefix(' ')?)
-}
-
-/// Returns true if the line begins with the command, whatever is before it, and does not ask for another thing.
-pub(crate) fn is_command(line: &str) -> bool {
-    let start = line.trim_start_matches(|c: char| c.is_whitespace() || ">*-+_`".contains(c));
-    let mut words = start.split_whitespace();
-    words.next().is_some_and(|word| is_same(COMMAND, word))
-        && !words.next().is_some_and(|word| is_same(RERUN, word))
 }
 
 #[cfg(test)]

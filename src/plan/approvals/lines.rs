@@ -2,6 +2,12 @@
 //!
 //! In: a message or a comment. Out: the lines outside of code. It does not know what the lines say.
 
+use crate::model::COMMAND;
+
+/// The word after [`COMMAND`] with which a line of a comment approves.
+pub(crate) const APPROVE: &str = "approve";
+/// Another word after [`COMMAND`], which approves nothing: the webhook reads it.
+const RERUN: &str = "rerun";
 /// The most bytes of a text that is read for approvals: no person writes more.
 pub(super) const MOST_TEXT: usize = 64 << 10;
 /// The most characters of a line that are quoted.
@@ -50,6 +56,15 @@ pub(super) fn quoted(line: &str) -> String {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
     }
+}
+
+/// Returns true if the line begins with the command of comments, whatever is before it, and does not ask for another thing.
+pub(crate) fn is_command(line: &str) -> bool {
+    let start = line.trim_start_matches(|c: char| c.is_whitespace() || ">*-+_`".contains(c));
+    let mut words = start.split_whitespace();
+    let is_next =
+        |next: Option<&str>, word: &str| next.is_some_and(|next| next.eq_ignore_ascii_case(word));
+    is_next(words.next(), COMMAND) && !is_next(words.next(), RERUN)
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ pub(crate) use approval::{Approvals, Doubt, short};
 pub(crate) use buttons::Pressed;
 #[cfg(test)]
 pub(crate) use comment_doubt::CommentDoubt;
-pub(crate) use comments::{APPROVE, Conversation, is_command};
+pub(crate) use comments::Conversation;
+pub(crate) use lines::{APPROVE, is_command};
 pub(crate) use near_miss::NearMiss;
 pub(crate) use trailers::{ForkLines, fork_lines, given, unclear};

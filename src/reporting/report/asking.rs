@@ -98,7 +98,7 @@ pub(super) fn losses(losses: &[Loss], ways: ApprovalWays) -> String {
             "{}:\n\n{}\n{}",
             need_approval(open.len()),
             list(open.into_iter()),
-            how_to_approve(&unapproved, ways, "the pull request")
+            how_to_approve(&unapproved, ways, false)
         );
     }
     if !approved.is_empty() {
@@ -124,22 +124,29 @@ fn trailers(approvals: &[What]) -> String {
     lines(&format!("{}:", labels::APPROVE), approvals)
 }
 
-/// How to approve these losses. A comment goes on `place`.
-fn how_to_approve(unapproved: &[What], ways: ApprovalWays, place: &str) -> String {
+/// How to approve these losses of a candidate, or of a commit that is merged.
+fn how_to_approve(unapproved: &[What], ways: ApprovalWays, is_merged: bool) -> String {
     let ways = ways.for_losses(unapproved.len());
-    let press = match ways.button {
-        true => {
-            "press the button Approve of this check, if you may write to the repository. After a squash or a rebase, the check of the merged commit asks again. Or "
-        }
-        false => "",
+    let (place, holds) = match is_merged {
+        true => ("the merged pull request", ""),
+        false => (
+            "the pull request",
+            "; that holds for a merge or a squash of this commit",
+        ),
     };
     let (these, them) = match unapproved.len() {
         1 => ("this line", "the line"),
         _ => ("these lines", "the lines"),
     };
+    let press = match ways.button {
+        true => format!(
+            "press the button Approve of this check, if you may write to the repository{holds}. Or "
+        ),
+        false => String::new(),
+    };
     let comment = match ways.comment {
         true => format!(
-            "write a new comment on {place} with {these}:\n\n{}\nOr ",
+            "write a new comment on {place} with {these}{holds}:\n\n{}\nOr ",
             lines(&format!("{COMMAND} {APPROVE}"), unapproved)
         ),
         false => String::new(),
@@ -310,7 +317,7 @@ pub(crate) fn asked(
             let without_commits = waiting.values().any(|loss| loss.without_commits);
             let how = match without_commits {
                 true => String::new(),
-                false => how_to_approve(&asked, ways, "the merged pull request"),
+                false => how_to_approve(&asked, ways, true),
             };
             let losses = waiting.values().map(|loss| kept(loss));
             let losses: Vec<String> = losses.collect();

@@ -7,6 +7,7 @@
 mod approvals;
 mod azure_devops;
 mod azure_world;
+mod commented;
 mod comments;
 mod fake;
 mod faults;

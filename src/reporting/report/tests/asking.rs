@@ -86,7 +86,7 @@ fn a_plan_that_waits_for_an_approval_has_a_button_and_one_that_got_it_says_from_
     assert_eq!(check.detail, Some(CheckDetail::Approval));
     let expected = Button::new("r", "capstan/f/plan", deletions(&["two"]));
     assert_eq!(check.button, Some(expected));
-    let text = "1 loss needs approval:\n\n- cluster c/two is deleted: what runs on it goes\n\nTo approve, press the button Approve of this check, if you may write to the repository. After a squash or a rebase, the check of the merged commit asks again. Or push a commit whose message ends in this line, and repeat the line in the message of a merge or a squash:\n\n- `Capstan-Approve: delete c/two`\n\n";
+    let text = "1 loss needs approval:\n\n- cluster c/two is deleted: what runs on it goes\n\nTo approve, press the button Approve of this check, if you may write to the repository; that holds for a merge or a squash of this commit. Or push a commit whose message ends in this line, and repeat the line in the message of a merge or a squash:\n\n- `Capstan-Approve: delete c/two`\n\n";
     assert!(check.summary.starts_with(text), "{}", check.summary);
     let approved = Approvals {
         given: [press("c/two", "octo_cat_"), press("c/other", "x")]
@@ -137,7 +137,7 @@ fn a_sync_check_asks_when_it_is_done_for_the_clusters_alone() {
         check.button,
         Some(Button::new("r", "capstan/f/sync", names))
     );
-    let text = "2 losses need approval:\n\n- cluster c/one is kept: its deletion needs approval\n- cluster c/two is kept: its deletion needs approval\n\nTo approve, press the button Approve of this check, if you may write to the repository. After a squash or a rebase, the check of the merged commit asks again. Or push a commit whose message ends in these lines, and repeat the lines in the message of a merge or a squash:\n\n- `Capstan-Approve: delete c/one`\n- `Capstan-Approve: delete c/two`\n\ntext";
+    let text = "2 losses need approval:\n\n- cluster c/one is kept: its deletion needs approval\n- cluster c/two is kept: its deletion needs approval\n\nTo approve, press the button Approve of this check, if you may write to the repository. Or push a commit whose message ends in these lines, and repeat the lines in the message of a merge or a squash:\n\n- `Capstan-Approve: delete c/one`\n- `Capstan-Approve: delete c/two`\n\ntext";
     assert_eq!(check.summary, text);
     let granted = by(&press("c/three", "x"));
     for (state, leaving, ways) in [

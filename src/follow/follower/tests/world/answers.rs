@@ -248,7 +248,7 @@ impl World {
         let open = candidates.into_iter().map(|candidate| {
             let check = self.check(PLAN, &candidate.commit);
             let ended = check.filter(|check| check.state != CheckState::Pending);
-            let ended = ended.filter(|check| check.asked.is_empty());
+            let seen = ended.filter(|check| check.asked.is_empty());
             let lane = match candidate.name.starts_with("refs/heads/") {
                 true => Lane::Own,
                 false => Lane::Fork,
@@ -257,7 +257,7 @@ impl World {
                 at: Timestamp::UNIX_EPOCH,
                 is_checked: ended.is_some(),
                 candidate: Candidate {
-                    seen: ended.and_then(|check| check.input.clone()),
+                    seen: seen.and_then(|check| check.input.clone()),
                     lane,
                     ..candidate
                 },
