@@ -29,13 +29,14 @@ pub(super) fn no_items(list: &Node, items: Option<&Node>) -> Finding {
     finding.field(&Path::dotted("items")).help(help)
 }
 
-/// Reads a file. One that is larger than others may be holds CustomResourceDefinitions or nothing. `None` if the tree
-/// has too many values.
+/// Reads a file. One that is larger than others may be has as many CustomResourceDefinitions as it was taken for, or nothing.
+/// `None` if the tree has too many values.
 pub(super) fn read(path: &Arc<str>, text: &[u8], budget: &Budget) -> Option<yaml::File> {
     let file = yaml::read_within(path, text, budget)?;
     let is_definition = |node: &Node| node.text(&["kind"]) == Some("CustomResourceDefinition");
     let size = text.len() as u64;
-    if size <= Tree::MAX_FILE_BYTES || file.documents.iter().all(is_definition) {
+    let definitions = file.documents.iter().filter(|one| is_definition(one));
+    if size <= Tree::MAX_FILE_BYTES || definitions.count() >= Tree::definitions(text).0 {
         return Some(file);
     }
     let tree = Tree {

@@ -41,24 +41,43 @@ pub struct Tree {
 impl Tree {
     /// The most bytes one file may have (DESIGN §3, limits): 1 MiB.
     pub const MAX_FILE_BYTES: u64 = 1 << 20;
-    /// The most bytes a file may have that holds only CustomResourceDefinitions, as operators publish theirs in
-    /// one file: 16 MiB.
+    /// The most bytes a file may have with its CustomResourceDefinitions, which operators publish in one file with all else:
+    /// 16 MiB.
     pub const MAX_DEFINITIONS_BYTES: u64 = 16 << 20;
     /// The most files a tree may have: 20,000.
     pub const MAX_FILES: usize = 20_000;
 
-    /// Whether a file of this size and content is read. In a large one, every line with a `kind` at its beginning
-    /// must name CustomResourceDefinition, which is quick to see; reading it shows whether that is true.
+    /// Whether a file of this size and content is read: CustomResourceDefinitions do not count. A document is taken for one if
+    /// its only line with a `kind` at its beginning says so, which is quick to see; reading it shows whether that is true.
     #[must_use]
     pub fn takes(text: &[u8]) -> bool {
         let size = text.len() as u64;
-        let lines = text.split(|byte| *byte == b'\n');
-        let mut kinds = lines.filter_map(|line| line.strip_prefix(b"kind:"));
-        let is_definition = |kind: &[u8]| kind.trim_ascii() == b"CustomResourceDefinition";
         size <= Self::MAX_FILE_BYTES
             || size <= Self::MAX_DEFINITIONS_BYTES
-                && kinds.next().is_some_and(is_definition)
-                && kinds.all(is_definition)
+                && Self::definitions(text).1 <= Self::MAX_FILE_BYTES
+    }
+
+    /// Counts the documents that are taken for CustomResourceDefinitions, and the bytes of the others.
+    #[must_use]
+    pub fn definitions(text: &[u8]) -> (usize, u64) {
+        let (mut definitions, mut others) = (0, 0);
+        let (mut kinds, mut is_definition, mut bytes) = (0, true, 0);
+        let lines = text.split_inclusive(|byte| *byte == b'\n');
+        for line in lines.chain([&b"---"[..]]) {
+            if line.starts_with(b"---") {
+                match kinds > 0 && is_definition {
+                    true => definitions += 1,
+                    false => others += bytes,
+                }
+                (kinds, is_definition, bytes) = (0, true, 0);
+            }
+            if let Some(kind) = line.strip_prefix(b"kind:") {
+                kinds += 1;
+                is_definition &= kind.trim_ascii() == b"CustomResourceDefinition";
+            }
+            bytes += line.len() as u64;
+        }
+        (definitions, others)
     }
 
     /// Whether a file with this content only stands for one that Git LFS keeps (its specification, version 1:
@@ -82,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_large_file_holds_only_definitions() {
+    fn definitions_do_not_count_in_the_size_of_a_file() {
         let padded = |text: &str, size: u64| {
             let size = usize::try_from(size).unwrap_or(usize::MAX);
             let mut text = text.as_bytes().to_vec();
@@ -92,11 +111,16 @@ mod tests {
         let one = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  kind: A\n";
         let two = format!("{one}---\n{one}");
         let other = format!("{one}---\nkind: Secret\n");
+        let mixed = format!("kind: Secret\n---\n{one}");
+        let hidden = format!("{one}kind: Secret\n");
         for (text, size, taken) in [
             (two.as_str(), Tree::MAX_DEFINITIONS_BYTES, true),
             (&two, Tree::MAX_DEFINITIONS_BYTES + 1, false),
             (&other, Tree::MAX_FILE_BYTES, true),
-            (&other, Tree::MAX_FILE_BYTES + 1, false),
+            // What pads it belongs to the Secret.
+            (&other, Tree::MAX_FILE_BYTES + 100, false),
+            (&mixed, Tree::MAX_FILE_BYTES + 100, true),
+            (&hidden, Tree::MAX_FILE_BYTES + 100, false),
             ("a: b\n", Tree::MAX_FILE_BYTES + 1, false),
         ] {
             assert_eq!(Tree::takes(&padded(text, size)), taken, "{text} {size}");

@@ -292,7 +292,7 @@ impl SyncConfig {
         let mirror = environment.cache.join(mirror_name(&name, &git.url));
         let candidates = match at {
             Some(_) => Vec::new(),
-            None => candidates(pulls, fleet.spec.checks.provider),
+            None => candidates(pulls, fleet.spec.checks.provider, &git.reference),
         };
         Ok(Self {
             mirror: match &at {
@@ -387,13 +387,24 @@ fn forge(checks: &fleet::Checks, environment: &Environment) -> Option<ForgeConfi
 }
 
 /// The refs of pull requests; where none are set, those of the provider among them.
-fn candidates(pulls: fleet::PullRequests, provider: CheckProvider) -> Vec<String> {
+fn candidates(
+    pulls: fleet::PullRequests,
+    provider: CheckProvider,
+    followed: &GitReference,
+) -> Vec<String> {
     let mut refs = match pulls.enabled {
         true => pulls.refs,
         false => return Vec::new(),
     };
-    if provider == CheckProvider::Forge(ForgeKind::AzureDevOps) && refs == fleet::PULL_REQUESTS {
-        refs.push(fleet::TEST_MERGES.to_owned());
+    let CheckProvider::Forge(provider) = provider else {
+        return refs;
+    };
+    if refs == fleet::PULL_REQUESTS {
+        match (provider, &followed.branch) {
+            (ForgeKind::AzureDevOps, _) => refs.push(fleet::TEST_MERGES.to_owned()),
+            (ForgeKind::GitHub, Some(branch)) => refs.push(fleet::merge_queue(branch)),
+            _ => {}
+        }
     }
     refs
 }

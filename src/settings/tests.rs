@@ -135,6 +135,23 @@ fn who_may_approve_is_anybody_who_may_write_unless_the_document_says_so() {
 }
 
 #[test]
+fn the_merge_queue_of_the_followed_branch_is_planned_on_github() {
+    let of = |reference: &str, checks: &str| {
+        let spec = format!("{{source: {{git: {{url: /x{reference}}}}}, checks: {checks}}}");
+        document(&spec).expect("it is sound").candidates
+    };
+    let found = of("", "{provider: GitHub}");
+    assert_eq!(found[..4], fleet::PULL_REQUESTS);
+    assert_eq!(found[4..], ["refs/heads/gh-readonly-queue/main/*"]);
+    let found = of(", ref: {branch: rel/a}", "{provider: GitHub}");
+    assert_eq!(found[4..], ["refs/heads/gh-readonly-queue/rel/a/*"]);
+    let found = of(", ref: {tag: v1}", "{provider: GitHub}");
+    assert_eq!(found, fleet::PULL_REQUESTS, "nothing is merged into a tag");
+    let set = of("", "{provider: GitHub, pullRequests: {refs: ['refs/heads/x']}}");
+    assert_eq!(set, ["refs/heads/x"]);
+}
+
+#[test]
 fn pull_requests_of_azure_devops_are_found_by_their_test_merges() {
     let of = |checks: &str| {
         let spec = format!("{{source: {{git: {{url: /x}}}}, checks: {checks}}}");
@@ -143,7 +160,7 @@ fn pull_requests_of_azure_devops_are_found_by_their_test_merges() {
     let found = of("{provider: AzureDevOps}");
     assert_eq!(found[..4], fleet::PULL_REQUESTS);
     assert_eq!(found[4..], ["refs/pull/*/merge"]);
-    assert_eq!(of("{provider: GitHub}"), fleet::PULL_REQUESTS);
+    assert_eq!(of("{provider: Gitea}"), fleet::PULL_REQUESTS);
     let set = of("{provider: AzureDevOps, pullRequests: {refs: ['refs/heads/x']}}");
     assert_eq!(set, ["refs/heads/x"]);
     let off = of("{provider: AzureDevOps, pullRequests: {enabled: false}}");

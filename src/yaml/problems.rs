@@ -23,7 +23,7 @@ fn describe(path: &str, problem: &Problem) -> Finding {
                 "Y03",
                 format!("the file has {bytes} bytes; the limit is {limit}"),
             )
-            .help("split it into several files, or add it to `.capstanignore`; only a file of CustomResourceDefinitions alone may be larger, up to 16 MiB")
+            .help("split it into several files, or add it to `.capstanignore`; CustomResourceDefinitions do not count, up to 16 MiB in all")
         }
         Problem::TooManyFiles(files) => Finding::error(
             "Y04",

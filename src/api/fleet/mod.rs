@@ -16,7 +16,7 @@ use serde_json::Value as Json;
 pub use settings::{
     Admission, Apply, ApprovalRules, CheckProvider, Checks, Cluster, Controllers, DeletionGuard,
     FailurePolicy, FirstApply, FleetMode, Forks, Mode, OutsideObject, PULL_REQUESTS, PoolGuard,
-    PullRequests, Rules, SecretName, Serve, TEST_MERGES,
+    PullRequests, Rules, SecretName, Serve, TEST_MERGES, merge_queue,
 };
 pub use source::{Directory, Git, GitReference, Source, Verify, VerifyMode};
 pub use tenancy::{FleetPolicy, Tenant};

@@ -111,6 +111,20 @@ pub const PULL_REQUESTS: [&str; 4] = [
 /// On Azure DevOps, which has no refs of heads: the test merges, whose second parent is the head (facts/forges.md §2d).
 pub const TEST_MERGES: &str = "refs/pull/*/merge";
 
+/// The merges that the merge queue of this branch tries on GitHub, which waits for their required checks: branches such as
+/// `gh-readonly-queue/main/pr-12-1a2b3c` (GitHub's documentation of merge queues).
+#[must_use]
+pub fn merge_queue(branch: &str) -> String {
+    let literal: String = branch
+        .chars()
+        .map(|c| match c {
+            '*' | '?' | '[' | ']' | '{' | '}' => format!("[{c}]"),
+            c => c.to_string(),
+        })
+        .collect();
+    format!("refs/heads/gh-readonly-queue/{literal}/*")
+}
+
 /// The pull requests to plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
