@@ -1,7 +1,7 @@
 //! Every kind that the program knows by name, with its group, plural and versions.
 
 use super::capi::V1BETA1;
-use crate::model::ObjectId;
+use crate::model::{Object, ObjectId, Value};
 
 /// Cluster API.
 pub const CAPI: &str = "cluster.x-k8s.io";
@@ -290,6 +290,15 @@ pub fn meant<'a>(group: &'a str, kind: &'a str) -> Option<(&'a str, &'a str)> {
 #[must_use]
 pub fn similar(kind: &str) -> Option<&'static str> {
     one_letter_off(kind, known().map(|(_, kind)| kind))
+}
+
+/// Returns true if the control plane fills the `rules` of this ClusterRole from others (Kubernetes' documentation of RBAC):
+/// whatever else writes them only takes rights away for a moment.
+#[must_use]
+pub fn is_aggregated(object: &Object) -> bool {
+    let is_role = object.id.is("rbac.authorization.k8s.io", "ClusterRole");
+    let rule = object.node.get("aggregationRule");
+    is_role && rule.is_some_and(|rule| rule.value != Value::Null)
 }
 
 #[cfg(test)]

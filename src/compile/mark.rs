@@ -29,13 +29,12 @@ pub(super) fn mark(object: &mut Object) {
             &origin,
         );
     }
-    let manager = text(labels::MANAGED_BY_VALUE.to_owned());
-    set(
-        &mut object.node,
-        ["metadata", "labels", labels::MANAGED_BY],
-        manager,
-        &origin,
-    );
+    // Selectors of a chart may name the manager that it wrote.
+    let manager = ["metadata", "labels", labels::MANAGED_BY];
+    if object.node.at(&manager).is_none() {
+        let value = text(labels::MANAGED_BY_VALUE.to_owned());
+        set(&mut object.node, manager, value, &origin);
+    }
 }
 
 fn set(node: &mut Node, [outer, inner, name]: [&'static str; 3], value: Node, origin: &Origin) {
@@ -61,5 +60,29 @@ fn set(node: &mut Node, [outer, inner, name]: [&'static str; 3], value: Node, or
     }
     if let Value::Map(map) = &mut at.value {
         map.insert(key(name), value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manager_that_the_file_names_is_kept() {
+        let manager = |labels: &str| {
+            let text = format!(
+                "{{apiVersion: v1, kind: Service, metadata: {{name: a, labels: {labels}}}}}\n"
+            );
+            let (mut documents, _) = crate::yaml::read(&"a.yaml".into(), text.as_bytes());
+            let document = documents.pop().expect("a document");
+            let mut object = Object::from_node(document, "default").expect("an object");
+            mark(&mut object);
+            object.label(labels::MANAGED_BY).map(str::to_owned)
+        };
+        let helm = "{app.kubernetes.io/managed-by: Helm}";
+        assert_eq!(manager(helm).as_deref(), Some("Helm"));
+        for none in ["{}", "{a: b}", "null"] {
+            assert_eq!(manager(none).as_deref(), Some("capstan"), "{none}");
+        }
     }
 }

@@ -76,8 +76,16 @@ fn shape(id: &ObjectId, of: &Node, at: &Path) -> Vec<Finding> {
             )
         })
     });
+    let owners = metadata.get("ownerReferences");
+    let owners = owners.filter(|node| node.as_list().is_some_and(|list| !list.is_empty()));
+    let owned = owners.map(|node| {
+        let message = "metadata.ownerReferences names an owner by its uid, which no file can know: the object is deleted unless that very owner exists";
+        let help = "remove it: it was probably copied from a live object";
+        let field = at.key("ownerReferences");
+        fault(id, rule_id::INVALID_VALUE, node, &field, message.into(), help)
+    });
     let mut findings = schema::findings(&OBJECT_META_SCHEMA, metadata, at, Some(id));
-    findings.extend(written);
+    findings.extend(written.chain(owned));
     findings
 }
 
@@ -383,10 +391,14 @@ mod tests {
                 "name: a, managedFields: [{manager: m, operation: Apply}]",
                 "S04 3:36 only the API server sets metadata.managedFields",
             ),
+            (
+                "name: a, ownerReferences: [{apiVersion: v1, kind: Node, name: one, uid: a}]",
+                "S04 3:38 metadata.ownerReferences names an owner by its uid, which no file can know: the object is deleted unless that very owner exists",
+            ),
         ] {
             assert_eq!(of(metadata), [expected]);
         }
-        let left = "name: a, creationTimestamp: null, generation: 2, selfLink: /a, managedFields: [], uid: ''";
+        let left = "name: a, creationTimestamp: null, generation: 2, selfLink: /a, managedFields: [], ownerReferences: [], uid: ''";
         assert_eq!(of(left), [] as [String; 0]);
         let carrier = "{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AROCluster, metadata: {name: a}, spec: {resources: [{metadata: {name: b, labelz: {}}}, {metadata: 1}]}}";
         let expected = "S01 1:134 unknown field `spec.resources[0].metadata.labelz`";

@@ -272,14 +272,19 @@ fn with_line(path: &str, number: usize, line: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_large_file_holds_only_definitions() {
+fn definitions_do_not_count_in_the_size_of_a_file_and_nothing_else_passes_for_one() {
     let definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a.x.dev}\nspec: {group: x.dev, names: {kind: A}}\n";
     let padding =
         " #\n".repeat(usize::try_from(Tree::MAX_FILE_BYTES).unwrap_or(usize::MAX) / 3 + 1);
     let whole = compiled(&format!("{definition}{padding}"));
     assert_eq!((whole.objects.len(), whole.has_errors()), (1, false));
-    let hidden = format!(
+    let beside = format!(
         "{definition}{padding}---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a}}}}\n"
+    );
+    let whole = compiled(&beside);
+    assert_eq!((whole.objects.len(), whole.has_errors()), (2, false));
+    let hidden = format!(
+        "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a}}, data: {{a: \"\nkind: CustomResourceDefinition\n{padding}\"}}}}\n"
     );
     let found = compiled(&hidden).findings;
     let ids: Vec<&str> = found.iter().map(|finding| finding.id).collect();

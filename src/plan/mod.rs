@@ -22,7 +22,7 @@ use rayon::prelude::*;
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
-use crate::api::kinds::{CAPI, INFRASTRUCTURE};
+use crate::api::kinds::{self, CAPI, INFRASTRUCTURE};
 use crate::api::labels;
 use crate::graph::{Executor, Graph, Place};
 use crate::model::{Action, Change, Object, ObjectId, Payload, Predecessor, Step, hex};
@@ -180,11 +180,22 @@ fn left_to_others(object: &Object) -> Vec<String> {
         .collect()
 }
 
+/// The object as JSON, as far as it is the file's.
+fn own_fields(object: &Object) -> Json {
+    let mut json = secret_data::encoded(object).to_json();
+    if kinds::is_aggregated(object)
+        && let Some(fields) = json.as_object_mut()
+    {
+        fields.remove("rules");
+    }
+    json
+}
+
 /// The object as it is sent: with the ApplySet label and the sha256 of itself without that hash
 /// (DESIGN §4, §7).
 #[must_use]
 pub fn payload(object: &Object, set: &ApplySet) -> Payload {
-    let mut payload = secret_data::encoded(object).to_json();
+    let mut payload = own_fields(object);
     let namespace = object.id.namespace.as_str();
     let namespace = (!namespace.is_empty()).then(|| json!(namespace));
     set_in(&mut payload, &["metadata", "namespace"], namespace);
@@ -200,7 +211,7 @@ pub fn payload(object: &Object, set: &ApplySet) -> Payload {
 /// The object as JSON, with its namespace: as it is sent, without what [`payload`] adds.
 #[must_use]
 pub fn placed(object: &Object) -> Json {
-    let mut json = secret_data::encoded(object).to_json();
+    let mut json = own_fields(object);
     if let Some(metadata) = json["metadata"].as_object_mut() {
         metadata.insert("namespace".to_owned(), json!(object.id.namespace));
     }
@@ -277,6 +288,20 @@ mod tests {
         assert!(sent["metadata"]["labels"][labels::PART_OF].is_string());
         assert!(sent["metadata"]["annotations"][labels::APPLIED].is_string());
         assert_eq!(sent["metadata"].get("namespace"), None);
+    }
+
+    /// Whoever sends an empty list takes the rights of whoever has the role away until they are filled again.
+    #[test]
+    fn rules_that_the_control_plane_fills_are_not_sent() {
+        let role = |kind: &str, rule: &str| {
+            sent(&format!(
+                "{{apiVersion: rbac.authorization.k8s.io/v1, kind: {kind}, metadata: {{name: a}}, aggregationRule: {rule}, rules: []}}"
+            ))
+        };
+        let selectors = "{clusterRoleSelectors: []}";
+        assert_eq!(role("ClusterRole", selectors).get("rules"), None);
+        assert!(role("ClusterRole", "null").get("rules").is_some());
+        assert!(role("Role", selectors).get("rules").is_some());
     }
 
     #[test]

@@ -32,6 +32,7 @@ mod rule;
 mod second_owner;
 mod secrets;
 pub mod sensitive;
+mod served;
 mod shape;
 mod spelling;
 pub(crate) mod tenancy;
@@ -190,6 +191,7 @@ fn check_right(
         .chain(resources::RULES);
     found.par_extend(of_fleet.flat_map_iter(|rule| rule(world)));
     found.extend(allowed_namespaces::check(objects));
+    found.extend(served::check(objects));
     found.extend(bound_clients::check(objects, &policy.bindings));
     found.extend(dead_ends::check(objects));
     found

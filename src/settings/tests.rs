@@ -147,7 +147,10 @@ fn the_merge_queue_of_the_followed_branch_is_planned_on_github() {
     assert_eq!(found[4..], ["refs/heads/gh-readonly-queue/rel/a/*"]);
     let found = of(", ref: {tag: v1}", "{provider: GitHub}");
     assert_eq!(found, fleet::PULL_REQUESTS, "nothing is merged into a tag");
-    let set = of("", "{provider: GitHub, pullRequests: {refs: ['refs/heads/x']}}");
+    let set = of(
+        "",
+        "{provider: GitHub, pullRequests: {refs: ['refs/heads/x']}}",
+    );
     assert_eq!(set, ["refs/heads/x"]);
 }
 
