@@ -311,6 +311,15 @@ impl Steps {
         }
     }
 
+    /// Returns true if the plan has the definition of the kind of this step's object: it comes before.
+    pub(crate) fn is_of_new_kind(&self, at: usize) -> bool {
+        let mut before = self.step(at).after.iter();
+        before.any(|before| {
+            let object = &self.step(before.step).object;
+            object.is("apiextensions.k8s.io", "CustomResourceDefinition")
+        })
+    }
+
     /// Retries the failed steps of a group at once, and resets their failures.
     pub(crate) fn forgive(&mut self, group: &str) {
         for at in 0..self.entries.len() {

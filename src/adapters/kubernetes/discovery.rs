@@ -42,14 +42,21 @@ impl Discovery {
     /// How the cluster serves `object` at `version`; if it does not, the error names what it serves
     /// instead.
     pub(super) async fn resolve(&self, object: &ObjectId, version: &str) -> Result<Served, Error> {
-        match self.find(object, version).await? {
-            Some(served) => Ok(served),
-            None => Err(Error::NotServed {
-                object: object.clone(),
-                version: version.to_owned(),
-                served: self.versions(object).await?,
-            }),
+        if let Some(served) = self.find(object, version).await? {
+            return Ok(served);
         }
+        let served = self.versions(object).await?;
+        // It may have come between the two questions.
+        if served.iter().any(|one| one == version)
+            && let Some(served) = self.find(object, version).await?
+        {
+            return Ok(served);
+        }
+        Err(Error::NotServed {
+            object: object.clone(),
+            version: version.to_owned(),
+            served: served.into_iter().filter(|one| one != version).collect(),
+        })
     }
 
     /// How the cluster serves `object` at `version`, if it does. A group that lacks the kind is asked

@@ -15,6 +15,9 @@ use crate::api::kinds::CAPI;
 use crate::model::ObjectId;
 use crate::plan;
 
+/// From this failure in a row on, a kind that the plan defines should be served: seven seconds after the first.
+const UNANNOUNCED: u32 = 4;
+
 impl Engine {
     /// Begins every step that may, as far as the concurrency allows.
     pub(super) fn begin_steps(&mut self) {
@@ -176,10 +179,19 @@ impl Engine {
         let failures = steps.state(at).failures().saturating_add(1);
         let why = failure.about(steps.object(at));
         let backoff = backoff(failure.class, failures, failure.retry_after);
-        let vain = backoff.in_vain.then_some(why.as_str());
-        let step = self.work.steps.step(at);
-        self.work.failures.failed(at, step, vain);
-        self.report_step(at, State::Failed, backoff.in_vain, why);
+        // A kind is established a moment before the API server shows it.
+        if failure.cause == FailureCause::NotServed
+            && failures < UNANNOUNCED
+            && self.work.steps.is_of_new_kind(at)
+        {
+            let why = "the API server does not show its kind yet".to_owned();
+            self.report_step(at, State::Waiting, false, why);
+        } else {
+            let vain = backoff.in_vain.then_some(why.as_str());
+            let step = self.work.steps.step(at);
+            self.work.failures.failed(at, step, vain);
+            self.report_step(at, State::Failed, backoff.in_vain, why);
+        }
         let until = self.wake_after(backoff.wait, |until| RetryTarget::Step(at, until));
         let state = StepState::BackingOff { failures, until };
         self.work.steps.enter(at, state);

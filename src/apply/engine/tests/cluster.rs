@@ -331,7 +331,9 @@ fn answer(
                 (Err(failure), _) => Err(failure),
                 (Ok(_), true) => Err(missing),
                 // Of the kinds that no standard knows, one is of the cluster.
-                (Ok(_), false) => Ok(kind.2 != "Thing"),
+                (Ok(_), false) => {
+                    Ok(!["Thing", "CustomResourceDefinition"].contains(&kind.2.as_str()))
+                }
             };
             What::KindServed(kind.clone(), answer)
         }

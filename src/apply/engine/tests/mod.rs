@@ -4,6 +4,7 @@
 
 mod cluster;
 mod fixture;
+mod new_kinds;
 mod orders;
 mod others;
 mod random;
