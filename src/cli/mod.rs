@@ -179,7 +179,7 @@ pub fn main() -> ExitCode {
     );
     // A second provider in the process is no fault of ours.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    ui.restore_on_panic();
+    ui.report_panics();
     let ended = dispatch(cli.command, &ui, &environment);
     ui.leave();
     match ended {

@@ -1,5 +1,6 @@
 //! The only place that prints. Data goes to stdout, messages to stderr.
 
+use std::backtrace::Backtrace;
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::panic;
@@ -13,6 +14,9 @@ use super::log_lines;
 use super::screen::Screen;
 use crate::model::words::is_unseen;
 use crate::settings::Environment;
+
+/// The most characters that are said of a panic: its message may have a whole file in it.
+const MOST_PANIC: usize = 2_000;
 
 /// A text in which no CI system finds a command in the middle of a line: the agent of Azure Pipelines obeys
 /// `##vso[` and GitHub's runner `##[` wherever they stand (facts/forges.md §7d). As long as before, so that what
@@ -63,6 +67,14 @@ pub(super) fn plain_lines(text: &str) -> String {
     lines.join("\n")
 }
 
+/// What is said of a panic at `place`.
+fn panicked(words: &str, place: &str) -> String {
+    let words: String = plain(words).chars().take(MOST_PANIC).collect();
+    format!(
+        "error: a bug in capstan at {place}: {words}; please report it, and with RUST_BACKTRACE=1 where it came from"
+    )
+}
+
 /// Which logs a command shows.
 #[derive(Clone, Copy)]
 pub(super) enum Logs {
@@ -103,15 +115,22 @@ impl Ui {
         }
     }
 
-    /// Lets a panic tell what happened below what is drawn, on a terminal as it was before.
-    pub(super) fn restore_on_panic(&self) {
-        let Some(screen) = self.screen.clone() else {
-            return;
-        };
-        let tell = panic::take_hook();
+    /// Lets a panic tell what happened, on a terminal below what is drawn. Its message may repeat what a repository or a
+    /// cluster says.
+    pub(super) fn report_panics(&self) {
+        let screen = self.screen.clone();
         panic::set_hook(Box::new(move |info| {
-            screen.give_up();
-            tell(info);
+            if let Some(screen) = &screen {
+                screen.give_up();
+            }
+            let place = info.location().map(ToString::to_string);
+            let words = info.payload_as_str().unwrap_or("no message");
+            let mut line = panicked(words, &place.unwrap_or_default());
+            if std::env::var_os("RUST_BACKTRACE").is_some_and(|set| set != "0") {
+                line += &format!("\n{}", Backtrace::force_capture());
+            }
+            // There is nobody to tell that it cannot be told.
+            let _ = writeln!(io::stderr(), "{line}");
         }));
     }
 
@@ -271,5 +290,20 @@ mod tests {
             assert_eq!(plain(text), expected);
         }
         assert_eq!(plain_lines("a\n::b\r\n"), "a\n\u{fffd}:b \n");
+    }
+
+    #[test]
+    fn what_a_panic_says_is_one_harmless_line() {
+        let words = format!(
+            "::error::x\n##vso[task.x]\u{1b}[2J\u{202e}{}",
+            "é".repeat(9_000)
+        );
+        let line = panicked(&words, "src/a.rs:1:2");
+        assert!(line.starts_with("error: a bug in capstan at src/a.rs:1:2: \u{fffd}:error::x "));
+        assert_eq!(line.lines().count(), 1);
+        assert!(line.chars().count() < 2_200, "{line}");
+        for harm in ["##vso[", "\u{1b}", "\u{202e}"] {
+            assert!(!line.contains(harm), "{line}");
+        }
     }
 }
