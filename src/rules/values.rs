@@ -24,8 +24,13 @@ pub(super) fn are_texts(object: &Object) -> Vec<Finding> {
         _ => return Vec::new(),
     };
     let of_map = |(name, is_base64): &(&'static str, bool)| {
-        let map = object.node.get(name).and_then(Node::as_map);
-        let entries = map.into_iter().flat_map(|map| map.iter());
+        let Some(node) = object.node.get(name) else {
+            return Vec::new();
+        };
+        if let Some(fault) = no_map(object, name, node) {
+            return vec![fault];
+        }
+        let entries = node.as_map().into_iter().flat_map(|map| map.iter());
         let fault = |(key, value): (&Key, &Node)| {
             let field = Path::dotted(name).key(key.name.clone());
             let found = fault(value, &field, *is_base64)?;
@@ -33,7 +38,32 @@ pub(super) fn are_texts(object: &Object) -> Vec<Finding> {
         };
         entries.filter_map(fault).collect::<Vec<_>>()
     };
-    maps.iter().flat_map(of_map).collect()
+    let immutable = object.node.get("immutable");
+    let immutable = immutable.filter(|node| !matches!(node.value, Value::Null | Value::Bool(_)));
+    let immutable = immutable.map(|node| {
+        let message = "`immutable` must be true or false";
+        of_field(
+            object,
+            "immutable",
+            node,
+            Finding::error(rule_id::WRONG_TYPE, message),
+        )
+    });
+    maps.iter().flat_map(of_map).chain(immutable).collect()
+}
+
+/// The values are not in a map. The API server would repeat them when it refuses that.
+fn no_map(object: &Object, name: &'static str, node: &Node) -> Option<Finding> {
+    let is_map = matches!(node.value, Value::Null | Value::Map(_));
+    let message = message!("`{name}` must be a map", name);
+    let finding = Finding::error(rule_id::WRONG_TYPE, message);
+    let finding = finding.help("write each value below its own key");
+    (!is_map).then(|| of_field(object, name, node, finding))
+}
+
+fn of_field(object: &Object, name: &'static str, node: &Node, finding: Finding) -> Finding {
+    let field = Path::dotted(name);
+    finding.at(node.span()).of(&object.id).field(&field)
 }
 
 /// What is wrong with one value. The message does not have it, since it may be secret.
@@ -124,6 +154,24 @@ mod tests {
                 Some("S04 4:11 `data.a` is not base64"),
             ),
             ("Service", "data: {a: 1}", None),
+            (
+                "Secret",
+                "stringData: hunter2",
+                Some("S02 4:13 `stringData` must be a map"),
+            ),
+            (
+                "Secret",
+                "data: [hunter2]",
+                Some("S02 4:7 `data` must be a map"),
+            ),
+            (
+                "Secret",
+                "immutable: hunter2",
+                Some("S02 4:12 `immutable` must be true or false"),
+            ),
+            ("Secret", "immutable: true", None),
+            ("ConfigMap", "data: null", None),
+            ("Service", "immutable: x", None),
         ] {
             let expected: Vec<&str> = expected.into_iter().collect();
             assert_eq!(found(kind, rest), expected, "{kind} {rest}");

@@ -3,6 +3,7 @@
 //! In: the status it answered with. Out: an error class, and a message for people. It does not know
 //! which object the request was about.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use kube::core::Status;
@@ -111,6 +112,25 @@ impl<'a> Refusal<'a> {
     }
 }
 
+/// The message without values that it repeats: an apply that does not fit a schema is answered with the whole value, as Go
+/// prints it, which may be that of a Secret; and so is an invalid value of a Secret.
+fn without_values(message: &str) -> Cow<'_, str> {
+    const PRINTED: &str = ", got &";
+    const OF_A_SECRET: [&str; 2] = ["Invalid value: ", "Unsupported value: "];
+    if let Some((before, _)) = message.split_once(PRINTED) {
+        return Cow::Owned(format!("{before}, got a value of another type"));
+    }
+    let mut starts = OF_A_SECRET
+        .iter()
+        .filter_map(|start| message.split_once(start));
+    match starts.next() {
+        Some((before, _)) if message.contains("Secret \"") => Cow::Owned(format!(
+            "{before}a value is not valid, and is not repeated here"
+        )),
+        _ => Cow::Borrowed(message),
+    }
+}
+
 /// API servers answer 500 to an apply that does not fit the kind's schema (kubernetes issue 122480),
 /// to an apply to an object that no longer fits it, and to an apply to an object with managers at a
 /// version that its definition no longer has.
@@ -127,7 +147,7 @@ fn is_schema_error(status: &Status) -> bool {
 
 impl fmt::Display for Refusal<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let message = said(&self.status.message);
+        let message = said(&without_values(&self.status.message));
         match self.cause {
             Cause::Credentials => f.write_str(
                 "the API server does not accept the credentials (401 Unauthorized): they are wrong, expired or revoked. Provide valid ones: Capstan rereads a token file within a minute, and a kubeconfig when it restarts",
@@ -350,5 +370,32 @@ mod tests {
             ..status(409, "Conflict", "the object has been modified")
         };
         assert_eq!(Refusal::of(&counted).class(), ErrorClass::Transient);
+    }
+
+    /// Attack M10: what the API server repeats of a Secret is in a check, which more people may read than Secrets.
+    #[test]
+    fn values_that_the_api_server_repeats_are_not_repeated() {
+        for (message, expected) in [
+            (
+                "failed to create typed patch object (default/s; /v1, Kind=Secret): .stringData: expected map, got &{hunter2}",
+                ".stringData: expected map, got a value of another type",
+            ),
+            (
+                "failed to create typed patch object (default/d; apps/v1, Kind=Deployment): errors:\n  .a: expected string, got &value.valueUnstructured{Value:[]interface {}{\"hunter2\"}}\n  .b: expected string, got &{x}",
+                ".a: expected string, got a value of another type",
+            ),
+            (
+                "Secret \"s\" is invalid: type: Unsupported value: \"hunter2\": supported values: \"Opaque\"",
+                "type: a value is not valid, and is not repeated here",
+            ),
+            (
+                "ConfigMap \"a\" is invalid: metadata.name: Invalid value: \"A_\": no",
+                "metadata.name: Invalid value: \"A_\": no",
+            ),
+        ] {
+            let found = without_values(message);
+            assert!(found.ends_with(expected), "{found}");
+            assert!(!found.contains("hunter2"), "{found}");
+        }
     }
 }
