@@ -1,6 +1,6 @@
 //! The only place that prints. Data goes to stdout, messages to stderr.
 
-use std::backtrace::Backtrace;
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::panic;
@@ -126,8 +126,9 @@ impl Ui {
             let place = info.location().map(ToString::to_string);
             let words = info.payload_as_str().unwrap_or("no message");
             let mut line = panicked(words, &place.unwrap_or_default());
-            if std::env::var_os("RUST_BACKTRACE").is_some_and(|set| set != "0") {
-                line += &format!("\n{}", Backtrace::force_capture());
+            let trace = Backtrace::capture();
+            if trace.status() == BacktraceStatus::Captured {
+                line += &format!("\n{trace}");
             }
             // There is nobody to tell that it cannot be told.
             let _ = writeln!(io::stderr(), "{line}");
