@@ -5,18 +5,21 @@
 //! Out: a [`PruneDecision`] for each that leaves. Asked again whenever one of those changes. It does not know:
 //! how an object is deleted or released.
 
+mod guard;
+mod order;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde_json::Value as Json;
 
+pub use self::guard::{DeletionGuard, Unapproved};
 use super::Member;
 use crate::api::deletion_policy::{HYPERSHIFT, default_deletion_policy};
 use crate::api::kinds::{CAPI, INFRASTRUCTURE, RED_HAT_OPENSHIFT, is_aso};
-use crate::api::labels;
 use crate::graph::{self, Executor, Place};
 use crate::model::{Node, Object, ObjectId, Origin, Span};
-use crate::plan::approvals::{Approval, Verb, What};
+use crate::plan::approvals::Verb;
 use crate::plan::losses::{Role, Unit};
 
 /// What is to be done with a member that leaves.
@@ -38,17 +41,6 @@ pub enum PruneDecision {
     Unapproved(Unapproved),
     /// It stays until a person acts.
     Held(String),
-}
-
-/// A loss that nobody approved: what goes, and how.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unapproved {
-    /// What happens once it is approved.
-    pub verb: Verb,
-    /// The cluster or pool that goes.
-    pub unit: Unit,
-    /// Whether the fleet comes without the messages of commits, in which people approve.
-    pub without_commits: bool,
 }
 
 /// What each of these live objects refers to.
@@ -77,50 +69,6 @@ pub fn references(live: &[Json]) -> BTreeMap<ObjectId, Vec<ObjectId>> {
     let own = vertices.filter(|(_, vertex)| matches!(vertex.place, Place::TopLevel(_)));
     own.map(|(at, vertex)| (vertex.id.clone(), refers(at)))
         .collect()
-}
-
-/// What holds deletions back.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DeletionGuard {
-    /// Whether anything is removed at all.
-    pub prune: bool,
-    /// Whether the revision was fully applied before: then a deletion comes from another binary or
-    /// other definitions, and no commit asked for it.
-    pub unchanged: bool,
-    /// What people approved. Of an unchanged revision, they did so since it was applied.
-    pub approvals: Vec<Approval>,
-    /// The clusters whose deletion was begun for the revision. Those that nobody named are among as many as may be deleted.
-    pub begun: BTreeSet<ObjectId>,
-    /// Whether the fleet comes without the messages of commits, in which people approve.
-    pub without_commits: bool,
-}
-
-impl DeletionGuard {
-    /// Whether somebody approved that this cluster or pool goes like this.
-    fn approves(&self, verb: Verb, unit: &Unit) -> bool {
-        let mut losses = self.approvals.iter().filter_map(|one| one.what.loss());
-        losses.any(|loss| loss == (verb, unit))
-    }
-
-    /// Whether somebody approved by name that this cluster goes.
-    fn names(&self, unit: &Unit) -> bool {
-        let mut losses = self.approvals.iter().filter_map(|one| one.what.loss());
-        losses.any(|(_, of)| of == unit)
-    }
-
-    /// How many clusters may go although nobody named them.
-    fn unnamed_clusters(&self) -> usize {
-        let limits = self.approvals.iter().filter_map(|one| match one.what {
-            What::Clusters(count) => Some(count),
-            What::Named(..) | What::Pools => None,
-        });
-        limits.max().unwrap_or(0)
-    }
-
-    /// Whether node pools may go although nobody named them.
-    fn unnamed_pools(&self) -> bool {
-        self.approvals.iter().any(|one| one.what == What::Pools)
-    }
 }
 
 /// The input of the decisions.
@@ -439,184 +387,6 @@ impl PruneInput<'_> {
         let mut losses = losses.filter_map(|one| one.what.loss());
         losses.any(|(_, unit)| unit.namespace == id.namespace)
     }
-
-    /// Makes deletions wait for what depends on the object, and releases for what the object depends
-    /// on.
-    fn in_order(
-        &self,
-        mut decisions: BTreeMap<ObjectId, PruneDecision>,
-    ) -> BTreeMap<ObjectId, PruneDecision> {
-        self.release_dependencies(&mut decisions);
-        let ordered = |(id, decision): (&ObjectId, &PruneDecision)| {
-            let decision = match decision {
-                PruneDecision::Delete => self.ordered(id, &decisions),
-                PruneDecision::Orphan => self.released(id, &decisions),
-                decision => decision.clone(),
-            };
-            (id.clone(), decision)
-        };
-        let ordered = decisions.iter().map(ordered).collect();
-        hold_what_waits(&decisions, ordered)
-    }
-
-    /// Releases what released objects need: once they are released, it would not be known that they need
-    /// it, and it would be deleted.
-    fn release_dependencies(&self, decisions: &mut BTreeMap<ObjectId, PruneDecision>) {
-        let with =
-            |decision: PruneDecision| decisions.iter().filter(move |(_, one)| **one == decision);
-        let mut released: Vec<ObjectId> = with(PruneDecision::Orphan)
-            .map(|(id, _)| id.clone())
-            .collect();
-        while let Some(above) = released.pop() {
-            for (id, decision) in decisions.iter_mut() {
-                if *decision == PruneDecision::Delete && self.depends(&above, id) {
-                    *decision = PruneDecision::Orphan;
-                    released.push(id.clone());
-                }
-            }
-        }
-    }
-
-    /// When it is the turn of `id`, which is to be released: after what it depends on, since those
-    /// dependencies are not known any more once `id` was released.
-    fn released(
-        &self,
-        id: &ObjectId,
-        decisions: &BTreeMap<ObjectId, PruneDecision>,
-    ) -> PruneDecision {
-        let first = |(other, decision): (&ObjectId, &PruneDecision)| {
-            let before = match self.root(id).as_ref() == Some(other) {
-                // The root of a part goes last: without it the part has no owner.
-                true => false,
-                false => self.depends(id, other) || self.root(other).as_ref() == Some(id),
-            };
-            match decision {
-                _ if other == id || !before => None,
-                PruneDecision::Orphan => Some(PruneDecision::ReleaseAfter(other.clone())),
-                PruneDecision::Until(step) => Some(PruneDecision::Until(step.clone())),
-                PruneDecision::Held(why) => {
-                    Some(PruneDecision::Held(format!("it needs {other}: {why}")))
-                }
-                PruneDecision::Unapproved(why) => {
-                    Some(PruneDecision::Held(format!("it needs {other}: {why}")))
-                }
-                // It will be deleted together with what needs it.
-                PruneDecision::Delete
-                | PruneDecision::Going
-                | PruneDecision::After(_)
-                | PruneDecision::ReleaseAfter(_) => None,
-            }
-        };
-        if let Some(user) = self.kept_user(id, decisions) {
-            return PruneDecision::Held(format!("{user}, which is kept, needs it"));
-        }
-        decisions
-            .iter()
-            .find_map(first)
-            .unwrap_or(PruneDecision::Orphan)
-    }
-
-    /// What leaves, is kept until somebody approves its loss, and needs `id` or is in it.
-    fn kept_user(
-        &self,
-        id: &ObjectId,
-        decisions: &BTreeMap<ObjectId, PruneDecision>,
-    ) -> Option<ObjectId> {
-        let is_kept = |decision: &PruneDecision| matches!(decision, PruneDecision::Unapproved(_));
-        let mut kept = decisions.iter().filter(|(_, decision)| is_kept(decision));
-        let user = kept.find(|(other, _)| self.depends(other, id));
-        user.map(|(other, _)| other.clone())
-    }
-
-    fn ordered(
-        &self,
-        id: &ObjectId,
-        decisions: &BTreeMap<ObjectId, PruneDecision>,
-    ) -> PruneDecision {
-        let mut held = None;
-        let near: Vec<&ObjectId> = match holds_others(id) {
-            true => self.members.keys().collect(),
-            false => self.leaving.keys().collect(),
-        };
-        for other in near.into_iter().filter(|other| self.depends(other, id)) {
-            match decisions.get(other) {
-                Some(
-                    PruneDecision::Delete
-                    | PruneDecision::Going
-                    | PruneDecision::After(_)
-                    | PruneDecision::Until(_),
-                ) => {
-                    return PruneDecision::After(other.clone());
-                }
-                // A release of the other also releases `id`.
-                Some(
-                    PruneDecision::Orphan
-                    | PruneDecision::ReleaseAfter(_)
-                    | PruneDecision::Unapproved(_)
-                    | PruneDecision::Held(_),
-                )
-                | None => held = Some(other),
-            }
-        }
-        held.map_or(PruneDecision::Delete, |other| {
-            PruneDecision::Held(format!("{other}, which is kept, needs it"))
-        })
-    }
-
-    /// Whether `other` must be gone before `id` is deleted.
-    fn depends(&self, other: &ObjectId, id: &ObjectId) -> bool {
-        let Some(member) = self.members.get(other).filter(|_| other != id) else {
-            return false;
-        };
-        let refers = self
-            .leaving
-            .get(other)
-            .is_some_and(|refers| refers.contains(id));
-        let inside = match (id.group.as_str(), id.kind.as_str()) {
-            ("", "Namespace") => other.namespace == id.name,
-            ("apiextensions.k8s.io", "CustomResourceDefinition") => id
-                .name
-                .split_once('.')
-                .is_some_and(|(_, group)| group == other.group),
-            _ => false,
-        };
-        let carried = carries_clusters(id)
-            && (Role::of(other) == Some(Role::Root)
-                || is_part(other) && !member.cluster.is_empty())
-            && (other.namespace == id.namespace && self.leaving.contains_key(other));
-        refers || inside || carried
-    }
-}
-
-/// Holds what would wait for something that is held: its turn never comes. `alone` has the decision
-/// for each without regard to the others.
-fn hold_what_waits(
-    alone: &BTreeMap<ObjectId, PruneDecision>,
-    mut decisions: BTreeMap<ObjectId, PruneDecision>,
-) -> BTreeMap<ObjectId, PruneDecision> {
-    loop {
-        let waits = |(id, decision): (&ObjectId, &PruneDecision)| {
-            let (PruneDecision::After(other) | PruneDecision::ReleaseAfter(other)) = decision
-            else {
-                return None;
-            };
-            let why = match decisions.get(other)? {
-                PruneDecision::Held(why) => why.clone(),
-                PruneDecision::Unapproved(why) => why.to_string(),
-                _ => return None,
-            };
-            let why = match alone.get(id) {
-                Some(PruneDecision::Orphan) => format!("it needs {other}: {why}"),
-                _ => format!("{other}, which is kept, needs it"),
-            };
-            Some((id.clone(), PruneDecision::Held(why)))
-        };
-        let held: Vec<_> = decisions.iter().filter_map(waits).collect();
-        if held.is_empty() {
-            return decisions;
-        }
-        decisions.extend(held);
-    }
 }
 
 /// The cluster that a member belongs to or is.
@@ -639,36 +409,6 @@ fn root_of(id: &ObjectId, name: &str) -> ObjectId {
         ),
         HYPERSHIFT => ObjectId::new(HYPERSHIFT, "HostedCluster", &*id.namespace, name),
         _ => ObjectId::new(CAPI, "Cluster", &*id.namespace, name),
-    }
-}
-
-/// `releasing cluster c/one needs approval: ...`, with what to do.
-impl std::fmt::Display for Unapproved {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self {
-            verb,
-            unit,
-            without_commits,
-        } = self;
-        let noun = match unit.pool {
-            Some(_) => "node pool",
-            None => "cluster",
-        };
-        write!(f, "the {} of {noun} {unit} needs approval", verb.noun())?;
-        match (without_commits, &unit.pool) {
-            (false, _) => write!(
-                f,
-                ": push a commit whose message ends in \"{}: {} {unit}\"",
-                labels::APPROVE,
-                verb.word()
-            ),
-            (true, None) => f.write_str(
-                ", and this source has no commit messages: allow it with spec.apply.deletionGuard.maxClusters",
-            ),
-            (true, Some(_)) => f.write_str(
-                ", and this source has no commit messages: allow it with spec.apply.deletionGuard.pools",
-            ),
-        }
     }
 }
 

@@ -1,0 +1,96 @@
+//! What holds deletions back, and the losses that nobody approved.
+//!
+//! In: what people approved, and how a revision comes to be applied. Out: whether a cluster or a pool may go. It does not
+//! know which of them leave.
+
+use std::collections::BTreeSet;
+
+use crate::api::labels;
+use crate::model::ObjectId;
+use crate::plan::approvals::{Approval, Verb, What};
+use crate::plan::losses::Unit;
+
+/// A loss that nobody approved: what goes, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unapproved {
+    /// What happens once it is approved.
+    pub verb: Verb,
+    /// The cluster or pool that goes.
+    pub unit: Unit,
+    /// Whether the fleet comes without the messages of commits, in which people approve.
+    pub without_commits: bool,
+}
+
+/// What holds deletions back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeletionGuard {
+    /// Whether anything is removed at all.
+    pub prune: bool,
+    /// Whether the revision was fully applied before: then a deletion comes from another binary or
+    /// other definitions, and no commit asked for it.
+    pub unchanged: bool,
+    /// What people approved. Of an unchanged revision, they did so since it was applied.
+    pub approvals: Vec<Approval>,
+    /// The clusters whose deletion was begun for the revision. Those that nobody named are among as many as may be deleted.
+    pub begun: BTreeSet<ObjectId>,
+    /// Whether the fleet comes without the messages of commits, in which people approve.
+    pub without_commits: bool,
+}
+
+impl DeletionGuard {
+    /// Whether somebody approved that this cluster or pool goes like this.
+    pub(super) fn approves(&self, verb: Verb, unit: &Unit) -> bool {
+        let mut losses = self.approvals.iter().filter_map(|one| one.what.loss());
+        losses.any(|loss| loss == (verb, unit))
+    }
+
+    /// Whether somebody approved by name that this cluster goes.
+    pub(super) fn names(&self, unit: &Unit) -> bool {
+        let mut losses = self.approvals.iter().filter_map(|one| one.what.loss());
+        losses.any(|(_, of)| of == unit)
+    }
+
+    /// How many clusters may go although nobody named them.
+    pub(super) fn unnamed_clusters(&self) -> usize {
+        let limits = self.approvals.iter().filter_map(|one| match one.what {
+            What::Clusters(count) => Some(count),
+            What::Named(..) | What::Pools => None,
+        });
+        limits.max().unwrap_or(0)
+    }
+
+    /// Whether node pools may go although nobody named them.
+    pub(super) fn unnamed_pools(&self) -> bool {
+        self.approvals.iter().any(|one| one.what == What::Pools)
+    }
+}
+
+/// `releasing cluster c/one needs approval: ...`, with what to do.
+impl std::fmt::Display for Unapproved {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            verb,
+            unit,
+            without_commits,
+        } = self;
+        let noun = match unit.pool {
+            Some(_) => "node pool",
+            None => "cluster",
+        };
+        write!(f, "the {} of {noun} {unit} needs approval", verb.noun())?;
+        match (without_commits, &unit.pool) {
+            (false, _) => write!(
+                f,
+                ": push a commit whose message ends in \"{}: {} {unit}\"",
+                labels::APPROVE,
+                verb.word()
+            ),
+            (true, None) => f.write_str(
+                ", and this source has no commit messages: allow it with spec.apply.deletionGuard.maxClusters",
+            ),
+            (true, Some(_)) => f.write_str(
+                ", and this source has no commit messages: allow it with spec.apply.deletionGuard.pools",
+            ),
+        }
+    }
+}
