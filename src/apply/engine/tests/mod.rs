@@ -9,5 +9,6 @@ mod orders;
 mod others;
 mod random;
 mod recorded;
+mod removals;
 mod renames;
 mod rules;
