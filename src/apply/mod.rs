@@ -50,7 +50,9 @@ pub use ownership::{Claim, Foreign, claim, handover, release, yielded};
 pub(crate) use parent::NEWEST;
 pub use parent::{NotOurs, Parent, whole_seconds};
 pub use progress::{ClusterSummary, Progress, State, Summary, Tracker};
-pub use prune::{DeletionGuard, PruneDecision, PruneInput, Unapproved, prune, references};
+pub use prune::{
+    DeletionGuard, LeftBehind, PruneDecision, PruneInput, Unapproved, prune, references,
+};
 pub use reasons::{Reason, Reasons};
 pub use report::{Outcome, PruneStatus, Report, Suspension};
 pub use steering::Steering;

@@ -252,6 +252,9 @@ impl Engine {
         if before.assignment.revision == self.work.assignment.revision {
             self.work.guard.begun = before.guard.begun;
             self.work.renamed = before.renamed;
+            self.work.guard.left_behind = before.guard.left_behind;
+        } else {
+            self.leave_behind(before);
         }
         let Work {
             steps, removals, ..

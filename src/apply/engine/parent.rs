@@ -5,7 +5,7 @@ use sha2::{Digest as _, Sha256};
 use super::super::backoff::backoff;
 use super::super::event::{Command, Failure, RIGHTS, RetryTarget};
 use super::super::parent_state::{Known, Opening, ParentState};
-use super::super::{Kind, Members, Parent, Reason, Reasons, Report, Suspension};
+use super::super::{Kind, LeftBehind, Members, Parent, Reason, Reasons, Report, Suspension};
 use super::failures::reason;
 use super::{EarlierKind, Ending, Engine};
 use crate::model::{ErrorClass, ObjectId, hex};
@@ -78,7 +78,11 @@ impl Engine {
         }
         let version = version.unwrap_or_default();
         let wanted = before.clone().unwrap_or_default();
-        let wanted = wanted.with(self.planned(before.as_ref()));
+        let left = self.left_behind(&wanted.kept);
+        let mut wanted = wanted.with(self.planned(before.as_ref()));
+        if wanted.kept.is_empty() {
+            wanted.kept = left;
+        }
         let wanted = wanted.tidy(&self.settings.set);
         let is_there = before.as_ref() == Some(&wanted);
         let opening = Opening {
@@ -96,6 +100,20 @@ impl Engine {
             version,
             over: false,
         });
+    }
+
+    /// What was kept before, and the plan does not have either: it is kept until it is judged again.
+    fn left_behind(&self, kept: &Reasons) -> Reasons {
+        let unknown = kept.total.saturating_sub(kept.first.len());
+        let left = kept.first.iter().filter(|reason| {
+            let id = reason.id();
+            id.is_some_and(|id| self.work.steps.of(&id).is_none())
+        });
+        let first: Vec<Reason> = left.cloned().collect();
+        Reasons {
+            total: first.len() + unknown,
+            first,
+        }
     }
 
     /// Whether the fleet is suspended: by the parent, or by the assignment if there is none. Nobody resumes a fleet by
@@ -157,6 +175,13 @@ impl Engine {
         let by_hand = work.assignment.by_hand;
         work.guard.unchanged = !by_hand && !revision.is_empty() && before.applied == *revision;
         work.failures.restore(&parent.failed, &work.steps);
+        match parent.kept.total <= parent.kept.first.len() {
+            true => {
+                let kept = parent.kept.first.iter().filter_map(Reason::id);
+                work.guard.left_behind.add(kept);
+            }
+            false => work.guard.left_behind = LeftBehind::Unknown,
+        }
         work.parent = ParentState::Open(Box::new(Known { parent, version }));
         work.removals.stir();
         if failures > 0 {
@@ -200,16 +225,26 @@ impl Engine {
         }
     }
 
-    /// Writes what fails for good, once every step was tried that can be: ten thousand that fail are one write.
+    /// Writes what fails for good and what is kept, once every step was tried that can be: ten thousand that fail are one
+    /// write.
     fn write_failures(&mut self) {
         let (ParentState::Open(known), true) = (&self.work.parent, self.work.steps.are_calm())
         else {
             return;
         };
-        let failed = self.work.failures.reasons();
-        if failed != known.parent.failed {
-            let parent = known.parent.clone();
-            self.overwrite_parent(Parent { failed, ..parent });
+        let parent = known.parent.clone();
+        let knows_kept =
+            self.knows_all() && self.knows_approvals() && self.work.removals.are_calm();
+        let wanted = Parent {
+            failed: self.work.failures.reasons(),
+            kept: match knows_kept {
+                true => self.kept(&parent.kept),
+                false => parent.kept.clone(),
+            },
+            ..parent
+        };
+        if wanted != known.parent {
+            self.overwrite_parent(wanted);
         }
     }
 
@@ -241,9 +276,6 @@ impl Engine {
             wanted.kinds.insert((group.clone(), kind.clone()));
             wanted.namespaces.insert(namespace.clone());
         }
-        let kept = self.work.removals.held();
-        let kept = kept.map(|(id, why)| Reason::new(id, "", &why));
-        let kept: Vec<Reason> = kept.chain(self.remaining(&parent.kept)).collect();
         let ready = self.work.steps.are_ready();
         let wanted = Parent {
             applied: wanted.applying.clone(),
@@ -252,12 +284,20 @@ impl Engine {
                 false => parent.ready.clone(),
             },
             failed: self.work.failures.reasons(),
-            kept: Reasons::of(kept.iter()),
+            kept: self.kept(&parent.kept),
             suspended: parent.suspended.clone(),
             newest: parent.newest.clone(),
             ..wanted
         };
         wanted.tidy(&self.settings.set)
+    }
+
+    /// The members that stay until a person acts, and the objects with fields that stay.
+    fn kept(&self, before: &Reasons) -> Reasons {
+        let kept = self.work.removals.held();
+        let kept = kept.map(|(id, why)| Reason::new(id, "", &why));
+        let kept: Vec<Reason> = kept.chain(self.remaining(before)).collect();
+        Reasons::of(kept.iter())
     }
 
     /// The objects with fields that stay although they are not sent any more: those of this process, and those that an

@@ -7,11 +7,11 @@ use jiff::Timestamp;
 use serde_json::Value as Json;
 
 use super::super::event::{Command, Failure, Removal, RetryTarget};
-use super::super::prune::{self, PruneDecision, PruneInput};
+use super::super::prune::{self, LeftBehind, PruneDecision, PruneInput};
 use super::super::removals::{RemovalState, Traits};
 use super::super::{Kind, PruneStatus, Report, is_member};
-use super::Engine;
 use super::renames::unapproved_renames;
+use super::{Engine, Work};
 use crate::api::labels;
 use crate::health::Live;
 use crate::model::ObjectId;
@@ -100,6 +100,18 @@ impl Engine {
             }
         }
         self.remove_next();
+    }
+
+    /// Takes in what the assignment before kept, or had left behind itself, and this one does not have either.
+    pub(super) fn leave_behind(&mut self, before: Work) {
+        let kept: Vec<ObjectId> = before.removals.held().map(|(id, _)| id.clone()).collect();
+        let steps = &self.work.steps;
+        let mut left_behind = before.guard.left_behind;
+        left_behind.add(kept.into_iter());
+        if let LeftBehind::These(known) = &mut left_behind {
+            known.retain(|id| steps.of(id).is_none());
+        }
+        self.work.guard.left_behind = left_behind;
     }
 
     /// Queues a removal, unless the cluster has already accepted it for the same object.

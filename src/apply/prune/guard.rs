@@ -33,11 +33,50 @@ pub struct DeletionGuard {
     pub approvals: Vec<Approval>,
     /// The clusters whose deletion was begun for the revision. Those that nobody named are among as many as may be deleted.
     pub begun: BTreeSet<ObjectId>,
+    /// What an earlier revision left behind.
+    pub left_behind: LeftBehind,
     /// Whether the fleet comes without the messages of commits, in which people approve.
     pub without_commits: bool,
 }
 
+/// The objects that left the fleet with an earlier revision and were kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LeftBehind {
+    /// These.
+    These(BTreeSet<ObjectId>),
+    /// Any may be among them: there are more than are known.
+    Unknown,
+}
+
+impl Default for LeftBehind {
+    fn default() -> Self {
+        Self::These(BTreeSet::new())
+    }
+}
+
+impl LeftBehind {
+    /// Adds others.
+    pub(crate) fn add(&mut self, others: impl Iterator<Item = ObjectId>) {
+        if let Self::These(known) = self {
+            known.extend(others);
+        }
+    }
+
+    fn contains(&self, id: &ObjectId) -> bool {
+        match self {
+            Self::These(known) => known.contains(id),
+            Self::Unknown => true,
+        }
+    }
+}
+
 impl DeletionGuard {
+    /// Whether a limit may let this cluster go. One that an earlier revision left behind needs an approval by name, or every
+    /// revision would let some more of them go; where nobody can give one, a higher limit does.
+    pub(super) fn is_within_reach(&self, id: &ObjectId) -> bool {
+        !self.unchanged && (self.without_commits || !self.left_behind.contains(id))
+    }
+
     /// Whether somebody approved that this cluster or pool goes like this.
     pub(super) fn approves(&self, verb: Verb, unit: &Unit) -> bool {
         let mut losses = self.approvals.iter().filter_map(|one| one.what.loss());

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-pub use self::guard::{DeletionGuard, Unapproved};
+pub use self::guard::{DeletionGuard, LeftBehind, Unapproved};
 use super::Member;
 use crate::api::deletion_policy::{HYPERSHIFT, default_deletion_policy};
 use crate::api::kinds::{CAPI, INFRASTRUCTURE, RED_HAT_OPENSHIFT, is_aso};
@@ -253,7 +253,8 @@ impl PruneInput<'_> {
             true => (Verb::Delete, PruneDecision::Delete),
             false => (Verb::Release, PruneDecision::Orphan),
         };
-        if self.unnamed(id, known) < self.guard.unnamed_clusters() && !self.guard.unchanged {
+        let is_within = self.unnamed(id, known) < self.guard.unnamed_clusters();
+        if is_within && self.guard.is_within_reach(id) {
             return goes;
         }
         self.loss(verb, unit).unwrap_or(goes)

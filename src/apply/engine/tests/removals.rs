@@ -158,10 +158,77 @@ fn a_limit_of_clusters_is_for_all_of_a_revision() {
         let left = ["c", "d", "e"].map(|name| fixture.live.contains_key(&cluster_id(name)));
         assert_eq!(left, [false, true, true]);
     }
-    fixture.assign("3", &[map("a", "1", "")]);
+}
+
+/// Or every push would let some more of them go.
+#[test]
+fn a_limit_lets_nothing_go_that_an_earlier_revision_left_behind() {
+    let all = [map("a", "1", ""), cluster("c"), cluster("d"), cluster("e")];
+    for (crashes, settles) in [(false, true), (true, true), (false, false)] {
+        let mut fixture = Fixture::settled(&all);
+        fixture.assign("2", &all[..2]);
+        if settles {
+            fixture.settle();
+        } else {
+            while fixture.leaves(&cluster_id("d")).is_none() {
+                if !fixture.see() {
+                    fixture.answer_at(0, None);
+                }
+            }
+        }
+        if crashes {
+            fixture.crash();
+        }
+        fixture.any = 2;
+        fixture.assign("3", &[map("a", "3", "")]);
+        fixture.settle();
+        let is_there = ["c", "d", "e"].map(|name| fixture.live.contains_key(&cluster_id(name)));
+        assert_eq!(is_there, [false, true, true], "{crashes} {settles}");
+        // One that comes back is lost anew.
+        fixture.assign("4", &all[..3]);
+        fixture.settle();
+        fixture.assign("5", &all[..1]);
+        fixture.settle();
+        let is_there = ["d", "e"].map(|name| fixture.live.contains_key(&cluster_id(name)));
+        assert_eq!(is_there, [false, true]);
+    }
+}
+
+/// What cannot be applied keeps the revision from ending.
+#[test]
+fn what_is_left_behind_is_known_although_a_step_fails() {
+    let all = [map("a", "1", ""), cluster("c")];
+    let mut fixture = Fixture::settled(&all);
+    fixture.assign("2", &[map("a", "2", "")]);
+    fixture.answer("read parent");
+    fixture.answer("write parent");
+    fixture.answer_with("apply a", Some(Fault::Fails(ErrorClass::Invalid)));
+    while fixture.see() || !fixture.requests.is_empty() {
+        match asked(&fixture).iter().position(|asked| asked != "apply a") {
+            Some(at) => fixture.answer_at(at, None),
+            None => break,
+        }
+    }
+    fixture.crash();
+    fixture.any = 1;
+    fixture.assign("3", &[map("a", "3", "")]);
     fixture.settle();
-    assert!(!fixture.live.contains_key(&cluster_id("d")));
-    assert!(fixture.live.contains_key(&cluster_id("e")));
+    assert!(fixture.live.contains_key(&cluster_id("c")));
+}
+
+#[test]
+fn more_than_the_parent_names_may_have_been_left_behind() {
+    let names: Vec<String> = (10..35).map(|number| format!("c{number}")).collect();
+    let clusters: Vec<_> = names.iter().map(|name| cluster(name)).collect();
+    let all = [&[map("a", "1", "")], clusters.as_slice()].concat();
+    let mut fixture = Fixture::settled(&all);
+    fixture.assign("2", &all[..1]);
+    fixture.settle();
+    fixture.crash();
+    fixture.any = 1;
+    fixture.assign("3", &[map("a", "3", "")]);
+    fixture.settle();
+    assert_eq!(fixture.live.len(), all.len());
 }
 
 #[test]
