@@ -9,7 +9,7 @@ use super::event::TimeEvent;
 use super::view::ViewChange;
 use crate::apply::{AppliedRevision, ApprovalsAnswer, ApprovalsRequest, Assignment, Newest};
 use crate::model::{Check, Press};
-use crate::plan::approvals::{Approvals, Pressed};
+use crate::plan::approvals::{Approvals, Pressed, What};
 use crate::plan::losses::Unit;
 use crate::reporting::report::Base;
 
@@ -125,4 +125,6 @@ pub(crate) struct PlanRequest {
     pub(crate) applied: Option<AppliedRevision>,
     /// What its comments say that does not count.
     pub(crate) comments: Approvals,
+    /// The losses of what is applied that nobody approved yet.
+    pub(crate) waiting: BTreeSet<What>,
 }

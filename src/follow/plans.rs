@@ -14,6 +14,7 @@ use super::event::{PlanResult, TimeEvent};
 use super::turn::Turn;
 use crate::apply::AppliedRevision;
 use crate::model::{Check, Head};
+use crate::plan::approvals::What;
 use crate::reporting::report::{self, Base, NotPlanned};
 
 /// How long after a reason that may pass a candidate is planned again; each time twice as long.
@@ -26,6 +27,8 @@ pub(crate) struct Plans {
     candidates: Candidates,
     /// What they are merged onto, if it could be read.
     base: Option<Base>,
+    /// The losses of what is applied that nobody approved yet, as far as is known.
+    waiting: BTreeSet<What>,
     /// It is being found out who pushed some of them.
     is_sorting: bool,
     /// By candidate, the commits with approvals of which its plan did not know how they came in.
@@ -38,6 +41,7 @@ impl Plans {
         Self {
             candidates: Candidates::new(globs),
             base: None,
+            waiting: BTreeSet::new(),
             is_sorting: false,
             unattributed: BTreeMap::new(),
         }
@@ -51,6 +55,16 @@ impl Plans {
     /// Takes in what candidates are merged onto from now on.
     pub(crate) fn set_base(&mut self, base: Option<Base>) {
         self.base = base;
+    }
+
+    /// Takes in which losses wait for an approval. Returns true if candidates are to be planned again for that.
+    pub(crate) fn set_waiting(&mut self, waiting: BTreeSet<What>) -> bool {
+        let is_change = self.waiting != waiting;
+        if is_change {
+            self.waiting = waiting;
+            self.candidates.all_again();
+        }
+        is_change
     }
 
     /// Takes in where the refs lead.
@@ -114,6 +128,7 @@ impl Plans {
                 head: head.to_owned(),
                 base: self.base.clone().filter(|base| base.commit == head),
                 applied: applied.cloned(),
+                waiting: self.waiting.clone(),
             })));
         }
     }
@@ -260,6 +275,11 @@ fn end_waiting(commit: &str, head: Option<&str>, turn: &mut Turn) {
 impl Plans {
     pub(crate) const fn candidates(&mut self) -> &mut Candidates {
         &mut self.candidates
+    }
+
+    /// The losses that plans are told of.
+    pub(crate) const fn waiting(&self) -> &BTreeSet<What> {
+        &self.waiting
     }
 
     pub(crate) fn is_waiting(commit: &str, turn: &Turn) -> bool {

@@ -2,7 +2,7 @@
 //!
 //! In: arguments. Out: the check that a pull request would get, and an exit code.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context as _;
 use serde_json::{Value as Json, json};
@@ -90,6 +90,7 @@ fn plan(
         comparison: Comparison::Base(&base, before.plan()),
         base: Some(&base),
         approvals: &all_approvals(sides, flags, settings),
+        waiting: &BTreeSet::new(),
         prune: settings.prune,
         settle: settings.settle,
         ways: ApprovalWays::default(),

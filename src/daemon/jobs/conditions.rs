@@ -3,11 +3,13 @@
 //! In: settings, overlays of this machine, and what a candidate is compared with. Out: a digest, which is the same only if
 //! the check would be.
 
+use std::collections::BTreeSet;
+
 use sha2::{Digest as _, Sha256};
 
 use crate::model::{Severity, Tree, hex};
 use crate::plan::Plan;
-use crate::plan::approvals::Approvals;
+use crate::plan::approvals::{Approvals, What};
 use crate::reporting::report::{ApprovalWays, Base};
 use crate::settings::SyncConfig;
 
@@ -15,8 +17,13 @@ use crate::settings::SyncConfig;
 pub(super) enum View<'a> {
     /// Its files and messages alone, and what its base has.
     Files(Option<&'a Base>),
-    /// Also what is applied, what is approved, and overlays of this machine.
-    All(Option<&'a Base>, Option<&'a Plan>, &'a Approvals),
+    /// Also what is applied, what is approved, which losses wait for that, and overlays of this machine.
+    All(
+        Option<&'a Base>,
+        Option<&'a Plan>,
+        &'a Approvals,
+        &'a BTreeSet<What>,
+    ),
 }
 
 /// A digest of what a plan check is made of beside files of the repository: the settings, overlays on this
@@ -47,13 +54,16 @@ pub(super) fn conditions(
             held.for_each(|line| add(line.as_bytes()));
             None
         }
-        View::All(_, before, approvals) => {
+        View::All(_, before, approvals, waiting) => {
             add(format!("{:?}", approvals.given).as_bytes());
             let doubted = approvals.doubted.iter();
             let doubted = doubted.map(|(one, doubt)| (one, std::mem::discriminant(doubt)));
             doubted.for_each(|one| add(format!("{one:?}").as_bytes()));
             let unclear = approvals.unclear.iter();
             unclear.for_each(|line| add(line.as_bytes()));
+            waiting
+                .iter()
+                .for_each(|loss| add(format!("waits: {loss}").as_bytes()));
             *before
         }
     };
@@ -96,14 +106,10 @@ mod tests {
         };
         let (sound, broken) = (base("# nothing\n"), base("kind: ConfigMap\n"));
         assert!(broken.errors() > 0);
-        let approvals = Approvals::default();
+        let (approvals, none) = (Approvals::default(), BTreeSet::new());
         let own = |base| {
-            conditions(
-                &config,
-                ApprovalWays::default(),
-                &[],
-                &View::All(Some(base), None, &approvals),
-            )
+            let view = View::All(Some(base), None, &approvals, &none);
+            conditions(&config, ApprovalWays::default(), &[], &view)
         };
         let forks = |base| {
             conditions(

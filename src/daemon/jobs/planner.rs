@@ -147,7 +147,7 @@ impl Planner {
         let commit = request.candidate.commit.as_str();
         let applied = request.applied.as_ref();
         let before = applied.and_then(|(_, plan)| plan.as_deref());
-        let view = View::All(request.base.as_ref(), before, approvals);
+        let view = View::All(request.base.as_ref(), before, approvals, &request.waiting);
         let (merged, check) = match self.merged(&request.head, commit, &view) {
             Ok(Ok((ids, _))) if request.candidate.seen.as_ref() == Some(&ids) => (Some(ids), None),
             Ok(Ok((ids, trees))) => {
@@ -182,6 +182,7 @@ impl Planner {
             },
             base: request.base.as_ref(),
             approvals,
+            waiting: &request.waiting,
             prune: self.settings.prune,
             settle: self.settings.settle,
             ways: self.settings.ways,

@@ -239,6 +239,7 @@ async fn the_plan_of_a_branch_asks_the_forge_as_well() {
                     base: None,
                     applied: Some((onto, None)),
                     comments: Approvals::default(),
+                    waiting: BTreeSet::new(),
                 },
             )
         };

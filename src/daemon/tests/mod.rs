@@ -9,6 +9,7 @@ mod commented;
 mod directory;
 mod forge;
 mod hinted;
+mod kept;
 mod newest;
 mod overdue;
 mod pressed;

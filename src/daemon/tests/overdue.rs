@@ -56,6 +56,7 @@ async fn a_plan_that_takes_too_long_says_so_until_it_ends_after_all() {
             base: None,
             applied: None,
             comments: Approvals::default(),
+            waiting: std::collections::BTreeSet::new(),
         },
     );
     assert!(planned.check.is_none());

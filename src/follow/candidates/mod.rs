@@ -137,13 +137,18 @@ impl Candidates {
             }
         }
         if base_moved {
-            self.entries
-                .values_mut()
-                .filter(|entry| entry.is_open)
-                .for_each(|entry| entry.waits = true);
+            self.all_again();
         }
         let entries = self.entries.iter().filter(|_| first);
         entries.map(|(name, entry)| entry.candidate(name)).collect()
+    }
+
+    /// What the plans of all candidates are made of has changed.
+    pub(crate) fn all_again(&mut self) {
+        let entries = self.entries.values_mut();
+        entries
+            .filter(|entry| entry.is_open)
+            .for_each(|entry| entry.waits = true);
     }
 
     /// Of the refs that were there at the start, these are planned, unless their checks were made of the

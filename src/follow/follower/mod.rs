@@ -159,7 +159,14 @@ impl Follower {
                 }
                 self.set_look_alarm();
             }
-            TimeEvent::Progress => self.releases.report_progress(&mut self.turn),
+            TimeEvent::Progress => {
+                self.releases.report_progress(&mut self.turn);
+                if let Some(waiting) = self.releases.waiting()
+                    && self.plans.set_waiting(waiting)
+                {
+                    self.plan_next();
+                }
+            }
             // Whatever is due is written and assigned after every event.
             TimeEvent::Announced | TimeEvent::RetryChecks => {}
             TimeEvent::Reexamine(revision) => self.reexamine(&revision),

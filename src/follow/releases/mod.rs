@@ -23,7 +23,7 @@ use crate::apply::{
 };
 use crate::compile::Compiled;
 use crate::model::{CheckState, ErrorClass};
-use crate::plan::approvals::Approvals;
+use crate::plan::approvals::{Approvals, What};
 use crate::reporting::{finding_lines, report};
 
 /// Events that come within this time are reported together.
@@ -77,6 +77,11 @@ impl Releases {
             Some(rollout) => rollout.applied(),
             None => self.checked.clone().or_else(|| self.left_applied.clone()),
         }
+    }
+
+    /// The losses of what is applied that wait for an approval; `None` as long as they may not be known.
+    pub(crate) fn waiting(&self) -> Option<BTreeSet<What>> {
+        self.current.as_ref()?.waiting()
     }
 
     /// The same without its plan.

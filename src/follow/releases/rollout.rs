@@ -2,7 +2,7 @@
 //!
 //! In: what the cluster reports of it. Out: its check, and whether that says something new. It does not know what applies it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::follow::release::Release;
 use crate::follow::settings::Settings;
 use crate::follow::view::RolloutView;
 use crate::model::{Check, CheckState, ObjectId};
-use crate::plan::approvals::Approvals;
+use crate::plan::approvals::{Approvals, What};
 use crate::reporting::Verdict;
 use crate::reporting::report;
 
@@ -110,6 +110,14 @@ impl Rollout {
             AppliedState::Earlier(earlier) => Some(earlier.clone()),
             AppliedState::Unknown | AppliedState::Nothing => None,
         }
+    }
+
+    /// The losses that wait for an approval; `None` as long as it may not be known what leaves.
+    pub(crate) fn waiting(&self) -> Option<BTreeSet<What>> {
+        let losses = self.leaving.values().filter_map(PruneStatus::unapproved);
+        let losses = losses.map(|loss| What::Named(loss.verb, loss.unit.clone()));
+        let waiting: BTreeSet<What> = losses.collect();
+        (self.settled || !waiting.is_empty()).then_some(waiting)
     }
 
     /// Something is applied or removed, so the fleet is not suspended; `false` when that was known.

@@ -74,7 +74,7 @@ pub(super) fn meaning(loss: &Loss) -> String {
     }
 }
 
-fn noun(unit: &Unit) -> &'static str {
+pub(super) fn noun(unit: &Unit) -> &'static str {
     match unit.pool {
         Some(_) => "node pool",
         None => "cluster",
@@ -120,7 +120,7 @@ fn lines(start: &str, approvals: &[What]) -> String {
     list(lines.collect::<Vec<_>>().into_iter())
 }
 
-fn trailers(approvals: &[What]) -> String {
+pub(super) fn trailers(approvals: &[What]) -> String {
     lines(&format!("{}:", labels::APPROVE), approvals)
 }
 
@@ -157,12 +157,9 @@ fn how_to_approve(unapproved: &[What], ways: ApprovalWays, is_merged: bool) -> S
     )
 }
 
-/// The lines of the candidate's own commits that a squash has to keep; empty if there are none of use.
-pub(super) fn to_keep(own: &BTreeSet<What>, losses: &[Loss]) -> String {
-    let is_used = |what: &&What| {
-        let loss = what.loss();
-        loss.is_some_and(|(_, unit)| losses.iter().any(|loss| loss.unit == *unit))
-    };
+/// The lines of the candidate's own commits that a squash has to keep; empty if there are none of use for what goes.
+pub(super) fn to_keep(own: &BTreeSet<What>, goes: &BTreeSet<Unit>) -> String {
+    let is_used = |what: &&What| what.loss().is_some_and(|(_, unit)| goes.contains(unit));
     let kept: Vec<What> = own.iter().filter(is_used).cloned().collect();
     match kept.len() {
         0 => String::new(),

@@ -9,6 +9,7 @@ use super::account::{Account, Loss, account, json};
 use super::asking::{ApprovalWays, approved, doubted, losses, no_approvals, to_keep, unused};
 use super::base::Base;
 use super::comparison::Comparison;
+use super::kept::Waiting;
 use super::losses::{Holdings, Losses};
 use super::parts::{
     EMPTIED, Fault, RESTORE, allowed, annotations, check, counted, findings, list, severity_count,
@@ -34,6 +35,8 @@ pub(crate) struct Merge<'a> {
     /// What it is merged onto, if that was examined.
     pub(crate) base: Option<&'a Base>,
     pub(crate) approvals: &'a Approvals,
+    /// The losses of earlier revisions that nobody approved yet.
+    pub(crate) waiting: &'a BTreeSet<What>,
     /// Whether objects are removed.
     pub(crate) prune: bool,
     /// How long role assignments need to come into force.
@@ -105,7 +108,8 @@ fn sound(merge: &Merge<'_>, mut found: Found<'_>, account: &Account) -> Check {
     found.own = own;
     let unapproved = account.leaving.unapproved();
     let lost = &account.leaving.losses;
-    let unclear = unclear(merge.approvals, lost, &unapproved);
+    let waiting = Waiting::of(merge.waiting, merge.approvals, &account.units);
+    let unclear = unclear(merge.approvals, lost, &unapproved, &waiting);
     let has = |severity| severity_count(&found.own, severity) > 0;
     let (state, detail) = match () {
         () if has(Severity::Error) => (CheckState::Failure, None),
@@ -120,16 +124,20 @@ fn sound(merge: &Merge<'_>, mut found: Found<'_>, account: &Account) -> Check {
     if merge.comparison.is_blind() {
         title += "; what is lost is not known";
     }
+    title += &waiting.title();
     let context = plan_context(merge.set.fleet());
     let ways = match detail == Some(CheckDetail::Approval) {
         true => merge.ways,
         false => ApprovalWays::default(),
     };
-    let units: BTreeSet<Unit> = lost.iter().map(|loss| loss.unit.clone()).collect();
+    let units = lost.iter().map(|loss| &loss.unit);
+    let units = units.chain(waiting.asked().filter_map(|what| Some(what.loss()?.1)));
+    let units: BTreeSet<Unit> = units.cloned().collect();
     let text = [
         losses(lost, ways),
         approved(&merge.approvals.given, &units),
-        to_keep(&merge.approvals.own, lost),
+        waiting.text(),
+        to_keep(&merge.approvals.own, &units),
         unclear,
         found.introduced(),
         merge.comparison.text(),
@@ -147,14 +155,17 @@ fn sound(merge: &Merge<'_>, mut found: Found<'_>, account: &Account) -> Check {
 }
 
 /// The approvals of the candidate that approve nothing; empty when there are none.
-fn unclear(approvals: &Approvals, lost: &[Loss], asked: &[What]) -> String {
+fn unclear(approvals: &Approvals, lost: &[Loss], asked: &[What], waiting: &Waiting<'_>) -> String {
     let approvals = match asked.is_empty() {
         true => &approvals.without_comments(),
         false => approvals,
     };
-    let mistyped = no_approvals(&approvals.unclear, asked);
+    let earlier: BTreeSet<What> = waiting.asked().cloned().collect();
+    let own: BTreeSet<What> = approvals.own.difference(&earlier).cloned().collect();
+    let asked: Vec<What> = asked.iter().cloned().chain(earlier).collect();
+    let mistyped = no_approvals(&approvals.unclear, &asked);
     let doubted = doubted(&approvals.doubted);
-    let unused = unused(&approvals.own, lost, asked);
+    let unused = unused(&own, lost, &asked);
     let lines: Vec<String> = doubted.chain(mistyped).chain(unused).collect();
     match lines.is_empty() {
         true => String::new(),

@@ -7,6 +7,7 @@ mod candidate;
 mod changes;
 mod comparison;
 mod followed;
+mod kept;
 mod losses;
 mod not_planned;
 mod notes;

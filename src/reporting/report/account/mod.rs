@@ -47,8 +47,8 @@ pub(super) struct Account {
     /// In words: the files that define nothing any more, and which of the objects leave for that.
     unread: Vec<String>,
     pub(super) changes: Changes,
-    /// The pools of the revision.
-    pools: BTreeSet<Unit>,
+    /// The clusters and pools of the revision.
+    pub(super) units: BTreeSet<Unit>,
     /// How many files have another name and nothing else.
     moved: usize,
     /// How many clusters the revision has.
@@ -158,7 +158,7 @@ pub(super) fn account(
     let takes = takes.max(leaving.takes).max(rolling(&counts));
     Account {
         clusters: parts.clusters(new),
-        pools: parts.pools.keys().cloned().collect(),
+        units: parts.units.values().cloned().collect(),
         takes: match leaving.unapproved().is_empty() && !compared.changes.has_errors() {
             true => takes,
             // It is not carried out like this.
@@ -371,7 +371,8 @@ impl Account {
                 "HcpOpenShiftCluster" => cluster.as_ref() == Some(&pool.root()),
                 _ => pool.may_be(&field.part),
             };
-            changed.extend(self.pools.iter().filter(of).cloned());
+            let pools = self.units.iter().filter(|unit| unit.pool.is_some());
+            changed.extend(pools.filter(of).cloned());
         }
         let is_new = |pool: &Unit| matches!(self.counts.pools.get(pool), Some((Fate::New, _)));
         changed.retain(|pool| !is_new(pool));

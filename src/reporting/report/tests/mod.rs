@@ -4,9 +4,10 @@ mod asking;
 mod base;
 mod forks;
 mod hostile;
+mod kept;
 mod unread;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -56,6 +57,7 @@ fn merged(
         }),
         base,
         approvals,
+        waiting: &BTreeSet::new(),
         prune: true,
         settle: Duration::from_secs(120),
         ways: ApprovalWays::default(),
