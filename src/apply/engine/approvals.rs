@@ -1,5 +1,8 @@
 //! What people approved: asked for once it is known what was applied before. Until the first answer nothing is removed,
-//! and the end of the assignment waits; the rest is applied.
+//! and the end of the assignment waits; the rest is applied. What nobody approved stops only itself: that loss does not
+//! happen, or neither half of that rename, and everything else does.
+//!
+//! In: an answer. Out: the question, and another round of decisions. It does not know where approvals come from.
 
 use super::super::event::Command;
 use super::super::{ApprovalsAnswer, ApprovalsRequest};
