@@ -66,7 +66,10 @@ pub(super) fn meaning(loss: &Loss) -> String {
         (Some(to), None, false) => format!(
             "{what} {unit} is renamed to {to}: a second cluster is made, which starts empty; the first {stays}"
         ),
-        (Some(to), Some(_), _) => {
+        (Some(to), Some(_), false) => {
+            format!("{what} {unit} is renamed to {to}: new nodes are made; the old pool {stays}")
+        }
+        (Some(to), Some(_), true) => {
             format!(
                 "{what} {unit} is renamed to {to}: new nodes are made; of the old pool, {nodes}"
             )

@@ -121,6 +121,8 @@ impl Counts {
             last = Some(noun);
             let nodes = match (fate, noun) {
                 (Fate::Changed, _) | (_, Noun::Cluster | Noun::Object) => String::new(),
+                // What is renamed and released keeps them.
+                (Fate::Renamed, _) if nodes == 0 => String::new(),
                 _ => format!(
                     " ({})",
                     counted(usize::try_from(nodes).unwrap_or(usize::MAX), "node")

@@ -14,7 +14,7 @@ use crate::compile::Compiled;
 use crate::model::{ObjectId, Payload};
 use crate::plan::approvals::{Verb, What};
 use crate::plan::losses::{self, Pool, Role, Unit};
-use crate::plan::{self, ApplySet};
+use crate::plan::{self, ApplySet, Plan};
 
 /// A cluster or a node pool that goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,11 +52,11 @@ pub(in crate::reporting::report) struct Leaving {
 }
 
 impl Leaving {
-    /// What becomes of `gone`; `created` is what comes instead.
+    /// What becomes of `gone`, which is of the plan `old`; `created` is what comes instead.
     pub(super) fn of(
         new: &Compiled,
         set: &ApplySet,
-        gone: &BTreeMap<&ObjectId, &Payload>,
+        (old, gone): (Option<&Plan>, &BTreeMap<&ObjectId, &Payload>),
         created: &BTreeSet<ObjectId>,
         guard: &DeletionGuard,
     ) -> Self {
@@ -72,6 +72,7 @@ impl Leaving {
         let mut leaving = Self::default();
         if guard.prune {
             leaving.losses = lost(&decisions, gone, &payloads, &units, &renamed);
+            count_nodes(&mut leaving.losses, old);
         }
         let goes: BTreeSet<Unit> = leaving
             .losses
@@ -138,7 +139,6 @@ fn lost(
     units: &BTreeMap<ObjectId, Unit>,
     renamed: &BTreeMap<Unit, Unit>,
 ) -> Vec<Loss> {
-    let pools = Pool::all(payloads.iter());
     let mut lost: BTreeMap<Unit, Loss> = BTreeMap::new();
     for (id, payload) in gone.keys().copied().zip(payloads) {
         let (Some(Role::Root | Role::Pool), Some(unit)) = (Role::of(id), units.get(id)) else {
@@ -156,11 +156,6 @@ fn lost(
             Some(_) => *policy != "Orphan",
             None => *policy == "Delete",
         };
-        let nodes = pools.iter().filter(|(pool, _)| match unit.pool {
-            Some(_) => *pool == unit,
-            None => pool.root() == *unit,
-        });
-        let nodes = nodes.map(|(_, pool)| pool.nodes).sum();
         let to = renamed.get(unit).cloned();
         let verb = match (&to, is_deleted) {
             (Some(_), _) => Verb::Rename,
@@ -171,7 +166,7 @@ fn lost(
             verb: asked.unwrap_or(verb),
             renamed: to,
             is_deleted,
-            nodes,
+            nodes: 0,
             is_approved: asked.is_none(),
             unit: unit.clone(),
         };
@@ -185,6 +180,24 @@ fn lost(
         .collect();
     lost.retain(|unit, _| unit.pool.is_none() || !roots.contains(&unit.root()));
     lost.into_values().collect()
+}
+
+/// Counts the nodes of each loss. The object that has them may stay: Cluster API deletes it with its MachinePool.
+fn count_nodes(losses: &mut [Loss], old: Option<&Plan>) {
+    if losses.is_empty() {
+        return;
+    }
+    let steps = old.into_iter().flat_map(|old| &old.steps);
+    let parts = steps.filter(|step| Role::of(&step.object).is_some());
+    let parts: Vec<Json> = parts.map(|step| step.action.payload.json()).collect();
+    let pools = Pool::all(parts.iter());
+    for loss in losses {
+        let lost = pools.iter().filter(|(pool, _)| match loss.unit.pool {
+            Some(_) => **pool == loss.unit,
+            None => pool.root() == loss.unit,
+        });
+        loss.nodes = lost.map(|(_, pool)| pool.nodes).sum();
+    }
 }
 
 /// What pruning decides, by their own policy, or with what they belong to or what needs them.

@@ -148,7 +148,7 @@ pub(super) fn account(
         compared.created.binary_search(id).is_ok()
     });
     let is_created: BTreeSet<ObjectId> = compared.created.iter().cloned().collect();
-    let leaving = Leaving::of(new, set, &before, &is_created, guard);
+    let leaving = Leaving::of(new, set, (old, &before), &is_created, guard);
     before.retain(|id, _| id.kind == "AROMachinePool" && !leaving.released.contains(*id));
     let pools: Vec<Json> = before.values().map(|payload| payload.json()).collect();
     compared.changes.remove(&pools, &new.objects);
@@ -329,7 +329,10 @@ impl Leaving {
                 Verb::Delete | Verb::Recreate => Fate::Deleted,
             };
             match loss.unit.pool {
-                Some(_) => counts.pool(&loss.unit, fate, loss.nodes),
+                Some(_) => {
+                    let stays = fate == Fate::Renamed && !loss.is_deleted;
+                    counts.pool(&loss.unit, fate, u64::from(!stays) * loss.nodes);
+                }
                 None => {
                     counts.cluster(&loss.unit, fate);
                     counts.nodes_of_clusters += u64::from(loss.is_deleted) * loss.nodes;

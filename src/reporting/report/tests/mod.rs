@@ -5,6 +5,7 @@ mod base;
 mod forks;
 mod hostile;
 mod kept;
+mod pools;
 mod unread;
 
 use std::collections::{BTreeMap, BTreeSet};
