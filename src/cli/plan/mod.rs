@@ -16,7 +16,7 @@ use super::exit::Exit;
 use super::fleet::Fleet;
 use super::ui::Ui;
 use crate::adapters::kubernetes::{Compared, compare};
-use crate::apply::{DeletionGuard, PruneDecision};
+use crate::apply::DeletionGuard;
 use crate::compile::Compiled;
 use crate::compile::select::Extent;
 use crate::model::Change;
@@ -74,17 +74,15 @@ pub(super) fn run(args: &PlanArgs, ui: &Ui, environment: &Environment) -> anyhow
     };
     let exit = show(&fleet.compiled, &compared, args.format, ui)?;
     Ok(match exit {
-        Exit::Fine if args.exit_code && has_changes(&compared) => Exit::Changed,
+        Exit::Fine if args.exit_code && has_changes(&compared, args.prune) => Exit::Changed,
         exit => exit,
     })
 }
 
-/// Returns true if anything would be created, changed or removed.
-fn has_changes(compared: &Compared) -> bool {
+/// Returns true if anything would be created, changed or removed, or left the fleet and is kept although the plan prunes.
+fn has_changes(compared: &Compared, prune: bool) -> bool {
     let mut steps = compared.plan.steps.iter();
-    let mut leaving = compared.leaving.values();
-    steps.any(|step| step.change != Change::NoOp)
-        || leaving.any(|decision| !matches!(decision, PruneDecision::Held(_)))
+    steps.any(|step| step.change != Change::NoOp) || prune && !compared.leaving.is_empty()
 }
 
 /// What an apply would do to the cluster; nothing is written.
@@ -156,4 +154,22 @@ fn code_block(text: &str) -> String {
     let runs = text.split(|c| c != '`').map(str::len);
     let fence = "`".repeat(runs.max().unwrap_or_default().max(2) + 1);
     format!("{fence}text\n{}\n{fence}\n", text.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apply::PruneDecision;
+    use crate::model::ObjectId;
+
+    #[test]
+    fn what_is_kept_although_the_plan_prunes_is_a_change() {
+        let id = ObjectId::new("", "Namespace", "", "shared");
+        let held = PruneDecision::Held("it is in use".to_owned());
+        let mut compared = Compared::from(plan::Plan::default());
+        compared.leaving.insert(id, held);
+        assert!(has_changes(&compared, true));
+        assert!(!has_changes(&compared, false));
+        assert!(!has_changes(&Compared::default(), true));
+    }
 }
