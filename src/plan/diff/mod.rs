@@ -8,6 +8,7 @@
 mod field;
 mod fields;
 mod findings;
+mod holders;
 mod migration;
 mod owners;
 mod pools;

@@ -5,7 +5,7 @@
 
 use super::Changes;
 use crate::graph::{Graph, Vertex};
-use crate::model::{Finding, ObjectId, message, rule_id};
+use crate::model::{Finding, ObjectId, Span, message, rule_id};
 
 /// How many users a finding names.
 const NAMED: usize = 3;
@@ -31,7 +31,12 @@ impl Changes {
 
 fn used_by(at: usize, vertex: &Vertex, graph: &Graph) -> Option<Finding> {
     let edges = graph.edges.iter().filter(|edge| edge.to == at);
-    let mut users: Vec<&Vertex> = edges.map(|edge| &graph.vertices[edge.from]).collect();
+    let users = edges.map(|edge| &graph.vertices[edge.from]).collect();
+    used(&vertex.id, users, vertex.origin.span())
+}
+
+/// The finding that `gone` leaves although these use it, the first of them at `place`; `None` without any.
+pub(super) fn used(gone: &ObjectId, mut users: Vec<&Vertex>, place: &Span) -> Option<Finding> {
     users.sort_by_key(|user| &user.id);
     users.dedup_by_key(|user| &user.id);
     let first = users.first()?;
@@ -45,7 +50,6 @@ fn used_by(at: usize, vertex: &Vertex, graph: &Graph) -> Option<Finding> {
         more => format!(" and {more} more"),
     };
     let users = format!("{named}{more}");
-    let gone = &vertex.id;
     let message = message!(
         "{gone} leaves the fleet, but is used by {users}",
         gone,
@@ -54,5 +58,5 @@ fn used_by(at: usize, vertex: &Vertex, graph: &Graph) -> Option<Finding> {
     let help =
         "keep its file; if something else applies it, name it in `outside` of the Fleet document";
     let finding = Finding::error(rule_id::USED, message);
-    Some(finding.at(vertex.origin.span()).of(&first.id).help(help))
+    Some(finding.at(place).of(&first.id).help(help))
 }

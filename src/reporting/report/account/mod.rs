@@ -140,6 +140,11 @@ pub(super) fn account(
     for kept in new.graph.outside() {
         before.remove(&kept.id);
     }
+    if guard.prune {
+        compared
+            .changes
+            .take_along(&before, &new.objects, &new.graph);
+    }
     let gone = before.iter().map(|(id, payload)| (*id, *payload));
     let unread = Unread::of(&new.findings).lines(gone);
     let owners = before.iter().filter(|(id, _)| plan::owns_resources(id));

@@ -3,6 +3,7 @@
 mod asking;
 mod base;
 mod forks;
+mod holders;
 mod hostile;
 mod kept;
 mod pools;
