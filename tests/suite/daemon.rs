@@ -212,6 +212,20 @@ impl World {
         )
     }
 
+    /// The check once its text has these words: one that fails may say more later.
+    pub(crate) fn wait_saying(&self, revision: &str, context: &str, words: &str) -> Check {
+        let check = || self.check(revision, context);
+        until(
+            || check().filter(|check| check.summary.contains(words)),
+            || {
+                format!(
+                    "{context} on {revision} is {:#?}, without {words:?}",
+                    check()
+                )
+            },
+        )
+    }
+
     /// Waits until the revision has a check in `context`.
     pub(crate) fn wait_for_check(&self, revision: &str, context: &str) {
         let never = || format!("{context} has no check for {revision}");

@@ -167,15 +167,45 @@ fn an_approval_that_a_squash_dropped_is_asked_for_again() {
     // Neither half happened, and a near miss is told from an approval.
     let near = "really\n\nCapstan-Approve: release clusters/two\n";
     let near = world.push_saying(near, "main", Some(&squashed), &files);
-    let check = world.wait(&near, SYNC, CheckState::Failure);
-    says(
-        &check,
-        "Cluster/clusters/three failed: it is clusters/two under another name",
-    );
+    let held = "Cluster/clusters/three failed: it is clusters/two under another name";
+    let check = world.wait_saying(&near, SYNC, held);
+    assert_eq!(check.state, CheckState::Failure);
     let again = world.push_saying(approving, "main", Some(&near), &files);
     let check = world.wait(&again, SYNC, CheckState::Success);
     says(&check, "the rename of clusters/two was approved by");
     says(&check, "Cluster/clusters/two: released");
+}
+
+/// A cluster was removed and nobody approved that. A later pull request has nothing to do with it, and may approve it.
+#[test]
+fn what_is_kept_shows_in_the_plan_of_a_later_pull_request() {
+    let mut world = World::on(None);
+    let first = world.push_saying("begin", "main", None, &fleet());
+    world.start(3000);
+    world.wait(&first, SYNC, CheckState::Success);
+    let mut files = fleet();
+    files.remove("clusters/two.yaml");
+    let removed = world.push_saying("remove it", "main", Some(&first), &files);
+    world.wait(&removed, SYNC, CheckState::Failure);
+    let config = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}\n";
+    files.insert("a.yaml".to_owned(), config.to_owned());
+    let head = world.push_saying("add it", "pr/other", Some(&removed), &files);
+    let waits = "- cluster clusters/two is kept: its release needs approval\n";
+    let check = world.wait_saying(&head, PLAN, waits);
+    assert_eq!(check.state, CheckState::Success);
+    assert_eq!(check.title, "1 object new");
+    let approving = "add it\n\nCapstan-Approve: release clusters/two\n";
+    let head = world.push_saying(approving, "pr/other", Some(&removed), &files);
+    let check = world.wait_saying(&head, PLAN, "- cluster clusters/two is released: ");
+    assert_eq!(check.title, "1 object new; approves 1 earlier loss");
+    assert!(
+        !check.summary.contains("approves nothing"),
+        "{}",
+        check.summary
+    );
+    let merged = world.push_saying(approving, "main", Some(&removed), &files);
+    let check = world.wait(&merged, SYNC, CheckState::Success);
+    says(&check, "the release of clusters/two was approved by");
 }
 
 /// Their control plane need not name its cluster, as in what people write before they know Capstan.
