@@ -110,22 +110,16 @@ async fn apply(
     let client = target.client.clone();
     let (limit, start) = (target.clock.real(args.timeout), tokio::time::Instant::now());
     let report = |line: &str| ui.error(line);
-    match in_time(
-        limit,
-        is_second_owner(&client, set, &compiled.objects, report),
-    )
-    .await
-    {
-        Some(Ok(false)) => {}
-        Some(Ok(true)) => return Ok(Exit::Failed),
-        Some(Err(error)) => return Err(error),
-        None => {
-            ui.error(&format!(
-                "nothing was applied within {:?}: the cluster did not say what the fleet owns in Azure",
-                args.timeout
-            ));
-            return Ok(Exit::Failed);
-        }
+    let second_owner = is_second_owner(&client, set, &compiled.objects, report);
+    let Some(is_second_owner) = in_time(limit, second_owner).await else {
+        ui.error(&format!(
+            "nothing was applied within {:?}: the cluster did not say what the fleet owns in Azure",
+            args.timeout
+        ));
+        return Ok(Exit::Failed);
+    };
+    if is_second_owner? {
+        return Ok(Exit::Failed);
     }
     // The plan is enough; for a large fleet the objects would double the memory.
     let plan = Arc::new(plan::into_plan(compiled.objects, &compiled.graph, set));
@@ -165,14 +159,9 @@ async fn apply(
         live.draw(ui, shown.title, shown.clusters);
     };
     let ended = waiting.end(progress, draw).await;
-    let (title, done) = (ended.title, ended.end == End::Done);
-    live.finish(ui, &title, &ended.clusters);
-    match ended.end {
-        End::Done | End::InVain => {}
-        End::Stuck(why) => ui.error(&why),
-        End::TooLate => ui.error(&format!("not ready within {:?}: {title}", args.timeout)),
-    }
-    ui.message(&ended.tally);
+    live.finish(ui, &ended.title, &ended.clusters);
+    show_end(&ended, args.timeout, ui);
+    let done = ended.end == End::Done;
     if ended.denied && !done {
         let rights = missing_rights(&client, set, &plan, &embedded, args.prune).await;
         // Each refusal was printed; this only puts them together.
@@ -183,6 +172,15 @@ async fn apply(
     }
     broken.map_or(Ok(()), Err)?;
     Ok(Exit::failed_if(!done || ended.is_unapproved))
+}
+
+fn show_end(ended: &Ended, timeout: Duration, ui: &Ui) {
+    match &ended.end {
+        End::Done | End::InVain => {}
+        End::Stuck(why) => ui.error(why),
+        End::TooLate => ui.error(&format!("not ready within {timeout:?}: {}", ended.title)),
+    }
+    ui.message(&ended.tally);
 }
 
 /// Does `work` for at most `limit`; `None` if it takes longer.

@@ -277,27 +277,7 @@ async fn follow(
         Cluster::Real(_) => 1,
         Cluster::Simulated(_) => args.speed,
     };
-    let time = match speed {
-        1 => String::new(),
-        _ => format!("; the simulated cluster runs {speed} times faster than real time"),
-    };
-    let mode = match config.is_check_only() {
-        true => "; nothing is applied (spec.mode: check)",
-        false => "",
-    };
-    ui.message(&format!(
-        "fleet {}: following {}{time}{mode}",
-        config.fleet,
-        git::shown(&config.url)
-    ));
-    if config.directory.is_some() {
-        let file = daemon::status_file(&config);
-        let which = match &config.forge {
-            Some(_) => "checks of revisions that are no commits",
-            None => "checks",
-        };
-        ui.message(&format!("{which} are written to {}", file.display()));
-    }
+    announce(&config, speed, ui);
     if let Some(endpoint) = &endpoint {
         ui.message(&endpoint.shown());
     }
@@ -331,6 +311,31 @@ async fn follow(
     ended?;
     ui.message("stopped");
     Ok(Exit::Fine)
+}
+
+/// Says what is followed, and where checks go.
+fn announce(config: &SyncConfig, speed: u32, ui: &Ui) {
+    let time = match speed {
+        1 => String::new(),
+        _ => format!("; the simulated cluster runs {speed} times faster than real time"),
+    };
+    let mode = match config.is_check_only() {
+        true => "; nothing is applied (spec.mode: check)",
+        false => "",
+    };
+    ui.message(&format!(
+        "fleet {}: following {}{time}{mode}",
+        config.fleet,
+        git::shown(&config.url)
+    ));
+    if config.directory.is_some() {
+        let file = daemon::status_file(config);
+        let which = match &config.forge {
+            Some(_) => "checks of revisions that are no commits",
+            None => "checks",
+        };
+        ui.message(&format!("{which} are written to {}", file.display()));
+    }
 }
 
 /// The controllers that a real cluster needs. A simulated one has its own.
