@@ -144,32 +144,48 @@ fn hostile_lines() -> ForkLines {
 
 /// Each check that the daemon can make, of things with such names.
 fn all() -> Vec<Check> {
-    let id = ObjectId::new("", "ConfigMap", HOSTILE, HOSTILE);
-    let (state, applied) = (CheckState::Failure, Some(HOSTILE));
-    let broken = compile(
-        &tree(&[(FILE, &format!("kind: {}\n", serde_json::json!(HOSTILE)))]),
-        &[],
-    );
+    [plans(), followed()].concat()
+}
+
+fn broken() -> Compiled {
+    let text = format!("kind: {}\n", serde_json::json!(HOSTILE));
+    let broken = compile(&tree(&[(FILE, &text)]), &[]);
     assert!(broken.has_errors());
-    let other = ObjectId::new("cluster.x-k8s.io", "Cluster", "ns", HOSTILE);
-    let why = format!("deleting a cluster needs approval: {HOSTILE}");
-    let held = BTreeMap::from([(other, PruneStatus::Held(why))]);
-    let failure = Fault {
+    broken
+}
+
+/// Without objects, and with findings.
+fn noisy() -> Compiled {
+    let id = ObjectId::new("", "ConfigMap", HOSTILE, HOSTILE);
+    let wrong = Finding::error("S01", HOSTILE).help(HOSTILE).of(&id);
+    let span = crate::model::Span::new(&Arc::from(FILE), 1, 1, 2);
+    Compiled {
+        allowed: vec![Allowed {
+            finding: wrong.clone(),
+            reason: HOSTILE.to_owned(),
+            by: span.clone(),
+        }],
+        findings: vec![wrong.at(&span), Finding::warning("Y13", HOSTILE).at(&span)],
+        ..Compiled::default()
+    }
+}
+
+fn gone() -> Compiled {
+    let files = [(FILE, "# gone"), ("b.yaml", &*config_map("b", "x"))];
+    compile(&tree(&files), &[])
+}
+
+fn failure() -> Fault {
+    Fault {
         summary: "the revision cannot be read",
         message: HOSTILE.to_owned(),
         is_of_the_commit: false,
-    };
-    let cluster = ClusterSummary {
-        id: id.clone(),
-        summary: Summary {
-            stage: HOSTILE.to_owned(),
-            ..summary(Vec::new())
-        },
-        elapsed: Duration::ZERO,
-    };
-    let failed = summary(vec![(id.clone(), HOSTILE.to_owned())]);
-    let leaving = BTreeMap::from([(id.clone(), PruneStatus::Held(HOSTILE.to_owned()))]);
-    let graph = hostile("x").graph;
+    }
+}
+
+/// The checks of candidates.
+fn plans() -> Vec<Check> {
+    let (broken, noisy, old, gone) = (broken(), noisy(), hostile("before"), gone());
     let base = Base {
         name: format!("the branch {HOSTILE}"),
         commit: HOSTILE.to_owned(),
@@ -183,27 +199,6 @@ fn all() -> Vec<Check> {
     };
     let set = ApplySet::new("f", "default");
     let paths = [HOSTILE.to_owned()];
-    let wrong = Finding::error("S01", HOSTILE).help(HOSTILE).of(&id);
-    let span = crate::model::Span::new(&Arc::from(FILE), 1, 1, 2);
-    let noisy = Compiled {
-        allowed: vec![Allowed {
-            finding: wrong.clone(),
-            reason: HOSTILE.to_owned(),
-            by: span.clone(),
-        }],
-        findings: vec![wrong.at(&span), Finding::warning("Y13", HOSTILE).at(&span)],
-        ..Compiled::default()
-    };
-    let old = hostile("before");
-    let gone = compile(
-        &tree(&[(FILE, "# gone"), ("b.yaml", &config_map("b", "x"))]),
-        &[],
-    );
-    let mut notes = Notes::of(&noisy);
-    notes.compare(
-        &plan::against_none(&old.objects, &old.graph, &set),
-        &plan::against_none(&gone.objects, &gone.graph, &set),
-    );
     vec![
         check_of(&broken, None),
         check_of(&noisy, None),
@@ -222,11 +217,40 @@ fn all() -> Vec<Check> {
         forked(&old, Some(&base), false, &hostile_lines()),
         forked(&broken, Some(&lost), true, &hostile_lines()),
         conflicts("f", "r", &paths),
-        broken_plan("f", "r", &failure),
+        broken_plan("f", "r", &failure()),
+    ]
+}
+
+/// The checks of the followed ref.
+fn followed() -> Vec<Check> {
+    let id = ObjectId::new("", "ConfigMap", HOSTILE, HOSTILE);
+    let (state, applied) = (CheckState::Failure, Some(HOSTILE));
+    let (broken, noisy, old, gone) = (broken(), noisy(), hostile("before"), gone());
+    let other = ObjectId::new("cluster.x-k8s.io", "Cluster", "ns", HOSTILE);
+    let why = format!("deleting a cluster needs approval: {HOSTILE}");
+    let held = BTreeMap::from([(other, PruneStatus::Held(why))]);
+    let cluster = ClusterSummary {
+        id: id.clone(),
+        summary: Summary {
+            stage: HOSTILE.to_owned(),
+            ..summary(Vec::new())
+        },
+        elapsed: Duration::ZERO,
+    };
+    let failed = summary(vec![(id.clone(), HOSTILE.to_owned())]);
+    let leaving = BTreeMap::from([(id, PruneStatus::Held(HOSTILE.to_owned()))]);
+    let graph = hostile("x").graph;
+    let set = ApplySet::new("f", "default");
+    let mut notes = Notes::of(&noisy);
+    notes.compare(
+        &plan::against_none(&old.objects, &old.graph, &set),
+        &plan::against_none(&gone.objects, &gone.graph, &set),
+    );
+    vec![
         refused("f", "r", &broken, applied),
         refused("f", "r", &noisy, applied),
         emptied("f", "r", applied),
-        unreadable("f", "r", &failure, applied),
+        unreadable("f", "r", &failure(), applied),
         stuck("f", "r", state, HOSTILE),
         superseded("f", "r", HOSTILE, HOSTILE),
         suspended("f", "r", applied),
