@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 pub(crate) use newest::{EMPTIED, NewestRecord};
-pub(crate) use rollout::{Rollout, Stage};
+pub(crate) use rollout::{Reported, Rollout, Stage};
 
 use super::command::{ClusterState, Command, Milestone, Record, Wait};
 use super::event::{ExamineResult, TimeEvent, Unreadable};
@@ -566,15 +566,6 @@ fn examine_later(revision: &str, class: ErrorClass, turn: &mut Turn) {
     if class == ErrorClass::Transient {
         turn.wake(Wait::Wall(RETRY), TimeEvent::Reexamine(revision.to_owned()));
     }
-}
-
-/// What a report changes for others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Reported {
-    /// Everything was applied by now, and everything removed: what was refused may be accepted.
-    pub(crate) is_first_settled: bool,
-    /// It is known by now what to compare candidates with.
-    pub(crate) is_comparable: bool,
 }
 
 #[cfg(test)]

@@ -58,6 +58,15 @@ pub(crate) enum Stage {
     },
 }
 
+/// What a report changes for others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reported {
+    /// Everything was applied by now, and everything removed: what was refused may be accepted.
+    pub(crate) is_first_settled: bool,
+    /// It is known by now what to compare candidates with.
+    pub(crate) is_comparable: bool,
+}
+
 impl Rollout {
     /// A release that takes the place of `before`, if anything was applied, and is announced first.
     pub(crate) fn new(
