@@ -25,6 +25,11 @@ pub(crate) struct Pressed {
 }
 
 impl Pressed {
+    /// Returns true if the other approves the same of the same commit.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        (&self.commit, &self.losses) == (&other.commit, &other.losses)
+    }
+
     /// The approvals that it gives, one for each loss.
     pub(crate) fn approvals(&self) -> impl Iterator<Item = Approval> {
         let losses = self.losses.iter().filter_map(|loss| What::parse(loss));
