@@ -54,6 +54,8 @@ pub struct Parent {
 
 /// The field of the parent that holds [`Parent::newest`].
 pub(crate) const NEWEST: &str = "newest";
+/// The field of the parent that holds the record of approvals. The daemon keeps it beside the rest, too.
+pub(crate) const APPROVALS: &str = "approvals";
 
 /// A ConfigMap that cannot be the parent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -11,6 +11,7 @@
 
 mod connect;
 mod jobs;
+mod keeping;
 #[cfg(test)]
 mod tests;
 mod watching;
@@ -204,6 +205,7 @@ impl Daemon {
         let mut watches = vec![watching::follow_hints(hints, buttons, events())];
         if !self.source.config.is_check_only() {
             watches.push(watching::follow_steering(client, set, events()));
+            watches.push(keeping::keep_approvals(client, &self.source));
         }
         let directory = self.source.revisions.origin.directory().cloned();
         watches.extend(directory.map(|it| watching::follow_directory(it, events())));

@@ -26,8 +26,8 @@ const POLL: Duration = Duration::from_secs(20);
 /// Who writes the annotations: another manager than the one of the parent's other fields, so that
 /// neither removes what the other wrote.
 const BY_HAND: &str = "capstan-cli";
-/// Who records the newest commit, for the same reason.
-const DAEMON: &str = "capstan-daemon";
+/// Who records the newest commit, and approvals, for the same reason.
+pub(super) const DAEMON: &str = "capstan-daemon";
 
 /// What the parent says.
 fn of(parent: Option<&ConfigMap>) -> Steering {
@@ -242,7 +242,7 @@ async fn create_parent(
     parent::create(client, set, DAEMON, &begin, &parent).await
 }
 
-async fn patch_parent(
+pub(super) async fn patch_parent(
     client: &Client,
     set: &ApplySet,
     manager: &str,

@@ -12,8 +12,7 @@ use super::attribution::{Attribution, Purpose};
 use super::commit_approvals::{
     Commits as _, MOST, Said, add_merged, doubt_what_is_back, given_by, losses,
 };
-use super::late_record::LateRecord;
-use super::press_record::PressRecord;
+use super::recorded_approvals::RecordedApprovals;
 use super::revisions::Revisions;
 use crate::adapters::git::{Commit, Error, RetainedRef};
 use crate::api::fleet::DeletionGuard;
@@ -31,39 +30,35 @@ pub(in crate::daemon) struct ApprovalSources {
     revisions: Arc<Revisions>,
     /// What the settings let go.
     allowed: DeletionGuard,
-    /// What people approved with the buttons of checks, and with comments.
-    presses: PressRecord,
-    /// Commits with approvals that came too late for what is applied.
-    late: LateRecord,
+    /// What people approved once, and commits with approvals that came too late for what is applied.
+    pub(in crate::daemon) recorded: RecordedApprovals,
     /// How the commits came in whose messages approve something.
     pub(in crate::daemon) attribution: Attribution,
 }
 
 impl ApprovalSources {
-    /// Reads what is kept beside the mirror. A `forge` is asked how commits came in.
+    /// A `forge` is asked how commits came in.
     pub(super) fn open(
         config: &SyncConfig,
         revisions: Arc<Revisions>,
         forge: Option<Arc<dyn PullRequests>>,
     ) -> Self {
-        let beside = |name| config.mirror.with_extension(name);
         Self {
             revisions,
             allowed: config.allowed,
-            presses: PressRecord::open(beside("approvals.json")),
-            late: LateRecord::open(beside("late-approvals.json")),
+            recorded: RecordedApprovals::open(&config.mirror),
             attribution: Attribution::new(forge),
         }
     }
 
     /// Somebody approved losses with the button of a check, or with a comment.
     pub(in crate::daemon) fn add(&self, approval: Pressed) {
-        self.presses.add(approval);
+        self.recorded.add(approval);
     }
 
     /// `revision` is going to be applied.
     pub(super) fn take_up(&self, revision: &str) {
-        self.presses.takes_up(revision);
+        self.recorded.take_up(revision);
     }
 
     /// What is approved of `revision` after `applied`: in the messages of the commits on the line of first parents from
@@ -76,7 +71,8 @@ impl ApprovalSources {
             applied if !applied.chars().all(|digit| digit.is_ascii_hexdigit()) => None,
             applied => Some(applied),
         };
-        let late = self.late.of(applied, revision);
+        self.recorded.wait();
+        let late = self.recorded.late(applied, revision);
         let is_in = |commit: &String| self.leads_to(commit, revision);
         let late: Vec<String> = late.into_iter().filter(is_in).collect();
         let found = self.weigh(from, revision, &late, Purpose::Apply);
@@ -88,7 +84,7 @@ impl ApprovalSources {
             tracing::warn!(%error, "cannot read approvals");
             Approvals::default()
         });
-        self.late.note(revision, &found);
+        self.recorded.note(revision, &found);
         self.add_pressed(from, revision, &mut found);
         if from == Some(revision) {
             found.unclear.extend(self.unclear_in(revision));
@@ -105,6 +101,7 @@ impl ApprovalSources {
         commit: &str,
         applied: Option<&str>,
     ) -> Approvals {
+        self.recorded.wait();
         let weigh = |from: &str, to: &str| {
             let found = self.weigh(Some(from), to, &[], Purpose::Plan);
             let mut found = found.unwrap_or_default();
@@ -179,7 +176,7 @@ impl ApprovalSources {
     /// `from`, or were squashed on the way; without `from` of `to` alone. If `to` is applied already, what was pressed on its
     /// check since counts.
     fn pressed(&self, from: Option<&str>, to: &str) -> Vec<Pressed> {
-        let mut presses = self.presses.all();
+        let mut presses = self.recorded.record().approvals().to_vec();
         match from {
             None => presses.retain(|press| press.commit == to),
             Some(from) if from == to => {

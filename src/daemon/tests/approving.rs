@@ -268,7 +268,11 @@ async fn an_approval_that_the_forge_says_nothing_of_counts_once_it_does() {
         case.daemon.source.revisions.origin.clone(),
         case.daemon.source.config.clone(),
     );
+    let record = case.daemon.source.approvals.recorded.record();
     case.daemon.source = Arc::new(Source::new(origin, config, &forge.ports(), false));
+    let recorded = &case.daemon.source.approvals.recorded;
+    recorded.begin_keeping();
+    recorded.recall(Some(record));
     let found = case.approvals(&asked, &asked).await;
     assert_eq!(words(&found).0, [""; 0]);
     assert_eq!(found.doubted.len(), 1);

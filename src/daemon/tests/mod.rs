@@ -10,6 +10,7 @@ mod directory;
 mod forge;
 mod hinted;
 mod kept;
+mod keeping;
 mod newest;
 mod overdue;
 mod pressed;
@@ -41,6 +42,7 @@ use crate::apply::{Progress, PruneStatus, Report, State, Steering, Suspension};
 use crate::compile::{Compiled, compile};
 use crate::follow::{Compilation, ExamineResult, FetchResult, Parts, PeopleEvent, RemoteRefs};
 use crate::model::{Check, CheckState, Clock, ForgeKind, Hint, ObjectId, Tree};
+use crate::plan::ApplySet;
 use crate::settings::{Environment, ForgeConfig};
 use std::collections::BTreeMap;
 

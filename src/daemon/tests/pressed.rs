@@ -238,6 +238,8 @@ async fn a_press_counts_for_what_contains_its_commit_and_is_not_applied() {
     let origin = case.daemon.source.revisions.origin.clone();
     let config = case.daemon.source.config.clone();
     let again = Source::new(origin, config, &no_forge(), false);
+    let record = case.daemon.source.approvals.recorded.record();
+    again.approvals.recorded.recall(Some(record));
     assert_eq!(again.approvals.for_revision(&first, &next).deletable(), one);
 }
 

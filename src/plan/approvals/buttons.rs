@@ -1,11 +1,12 @@
 //! Approvals by the button of a check, or by a comment.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::approval::{Approval, How, What};
+use super::approval::{Approval, How, What, short};
 
 /// Somebody approved losses of a commit, and not in its message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,5 +41,18 @@ impl Pressed {
             at: Some(self.at),
             commit: self.commit.clone(),
         })
+    }
+}
+
+/// In words for an Event.
+impl fmt::Display for Pressed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let losses: Vec<&str> = self.losses.iter().map(String::as_str).collect();
+        let (login, losses, commit) = (&self.login, losses.join(", "), short(&self.commit));
+        let place = match self.how {
+            How::Comment => "in a comment on",
+            How::Trailer | How::Button | How::Flag | How::Setting => "with the button on",
+        };
+        write!(f, "{login} approved {place} {commit}: {losses}")
     }
 }

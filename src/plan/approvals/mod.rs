@@ -9,7 +9,6 @@ mod comment_doubt;
 mod comments;
 mod lines;
 mod near_miss;
-#[allow(dead_code, reason = "the daemon still keeps two files")]
 mod record;
 mod trailers;
 
@@ -21,4 +20,5 @@ pub(crate) use comment_doubt::CommentDoubt;
 pub(crate) use comments::Conversation;
 pub(crate) use lines::{APPROVE, is_command};
 pub(crate) use near_miss::NearMiss;
+pub(crate) use record::ApprovalRecord;
 pub(crate) use trailers::{ForkLines, fork_lines, given, unclear};

@@ -265,6 +265,8 @@ fn a_deletion_is_approved_with_the_button_of_its_check() {
     assert_says(&passed, "c was approved by writer with the button on");
     assert_eq!(world.runs(&deleting, PLAN).len(), 2, "a new run");
     drop(served);
+    // A pod without a volume has nothing but the cluster.
+    world.forget_mirror();
 
     let merged = world.merge("merge it", &[&first, &deleting], &deleting);
     let served = world.daemon();

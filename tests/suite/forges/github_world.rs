@@ -119,6 +119,11 @@ impl World {
         until(found, || format!("{revision} is not applied"));
     }
 
+    /// Removes all that a daemon keeps on its disk.
+    pub(super) fn forget_mirror(&self) {
+        std::fs::remove_dir_all(self.dir.path().join("cache")).expect("removed");
+    }
+
     /// Opens a pull request of a commit, or moves its head.
     pub(super) fn pull_request(&self, number: u32, commit: &str) {
         let name = format!("refs/pull/{number}/head");
