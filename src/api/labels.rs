@@ -26,6 +26,9 @@ pub const DELETION_POLICY: &str = "capstan.dev/deletion-policy";
 pub const SUSPENDED: &str = "capstan.dev/suspended";
 /// On the parent of an ApplySet: when somebody asked the daemon to look for commits at once.
 pub const SYNC_REQUESTED: &str = "capstan.dev/sync-requested";
+/// On the parent of an ApplySet: losses that are approved of the revision that is applied, each as in a trailer, separated by
+/// commas or lines. The daemon takes it off when it counts.
+pub const APPROVE_ANNOTATION: &str = "capstan.dev/approve";
 /// The trailer of a commit that approves a deletion: `delete <namespace>/<name>`.
 pub const APPROVE: &str = "Capstan-Approve";
 /// Lets the fleet take over an existing object.

@@ -9,6 +9,8 @@ pub struct Steering {
     pub suspended: Option<String>,
     /// When somebody last asked to look for commits at once.
     pub sync_requested: Option<String>,
+    /// The annotation that approves losses of what is applied.
+    pub approve: Option<String>,
     /// What the parent records of the newest commit.
     pub newest: Option<Newest>,
     /// Which parent that is; `None` without one.

@@ -97,7 +97,11 @@ impl Keeper {
 
     /// Writes an Event for each new approval, as well as can be.
     async fn report(&mut self, uid: &str) {
-        for press in self.source.approvals.recorded.take_unreported() {
+        let new = self.source.approvals.recorded.take_unreported();
+        for press in new
+            .iter()
+            .filter(|press| press.approvals().next().is_some())
+        {
             let (set, note) = (&self.source.set, press.to_string());
             let reported =
                 kubernetes::report_approval(&self.client, set, uid, &note, press.at).await;

@@ -64,6 +64,8 @@ pub(crate) enum Command {
         /// The parent is made if it is missing.
         may_create: bool,
     },
+    /// Take the annotation with this text, which approves losses, off the parent.
+    TakeAnnotation(String),
     /// Apply this from now on.
     Assign(Assignment),
     /// Pass on what people approved.

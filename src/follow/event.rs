@@ -47,6 +47,8 @@ pub(crate) enum ClusterEvent {
     RunnerEnded,
     /// The newest commit was recorded as not applied, or as applied (`None`), or could not be.
     NewestRecorded(Box<(Option<Newest>, Result<(), String>)>),
+    /// The annotation with this text was taken off the parent, or was not there any more (`false`), or that failed.
+    AnnotationTaken(String, Result<bool, String>),
 }
 
 /// Where checks are written.
@@ -87,6 +89,8 @@ pub(crate) enum TimeEvent {
     Reassign(u64),
     /// What could not be recorded of the newest commit may be tried again.
     RecordNewest,
+    /// The annotation that could not be taken off the parent may be tried again.
+    TakeAnnotation,
     /// The alarm with this number went off: the forge may be asked again how commits came in.
     Attribute(u64),
     /// The candidate, which could not be planned, may be planned again.

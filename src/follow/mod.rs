@@ -3,6 +3,7 @@
 //! In: what the repository, the cluster, the forge and people say, as `Event`s. Out: `Command`s. It does not know who carries
 //! them out, or which process it runs in: ten fleets are ten [`Follower`]s.
 
+mod annotation;
 mod candidates;
 mod command;
 mod comments;

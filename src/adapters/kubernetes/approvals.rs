@@ -1,7 +1,7 @@
-//! The record of approvals in the parent of the fleet's ApplySet, and Events about approvals.
+//! What the parent of the fleet's ApplySet has of approvals: their record, an annotation, and Events about it.
 //!
-//! In: a text, and what to say of an approval. Out: the text again, and an Event about the parent. It does not know: what
-//! the text says.
+//! In: a text, and what to say of an approval. Out: the text again, the annotation taken off, and an Event. It does not know:
+//! what the texts say.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -13,10 +13,13 @@ use super::controller::writer::resource;
 use super::request::with_timeout;
 use super::steering::{DAEMON, patch_parent};
 use super::{Error, address};
+use crate::api::labels::APPROVE_ANNOTATION;
 use crate::apply::{APPROVALS, Parent};
-use crate::model::ObjectId;
+use crate::model::{ErrorClass, ObjectId};
 use crate::plan::ApplySet;
 
+/// How often the annotation is read again because others write the parent.
+const ATTEMPTS: usize = 5;
 /// The most bytes of an Event's note.
 const MOST_NOTE: usize = 1024;
 
@@ -55,6 +58,40 @@ pub async fn recorded_approvals(
 pub async fn record_approvals(client: &Client, set: &ApplySet, record: &str) -> Result<(), Error> {
     let patch = json!({"data": {APPROVALS: record}});
     with_timeout(&set.parent(), patch_parent(client, set, DAEMON, patch)).await
+}
+
+/// Takes the annotation that approves losses off the parent of `set`; `false` if it is not there, or has another text by
+/// now. Of two daemons one takes it.
+///
+/// # Errors
+/// If the cluster does not answer, or refuses, or the parent is not ours, or others keep writing it.
+pub async fn take_annotation(client: &Client, set: &ApplySet, text: &str) -> Result<bool, Error> {
+    let taken = async {
+        for _ in 1..ATTEMPTS {
+            match take(client, set, text).await {
+                Err(error) if error.class() == ErrorClass::Conflict => {}
+                answer => return answer,
+            }
+        }
+        take(client, set, text).await
+    };
+    with_timeout(&set.parent(), taken).await
+}
+
+async fn take(client: &Client, set: &ApplySet, text: &str) -> Result<bool, Error> {
+    let Some(live) = own_parent(client, set).await? else {
+        return Ok(false);
+    };
+    let annotations = live.metadata.annotations.as_ref();
+    let found = annotations.and_then(|all| all.get(APPROVE_ANNOTATION));
+    if found.is_none_or(|found| found != text) {
+        return Ok(false);
+    }
+    let version = live.metadata.resource_version;
+    let annotations = json!({APPROVE_ANNOTATION: null});
+    let patch = json!({"metadata": {"resourceVersion": version, "annotations": annotations}});
+    patch_parent(client, set, DAEMON, patch).await?;
+    Ok(true)
 }
 
 /// Writes an Event about the parent of `set`, which has this `uid`.

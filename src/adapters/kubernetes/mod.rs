@@ -45,7 +45,7 @@ pub mod survey;
 mod watch;
 mod workloads;
 
-pub use approvals::{record_approvals, recorded_approvals, report_approval};
+pub use approvals::{record_approvals, recorded_approvals, report_approval, take_annotation};
 pub use aro_controllers::{LEASE, Sharers, Sharing, Standing, share};
 pub(crate) use aso::{cluster_namespaces, examine_aso};
 pub use compare::{Compared, compare};

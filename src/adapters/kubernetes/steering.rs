@@ -41,6 +41,7 @@ fn of(parent: Option<&ConfigMap>) -> Steering {
     Steering {
         suspended: text(labels::SUSPENDED).map(|since| whole_seconds(&since)),
         sync_requested: text(labels::SYNC_REQUESTED),
+        approve: text(labels::APPROVE_ANNOTATION),
         newest: newest.and_then(|text| Newest::read(text)),
         uid: parent.and_then(|parent| parent.metadata.uid.clone()),
     }
@@ -463,14 +464,15 @@ mod tests {
         let empty = parent(json!({labels::SUSPENDED: ""}));
         assert_eq!(of(Some(&empty)), Steering::default());
         assert_eq!(of(None), Steering::default());
-        let both = json!({labels::SUSPENDED: "then", labels::SYNC_REQUESTED: "now"});
+        let all = json!({labels::SUSPENDED: "then", labels::SYNC_REQUESTED: "now", labels::APPROVE_ANNOTATION: "delete c/one"});
         let expected = Steering {
             suspended: Some("then".to_owned()),
             sync_requested: Some("now".to_owned()),
+            approve: Some("delete c/one".to_owned()),
             newest: None,
             uid: None,
         };
-        assert_eq!(of(Some(&parent(both))), expected);
+        assert_eq!(of(Some(&parent(all))), expected);
     }
 
     #[test]

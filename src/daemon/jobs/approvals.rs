@@ -1,6 +1,6 @@
 //! Which approvals count for a revision, and why others do not.
 //!
-//! In: the messages on the line of first parents, presses of buttons, and what the forge says of commits. Out: approvals.
+//! In: the messages on the line of first parents, presses of buttons, annotations, and what the forge says of commits. Out: approvals.
 //! What others bring in with a merge, or with the pull request of a fork, approves nothing. It does not know what an
 //! approval leads to.
 
@@ -17,7 +17,7 @@ use super::revisions::Revisions;
 use crate::adapters::git::{Commit, Error, RetainedRef};
 use crate::api::fleet::DeletionGuard;
 use crate::model::{CommitSource, PullRequests};
-use crate::plan::approvals::{self, Approval, Approvals, Doubt, Pressed};
+use crate::plan::approvals::{self, Approval, Approvals, Doubt, How, Pressed};
 use crate::settings::SyncConfig;
 
 /// How much the clock of whoever squashes may be behind Capstan's.
@@ -51,7 +51,7 @@ impl ApprovalSources {
         }
     }
 
-    /// Somebody approved losses with the button of a check, or with a comment.
+    /// Somebody approved losses with the button of a check, a comment or an annotation.
     pub(in crate::daemon) fn add(&self, approval: Pressed) {
         self.recorded.add(approval);
     }
@@ -86,6 +86,7 @@ impl ApprovalSources {
         });
         self.recorded.note(revision, &found);
         self.add_pressed(from, revision, &mut found);
+        self.add_annotated(revision, &mut found);
         if from == Some(revision) {
             found.unclear.extend(self.unclear_in(revision));
         }
@@ -177,6 +178,7 @@ impl ApprovalSources {
     /// check since counts.
     fn pressed(&self, from: Option<&str>, to: &str) -> Vec<Pressed> {
         let mut presses = self.recorded.record().approvals().to_vec();
+        presses.retain(|press| press.how != How::Annotation);
         match from {
             None => presses.retain(|press| press.commit == to),
             Some(from) if from == to => {
@@ -228,6 +230,19 @@ impl ApprovalSources {
             }
         }
         found
+    }
+
+    /// Adds what the annotation on the parent approves of `revision`, and nothing else: not even of what leads there.
+    fn add_annotated(&self, revision: &str, found: &mut Approvals) {
+        let record = self.recorded.record();
+        let annotated = record
+            .approvals()
+            .iter()
+            .filter(|one| one.how == How::Annotation && one.is_applied && one.commit == revision);
+        for one in annotated {
+            found.given.extend(one.approvals());
+            found.unclear.extend(one.unclear());
+        }
     }
 
     /// Why an approval in the message of this commit does not count.

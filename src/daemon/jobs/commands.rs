@@ -54,6 +54,7 @@ impl Daemon {
             Command::AskPress(asked) => self.ask_press(asked.0, asked.1),
             Command::ReadComments(questions) => self.read_comments(questions),
             Command::RecordNewest { newest, may_create } => self.record_newest(newest, may_create),
+            Command::TakeAnnotation(text) => self.take_annotation(text),
             Command::Assign(assignment) => self.assign(assignment),
             // Should the runner have ended, an event says so.
             Command::Approve(answer) => {
@@ -279,6 +280,19 @@ impl Daemon {
         };
         self.waiting(asked, move |failure| {
             recorded(unrecorded, Err(failure.to_string()))
+        });
+    }
+
+    fn take_annotation(&mut self, text: String) {
+        let (client, source) = (self.target.client.clone(), Arc::clone(&self.source));
+        let untaken = text.clone();
+        let taken = |text, answer| Event::Cluster(ClusterEvent::AnnotationTaken(text, answer));
+        let asked = async move {
+            let answer = kubernetes::take_annotation(&client, &source.set, &text).await;
+            taken(text, answer.map_err(|error| error.to_string()))
+        };
+        self.waiting(asked, move |failure| {
+            taken(untaken, Err(failure.to_string()))
         });
     }
 

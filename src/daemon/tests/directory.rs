@@ -11,10 +11,11 @@ use super::*;
 use crate::daemon::jobs::LastApplied;
 use crate::daemon::watching::pass_on;
 
-const ONE: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: default}}\n";
+pub(super) const ONE: &str =
+    "{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: default}}\n";
 
 /// Exchanges the link `current` in `top` for one to a worktree with this text; the commit of that.
-fn publish(top: &Path, digit: &str, text: &str) -> String {
+pub(super) fn publish(top: &Path, digit: &str, text: &str) -> String {
     let commit = digit.repeat(40);
     fs::create_dir(top.join(&commit)).unwrap();
     fs::write(top.join(&commit).join("a.yaml"), text).unwrap();
@@ -24,7 +25,7 @@ fn publish(top: &Path, digit: &str, text: &str) -> String {
 }
 
 /// What follows the link, as a new process.
-fn source(top: &Path) -> Arc<Source> {
+pub(super) fn source(top: &Path) -> Arc<Source> {
     let mut config = SyncConfig::directory(&top.join("current"), &Environment::default());
     config.mirror = top.join("cache/current.directory");
     let origin = Origin::open(&config, &git::Access::default()).unwrap();

@@ -15,15 +15,23 @@ use super::*;
 use crate::apply::Parent;
 use crate::plan::approvals::{How, Pressed};
 
-fn set() -> ApplySet {
+pub(super) fn set() -> ApplySet {
     ApplySet::new("config", "default")
 }
 
+/// The settings of the fleet of [`set`].
+pub(super) fn in_a_namespace() -> Setting {
+    Setting {
+        config: Some(|config| config.namespace = set().namespace().to_owned()),
+        ..Setting::default()
+    }
+}
+
 /// A cluster in which a fleet was applied.
-struct Cluster(Server);
+pub(super) struct Cluster(Server);
 
 impl Cluster {
-    async fn new() -> Self {
+    pub(super) async fn new() -> Self {
         let server = Server::new(Arc::new(SimClock::new(Timestamp::UNIX_EPOCH, 1)));
         let cluster = Self(server);
         let namespace = json!({"metadata": {"name": set().namespace()}});
@@ -36,12 +44,12 @@ impl Cluster {
         cluster
     }
 
-    fn client(&self) -> Client {
+    pub(super) fn client(&self) -> Client {
         self.0.client("default")
     }
 
     /// A client whose first writes of this number do not find what they are for.
-    fn failing(&self, writes: usize) -> Client {
+    pub(super) fn failing(&self, writes: usize) -> Client {
         let (router, left) = (self.0.router(), AtomicUsize::new(writes));
         let service = tower::service_fn(move |mut request: Request<Body>| {
             let count = |left: usize| left.checked_sub(1);
@@ -56,7 +64,7 @@ impl Cluster {
         Client::new(service, "default")
     }
 
-    fn parents(&self) -> Api<ConfigMap> {
+    pub(super) fn parents(&self) -> Api<ConfigMap> {
         Api::namespaced(self.client(), set().namespace())
     }
 
@@ -90,10 +98,7 @@ impl Cluster {
 
 impl Case {
     fn in_a_namespace() -> Self {
-        Self::with(Setting {
-            config: Some(|config| config.namespace = set().namespace().to_owned()),
-            ..Setting::default()
-        })
+        Self::with(in_a_namespace())
     }
 
     fn approve(&self, cluster: &str) {

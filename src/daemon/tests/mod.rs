@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod annotation;
 mod approving;
 mod checks;
 mod commented;
@@ -306,6 +307,7 @@ fn name(event: &Event) -> &'static str {
     match event {
         Event::Git(GitEvent::AppliedRead(..)) => "Recalled",
         Event::Cluster(ClusterEvent::NewestRecorded(_)) => "Recorded",
+        Event::Cluster(ClusterEvent::AnnotationTaken(..)) => "Taken",
         Event::Checks(ChecksEvent::Probed(_)) => "Probed",
         Event::Checks(ChecksEvent::Published(_)) => "Published",
         Event::Time(TimeEvent::Look(_)) => "Poll",
@@ -315,6 +317,7 @@ fn name(event: &Event) -> &'static str {
         Event::Time(TimeEvent::Reexamine(_)) => "Again",
         Event::Time(TimeEvent::Reassign(_)) => "Restart",
         Event::Time(TimeEvent::RecordNewest) => "RecordAgain",
+        Event::Time(TimeEvent::TakeAnnotation) => "TakeAgain",
         Event::Time(TimeEvent::Replan(_)) => "Replan",
         Event::Time(TimeEvent::Overdue(_)) => "Overdue",
         _ => "another",

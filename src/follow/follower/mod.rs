@@ -15,6 +15,7 @@ mod tests;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::annotation::Annotation;
 use super::command::{Command, Wait};
 use super::comments::CommentQuestions;
 use super::event::{
@@ -45,6 +46,7 @@ pub(crate) struct Follower {
     reruns: Reruns,
     forge: ForgeQuestions,
     comments: CommentQuestions,
+    annotation: Annotation,
 }
 
 impl Follower {
@@ -62,6 +64,7 @@ impl Follower {
             reruns: Reruns::default(),
             forge: ForgeQuestions::default(),
             comments: CommentQuestions::default(),
+            annotation: Annotation::default(),
             turn: Turn::new(settings, now),
         }
     }
@@ -75,6 +78,7 @@ impl Follower {
         self.publish();
         self.releases.advance(&mut self.turn);
         self.releases.record_newest(&mut self.turn);
+        self.take_annotation();
         self.turn.take_commands()
     }
 
@@ -131,6 +135,9 @@ impl Follower {
                 let (newest, answer) = *recorded;
                 releases.newest_recorded(newest, answer, turn);
             }
+            ClusterEvent::AnnotationTaken(text, answer) => {
+                self.annotation_taken(&text, answer);
+            }
         }
     }
 
@@ -172,6 +179,7 @@ impl Follower {
             TimeEvent::Reexamine(revision) => self.reexamine(&revision),
             TimeEvent::Reassign(number) => self.releases.reassign(number, &mut self.turn),
             TimeEvent::RecordNewest => self.releases.retry_record(),
+            TimeEvent::TakeAnnotation => self.annotation.retry(),
             TimeEvent::Attribute(number) => self.ask_attribution(number),
             TimeEvent::Replan(candidate) => {
                 self.plans.retry(&candidate);

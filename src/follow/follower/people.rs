@@ -1,23 +1,62 @@
-//! What people ask: to look at the repository now, to make a check again, to approve with a button or a comment, to suspend or resume.
+//! What people ask: to look at the repository now, to make a check again, to approve with a button, a comment or an annotation, to
+//! suspend or resume.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use jiff::Timestamp;
 
 use super::Follower;
 use crate::apply::Steering;
-use crate::follow::command::{Command, Record};
+use crate::follow::command::{Command, Record, Wait};
 use crate::follow::comments::{CommentAnswer, CommentQuestion};
-use crate::follow::event::PressAnswer;
+use crate::follow::event::{PressAnswer, TimeEvent};
 use crate::model::{Hint, Press, Rerun};
-use crate::plan::approvals::{How, Pressed};
+use crate::plan::approvals::{How, Pressed, annotated};
+
+/// How long an annotation that could not be taken off the parent waits before that is tried again.
+const RETRY: Duration = Duration::from_secs(15);
 
 impl Follower {
     pub(super) fn steered(&mut self, steering: Steering) {
+        self.annotation.seen(steering.approve.clone());
         if self.releases.steered(steering, &mut self.turn) {
             tracing::info!("looking for commits now: somebody asked to");
             self.look_now();
         }
+    }
+
+    /// Has the annotation that approves losses taken off the parent, once something is applied.
+    pub(super) fn take_annotation(&mut self) {
+        if self.releases.accepted().is_some()
+            && let Some(text) = self.annotation.begin()
+        {
+            self.turn.push(Command::TakeAnnotation(text));
+        }
+    }
+
+    /// Takes in how that ended. What the annotation approves counts for what is applied now.
+    pub(super) fn annotation_taken(&mut self, text: &str, answer: Result<bool, String>) {
+        let is_taken = match answer {
+            Ok(is_taken) => is_taken,
+            Err(error) => {
+                if self.annotation.failed() {
+                    tracing::warn!(%error, "the annotation capstan.dev/approve approves nothing yet: it cannot be taken off the ConfigMap of the fleet. Let the daemon get and patch it; it is tried again");
+                }
+                return self.turn.wake(Wait::Wall(RETRY), TimeEvent::TakeAnnotation);
+            }
+        };
+        self.annotation.ended(text);
+        let revision = self.releases.accepted().filter(|_| is_taken);
+        let Some(revision) = revision.map(str::to_owned) else {
+            tracing::info!(
+                text,
+                "the annotation capstan.dev/approve is gone from the ConfigMap of the fleet, and approves nothing more"
+            );
+            return;
+        };
+        let at = self.turn.now.calendar;
+        self.approved(annotated(text, &revision, at));
     }
 
     pub(super) fn webhook_received(&mut self, hint: &Hint) {
@@ -145,11 +184,12 @@ impl Follower {
             commit,
             login,
             how,
-            losses,
             is_applied,
             ..
         } = &approval;
         let (is_applied, commit) = (*is_applied, commit.clone());
+        let losses = approval.approvals().map(|one| one.what.to_string());
+        let losses: BTreeSet<String> = losses.collect();
         tracing::info!(
             commit,
             login,

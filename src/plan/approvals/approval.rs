@@ -48,6 +48,8 @@ pub enum How {
     Button,
     /// With a comment on the pull request whose head the commit was.
     Comment,
+    /// With the annotation on the parent of the set.
+    Annotation,
     /// With the flag `--approve`.
     Flag,
     /// With a setting of the fleet.

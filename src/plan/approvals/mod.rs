@@ -1,8 +1,9 @@
 //! Approvals of losses: deletions, and the recreation of an HCP cluster that Azure failed to create.
 //!
-//! In: messages of commits, comments, presses of buttons, flags, settings. Out: [`Approval`]s, one value whatever the source. It
-//! does not know git, the forge or the cluster.
+//! In: messages of commits, comments, presses of buttons, annotations, flags, settings. Out: [`Approval`]s, one value whatever
+//! the source. It does not know git, the forge or the cluster.
 
+mod annotation;
 mod approval;
 mod buttons;
 mod comment_doubt;
@@ -12,6 +13,7 @@ mod near_miss;
 mod record;
 mod trailers;
 
+pub(crate) use annotation::annotated;
 pub use approval::{Approval, How, Verb, What};
 pub(crate) use approval::{Approvals, Doubt, short};
 pub(crate) use buttons::Pressed;

@@ -202,6 +202,12 @@ fn approval(approval: &Approval, leaving: &BTreeSet<Unit>) -> Option<String> {
         How::Trailer => "in the message of",
         How::Button => "with the button on",
         How::Comment => "in a comment on",
+        How::Annotation => {
+            let annotation = labels::APPROVE_ANNOTATION;
+            return Some(format!(
+                "{what} was approved with the annotation {annotation} on the ConfigMap of the fleet"
+            ));
+        }
         How::Flag | How::Setting => return None,
     };
     let (commit, who) = (short(&approval.commit), &approval.who);

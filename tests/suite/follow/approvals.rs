@@ -84,3 +84,75 @@ async fn what_a_merge_brings_in_approves_nothing_until_a_commit_of_the_branch_sa
     assert!(check.summary.contains(&by), "{}", check.summary);
     assert_eq!(clusters(&world), 0);
 }
+
+/// What the parent of the fleet `test` has under this pointer.
+fn of_parent(world: &World, pointer: &str) -> Option<String> {
+    let all = world.server.snapshot();
+    let is_parent = |live: &&serde_json::Value| live["metadata"]["name"] == "capstan-test";
+    let parent = all.iter().find(is_parent)?;
+    parent.pointer(pointer)?.as_str().map(str::to_owned)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_annotation_on_the_parent_approves_a_loss_once() {
+    let world = World::new();
+    for definition in foreign() {
+        world.install(&definition).await;
+    }
+    let (client, set) = (
+        world.server.client("default"),
+        ApplySet::new("test", "default"),
+    );
+    let annotate = async |text: &str| {
+        let annotated = annotate_parent(&client, &set, labels::APPROVE_ANNOTATION, Some(text));
+        annotated.await.expect("annotated");
+    };
+    let a = config_map("a");
+    let (with, without) = (
+        [("a.yaml", &*a), ("c.yaml", CLUSTER)],
+        [("a.yaml", a.as_str())],
+    );
+    let first = world.push("main", None, &with);
+    let mut daemon = world.start("test");
+    let is_there = |check: &Check| check.title.contains("1/2 ready");
+    daemon.until(&first, is_there).await;
+    let second = world.push("main", Some(&first), &without);
+    let asks = "1 loss needs approval; 1/1 ready";
+    assert_eq!(daemon.fails(&second).await.title, asks);
+    annotate("delete default/d, Delete default/c").await;
+    let unclear = "\"capstan.dev/approve: Delete default/c\" approves nothing";
+    let says = |check: &Check| check.summary.contains(unclear);
+    daemon.until(&second, says).await;
+    assert_eq!(clusters(&world), 1);
+    annotate("delete default/c").await;
+    let check = daemon.succeeds(&second).await;
+    let by = "the deletion of default/c was approved with the annotation capstan.dev/approve on the ConfigMap of the fleet";
+    assert!(check.summary.contains(by), "{}", check.summary);
+    assert_eq!(clusters(&world), 0);
+    let annotation = "/metadata/annotations/capstan.dev~1approve";
+    assert_eq!(of_parent(&world, annotation), None);
+    let all = world.server.snapshot();
+    let events = all.iter().filter(|live| live["reason"] == "Approved");
+    let notes: Vec<_> = events.map(|live| live["message"].clone()).collect();
+    let note = format!(
+        "the annotation capstan.dev/approve approved of {}: delete default/c",
+        &second[..10]
+    );
+    assert!(notes.contains(&note.into()), "{notes:?}");
+
+    let third = world.push("main", Some(&second), &with);
+    daemon.until(&third, is_there).await;
+    let fourth = world.push("main", Some(&third), &without);
+    assert_eq!(daemon.fails(&fourth).await.title, asks);
+    assert_eq!(clusters(&world), 1, "it approved another loss");
+    // While no daemon runs, and without the mirror.
+    drop(daemon);
+    annotate("delete default/c").await;
+    // Its last jobs may still write there.
+    while std::fs::remove_dir_all(world.dir.path().join("test")).is_err() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let mut daemon = world.start("test");
+    daemon.succeeds(&fourth).await;
+    assert_eq!(clusters(&world), 0);
+}

@@ -143,6 +143,9 @@ impl World {
                 };
                 Event::Cluster(ClusterEvent::NewestRecorded(Box::new((newest, answer))))
             }
+            Command::TakeAnnotation(text) => {
+                Event::Cluster(ClusterEvent::AnnotationTaken(text, Ok(true)))
+            }
             _ => Event::Time(TimeEvent::RetryChecks),
         }
     }

@@ -314,6 +314,7 @@ impl World {
                 | Command::Approve(_)
                 | Command::Recreate(_)
                 | Command::RecordNewest { .. }
+                | Command::TakeAnnotation(_)
         );
         if self.is_check_only && is_of_cluster {
             self.faults.push("something is applied".to_owned());
