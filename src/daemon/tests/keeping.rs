@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::super::keeping::keep_approvals;
 use super::forge::no_forge;
 use super::*;
+use crate::api::fleet::FleetMode;
 use crate::apply::Parent;
 use crate::plan::approvals::{How, Pressed};
 
@@ -218,4 +219,25 @@ async fn a_record_that_cannot_be_read_approves_nothing_and_is_replaced() {
         tokio::time::sleep(Duration::from_secs(1)).await;
         cluster.records(1).await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_nothing_is_applied_approvals_are_in_memory() {
+    let mut case = Case::with(Setting {
+        config: Some(|config| config.mode = FleetMode::Check),
+        ..Setting::default()
+    });
+    let requests = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&requests);
+    let service = tower::service_fn(move |_: Request<Body>| {
+        count.fetch_add(1, Ordering::Relaxed);
+        std::future::pending::<Result<Response<Body>, Infallible>>()
+    });
+    case.daemon.target.client = Client::new(service, "default");
+    let _watches = case.daemon.watch(&Arc::default());
+    case.approve("c/one");
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let deletable = deletable(&case.daemon.source, &case.commit).await;
+    assert_eq!(deletable, ["c/one"]);
+    assert_eq!(requests.load(Ordering::Relaxed), 0);
 }
