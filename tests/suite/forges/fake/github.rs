@@ -289,6 +289,7 @@ impl Server for GitHub {
                 assert_eq!(query, asked);
                 json(200, &value!([]))
             }
+            ("GET", ["repos", "o", "r", "issues", _, "comments"]) => json(200, &value!([])),
             ("POST", ["repos", "o", "r", "check-runs"]) => self.create(seen),
             ("PATCH", ["repos", "o", "r", "check-runs", id]) => self.update(id, seen),
             ("GET", ["repos", "o", "r", "commits", sha, "check-runs"]) => self.list(sha, query),
