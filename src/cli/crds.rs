@@ -3,6 +3,7 @@
 use super::exit::Exit;
 use super::ui::Ui;
 use crate::api;
+use crate::model::words::json_document;
 use crate::yaml;
 
 /// The CustomResourceDefinitions of our kinds, as one stream.
@@ -19,7 +20,7 @@ pub(super) fn schema(kind: &str, ui: &Ui) -> anyhow::Result<Exit> {
             api::crds::KINDS.join(", ")
         );
     };
-    ui.data(&format!("{}\n", serde_json::to_string_pretty(&schema)?))?;
+    ui.data(&json_document(&schema))?;
     Ok(Exit::Fine)
 }
 

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 
 use super::exit::Exit;
 use super::fleet::{Fleet, FleetArgs, SelectorArgs};
-use super::ui::Ui;
+use super::ui::{Ui, plain_lines};
 use crate::api::timeline;
 use crate::compile::select::Extent;
 use crate::graph::{Pace, Schedule, dot, text};
@@ -40,8 +40,8 @@ pub(super) fn run(args: &GraphArgs, ui: &Ui) -> anyhow::Result<Exit> {
         timeline::SETTLE,
     );
     ui.data(&match args.format {
-        GraphFormat::Text => text(graph, &schedule),
-        GraphFormat::Dot => dot(graph, &schedule),
+        GraphFormat::Text => plain_lines(&text(graph, &schedule)),
+        GraphFormat::Dot => plain_lines(&dot(graph, &schedule)),
     })?;
     Ok(Exit::failed_if(refused))
 }

@@ -10,7 +10,8 @@ use super::cluster::AccessArgs;
 use super::cluster_status::{ClusterStatus, StatusReader, word, wrapped};
 use super::exit::Exit;
 use super::object_name::ObjectName;
-use super::ui::Ui;
+use super::ui::{Ui, plain_lines};
+use crate::model::words::json_document;
 use crate::settings::Environment;
 use crate::status::{Chain, Phase};
 
@@ -48,8 +49,8 @@ pub(super) fn run(args: &WhyArgs, ui: &Ui, environment: &Environment) -> anyhow:
         })?;
     let chain = status.graph.blocked(at);
     ui.data(&match args.format {
-        DataFormat::Text => text(&status, at, chain.as_ref()),
-        DataFormat::Json => format!("{:#}\n", report(&status, at, chain.as_ref())),
+        DataFormat::Text => plain_lines(&text(&status, at, chain.as_ref())),
+        DataFormat::Json => json_document(&report(&status, at, chain.as_ref())),
     })?;
     let phase = chain.map(|chain| status.graph.status(chain.blocker()).phase);
     Ok(Exit::failed_if(phase == Some(Phase::Failed)))

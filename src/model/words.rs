@@ -22,6 +22,45 @@ pub fn is_unseen(c: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// A JSON document as text, in which no string steers a terminal, turns text around or is a command to a CI system: those
+/// characters are escaped, which every JSON parser reads as the same. Only strings have them, but for line breaks.
+#[must_use]
+pub fn json_document(json: &impl serde::Serialize) -> String {
+    let Ok(text) = serde_json::to_string_pretty(json) else {
+        return String::new();
+    };
+    let mut out = String::with_capacity(text.len() + 1);
+    let mut before = ' ';
+    for c in text.chars() {
+        let is_command = c == '#' && before == '#';
+        match c {
+            '\n' => out.push(c),
+            c if is_command || is_unseen(c) => {
+                let mut units = [0; 2];
+                for unit in c.encode_utf16(&mut units) {
+                    out.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
+            c => out.push(c),
+        }
+        before = c;
+    }
+    out.push('\n');
+    out
+}
+
+/// Returns true if a text would be a command to a CI system, steer a terminal or turn text around where it is printed as it
+/// is.
+#[must_use]
+pub fn is_hostile(text: &str) -> bool {
+    let of_line = |line: &str| {
+        let is_command = line.contains("##[") || line.to_ascii_lowercase().contains("##vso[");
+        let is_seen = |c: char| matches!(c, '\t' | '\r') || !is_unseen(c);
+        is_command || line.trim_start().starts_with("::") || !line.chars().all(is_seen)
+    };
+    text.split('\n').any(of_line)
+}
+
 /// What others said: on one line, without characters that are not seen, and no longer than 1,000 characters.
 #[must_use]
 pub fn said(text: &str) -> String {
@@ -122,5 +161,34 @@ mod tests {
         let text = "a\u{1b}[2J\tb\u{202e}ß\n";
         shown.write_str(text).expect("a String takes all");
         assert_eq!(shown.0, "a\\u{1b}[2J\\tb\\u{202e}ß\\n");
+    }
+
+    #[test]
+    fn a_json_document_is_the_same_and_has_nothing_hostile() {
+        let text =
+            "x\n::error ::y ##vso[a]b ###[c] \u{1b}[2J\u{7f}\u{9b}\u{202e}\u{e0041}ß\u{feff}";
+        let json = serde_json::json!({text: [text, 1, {"a": "# ## b"}]});
+        let printed = json_document(&json);
+        let read: serde_json::Value = serde_json::from_str(&printed).expect("JSON");
+        assert_eq!(read, json);
+        assert!(!printed.lines().any(is_hostile), "{printed}");
+        assert!(printed.contains('ß'), "{printed}");
+    }
+
+    #[test]
+    fn hostile_is_what_a_ci_system_or_a_terminal_obeys() {
+        for text in [
+            "a\n  ::error ::b",
+            "::set-output name=a::b",
+            "a ##VSO[task.x]b",
+            "a##[b",
+            "\u{1b}[2J",
+            "a\u{202e}b",
+        ] {
+            assert!(is_hostile(text), "{text:?}");
+        }
+        for text in ["", "a::b", "## A heading\n\n### b\n", "a\tb\r\n", "größe"] {
+            assert!(!is_hostile(text), "{text:?}");
+        }
     }
 }

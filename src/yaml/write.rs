@@ -8,6 +8,8 @@ use serde::ser::{Serialize, Serializer};
 use serde_json::Value as Json;
 use serde_saphyr::LitStr;
 
+use crate::model::words::{is_hostile, json_document};
+
 /// The keys that come first in an object; the others are sorted.
 const OF_OBJECTS: &[&str] = &["apiVersion", "kind", "metadata", "spec"];
 /// The keys that come first in metadata.
@@ -20,10 +22,25 @@ pub fn write(documents: &[Json]) -> String {
     texts.join("---\n")
 }
 
+/// A document with a string that must not be printed as it is is JSON, which is YAML as well, and has escapes for all of it.
 fn document(json: &Json) -> String {
+    if has_hostile(json) {
+        return json_document(&Ordered::new("", json));
+    }
     let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
     serde_saphyr::to_string_with_options(&Ordered::new("", json), options)
         .expect("YAML can represent every JSON value")
+}
+
+fn has_hostile(json: &Json) -> bool {
+    match json {
+        Json::String(text) => is_hostile(text),
+        Json::Array(items) => items.iter().any(has_hostile),
+        Json::Object(map) => map
+            .iter()
+            .any(|(key, value)| is_hostile(key) || has_hostile(value)),
+        Json::Null | Json::Bool(_) | Json::Number(_) => false,
+    }
 }
 
 /// A JSON value that serializes its keys in our order.
@@ -148,5 +165,22 @@ data: null
         let long = "word ".repeat(60) + "end";
         assert_eq!(write(&[json!({"a": long})]), format!("a: {long}\n"));
         assert_eq!(write(&[json!({"a": "x\ny\n"})]), "a: |\n  x\n  y\n");
+    }
+
+    #[test]
+    fn a_document_with_hostile_text_is_the_same_and_has_none() {
+        let text = "x\n::error ::y\n##vso[a]b\u{1b}[2J\u{202e}";
+        let hostile = json!({"kind": "A", "apiVersion": "v1", "data": {text: text}});
+        let tame = json!({"kind": "A", "apiVersion": "v1", "data": {"a": "## b\nc\n"}});
+        let written = write(&[hostile.clone(), tame.clone()]);
+        assert!(!written.lines().any(is_hostile), "{written}");
+        assert!(
+            written.ends_with("---\napiVersion: v1\nkind: A\ndata:\n  a: |\n    ## b\n    c\n"),
+            "{written}"
+        );
+        let (documents, findings) = crate::yaml::read(&"a.yaml".into(), written.as_bytes());
+        assert!(findings.is_empty(), "{findings:?}");
+        let read: Vec<Json> = documents.iter().map(crate::model::Node::to_json).collect();
+        assert_eq!(read, [hostile, tame]);
     }
 }

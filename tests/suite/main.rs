@@ -18,6 +18,7 @@ mod faults;
 mod fleet;
 mod follow;
 mod forges;
+mod inert;
 mod init;
 mod losses;
 mod mistakes;

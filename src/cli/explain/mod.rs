@@ -15,6 +15,7 @@ use super::ui::{Ui, plain};
 use crate::api::aso::azure_name;
 use crate::api::embedded;
 use crate::compile::explain::{By, Field, Layer};
+use crate::model::words::json_document;
 use crate::model::{Node, Object, ObjectId, Value};
 
 #[derive(Debug, Args)]
@@ -64,7 +65,7 @@ pub(super) fn run(args: &ExplainArgs, ui: &Ui) -> anyhow::Result<Exit> {
     };
     ui.data(&match args.format {
         DataFormat::Text => explained.text(fleet.paths()),
-        DataFormat::Json => format!("{:#}\n", explained.json()),
+        DataFormat::Json => json_document(&explained.json()),
     })?;
     Ok(Exit::Fine)
 }

@@ -17,6 +17,7 @@ use crate::cli::report::{self, Report};
 use crate::cli::ui::Ui;
 use crate::compile::{Compiled, compile_by};
 use crate::follow::Compilation;
+use crate::model::words::json_document;
 use crate::model::{CheckState, ObjectId, Tree};
 use crate::plan::approvals::{Approval, Approvals};
 use crate::plan::{ApplySet, Plan};
@@ -149,7 +150,7 @@ fn print(format: PlanFormat, sides: &Sides, outcome: &Outcome, ui: &Ui) -> anyho
             if let (Some(all), Some(Json::Object(members))) = (document.as_object_mut(), members) {
                 all.extend(members.clone());
             }
-            report::document(&document)
+            json_document(&document)
         }
     })
 }

@@ -20,6 +20,7 @@ use crate::apply::DeletionGuard;
 use crate::compile::Compiled;
 use crate::compile::select::Extent;
 use crate::model::Change;
+use crate::model::words::json_document;
 use crate::plan::approvals::Approval;
 use crate::plan::{self, ApplySet};
 use crate::settings::Environment;
@@ -141,7 +142,7 @@ fn show(
         PlanFormat::Markdown => code_block(&text::text(compared, &changes, false)),
         PlanFormat::Json => {
             let json = json::json(compared, &changes);
-            format!("{}\n", serde_json::to_string_pretty(&json)?)
+            json_document(&json)
         }
     })?;
     Ok(Exit::failed_if(

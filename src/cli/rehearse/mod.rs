@@ -14,7 +14,7 @@ use clap::Args;
 use super::args::{DataFormat, LOCAL};
 use super::exit::Exit;
 use super::fleet::{Fleet, FleetArgs, SelectorArgs};
-use super::ui::Ui;
+use super::ui::{Ui, plain_lines};
 use crate::adapters::azure_sim::{Failure, Options};
 use crate::api::kinds::{KINDS, is_aso};
 use crate::compile::Compiled;
@@ -75,7 +75,7 @@ pub(super) fn run(args: &RehearseArgs, ui: &Ui, environment: &Environment) -> an
     };
     let rehearsal = Rehearsal::hold_in_parts(&fleet.compiled, &set, options)?;
     ui.data(&match args.format {
-        DataFormat::Text => rehearsal.text(&fleet.compiled),
+        DataFormat::Text => plain_lines(&rehearsal.text(&fleet.compiled)),
         DataFormat::Json => rehearsal.json(),
     })?;
     Ok(Exit::failed_if(!rehearsal.is_ready()))

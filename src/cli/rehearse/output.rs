@@ -13,6 +13,7 @@ use crate::apply::State;
 use crate::compile::Compiled;
 use crate::graph::{self, minutes};
 use crate::model::ObjectId;
+use crate::model::words::json_document;
 
 impl Rehearsal {
     /// Every change of state, as JSON (DESIGN §12).
@@ -30,7 +31,7 @@ impl Rehearsal {
             "supplied": self.supplied().map(ToString::to_string).collect::<Vec<_>>(),
             "events": events.collect::<Vec<_>>(),
         });
-        format!("{report:#}\n")
+        json_document(&report)
     }
 
     /// What became ready or failed and when, the critical path of `compiled`, and how it ended.

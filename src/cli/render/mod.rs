@@ -17,6 +17,7 @@ use super::ui::Ui;
 use crate::api::labels;
 use crate::compile::select::Extent;
 use crate::graph::Place;
+use crate::model::words::json_document;
 use crate::model::{Object, Severity};
 use crate::yaml;
 
@@ -78,10 +79,9 @@ pub(super) fn run(args: &RenderArgs, ui: &Ui) -> anyhow::Result<Exit> {
     ui.data(&match args.output {
         Output::Yaml if objects.is_empty() => String::new(),
         Output::Yaml => yaml::write(&objects),
-        Output::Json => format!(
-            "{:#}\n",
-            json!({"apiVersion": "v1", "kind": "List", "items": objects})
-        ),
+        Output::Json => {
+            json_document(&json!({"apiVersion": "v1", "kind": "List", "items": objects}))
+        }
     })?;
     Ok(Exit::Fine)
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::compile::Compiled;
+use crate::model::words::json_document;
 use crate::model::{Finding, ObjectId, Severity, Span, Tree};
 
 /// The commands that the agent obeys: `##vso[area.action properties]message` anywhere in a line.
@@ -83,7 +84,7 @@ fn no_format_says_a_command_that_a_repository_wrote() {
         let (compiled, tree) = hostile(text);
         let report = Report::of(&compiled);
         let documents = [json(&report), sarif(&report), gitlab(&report)];
-        let mut logs: Vec<String> = documents.iter().map(document).collect();
+        let mut logs: Vec<String> = documents.iter().map(json_document).collect();
         logs.push(super::text(&report, &[&tree], &Style::plain()));
         for log in &logs {
             assert_eq!((of_agent(log), of_runner(log)), (vec![], vec![]), "{log}");
@@ -104,7 +105,7 @@ fn documents_are_the_same_to_programs() {
     for text in HOSTILE {
         let (compiled, _) = hostile(text);
         let json = json(&Report::of(&compiled));
-        let read: serde_json::Value = serde_json::from_str(&document(&json)).expect("JSON");
+        let read: serde_json::Value = serde_json::from_str(&json_document(&json)).expect("JSON");
         assert_eq!(read, json);
     }
 }

@@ -22,12 +22,6 @@ pub(super) use listing::Report;
 pub(super) use sarif::sarif;
 pub(super) use text::{Style, text};
 
-/// A JSON document as text. The logs of CI systems show it, so nothing in it may be a command: only texts have the
-/// sign `#`, and every JSON parser reads `\u0023` as that sign.
-pub(super) fn document(json: &serde_json::Value) -> String {
-    format!("{json:#}\n").replace("##", "#\\u0023")
-}
-
 #[cfg(test)]
 mod commands;
 

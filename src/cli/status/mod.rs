@@ -15,7 +15,8 @@ use super::args::{DataFormat, duration};
 use super::cluster::AccessArgs;
 use super::cluster_status::{ClusterStatus, StatusReader};
 use super::exit::Exit;
-use super::ui::Ui;
+use super::ui::{Ui, plain_lines};
+use crate::model::words::json_document;
 use crate::reconcile::preflight::Report;
 use crate::settings::Environment;
 use crate::status::FleetView;
@@ -134,8 +135,8 @@ impl Seen {
         let views = || fleets.iter().map(|(.., view)| view);
         Self {
             text: match format {
-                DataFormat::Text => text::text(status, &fleets, aso),
-                DataFormat::Json => format!("{:#}\n", json::report(status, &fleets, aso)),
+                DataFormat::Text => plain_lines(&text::text(status, &fleets, aso)),
+                DataFormat::Json => json_document(&json::report(status, &fleets, aso)),
             },
             ready: views().all(FleetView::is_ready),
             failed: fleets

@@ -10,6 +10,7 @@ use crate::cli::report;
 use crate::cli::ui::Ui;
 use crate::compile::select::Extent;
 use crate::model::Severity;
+use crate::model::words::json_document;
 
 #[derive(Debug, Args)]
 pub(super) struct ValidateArgs {
@@ -73,11 +74,11 @@ pub(super) fn run(args: &ValidateArgs, ui: &Ui) -> anyhow::Result<Exit> {
     let found = fleet.report(level);
     ui.data(&match args.format {
         FindingFormat::Text => fleet.findings(level, ui.colours_data()),
-        FindingFormat::Json => report::document(&report::json(&found)),
-        FindingFormat::Sarif => report::document(&report::sarif(&found)),
+        FindingFormat::Json => json_document(&report::json(&found)),
+        FindingFormat::Sarif => json_document(&report::sarif(&found)),
         FindingFormat::Github => report::github(&found),
         FindingFormat::Azure => report::azure(&found),
-        FindingFormat::Gitlab => report::document(&report::gitlab(&found)),
+        FindingFormat::Gitlab => json_document(&report::gitlab(&found)),
     })?;
     if let Some(hint) = unread::hint(&args.fleet, &fleet) {
         ui.message(&hint);
