@@ -13,6 +13,9 @@ use crate::compile::{Allowed, Compiled};
 use crate::model::{Finding, Position, Segment, Severity, Span, Tree, rule_id};
 use crate::rules::sensitive;
 
+/// The longest line that is shown, in bytes.
+const WIDEST: usize = 4_000;
+
 /// How text is shown.
 pub(in crate::cli) struct Style<'a> {
     /// Whether it is coloured.
@@ -212,10 +215,14 @@ impl<'t> Source<'t> {
 
     /// What to show of the line where a finding begins; one line is enough. Of a finding about a comment
     /// only the comment is shown, because the value before it may be a secret; nothing of a line that is hidden,
-    /// or of an operation of a patch, which may hold any value.
+    /// or of an operation of a patch, which may hold any value; and nothing of a line that is too long to read, whose findings
+    /// would each take as long as it is.
     fn shown(&self, finding: &Finding, span: &Span) -> Option<String> {
         let at = (span.start.line as usize).saturating_sub(1);
         let line = self.lines.get(at).copied().unwrap_or_default();
+        if line.len() > WIDEST {
+            return None;
+        }
         let line = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
         if finding.id.starts_with("Y2") {
             let (before, comment) = line.split_at(offset(span.start, &line));
@@ -323,6 +330,18 @@ mod tests {
         assert_eq!(caret(&shown("a:\tb\n", (1, 4, 1))), (10, 1));
         let past = shown("a: b\r\n", (1, 90, 3));
         assert_eq!(caret(&past), (8, 1), "{past}");
+    }
+
+    #[test]
+    fn a_line_that_nobody_can_read_is_not_shown() {
+        let long = "x".repeat(WIDEST);
+        let text = shown(&format!("{long}\n"), (1, 4_000, 1));
+        assert!(text.contains("xxxx"), "{text}");
+        let text = shown(&format!("{long}x\n"), (1, 4_000, 1));
+        assert!(
+            !text.contains("xxxx") && text.contains("a b%.yaml:1:4000"),
+            "{text}"
+        );
     }
 
     #[test]
