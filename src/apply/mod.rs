@@ -47,7 +47,7 @@ pub use members::Members;
 pub use membership::{is_applied, is_member, trim as trim_managed_fields};
 pub use newest::Newest;
 pub use ownership::{Claim, Foreign, claim, handover, release, yielded};
-pub(crate) use parent::{APPROVALS, NEWEST};
+pub(crate) use parent::{APPLYING, APPROVALS, NEWEST};
 pub use parent::{NotOurs, Parent, whole_seconds};
 pub use progress::{ClusterSummary, Progress, State, Summary, Tracker};
 pub use prune::{

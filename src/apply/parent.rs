@@ -52,6 +52,8 @@ pub struct Parent {
     pub newest: Option<Newest>,
 }
 
+/// The field of the parent that holds [`Parent::applying`].
+pub(crate) const APPLYING: &str = "applying";
 /// The field of the parent that holds [`Parent::newest`].
 pub(crate) const NEWEST: &str = "newest";
 /// The field of the parent that holds the record of approvals. The daemon keeps it beside the rest, too.
@@ -93,7 +95,7 @@ impl Parent {
             kinds: parts(&kinds).map(group_kind).collect(),
             namespaces: parts(&namespaces).map(str::to_owned).collect(),
             source: data("source"),
-            applying: data("applying"),
+            applying: data(APPLYING),
             objects: data("objects").parse().ok(),
             members: Members::read(&data("members")),
             contents: data("contents"),
@@ -157,7 +159,7 @@ impl Parent {
         let (failed, kept) = (self.failed.text(), self.kept.text());
         let data = [
             ("source", &*self.source),
-            ("applying", &self.applying),
+            (APPLYING, &self.applying),
             ("objects", &objects),
             ("members", self.members.text()),
             ("contents", &self.contents),

@@ -11,6 +11,8 @@ pub struct Steering {
     pub sync_requested: Option<String>,
     /// The annotation that approves losses of what is applied.
     pub approve: Option<String>,
+    /// The revision that the parent names as being applied, or applied last.
+    pub applying: String,
     /// What the parent records of the newest commit.
     pub newest: Option<Newest>,
     /// Which parent that is; `None` without one.

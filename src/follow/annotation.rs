@@ -6,7 +6,8 @@
 /// How far the annotation is.
 #[derive(Default)]
 pub(super) struct Annotation {
-    text: Option<String>,
+    /// What it says, and the revision that was applied when it was seen first: whoever set it knew of no later one.
+    text: Option<(String, String)>,
     /// It is being taken off, or that failed just now.
     is_busy: bool,
     /// The last attempt failed, and a warning says so.
@@ -14,14 +15,17 @@ pub(super) struct Annotation {
 }
 
 impl Annotation {
-    /// The parent has this one, or none.
-    pub(super) fn seen(&mut self, text: Option<String>) {
-        self.text = text;
+    /// The parent has this one, or none, while it names this revision as applied.
+    pub(super) fn seen(&mut self, text: Option<String>, applying: &str) {
+        let known = self.text.as_ref().map(|(text, _)| text);
+        if known != text.as_ref() {
+            self.text = text.map(|text| (text, applying.to_owned()));
+        }
     }
 
     /// Begins to take it off; `None` if there is none, or that is under way.
     pub(super) fn begin(&mut self) -> Option<String> {
-        let text = self.text.clone().filter(|_| !self.is_busy)?;
+        let (text, _) = self.text.clone().filter(|_| !self.is_busy)?;
         self.is_busy = true;
         Some(text)
     }
@@ -36,9 +40,10 @@ impl Annotation {
         self.is_busy = false;
     }
 
-    /// It is not on the parent any more. The watch may not say so yet.
-    pub(super) fn ended(&mut self, text: &str) {
+    /// It is not on the parent any more. The watch may not say so yet. Returns the revision that was applied when it was seen.
+    pub(super) fn ended(&mut self, text: &str) -> Option<String> {
         (self.is_busy, self.is_failing) = (false, false);
-        self.text.take_if(|seen| seen == text);
+        let ended = self.text.take_if(|(seen, _)| seen == text);
+        ended.map(|(_, revision)| revision)
     }
 }

@@ -18,7 +18,7 @@ use serde_json::{Value as Json, json};
 use super::request::with_timeout;
 use super::{Error, parent, watch};
 use crate::api::labels;
-use crate::apply::{NEWEST, Newest, Parent, Steering, whole_seconds};
+use crate::apply::{APPLYING, NEWEST, Newest, Parent, Steering, whole_seconds};
 use crate::plan::ApplySet;
 
 /// How often the parent is read where it may not be watched.
@@ -42,6 +42,10 @@ fn of(parent: Option<&ConfigMap>) -> Steering {
         suspended: text(labels::SUSPENDED).map(|since| whole_seconds(&since)),
         sync_requested: text(labels::SYNC_REQUESTED),
         approve: text(labels::APPROVE_ANNOTATION),
+        applying: data
+            .and_then(|data| data.get(APPLYING))
+            .cloned()
+            .unwrap_or_default(),
         newest: newest.and_then(|text| Newest::read(text)),
         uid: parent.and_then(|parent| parent.metadata.uid.clone()),
     }
@@ -469,6 +473,7 @@ mod tests {
             suspended: Some("then".to_owned()),
             sync_requested: Some("now".to_owned()),
             approve: Some("delete c/one".to_owned()),
+            applying: String::new(),
             newest: None,
             uid: None,
         };

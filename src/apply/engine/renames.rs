@@ -12,7 +12,6 @@ use super::super::steps::payload;
 use super::super::{PruneDecision, State};
 use super::{EarlierKind, Engine};
 use crate::model::ObjectId;
-use crate::plan::approvals::Verb;
 use crate::plan::losses::{self, Likeness, Role, Unit};
 
 /// The new names of what stays, since nobody approved its rename.
@@ -42,26 +41,11 @@ impl Engine {
             .map(|step| (&step.object, payload(step).json()))
             .collect();
         let units = Unit::all(parts.iter().map(|(_, json)| json));
-        let (there, new): (Vec<_>, Vec<_>) = parts
+        let new = parts
             .iter()
-            .partition(|(id, _)| self.inventory.contains_key(*id));
-        let alike = |parts: Vec<&(&ObjectId, Json)>| -> Vec<Likeness> {
-            let parts = parts.into_iter();
-            let alike = parts.filter_map(|(id, json)| {
-                let unit = units.get(*id)?.clone();
-                Likeness::of_unit(json, unit)
-            });
-            alike.collect()
-        };
-        let mut renamed = losses::renamed(&gone, &alike(new));
-        // The first half of one that was approved may have happened before a restart, or with an earlier revision.
-        let mut begun = gone;
-        begun.retain(|old| {
-            !renamed.contains_key(&old.unit) && self.work.guard.approves(Verb::Rename, &old.unit)
-        });
-        if !begun.is_empty() {
-            renamed.extend(losses::renamed(&begun, &alike(there)));
-        }
+            .filter(|(id, _)| !self.inventory.contains_key(*id));
+        let new = new.filter_map(|(id, json)| Likeness::of_unit(json, units.get(*id)?.clone()));
+        let mut renamed = losses::renamed(&gone, &new.collect::<Vec<_>>());
         renamed.extend(std::mem::take(&mut self.work.renamed));
         self.work.renamed.clone_from(&renamed);
         self.work.units = units;

@@ -78,7 +78,7 @@ impl DeletionGuard {
     }
 
     /// Whether somebody approved that this cluster or pool goes like this.
-    pub(crate) fn approves(&self, verb: Verb, unit: &Unit) -> bool {
+    pub(super) fn approves(&self, verb: Verb, unit: &Unit) -> bool {
         let mut losses = self.approvals.iter().filter_map(|one| one.what.loss());
         losses.any(|loss| loss == (verb, unit))
     }

@@ -30,6 +30,7 @@ impl Case {
     fn annotated(&mut self, text: &str) {
         self.steered(Steering {
             approve: Some(text.to_owned()),
+            applying: self.commit.clone(),
             ..Steering::default()
         });
         self.conclude();
@@ -130,4 +131,24 @@ async fn an_annotation_waits_until_something_is_applied() {
     case.annotated(TEXT);
     assert!(case.jobs().await.iter().all(|(_, name)| *name != "Taken"));
     assert!(cluster.is_annotated().await);
+}
+
+/// Whoever set it while no daemon ran knew of no later revision.
+#[tokio::test(start_paused = true)]
+async fn an_annotation_from_before_a_start_approves_nothing_of_a_later_revision() {
+    let mut case = Case::applying_with(config_maps(&["a"]), in_a_namespace()).await;
+    let cluster = Cluster::new().await;
+    case.daemon.target.client = cluster.client();
+    let (commit, number) = (case.commit.clone(), case.number());
+    cluster.annotate(TEXT).await;
+    case.steered(Steering {
+        approve: Some(TEXT.to_owned()),
+        applying: "an earlier one".to_owned(),
+        ..Steering::default()
+    });
+    case.conclude();
+    assert_eq!(case.handle_next().await.1, "Taken");
+    assert!(!cluster.is_annotated().await);
+    assert_eq!(case.said(&commit, &commit).0, [""; 0]);
+    assert_eq!(case.number(), number);
 }

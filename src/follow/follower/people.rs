@@ -19,7 +19,8 @@ const RETRY: Duration = Duration::from_secs(15);
 
 impl Follower {
     pub(super) fn steered(&mut self, steering: Steering) {
-        self.annotation.seen(steering.approve.clone());
+        self.annotation
+            .seen(steering.approve.clone(), &steering.applying);
         if self.releases.steered(steering, &mut self.turn) {
             tracing::info!("looking for commits now: somebody asked to");
             self.look_now();
@@ -46,12 +47,13 @@ impl Follower {
                 return self.turn.wake(Wait::Wall(RETRY), TimeEvent::TakeAnnotation);
             }
         };
-        self.annotation.ended(text);
-        let revision = self.releases.accepted().filter(|_| is_taken);
+        let seen = self.annotation.ended(text).filter(|_| is_taken);
+        let revision = self.releases.accepted();
+        let revision = revision.filter(|revision| seen.as_deref() == Some(revision));
         let Some(revision) = revision.map(str::to_owned) else {
             tracing::info!(
                 text,
-                "the annotation capstan.dev/approve is gone from the ConfigMap of the fleet, and approves nothing more"
+                "the annotation capstan.dev/approve is gone from the ConfigMap of the fleet, and approves nothing more; if losses still wait, set it again"
             );
             return;
         };

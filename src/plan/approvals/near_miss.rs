@@ -59,6 +59,9 @@ fn fault(verb: Option<&str>, name: &str, asked: Verb, unit: &Unit) -> Option<Str
             Some(verb) if verb != asked.word() && verb.eq_ignore_ascii_case(asked.word()) => {
                 format!("`{}` is written in lower case", asked.word())
             }
+            Some(verb) if verb == asked.word() => {
+                "the words are right, but not their place: not quoted, indented or in code, and in a commit message in the last paragraph, after an empty line".to_owned()
+            }
             Some(_) => format!("what needs approval is its {}", asked.noun()),
         });
     }
@@ -83,6 +86,11 @@ mod tests {
             (
                 "delete c/prod-1",
                 "what needs approval is its release",
+                "release c/prod-1",
+            ),
+            (
+                "release c/prod-1",
+                "the words are right, but not their place: not quoted, indented or in code, and in a commit message in the last paragraph, after an empty line",
                 "release c/prod-1",
             ),
             (

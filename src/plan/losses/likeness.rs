@@ -15,9 +15,9 @@ use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
 use crate::health::Live;
 use crate::model::ObjectId;
 
-/// The share of the new values, in per cent, that the old one must have. A rename often comes with another small change,
+/// The share of the new values, in millionths, that the old one must have: clusters of a fleet differ in a few of hundreds. A rename often comes with another small change,
 /// such as a tag; clusters of one overlay for two purposes differ in more than a tenth.
-const ALIKE: usize = 90;
+const ALIKE: usize = 900_000;
 /// The fewest values that say anything.
 const FEWEST: usize = 3;
 /// What stands for the names of a unit in its values.
@@ -97,13 +97,13 @@ impl Likeness {
             && self.has(new) >= ALIKE
     }
 
-    /// How many per cent of the values of `new` it has.
+    /// How many millionths of the values of `new` it has.
     fn has(&self, new: &Self) -> usize {
         let same = new.values.iter();
         let same = same.filter(|(path, value)| self.values.get(*path) == Some(value));
         match new.values.len() {
             few if few < FEWEST => 0,
-            all => same.count() * 100 / all,
+            all => same.count() * 1_000_000 / all,
         }
     }
 
@@ -279,6 +279,22 @@ mod tests {
             pairs(&both, &[plane("three", "4.20", "uksouth")]),
             pair("ns/one", "ns/three")
         );
+    }
+
+    /// Of hundreds of values, two clusters of a fleet may differ in one.
+    #[test]
+    fn the_one_that_is_the_same_is_renamed_and_not_one_that_is_nearly_so() {
+        let of = |name: &str, last: &str| {
+            let mut plane = plane(name, "4.20", "uksouth");
+            let values = (0..400).map(|at| (format!("/v{at}"), "x".to_owned()));
+            plane.values.extend(values);
+            plane.values.insert("/last".to_owned(), last.to_owned());
+            plane
+        };
+        let gone = [of("a", "1"), of("b", "2")];
+        let pair = |old: &str, new: &str| vec![(old.to_owned(), new.to_owned())];
+        assert_eq!(pairs(&gone, &[of("c", "2")]), pair("ns/b", "ns/c"));
+        assert_eq!(pairs(&gone, &[of("c", "1")]), pair("ns/a", "ns/c"));
     }
 
     /// What a definition becomes has names with digests of its own.
