@@ -190,8 +190,8 @@ impl AsoVersion {
     /// The corresponding ARM version, such as `2020-11-01`.
     #[must_use]
     pub fn arm(&self) -> String {
-        let (year, rest) = self.date.split_at(4);
-        let (month, day) = rest.split_at(2);
+        let (year, rest) = self.date.split_at_checked(4).unwrap_or_default();
+        let (month, day) = rest.split_at_checked(2).unwrap_or_default();
         let ending = if self.preview { "-preview" } else { "" };
         format!("{year}-{month}-{day}{ending}")
     }

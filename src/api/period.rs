@@ -7,6 +7,8 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use crate::model::cut;
+
 /// A duration that is written as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -55,7 +57,7 @@ impl FromStr for Period {
 }
 
 fn split(text: &str, takes: impl Fn(char) -> bool) -> (&str, &str) {
-    text.split_at(text.find(|c| !takes(c)).unwrap_or(text.len()))
+    cut::until(text, |c| !takes(c))
 }
 
 /// Writes the largest units that lose nothing: `1h30m`, `90s` as `1m30s`.

@@ -5,6 +5,8 @@
 
 use serde_json::{Value as Json, json};
 
+use crate::model::cut::shortened;
+
 /// The most characters of the reason that are kept.
 const LONGEST: usize = 600;
 
@@ -41,10 +43,7 @@ impl Newest {
         Self {
             revision: revision.to_owned(),
             is_refused,
-            why: match why.char_indices().nth(LONGEST) {
-                Some((end, _)) => format!("{}...", &why[..end]),
-                None => why,
-            },
+            why: shortened(&why, LONGEST, "..."),
         }
     }
 

@@ -6,6 +6,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::model::ObjectId;
+use crate::model::cut::shortened;
 
 /// The most objects that are kept; the others are counted.
 const MOST: usize = 20;
@@ -42,7 +43,7 @@ impl Reason {
             object: object.to_string(),
             group: object.group.clone(),
             file: file.to_owned(),
-            message: shortened(stripped.unwrap_or(message)),
+            message: short(stripped.unwrap_or(message)),
         }
     }
 
@@ -62,12 +63,9 @@ impl Reason {
 }
 
 /// On one line, and not too long.
-fn shortened(message: &str) -> String {
+fn short(message: &str) -> String {
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}...", &line[..end]),
-        None => line,
-    }
+    shortened(&line, LONGEST, "...")
 }
 
 impl Reasons {

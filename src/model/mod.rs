@@ -15,6 +15,7 @@ mod check_sink;
 mod client_bindings;
 mod clock;
 mod credentials;
+pub mod cut;
 mod dns;
 mod error;
 mod finding;

@@ -5,6 +5,8 @@
 
 use core::net::IpAddr;
 
+use crate::model::cut;
+
 /// A URL, `user@host:path`, or a path on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RepositoryUrl<'a> {
@@ -37,12 +39,11 @@ impl<'a> RepositoryUrl<'a> {
     pub fn split(text: &'a str) -> Self {
         if let Some((scheme, rest)) = text.split_once("://") {
             // Only the web has queries: a server of SSH gets all of it as the path.
-            let query = match scheme {
-                "https" | "http" => rest.find(['?', '#']),
-                _ => None,
+            let (rest, _) = match scheme {
+                "https" | "http" => cut::until(rest, |c| matches!(c, '?' | '#')),
+                _ => (rest, ""),
             };
-            let rest = &rest[..query.unwrap_or(rest.len())];
-            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            let (authority, path) = cut::until(rest, |c| c == '/');
             let (user, host) = user_and_host(authority);
             let (host, port) = host_and_port(host);
             let form = Form::Scheme(scheme);
@@ -54,7 +55,7 @@ impl<'a> RepositoryUrl<'a> {
                 path,
             };
         }
-        let Some(colon) = scp_colon(text) else {
+        let Some((place, path)) = scp_place(text) else {
             return Self {
                 form: Form::Path,
                 user: None,
@@ -63,13 +64,13 @@ impl<'a> RepositoryUrl<'a> {
                 path: text,
             };
         };
-        let (user, host) = user_and_host(&text[..colon]);
+        let (user, host) = user_and_host(place);
         Self {
             form: Form::Scp,
             user,
             host: host.trim_matches(['[', ']']),
             port: None,
-            path: &text[colon + 1..],
+            path,
         }
     }
 
@@ -159,13 +160,14 @@ pub fn without_escapes(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The colon of `host:path`. It is a path if a `/` comes before; `[` and `]` enclose an IPv6 address.
-fn scp_colon(text: &str) -> Option<usize> {
+/// The parts of `host:path`. It is a path if a `/` comes before; `[` and `]` enclose an IPv6 address.
+fn scp_place(text: &str) -> Option<(&str, &str)> {
     let first = text.split('/').next().unwrap_or_default();
     let colon = first.find(':')?;
     let bracket = text.find('[').filter(|start| *start < colon);
     let end = bracket.and_then(|_| text.find("]:"));
-    Some(end.map_or(colon, |end| end + 1))
+    let (place, path) = text.split_at_checked(end.map_or(colon, |end| end + 1))?;
+    Some((place, path.strip_prefix(':')?))
 }
 
 /// A user may contain `@`.

@@ -74,8 +74,8 @@ fn alternative(written: &str) -> Result<VersionReq, String> {
     }
     let parts = parts.iter().map(|part| {
         let digits = part.trim_start_matches(['<', '>', '=', '~', '^']);
-        let (operator, version) = part.split_at(part.len() - digits.len());
-        let version = version.strip_prefix('v').unwrap_or(version);
+        let operator = part.strip_suffix(digits).unwrap_or_default();
+        let version = digits.strip_prefix('v').unwrap_or(digits);
         let is_plain = operator.is_empty() && !version.contains(['*', 'x', 'X']);
         format!("{}{version}", if is_plain { "=" } else { operator })
     });

@@ -74,13 +74,14 @@ pub struct Press {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::cut;
 
     #[test]
     fn a_head_is_known_by_its_id_or_by_its_pull_request() {
         let id = "69b59063470310ebbd88a9156325322a124e55a3";
         let commit = |id: &str| Head::Commit(id.to_owned());
-        assert!(commit(id).is(id, None) && commit(&id[..12]).is(id, Some(7)));
-        assert!(!commit(&id[..11]).is(id, None) && !commit("").is(id, None));
+        assert!(commit(id).is(id, None) && commit(cut::head(id, 12)).is(id, Some(7)));
+        assert!(!commit(cut::head(id, 11)).is(id, None) && !commit("").is(id, None));
         assert!(Head::PullRequest(7).is(id, Some(7)));
         assert!(!Head::PullRequest(7).is(id, Some(8)) && !Head::PullRequest(7).is(id, None));
     }

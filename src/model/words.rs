@@ -106,13 +106,14 @@ pub struct Escaping<W>(pub W);
 
 impl<W: fmt::Write> fmt::Write for Escaping<W> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let mut plain = 0;
-        for (at, c) in text.char_indices().filter(|(_, c)| is_unseen(*c)) {
-            self.0.write_str(&text[plain..at])?;
-            write!(self.0, "{}", c.escape_default())?;
-            plain = at + c.len_utf8();
+        for part in text.split_inclusive(is_unseen) {
+            let plain = part.trim_end_matches(is_unseen);
+            self.0.write_str(plain)?;
+            if let Some(c) = part.chars().next_back().filter(|c| is_unseen(*c)) {
+                write!(self.0, "{}", c.escape_default())?;
+            }
         }
-        self.0.write_str(&text[plain..])
+        Ok(())
     }
 }
 

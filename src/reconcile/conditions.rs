@@ -258,8 +258,8 @@ fn valid_reason(reason: &str) -> String {
     let is_allowed = |c: &char| c.is_ascii_alphanumeric() || "_,:".contains(*c);
     let is_letter = |c: char| c.is_ascii_alphabetic();
     let allowed: String = reason.chars().filter(is_allowed).collect();
-    let start = allowed.find(is_letter).unwrap_or(allowed.len());
-    let reason: String = allowed[start..].chars().take(LONGEST_REASON).collect();
+    let from = allowed.trim_start_matches(|c| !is_letter(c));
+    let reason: String = from.chars().take(LONGEST_REASON).collect();
     let reason = reason.trim_end_matches([',', ':']);
     if reason.is_empty() { UNKNOWN } else { reason }.to_owned()
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::api::kinds::{AUTHORIZATION, MANAGED_IDENTITY, RED_HAT_OPENSHIFT};
 use crate::graph::about;
 use crate::model::ObjectId;
+use crate::model::cut::shortened;
 
 /// The most characters of a message in a title: forges show about 140 in all.
 const LONGEST: usize = 100;
@@ -95,10 +96,7 @@ impl Summary {
 fn opening(message: &str) -> String {
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
     let sentence = line.split_once(". ").map_or(&*line, |(first, _)| first);
-    match sentence.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}...", &sentence[..end]),
-        None => sentence.to_owned(),
-    }
+    shortened(sentence, LONGEST, "...")
 }
 
 /// What people call a kind.

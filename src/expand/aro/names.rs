@@ -126,7 +126,7 @@ fn managed(name: &str, resource_group: &str) -> String {
 /// The digits at the end of a resource group's name.
 fn pool_suffix(group: &str) -> Option<&str> {
     let name = group.trim_end_matches(|c: char| c.is_ascii_digit());
-    Some(&group[name.len()..]).filter(|digits| !digits.is_empty())
+    group.strip_prefix(name).filter(|digits| !digits.is_empty())
 }
 
 /// The suffix that makes Azure names unique: given, or a digest of what names the cluster.

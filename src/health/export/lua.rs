@@ -153,7 +153,9 @@ fn functions(body: &str) -> String {
     for (name, text) in FUNCTIONS.iter().rev() {
         let call = format!("{name}(");
         let calls = |text: &str| {
-            let mut ends = text.match_indices(&call).map(|(at, _)| &text[..at]);
+            let mut ends = text
+                .match_indices(&call)
+                .filter_map(|(at, _)| text.get(..at));
             ends.any(|before| !before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '.'))
         };
         if calls(body) || calls(&used) {

@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(not_after(b""), None);
         assert_eq!(not_after(b"\xff"), None);
         for cut in 0..CERTIFICATE.len() {
-            let broken = format!("{}\n{END}", &CERTIFICATE[..cut]);
+            let broken = format!("{}\n{END}", CERTIFICATE.get(..cut).expect("ASCII"));
             assert!(
                 not_after(broken.as_bytes()).is_none_or(|end| end == ENDS.parse().expect("a time"))
             );

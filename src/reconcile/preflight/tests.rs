@@ -234,7 +234,8 @@ fn missing_kinds_come_with_the_pattern_by_who_installed_it() {
         "resources.azure.com/*;cache.azure.com/*;keyvault.azure.com/*;redhatopenshift.azure.com/*";
     let helm = help(HELM, &[lacking], Some("aso2"));
     assert!(helm.contains(&format!("helm upgrade aso2 aso2/azure-service-operator --namespace {HELM} --reuse-values --set crdPattern='{kept}'")), "{helm}");
-    let other = help("mine", &["--crd-pattern", &lacking[14..]], None);
+    let pattern = lacking.strip_prefix("--crd-pattern=").expect("an argument");
+    let other = help("mine", &["--crd-pattern", pattern], None);
     assert!(other.contains(&format!("with whatever installed Deployment/mine/{DEPLOYMENT}, set its argument to --crd-pattern={kept}.")), "{other}");
     let capz = help("capz-system", &[lacking], None);
     assert!(

@@ -11,6 +11,7 @@ use serde_json::{Value as Json, json};
 use super::expand;
 use crate::api::cluster_definition::{self, ClusterDefinition};
 use crate::api::embedded;
+use crate::model::cut;
 use crate::model::{Finding, Node, Object, Origin, Path, Span};
 use crate::overlay;
 
@@ -604,7 +605,7 @@ fn no_definition_becomes_more_than_it_weighs() {
         assert!(
             made <= weight,
             "{made} > {weight}: {}",
-            &shown[..shown.len().min(100)]
+            cut::head(&shown, 100)
         );
     }
 }

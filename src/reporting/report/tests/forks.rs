@@ -7,7 +7,10 @@ const OTHERS: &str = "---\n{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster,
 /// The definition of a cluster with these node pools.
 fn definition(pools: &[&str]) -> String {
     let text = include_str!("../../../../tests/definition.yaml");
-    let (before, pool) = text.split_at(text.find("  - name: mp1").expect("a pool"));
+    let (before, pool) = text
+        .find("  - name: mp1")
+        .and_then(|at| text.split_at_checked(at))
+        .expect("a pool");
     let pools = pools.iter().map(|name| pool.replace("mp1", name));
     before.to_owned() + &pools.collect::<String>()
 }

@@ -15,21 +15,22 @@ const FILE: &str = "`@team <img src=x> | x ##vso[task.complete]\n::error::x.yaml
 fn without_code(line: &str) -> String {
     let (mut out, mut rest) = (String::new(), line);
     while let Some(at) = rest.find('`') {
-        let (before, from) = rest.split_at(at);
+        let (before, from) = rest.split_at_checked(at).expect("whole");
         out.push_str(before);
         let run = from.len() - from.trim_start_matches('`').len();
-        let (fence, inner) = from.split_at(run);
+        let (fence, inner) = from.split_at_checked(run).expect("whole");
         if before.ends_with('\\') {
             // An escaped backtick is text.
             out.push('`');
-            rest = &from[1..];
+            rest = from.strip_prefix('`').expect("a backtick");
             continue;
         }
         let runs = inner.match_indices(fence);
         let mut runs = runs
-            .filter(|(at, _)| !inner[..*at].ends_with('`') && !inner[at + run..].starts_with('`'));
+            .filter_map(|(at, _)| Some((inner.get(..at)?, inner.get(at + run..)?)))
+            .filter(|(before, after)| !before.ends_with('`') && !after.starts_with('`'));
         match runs.next() {
-            Some((end, _)) => rest = &inner[end + run..],
+            Some((_, after)) => rest = after,
             None => {
                 out.push_str(fence);
                 rest = inner;
