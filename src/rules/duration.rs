@@ -1,5 +1,7 @@
 //! Durations in Go's format: `1h30m`, `90s`, `1.5h`.
 
+use crate::model::cut;
+
 const UNITS: &[(&str, f64)] = &[
     ("ns", 1e-9),
     ("us", 1e-6),
@@ -23,9 +25,8 @@ pub(super) fn seconds(text: &str) -> Option<f64> {
     let (mut rest, mut sum) = (rest, 0.0);
     while !rest.is_empty() {
         let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let (number, after) = rest.split_at(digits);
-        let end = after.find(|c: char| c.is_ascii_digit() || c == '.');
-        let (unit, after) = after.split_at(end.unwrap_or(after.len()));
+        let (number, after) = rest.split_at_checked(digits)?;
+        let (unit, after) = cut::until(after, |c| c.is_ascii_digit() || c == '.');
         let (_, of) = UNITS.iter().find(|(name, _)| *name == unit)?;
         sum += number.parse::<f64>().ok()? * of;
         rest = after;

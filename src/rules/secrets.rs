@@ -508,7 +508,7 @@ mod tests {
             "-----BEGIN RSA PRIVATE KEY-----\\nMIIE\\n-----END RSA PRIVATE KEY-----\\n".repeat(2);
         let plain = key.replace("\\n", "\n");
         let encoded = STANDARD.encode(&plain);
-        let (first, rest) = encoded.split_at(76);
+        let (first, rest) = encoded.split_at_checked(76).expect("ASCII");
         let lines = format!("{first}\\n{rest}");
         let config = "{\\\"clusters\\\": [{\\\"server\\\": \\\"s\\\"}], \\\"users\\\": [{\\\"token\\\": \\\"t\\\"}]}";
         for (rest, expected) in [

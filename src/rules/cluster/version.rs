@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 
 use super::fields::missing;
+use crate::model::cut;
 use crate::model::{Finding, Message, Severity, message};
 use crate::rules::arm::{Resource, World};
 use crate::rules::version::Version;
@@ -57,10 +58,7 @@ struct Written {
 fn read(text: &str, experimental: bool) -> Option<Written> {
     let text = text.trim();
     let text = text.strip_prefix('v').unwrap_or(text);
-    let (numbers, ending) = match text.find(['-', '+']) {
-        Some(at) => text.split_at(at),
-        None => (text, ""),
-    };
+    let (numbers, ending) = cut::until(text, |c| matches!(c, '-' | '+'));
     let number = |part: &str| {
         let digits = part.bytes().all(|byte| byte.is_ascii_digit());
         part.parse::<u64>().ok().filter(|_| digits)

@@ -78,7 +78,8 @@ fn ids(replaced: &[(&str, &str)]) -> Vec<String> {
         assert_ne!(before, lines, "{from:?} is in the fleet");
     }
     let found = findings_of(&lines.join("\n---\n"));
-    found.iter().map(|one| one[..3].to_owned()).collect()
+    let ids = found.iter().filter_map(|one| one.split(' ').next());
+    ids.map(str::to_owned).collect()
 }
 
 #[cfg(test)]

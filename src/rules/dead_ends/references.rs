@@ -244,7 +244,7 @@ mod tests {
             let found = findings_of(CLUSTER[at]);
             found
                 .iter()
-                .map(|one| one[..3].to_owned())
+                .map(|one| one.chars().take(3).collect::<String>())
                 .collect::<Vec<_>>()
         };
         assert_eq!(alone(1), ["D05"]);

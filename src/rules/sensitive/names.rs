@@ -59,7 +59,10 @@ pub fn names_secret(name: &str) -> bool {
 
 /// `DB_PASS`, `dbPass`
 fn is_short_password(name: &str) -> bool {
-    let (before, end) = name.split_at(name.len().saturating_sub(4).min(name.len()));
+    let start = name.len().saturating_sub("pass".len());
+    let Some((before, end)) = name.split_at_checked(start) else {
+        return false;
+    };
     let separated = before.ends_with(['_', '-', '.']) && end.eq_ignore_ascii_case("pass");
     separated || !before.is_empty() && end == "Pass"
 }

@@ -201,3 +201,15 @@ fn values_are_hidden_by_their_form() {
         assert_eq!(hidden(&format!("{{a: \"{text}\"}}")), [""; 0], "{text}");
     }
 }
+
+#[test]
+fn names_in_any_script_are_read() {
+    for name in [
+        "größe", "名前ab", "é123", "ß", "😀", "😀a", "éPas", "passé", "",
+    ] {
+        assert!(!names_secret(name), "{name}");
+    }
+    for name in ["größe_pass", "名Pass", "é-PASS", "größe.password"] {
+        assert!(names_secret(name), "{name}");
+    }
+}

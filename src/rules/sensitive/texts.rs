@@ -1,6 +1,7 @@
 //! Texts that hold secrets whatever their name is, by their form.
 
 use super::names_secret;
+use crate::model::cut;
 use crate::rules::placeholder::stands_for_a_secret;
 use crate::rules::secrets::decoded;
 
@@ -72,8 +73,7 @@ fn has_token(text: &str) -> bool {
 /// `scheme://user:password@host`
 fn has_login(text: &str) -> bool {
     text.split("://").skip(1).any(|rest| {
-        let end = rest.find(|c: char| c == '/' || c.is_whitespace());
-        let authority = &rest[..end.unwrap_or(rest.len())];
+        let (authority, _) = cut::until(rest, |c| c == '/' || c.is_whitespace());
         let login = authority.rsplit_once('@').map(|(login, _)| login);
         let password = login.and_then(|login| login.split_once(':'));
         password.is_some_and(|(_, password)| is_value(password))
@@ -85,7 +85,10 @@ fn has_login(text: &str) -> bool {
 fn assigns(text: &str) -> bool {
     text.lines().any(|line| {
         let mut signs = line.match_indices(['=', ':']);
-        signs.any(|(at, _)| names_secret(name_before(&line[..at])) && is_set(&line[at + 1..]))
+        signs.any(|(at, sign)| {
+            let (before, after) = line.split_at_checked(at).unwrap_or_default();
+            names_secret(name_before(before)) && after.strip_prefix(sign).is_some_and(is_set)
+        })
     })
 }
 
@@ -93,11 +96,7 @@ fn assigns(text: &str) -> bool {
 fn name_before(line: &str) -> &str {
     let line = line.trim_end_matches([' ', '"', '\'']);
     let is_inside = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    let begin = line.rfind(|c| !is_inside(c));
-    begin.map_or(line, |at| {
-        let next = line[at..].chars().next().map_or(1, char::len_utf8);
-        &line[at + next..]
-    })
+    line.rsplit(|c| !is_inside(c)).next().unwrap_or_default()
 }
 
 /// Whether a line begins with a value that may be a secret.

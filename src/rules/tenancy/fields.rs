@@ -8,6 +8,7 @@ use crate::api::aro_control_plane::identity_namespace;
 use crate::api::kinds::{INFRASTRUCTURE, is_aso};
 use crate::api::{embedded, labels};
 use crate::graph;
+use crate::model::cut;
 use crate::model::{Node, ObjectId, Value, message, rule_id};
 use crate::rules::bound_clients::process_client;
 use crate::rules::secrets::is_ciphertext;
@@ -254,10 +255,8 @@ fn leads_out(name: &str) -> bool {
 fn paths(text: &str) -> impl Iterator<Item = &str> {
     let starts = text.match_indices("/subscriptions/");
     let end = |c: char| c.is_whitespace() || "\"'?#,;)]}<>".contains(c);
-    let name = move |text: &'_ str| text.find(end).unwrap_or(text.len());
     starts.map(move |(at, _)| {
-        let path = &text[at..];
-        let path = &path[..name(path)];
+        let (path, _) = cut::until(text.get(at..).unwrap_or_default(), end);
         path.strip_suffix('/').unwrap_or(path)
     })
 }
