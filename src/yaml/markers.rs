@@ -19,13 +19,18 @@ pub(super) fn without_markers<'t>(path: &Arc<str>, text: &'t str) -> (Cow<'t, st
     }
     if path.ends_with(".json") {
         let comments = comments(&text);
-        findings.extend(comments.first().map(|at| comment(path, &text[..at.start])));
+        findings.extend(
+            comments
+                .first()
+                .map(|at| comment(path, text.get(..at.start).unwrap_or_default())),
+        );
         for at in comments {
-            let blank = blank(&text[at.clone()]);
+            let blank = blank(text.get(at.clone()).unwrap_or_default());
             text.to_mut().replace_range(at, &blank);
         }
         let comma = trailing_comma(&text);
-        findings.extend(comma.map(|at| no_trailing_comma(path, &text[..at])));
+        findings
+            .extend(comma.map(|at| no_trailing_comma(path, text.get(..at).unwrap_or_default())));
     }
     (text, findings)
 }
@@ -119,7 +124,7 @@ fn trailing_comma(text: &str) -> Option<usize> {
 
 /// Whether what begins at `at` is not the rest of a word, such as a URL.
 fn begins_token(text: &str, at: usize) -> bool {
-    let before = text[..at].chars().next_back();
+    let before = text.get(..at).and_then(|before| before.chars().next_back());
     before.is_none_or(|c| c.is_whitespace() || ",{}[]\"".contains(c))
 }
 

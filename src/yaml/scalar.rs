@@ -61,9 +61,9 @@ fn number(text: &str) -> Option<Value> {
 
 /// The number that `plain` spells, written as `text`.
 fn digits(text: &str, plain: &str) -> Option<Value> {
-    let (sign, unsigned) = match plain.strip_prefix(['+', '-']) {
-        Some(rest) => (&plain[..1], rest),
-        None => ("", plain),
+    let (sign, unsigned) = match plain.split_at_checked(1) {
+        Some((sign @ ("+" | "-"), rest)) => (sign, rest),
+        _ => ("", plain),
     };
     let (digits, radix) = radix(unsigned);
     // The standard library's parser would accept a second sign.
@@ -81,13 +81,15 @@ fn digits(text: &str, plain: &str) -> Option<Value> {
 
 /// The digits without their prefix, and their radix.
 fn radix(unsigned: &str) -> (&str, u32) {
-    match unsigned.as_bytes() {
-        [b'0', b'x' | b'X', _, ..] => (&unsigned[2..], 16),
-        [b'0', b'o' | b'O', _, ..] => (&unsigned[2..], 8),
-        [b'0', b'b' | b'B', _, ..] => (&unsigned[2..], 2),
-        [b'0', _, ..] => (&unsigned[1..], 8),
-        _ => (unsigned, 10),
-    }
+    let Some(rest) = unsigned.strip_prefix('0').filter(|rest| !rest.is_empty()) else {
+        return (unsigned, 10);
+    };
+    let signs = [(['x', 'X'], 16), (['o', 'O'], 8), (['b', 'B'], 2)];
+    let mut found = signs.into_iter().filter_map(|(sign, radix)| {
+        let digits = rest.strip_prefix(sign)?;
+        (!digits.is_empty()).then_some((digits, radix))
+    });
+    found.next().unwrap_or((rest, 8))
 }
 
 fn float(text: &str, plain: &str) -> Option<Value> {

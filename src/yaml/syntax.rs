@@ -176,8 +176,8 @@ fn tab_in_the_way(kind: &ErrorKind, text: &str, line: u32) -> Option<Position> {
     };
     let below = text.lines().zip(1..).skip_while(|(_, at)| *at < line);
     below.take(lines).find_map(|(content, line)| {
-        let indentation = content.len() - content.trim_start_matches([' ', '\t']).len();
-        let tab = content[..indentation].find('\t')?;
+        let tab = content.find(|c| c != ' ')?;
+        content.get(tab..)?.strip_prefix('\t')?;
         let column = number(tab + 1);
         Some(Position { line, column })
     })
@@ -206,7 +206,7 @@ fn opening_quote(kind: &ErrorKind, start: Position, text: &str, unread: &str) ->
         _ => return None,
     };
     let at = text.len() - unread.len() + first_quote(unread)?;
-    let opening = end_of(&text[..at]);
+    let opening = end_of(text.get(..at)?);
     (!opens_above || opening.line < start.line).then_some(opening)
 }
 
@@ -246,7 +246,7 @@ fn line_without_colon(kind: &ErrorKind, start: Position, read: &Read<'_>) -> Opt
         return None;
     }
     // What begins behind a key is its value.
-    let before = &read.text[..read.text.len() - read.last.len()];
+    let before = read.text.get(..read.text.len() - read.last.len())?;
     let is_first = before
         .lines()
         .next_back()
