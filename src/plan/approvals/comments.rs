@@ -178,8 +178,8 @@ fn alone(text: &str) -> Vec<&str> {
 /// The end of what this line opens and does not close.
 fn opened(line: &str) -> Option<&'static str> {
     let is_open = |(start, end): &&(&str, &str)| {
-        line.rfind(start)
-            .is_some_and(|at| !line[at..].contains(end))
+        let rest = line.rfind(start).and_then(|at| line.get(at..));
+        rest.is_some_and(|rest| !rest.contains(end))
     };
     ASIDE.iter().find(is_open).map(|(_, end)| *end)
 }

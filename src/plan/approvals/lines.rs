@@ -3,6 +3,7 @@
 //! In: a message or a comment. Out: the lines outside of code. It does not know what the lines say.
 
 use crate::model::COMMAND;
+use crate::model::cut::shortened;
 
 /// The word after [`COMMAND`] with which a line of a comment approves.
 pub(crate) const APPROVE: &str = "approve";
@@ -51,11 +52,7 @@ fn fence(line: &str) -> Option<(Fence, &str)> {
 
 /// The line without the space around it, cut to what is quoted.
 pub(super) fn quoted(line: &str) -> String {
-    let line = line.trim();
-    match line.char_indices().nth(QUOTED) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
+    shortened(line.trim(), QUOTED, "…")
 }
 
 /// Returns true if the line begins with the command of comments, whatever is before it, and does not ask for another thing.

@@ -188,7 +188,7 @@ fn some(names: impl ExactSizeIterator<Item = String>) -> String {
 fn named(field: &FieldChange) -> String {
     let levels = 0..whole(field).map_or(0, |_| levels_inside(field));
     let name = levels.fold(field.name.as_str(), |name, _| {
-        name.rfind(['.', '[']).map_or(name, |end| &name[..end])
+        name.rsplit_once(['.', '[']).map_or(name, |(map, _)| map)
     });
     match name {
         "" => field.part.to_string(),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::model::cut;
 use crate::model::{Finding, ObjectId, Severity};
 use crate::plan::placed;
 
@@ -371,7 +372,7 @@ fn an_api_version_that_an_overlay_sets_is_one_warning_for_all_clusters() {
     let mut changes = Changes::default();
     for (was, object) in old.iter().zip(&new) {
         let node = crate::model::Node::from_json(&object.node.to_json(), &new[0].node.origin);
-        let definition = Some(ObjectId::new("", "", "ns", &object.id.name[..3]));
+        let definition = Some(ObjectId::new("", "", "ns", cut::head(&object.id.name, 3)));
         let object = Object {
             node,
             definition,

@@ -195,14 +195,13 @@ fn without(text: &str, names: &[&str]) -> String {
     for name in names.iter().filter(|name| !name.is_empty()) {
         let mut out = String::with_capacity(text.len());
         let mut rest = text.as_str();
-        while let Some(at) = rest.find(name) {
-            let end = at + name.len();
+        while let Some((before, after)) = rest.split_once(*name) {
             let is_inside = |side: Option<char>| side.is_some_and(char::is_alphanumeric);
-            let before = rest[..at].chars().next_back().or(out.chars().next_back());
-            let is_whole = !is_inside(before) && !is_inside(rest[end..].chars().next());
-            out.push_str(&rest[..at]);
-            out.push_str(if is_whole { NAME } else { &rest[at..end] });
-            rest = &rest[end..];
+            let left = before.chars().next_back().or(out.chars().next_back());
+            let is_whole = !is_inside(left) && !is_inside(after.chars().next());
+            out.push_str(before);
+            out.push_str(if is_whole { NAME } else { name });
+            rest = after;
         }
         out.push_str(rest);
         text = out;
@@ -220,9 +219,8 @@ fn without_digests(text: &str) -> String {
         let word = part.trim_end_matches(|c: char| !c.is_alphanumeric());
         let is_digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
         let is_digest = word.len() >= FEWEST_DIGITS && word.chars().all(is_digit);
-        let rest = &part[word.len()..];
         match is_digest {
-            true => rest,
+            true => part.strip_prefix(word).unwrap_or_default(),
             false => part,
         }
     });

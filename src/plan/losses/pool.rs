@@ -10,6 +10,7 @@ use super::Unit;
 use crate::api::embedded;
 use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::health::Live;
+use crate::model::cut;
 
 /// The nodes of a pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -93,10 +94,8 @@ fn processors(size: &str) -> Option<u64> {
     let name = name.split('_').next()?;
     let number = |text: &str| {
         let text = text.trim_start_matches(|c: char| !c.is_ascii_digit());
-        let end = text
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(text.len());
-        text[..end].parse().ok()
+        let (digits, _) = cut::until(text, |c| !c.is_ascii_digit());
+        digits.parse().ok()
     };
     match name.split_once('-') {
         Some((_, fewer)) => number(fewer),
