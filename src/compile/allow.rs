@@ -11,6 +11,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::model::cut;
 use crate::model::{Finding, Message, Severity, Span, message};
 use crate::rules::book;
 use crate::yaml::{self, Comment};
@@ -267,8 +268,7 @@ fn parts(directive: &str) -> Result<(Vec<&str>, &str), Message> {
     let mut ids = Vec::new();
     loop {
         rest = rest.trim_start();
-        let end = rest.find(|c: char| c == ',' || c.is_whitespace());
-        let (id, after) = rest.split_at(end.unwrap_or(rest.len()));
+        let (id, after) = cut::until(rest, |c| c == ',' || c.is_whitespace());
         ids.extend(Some(id).filter(|id| !id.is_empty()));
         match after.trim_start().strip_prefix(',') {
             Some(after) => rest = after,

@@ -216,7 +216,8 @@ fn made_of(written: &Written, value: &Node, path: &Path) -> By {
 /// Whether `text` contains `word` as a whole word.
 fn holds_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
-        let (before, after) = (&text[..at], &text[at + word.len()..]);
+        let (before, after) = text.split_at_checked(at).unwrap_or_default();
+        let after = after.strip_prefix(word).unwrap_or_default();
         !before.ends_with(char::is_alphanumeric) && !after.starts_with(char::is_alphanumeric)
     })
 }

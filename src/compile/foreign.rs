@@ -433,7 +433,8 @@ configMapGenerator:
     fn a_fleet_of_other_tools_files_is_empty() {
         let ids = |path: &str, text: &str| {
             let told = compiled(&[(path, text)]).0.into_iter();
-            told.map(|line| line[..3].to_owned()).collect::<Vec<_>>()
+            told.map(|line| line.chars().take(3).collect())
+                .collect::<Vec<String>>()
         };
         let mut found = ids("package.json", "{\"name\": \"a\", \"version\": \"1.0.0\"}");
         found.sort();

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::api::kinds::CAPSTAN;
 use crate::api::{embedded, labels};
+use crate::model::cut;
 use crate::model::{Arg, Finding, Object, ObjectId, Position, Severity, Span};
 
 /// Where the documents of all files begin, and whether each is an overlay.
@@ -206,8 +207,7 @@ pub(crate) fn without_numbers(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        let end = rest.find(|c| is_part(c) != is_part(first));
-        let (part, after) = rest.split_at(end.unwrap_or(rest.len()));
+        let (part, after) = cut::until(rest, |c| is_part(c) != is_part(first));
         match is_number(part) {
             true if plain.ends_with(['.', '/', ':', '-']) && is_list(&plain) => drop(plain.pop()),
             true => plain.push('#'),

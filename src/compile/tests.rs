@@ -215,10 +215,11 @@ const SLIPS: [(&str, Slip); 6] = [
     }),
     ("with a misspelt key", |line| {
         let (key, rest) = line.split_once(':')?;
-        let (start, name) = key.split_at(key.rfind([' ', '{']).map_or(0, |at| at + 1));
+        let (start, name) = key.split_at_checked(key.rfind([' ', '{']).map_or(0, |at| at + 1))?;
         let (first, second) = (name.get(1..2)?, name.get(2..3)?);
-        let is_long = name.len() > 3 && first != second;
-        is_long.then(|| format!("{start}{}{second}{first}{}:{rest}", &name[..1], &name[3..]))
+        let (before, after) = (name.get(..1)?, name.get(3..)?);
+        let is_long = !after.is_empty() && first != second;
+        is_long.then(|| format!("{start}{before}{second}{first}{after}:{rest}"))
     }),
     ("with a list as value", |line| {
         let (key, value) = line.split_once(": ")?;
