@@ -31,7 +31,7 @@ fn explanation(error: &azure_core::Error) -> Option<String> {
         let said = text.get(text.find("AADSTS")?..)?;
         let end = ["Trace ID", "\\r", "\\n", "\r", "\n", "\""];
         let end = end.iter().filter_map(|mark| said.find(mark)).min();
-        Some(said[..end.unwrap_or(said.len())].trim().to_owned())
+        Some(said.get(..end.unwrap_or(said.len()))?.trim().to_owned())
     })
 }
 

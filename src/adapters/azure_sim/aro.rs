@@ -89,11 +89,11 @@ fn busy_parent(azure: &Azure, cluster: &str, request: &str, now: Timestamp) -> O
 /// of ARO HCP.
 fn place(id: &str) -> Option<(String, &str)> {
     let start = id.to_ascii_lowercase().find(CLUSTERS)?;
-    let rest = &id[start + CLUSTERS.len()..];
+    let (above, rest) = id.split_at_checked(start + CLUSTERS.len())?;
     let mut parts = rest.splitn(3, '/');
     let name = parts.next().unwrap_or_default();
     Some(match parts.next() {
-        Some(kind) => (id[..start + CLUSTERS.len() + name.len()].to_owned(), kind),
+        Some(kind) => (format!("{above}{name}"), kind),
         None => (String::new(), ""),
     })
 }

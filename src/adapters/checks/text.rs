@@ -100,18 +100,18 @@ fn first_line(line: &str, lines: usize, limit: Limit) -> String {
 
 /// Without an inline code span that has no end.
 fn outside_code(text: &str) -> &str {
-    let (mut open, mut at) = (None::<(usize, usize)>, 0);
-    while let Some(start) = text[at..].find('`').map(|found| at + found) {
-        let run = text[start..].bytes().take_while(|byte| *byte == b'`');
-        let count = run.count();
-        at = start + count;
+    let (mut open, mut rest) = (None::<(usize, usize)>, text);
+    while let Some(from) = rest.find('`').and_then(|at| rest.get(at..)) {
+        rest = from.trim_start_matches('`');
+        let (start, count) = (text.len() - from.len(), from.len() - rest.len());
         open = match open {
             None => Some((start, count)),
             Some((_, ticks)) if ticks == count => None,
             other => other,
         };
     }
-    open.map_or(text, |(start, _)| &text[..start])
+    let cut = open.and_then(|(start, _)| text.get(..start));
+    cut.unwrap_or(text)
 }
 
 /// The last line of a text that was cut. The empty line before it ends a table.
@@ -173,14 +173,11 @@ impl Open {
 
 /// The fence that a line begins with, with the space before it, and what follows it.
 fn fence(line: &str) -> Option<(&str, &str)> {
-    let start = line.len() - line.trim_start().len();
-    let mark = line[start..]
-        .chars()
-        .next()
-        .filter(|c| matches!(c, '`' | '~'))?;
-    let rest = line[start..].trim_start_matches(mark);
-    let end = line.len() - rest.len();
-    (end - start >= 3).then(|| (&line[..end], rest.trim()))
+    let from = line.trim_start();
+    let mark = from.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let rest = from.trim_start_matches(mark);
+    let is_fence = from.len() - rest.len() >= 3;
+    is_fence.then_some((line.strip_suffix(rest)?, rest.trim()))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use reqwest::Url;
 
 use super::Error;
 use super::local::Local;
+use crate::model::cut;
 use crate::model::{Form, RepositoryUrl, is_loopback, without_escapes};
 
 /// Which addresses a fleet may name.
@@ -73,7 +74,7 @@ pub fn shown(written: &str) -> String {
         true => rest,
         false => rest.split(['?', '#']).next().unwrap_or_default(),
     };
-    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let (host, path) = cut::until(rest, |c| c == '/');
     if !scheme.is_empty() && may_split_a_password(host, path) {
         return format!("{scheme}…").replace(char::is_control, "?");
     }

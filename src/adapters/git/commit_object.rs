@@ -36,10 +36,8 @@ impl Person {
     /// Reads `name <email> seconds zone`.
     fn of(line: &[u8]) -> Self {
         let text = String::from_utf8_lossy(line);
-        let (name, time) = match text.rfind('>') {
-            Some(end) => text.split_at(end + 1),
-            None => (text.as_ref(), ""),
-        };
+        let end = text.rfind('>').map_or(text.len(), |end| end + 1);
+        let (name, time) = text.split_at_checked(end).unwrap_or((&text, ""));
         Self {
             name: name.trim().to_owned(),
             at: time

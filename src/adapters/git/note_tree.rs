@@ -75,8 +75,8 @@ impl<'r> Notes<'r> {
     /// a write stays small however many there are.
     pub(super) fn find(&self, commit: Oid) -> Result<(String, Option<String>), NotesFault> {
         let id = commit.to_string();
-        let (first, rest) = id.split_at(2);
-        let (second, last) = rest.split_at(2);
+        let (first, rest) = id.split_at_checked(2).unwrap_or_default();
+        let (second, last) = rest.split_at_checked(2).unwrap_or_default();
         let spread = format!("{first}/{rest}");
         for path in [&spread, &id, &format!("{first}/{second}/{last}")] {
             if let Some(blob) = self.blob(path)? {

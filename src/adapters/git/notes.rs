@@ -329,7 +329,9 @@ mod tests {
     fn notes_are_found_however_they_are_spread() {
         let origin = Origin::new();
         let id = origin.push("main", &[("a.yaml", "1")]);
-        let spread = format!("{}/{}/{}", &id[..2], &id[2..4], &id[4..]);
+        let (first, rest) = id.split_at_checked(2).unwrap();
+        let (second, last) = rest.split_at_checked(2).unwrap();
+        let spread = format!("{first}/{second}/{last}");
         let notes = origin.push("notes", &[(spread.as_str(), "theirs\n")]);
         origin.point(NOTES, Oid::from_str(&notes).unwrap());
         let mirror = origin.mirror(&[]);

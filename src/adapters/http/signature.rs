@@ -249,7 +249,7 @@ mod tests {
             "yo",
             "sha256=yo",
             "sha256=012345",
-            &format!("sha256={}", &V1[1..]),
+            &format!("sha256={}", V1.chars().skip(1).collect::<String>()),
         ] {
             assert_eq!(
                 github(wrong, B, "capstan-test"),

@@ -104,13 +104,6 @@ fn subscription<'a>(world: World<'a>, live: Live<'_>) -> &'a str {
 /// A number in the form of a UUID, from words.
 pub(super) fn uuid(words: &[&str]) -> String {
     let digest = Sha256::digest(words.join("\n").as_bytes());
-    let hex = hex(&digest[..16]);
-    let parts = [
-        &hex[..8],
-        &hex[8..12],
-        &hex[12..16],
-        &hex[16..20],
-        &hex[20..],
-    ];
-    parts.join("-")
+    let parts = [0..4, 4..6, 6..8, 8..10, 10..16];
+    parts.map(|part| hex(&digest[part])).join("-")
 }

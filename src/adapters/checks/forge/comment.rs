@@ -48,6 +48,11 @@ mod tests {
         plan.summary = "- a finding\n".repeat(10_000);
         let cut = text(&plan, 65_536);
         assert!(cut.chars().count() <= 65_536 && cut.starts_with(&mark(&plan.context)));
-        assert!(!mark("a--> b")[4..].trim_end_matches("-->").contains("--"));
+        assert!(
+            !mark("a--> b")
+                .trim_start_matches("<!--")
+                .trim_end_matches("-->")
+                .contains("--")
+        );
     }
 }

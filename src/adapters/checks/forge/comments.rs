@@ -15,6 +15,7 @@ use super::fault::Fault;
 use super::lately::Page;
 use super::pull_request::PullRequest;
 use super::sink::{Forge, ForgeSink};
+use crate::model::cut;
 use crate::model::{AdapterError, ApprovalComments, COMMAND, MayWrite, PullComment, Writer};
 
 /// The most comments of a pull request that are read.
@@ -171,11 +172,9 @@ impl<F: Comments> ForgeSink<F> {
 
 /// The comment with as much of its text as tells that it is too long.
 fn bounded(mut comment: Comment) -> Comment {
-    let mut end = MOST_TEXT.min(comment.text.len());
-    while !comment.text.is_char_boundary(end) {
-        end -= 1;
-    }
-    comment.text.truncate(end);
+    comment
+        .text
+        .truncate(cut::head(&comment.text, MOST_TEXT).len());
     comment
 }
 

@@ -30,6 +30,7 @@ use std::time::Duration;
 
 use super::mirror::lock;
 use super::{Commit, Error, RetainedRef, directory};
+use crate::model::cut;
 use crate::model::{Problem, Tree};
 use head::Head;
 use noticing::Noticing;
@@ -460,7 +461,7 @@ fn name(place: &Place, head: Option<Head>, digest: &str) -> (String, String) {
     if let Update::Commit(commit) = &place.update {
         return (commit.clone(), String::new());
     }
-    let content = || format!("files-{}", &digest[..16]);
+    let content = || format!("files-{}", cut::head(digest, 16));
     match head {
         Some(head) if head.is_clean => (head.id, head.title),
         Some(head) => (content(), format!("not as commit {} has them", head.id)),

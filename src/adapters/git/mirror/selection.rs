@@ -10,6 +10,7 @@ use git2::{Oid, Reference};
 use super::kept::{kept, matches};
 use super::reference::Ref;
 use crate::adapters::git::remote::Listing;
+use crate::model::cut;
 
 /// The only notes that are taken.
 pub(super) const NOTES: &str = "refs/notes/capstan";
@@ -162,10 +163,7 @@ fn fault(name: &str) -> Option<String> {
 /// A name that can be shown.
 fn shortened(name: &str) -> String {
     const SHOWN: usize = 100;
-    match name.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &name[..end]),
-        None => name.to_owned(),
-    }
+    cut::shortened(name, SHOWN, "…")
 }
 
 /// The number in the name of a pull request.

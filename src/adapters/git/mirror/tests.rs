@@ -10,6 +10,7 @@ use git2::Oid;
 use super::*;
 use crate::adapters::git::fixture::{FILE, Origin, author, open};
 use crate::model::ErrorClass;
+use crate::model::cut;
 
 #[test]
 fn a_push_arrives_with_the_next_fetch() {
@@ -196,10 +197,10 @@ fn commits_resolve_by_id_or_by_its_beginning() {
     let commit = origin.push("main", &[("a.yaml", "1")]);
     let mirror = origin.mirror(&[]);
     mirror.fetch().unwrap();
-    for id in [&commit[..], &commit[..7]] {
+    for id in [commit.as_str(), cut::head(&commit, 7)] {
         assert_eq!(mirror.resolve(&Ref::Commit(id.into())).unwrap(), commit);
     }
-    for id in [&commit[..6], "0123456789", "main", ""] {
+    for id in [cut::head(&commit, 6), "0123456789", "main", ""] {
         let error = mirror.resolve(&Ref::Commit(id.into())).unwrap_err();
         assert_eq!(error.class(), ErrorClass::Gone, "{id}");
     }

@@ -1,5 +1,7 @@
 //! Words of a server, for people: one line without control characters and of limited length.
 
+use crate::model::cut;
+
 /// The longest text that is shown.
 const LONGEST: usize = 300;
 
@@ -14,10 +16,7 @@ pub(super) fn line(bytes: &[u8]) -> String {
     });
     let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
     let text = lines.join(" ");
-    match text.char_indices().nth(LONGEST) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text,
-    }
+    cut::shortened(&text, LONGEST, "…")
 }
 
 /// Without `ESC [ … letter`, `ESC ] … BEL` and control characters.

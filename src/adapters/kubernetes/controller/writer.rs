@@ -24,6 +24,7 @@ use super::super::{Error, address};
 use super::connectors::Connectors;
 use crate::api::kinds;
 use crate::health::Live;
+use crate::model::cut;
 use crate::model::{AdapterError, ErrorClass, ObjectId};
 use crate::reconcile::outcome::{Event, Write};
 
@@ -173,10 +174,7 @@ impl Writer {
 
 /// The message of an event, at most 1024 bytes of it.
 fn note(event: &Event) -> &str {
-    let message = &event.message;
-    let cuts = (0..=1024.min(message.len())).rev();
-    let cut = cuts.into_iter().find(|cut| message.is_char_boundary(*cut));
-    &message[..cut.unwrap_or(0)]
+    cut::head(&event.message, 1024)
 }
 
 /// The reason and the message of an event. The message of a condition that became true is its type, which is the reason,

@@ -10,6 +10,7 @@ use crate::adapters::checks::forge::{
     Bitbucket, Edition, Forge, ForgeSink, GitLab, Gitea, Repository,
 };
 use crate::adapters::checks::github::{self, Statuses};
+use crate::model::cut;
 use crate::model::{CommitSource, ErrorClass, ForgeKind, PullRequests as _};
 
 /// Answers by request line; any other is none that the adapter may send.
@@ -334,7 +335,7 @@ async fn azure_devops_names_the_pull_requests_that_merged_a_commit() {
         "lastMergeCommit": {"commitId": "6".repeat(40)}, "forkSource": {"name": "refs/heads/x"}});
     let fork = (completed.as_str(), 200, value!({"value": [fork]}));
     let other = "5".repeat(40);
-    let mut cut = said(&other, &ASKING[..10]);
+    let mut cut = said(&other, cut::head(ASKING, 10));
     cut["commentTruncated"] = true.into();
     for (row, expected) in [
         (said(&other, ASKING), CommitSource::Fork(7)),
@@ -391,7 +392,7 @@ async fn bitbucket_names_the_pull_requests_of_a_commit() {
         let side =
             |uuid: Option<&str>| value!({"repository": uuid.map(|uuid| value!({"uuid": uuid}))});
         value!({"id": 7, "state": "MERGED", "source": side(from), "destination": side(Some("a")),
-            "merge_commit": {"hash": HEAD[..12]}})
+            "merge_commit": {"hash": cut::head(HEAD, 12)}})
     };
     let known = (of.as_str(), 200, value!({"values": [{"id": 7}]}));
     let none = (of.as_str(), 200, value!({"values": []}));
