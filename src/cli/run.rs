@@ -24,6 +24,7 @@ use crate::adapters::kubernetes::{Error, Sharers, Target, connect_by_secret};
 use crate::api::fleet::{GitReference, PULL_REQUESTS};
 use crate::daemon::{self, AdmissionServer, Endpoint, View};
 use crate::model::TagRange;
+use crate::model::cut::head;
 use crate::settings::{Environment, SourceCredential, SyncConfig};
 
 #[derive(Debug, Args)]
@@ -433,7 +434,7 @@ async fn show(view: watch::Receiver<View>, ui: &Ui, speed: u32) {
         shown.retain(|key, _| view.checks.contains_key(key));
         for (key, check) in &view.checks {
             if shown.insert(key.clone(), check.state) != Some(check.state) {
-                let revision = &check.revision[..check.revision.len().min(10)];
+                let revision = head(&check.revision, 10);
                 let (context, state, title) = (&check.context, check.state, &check.title);
                 live.say(ui, &format!("{context} on {revision}: {state:?}, {title}"));
             }

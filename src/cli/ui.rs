@@ -40,7 +40,7 @@ pub(super) fn without_commands(text: &str) -> Cow<'_, str> {
         } else {
             c
         });
-        was_command = c == '#' && is_command(&text[at..]);
+        was_command = c == '#' && text.get(at..).is_some_and(is_command);
     }
     Cow::Owned(safe)
 }

@@ -9,6 +9,7 @@ use crate::adapters::git::Author;
 pub(super) use crate::adapters::git::Files;
 use crate::cli::ui::Ui;
 use crate::model::CheckState;
+use crate::model::cut::head;
 
 /// The directory of shipped overlays below the demo's.
 pub(super) const SHIPPED: &str = "overlays";
@@ -145,7 +146,7 @@ pub(super) fn note_line(author: &Author, revision: &str) -> anyhow::Result<Strin
         .iter()
         .map(|check| format!("{} {:?}: {}", check.context, check.state, check.title))
         .collect();
-    Ok(format!("{}  {}", &revision[..10], lines.join("; ")))
+    Ok(format!("{}  {}", head(revision, 10), lines.join("; ")))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //!
 //! In: the words and the object. Out: the path, or what is wrong with it and the most similar name.
 
+use crate::model::cut::until;
 use crate::model::{Node, Path, Segment, Value};
 use kube_schema::nearest;
 
@@ -35,8 +36,7 @@ type Step<'n, 't> = (String, Option<(Segment, &'n Node)>, &'t str);
 
 /// The next token of a JSON pointer (RFC 6901).
 fn token<'n, 't>(node: &'n Node, rest: &'t str) -> Step<'n, 't> {
-    let rest = &rest[1..];
-    let (token, after) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let (token, after) = until(rest.strip_prefix('/').unwrap_or(rest), |c| c == '/');
     let word = token.replace("~1", "/").replace("~0", "~");
     let found = child(node, &word);
     (word, found, after)
@@ -58,7 +58,8 @@ fn part<'n, 't>(node: &'n Node, rest: &'t str) -> Step<'n, 't> {
     let end = longest.map(str::len).max();
     // A path that ends in a dot has an empty part.
     let end = end.or_else(|| rest.find(['.', '[']).filter(|end| *end > 0));
-    let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
+    let end = end.and_then(|end| rest.split_at_checked(end));
+    let (word, after) = end.unwrap_or((rest, ""));
     (word.to_owned(), child(node, word), after)
 }
 

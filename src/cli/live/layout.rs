@@ -327,13 +327,12 @@ fn cut(text: &str, columns: usize) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut used = 0;
-    let fits = text.char_indices().find(|(_, c)| {
+    let fits = text.chars().take_while(|c| {
         used += c.width().unwrap_or_default();
-        used >= columns
+        used < columns
     });
-    let end = fits.map_or(text.len(), |(at, _)| at);
-    let mark = if columns > 0 { "…" } else { "" };
-    Cow::Owned(format!("{}{mark}", &text[..end]))
+    let mark = (columns > 0).then_some('…');
+    Cow::Owned(fits.chain(mark).collect())
 }
 
 #[cfg(test)]

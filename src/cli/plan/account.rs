@@ -4,6 +4,7 @@
 
 use crate::cli::ui::plain_lines;
 use crate::model::Check;
+use crate::model::cut::until;
 use crate::model::markdown::markdown;
 
 /// The check for a terminal.
@@ -54,25 +55,30 @@ fn unescaped(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
     while let Some(c) = rest.chars().next() {
-        let run = rest.len() - rest.trim_start_matches('`').len();
-        if run > 0 {
+        let (fence, inner) = until(rest, |c| c != '`');
+        if !fence.is_empty() {
             // In code, nothing is escaped.
-            let fence = &rest[..run];
-            let end = rest[run..].find(fence).map_or(run, |at| run + at + run);
-            out += &rest[..end];
-            rest = &rest[end..];
+            out += fence;
+            rest = inner;
+            if let Some((code, after)) = inner.split_once(fence) {
+                out.extend([code, fence]);
+                rest = after;
+            }
             continue;
         }
-        rest = &rest[c.len_utf8()..];
-        match (c, rest.chars().next()) {
+        let mut after = rest.chars();
+        after.next();
+        let next = after.clone().next();
+        match (c, next) {
             ('\\', Some(next)) if next.is_ascii_punctuation() => {
                 out.push(next);
-                rest = &rest[next.len_utf8()..];
+                after.next();
             }
-            ('*', Some('*')) => rest = &rest[1..],
+            ('*', Some('*')) => drop(after.next()),
             ('\u{200b}', _) => {}
             _ => out.push(c),
         }
+        rest = after.as_str();
     }
     out
 }

@@ -14,7 +14,7 @@ use crate::model::{Finding, ObjectId, Severity, Span, Tree};
 fn of_agent(log: &str) -> Vec<String> {
     let command = |line: &str| {
         let at = line.to_lowercase().find("##vso[")?;
-        let (command, _) = line[at + "##vso[".len()..].split_once(']')?;
+        let (command, _) = line.get(at + "##vso[".len()..)?.split_once(']')?;
         Some(command.split(' ').next().unwrap_or_default().to_owned())
     };
     log.lines().filter_map(command).collect()

@@ -75,7 +75,8 @@ mod tests {
         let mut prints = Fingerprints::default();
         assert_ne!(prints.of(&here), prints.of(&moved));
         let hit = |clusters: &[&str]| {
-            let mut finding = at("o.yaml", 1, &clusters[0][2..]);
+            let (_, name) = clusters[0].split_once('/').expect("a namespace");
+            let mut finding = at("o.yaml", 1, name);
             finding.clusters = clusters.iter().map(|name| (*name).to_owned()).collect();
             finding
         };

@@ -10,6 +10,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 use super::listing::{Report, counted};
 use crate::cli::ui::{plain, without_commands};
 use crate::compile::{Allowed, Compiled};
+use crate::model::cut::until;
 use crate::model::{Finding, Position, Segment, Severity, Span, Tree, rule_id};
 use crate::rules::sensitive;
 
@@ -37,12 +38,9 @@ impl Style<'_> {
     /// The same text, in which places of these files are shown as their paths are.
     fn places(&self, text: &str, trees: &[&Tree]) -> String {
         let place = |word: &str| {
-            let path = word.trim_start_matches(['(', '`', '"']);
-            let (before, end) = (word.len() - path.len(), path.find(':')?);
-            let known = trees
-                .iter()
-                .any(|tree| tree.files.contains_key(&path[..end]));
-            let (before, path) = (&word[..before], &path[..end]);
+            let (before, from) = until(word, |c| !matches!(c, '(' | '`' | '"'));
+            let (path, _) = from.split_once(':')?;
+            let known = trees.iter().any(|tree| tree.files.contains_key(path));
             known.then(|| {
                 word.replacen(
                     &format!("{before}{path}"),
@@ -225,7 +223,8 @@ impl<'t> Source<'t> {
         }
         let line = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
         if finding.id.starts_with("Y2") {
-            let (before, comment) = line.split_at(offset(span.start, &line));
+            let start = offset(span.start, &line);
+            let (before, comment) = line.split_at_checked(start).unwrap_or_default();
             let blank: String = before.chars().map(|_| ' ').collect();
             return Some(format!("{blank}{comment}"));
         }

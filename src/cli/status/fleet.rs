@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::super::cluster_status::wrapped;
 use crate::api::labels::PART_OF;
 use crate::apply::{Newest, Parent, Reason, Reasons};
+use crate::model::cut::head;
 use crate::plan::ApplySet;
 use crate::status::{FleetView, Phase};
 
@@ -90,7 +91,9 @@ fn counted(count: usize, word: &str) -> String {
 fn short(revision: &str) -> String {
     match revision {
         "" => "none".to_owned(),
-        id if id.len() == 40 && id.chars().all(|c| c.is_ascii_hexdigit()) => id[..12].to_owned(),
+        id if id.len() == 40 && id.chars().all(|c| c.is_ascii_hexdigit()) => {
+            head(id, 12).to_owned()
+        }
         other => other.to_owned(),
     }
 }
