@@ -89,12 +89,17 @@ impl<'a> Translator<'a> {
     }
 
     fn rest(&self) -> &'a str {
-        &self.text[self.at..]
+        cut(self.text, self.at).1
+    }
+
+    /// The first `length` bytes of the rest.
+    fn next(&self, length: usize) -> &'a str {
+        cut(self.rest(), length).0
     }
 
     /// Takes over the next `length` bytes as they are.
     fn take(&mut self, length: usize, last: Last) {
-        self.out.push_str(&self.rest()[..length]);
+        self.out.push_str(self.next(length));
         self.at += length;
         self.last = last;
     }
@@ -115,7 +120,7 @@ impl<'a> Translator<'a> {
             };
             let Some((name, _)) = named.split_once('>').filter(|(name, _)| is_word(name)) else {
                 let end = rest.find('>').map_or(rest.len(), |at| at + 1);
-                return Err(format!("invalid named capture: `{}`", &rest[..end]));
+                return Err(format!("invalid named capture: `{}`", self.next(end)));
             };
             self.open += 1;
             self.take(rest.len() - named.len() + name.len() + 1, Last::Nothing);
@@ -129,12 +134,12 @@ impl<'a> Translator<'a> {
         let Some(end) = flags.find(|c: char| !"imsU-".contains(c)) else {
             return Err(format!("missing closing ): `{}`", self.text));
         };
-        match flags[end..].chars().next() {
+        match cut(flags, end).1.chars().next() {
             Some(':') => self.open += 1,
             Some(')') => {}
             other => {
                 let length = 2 + end + other.map_or(0, char::len_utf8);
-                let shown = &rest[..length];
+                let shown = self.next(length);
                 return Err(format!("invalid or unsupported Perl syntax: `{shown}`"));
             }
         }
@@ -144,8 +149,8 @@ impl<'a> Translator<'a> {
 
     /// How long `{2}`, `{2,}` or `{2,3}` is; braces around anything else count nothing.
     fn count(&self) -> Result<Option<usize>, String> {
-        let rest = self.rest();
-        let Some((inner, _)) = rest[1..].split_once('}') else {
+        let rest = self.rest().strip_prefix('{').unwrap_or_default();
+        let Some((inner, _)) = rest.split_once('}') else {
             return Ok(None);
         };
         let number = |text: &str| {
@@ -163,7 +168,7 @@ impl<'a> Translator<'a> {
         match bounds {
             None => Ok(None),
             Some((least, most)) if least > most || most > MOST_REPEATS => {
-                Err(format!("invalid repeat count: `{}`", &rest[..length]))
+                Err(format!("invalid repeat count: `{}`", self.next(length)))
             }
             Some(_) => Ok(Some(length)),
         }
@@ -171,16 +176,16 @@ impl<'a> Translator<'a> {
 
     /// A repetition whose operator is `length` bytes long; a `?` after it makes it lazy.
     fn repetition(&mut self, length: usize) -> Result<(), String> {
-        let lazy = self.rest()[length..].starts_with('?');
+        let lazy = cut(self.rest(), length).1.starts_with('?');
         let end = self.at + length + usize::from(lazy);
         match self.last {
             Last::Nothing => {
-                let operator = &self.text[self.at..self.at + length];
+                let operator = self.next(length);
                 let why = "missing argument to repetition operator";
                 Err(format!("{why}: `{operator}`"))
             }
             Last::Repetition(start) => {
-                let operators = &self.text[start..end];
+                let operators = self.text.get(start..end).unwrap_or_default();
                 let why = "invalid nested repetition operator";
                 Err(format!("{why}: `{operators}`"))
             }
@@ -215,9 +220,9 @@ impl<'a> Translator<'a> {
     }
 
     fn class(&mut self) -> Result<(), String> {
-        let start = self.at;
-        let open = || format!("missing closing ]: `{}`", &self.text[start..]);
-        let mut rest = &self.text[start + 1..];
+        let whole = self.rest();
+        let open = || format!("missing closing ]: `{whole}`");
+        let mut rest = whole.strip_prefix('[').unwrap_or_default();
         let mut out = String::from("[");
         if let Some(negated) = rest.strip_prefix('^') {
             out.push('^');
@@ -242,20 +247,21 @@ impl<'a> Translator<'a> {
 
 /// Translates the first item of a class and gives the rest; none where the class does not end.
 fn class_item<'a>(rest: &'a str, out: &mut String) -> Result<Option<&'a str>, String> {
-    if let Some(end) = posix_class(rest) {
-        out.push_str(&rest[..end]);
-        return Ok(Some(&rest[end..]));
+    if let Some(length) = posix_class(rest) {
+        let (class, after) = cut(rest, length);
+        out.push_str(class);
+        return Ok(Some(after));
     }
     let (low, length) = match class_char(rest)? {
         None => return Ok(None),
         Some(Escaped::Class(text, length)) => {
             out.push_str(&text);
-            return Ok(Some(&rest[length..]));
+            return Ok(Some(cut(rest, length).1));
         }
         Some(Escaped::Char(c, length)) => (c, length),
     };
     push_literal(out, low);
-    let after = &rest[length..];
+    let (_, after) = cut(rest, length);
     let Some(to) = after.strip_prefix('-').filter(|to| !to.starts_with(']')) else {
         return Ok(Some(after));
     };
@@ -264,10 +270,10 @@ fn class_item<'a>(rest: &'a str, out: &mut String) -> Result<Option<&'a str>, St
         Some(Escaped::Class(_, end)) => (None, end),
         Some(Escaped::Char(c, end)) => (Some(c), end),
     };
-    let rest_after = &to[end..];
+    let (_, rest_after) = cut(to, end);
     match high.filter(|high| low <= *high) {
         None => {
-            let range = &rest[..rest.len() - rest_after.len()];
+            let range = rest.strip_suffix(rest_after).unwrap_or(rest);
             Err(format!("invalid character class range: `{range}`"))
         }
         Some(high) => {
@@ -289,11 +295,10 @@ fn class_char(rest: &str) -> Result<Option<Escaped>, String> {
 /// The length of `[:name:]` at the beginning of `rest`.
 fn posix_class(rest: &str) -> Option<usize> {
     let name = rest.strip_prefix("[:")?;
-    let end = name.find(":]")?;
-    name[..end]
-        .chars()
+    let (name, _) = name.split_once(":]")?;
+    name.chars()
         .all(|c| c.is_ascii_alphabetic() || c == '^')
-        .then_some(end + 4)
+        .then_some(name.len() + 4)
 }
 
 /// What an escape means, and how long it is.
@@ -304,7 +309,7 @@ enum Escaped {
 
 /// Reads the escape that `rest` begins with.
 fn escaped(rest: &str, in_class: bool) -> Result<Escaped, String> {
-    let Some(c) = rest[1..].chars().next() else {
+    let Some(c) = rest.chars().nth(1) else {
         return Err("trailing backslash at end of expression: ``".into());
     };
     let class = |inside: &str, outside: &str| {
@@ -320,7 +325,7 @@ fn escaped(rest: &str, in_class: bool) -> Result<Escaped, String> {
         'S' => class(r"[^\t\n\f\r ]", r"[^\t\n\f\r ]"),
         'b' if !in_class => class("", r"(?-u:\b)"),
         'B' if !in_class => class("", r"(?-u:\B)"),
-        'A' | 'z' if !in_class => class("", &rest[..2]),
+        'A' | 'z' if !in_class => class("", cut(rest, 2).0),
         'p' | 'P' => unicode_class(rest),
         'a' => Ok(Escaped::Char('\u{7}', 2)),
         'f' => Ok(Escaped::Char('\u{c}', 2)),
@@ -335,13 +340,13 @@ fn escaped(rest: &str, in_class: bool) -> Result<Escaped, String> {
 
 /// `\pL` or `\p{Greek}`
 fn unicode_class(rest: &str) -> Result<Escaped, String> {
-    let name = rest[2..].chars().next();
+    let name = rest.chars().nth(2);
     let length = match name {
         Some('{') => rest.find('}').map(|end| end + 1),
         name => name.map(|name| 2 + name.len_utf8()),
     };
     let length = length.ok_or_else(|| format!("invalid character class range: `{rest}`"))?;
-    Ok(Escaped::Class(rest[..length].to_owned(), length))
+    Ok(Escaped::Class(cut(rest, length).0.to_owned(), length))
 }
 
 /// A character by its number: `\x7F`, `\x{10FFFF}`, or in octal `\012`, where one digit other than
@@ -353,7 +358,7 @@ fn code(rest: &str) -> Option<Escaped> {
     } else if rest.starts_with("\\x") {
         (rest.get(2..4)?, 16, 4)
     } else {
-        let octal = rest[1..].bytes().take(3);
+        let octal = rest.bytes().skip(1).take(3);
         let count = octal.take_while(|b| (b'0'..=b'7').contains(b)).count();
         let alone = count == 1 && !rest.starts_with("\\0");
         (
@@ -366,6 +371,11 @@ fn code(rest: &str) -> Option<Escaped> {
     let number = u32::from_str_radix(digits, radix).ok().filter(|_| plain);
     let c = number.and_then(char::from_u32)?;
     Some(Escaped::Char(c, length))
+}
+
+/// The first `length` bytes, which end with a character, and the rest.
+fn cut(text: &str, length: usize) -> (&str, &str) {
+    text.split_at_checked(length).unwrap_or((text, ""))
 }
 
 fn push_literal(out: &mut String, c: char) {

@@ -61,8 +61,9 @@ pub fn parse(text: &str) -> Option<Uri> {
     uri.path = match rest.strip_prefix("//").filter(|_| !scheme.is_empty()) {
         Some(rest) => {
             let end = rest.find('/').unwrap_or(rest.len());
-            uri.host = host(&rest[..end])?;
-            rest[end..].into()
+            let (authority, path) = rest.split_at_checked(end)?;
+            uri.host = host(authority)?;
+            path.into()
         }
         None => rest.into(),
     };
@@ -74,8 +75,8 @@ pub fn parse(text: &str) -> Option<Uri> {
 fn scheme(text: &str) -> Option<(&str, &str)> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
     let end = text.find(|c| !allowed(c)).unwrap_or(text.len());
-    let scheme = &text[..end];
-    match text[end..].strip_prefix(':') {
+    let (scheme, rest) = text.split_at_checked(end)?;
+    match rest.strip_prefix(':') {
         Some(_) if scheme.is_empty() => None,
         Some(rest) if scheme.starts_with(|c: char| c.is_ascii_alphabetic()) => Some((scheme, rest)),
         _ => Some(("", text)),
@@ -94,7 +95,10 @@ fn host(authority: &str) -> Option<String> {
     }
     let port = match host.strip_prefix('[') {
         Some(inner) => inner.rsplit_once(']')?.1,
-        None => host.rfind(':').map_or("", |at| &host[at..]),
+        None => host
+            .rfind(':')
+            .and_then(|at| host.get(at..))
+            .unwrap_or_default(),
     };
     let digits = port.strip_prefix(':').unwrap_or(port);
     if !digits.chars().all(|c| c.is_ascii_digit()) || (digits == port && !port.is_empty()) {
