@@ -252,7 +252,7 @@ fn check_update(definition: &Value, old: &Value, causes: &mut Vec<Cause>) {
     for pointer in fields {
         let (new, old) = (definition.pointer(pointer), old.pointer(pointer));
         if new != old {
-            let field = pointer[1..].replace('/', ".");
+            let field = pointer.trim_start_matches('/').replace('/', ".");
             let new = new.cloned().unwrap_or_default();
             causes.push(Cause::invalid(field, &new, "field is immutable"));
         }

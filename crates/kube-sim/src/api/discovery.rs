@@ -183,7 +183,7 @@ fn rank(version: &str) -> Option<(u8, u32, u32)> {
     let split = rest
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(rest.len());
-    let (major, stage) = rest.split_at(split);
+    let (major, stage) = rest.split_at_checked(split)?;
     let major = major.parse().ok()?;
     match stage {
         "" => Some((2, major, 0)),

@@ -84,7 +84,7 @@ fn words(text: &str) -> Vec<Word<'_>> {
                 .find([' ', '\t', '\r', '\n', '=', '!', '(', ')', ',', '<', '>'])
                 .unwrap_or(rest.len()),
         };
-        let (word, after) = rest.split_at(end);
+        let (word, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
         words.push(sign.map_or(Word::Name(word), |_| Word::Sign(word)));
         rest = after;
     }

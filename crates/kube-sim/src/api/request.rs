@@ -210,6 +210,7 @@ mod tests {
         assert_eq!(summary(b""), "<empty>");
         assert_eq!(summary(b"[]"), "5b5d");
         let long = format!("{{\"a\":\"{}\"}}", "x".repeat(40));
-        assert_eq!(summary(long.as_bytes()), format!("{} ...", &long[..30]));
+        let start: String = long.chars().take(30).collect();
+        assert_eq!(summary(long.as_bytes()), format!("{start} ..."));
     }
 }

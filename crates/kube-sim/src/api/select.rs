@@ -118,13 +118,13 @@ fn terms(text: &str) -> Vec<&str> {
             _ if escaped => escaped = false,
             '\\' => escaped = true,
             ',' => {
-                terms.push(&text[start..at]);
+                terms.extend(text.get(start..at));
                 start = at + 1;
             }
             _ => {}
         }
     }
-    terms.push(&text[start..]);
+    terms.extend(text.get(start..));
     terms.sort_unstable();
     terms
 }
@@ -132,16 +132,16 @@ fn terms(text: &str) -> Vec<&str> {
 /// Key, operator and value of a term.
 fn split(term: &str) -> Option<(&str, &'static str, &str)> {
     let at = term.find(['=', '!'])?;
-    let (key, rest) = term.split_at(at);
+    let (key, rest) = term.split_at_checked(at)?;
     let operator = ["!=", "==", "="]
         .into_iter()
-        .find(|one| rest.starts_with(one));
+        .find_map(|one| Some((one, rest.strip_prefix(one)?)));
     match operator {
-        Some(operator) => Some((key, operator, &rest[operator.len()..])),
+        Some((operator, value)) => Some((key, operator, value)),
         // A lone exclamation mark is part of the key.
         None => {
-            let (_, operator, value) = split(&rest[1..])?;
-            let key = &term[..term.len() - operator.len() - value.len()];
+            let (_, operator, value) = split(rest.strip_prefix('!')?)?;
+            let key = term.strip_suffix(value)?.strip_suffix(operator)?;
             Some((key, operator, value))
         }
     }

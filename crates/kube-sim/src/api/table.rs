@@ -194,7 +194,7 @@ fn field(path: &str) -> (String, &str) {
         match letter {
             '\\' => key.extend(letters.next().map(|(_, escaped)| escaped)),
             // The first letter is the name's own, so that every step gets on.
-            '.' | '[' if at > 0 => return (key, &path[at..]),
+            '.' | '[' if at > 0 => return (key, path.get(at..).unwrap_or_default()),
             letter => key.push(letter),
         }
     }

@@ -39,7 +39,7 @@ fn fault(time: &str) -> Option<(&str, &'static str)> {
     let digits = digits.bytes().take_while(u8::is_ascii_digit).count();
     match digits {
         6 => None,
-        more if more > 6 => Some((&rest[7..], "Z07:00")),
+        more if more > 6 => Some((rest.get(7..)?, "Z07:00")),
         _ => Some((rest, ".000000")),
     }
 }

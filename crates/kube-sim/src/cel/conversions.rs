@@ -107,7 +107,8 @@ pub(super) fn split(
         return Ok(parts.map(Value::from).collect::<Vec<_>>().into());
     }
     let cut = text.char_indices().nth(most.saturating_sub(1));
-    let (start, last) = text.split_at(cut.map_or(text.len(), |(at, _)| at));
+    let cut = cut.and_then(|(at, _)| text.split_at_checked(at));
+    let (start, last) = cut.unwrap_or((text, ""));
     let last = Some(last.to_owned()).filter(|last| !last.is_empty());
     let parts = start.chars().map(String::from).chain(last).take(most);
     Ok(parts.map(Value::from).collect::<Vec<_>>().into())

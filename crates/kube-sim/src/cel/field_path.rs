@@ -41,9 +41,9 @@ pub(super) fn steps(path: &str, schema: &Schema) -> Result<Vec<Step>, String> {
 
 fn dotted(rest: &str) -> Result<(String, &str), String> {
     let end = rest.find(['.', '[', ']']).unwrap_or(rest.len());
-    match end {
-        0 => Err("unexpected end of JSON path".into()),
-        end => Ok((rest[..end].to_owned(), &rest[end..])),
+    match rest.split_at_checked(end) {
+        None | Some(("", _)) => Err("unexpected end of JSON path".into()),
+        Some((name, after)) => Ok((name.to_owned(), after)),
     }
 }
 

@@ -54,14 +54,15 @@ pub(super) fn escape(name: &str) -> Option<Cow<'_, str>> {
     let mut out = String::with_capacity(name.len() + 16);
     let mut rest = name;
     while let Some(c) = rest.chars().next() {
-        match ESCAPES.iter().find(|(text, _)| rest.starts_with(text)) {
-            Some((text, word)) => {
+        let mut escapes = ESCAPES.iter();
+        match escapes.find_map(|(text, word)| Some((word, rest.strip_prefix(text)?))) {
+            Some((word, after)) => {
                 out.extend(["__", word, "__"]);
-                rest = &rest[text.len()..];
+                rest = after;
             }
             None if plain(c) => {
                 out.push(c);
-                rest = &rest[1..];
+                rest = rest.strip_prefix(c)?;
             }
             None => return None,
         }
@@ -77,10 +78,10 @@ pub(super) fn unescape(name: &str) -> Option<Cow<'_, str>> {
     let mut out = String::with_capacity(name.len());
     let mut rest = name;
     while !rest.is_empty() {
-        let Some(word) = escape_at(rest) else {
+        let Some((word, after)) = escape_at(rest) else {
             let c = rest.chars().next()?;
             out.push(c);
-            rest = &rest[c.len_utf8()..];
+            rest = rest.strip_prefix(c)?;
             continue;
         };
         match ESCAPES.iter().find(|(_, known)| *known == word) {
@@ -88,16 +89,16 @@ pub(super) fn unescape(name: &str) -> Option<Cow<'_, str>> {
             None if RESERVED.contains(&word) && word.len() + 4 == name.len() => out.push_str(word),
             None => return None,
         }
-        rest = &rest[word.len() + 4..];
+        rest = after;
     }
     Some(out.into())
 }
 
-/// The word of `__word__` at the beginning of `text`.
-fn escape_at(text: &str) -> Option<&str> {
-    let inner = text.strip_prefix("__")?;
-    let end = inner.find('_').filter(|end| *end > 0)?;
-    inner[end..].starts_with("__").then(|| &inner[..end])
+/// The word of `__word__` at the beginning of `text`, and what follows.
+fn escape_at(text: &str) -> Option<(&str, &str)> {
+    let (word, after) = text.strip_prefix("__")?.split_once('_')?;
+    let after = after.strip_prefix('_')?;
+    (!word.is_empty()).then_some((word, after))
 }
 
 #[cfg(test)]

@@ -19,7 +19,8 @@ pub(super) fn shape(text: &str) -> Shape {
     let (mut open, mut before) = (0_usize, 0);
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
-        let taken = quoted_or_comment(rest, &text[..before]).unwrap_or_else(|| {
+        let above = text.get(..before).unwrap_or_default();
+        let taken = quoted_or_comment(rest, above).unwrap_or_else(|| {
             match c {
                 '(' | '[' | '{' => open += 1,
                 ')' | ']' | '}' => open = open.saturating_sub(1),
@@ -30,7 +31,7 @@ pub(super) fn shape(text: &str) -> Shape {
         });
         shape.brackets = shape.brackets.max(open);
         before += taken;
-        rest = &rest[taken..];
+        rest = rest.get(taken..).unwrap_or_default();
     }
     shape
 }
@@ -57,13 +58,14 @@ pub(super) fn single_signs(text: &str) -> String {
                 let between = usize::from(c == '-' && ends_a_value(&out));
                 let before = signs - between;
                 out.extend(std::iter::repeat_n(c, between + before % 2));
-                rest = &rest[length..];
+                rest = rest.get(length..).unwrap_or_default();
                 continue;
             }
             (None, c) => c.len_utf8(),
         };
-        out.push_str(&rest[..taken]);
-        rest = &rest[taken..];
+        let (part, after) = rest.split_at_checked(taken).unwrap_or((rest, ""));
+        out.push_str(part);
+        rest = after;
     }
     out
 }
@@ -74,7 +76,8 @@ fn run(text: &str, sign: char) -> (usize, usize) {
     for (at, c) in text.char_indices() {
         if c == sign {
             // `!=` is another operator.
-            if signs > 0 && text[at..].starts_with("!=") {
+            let is_other = || text.get(at..).is_some_and(|from| from.starts_with("!="));
+            if signs > 0 && is_other() {
                 break;
             }
             signs += 1;
@@ -110,14 +113,14 @@ fn string(text: &str, is_raw: bool) -> usize {
         .find(|quote| text.starts_with(**quote))
     {
         Some(quote) => quote,
-        None => &text[..1],
+        None => text.get(..1).unwrap_or(text),
     };
     let mut at = quote.len();
-    while at < text.len() {
-        if text[at..].starts_with(quote) {
+    while let Some(from) = text.get(at..).filter(|from| !from.is_empty()) {
+        if from.starts_with(quote) {
             return at + quote.len();
         }
-        let mut chars = text[at..].chars();
+        let mut chars = from.chars();
         let escapes = chars.next() == Some('\\') && !is_raw;
         at = text.len() - chars.as_str().len();
         if escapes {
