@@ -15,7 +15,7 @@ use super::steering::{DAEMON, patch_parent};
 use super::{Error, address};
 use crate::api::labels::APPROVE_ANNOTATION;
 use crate::apply::{APPROVALS, Parent};
-use crate::model::{ErrorClass, ObjectId};
+use crate::model::{ErrorClass, ObjectId, cut};
 use crate::plan::ApplySet;
 
 /// How often the annotation is read again because others write the parent.
@@ -108,8 +108,6 @@ pub async fn report_approval(
     let ObjectId {
         name, namespace, ..
     } = set.parent();
-    let cuts = (0..=MOST_NOTE.min(note.len())).rev();
-    let cut = cuts.into_iter().find(|cut| note.is_char_boundary(*cut));
     let event = json!({
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
@@ -120,7 +118,7 @@ pub async fn report_approval(
         "action": "Approve",
         "type": "Normal",
         "reason": "Approved",
-        "note": &note[..cut.unwrap_or(0)],
+        "note": cut::head(note, MOST_NOTE),
         "regarding": {"apiVersion": "v1", "kind": "ConfigMap", "namespace": namespace, "name": name, "uid": uid},
     });
     let object = ObjectId::new("events.k8s.io", "Event", namespace.as_str(), "");

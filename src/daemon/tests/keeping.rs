@@ -14,6 +14,7 @@ use super::forge::no_forge;
 use super::*;
 use crate::api::fleet::FleetMode;
 use crate::apply::Parent;
+use crate::model::cut;
 use crate::plan::approvals::{How, Pressed};
 
 pub(super) fn set() -> ApplySet {
@@ -157,7 +158,7 @@ async fn an_approval_is_in_the_parent_and_counts_after_a_restart_without_the_mir
     tokio::time::sleep(Duration::from_millis(10)).await;
     let note = format!(
         "octocat approved with the button on {}: delete c/one",
-        &case.commit[..10]
+        cut::head(&case.commit, 10)
     );
     assert_eq!(cluster.notes(), [note]);
     drop(keeper);
