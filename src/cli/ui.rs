@@ -124,8 +124,10 @@ impl Ui {
                 screen.give_up();
             }
             let place = info.location().map(ToString::to_string);
-            let words = info.payload_as_str().unwrap_or("no message");
-            let mut line = panicked(words, &place.unwrap_or_default());
+            let payload = info.payload();
+            let owned = || payload.downcast_ref().map(String::as_str);
+            let words = payload.downcast_ref::<&str>().copied().or_else(owned);
+            let mut line = panicked(words.unwrap_or("no message"), &place.unwrap_or_default());
             let trace = Backtrace::capture();
             if trace.status() == BacktraceStatus::Captured {
                 line += &format!("\n{trace}");
