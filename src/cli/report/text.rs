@@ -11,6 +11,7 @@ use super::listing::{Report, counted};
 use crate::cli::ui::{plain, without_commands};
 use crate::compile::{Allowed, Compiled};
 use crate::model::cut::until;
+use crate::model::words::is_unseen;
 use crate::model::{Finding, Position, Segment, Severity, Span, Tree, rule_id};
 use crate::rules::sensitive;
 
@@ -222,6 +223,12 @@ impl<'t> Source<'t> {
             return None;
         }
         let line = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
+        // The renderer shows those of ASCII.
+        let seen = |c: char| match c.is_ascii() || !is_unseen(c) {
+            true => c,
+            false => char::REPLACEMENT_CHARACTER,
+        };
+        let line: String = line.chars().map(seen).collect();
         if finding.id.starts_with("Y2") {
             let start = offset(span.start, &line);
             let (before, comment) = line.split_at_checked(start).unwrap_or_default();
@@ -230,7 +237,7 @@ impl<'t> Source<'t> {
         }
         let hidden = finding.id == rule_id::UNAPPLICABLE_PATCH
             || self.hidden.get(at).is_some_and(|hidden| *hidden);
-        (!hidden).then(|| line.into_owned())
+        (!hidden).then_some(line)
     }
 }
 
