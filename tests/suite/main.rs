@@ -20,6 +20,7 @@ mod follow;
 mod forges;
 mod inert;
 mod init;
+mod letters;
 mod losses;
 mod mistakes;
 mod patience;
