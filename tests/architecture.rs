@@ -192,6 +192,12 @@ fn named(code: &str) -> BTreeSet<String> {
     names
 }
 
+/// What comes before something that was found, and after it.
+fn beside<'a>(code: &'a str, (at, found): (usize, &str)) -> (&'a str, &'a str) {
+    let (before, from) = code.split_at_checked(at).expect("it was found");
+    (before, from.strip_prefix(found).expect("it was found"))
+}
+
 /// The items at the top level of a brace group.
 fn top_level_items(group: &str) -> Vec<&str> {
     let (mut items, mut depth, mut start) = (Vec::new(), 0, 0);
@@ -199,12 +205,12 @@ fn top_level_items(group: &str) -> Vec<&str> {
         match c {
             '{' => depth += 1,
             '}' if depth == 0 => {
-                items.push(&group[start..at]);
+                items.extend(group.get(start..at));
                 break;
             }
             '}' => depth -= 1,
             ',' if depth == 0 => {
-                items.push(&group[start..at]);
+                items.extend(group.get(start..at));
                 start = at + 1;
             }
             _ => {}
@@ -361,7 +367,7 @@ fn the_fuzzer_has_every_crate_that_the_pure_modules_name() {
     let code: String = compiled.flatten().map(|(_, code)| code.as_str()).collect();
     let named = |name: &String| {
         let path = format!("{}::", name.replace('-', "_"));
-        let before = |(at, _)| code[..at].chars().next_back();
+        let before = |found| beside(code.as_str(), found).0.chars().next_back();
         let is_whole = |c: char| !c.is_alphanumeric() && !matches!(c, '_' | ':');
         code.match_indices(&path)
             .any(|found| before(found).is_none_or(is_whole))
@@ -427,7 +433,7 @@ fn rules_are_looked_for_by_constants() {
     for (file, code) in modules().values().flatten() {
         for compared in ["== \"", "!= \"", "contains(&\""] {
             let mut found = code.match_indices(compared);
-            if found.any(|(at, _)| is_id(&code[at + compared.len()..])) {
+            if found.any(|found| is_id(beside(code, found).1)) {
                 faults.push(format!("src/{file}: compares with the id of a rule"));
             }
         }
@@ -444,7 +450,7 @@ fn controllers_give_reasons_by_constants() {
     for (file, code) in &modules()["reconcile"] {
         for call in calls.map(|call| format!("NewCondition{call}")) {
             let mut found = code.match_indices(&call);
-            if found.any(|(at, _)| is_literal(&code[at + call.len()..])) {
+            if found.any(|found| is_literal(beside(code, found).1)) {
                 faults.push(format!("src/{file}: {call} with a literal"));
             }
         }

@@ -193,13 +193,12 @@ fn literals(code: &str, writes: bool) -> Vec<Vec<&str>> {
     let mut paths = Vec::new();
     for top in ["spec", "status"] {
         let quoted = format!("\"{top}\"");
-        for (at, _) in code.match_indices(&quoted) {
-            let before = code[..at].trim_end();
-            let after = &code[at + quoted.len()..];
-            if before.ends_with('[') {
-                let keys = match after.starts_with(']') {
-                    true => chain(&after[1..]),
-                    false => array(after),
+        for found in code.match_indices(&quoted) {
+            let (before, after) = super::beside(code, found);
+            if before.trim_end().ends_with('[') {
+                let keys = match after.strip_prefix(']') {
+                    Some(after) => chain(after),
+                    None => array(after),
                 };
                 paths.push([vec![top], keys].concat());
             }
@@ -210,8 +209,9 @@ fn literals(code: &str, writes: bool) -> Vec<Vec<&str>> {
             .filter(|_| writes && top == "status")
         {
             let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '"');
-            if !code[..at].ends_with(is_part) {
-                paths.push([vec![top], chain(&code[at + top.len()..])].concat());
+            let (before, after) = super::beside(code, (at, top));
+            if !before.ends_with(is_part) {
+                paths.push([vec![top], chain(after)].concat());
             }
         }
     }
@@ -253,8 +253,8 @@ fn text(code: &str) -> Option<&str> {
 /// The literal paths that calls get as this argument.
 fn arguments<'a>(code: &'a str, (call, place): (&str, usize)) -> Vec<&'a str> {
     let calls = code.match_indices(call);
-    let found = calls.filter_map(|(at, _)| {
-        let argument = split(&code[at + call.len()..]).into_iter().nth(place)?;
+    let found = calls.filter_map(|found| {
+        let argument = split(super::beside(code, found).1).into_iter().nth(place)?;
         text(argument.trim())
     });
     found.collect()
@@ -263,14 +263,15 @@ fn arguments<'a>(code: &'a str, (call, place): (&str, usize)) -> Vec<&'a str> {
 /// The arguments of a call, whose opening bracket is cut off.
 fn split(code: &str) -> Vec<&str> {
     let (mut arguments, mut depth, mut start, mut quoted) = (Vec::new(), 0, 0, false);
+    let mut before = ' ';
     for (at, c) in code.char_indices() {
         match c {
-            '"' if !code[..at].ends_with('\\') => quoted = !quoted,
+            '"' if before != '\\' => quoted = !quoted,
             _ if quoted => {}
             '(' | '[' | '{' => depth += 1,
             ')' | ']' | '}' if depth > 0 => depth -= 1,
             ')' | ',' if depth == 0 => {
-                arguments.push(&code[start..at]);
+                arguments.extend(code.get(start..at));
                 start = at + 1;
                 if c == ')' {
                     break;
@@ -278,6 +279,7 @@ fn split(code: &str) -> Vec<&str> {
             }
             _ => {}
         }
+        before = c;
     }
     arguments
 }

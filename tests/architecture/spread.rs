@@ -63,7 +63,7 @@ fn spread<'a>(
 fn implemented(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("impl")?;
     let rest = match rest.strip_prefix('<') {
-        Some(parameters) => &parameters[after_brackets(parameters)?..],
+        Some(parameters) => parameters.get(after_brackets(parameters)?..)?,
         None => rest,
     };
     let rest = rest.strip_prefix(' ')?;

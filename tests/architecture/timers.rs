@@ -58,7 +58,9 @@ fn waits(line: &str, call: &str) -> usize {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let found = line.match_indices(call);
     found
-        .filter(|(at, _)| call.starts_with('.') || !line[..*at].ends_with(is_part))
+        .filter(|(at, _)| {
+            call.starts_with('.') || !super::beside(line, (*at, call)).0.ends_with(is_part)
+        })
         .count()
 }
 
@@ -68,8 +70,10 @@ fn timers(code: &str) -> Vec<String> {
     for line in code.lines() {
         let word = |after: &str| {
             let (_, rest) = line.split_once(after)?;
-            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
-            Some(rest[..end.unwrap_or(rest.len())].to_owned())
+            let name = rest
+                .split(|c: char| !c.is_alphanumeric() && c != '_')
+                .next();
+            name.map(str::to_owned)
         };
         let begins = word("fn ");
         if line.contains("Duration = ") {

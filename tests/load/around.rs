@@ -262,10 +262,7 @@ async fn list(client: &Client, api_version: &str, kind: &str) -> kube::Result<Ve
 
 /// The name of the cluster in a text: `fleet-` and a number.
 pub(super) fn cluster(text: &str) -> Option<&str> {
-    let start = text.find("fleet-")?;
-    let digits = text[start + 6..]
-        .bytes()
-        .take_while(u8::is_ascii_digit)
-        .count();
-    (digits > 0).then(|| &text[start..start + 6 + digits])
+    let name = text.find("fleet-").and_then(|start| text.get(start..))?;
+    let digits = name.bytes().skip(6).take_while(u8::is_ascii_digit).count();
+    name.get(..6 + digits).filter(|_| digits > 0)
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use capstan::adapters::checks::{self, NOTES_REF};
 use capstan::adapters::git::{Author, Files};
+use capstan::model::cut;
 use capstan::model::{Check, CheckState};
 use jiff::Timestamp;
 use serde_json::{Value as Json, json};
@@ -347,7 +348,7 @@ fn checks_that_were_pending_at_a_kill_are_reported_as_superseded() {
     assert!(
         check
             .title
-            .starts_with(&format!("superseded by {}", &second[..10])),
+            .starts_with(&format!("superseded by {}", cut::head(&second, 10))),
         "{}",
         check.title
     );

@@ -2,6 +2,7 @@
 
 use super::pull_requests::{planned, pull_saying};
 use super::*;
+use capstan::model::cut;
 
 const APPROVING: &str = "tidy up\n\nCapstan-Approve: delete default/c\n";
 
@@ -79,7 +80,7 @@ async fn what_a_merge_brings_in_approves_nothing_until_a_commit_of_the_branch_sa
     let check = daemon.succeeds(&said).await;
     let by = format!(
         "was approved by Demo \\<demo@localhost> in the message of {}",
-        &said[..10]
+        cut::head(&said, 10)
     );
     assert!(check.summary.contains(&by), "{}", check.summary);
     assert_eq!(clusters(&world), 0);
@@ -136,7 +137,7 @@ async fn an_annotation_on_the_parent_approves_a_loss_once() {
     let notes: Vec<_> = events.map(|live| live["message"].clone()).collect();
     let note = format!(
         "the annotation capstan.dev/approve approved of {}: delete default/c",
-        &second[..10]
+        cut::head(&second, 10)
     );
     assert!(notes.contains(&note.into()), "{notes:?}");
 

@@ -67,7 +67,10 @@ fn cases(text: &str) -> impl Iterator<Item = Case<'_>> {
 fn changes<'t>(lines: impl Iterator<Item = &'t str>) -> Vec<Change<'t>> {
     let mut changes: Vec<Change<'t>> = Vec::new();
     for line in lines.filter(|line| !line.is_empty()) {
-        match (line.split_at(1), changes.last_mut()) {
+        match (
+            line.split_at_checked(1).unwrap_or_default(),
+            changes.last_mut(),
+        ) {
             (("-", line), Some(Change::Lines { old, .. })) => old.push(line),
             (("+", line), Some(Change::Lines { new, .. })) => new.push(line),
             _ => changes.push(match line.contains(' ') {

@@ -291,7 +291,8 @@ fn place(text: &str, span: &Span) -> String {
         length
     };
     let whole = span.end.line > span.start.line || end == value_at + length;
-    let remark = line.find("# capstan:").map(|at| line[..at].chars().count());
+    let remark = line.split_once("# capstan:");
+    let remark = remark.map(|(before, _)| before.chars().count());
     match start {
         at if Some(at) == remark => span.start.line.to_string(),
         at if at == value_at && whole => span.start.line.to_string(),
@@ -346,7 +347,8 @@ pub(super) fn marked(text: &str) -> BTreeSet<String> {
 /// `C15, N08`.
 pub(super) fn is_ids(text: &str) -> bool {
     let is_id = |id: &str| {
-        id.len() == 3 && id.starts_with(char::is_uppercase) && id[1..].parse::<u8>().is_ok()
+        let number = id.strip_prefix(char::is_uppercase);
+        id.len() == 3 && number.is_some_and(|number| number.parse::<u8>().is_ok())
     };
     text.split(", ").all(is_id)
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use capstan::model::cut;
 use serde_json::Value as Json;
 use tempfile::TempDir;
 
@@ -37,8 +38,8 @@ fn without_container(script: &str) -> String {
                 .next();
             format!(
                 "{}capstan{}",
-                &line[..start],
-                &line[end.expect("an image")..]
+                line.get(..start).expect("a start"),
+                end.and_then(|end| line.get(end..)).expect("an image")
             )
         }
         None => line.to_owned(),
@@ -130,7 +131,7 @@ fn the_ci_files_check_a_fleet() {
             ("GITHUB_BASE_REF", "main"),
             ("SYSTEM_PULLREQUEST_TARGETBRANCH", "refs/heads/main"),
             ("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "main"),
-            ("BITBUCKET_PR_DESTINATION_COMMIT", &base[..12]),
+            ("BITBUCKET_PR_DESTINATION_COMMIT", cut::head(&base, 12)),
         ]
         .into();
         let mut found = Vec::new();

@@ -12,6 +12,7 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::response::Response;
+use capstan::model::cut;
 use http::StatusCode;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use http_body_util::BodyExt as _;
@@ -221,7 +222,7 @@ fn backend(
     for line in String::from_utf8_lossy(&output[..end]).lines() {
         let (name, value) = line.split_once(": ").expect("a header");
         builder = match name {
-            "Status" => builder.status(value[..3].parse::<u16>().expect("a number")),
+            "Status" => builder.status(cut::head(value, 3).parse::<u16>().expect("a number")),
             name => builder.header(name, value),
         };
     }

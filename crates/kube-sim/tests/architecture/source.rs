@@ -222,7 +222,7 @@ fn tokens(text: &str) -> Vec<String> {
         } else if first.is_alphanumeric() || first == '_' {
             let end = rest.find(|sign: char| !(sign.is_alphanumeric() || sign == '_'));
             let end = end.unwrap_or(rest.len());
-            tokens.push(rest[..end].to_owned());
+            tokens.extend(rest.get(..end).map(str::to_owned));
             end
         } else {
             let length = if rest.starts_with("::") {
@@ -231,11 +231,11 @@ fn tokens(text: &str) -> Vec<String> {
                 first.len_utf8()
             };
             if !first.is_whitespace() {
-                tokens.push(rest[..length].to_owned());
+                tokens.extend(rest.get(..length).map(str::to_owned));
             }
             length
         };
-        rest = &rest[length..];
+        rest = rest.get(length..).expect("a whole token");
     }
     tokens
 }
@@ -245,15 +245,16 @@ fn literal(rest: &str) -> Option<usize> {
     let start = rest.strip_prefix('b').unwrap_or(rest);
     let prefix = rest.len() - start.len();
     if let Some(raw) = start.strip_prefix('r') {
-        let signs = raw.len() - raw.trim_start_matches('#').len();
-        let body = raw[signs..].strip_prefix('"')?;
+        let from = raw.trim_start_matches('#');
+        let signs = raw.len() - from.len();
+        let body = from.strip_prefix('"')?;
         let end = format!("\"{}", "#".repeat(signs));
         let length = body.find(&end).map_or(body.len(), |at| at + end.len());
         return Some(rest.len() - body.len() + length);
     }
     let quote = start.chars().next()?;
     let is_character =
-        quote == '\'' && (start[1..].starts_with('\\') || start.chars().nth(2) == Some(quote));
+        quote == '\'' && (start.starts_with("'\\") || start.chars().nth(2) == Some(quote));
     if quote != '"' && !is_character {
         return None;
     }

@@ -24,9 +24,9 @@ fn without_faults(message: &str) -> String {
 }
 
 fn without_stored(message: &str) -> String {
-    match (message.find('{'), message.rfind('}')) {
-        (Some(from), Some(to)) if is_stored(message) => {
-            format!("{}(object){}", &message[..from], &message[to + 1..])
+    match (message.split_once('{'), message.rsplit_once('}')) {
+        (Some((before, _)), Some((_, after))) if is_stored(message) => {
+            format!("{before}(object){after}")
         }
         _ => message.to_owned(),
     }

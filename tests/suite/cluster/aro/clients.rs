@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use capstan::model::Clock;
+use capstan::model::cut;
 use http::{Method, Request};
 use jiff::Timestamp;
 use kube::Client;
@@ -76,15 +77,13 @@ impl Log {
 /// The same with another field manager for the objects of the provider; embedded resources have CAPZ's and ours in any case.
 fn managed_by(uri: &str, manager: &str) -> String {
     let start = "fieldManager=capstan-";
-    let Some(at) = uri.find(start) else {
-        return uri.to_owned();
-    };
-    let rest = &uri[at + start.len()..];
-    if rest.starts_with("embedded") {
-        return uri.to_owned();
+    match uri.split_once(start) {
+        Some((before, rest)) if !rest.starts_with("embedded") => {
+            let (_, end) = cut::until(rest, |c| c == '&');
+            format!("{before}fieldManager={manager}{end}")
+        }
+        _ => uri.to_owned(),
     }
-    let end = rest.find('&').map_or("", |end| &rest[end..]);
-    format!("{}fieldManager={manager}{end}", &uri[..at])
 }
 
 /// A process that ends with one of its writes: the server carries it out, and no answer comes to that nor to anything
