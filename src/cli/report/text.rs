@@ -319,6 +319,15 @@ mod tests {
     }
 
     #[test]
+    fn no_control_character_of_a_line_is_shown() {
+        let text = shown("a: \u{85}\u{9b}2J\u{1b}[31mb\n", (1, 1, 2));
+        assert!(
+            !text.contains(|c: char| c.is_control() && c != '\n'),
+            "{text:?}"
+        );
+    }
+
+    #[test]
     fn the_caret_is_under_the_value() {
         let text = shown("kind: X\nname: ümläut, here\n", (2, 7, 6));
         let lines: Vec<&str> = text.lines().collect();
