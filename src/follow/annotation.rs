@@ -8,8 +8,8 @@
 pub(super) struct Annotation {
     /// What it says, and the revision that was applied when it was seen first: whoever set it knew of no later one.
     text: Option<(String, String)>,
-    /// It is being taken off, or that failed just now.
-    is_busy: bool,
+    /// The same while it is being taken off, or that failed just now: the watch may say before that it is gone.
+    taken: Option<(String, String)>,
     /// The last attempt failed, and a warning says so.
     is_failing: bool,
 }
@@ -25,9 +25,9 @@ impl Annotation {
 
     /// Begins to take it off; `None` if there is none, or that is under way.
     pub(super) fn begin(&mut self) -> Option<String> {
-        let (text, _) = self.text.clone().filter(|_| !self.is_busy)?;
-        self.is_busy = true;
-        Some(text)
+        let taken = self.text.clone().filter(|_| self.taken.is_none())?;
+        let (text, _) = self.taken.insert(taken);
+        Some(text.clone())
     }
 
     /// That failed. Returns true if that is new.
@@ -36,14 +36,39 @@ impl Annotation {
     }
 
     /// Lets what failed be tried again.
-    pub(super) const fn retry(&mut self) {
-        self.is_busy = false;
+    pub(super) fn retry(&mut self) {
+        self.taken = None;
     }
 
     /// It is not on the parent any more. The watch may not say so yet. Returns the revision that was applied when it was seen.
     pub(super) fn ended(&mut self, text: &str) -> Option<String> {
-        (self.is_busy, self.is_failing) = (false, false);
-        let ended = self.text.take_if(|(seen, _)| seen == text);
-        ended.map(|(_, revision)| revision)
+        self.is_failing = false;
+        self.text.take_if(|(seen, _)| seen == text);
+        self.taken.take().map(|(_, revision)| revision)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_counts_for_what_was_applied_when_it_was_seen_also_if_the_watch_is_first() {
+        let mut annotation = Annotation::default();
+        assert_eq!(annotation.begin(), None);
+        let text = || Some("delete c/one".to_owned());
+        annotation.seen(text(), "a");
+        annotation.seen(text(), "b");
+        assert_eq!(annotation.begin(), text());
+        assert_eq!(annotation.begin(), None, "it is being taken off");
+        annotation.seen(None, "b");
+        assert_eq!(annotation.ended("delete c/one").as_deref(), Some("a"));
+        assert_eq!(annotation.begin(), None);
+        annotation.seen(text(), "b");
+        assert_eq!(annotation.begin(), text());
+        annotation.retry();
+        assert_eq!(annotation.begin(), text());
+        assert_eq!(annotation.ended("delete c/one").as_deref(), Some("b"));
+        assert_eq!(annotation.begin(), None, "the watch may say so later");
     }
 }

@@ -84,13 +84,20 @@ pub(super) fn noun(unit: &Unit) -> &'static str {
     }
 }
 
-/// What the losses are, and how to approve those that nobody approved; empty without losses.
-pub(super) fn losses(losses: &[Loss], ways: ApprovalWays) -> String {
-    let meanings = |is_approved: bool| {
-        let losses = losses.iter().filter(|loss| loss.is_approved == is_approved);
+/// What the losses are, how to approve those that nobody approved, and what of the rest somebody approved by name; empty
+/// without losses.
+pub(super) fn losses(losses: &[Loss], given: &[Approval], ways: ApprovalWays) -> String {
+    let meanings = |is_meant: &dyn Fn(&&Loss) -> bool| {
+        let losses = losses.iter().filter(is_meant);
         losses.map(meaning).collect::<Vec<_>>()
     };
-    let (open, approved) = (meanings(false), meanings(true));
+    let is_named = |loss: &Loss| {
+        let mut named = given.iter().filter_map(|one| one.what.loss());
+        named.any(|named| named == (loss.verb, &loss.unit))
+    };
+    let open = meanings(&|loss| !loss.is_approved);
+    let approved = meanings(&|loss| loss.is_approved && is_named(loss));
+    let allowed = meanings(&|loss| loss.is_approved && !is_named(loss));
     let mut text = String::new();
     if !open.is_empty() {
         let unapproved = losses.iter().filter(|loss| !loss.is_approved);
@@ -106,6 +113,12 @@ pub(super) fn losses(losses: &[Loss], ways: ApprovalWays) -> String {
     }
     if !approved.is_empty() {
         text += &format!("Approved:\n\n{}\n", list(approved.into_iter()));
+    }
+    if !allowed.is_empty() {
+        text += &format!(
+            "Allowed by `spec.apply.deletionGuard`, and approved by nobody:\n\n{}\n",
+            list(allowed.into_iter())
+        );
     }
     text
 }

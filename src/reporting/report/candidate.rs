@@ -134,7 +134,7 @@ fn sound(merge: &Merge<'_>, mut found: Found<'_>, account: &Account) -> Check {
     let units = units.chain(waiting.asked().filter_map(|what| Some(what.loss()?.1)));
     let units: BTreeSet<Unit> = units.cloned().collect();
     let text = [
-        losses(lost, ways),
+        losses(lost, &merge.approvals.given, ways),
         approved(&merge.approvals.given, &units),
         waiting.text(),
         to_keep(&merge.approvals.own, &units),

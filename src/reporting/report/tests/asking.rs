@@ -106,6 +106,23 @@ fn a_plan_that_waits_for_an_approval_has_a_button_and_one_that_got_it_says_from_
     assert_eq!(broken.button, None);
 }
 
+#[test]
+fn what_a_limit_allows_is_not_called_approved() {
+    let cluster = "---\n{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: two, namespace: c, annotations: {capstan.dev/deletion-policy: Delete}}}\n";
+    let set = ApplySet::new("f", "default");
+    let old = compiled(&(config_map("a", "x") + cluster));
+    let before = plan::against_none(&old.objects, &old.graph, &set);
+    let limit = Approvals {
+        given: vec![Approval::setting(What::Clusters(1))],
+        ..Approvals::default()
+    };
+    let new = compiled(&config_map("a", "x"));
+    let check = merged(&set, &new, Some(("o", Some(&before))), None, &limit);
+    assert_eq!((check.state, check.detail), (CheckState::Success, None));
+    let text = "Allowed by `spec.apply.deletionGuard`, and approved by nobody:\n\n- cluster c/two is deleted: what runs on it goes\n\n";
+    assert!(check.summary.starts_with(text), "{}", check.summary);
+}
+
 fn by(press: &Pressed) -> Approvals {
     Approvals {
         given: press.approvals().collect(),
