@@ -1,8 +1,8 @@
 //! Which approvals count for a revision, and why others do not.
 //!
-//! In: the messages on the line of first parents, presses of buttons, annotations, and what the forge says of commits. Out: approvals.
-//! What others bring in with a merge, or with the pull request of a fork, approves nothing. It does not know what an
-//! approval leads to.
+//! In: the messages on the line of first parents, what is recorded of buttons, comments and annotations, and what the forge
+//! says of commits. Out: approvals. What others bring in with a merge, or with the pull request of a fork, approves nothing.
+//! It does not know what an approval leads to.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -261,7 +261,10 @@ impl Daemon {
                 return read(Vec::new());
             };
             let (revisions, rules) = (Arc::clone(&source.revisions), &source.config.approvals);
-            read(comments::read(revisions, &*forge, rules, questions).await)
+            let record = source.approvals.recorded.record();
+            let known = record.approvals().iter();
+            let known = known.flat_map(|one| one.losses.iter().cloned()).collect();
+            read(comments::read(revisions, &*forge, rules, &known, questions).await)
         };
         self.waiting(asked, move |_| read(Vec::new()));
     }

@@ -26,17 +26,19 @@ const MOST_LINES: usize = 20;
 /// How long the answers may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Answers questions, one after the other; those that the forge does not answer are left out.
+/// Answers questions, one after the other; those that the forge does not answer are left out. `known` has the losses that
+/// somebody approved before, each as a trailer has it.
 pub(super) async fn read(
     revisions: Arc<Revisions>,
     forge: &dyn ApprovalComments,
     rules: &ApprovalRules,
+    known: &BTreeSet<String>,
     questions: Vec<CommentQuestion>,
 ) -> Vec<CommentAnswer> {
     let (mut answers, until) = (Vec::new(), Instant::now() + PATIENCE);
     for question in questions {
         let (commit, context) = (question.commit.clone(), question.context.clone());
-        let answer = answer(&revisions, forge, rules, question);
+        let answer = answer(&revisions, forge, rules, known, question);
         match tokio::time::timeout_at(until, answer).await {
             Ok(Ok(answer)) => answers.push(answer),
             Ok(Err(error)) => {
@@ -73,6 +75,7 @@ async fn answer(
     revisions: &Arc<Revisions>,
     forge: &dyn ApprovalComments,
     rules: &ApprovalRules,
+    known: &BTreeSet<String>,
     question: CommentQuestion,
 ) -> Result<CommentAnswer, AdapterError> {
     let mut pull_requests = question.pull_requests.clone();
@@ -93,11 +96,11 @@ async fn answer(
         rest.unclear.extend(found.unclear);
         rest.doubted.extend(found.doubted);
         for approval in found.given {
-            match question.asked.contains(&approval.what.to_string()) {
-                true => given.push(approval),
-                false => rest
-                    .unclear
-                    .push(format!("{COMMAND} {APPROVE} {}", approval.what)),
+            let what = approval.what.to_string();
+            if question.asked.contains(&what) {
+                given.push(approval);
+            } else if !known.contains(&what) {
+                rest.unclear.push(format!("{COMMAND} {APPROVE} {what}"));
             }
         }
     }

@@ -41,10 +41,22 @@ async fn case(config: Option<fn(&mut SyncConfig)>) -> (Case, Arc<Forge>) {
 impl Case {
     /// Writes a check that asks for approval of the deletion of `c/one`, on this pull request.
     async fn ask(&mut self, context: &str, commit: &str, pull_request: Option<u64>) {
+        self.ask_for("delete c/one", context, commit, pull_request)
+            .await;
+    }
+
+    /// The same for another loss.
+    async fn ask_for(
+        &mut self,
+        loss: &str,
+        context: &str,
+        commit: &str,
+        pull_request: Option<u64>,
+    ) {
         let check = Check {
             context: context.to_owned(),
             revision: commit.to_owned(),
-            asked: vec!["delete c/one".to_owned()],
+            asked: vec![loss.to_owned()],
             pull_request,
             ..self.check(CheckState::Failure, "1 deleted")
         };
@@ -176,5 +188,29 @@ async fn the_fleet_says_who_may_approve() {
         case.ask(PLAN, &head, Some(7)).await;
         case.look_for_comments().await;
         assert_eq!(!case.deletable("", &head).is_empty(), counts, "{author}");
+    }
+}
+
+/// Of two losses one is approved: the check that asks for the other does not call that comment a mistake.
+#[tokio::test(start_paused = true)]
+async fn a_comment_that_counted_before_is_no_mistake() {
+    let (mut case, forge) = case(None).await;
+    let head = case.propose();
+    case.parts().heads.set_examining(true);
+    let said = comment("ann", LINE, 5);
+    forge.comments.lock().unwrap().insert(7, vec![said]);
+    case.ask(PLAN, &head, Some(7)).await;
+    case.look_for_comments().await;
+    assert!(!case.deletable("", &head).is_empty());
+    for (loss, is_mistake) in [("delete c/two", false), ("delete c/three", true)] {
+        if is_mistake {
+            let said = comment("ann", "/capstan approve delete c/thre", 6);
+            forge.comments.lock().unwrap().insert(7, vec![said]);
+        }
+        case.ask_for(loss, PLAN, &head, Some(7)).await;
+        case.look_for_comments().await;
+        let check = case.daemon.view.borrow().check(PLAN, &head).cloned();
+        let is_pending = check.is_some_and(|check| check.state == CheckState::Pending);
+        assert_eq!(is_pending, is_mistake, "{loss}");
     }
 }
