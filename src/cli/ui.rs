@@ -15,7 +15,7 @@ use super::screen::Screen;
 use crate::model::words::is_unseen;
 use crate::settings::Environment;
 
-/// The most characters that are said of a panic: its message may have a whole file in it.
+/// The most characters of a panic's message that are printed: it may have a whole file in it.
 const MOST_PANIC: usize = 2_000;
 
 /// A text in which no CI system finds a command in the middle of a line: the agent of Azure Pipelines obeys
@@ -67,7 +67,7 @@ pub(super) fn plain_lines(text: &str) -> String {
     lines.join("\n")
 }
 
-/// What is said of a panic at `place`.
+/// Formats the line that reports a panic at `place`.
 fn panicked(words: &str, place: &str) -> String {
     let words: String = plain(words).chars().take(MOST_PANIC).collect();
     format!(

@@ -1,7 +1,7 @@
 //! What holds deletions back, and the losses that nobody approved.
 //!
-//! In: what people approved, and how a revision comes to be applied. Out: whether a cluster or a pool may go. It does not
-//! know which of them leave.
+//! In: approvals, and whether the revision has commits. Out: whether a cluster or a pool may go. It does not know which of
+//! them leave.
 
 use std::collections::BTreeSet;
 

@@ -306,91 +306,84 @@ mod tests {
         }
     }
 
+    /// The comment that approves, with a change.
+    fn by(change: fn(&mut PullComment)) -> PullComment {
+        let mut comment = comment(LINE);
+        change(&mut comment);
+        comment
+    }
+
+    fn approvers(names: &[&str]) -> ApprovalRules {
+        let names = names.iter().map(|name| (*name).to_owned());
+        ApprovalRules {
+            approvers: Some(names.collect()),
+            not_author: false,
+        }
+    }
+
+    #[track_caller]
+    fn assert_doubt(
+        comment: &PullComment,
+        rules: &ApprovalRules,
+        authors: &[&str],
+        expected: Option<CommentDoubt>,
+    ) {
+        let found = judged(std::slice::from_ref(comment), rules, authors);
+        let doubts: Vec<Doubt> = found.doubted.into_iter().map(|(_, doubt)| doubt).collect();
+        let expected: Vec<Doubt> = expected.map(Doubt::Comment).into_iter().collect();
+        assert_eq!(doubts, expected, "{comment:?} {rules:?}");
+        assert_eq!(found.given.len(), 1 - doubts.len(), "{comment:?}");
+    }
+
     #[test]
-    fn whose_comment_counts_and_when() {
-        use CommentDoubt::{Author, Bot, Early, Edited, Own, Reader, RightsUnknown, Unlisted};
-        let approvers = |names: &[&str]| {
-            let names = names.iter().map(|name| (*name).to_owned());
-            ApprovalRules {
-                approvers: Some(names.collect()),
-                not_author: false,
-            }
-        };
-        let anybody = ApprovalRules::default();
+    fn a_comment_counts_by_who_wrote_it_and_when() {
+        use CommentDoubt::{Bot, Early, Edited, Own, Reader, RightsUnknown};
+        for (comment, expected) in [
+            (by(|_| {}), None),
+            (by(|one| one.edited = Some(one.created)), None),
+            (by(|one| one.writer = Writer::Own), Some(Own)),
+            (by(|one| one.writer = Writer::Bot), Some(Bot)),
+            (by(|one| one.edited = Some(at(101))), Some(Edited)),
+            (by(|one| one.created = at(99)), Some(Early)),
+            (by(|one| one.may_write = MayWrite::No), Some(Reader)),
+            (
+                by(|one| one.may_write = MayWrite::Unknown),
+                Some(RightsUnknown),
+            ),
+        ] {
+            assert_doubt(&comment, &ApprovalRules::default(), &["ann"], expected);
+        }
+    }
+
+    #[test]
+    fn the_fleet_says_whose_comments_count() {
+        use CommentDoubt::{Author, AuthorsUnknown, Reader, Unlisted};
+        let plain = || by(|_| {});
+        for (comment, names, expected) in [
+            (plain(), &["bob", "Ann"][..], None),
+            (plain(), &["bob"], Some(Unlisted)),
+            (plain(), &["Ann Other"], Some(Unlisted)),
+            (plain(), &[], Some(Unlisted)),
+            (by(|one| one.may_write = MayWrite::Unknown), &["ann"], None),
+            (
+                by(|one| one.may_write = MayWrite::No),
+                &["ann"],
+                Some(Reader),
+            ),
+            (by(|one| one.author.clear()), &[""], Some(Unlisted)),
+        ] {
+            assert_doubt(&comment, &approvers(names), &[], expected);
+        }
         let other = ApprovalRules {
             not_author: true,
             ..ApprovalRules::default()
         };
-        let by = |change: fn(&mut PullComment)| {
-            let mut comment = comment(LINE);
-            change(&mut comment);
-            comment
-        };
-        let plain = || by(|_| {});
-        for (comment, rules, authors, expected) in [
-            (plain(), &anybody, &["ann"][..], None),
-            (
-                by(|one| one.edited = Some(one.created)),
-                &anybody,
-                &[],
-                None,
-            ),
-            (by(|one| one.writer = Writer::Own), &anybody, &[], Some(Own)),
-            (by(|one| one.writer = Writer::Bot), &anybody, &[], Some(Bot)),
-            (
-                by(|one| one.edited = Some(at(101))),
-                &anybody,
-                &[],
-                Some(Edited),
-            ),
-            (by(|one| one.created = at(99)), &anybody, &[], Some(Early)),
-            (
-                by(|one| one.may_write = MayWrite::No),
-                &anybody,
-                &[],
-                Some(Reader),
-            ),
-            (
-                by(|one| one.may_write = MayWrite::Unknown),
-                &anybody,
-                &[],
-                Some(RightsUnknown),
-            ),
-            (plain(), &approvers(&["bob", "Ann"]), &[], None),
-            (plain(), &approvers(&["bob"]), &[], Some(Unlisted)),
-            (plain(), &approvers(&["Ann Other"]), &[], Some(Unlisted)),
-            (plain(), &approvers(&[]), &[], Some(Unlisted)),
-            (
-                by(|one| one.may_write = MayWrite::Unknown),
-                &approvers(&["ann"]),
-                &[],
-                None,
-            ),
-            (
-                by(|one| one.may_write = MayWrite::No),
-                &approvers(&["ann"]),
-                &[],
-                Some(Reader),
-            ),
-            (
-                by(|one| one.author.clear()),
-                &approvers(&[""]),
-                &[],
-                Some(Unlisted),
-            ),
-            (plain(), &other, &["bob", ""], None),
-            (plain(), &other, &["bob", "ANN"], Some(Author)),
-            (plain(), &other, &["ann other"], Some(Author)),
+        for (authors, expected) in [
+            (&["bob", ""][..], None),
+            (&["bob", "ANN"], Some(Author)),
+            (&["ann other"], Some(Author)),
         ] {
-            let found = judged(std::slice::from_ref(&comment), rules, authors);
-            let doubts: Vec<&Doubt> = found.doubted.iter().map(|(_, doubt)| doubt).collect();
-            let expected = expected.map(Doubt::Comment);
-            assert_eq!(
-                doubts,
-                expected.iter().collect::<Vec<_>>(),
-                "{comment:?} {rules:?}"
-            );
-            assert_eq!(found.given.len(), 1 - doubts.len(), "{comment:?}");
+            assert_doubt(&plain(), &other, authors, expected);
         }
         let unknown = Conversation {
             head: HEAD,
@@ -399,7 +392,7 @@ mod tests {
             authors: None,
         };
         let found = unknown.judge(&[plain()]).doubted;
-        assert_eq!(found[0].1, Doubt::Comment(CommentDoubt::AuthorsUnknown));
+        assert_eq!(found[0].1, Doubt::Comment(AuthorsUnknown));
     }
 
     #[test]

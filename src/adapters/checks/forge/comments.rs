@@ -41,7 +41,7 @@ pub struct Account {
     pub login: String,
     /// What else the forge calls it.
     pub other_names: Vec<String>,
-    /// Whether the forge says that it is no person.
+    /// True if the forge says that it is a bot.
     pub is_bot: bool,
 }
 

@@ -370,7 +370,7 @@ impl Buttons for CheckRuns {
     async fn may_approve(&self, client: &Client, login: &str) -> Result<(), Fault> {
         let of = conversation(&self.repository, client);
         let Some(found) = of.permission(login).await? else {
-            let stranger = format!("{login} is no collaborator of the repository");
+            let stranger = format!("{login} is not a collaborator of the repository");
             return Err(Fault::Refused(stranger));
         };
         match found.may_write {

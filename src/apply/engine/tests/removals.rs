@@ -184,7 +184,7 @@ fn a_limit_lets_nothing_go_that_an_earlier_revision_left_behind() {
         fixture.settle();
         let is_there = ["c", "d", "e"].map(|name| fixture.live.contains_key(&cluster_id(name)));
         assert_eq!(is_there, [false, true, true], "{crashes} {settles}");
-        // One that comes back is lost anew.
+        // A cluster that comes back and leaves again is another loss.
         fixture.assign("4", &all[..3]);
         fixture.settle();
         fixture.assign("5", &all[..1]);

@@ -1,7 +1,7 @@
 //! The comments on pull requests, and who may write.
 //!
 //! The Cloud: `GET .../pullrequests/{id}/comments`, oldest first, those on lines with `inline`; `updated_on` moves when the
-//! text changes. People are told apart by their Atlassian account ID: nicknames are not unique
+//! text changes. People are known by their Atlassian account ID, since nicknames are not unique
 //! (developer.atlassian.com/cloud/bitbucket/bitbucket-api-changes-gdpr). `GET /user` needs the scope `account`. `GET
 //! /workspaces/{w}/permissions/repositories/{r}` lists what each user may do, to administrators of the repository alone
 //! (developer.atlassian.com/cloud/bitbucket/rest/api-group-workspaces). The user of an access token has the type `app_user`.

@@ -439,7 +439,9 @@ async fn who_may_write_to_the_repository_may_approve() {
     let stranger = sink.may_approve("stranger").await.unwrap_err();
     assert_eq!(stranger.class(), ErrorClass::Invalid);
     assert!(
-        stranger.to_string().contains("stranger is no collaborator"),
+        stranger
+            .to_string()
+            .contains("stranger is not a collaborator"),
         "{stranger}"
     );
     for odd in [

@@ -125,17 +125,7 @@ impl World {
                 };
                 Event::Checks(ChecksEvent::PressAnswered(press, answer))
             }
-            Command::ReadComments(questions) => {
-                let is_away = self.is_forge_away;
-                let answers = questions.into_iter().filter(|_| !is_away);
-                let answers = answers.map(|question| CommentAnswer {
-                    pull_requests: vec![7],
-                    given: self.given(&question.commit),
-                    rest: Approvals::default(),
-                    question,
-                });
-                Event::Checks(ChecksEvent::CommentsRead(answers.collect()))
-            }
+            Command::ReadComments(questions) => self.read_comments(questions),
             Command::RecordNewest { newest, .. } => {
                 let answer = match self.is_forge_away {
                     true => Err("the cluster is away, too".to_owned()),
@@ -231,6 +221,17 @@ impl World {
     fn pending<'a>(&'a self, context: &'a str) -> impl Iterator<Item = &'a Check> {
         let checks = self.forge.values();
         checks.filter(move |check| check.context == context && check.state == CheckState::Pending)
+    }
+
+    fn read_comments(&self, questions: Vec<CommentQuestion>) -> Event {
+        let answers = questions.into_iter().filter(|_| !self.is_forge_away);
+        let answers = answers.map(|question| CommentAnswer {
+            pull_requests: vec![7],
+            given: self.given(&question.commit),
+            rest: Approvals::default(),
+            question,
+        });
+        Event::Checks(ChecksEvent::CommentsRead(answers.collect()))
     }
 
     /// What comments approve of this head.

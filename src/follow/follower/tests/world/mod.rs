@@ -17,7 +17,7 @@ use crate::apply::{
 use crate::compile::compile;
 use crate::follow::candidates::{Candidate, OpenRef};
 use crate::follow::command::{ClusterState, Command, Milestone, PlanRequest, Record, Wait};
-use crate::follow::comments::CommentAnswer;
+use crate::follow::comments::{CommentAnswer, CommentQuestion};
 use crate::follow::event::{
     ChecksEvent, ClusterEvent, EarlierChecks, Event, ExamineResult, FetchResult, GitEvent,
     PeopleEvent, PlanResult, PressAnswer, RemoteRefs, StartupRefs, TimeEvent, Unreadable,
