@@ -2,8 +2,9 @@
 //! named by their ARM id.
 //!
 //! In: the objects that leave, and those of the new revision. Out: findings. What is in such an object need not be in the
-//! fleet, such as a released cluster: where nothing of the fleet leaves with it, nobody has looked at that. It does not know
-//! the cluster.
+//! fleet, such as a released cluster: where nothing of the fleet leaves with it, nobody has looked at that. A resource group
+//! needs more: it goes with a cluster that is in it, whose loss people approve, and with nothing less. It does not know the
+//! cluster.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -17,6 +18,7 @@ use crate::api::labels::{DELETION_POLICY, RECONCILE_POLICY};
 use crate::graph::{Graph, Place, Vertex};
 use crate::health::Live;
 use crate::model::{Finding, Object, ObjectId, Payload, message, rule_id};
+use crate::plan::losses::Role;
 use crate::plan::placed;
 
 impl Changes {
@@ -117,8 +119,9 @@ fn alone(gone: &ObjectId) -> Finding {
 struct Along<'a> {
     namespaces: BTreeSet<&'a str>,
     kinds: BTreeSet<(&'a str, &'a str)>,
-    /// The namespaces and names of owners.
+    /// The namespaces and names of the owners of clusters.
     owners: BTreeSet<(&'a str, &'a str)>,
+    /// What clusters name.
     named: Names<'a>,
 }
 
@@ -129,15 +132,18 @@ impl<'a> Along<'a> {
             along.namespaces.insert(&id.namespace);
             for one in std::iter::once(object).chain(Live(object).list(&["spec", "resources"])) {
                 along.kinds.insert((Live(one).group(), Live(one).kind()));
-                let owner = Live(one).text(&["spec", "owner", "name"]);
-                along.owners.insert((&id.namespace, owner));
+                if Role::of(&Live(one).id()) == Some(Role::Root) {
+                    let owner = Live(one).text(&["spec", "owner", "name"]);
+                    along.owners.insert((&id.namespace, owner));
+                    along.named.collect(one, None);
+                }
             }
-            along.named.collect(object, None);
         }
         along
     }
 
-    /// Whether something leaves that is in the object; of a resource of Azure that holds nothing, nothing need to.
+    /// Returns true if something leaves that is in the object: a cluster, of a resource group. Of another resource of Azure,
+    /// nothing needs to.
     fn has_any_in(&self, id: &ObjectId, object: &Json) -> bool {
         match () {
             () if is_definition(id) => self.kinds.contains(&defined(object)),

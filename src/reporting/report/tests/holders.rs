@@ -38,6 +38,17 @@ fn what_leaves_alone_takes_along_what_nobody_looked_at() {
         )
     };
     let vault = "---\n{apiVersion: keyvault.azure.com/v1api20230701, kind: Vault, metadata: {name: v, namespace: shared}, spec: {owner: {name: rg}, azureName: prod-v}}\n";
+    // A cluster in the resource group, and one beside it that uses a network in it.
+    let cluster = |spec: &str| {
+        format!(
+            "---\n{{apiVersion: redhatopenshift.azure.com/v1api20240610preview, kind: HcpOpenShiftCluster, metadata: {{name: c, namespace: shared, annotations: {{capstan.dev/deletion-policy: Delete}}}}, spec: {{{spec}}}}}\n"
+        )
+    };
+    let inside_it = cluster("owner: {name: rg}");
+    let beside_it = cluster(
+        "owner: {name: other}, properties: {platform: {subnetId: /subscriptions/s/resourceGroups/prod-rg/providers/Microsoft.Network/virtualNetworks/n/subnets/s}}",
+    );
+    let carrier = "---\n{apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: AROControlPlane, metadata: {name: c, namespace: shared}, spec: {resources: [{apiVersion: redhatopenshift.azure.com/v1api20240610preview, kind: HcpOpenShiftCluster, metadata: {name: c}, spec: {owner: {name: rg}}}]}}\n";
     let definition = "---\n{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: things.example.com}, spec: {group: example.com, names: {kind: Thing, plural: things}, scope: Namespaced, versions: []}}\n";
     let thing =
         "---\n{apiVersion: example.com/v1, kind: Thing, metadata: {name: t, namespace: default}}\n";
@@ -47,7 +58,15 @@ fn what_leaves_alone_takes_along_what_nobody_looked_at() {
         (namespace("Delete") + inside, String::new(), false),
         (group("manage"), String::new(), true),
         (group("skip"), String::new(), false),
-        (group("manage") + vault, String::new(), false),
+        (group("manage") + vault, String::new(), true),
+        (group("manage") + &inside_it, String::new(), false),
+        (group("manage") + &beside_it, String::new(), false),
+        (
+            group("manage") + &cluster("owner: {name: other}"),
+            String::new(),
+            true,
+        ),
+        (group("manage") + carrier, String::new(), false),
         (definition.to_owned(), String::new(), true),
         (definition.to_owned() + thing, String::new(), false),
         (vault.to_owned(), group("manage"), false),
