@@ -7,9 +7,11 @@ use super::candidates::Candidate;
 use super::comments::CommentQuestion;
 use super::event::TimeEvent;
 use super::view::ViewChange;
-use crate::apply::{AppliedRevision, ApprovalsAnswer, ApprovalsRequest, Assignment, Newest};
+use crate::apply::{
+    AppliedRevision, ApprovalsAnswer, ApprovalsRequest, Assignment, Newest, Unapproved,
+};
 use crate::model::{Check, Press};
-use crate::plan::approvals::{Approvals, Pressed, What};
+use crate::plan::approvals::{Approvals, Pressed};
 use crate::plan::losses::Unit;
 use crate::reporting::report::Base;
 
@@ -128,5 +130,5 @@ pub(crate) struct PlanRequest {
     /// What its comments say that does not count.
     pub(crate) comments: Approvals,
     /// The losses of what is applied that nobody approved yet.
-    pub(crate) waiting: BTreeSet<What>,
+    pub(crate) waiting: BTreeSet<Unapproved>,
 }

@@ -12,9 +12,8 @@ use super::command::{Command, PlanRequest, Wait};
 use super::comments::CommentQuestions;
 use super::event::{PlanResult, TimeEvent};
 use super::turn::Turn;
-use crate::apply::AppliedRevision;
+use crate::apply::{AppliedRevision, Unapproved};
 use crate::model::{Check, Head};
-use crate::plan::approvals::What;
 use crate::reporting::report::{self, Base, NotPlanned};
 
 /// How long after a reason that may pass a candidate is planned again; each time twice as long.
@@ -28,7 +27,7 @@ pub(crate) struct Plans {
     /// What they are merged onto, if it could be read.
     base: Option<Base>,
     /// The losses of what is applied that nobody approved yet, as far as is known.
-    waiting: BTreeSet<What>,
+    waiting: BTreeSet<Unapproved>,
     /// It is being found out who pushed some of them.
     is_sorting: bool,
     /// By candidate, the commits with approvals of which its plan did not know how they came in.
@@ -58,7 +57,7 @@ impl Plans {
     }
 
     /// Takes in which losses wait for an approval. Returns true if candidates are to be planned again for that.
-    pub(crate) fn set_waiting(&mut self, waiting: BTreeSet<What>) -> bool {
+    pub(crate) fn set_waiting(&mut self, waiting: BTreeSet<Unapproved>) -> bool {
         let is_change = self.waiting != waiting;
         if is_change {
             self.waiting = waiting;
@@ -278,7 +277,7 @@ impl Plans {
     }
 
     /// The losses that plans are told of.
-    pub(crate) const fn waiting(&self) -> &BTreeSet<What> {
+    pub(crate) const fn waiting(&self) -> &BTreeSet<Unapproved> {
         &self.waiting
     }
 

@@ -11,12 +11,14 @@ use crate::plan::approvals::{Approval, Verb, What};
 use crate::plan::losses::Unit;
 
 /// A loss that nobody approved: what goes, and how.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unapproved {
     /// What happens once it is approved.
     pub verb: Verb,
     /// The cluster or pool that goes.
     pub unit: Unit,
+    /// The new name, of a rename: what has it in the files was never made.
+    pub to: Option<Unit>,
     /// Whether the fleet comes without the messages of commits, in which people approve.
     pub without_commits: bool,
 }
@@ -70,6 +72,14 @@ impl LeftBehind {
     }
 }
 
+impl Unapproved {
+    /// The approval that it waits for.
+    #[must_use]
+    pub fn what(&self) -> What {
+        What::Named(self.verb, self.unit.clone())
+    }
+}
+
 impl DeletionGuard {
     /// Whether a limit may let this cluster go. One that an earlier revision left behind needs an approval by name, or every
     /// revision would let some more of them go; where nobody can give one, a higher limit does.
@@ -77,8 +87,8 @@ impl DeletionGuard {
         !self.unchanged && (self.without_commits || !self.left_behind.contains(id))
     }
 
-    /// Whether somebody approved that this cluster or pool goes like this.
-    pub(super) fn approves(&self, verb: Verb, unit: &Unit) -> bool {
+    /// Returns true if somebody approved that this cluster or pool goes like this.
+    pub(crate) fn approves(&self, verb: Verb, unit: &Unit) -> bool {
         let mut losses = self.approvals.iter().filter_map(|one| one.what.loss());
         losses.any(|loss| loss == (verb, unit))
     }
@@ -111,6 +121,7 @@ impl std::fmt::Display for Unapproved {
             verb,
             unit,
             without_commits,
+            ..
         } = self;
         let noun = match unit.pool {
             Some(_) => "node pool",

@@ -262,14 +262,13 @@ impl PruneInput<'_> {
 
     /// What keeps a loss from happening, if nobody approved it.
     fn loss(&self, verb: Verb, unit: Unit) -> Option<PruneDecision> {
-        let verb = match self.renamed.contains_key(&unit) {
-            true => Verb::Rename,
-            false => verb,
-        };
+        let to = self.renamed.get(&unit).cloned();
+        let verb = to.as_ref().map_or(verb, |_| Verb::Rename);
         let is_approved = self.guard.approves(verb, &unit);
         (!is_approved).then_some(PruneDecision::Unapproved(Unapproved {
             verb,
             unit,
+            to,
             without_commits: self.guard.without_commits,
         }))
     }

@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 
 use sha2::{Digest as _, Sha256};
 
+use crate::apply::Unapproved;
 use crate::model::{Severity, Tree, hex};
 use crate::plan::Plan;
-use crate::plan::approvals::{Approvals, What};
+use crate::plan::approvals::Approvals;
 use crate::reporting::report::{ApprovalWays, Base};
 use crate::settings::SyncConfig;
 
@@ -22,7 +23,7 @@ pub(super) enum View<'a> {
         Option<&'a Base>,
         Option<&'a Plan>,
         &'a Approvals,
-        &'a BTreeSet<What>,
+        &'a BTreeSet<Unapproved>,
     ),
 }
 
@@ -63,7 +64,7 @@ pub(super) fn conditions(
             unclear.for_each(|line| add(line.as_bytes()));
             waiting
                 .iter()
-                .for_each(|loss| add(format!("waits: {loss}").as_bytes()));
+                .for_each(|loss| add(format!("waits: {loss:?}").as_bytes()));
             *before
         }
     };

@@ -11,7 +11,11 @@ const PLAN: &str = "capstan/config/plan";
 fn waiting(case: &mut Case) -> Option<String> {
     let plans = case.parts().plans;
     let candidate = plans.candidates().next()?;
-    let losses: Vec<String> = plans.waiting().iter().map(ToString::to_string).collect();
+    let losses: Vec<String> = plans
+        .waiting()
+        .iter()
+        .map(|loss| loss.what().to_string())
+        .collect();
     let losses = losses.join(", ");
     plans.candidates().planned(&candidate, Some(&losses));
     Some(losses)
@@ -34,6 +38,7 @@ async fn heads_are_planned_again_when_another_loss_waits() {
         PruneStatus::Unapproved(Unapproved {
             verb,
             unit: Unit::new("c", "one"),
+            to: None,
             without_commits: false,
         })
     };

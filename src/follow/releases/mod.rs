@@ -20,10 +20,11 @@ use super::turn::Turn;
 use super::view::ViewChange;
 use crate::apply::{
     AppliedRevision, AppliedState, ApprovalsAnswer, ApprovalsRequest, Newest, Report, Steering,
+    Unapproved,
 };
 use crate::compile::Compiled;
 use crate::model::{CheckState, ErrorClass};
-use crate::plan::approvals::{Approvals, What};
+use crate::plan::approvals::Approvals;
 use crate::reporting::{finding_lines, report};
 
 /// Events that come within this time are reported together.
@@ -80,7 +81,7 @@ impl Releases {
     }
 
     /// The losses of what is applied that wait for an approval; `None` as long as they may not be known.
-    pub(crate) fn waiting(&self) -> Option<BTreeSet<What>> {
+    pub(crate) fn waiting(&self) -> Option<BTreeSet<Unapproved>> {
         self.current.as_ref()?.waiting()
     }
 

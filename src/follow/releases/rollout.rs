@@ -10,13 +10,13 @@ use jiff::Timestamp;
 
 use crate::apply::{
     AppliedRevision, AppliedState, Assignment, Progress, PruneStatus, Report, State, Suspension,
-    Tracker,
+    Tracker, Unapproved,
 };
 use crate::follow::release::Release;
 use crate::follow::settings::Settings;
 use crate::follow::view::RolloutView;
 use crate::model::{Check, CheckState, ObjectId};
-use crate::plan::approvals::{Approvals, What};
+use crate::plan::approvals::Approvals;
 use crate::reporting::Verdict;
 use crate::reporting::report;
 
@@ -122,10 +122,9 @@ impl Rollout {
     }
 
     /// The losses that wait for an approval; `None` as long as it may not be known what leaves.
-    pub(crate) fn waiting(&self) -> Option<BTreeSet<What>> {
+    pub(crate) fn waiting(&self) -> Option<BTreeSet<Unapproved>> {
         let losses = self.leaving.values().filter_map(PruneStatus::unapproved);
-        let losses = losses.map(|loss| What::Named(loss.verb, loss.unit.clone()));
-        let waiting: BTreeSet<What> = losses.collect();
+        let waiting: BTreeSet<Unapproved> = losses.cloned().collect();
         (self.settled || !waiting.is_empty()).then_some(waiting)
     }
 

@@ -377,7 +377,7 @@ pub(super) fn waiting(leaving: &BTreeMap<ObjectId, PruneStatus>) -> BTreeMap<Uni
 }
 
 /// What stays, and what would happen to it.
-fn kept(loss: &Unapproved) -> String {
+pub(super) fn kept(loss: &Unapproved) -> String {
     let (what, unit) = (noun(&loss.unit), &loss.unit);
     let why = match (loss.without_commits, &loss.unit.pool) {
         (false, _) => "",
@@ -388,8 +388,10 @@ fn kept(loss: &Unapproved) -> String {
             "; this source has no commit messages: allow it with `spec.apply.deletionGuard.pools`"
         }
     };
+    let to = loss.to.as_ref().map(|to| format!(" to {to}"));
     format!(
-        "{what} {unit} is kept: its {} needs approval{why}",
-        loss.verb.noun()
+        "{what} {unit} is kept: its {}{} needs approval{why}",
+        loss.verb.noun(),
+        to.unwrap_or_default()
     )
 }

@@ -16,7 +16,7 @@ use super::parts::{
     severity_counts, state_of,
 };
 use crate::api::fleet;
-use crate::apply::DeletionGuard;
+use crate::apply::{DeletionGuard, Unapproved};
 use crate::compile::Compiled;
 use crate::model::markdown::markdown;
 use crate::model::{Check, CheckDetail, CheckState, Finding, Severity};
@@ -36,7 +36,7 @@ pub(crate) struct Merge<'a> {
     pub(crate) base: Option<&'a Base>,
     pub(crate) approvals: &'a Approvals,
     /// The losses of earlier revisions that nobody approved yet.
-    pub(crate) waiting: &'a BTreeSet<What>,
+    pub(crate) waiting: &'a BTreeSet<Unapproved>,
     /// Whether objects are removed.
     pub(crate) prune: bool,
     /// How long role assignments need to come into force.
@@ -92,7 +92,14 @@ pub(crate) fn told(merge: &Merge<'_>) -> Told {
         approvals: merge.approvals.given.clone(),
         ..DeletionGuard::default()
     };
-    let account = account(merge.set, compiled, before, &guard, merge.settle);
+    let account = account(
+        merge.set,
+        compiled,
+        before,
+        &guard,
+        merge.settle,
+        merge.waiting,
+    );
     Told {
         check: sound(merge, found, &account),
         is_change: !account.is_empty() || account.is_moved(),
@@ -108,7 +115,7 @@ fn sound(merge: &Merge<'_>, mut found: Found<'_>, account: &Account) -> Check {
     found.own = own;
     let unapproved = account.leaving.unapproved();
     let lost = &account.leaving.losses;
-    let waiting = Waiting::of(merge.waiting, merge.approvals, &account.units);
+    let waiting = Waiting::of(merge.waiting, lost, merge.approvals, &account.units);
     let unclear = unclear(merge.approvals, lost, &unapproved, &waiting);
     let has = |severity| severity_count(&found.own, severity) > 0;
     let (state, detail) = match () {
@@ -131,7 +138,7 @@ fn sound(merge: &Merge<'_>, mut found: Found<'_>, account: &Account) -> Check {
         false => ApprovalWays::default(),
     };
     let units = lost.iter().map(|loss| &loss.unit);
-    let units = units.chain(waiting.asked().filter_map(|what| Some(what.loss()?.1)));
+    let units = units.chain(waiting.units());
     let units: BTreeSet<Unit> = units.cloned().collect();
     let text = [
         losses(lost, &merge.approvals.given, ways),
@@ -160,7 +167,7 @@ fn unclear(approvals: &Approvals, lost: &[Loss], asked: &[What], waiting: &Waiti
         true => &approvals.without_comments(),
         false => approvals,
     };
-    let earlier: BTreeSet<What> = waiting.asked().cloned().collect();
+    let earlier: BTreeSet<What> = waiting.asked().collect();
     let own: BTreeSet<What> = approvals.own.difference(&earlier).cloned().collect();
     let asked: Vec<What> = asked.iter().cloned().chain(earlier).collect();
     let mistyped = no_approvals(&approvals.unclear, &asked);

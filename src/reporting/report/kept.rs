@@ -6,31 +6,39 @@
 use std::collections::BTreeSet;
 
 use super::account::Loss;
-use super::asking::{meaning, noun, trailers};
-use super::parts::list;
+use super::asking::{kept, meaning, noun, trailers};
+use super::parts::{counted, list};
+use crate::apply::Unapproved;
 use crate::plan::approvals::{Approvals, Verb, What};
 use crate::plan::losses::Unit;
 
 /// What a candidate makes of the losses that wait.
 pub(super) struct Waiting<'a> {
     /// Those that go on waiting.
-    open: Vec<&'a What>,
+    open: Vec<&'a Unapproved>,
     /// Those that happen once the candidate is merged.
-    approved: Vec<&'a What>,
+    approved: Vec<&'a Unapproved>,
     /// Those whose cluster or pool the candidate has again.
-    returned: Vec<&'a What>,
+    returned: Vec<&'a Unapproved>,
 }
 
 impl<'a> Waiting<'a> {
-    /// Sorts `waiting` by what is approved, and by the clusters and pools of the candidate.
+    /// Sorts `waiting` by what is approved, and by the clusters and pools of the candidate. What is among the losses of the
+    /// candidate is told there.
     pub(super) fn of(
-        waiting: &'a BTreeSet<What>,
+        waiting: &'a BTreeSet<Unapproved>,
+        lost: &[Loss],
         approvals: &Approvals,
         units: &BTreeSet<Unit>,
     ) -> Self {
-        let is_back = |what: &&What| what.loss().is_some_and(|(_, unit)| units.contains(unit));
-        let (returned, gone): (Vec<_>, Vec<_>) = waiting.iter().partition(is_back);
-        let is_approved = |what: &&What| approvals.given.iter().any(|one| one.what == **what);
+        let waiting = waiting.iter();
+        let waiting = waiting.filter(|loss| lost.iter().all(|own| own.unit != loss.unit));
+        let (returned, gone): (Vec<_>, Vec<_>) =
+            waiting.partition(|loss| units.contains(&loss.unit));
+        let is_approved = |loss: &&Unapproved| {
+            let what = loss.what();
+            approvals.given.iter().any(|one| one.what == what)
+        };
         let (approved, open) = gone.into_iter().partition(is_approved);
         Self {
             open,
@@ -40,16 +48,39 @@ impl<'a> Waiting<'a> {
     }
 
     /// The approvals that count for one of them, or would.
-    pub(super) fn asked(&self) -> impl Iterator<Item = &What> {
-        self.open.iter().chain(&self.approved).copied()
+    pub(super) fn asked(&self) -> impl Iterator<Item = What> {
+        self.open
+            .iter()
+            .chain(&self.approved)
+            .map(|loss| loss.what())
     }
 
-    /// `; approves 1 earlier loss`; empty if it approves none.
+    /// The clusters and pools that wait.
+    pub(super) fn units(&self) -> impl Iterator<Item = &Unit> {
+        self.open
+            .iter()
+            .chain(&self.approved)
+            .map(|loss| &loss.unit)
+    }
+
+    /// `; takes 1 cluster back; approves 1 earlier loss`; empty if it does neither.
     pub(super) fn title(&self) -> String {
+        let is_pool = |loss: &&&Unapproved| loss.unit.pool.is_some();
+        let pools = self.returned.iter().filter(is_pool).count();
+        let back = [
+            (self.returned.len() - pools, "cluster"),
+            (pools, "node pool"),
+        ];
+        let back = back.into_iter().filter(|(count, _)| *count > 0);
+        let back: Vec<String> = back.map(|(count, noun)| counted(count, noun)).collect();
+        let back = match back.is_empty() {
+            true => String::new(),
+            false => format!("; takes {} back", back.join(" and ")),
+        };
         match self.approved.len() {
-            0 => String::new(),
-            1 => "; approves 1 earlier loss".to_owned(),
-            count => format!("; approves {count} earlier losses"),
+            0 => back,
+            1 => back + "; approves 1 earlier loss",
+            count => format!("{back}; approves {count} earlier losses"),
         }
     }
 
@@ -59,11 +90,8 @@ impl<'a> Waiting<'a> {
     }
 
     fn waits(&self) -> String {
-        let lines = lines(&self.open, |verb, unit| {
-            let (what, noun) = (noun(unit), verb.noun());
-            format!("{what} {unit} is kept: its {noun} needs approval")
-        });
-        let open: Vec<What> = self.open.iter().copied().cloned().collect();
+        let lines = lines(&self.open, kept);
+        let open: Vec<What> = self.open.iter().map(|loss| loss.what()).collect();
         let (waits, these) = match open.len() {
             0 => return String::new(),
             1 => ("1 loss waits".to_owned(), "this line"),
@@ -76,16 +104,16 @@ impl<'a> Waiting<'a> {
     }
 
     fn goes(&self) -> String {
-        let lines = lines(&self.approved, |verb, unit| match verb {
+        let lines = lines(&self.approved, |loss| match loss.verb {
             Verb::Delete | Verb::Release => meaning(&Loss {
-                unit: unit.clone(),
-                verb,
+                unit: loss.unit.clone(),
+                verb: loss.verb,
                 renamed: None,
-                is_deleted: verb == Verb::Delete,
+                is_deleted: loss.verb == Verb::Delete,
                 nodes: 0,
                 is_approved: true,
             }),
-            Verb::Rename | Verb::Recreate => format!("the {} of {unit}", verb.noun()),
+            Verb::Rename | Verb::Recreate => format!("the {} of {}", loss.verb.noun(), loss.unit),
         });
         match lines.is_empty() {
             true => String::new(),
@@ -96,20 +124,21 @@ impl<'a> Waiting<'a> {
     }
 
     fn stays(&self) -> String {
-        let lines = lines(&self.returned, |_, unit| format!("{} {unit}", noun(unit)));
+        let lines = lines(&self.returned, |loss| {
+            format!("{} {}", noun(&loss.unit), loss.unit)
+        });
         match lines.is_empty() {
             true => String::new(),
             false => format!(
-                "Kept in the cluster since an earlier revision, so that this commit takes it back and makes no new one:\n\n{lines}\n"
+                "Kept in the cluster since an earlier revision, so that this commit takes it back and makes no new one. `capstan plan --against live` shows what its files change of it:\n\n{lines}\n"
             ),
         }
     }
 }
 
 /// A line for each; empty for none.
-fn lines(losses: &[&What], line: impl Fn(Verb, &Unit) -> String) -> String {
-    let losses = losses.iter().filter_map(|what| what.loss());
-    let lines: Vec<String> = losses.map(|(verb, unit)| line(verb, unit)).collect();
+fn lines(losses: &[&Unapproved], line: impl Fn(&Unapproved) -> String) -> String {
+    let lines: Vec<String> = losses.iter().map(|loss| line(loss)).collect();
     match lines.is_empty() {
         true => String::new(),
         false => list(lines.into_iter()),

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
+use super::kept::Kept;
 use crate::api::{kinds, labels, timeline};
 use crate::apply::{self, DeletionGuard, Member, PruneDecision, PruneInput};
 use crate::compile::Compiled;
@@ -52,13 +53,15 @@ pub(in crate::reporting::report) struct Leaving {
 }
 
 impl Leaving {
-    /// What becomes of `gone`, which is of the plan `old`; `created` is what comes instead.
+    /// Tells what becomes of `gone`, which is of the plan `old`; `created` is what comes instead, and `kept` what the cluster
+    /// has beside that plan.
     pub(super) fn of(
         new: &Compiled,
         set: &ApplySet,
         (old, gone): (Option<&Plan>, &BTreeMap<&ObjectId, &Payload>),
         created: &BTreeSet<ObjectId>,
         guard: &DeletionGuard,
+        kept: &Kept<'_>,
     ) -> Self {
         let payloads: Vec<Json> = gone.values().map(|payload| payload.json()).collect();
         let comes = |id: &ObjectId| Role::of(id).is_some() && created.contains(id);
@@ -85,6 +88,7 @@ impl Leaving {
             let is_lost = |unit: &Unit| goes.contains(unit) || goes.contains(&unit.root());
             let is_of_loss = unit.as_ref().is_some_and(is_lost);
             match decisions.get(id) {
+                _ if unit.as_ref().is_some_and(|unit| kept.is_unmade(unit)) => {}
                 _ if !guard.prune => leaving.kept += 1,
                 Some(decision) if decision.is_release() => {
                     leaving.released.push(id.clone());
@@ -99,6 +103,8 @@ impl Leaving {
                 _ => leaving.delete(id, is_of_loss),
             }
         }
+        let losses = leaving.losses.into_iter();
+        leaving.losses = losses.filter_map(|loss| kept.real(loss, guard)).collect();
         leaving
     }
 

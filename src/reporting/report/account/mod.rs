@@ -6,6 +6,7 @@
 mod counts;
 mod created;
 mod json;
+mod kept;
 mod leaving;
 mod text;
 
@@ -18,7 +19,7 @@ use serde_json::Value as Json;
 use super::parts::unread_count;
 use super::unread::Unread;
 use crate::api::{kinds, labels, timeline};
-use crate::apply::DeletionGuard;
+use crate::apply::{DeletionGuard, Unapproved};
 use crate::compile::Compiled;
 use crate::model::{Change, Finding, Object, ObjectId, Payload, Severity, Step, rule_id};
 use crate::plan::approvals::Verb;
@@ -27,6 +28,7 @@ use crate::plan::{self, ApplySet, Changes, Plan};
 use counts::{Counts, Fate};
 use created::Created;
 pub(super) use json::json;
+use kept::Kept;
 use leaving::Leaving;
 pub(super) use leaving::Loss;
 
@@ -120,13 +122,15 @@ fn source(object: &Json) -> Option<String> {
     source.as_str().map(str::to_owned)
 }
 
-/// Tells what `new` changes against `old`, as members of `set`, if new role assignments need `settle`.
+/// Tells what `new` changes against `old`, as members of `set`, if new role assignments need `settle`. The losses `waiting`
+/// were not approved, so that the cluster is not as `old` says.
 pub(super) fn account(
     set: &ApplySet,
     new: &Compiled,
     old: Option<&Plan>,
     guard: &DeletionGuard,
     settle: Duration,
+    waiting: &BTreeSet<Unapproved>,
 ) -> Account {
     let mut before: BTreeMap<&ObjectId, &Payload> = old
         .into_iter()
@@ -153,7 +157,11 @@ pub(super) fn account(
         compared.created.binary_search(id).is_ok()
     });
     let is_created: BTreeSet<ObjectId> = compared.created.iter().cloned().collect();
-    let leaving = Leaving::of(new, set, (old, &before), &is_created, guard);
+    let units: BTreeSet<Unit> = parts.units.values().cloned().collect();
+    let kept = Kept::new(waiting, &units);
+    let leaving = Leaving::of(new, set, (old, &before), &is_created, guard, &kept);
+    let back = parts.back(new, &kept);
+    compared.created.retain(|id| !back.contains(id));
     before.retain(|id, _| id.kind == "AROMachinePool" && !leaving.released.contains(*id));
     let pools: Vec<Json> = before.values().map(|payload| payload.json()).collect();
     compared.changes.remove(&pools, &new.objects);
@@ -163,12 +171,12 @@ pub(super) fn account(
     let takes = takes.max(leaving.takes).max(rolling(&counts));
     Account {
         clusters: parts.clusters(new),
-        units: parts.units.values().cloned().collect(),
         takes: match leaving.unapproved().is_empty() && !compared.changes.has_errors() {
             true => takes,
             // It is not carried out like this.
             false => Duration::ZERO,
         },
+        units,
         counts,
         created,
         others,
@@ -227,6 +235,13 @@ impl Parts {
     fn unit(&self, object: &Object) -> Option<Unit> {
         let stated = || Unit::parse(&plan::cluster(object)?);
         self.units.get(&object.id).cloned().or_else(stated)
+    }
+
+    /// The objects that the cluster has kept since an earlier revision, and that come back.
+    fn back<'a>(&self, new: &'a Compiled, kept: &Kept<'_>) -> BTreeSet<&'a ObjectId> {
+        let is_back = |object: &&Object| self.unit(object).is_some_and(|unit| kept.is_back(&unit));
+        let back = new.objects.iter().filter(is_back);
+        back.map(|object| &object.id).collect()
     }
 
     /// Counts what happens, and lists what is new: clusters and pools, and the other objects.

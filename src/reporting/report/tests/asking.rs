@@ -48,6 +48,7 @@ fn unapproved(name: &str) -> PruneStatus {
     PruneStatus::Unapproved(Unapproved {
         verb: Verb::Delete,
         unit: Unit::new("c", name),
+        to: None,
         without_commits: false,
     })
 }

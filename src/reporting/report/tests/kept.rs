@@ -1,17 +1,37 @@
 //! Losses of earlier revisions that nobody approved yet.
 
 use super::*;
+use crate::apply::Unapproved;
+use crate::plan::losses::Unit;
+
+fn parsed(what: &str) -> What {
+    What::parse(what).expect("a loss")
+}
+
+/// A loss as an approval names it, with the new name behind `->`.
+fn loss(text: &str) -> Unapproved {
+    let (what, to) = match text.split_once(" -> ") {
+        Some((what, to)) => (what, Some(to)),
+        None => (text, None),
+    };
+    let what = parsed(what);
+    let (verb, unit) = what.loss().expect("a loss of one");
+    Unapproved {
+        verb,
+        unit: unit.clone(),
+        to: to.map(|to| Unit::parse(to).expect("a unit")),
+        without_commits: false,
+    }
+}
 
 /// The plan check of a change that has nothing to do with the loss, whose commits say `own`.
 fn told(waiting: &[&str], own: &[&str], old: &str, new: &str) -> Check {
     let set = ApplySet::new("f", "default");
     let old = compiled(old);
     let before = plan::against_none(&old.objects, &old.graph, &set);
-    let parsed = |all: &[&str]| -> BTreeSet<What> {
-        let all = all.iter().map(|one| What::parse(one).expect("a loss"));
-        all.collect()
-    };
-    let own = parsed(own);
+    let mut new = compiled(new);
+    new.findings.clear();
+    let own: BTreeSet<What> = own.iter().map(|one| parsed(one)).collect();
     let given = own.iter().map(|what| Approval {
         what: what.clone(),
         ..deletes("c/any", "0123456789abcdef")
@@ -19,7 +39,7 @@ fn told(waiting: &[&str], own: &[&str], old: &str, new: &str) -> Check {
     super::super::plan(&Merge {
         set: &set,
         revision: "r",
-        compiled: &compiled(new),
+        compiled: &new,
         comparison: Comparison::Applied("o", Some(&before)),
         base: None,
         approvals: &Approvals {
@@ -27,7 +47,7 @@ fn told(waiting: &[&str], own: &[&str], old: &str, new: &str) -> Check {
             own: own.clone(),
             ..Approvals::default()
         },
-        waiting: &parsed(waiting),
+        waiting: &waiting.iter().map(|one| loss(one)).collect(),
         prune: true,
         settle: Duration::ZERO,
         ways: ApprovalWays::default(),
@@ -78,7 +98,70 @@ fn what_comes_back_does_not_wait_any_more() {
     let cluster = "---\n{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: one, namespace: c}}\n";
     let old = config_map("a", "x");
     let check = told(&["release c/one"], &[], &old, &(old.clone() + cluster));
-    let text = "Kept in the cluster since an earlier revision, so that this commit takes it back and makes no new one:\n\n- cluster c/one\n\n";
+    let text = "Kept in the cluster since an earlier revision, so that this commit takes it back and makes no new one. `capstan plan --against live` shows what its files change of it:\n\n- cluster c/one\n\n";
     assert!(check.summary.starts_with(text), "{}", check.summary);
     assert!(!check.summary.contains("waits for approval"));
+    assert!(!check.summary.contains("create"), "{}", check.summary);
+    assert_eq!(check.title, "no fleet change; takes 1 cluster back");
+}
+
+/// A cluster and its network, in a resource group that stays.
+fn cluster(name: &str) -> String {
+    format!(
+        "---
+apiVersion: redhatopenshift.azure.com/v1api20240610preview
+kind: HcpOpenShiftCluster
+metadata: {{name: {name}, namespace: c}}
+spec:
+  owner: {{name: rg}}
+  location: uksouth
+  properties:
+    version: {{id: '4.20', channelGroup: stable}}
+    platform: {{outboundType: LoadBalancer, subnetReference: {{name: s}}}}
+    api: {{visibility: Public}}
+    network: {{hostPrefix: 23}}
+"
+    )
+}
+
+#[test]
+fn what_was_never_made_is_not_lost() {
+    let fleet = |name: &str| config_map("a", "x") + &cluster(name);
+    let waiting = ["rename c/one -> c/two"];
+    // The rename is taken back.
+    let check = told(&waiting, &[], &fleet("two"), &fleet("one"));
+    assert_eq!((check.state, check.detail), (CheckState::Success, None));
+    assert_eq!(check.title, "no fleet change; takes 1 cluster back");
+    assert!(!check.summary.contains("create"), "{}", check.summary);
+    assert!(!check.summary.contains("c/two"), "{}", check.summary);
+    // The cluster gets a third name.
+    let check = told(&waiting, &[], &fleet("two"), &fleet("three"));
+    assert_eq!(check.detail, Some(CheckDetail::Approval));
+    assert_eq!(check.title, "needs approval: 1 cluster renamed");
+    let line = "cluster c/one is renamed to c/three: a second cluster is made, which starts empty; the first goes on running in Azure";
+    assert!(check.summary.contains(line), "{}", check.summary);
+    assert!(!check.summary.contains("c/two"), "{}", check.summary);
+    assert!(
+        !check.summary.contains("earlier revision"),
+        "{}",
+        check.summary
+    );
+    let check = told(&waiting, &["rename c/one"], &fleet("two"), &fleet("three"));
+    assert_eq!((check.state, check.detail), (CheckState::Success, None));
+    // It goes altogether.
+    let check = told(&waiting, &[], &fleet("two"), &config_map("a", "x"));
+    assert_eq!(check.title, "needs approval: 1 cluster released");
+    let line = "`Capstan-Approve: release c/one`";
+    assert!(check.summary.contains(line), "{}", check.summary);
+    assert!(!check.summary.contains("c/two"), "{}", check.summary);
+    // Another change has nothing to do with it.
+    let check = told(
+        &waiting,
+        &[],
+        &fleet("two"),
+        &(fleet("two") + &config_map("b", "y")),
+    );
+    assert_eq!(check.title, "1 object new");
+    let line = "cluster c/one is kept: its rename to c/two needs approval";
+    assert!(check.summary.contains(line), "{}", check.summary);
 }
