@@ -21,7 +21,7 @@ use crate::model::words::json_document;
 use crate::model::{CheckState, ObjectId, Tree};
 use crate::plan::approvals::{Approval, Approvals};
 use crate::plan::{ApplySet, Plan};
-use crate::reporting::report::{self as checks, ApprovalWays, Comparison, Merge, Told};
+use crate::reporting::report::{self as checks, ApprovalWays, Comparison, Merge, Told, Trailers};
 use crate::settings::{Environment, PlanSettings};
 
 /// The note where no commit has the changes.
@@ -94,7 +94,10 @@ fn plan(
         waiting: &BTreeSet::new(),
         prune: settings.prune,
         settle: settings.settle,
-        ways: ApprovalWays::default(),
+        ways: ApprovalWays {
+            trailers: Trailers::for_fleet(settings.verify.is_some(), settings.approvals.is_set()),
+            ..ApprovalWays::default()
+        },
     });
     Ok(Outcome { told, compiled })
 }

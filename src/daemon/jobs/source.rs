@@ -14,7 +14,7 @@ use crate::daemon::ForgePorts;
 use crate::follow::{RemoteRefs, Settings};
 use crate::model::ForgeKind;
 use crate::plan::ApplySet;
-use crate::reporting::report::ApprovalWays;
+use crate::reporting::report::{ApprovalWays, Trailers};
 use crate::settings::{ForkLimits, SyncConfig};
 
 /// How many times longer than a fork's the plan of a branch may take.
@@ -97,6 +97,7 @@ fn settings(
     let ways = ApprovalWays {
         button: hears_presses && is_on_github && has_commits,
         comment: ports.comments.is_some() && has_commits,
+        trailers: Trailers::for_fleet(config.verify.is_some(), config.approvals.is_set()),
     };
     Settings {
         fleet: config.fleet.clone(),

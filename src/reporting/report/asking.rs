@@ -15,20 +15,47 @@ use crate::plan::approvals::{
 };
 use crate::plan::losses::Unit;
 
-/// The ways to approve beside the message of a commit.
+/// Whether a line in the message of a commit approves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Trailers {
+    /// In every commit.
+    #[default]
+    Count,
+    /// In a commit whose signature the fleet verifies.
+    CountIfSigned,
+    /// Nowhere: the fleet says who may approve, and verifies no signatures.
+    AreVoid,
+}
+
+impl Trailers {
+    /// What counts in a fleet that verifies signatures, or says who may approve.
+    pub(crate) const fn for_fleet(verifies: bool, names_approvers: bool) -> Self {
+        match (verifies, names_approvers) {
+            (true, _) => Self::CountIfSigned,
+            (false, true) => Self::AreVoid,
+            (false, false) => Self::Count,
+        }
+    }
+}
+
+/// The ways to approve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ApprovalWays {
     /// The button of a check.
     pub(crate) button: bool,
     /// A comment on a pull request.
     pub(crate) comment: bool,
+    /// A commit.
+    pub(crate) trailers: Trailers,
 }
 
 impl ApprovalWays {
     /// The same check, with which people may approve these losses. If it cannot list all of them they may not: nobody
     /// approves what is not shown.
     pub(super) fn ask(self, check: Check, unapproved: &[What]) -> Check {
-        let Self { button, comment } = self.for_losses(unapproved.len());
+        let Self {
+            button, comment, ..
+        } = self.for_losses(unapproved.len());
         let losses = || unapproved.iter().map(What::to_string);
         let button = button.then(|| Button::new(&check.revision, &check.context, losses()));
         Check {
@@ -42,7 +69,15 @@ impl ApprovalWays {
     pub(super) fn for_losses(self, count: usize) -> Self {
         match (1..=MOST_LINES).contains(&count) {
             true => self,
-            false => Self::default(),
+            false => self.without_forge(),
+        }
+    }
+
+    /// Those that need no answer of the forge.
+    pub(super) fn without_forge(self) -> Self {
+        Self {
+            trailers: self.trailers,
+            ..Self::default()
         }
     }
 }
@@ -154,23 +189,38 @@ fn how_to_approve(unapproved: &[What], ways: ApprovalWays, is_merged: bool) -> S
         1 => ("this line", "the line"),
         _ => ("these lines", "the lines"),
     };
-    let press = match ways.button {
-        true => format!(
-            "press the button Approve of this check, if you may write to the repository{holds}. Or "
-        ),
-        false => String::new(),
+    let mut how = Vec::new();
+    if ways.button {
+        how.push(format!(
+            "press the button Approve of this check, if you may write to the repository{holds}. "
+        ));
+    }
+    if ways.comment {
+        let lines = lines(&format!("{COMMAND} {APPROVE}"), unapproved);
+        how.push(format!(
+            "write a new comment on {place} with {these}{holds}:\n\n{lines}\n"
+        ));
+    }
+    let commit = match ways.trailers {
+        Trailers::Count => "commit",
+        Trailers::CountIfSigned => "signed commit",
+        Trailers::AreVoid => "",
     };
-    let comment = match ways.comment {
-        true => format!(
-            "write a new comment on {place} with {these}{holds}:\n\n{}\nOr ",
-            lines(&format!("{COMMAND} {APPROVE}"), unapproved)
-        ),
-        false => String::new(),
-    };
-    format!(
-        "To approve, {press}{comment}push a commit whose message ends in {these}, and repeat {them} in the message of a merge or a squash:\n\n{}\n",
-        trailers(unapproved)
-    )
+    if !commit.is_empty() {
+        how.push(format!(
+            "push a {commit} whose message ends in {these}, and repeat {them} in the message of a merge or a squash:\n\n{}\n",
+            trailers(unapproved)
+        ));
+    } else if how.is_empty() {
+        let first = if is_merged { "" } else { "merge this. Then " };
+        let losses: Vec<String> = unapproved.iter().map(What::to_string).collect();
+        how.push(format!(
+            "{first}set the annotation `{}` on the ConfigMap of the fleet to this text:\n\n- `{}`\n\n",
+            labels::APPROVE_ANNOTATION,
+            losses.join(", ")
+        ));
+    }
+    format!("To approve, {}", how.join("Or "))
 }
 
 /// The lines of the candidate's own commits that a squash has to keep; empty if there are none of use for what goes.
@@ -328,7 +378,7 @@ pub(crate) fn asked(
     let is_done = check.state != CheckState::Pending;
     let ways = match is_done {
         true => ways.for_losses(asked.len()),
-        false => ApprovalWays::default(),
+        false => ways.without_forge(),
     };
     let ask = match asked.is_empty() {
         true => String::new(),

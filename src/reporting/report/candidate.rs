@@ -135,7 +135,7 @@ fn sound(merge: &Merge<'_>, mut found: Found<'_>, account: &Account) -> Check {
     let context = plan_context(merge.set.fleet());
     let ways = match detail == Some(CheckDetail::Approval) {
         true => merge.ways,
-        false => ApprovalWays::default(),
+        false => merge.ways.without_forge(),
     };
     let units = lost.iter().map(|loss| &loss.unit);
     let units = units.chain(waiting.units());
@@ -143,7 +143,7 @@ fn sound(merge: &Merge<'_>, mut found: Found<'_>, account: &Account) -> Check {
     let text = [
         losses(lost, &merge.approvals.given, ways),
         approved(&merge.approvals.given, &units),
-        waiting.text(),
+        waiting.text(ways.trailers),
         to_keep(&merge.approvals.own, &units),
         unclear,
         found.introduced(),

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::account::Loss;
-use super::asking::{kept, meaning, noun, trailers};
+use super::asking::{Trailers, kept, meaning, noun, trailers};
 use super::parts::{counted, list};
 use crate::apply::Unapproved;
 use crate::plan::approvals::{Approvals, Verb, What};
@@ -85,11 +85,11 @@ impl<'a> Waiting<'a> {
     }
 
     /// The paragraphs about them; empty without any.
-    pub(super) fn text(&self) -> String {
-        self.waits() + &self.goes() + &self.stays()
+    pub(super) fn text(&self, trailers: Trailers) -> String {
+        self.waits(trailers) + &self.goes() + &self.stays()
     }
 
-    fn waits(&self) -> String {
+    fn waits(&self, way: Trailers) -> String {
         let lines = lines(&self.open, kept);
         let open: Vec<What> = self.open.iter().map(|loss| loss.what()).collect();
         let (waits, these) = match open.len() {
@@ -97,9 +97,17 @@ impl<'a> Waiting<'a> {
             1 => ("1 loss waits".to_owned(), "this line"),
             count => (format!("{count} losses wait"), "these lines"),
         };
+        let how = match way {
+            Trailers::Count | Trailers::CountIfSigned => format!(
+                "To approve it here, end the message of a commit and of a merge or a squash in {these}:\n\n{}",
+                trailers(&open)
+            ),
+            Trailers::AreVoid => {
+                "The sync check of the applied revision says how to approve it.\n".to_owned()
+            }
+        };
         format!(
-            "{waits} for approval since an earlier revision, and not because of this commit:\n\n{lines}\nTo approve it here, end the message of a commit and of a merge or a squash in {these}:\n\n{}\n",
-            trailers(&open)
+            "{waits} for approval since an earlier revision, and not because of this commit:\n\n{lines}\n{how}\n"
         )
     }
 

@@ -18,7 +18,7 @@ mod tests;
 mod unread;
 mod waiting;
 
-pub(crate) use asking::{ApprovalWays, asked};
+pub(crate) use asking::{ApprovalWays, Trailers, asked};
 pub(crate) use base::Base;
 pub(crate) use candidate::{ForkMerge, Merge, Told, broken_plan, conflicts, fork, plan, told};
 pub(crate) use comparison::Comparison;

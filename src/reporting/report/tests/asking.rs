@@ -5,19 +5,22 @@ use crate::apply::Unapproved;
 use crate::model::Button;
 use crate::plan::approvals::{CommentDoubt, How, Pressed, Verb, What};
 use crate::plan::losses::Unit;
-use crate::reporting::report::asking::{ApprovalWays, asked};
+use crate::reporting::report::asking::{ApprovalWays, Trailers, asked};
 
 const BUTTON: ApprovalWays = ApprovalWays {
     button: true,
     comment: false,
+    trailers: Trailers::Count,
 };
 const COMMENT: ApprovalWays = ApprovalWays {
     button: false,
     comment: true,
+    trailers: Trailers::Count,
 };
 const COMMIT: ApprovalWays = ApprovalWays {
     button: false,
     comment: false,
+    trailers: Trailers::Count,
 };
 
 fn press(cluster: &str, login: &str) -> Pressed {
@@ -211,6 +214,7 @@ fn nobody_approves_what_the_check_does_not_list() {
     let ways = ApprovalWays {
         button: true,
         comment: true,
+        trailers: Trailers::Count,
     };
     let check = Check::new("c", "r", CheckState::Failure, "");
     for (count, is_listed) in [(0, false), (MOST_LINES, true), (MOST_LINES + 1, false)] {
@@ -274,6 +278,39 @@ fn a_sync_check_names_each_approval_that_counts_and_why_others_do_not() {
         ),
     ];
     assert_eq!(check.summary, expected.concat());
+}
+
+#[test]
+fn a_check_names_no_way_that_does_not_count() {
+    let done = || {
+        let context = "capstan/f/sync".to_owned();
+        parts::check(context, "r", CheckState::Success, "1/1", String::new())
+    };
+    let held = clusters(&["one", "two"], unapproved);
+    let text = |trailers, comment| {
+        let ways = ApprovalWays {
+            button: false,
+            comment,
+            trailers,
+        };
+        asked(done(), &held, &Approvals::default(), ways).summary
+    };
+    let signed = text(Trailers::CountIfSigned, false);
+    let line = "To approve, push a signed commit whose message ends in these lines";
+    assert!(signed.contains(line), "{signed}");
+    let (comment, annotation) = (
+        text(Trailers::AreVoid, true),
+        text(Trailers::AreVoid, false),
+    );
+    for void in [&comment, &annotation] {
+        assert!(!void.contains("Capstan-Approve"), "{void}");
+    }
+    assert!(
+        comment.ends_with("- `/capstan approve delete c/two`\n\n"),
+        "{comment}"
+    );
+    let line = "To approve, set the annotation `capstan.dev/approve` on the ConfigMap of the fleet to this text:\n\n- `delete c/one, delete c/two`\n\n";
+    assert!(annotation.ends_with(line), "{annotation}");
 }
 
 #[test]

@@ -270,6 +270,7 @@ fn followed() -> Vec<Check> {
             ApprovalWays {
                 button: true,
                 comment: true,
+                ..ApprovalWays::default()
             },
         ),
     ]

@@ -122,6 +122,7 @@ fn settings(is_check_only: bool) -> Settings {
         ways: ApprovalWays {
             button: true,
             comment: true,
+            ..ApprovalWays::default()
         },
         is_check_only,
         suspend: false,
