@@ -161,9 +161,13 @@ fn an_approval_that_a_squash_dropped_is_asked_for_again() {
     let check = world.wait(&squashed, SYNC, CheckState::Failure);
     says(
         &check,
-        "- cluster clusters/two is kept: its rename needs approval\n",
+        "- cluster clusters/two is kept: its rename to clusters/three needs approval\n",
     );
     says(&check, "`Capstan-Approve: rename clusters/two`");
+    // A pull request that takes the rename back loses nothing: the new name was never made.
+    let undo = world.push_saying("undo it", "pr/undo", Some(&squashed), &fleet());
+    let check = world.wait(&undo, PLAN, CheckState::Success);
+    assert_eq!(check.title, "no fleet change; takes 1 cluster back");
     // Neither half happened, and a near miss is told from an approval.
     let near = "really\n\nCapstan-Approve: release clusters/two\n";
     let near = world.push_saying(near, "main", Some(&squashed), &files);
