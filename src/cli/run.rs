@@ -440,7 +440,9 @@ async fn show(view: watch::Receiver<View>, ui: &Ui, speed: u32) {
             }
         }
         if error != view.source_error {
-            view.source_error.iter().for_each(|error| ui.error(error));
+            if let Some(error) = &view.source_error {
+                ui.error(&error.to_string());
+            }
             error.clone_from(&view.source_error);
         }
         live.draw_later(ui, &picture(view), age * speed);
@@ -487,6 +489,7 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
+    use crate::model::{AdapterError, ErrorClass};
 
     #[test]
     fn an_interval_keeps_no_processor_busy() {
@@ -530,7 +533,9 @@ mod tests {
         let drawn = drawn(async |sender| {
             sender.send_modify(|view| view.title = "one".to_owned());
             tokio::time::sleep(Duration::from_millis(500)).await;
-            sender.send_modify(|view| view.source_error = Some("gone".to_owned()));
+            sender.send_modify(|view| {
+                view.source_error = Some(AdapterError::new(ErrorClass::Gone, "gone"))
+            });
             tokio::time::sleep(Duration::from_millis(300)).await;
         });
         let expected = [(0, 0), (350, 350), (500, 500)];

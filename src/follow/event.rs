@@ -102,7 +102,7 @@ pub(crate) enum TimeEvent {
 /// The answer to a look at the repository.
 pub(crate) struct FetchResult {
     /// Where its refs lead, or why that is not known.
-    pub(crate) refs: Result<RemoteRefs, String>,
+    pub(crate) refs: Result<RemoteRefs, AdapterError>,
     /// The longest wait until the next look, if it must not be longer.
     pub(crate) next_within: Option<Duration>,
 }

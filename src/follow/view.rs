@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::apply::{ClusterSummary, Summary};
 use crate::graph::Graph;
-use crate::model::Check;
+use crate::model::{AdapterError, Check};
 
 /// A snapshot of a follower.
 #[derive(Clone, Debug, Default)]
@@ -23,13 +23,13 @@ pub struct View {
     /// The newest check per context and revision.
     pub checks: BTreeMap<(String, String), Check>,
     /// Why the repository cannot be read right now.
-    pub source_error: Option<String>,
+    pub source_error: Option<AdapterError>,
 }
 
 /// A change of the snapshot.
 pub(crate) enum ViewChange {
     /// Why the repository cannot be read; `None` if it can.
-    Source(Option<String>),
+    Source(Option<AdapterError>),
     /// How far a revision has come.
     Progress(Box<RolloutView>),
     Check(Box<Check>),

@@ -25,7 +25,7 @@ use crate::follow::{
     ExamineResult, FetchResult, GitEvent, Milestone, PlanRequest, PlanResult, PressAnswer, Record,
     StartupRefs, TimeEvent, ViewChange, Wait,
 };
-use crate::model::{Check, Press};
+use crate::model::{AdapterError, Check, Press};
 use crate::plan::losses::Unit;
 
 impl Daemon {
@@ -101,8 +101,13 @@ impl Daemon {
         };
         let source = Arc::clone(&self.source);
         self.blocking(
-            move |source| fetched(source, source.fetch().map_err(|error| error.to_string())),
-            move |failure| fetched(&source, Err(failure.to_string())),
+            move |source| {
+                let refs = source.fetch();
+                let refs =
+                    refs.map_err(|error| AdapterError::new(error.class(), error.to_string()));
+                fetched(source, refs)
+            },
+            move |failure| fetched(&source, Err(failure.into())),
         );
     }
 

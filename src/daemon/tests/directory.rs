@@ -131,10 +131,12 @@ async fn a_directory_that_is_away_or_empty_changes_nothing() {
     let source = source(top.path());
     let applied = case.applied();
     for expected in ["no such directory", "no YAML or JSON files"] {
-        let answer = source.fetch().map_err(|error| error.to_string());
+        let answer = source.fetch();
+        let answer = answer.map_err(|error| AdapterError::new(error.class(), error.to_string()));
         assert!(answer.is_err());
         case.fetched(answer);
         let shown = case.daemon.view.borrow().source_error.clone().unwrap();
+        let shown = shown.to_string();
         assert!(shown.contains(expected), "{shown}");
         assert!(shown.contains("stays applied"), "{shown}");
         assert_eq!(case.applied(), applied);

@@ -42,7 +42,7 @@ use crate::adapters::git::{Author, Files, Mirror, RetainedRef};
 use crate::apply::{Progress, PruneStatus, Report, State, Steering, Suspension};
 use crate::compile::{Compiled, compile};
 use crate::follow::{Compilation, ExamineResult, FetchResult, Parts, PeopleEvent, RemoteRefs};
-use crate::model::{Check, CheckState, Clock, ForgeKind, Hint, ObjectId, Tree};
+use crate::model::{AdapterError, Check, CheckState, Clock, ForgeKind, Hint, ObjectId, Tree};
 use crate::plan::ApplySet;
 use crate::settings::{Environment, ForgeConfig};
 use std::collections::BTreeMap;
@@ -226,7 +226,7 @@ impl Case {
     }
 
     /// A look at the repository found this, or failed.
-    fn fetched(&mut self, refs: Result<RemoteRefs, String>) {
+    fn fetched(&mut self, refs: Result<RemoteRefs, AdapterError>) {
         let next_within = None;
         // It was begun when the wait before was over.
         self.parts().polling.want();

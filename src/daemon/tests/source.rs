@@ -23,7 +23,7 @@ async fn a_repository_is_looked_at_after_the_interval_and_less_and_less_while_it
                 refs: Some(Refs::new()),
                 head: case.commit.clone(),
             };
-            let failed = || away().to_string();
+            let failed = || AdapterError::new(away().class(), away().to_string());
             case.fetched(here.then_some(remote).ok_or_else(failed));
             assert_eq!(case.jobs().await, [(seconds * 1000, "Poll")], "look {at}");
         }

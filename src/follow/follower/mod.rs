@@ -230,11 +230,14 @@ impl Follower {
     }
 
     /// Shows that the repository, or what is followed in it, cannot be reached.
-    fn unreachable(&mut self, error: String) {
+    fn unreachable(&mut self, error: AdapterError) {
         self.polling.failed();
         let applied = self.releases.applied_revision();
         let shown = match applied.filter(|_| !self.turn.settings.is_check_only) {
-            Some(revision) => format!("{error}. The last good revision {revision} stays applied"),
+            Some(revision) => AdapterError::new(
+                error.class(),
+                format!("{error}. The last good revision {revision} stays applied"),
+            ),
             None => error,
         };
         let change = ViewChange::Source(Some(shown));

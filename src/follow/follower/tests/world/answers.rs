@@ -143,7 +143,7 @@ impl World {
     fn fetch(&self) -> FetchResult {
         // Now and then the repository is away, or slow with what is not followed.
         let refs = match self.wall.as_secs() % 7 {
-            5 => Err("it is away".to_owned()),
+            5 => Err(AdapterError::new(ErrorClass::Transient, "it is away")),
             which => Ok(RemoteRefs {
                 head: self.head().to_owned(),
                 refs: (which != 6).then(|| {
