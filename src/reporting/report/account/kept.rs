@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Loss;
+use super::loss::Loss;
 use crate::apply::{DeletionGuard, Unapproved};
 use crate::plan::losses::Unit;
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::Value as Json;
 
 use super::kept::Kept;
+use super::loss::Loss;
 use crate::api::{kinds, labels, timeline};
 use crate::apply::{self, DeletionGuard, Member, PruneDecision, PruneInput};
 use crate::compile::Compiled;
@@ -16,22 +17,6 @@ use crate::model::{ObjectId, Payload};
 use crate::plan::approvals::{Verb, What};
 use crate::plan::losses::{self, Pool, Role, Unit};
 use crate::plan::{self, ApplySet, Plan};
-
-/// A cluster or a node pool that goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::reporting::report) struct Loss {
-    pub(in crate::reporting::report) unit: Unit,
-    /// What happens to it.
-    pub(in crate::reporting::report) verb: Verb,
-    /// Its new name, of a rename.
-    pub(in crate::reporting::report) renamed: Option<Unit>,
-    /// Whether it is deleted under its name, not released.
-    pub(in crate::reporting::report) is_deleted: bool,
-    /// Its nodes; those of all pools, of a cluster.
-    pub(in crate::reporting::report) nodes: u64,
-    /// Whether somebody approved it, by name or by a setting.
-    pub(in crate::reporting::report) is_approved: bool,
-}
 
 /// What becomes of objects that leave the fleet.
 #[derive(Default)]

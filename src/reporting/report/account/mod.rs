@@ -8,6 +8,7 @@ mod created;
 mod json;
 mod kept;
 mod leaving;
+mod loss;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -30,7 +31,7 @@ use created::Created;
 pub(super) use json::json;
 use kept::Kept;
 use leaving::Leaving;
-pub(super) use leaving::Loss;
+pub(super) use loss::Loss;
 
 /// The field with the version of a cluster or a pool.
 const VERSION: &str = "spec.properties.version.id";
