@@ -6,6 +6,7 @@
 mod context;
 mod desk;
 mod findings_log;
+mod fleet_status;
 pub(crate) mod report;
 mod throttle;
 mod verdict;
@@ -13,4 +14,5 @@ mod verdict;
 pub(crate) use context::{is_plan, plan_context, sync_context};
 pub(crate) use desk::{CheckDesk, Next, Now};
 pub(crate) use findings_log::lines as finding_lines;
+pub(crate) use fleet_status::{ObservedFleet, Stall, fleet_status, stalled};
 pub(crate) use verdict::Verdict;

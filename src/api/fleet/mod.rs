@@ -3,11 +3,11 @@
 
 mod settings;
 mod source;
+mod status;
 mod tenancy;
 
 use std::sync::LazyLock;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,7 @@ pub use settings::{
     PullRequests, Rules, SecretName, Serve, TEST_MERGES, merge_queue,
 };
 pub use source::{Directory, Git, GitReference, Source, Verify, VerifyMode};
+pub use status::{FleetObjects, FleetResult, FleetStatus};
 pub use tenancy::{FleetPolicy, Tenant};
 
 use super::{document, structural};
@@ -37,8 +38,12 @@ use kube_schema::Schema;
     category = "capstan",
     derive = "PartialEq",
     doc = "One source of cluster definitions, synced to one management cluster.",
+    shortname = "flt",
     printcolumn = r#"{"name": "Ready", "type": "string", "jsonPath": ".status.conditions[?(@.type==\"Ready\")].status", "description": "Whether the newest revision is applied and ready"}"#,
-    printcolumn = r#"{"name": "Revision", "type": "string", "jsonPath": ".status.lastAppliedRevision", "description": "The last revision that was applied"}"#,
+    printcolumn = r#"{"name": "Status", "type": "string", "jsonPath": ".status.conditions[?(@.type==\"Ready\")].message", "description": "What the newest revision has come to"}"#,
+    printcolumn = r#"{"name": "Revision", "type": "string", "jsonPath": ".status.appliedRevision", "description": "The last revision that was applied"}"#,
+    printcolumn = r#"{"name": "Objects", "type": "integer", "jsonPath": ".status.objects.total", "description": "Objects of the revision, with the resources that they carry"}"#,
+    printcolumn = r#"{"name": "Suspended", "type": "string", "jsonPath": ".status.suspendedSince", "description": "Time of suspension"}"#,
     printcolumn = r#"{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp", "description": "Time since its creation"}"#
 )]
 #[serde(rename_all = "camelCase")]
@@ -76,24 +81,6 @@ pub struct FleetSpec {
     /// The HTTP servers.
     #[serde(default)]
     pub serve: Serve,
-}
-
-/// The observed state of a fleet.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct FleetStatus {
-    /// The generation of the spec that the status is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub observed_generation: Option<i64>,
-    /// The last revision that was applied.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_applied_revision: Option<String>,
-    /// The last revision of which all objects became ready.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_ready_revision: Option<String>,
-    /// The current conditions.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub conditions: Vec<Condition>,
 }
 
 const KIND: &str = "Fleet";
