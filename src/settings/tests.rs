@@ -326,3 +326,48 @@ fn a_document_of_another_kind_is_reported_as_that_alone() {
     let message = two.expect_err("there are two").to_string();
     assert_eq!(message, "f: expected one Fleet document, found 2 documents");
 }
+
+fn object(uid: &str, spec: &Json) -> Result<SyncConfig, String> {
+    let mut environment = environment();
+    environment.source_credential = Some("/run/git".into());
+    let object = json!({
+        "apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet", "spec": spec,
+        "metadata": {"name": "prod", "namespace": "team", "uid": uid, "managedFields": [{}]}, "status": {},
+    });
+    SyncConfig::object(&object, &environment).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_fleet_object_has_nothing_of_the_process() {
+    // What the API server adds by default is no setting.
+    let source = json!({"git": {"url": "https://h/x", "secretRef": {"name": "git"}}});
+    let spec = json!({"source": source, "serve": {"address": "127.0.0.1:8080"}, "controllers": {"aro": "auto", "firstApply": "probe"}});
+    let config = object("1", &spec).expect("it is sound");
+    assert_eq!(
+        (&*config.fleet, &*config.namespace, &config.serve),
+        ("prod", "team", &None)
+    );
+    let secret = SourceCredential::Secret("git".to_owned());
+    assert_eq!(config.credential, Some(secret));
+    let open = json!({"source": {"git": {"url": "https://h/x"}}});
+    let open = object("1", &open).expect("it is sound");
+    assert_eq!(open.credential, None, "the process has another one");
+    assert_ne!(open.mirror, config.mirror, "another credential");
+    let again = object("2", &spec).expect("it is sound");
+    assert_ne!(again.mirror, config.mirror, "another object of the name");
+    for (key, value, words) in [
+        ("serve", json!({"address": ":9"}), "set --serve"),
+        ("controllers", json!({"aro": "off"}), "set --aro"),
+        (
+            "checks",
+            json!({"webhookSecretRef": {"name": "hook"}}),
+            "remove it; the repository is polled",
+        ),
+        ("aply", json!({}), "aply"),
+    ] {
+        let mut spec = spec.clone();
+        spec[key] = value;
+        let why = object("1", &spec).expect_err("refused");
+        assert!(why.contains(words), "{why}");
+    }
+}

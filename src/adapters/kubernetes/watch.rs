@@ -270,7 +270,7 @@ fn present<E: Extent>(live: AnyObject<E>, resource: &ApiResource, scope: WatchSc
 }
 
 /// The events of a watch of this kind, which backs off when it breaks.
-fn patiently<T, S>(
+pub(super) fn patiently<T, S>(
     events: S,
     kind: &str,
 ) -> impl Stream<Item = watcher::Result<T>> + Send + use<T, S>

@@ -1,0 +1,218 @@
+//! Fleet objects: as they come, change and go, and their status.
+//!
+//! In: a client and a namespace. Out: changes, for ever, and written status. A Fleet is passed on as JSON: one that cannot be
+//! used holds no other up. It does not know what follows a fleet.
+
+use std::collections::BTreeSet;
+
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
+use kube::core::GroupVersionKind;
+use kube::runtime::watcher;
+use kube::{Api, Client, Resource as _};
+use serde_json::{Value as Json, json};
+
+use super::request::with_timeout;
+use super::steering::DAEMON;
+use super::{Error, watch};
+use crate::api::fleet::{Fleet, FleetStatus};
+use crate::apply::Parent;
+use crate::model::ObjectId;
+use crate::plan::ApplySet;
+
+/// A Fleet as the cluster has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FleetObject {
+    /// Its namespace and name.
+    pub id: ObjectId,
+    /// Tells it from one that was deleted and made again.
+    pub uid: String,
+    /// It is raised with each change of the spec.
+    pub generation: Option<i64>,
+    /// The whole object.
+    pub json: Json,
+}
+
+/// A change of the Fleets of a namespace.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FleetChange {
+    /// It is there, or changed.
+    Present(Box<FleetObject>),
+    /// The one of this name is gone.
+    Gone(String),
+}
+
+/// Follows the Fleets of a namespace. Those that were there before come first.
+#[must_use]
+pub fn fleets(client: &Client, namespace: &str) -> BoxStream<'static, FleetChange> {
+    let api = api(&watch::patient(client), namespace);
+    let events = watcher(api, watcher::Config::default());
+    let events = watch::patiently(events, "Fleet");
+    let mut seen = Seen::default();
+    let changes = events.flat_map(move |event| futures::stream::iter(seen.changes(event)));
+    changes.boxed()
+}
+
+/// Writes the status of a Fleet.
+///
+/// # Errors
+/// If the cluster does not answer, or refuses, or the Fleet was deleted or made again.
+pub async fn write_fleet_status(
+    client: &Client,
+    fleet: &FleetObject,
+    status: &FleetStatus,
+) -> Result<(), Error> {
+    let metadata =
+        json!({"name": fleet.id.name, "namespace": fleet.id.namespace, "uid": fleet.uid});
+    let (version, kind) = (Fleet::api_version(&()), Fleet::kind(&()));
+    let patch =
+        json!({"apiVersion": version, "kind": kind, "metadata": metadata, "status": status});
+    let params = PatchParams::apply(DAEMON).force();
+    let written = async {
+        let api = api(client, &fleet.id.namespace);
+        let patch = Patch::Apply(patch);
+        let written = api.patch_status(&fleet.id.name, &params, &patch).await;
+        written
+            .map(drop)
+            .map_err(|error| Error::new(&fleet.id, error))
+    };
+    with_timeout(&fleet.id, written).await
+}
+
+/// Follows what the parent of a set records; `None` while there is no parent of the set.
+#[must_use]
+pub fn parents(client: &Client, set: &ApplySet) -> BoxStream<'static, Option<Parent>> {
+    let (set, parent) = (set.clone(), set.parent());
+    let watched = watch::object::<ConfigMap>(client, &parent.namespace, &parent.name);
+    let parents = watched.filter_map(move |seen| {
+        let live = seen.ok().map(|live| {
+            let json = serde_json::to_value(live?).ok()?;
+            Parent::read(&set, &json).ok()
+        });
+        std::future::ready(live)
+    });
+    parents.boxed()
+}
+
+fn api(client: &Client, namespace: &str) -> Api<DynamicObject> {
+    let (group, version, kind) = (Fleet::group(&()), Fleet::version(&()), Fleet::kind(&()));
+    let kind = GroupVersionKind::gvk(&group, &version, &kind);
+    let resource = ApiResource::from_gvk_with_plural(&kind, &Fleet::plural(&()));
+    Api::namespaced_with(client.clone(), namespace, &resource)
+}
+
+/// The names that were reported.
+#[derive(Default)]
+struct Seen {
+    known: BTreeSet<String>,
+    /// Those of a list that is not whole yet.
+    listed: BTreeSet<String>,
+    /// The last answer was an error.
+    is_interrupted: bool,
+}
+
+impl Seen {
+    fn changes(
+        &mut self,
+        event: watcher::Result<watcher::Event<DynamicObject>>,
+    ) -> Vec<FleetChange> {
+        let event = match event {
+            Ok(event) => event,
+            Err(error) => {
+                if !std::mem::replace(&mut self.is_interrupted, true) {
+                    let (_, why) = watch::classified(&error);
+                    tracing::warn!(
+                        why,
+                        "Fleets cannot be watched, so no fleet is added or changed; retrying. Check that the kind is installed (`capstan crds`) and that the daemon may list and watch fleets.capstan.dev"
+                    );
+                }
+                return Vec::new();
+            }
+        };
+        self.is_interrupted = false;
+        match event {
+            watcher::Event::Init => {
+                self.listed.clear();
+                Vec::new()
+            }
+            watcher::Event::InitApply(live) => {
+                self.listed
+                    .insert(live.metadata.name.clone().unwrap_or_default());
+                vec![present(live)]
+            }
+            watcher::Event::InitDone => {
+                let listed = std::mem::take(&mut self.listed);
+                let gone = self.known.difference(&listed).cloned();
+                let gone = gone.map(FleetChange::Gone).collect();
+                self.known = listed;
+                gone
+            }
+            watcher::Event::Apply(live) => {
+                self.known
+                    .insert(live.metadata.name.clone().unwrap_or_default());
+                vec![present(live)]
+            }
+            watcher::Event::Delete(live) => {
+                let name = live.metadata.name.unwrap_or_default();
+                self.known.remove(&name);
+                vec![FleetChange::Gone(name)]
+            }
+        }
+    }
+}
+
+fn present(live: DynamicObject) -> FleetChange {
+    let metadata = &live.metadata;
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let (namespace, name) = (text(&metadata.namespace), text(&metadata.name));
+    FleetChange::Present(Box::new(FleetObject {
+        id: ObjectId::new(&*Fleet::group(&()), &*Fleet::kind(&()), namespace, name),
+        uid: text(&metadata.uid),
+        generation: metadata.generation,
+        json: serde_json::to_value(&live).unwrap_or_default(),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn live(name: &str) -> DynamicObject {
+        let json = json!({"apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet", "metadata": {"name": name, "namespace": "n", "uid": "u", "generation": 2}, "spec": 7});
+        serde_json::from_value(json).expect("an object")
+    }
+
+    fn names(changes: Vec<FleetChange>) -> Vec<String> {
+        let name = |change| match change {
+            FleetChange::Present(fleet) => format!("+{}", fleet.id.name),
+            FleetChange::Gone(name) => format!("-{name}"),
+        };
+        changes.into_iter().map(name).collect()
+    }
+
+    #[test]
+    fn what_is_missing_in_a_new_list_is_gone() {
+        let mut seen = Seen::default();
+        let mut after = |event| names(seen.changes(Ok(event)));
+        assert!(after(watcher::Event::Init).is_empty());
+        assert_eq!(after(watcher::Event::InitApply(live("a"))), ["+a"]);
+        assert!(after(watcher::Event::InitDone).is_empty());
+        assert_eq!(after(watcher::Event::Apply(live("b"))), ["+b"]);
+        assert!(after(watcher::Event::Init).is_empty());
+        assert_eq!(after(watcher::Event::InitApply(live("a"))), ["+a"]);
+        assert_eq!(after(watcher::Event::InitDone), ["-b"]);
+        assert_eq!(after(watcher::Event::Delete(live("a"))), ["-a"]);
+    }
+
+    #[test]
+    fn a_fleet_that_cannot_be_used_is_passed_on() {
+        let FleetChange::Present(fleet) = present(live("a")) else {
+            panic!("it is there");
+        };
+        assert_eq!(fleet.id.to_string(), "Fleet/n/a");
+        assert_eq!((&*fleet.uid, fleet.generation), ("u", Some(2)));
+        assert_eq!(fleet.json["spec"], 7);
+    }
+}
