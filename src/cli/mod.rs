@@ -17,6 +17,7 @@ mod embedded;
 mod exit;
 mod explain;
 mod fleet;
+mod fleet_objects;
 mod graph;
 mod health;
 mod init;
@@ -171,7 +172,8 @@ pub fn main() -> ExitCode {
     let ui = Ui::new(&environment, cli.color);
     ui.log(
         &environment,
-        match cli.command {
+        match &cli.command {
+            Command::Run(args) if args.fleets => Logs::Progress,
             Command::Run(_) => Logs::UnlessDrawn,
             Command::Controllers(_) | Command::Admission(_) => Logs::Progress,
             _ => Logs::Errors,

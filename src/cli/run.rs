@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::args::{AroMode, duration};
 use super::cluster::{Cluster, ClusterArgs};
 use super::exit::Exit;
+use super::fleet_objects;
 use super::live::Live;
 use super::live::layout::Picture;
 use super::signals::asked_to_stop;
@@ -28,7 +29,7 @@ use crate::model::cut::head;
 use crate::settings::{Environment, SourceCredential, SyncConfig};
 
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("from").required(true).args(["config", "source", "directory"]))]
+#[command(group = ArgGroup::new("from").required(true).args(["config", "source", "directory", "fleets"]))]
 pub(super) struct RunArgs {
     /// A Fleet document
     #[arg(long, value_name = "FILE")]
@@ -40,6 +41,9 @@ pub(super) struct RunArgs {
     /// ConfigMap, a clone or a plain directory
     #[arg(long, value_name = "DIR")]
     pub(super) directory: Option<PathBuf>,
+    /// Follow all Fleet objects of the namespace CAPSTAN_NAMESPACE, also those that come later. Each reports in its status
+    #[arg(long, conflicts_with_all = ["embedded", "path", "overlays", "interval", "candidates", "branch", "tag", "semver", "commit", "source_credential", "serve", "webhook_secret", "status_file"])]
+    pub(super) fleets: bool,
     /// The branch to follow, with --source [default: the repository's own]
     #[arg(long, conflicts_with_all = ["config", "directory"], group = "ref")]
     pub(super) branch: Option<String>,
@@ -104,12 +108,22 @@ pub(super) const LEAVE: Duration = Duration::from_secs(2);
 /// Runs until SIGTERM or SIGINT.
 pub(super) fn run(args: &RunArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
     daemon::report_fault(environment);
-    let config = sync_config(args, environment)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()?;
-    let exit = runtime.block_on(follow(config, &args.cluster, environment, ui));
+    let exit = match args.fleets {
+        true => runtime.block_on(fleet_objects::follow(
+            &args.cluster,
+            args.aro,
+            environment,
+            ui,
+        )),
+        false => {
+            let config = sync_config(args, environment)?;
+            runtime.block_on(follow(config, &args.cluster, environment, ui))
+        }
+    };
     // A repository that does not answer must not hold the end up.
     runtime.shutdown_timeout(LEAVE);
     exit

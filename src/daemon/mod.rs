@@ -10,6 +10,7 @@
 //! It does not know: which cluster it drives, how a check is written, what is decided.
 
 mod connect;
+mod fleets;
 mod jobs;
 mod keeping;
 #[cfg(test)]
@@ -45,6 +46,7 @@ pub use connect::ports::ForgePorts;
 use connect::sinks;
 pub use connect::sinks::status_file;
 pub use connect::source_access::source_access;
+pub use fleets::{FleetsSettings, run_fleets};
 pub(crate) use jobs::approvals_in_checkout;
 pub use jobs::fork::{COMMAND as FORK_COMMAND, answer as answer_fork_request};
 use jobs::runner::Runner;

@@ -6,6 +6,7 @@ mod admission;
 mod credentials;
 mod entry;
 mod fixture;
+mod fleets;
 mod kinds;
 mod namespaces;
 mod recorded;

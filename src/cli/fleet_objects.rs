@@ -1,0 +1,54 @@
+//! `capstan run --fleets`: a daemon for each Fleet object of a namespace.
+
+use anyhow::Context as _;
+use tokio_util::sync::CancellationToken;
+
+use super::args::AroMode;
+use super::cluster::{Cluster, ClusterArgs};
+use super::exit::Exit;
+use super::signals::asked_to_stop;
+use super::ui::Ui;
+use crate::api::fleet::Controllers;
+use crate::api::timeline::SETTLE;
+use crate::daemon::{self, FleetsSettings};
+use crate::settings::Environment;
+
+/// The name of the process in the Lease of the controllers.
+const NAME: &str = "fleets";
+
+/// Runs until SIGTERM or SIGINT.
+pub(super) async fn follow(
+    cluster: &ClusterArgs,
+    aro: Option<AroMode>,
+    environment: &Environment,
+    ui: &Ui,
+) -> anyhow::Result<Exit> {
+    let stop = CancellationToken::new();
+    let asked = stop.clone();
+    tokio::spawn(async move {
+        asked_to_stop().await;
+        asked.cancel();
+    });
+    let program = std::env::current_exe().context("cannot find the program of this process")?;
+    let cluster = Cluster::open(cluster, SETTLE).await?;
+    let target = cluster.target();
+    let mut settings = Controllers::default();
+    if let Some(mode) = aro {
+        settings.aro = mode.into();
+    }
+    let controllers = daemon::controllers(target, settings, SETTLE, NAME, environment);
+    ui.message(&format!(
+        "following the Fleets of namespace {}",
+        environment.namespace
+    ));
+    let settings = FleetsSettings {
+        environment: environment.clone(),
+        fork_planner: program,
+    };
+    daemon::run_fleets(target.clone(), settings, stop).await;
+    if let Some(controllers) = controllers {
+        controllers.stop().await;
+    }
+    ui.message("stopped");
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,238 @@
+//! Writes the status of one Fleet object.
+//!
+//! In: the view of its daemon, what the cluster records of the fleet, and the phase of the daemon. Out: the status, written
+//! when it changes. It does not know how the fleet is followed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use kube::Client;
+use tokio::sync::watch;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::adapters::kubernetes::{FleetObject, parents, write_fleet_status};
+use crate::api::fleet::FleetStatus;
+use crate::apply::Parent;
+use crate::daemon::wall_time;
+use crate::follow::View;
+use crate::model::ErrorClass;
+use crate::plan::ApplySet;
+use crate::reporting::{ObservedFleet, Stall, fleet_status, stalled, sync_context};
+use crate::settings::SyncConfig;
+
+/// How long after one write the next is made: all that changes in between is one.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How long after a write that failed the next is tried.
+const RETRY: Duration = Duration::from_secs(5);
+
+/// What the daemon of a Fleet does.
+#[derive(Clone)]
+pub(super) enum Phase {
+    /// It begins.
+    Starting,
+    /// It follows the source. The client is that of the cluster with the fleet's objects.
+    Following(Client),
+    /// It does nothing: the reason, and what to change.
+    Stalled(&'static str, String),
+}
+
+impl Phase {
+    /// Returns true if both stall for the same reason.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Stalled(one, why), Self::Stalled(other, other_why)) => {
+                (one, why) == (other, other_why)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// What is reported of a Fleet.
+pub(super) struct Reported {
+    /// The client of the cluster with the object.
+    pub(super) client: Client,
+    pub(super) fleet: Arc<FleetObject>,
+    /// Its settings; `None` if they cannot be used.
+    pub(super) config: Option<SyncConfig>,
+    pub(super) view: watch::Receiver<View>,
+    pub(super) phases: watch::Receiver<Phase>,
+}
+
+/// Writes the status until the daemon has ended.
+pub(super) async fn report(mut reported: Reported) {
+    let before = reported.fleet.json.get("status").cloned();
+    let before = before.and_then(|status| serde_json::from_value(status).ok());
+    let mut written: FleetStatus = before.unwrap_or_default();
+    let (recorded, mut parent) = watch::channel(None);
+    let mut watching = None;
+    loop {
+        let phase = reported.phases.borrow_and_update().clone();
+        if let (Phase::Following(client), Some(config), None) =
+            (&phase, &reported.config, &watching)
+        {
+            watching = watch_parent(config, client, recorded.clone());
+        }
+        let live = parent.borrow_and_update().clone();
+        let status = reported.status(&phase, live.as_ref(), &written);
+        let mut pause = PAUSE;
+        if status != written {
+            match write_fleet_status(&reported.client, &reported.fleet, &status).await {
+                Ok(()) => written = status,
+                // It was deleted, or made again.
+                Err(error) if matches!(error.class(), ErrorClass::Gone | ErrorClass::Conflict) => {
+                    return;
+                }
+                Err(error) => {
+                    tracing::warn!(fleet = reported.fleet.id.name, %error, "the status of the Fleet cannot be written; retrying");
+                    pause = RETRY;
+                    reported.view.mark_changed();
+                }
+            }
+        }
+        tokio::time::sleep(pause).await;
+        tokio::select! {
+            biased;
+            changed = reported.view.changed() => if changed.is_err() {
+                return;
+            },
+            changed = reported.phases.changed() => if changed.is_err() {
+                return;
+            },
+            _ = parent.changed() => {}
+        }
+    }
+}
+
+/// Follows what the cluster of `client` records of the fleet, until the answer is dropped.
+fn watch_parent(
+    config: &SyncConfig,
+    client: &Client,
+    recorded: watch::Sender<Option<Parent>>,
+) -> Option<AbortOnDropHandle<()>> {
+    if config.is_check_only() {
+        return None;
+    }
+    let mut parents = parents(client, &ApplySet::new(&config.fleet, &config.namespace));
+    let watching = async move {
+        while let Some(parent) = parents.next().await {
+            recorded.send_replace(parent);
+        }
+    };
+    Some(AbortOnDropHandle::new(tokio::spawn(watching)))
+}
+
+impl Reported {
+    fn status(
+        &mut self,
+        phase: &Phase,
+        parent: Option<&Parent>,
+        before: &FleetStatus,
+    ) -> FleetStatus {
+        let (generation, now) = (self.fleet.generation, wall_time());
+        if let Phase::Stalled(reason, message) = phase {
+            return stalled(before, &Stall { reason, message }, generation, now);
+        }
+        let view = self.view.borrow_and_update();
+        let newest = parent.and_then(Parent::pending);
+        let newest = newest.map(|newest| newest.revision.as_str());
+        let revision = newest.or(view.revision.as_deref());
+        let context = sync_context(&self.fleet.id.name);
+        let is_current = revision == view.revision.as_deref();
+        let source = view.source_error.as_ref().map(Err);
+        let observed = ObservedFleet {
+            generation,
+            source: source.or_else(|| revision.map(|_| Ok(()))),
+            revision,
+            check: revision.and_then(|revision| view.check(&context, revision)),
+            summary: view.summary.as_ref().filter(|_| is_current),
+            parent,
+            is_check_only: self.config.as_ref().is_some_and(SyncConfig::is_check_only),
+        };
+        fleet_status(before, &observed, now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::Mutex;
+
+    use http::{Request, Response};
+    use http_body_util::BodyExt as _;
+    use kube::client::Body;
+    use serde_json::{Value as Json, json};
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::model::ObjectId;
+
+    /// When the message of the first condition was written, in seconds. The second write is refused.
+    type Writes = Arc<Mutex<Vec<(u64, String)>>>;
+
+    fn server(writes: &Writes) -> Client {
+        let (writes, start) = (Arc::clone(writes), Instant::now());
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let writes = Arc::clone(&writes);
+            async move {
+                let body = request
+                    .into_body()
+                    .collect()
+                    .await
+                    .expect("whole")
+                    .to_bytes();
+                let body: Json = serde_json::from_slice(&body).expect("JSON");
+                let message = &body["status"]["conditions"][0]["message"];
+                let mut writes = writes.lock().expect("no panic");
+                let message = message.as_str().unwrap_or_default().to_owned();
+                writes.push((start.elapsed().as_secs(), message));
+                let (code, answer) = match writes.len() {
+                    2 => (
+                        500,
+                        json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "no", "reason": "InternalError", "code": 500}),
+                    ),
+                    _ => (
+                        200,
+                        json!({"apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet", "metadata": {"name": "f"}}),
+                    ),
+                };
+                let answer = Body::from(answer.to_string().into_bytes());
+                let answer = Response::builder().status(code).body(answer);
+                Ok::<_, Infallible>(answer.expect("an answer"))
+            }
+        });
+        Client::new(service, "default")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_status_is_written_once_a_second_and_again_5_seconds_after_a_failure() {
+        let writes = Writes::default();
+        let (view, viewed) = watch::channel(View::default());
+        let stalled = |why: &str| Phase::Stalled("InvalidSpec", why.to_owned());
+        let (phase, phases) = watch::channel(stalled("one"));
+        let fleet = FleetObject {
+            id: ObjectId::new("capstan.dev", "Fleet", "n", "f"),
+            uid: "u".to_owned(),
+            generation: Some(1),
+            json: json!({}),
+        };
+        let reporting = tokio::spawn(report(Reported {
+            client: server(&writes),
+            fleet: Arc::new(fleet),
+            config: None,
+            view: viewed,
+            phases,
+        }));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        phase.send_replace(stalled("two"));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        phase.send_replace(stalled("three"));
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        let expected = [(0, "one"), (1, "three"), (6, "three")];
+        let expected = expected.map(|(at, why)| (at, why.to_owned()));
+        assert_eq!(*writes.lock().expect("no panic"), expected);
+        drop((view, phase));
+        reporting.await.expect("it ends");
+    }
+}

@@ -1,0 +1,190 @@
+//! Fleet objects, several in one process: each is followed, reports in its status, and costs only itself.
+
+use std::process::Command;
+
+use serde_json::{Value as Json, json};
+
+use super::fixture::{Fixture, prove};
+use crate::daemon::World;
+use crate::patience::until;
+use crate::running::Running;
+
+const CRD: &str = include_str!("../../../../crds/fleets.capstan.dev.yaml");
+
+/// The path of a Fleet.
+fn path(fixture: &Fixture, name: &str) -> String {
+    let namespace = &fixture.namespace;
+    format!("/apis/capstan.dev/v1alpha1/namespaces/{namespace}/fleets/{name}")
+}
+
+/// Makes a Fleet with this source, and these settings besides.
+fn put(fixture: &Fixture, name: &str, git: &Json, more: &Json) {
+    let mut spec = json!({"source": {"git": git}});
+    for (key, value) in more.as_object().into_iter().flatten() {
+        spec[key] = value.clone();
+    }
+    fixture.put(
+        &json!({"apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet",
+        "metadata": {"name": name, "namespace": fixture.namespace}, "spec": spec}),
+    );
+}
+
+/// The status of a Fleet, and a condition of it: its status, reason and message.
+fn seen(fixture: &Fixture, name: &str, condition: &str) -> (Json, String) {
+    let fleet = fixture.must("GET", &path(fixture, name), &Json::Null);
+    let conditions = fleet["status"]["conditions"].as_array();
+    let mut conditions = conditions.into_iter().flatten();
+    let found = conditions.find(|one| one["type"] == condition);
+    let found = found.cloned().unwrap_or_default();
+    let text = |key: &str| found[key].as_str().unwrap_or_default().to_owned();
+    let shown = [text("status"), text("reason"), text("message")].join(" ");
+    (fleet["status"].clone(), shown)
+}
+
+/// Waits until a condition of a Fleet begins like this, and has these words; returns the status.
+fn wait(fixture: &Fixture, name: &str, condition: &str, begins: &str, words: &str) -> Json {
+    let holds = || {
+        let (status, shown) = seen(fixture, name, condition);
+        (shown.starts_with(begins) && shown.contains(words)).then_some(status)
+    };
+    until(holds, || {
+        let (status, shown) = seen(fixture, name, condition);
+        format!("{name}: {condition} is {shown}: {status:#}")
+    })
+}
+
+fn map(fixture: &Fixture, name: &str) -> String {
+    let namespace = &fixture.namespace;
+    format!(
+        "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: {namespace}}}}}\n"
+    )
+}
+
+fn daemon(fixture: &Fixture) -> Running {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
+    command
+        .args(["run", "--fleets", "--aro", "off", "--kubeconfig"])
+        .arg(&fixture.kubeconfig)
+        .env("CAPSTAN_NAMESPACE", &fixture.namespace)
+        .env("CAPSTAN_CACHE", fixture.dir.path().join("cache"));
+    Running::spawn(command)
+}
+
+#[test]
+fn each_fleet_object_is_followed_and_reports_and_costs_only_itself() {
+    prove("fleets", |fixture| {
+        let definition: Json = serde_yaml::from_str(CRD).expect("YAML");
+        fixture.put(&definition);
+        let served = path(fixture, "");
+        fixture.until("the kind is served", || {
+            fixture.ask("GET", &served, &Json::Null).0 == 200
+        });
+        let [one, two, third] = [(); 3].map(|()| World::on(None));
+        third.push("main", None, &map(fixture, "third"));
+        let first = one.push("main", None, &map(fixture, "one"));
+        let other = two.push("main", None, &map(fixture, "two"));
+        let git = |world: &World| json!({"url": world.source(), "interval": "1s"});
+        put(fixture, "one", &git(&one), &json!({}));
+        put(fixture, "two", &git(&two), &json!({}));
+        let mut lost = git(&third);
+        lost["ref"] = json!({"branch": "nothing"});
+        put(fixture, "lost", &lost, &json!({}));
+        put(
+            fixture,
+            "foreign",
+            &json!({"url": "gopher://x/y"}),
+            &json!({}),
+        );
+        put(
+            fixture,
+            "own",
+            &git(&two),
+            &json!({"controllers": {"aro": "off"}}),
+        );
+        put(
+            fixture,
+            "away",
+            &git(&two),
+            &json!({"cluster": {"kubeconfigSecretRef": {"name": "absent"}}}),
+        );
+        let daemon = daemon(fixture);
+
+        let status = wait(fixture, "one", "Ready", "True Succeeded", "1/1 ready");
+        assert_eq!(status["appliedRevision"], json!(first));
+        assert_eq!(status["attemptedRevision"], json!(first));
+        assert_eq!(status["readyRevision"], json!(first));
+        assert_eq!(status["observedGeneration"], json!(1));
+        assert_eq!(
+            status["objects"],
+            json!({"total": 1, "ready": 1, "failed": 0})
+        );
+        let status = wait(fixture, "two", "Ready", "True Succeeded", "");
+        assert_eq!(status["appliedRevision"], json!(other));
+        for (name, reason, words) in [
+            ("lost", "SourceNotReady", "nothing"),
+            ("foreign", "InvalidSpec", "gopher"),
+            ("own", "InvalidSpec", "remove it, and set --aro"),
+            (
+                "away",
+                "ClusterNotReady",
+                "correct spec.cluster.kubeconfigSecretRef",
+            ),
+        ] {
+            wait(fixture, name, "Stalled", &format!("True {reason}"), words);
+        }
+
+        // What is mended goes on; what is refused says where.
+        fixture.must(
+            "PATCH",
+            &path(fixture, "lost"),
+            &json!({"spec": {"source": {"git": {"ref": {"branch": "main"}}}}}),
+        );
+        wait(fixture, "lost", "Ready", "True Succeeded", "");
+        let refused = one.push(
+            "main",
+            Some(&first),
+            "{kind: ConfigMap, apiVersion: v1, metadata: {name: one}, dta: 1\n",
+        );
+        let status = wait(
+            fixture,
+            "one",
+            "Ready",
+            "False Refused",
+            "clusters/one.yaml:",
+        );
+        assert_eq!(status["refusedRevision"], json!(refused));
+        assert_eq!(
+            status["appliedRevision"],
+            json!(first),
+            "the last one stays"
+        );
+        let mended = one.push(
+            "main",
+            Some(&refused),
+            &(map(fixture, "one") + "---\n" + &map(fixture, "three")),
+        );
+        let status = wait(fixture, "one", "Ready", "True Succeeded", "2/2 ready");
+        assert_eq!(status["appliedRevision"], json!(mended));
+        assert_eq!(status["refusedRevision"], Json::Null);
+        assert_eq!(status["history"][0]["revision"], json!(mended));
+        assert_eq!(status["history"][1]["reason"], "Refused");
+
+        // A Fleet that goes takes nothing along.
+        fixture.must("DELETE", &path(fixture, "two"), &json!({}));
+        daemon.wait("the Fleet was deleted");
+        two.push("main", Some(&other), &map(fixture, "four"));
+        one.push(
+            "main",
+            Some(&mended),
+            &(map(fixture, "one") + "---\n" + &map(fixture, "five")),
+        );
+        fixture.until("the other goes on", || {
+            fixture.has(&fixture.path("configmaps/five"))
+        });
+        assert!(fixture.has(&fixture.path("configmaps/two")));
+        assert!(!fixture.has(&fixture.path("configmaps/four")));
+        let (code, said) = daemon.stop();
+        assert_eq!(code, Some(0), "{said}");
+        assert!(!said.contains("panicked"), "{said}");
+    });
+}
