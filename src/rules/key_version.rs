@@ -8,7 +8,8 @@ use crate::model::{Finding, Node, Object, Path};
 
 const WHY: &str = "is required when identityRef is not set - CAPZ cannot auto-create or propagate the encryption key without Azure credentials";
 
-/// V05: `kms.activeKey.version` (or the older `kms.keyVersion`) is set if identityRef is not.
+/// V05: `kms.activeKey.version` (or the proposal's `kms.keyVersion`, which the controller reads too) is set if identityRef
+/// is not.
 pub(super) fn key_version_given(object: &Object) -> Vec<Finding> {
     if identity_ref(object).is_some() || !object.id.is(CONTROL_PLANE, "AROControlPlane") {
         return Vec::new();
@@ -38,33 +39,25 @@ pub(super) fn key_version_given(object: &Object) -> Vec<Finding> {
     items.filter_map(fault).collect()
 }
 
-/// The missing field, the node to point at, and the message.
+/// The field to set, the node to point at, and the message, unless one of the two places has a version. No API version has
+/// the proposal's fields, so that the field to set is the current one.
 fn missing(kms: &Node) -> Option<(&'static [&'static str], &Node, String)> {
+    const VERSION: &[&str] = &["activeKey", "version"];
     let given = |path: &[&str]| kms.text(path).is_some_and(|text| !text.is_empty());
-    if let Some(key) = kms.get("activeKey") {
-        let absent = !given(&["activeKey", "version"]);
-        return absent.then(|| {
-            (
-                &["activeKey", "version"][..],
-                key,
-                format!("activeKey.version {WHY}"),
-            )
-        });
-    }
-    if given(&["keyVersion"]) {
+    if given(VERSION) || given(&["keyVersion"]) {
         return None;
+    }
+    if let Some(key) = kms.get("activeKey") {
+        return Some((VERSION, key, format!("activeKey.version {WHY}")));
     }
     let older = ["keyName", "keyVaultResourceId", "keyVersion"]
         .iter()
         .any(|field| kms.get(field).is_some());
     if older {
-        return Some((&["keyVersion"], kms, format!("keyVersion {WHY}")));
+        return Some((VERSION, kms, format!("keyVersion {WHY}")));
     }
-    Some((
-        &["activeKey"],
-        kms,
-        "activeKey is required when KMS encryption is configured".to_owned(),
-    ))
+    let message = "activeKey is required when KMS encryption is configured";
+    Some((&["activeKey"], kms, message.to_owned()))
 }
 
 #[cfg(test)]
@@ -99,6 +92,11 @@ mod tests {
             ),
             ("{activeKey: {name: k, version: abc}}", None),
             ("{keyName: k, keyVersion: abc}", None),
+            // The proposal's own sample without an identity.
+            (
+                "{activeKey: {name: k, vaultName: v}, keyVersion: abc123def456}",
+                None,
+            ),
         ];
         for (kms, expected) in cases {
             let reported = findings_of(key_version_given, &control_plane("subscriptionID: s", kms));

@@ -222,8 +222,7 @@ reasons! {
     /// Neither `identityRef` nor a key: set `kms.activeKey`.
     ACTIVE_KEY_MISSING = "ActiveKeyMissing", &[ENCRYPTION_KEY_READY], OnChange, Terminal,
         "add an identityRef to the definition, and Capstan creates the key; or create the key yourself and set its version in etcd.encryption.keyVersion";
-    /// Neither `identityRef` nor the version of a key: set `kms.activeKey.version`, or `kms.keyVersion` where the API
-    /// version has it, as the message says.
+    /// Neither `identityRef` nor the version of a key: set `kms.activeKey.version`.
     KEY_VERSION_MISSING = "KeyVersionMissing", &[ENCRYPTION_KEY_READY], OnChange, Terminal,
         "add an identityRef to the definition, and Capstan creates the key; or create the key yourself and set its version in etcd.encryption.keyVersion";
     /// The spec names a key, but no vault.

@@ -101,14 +101,14 @@ fn by_hand(kms: Live<'_>, wanted: &Wanted) -> Result<Key, Typed> {
     let is_named = kms.at(&["activeKey"]).is_some() || kms.at(&["keyName"]).is_some();
     match text(kms, &[VERSION, VERSION_BESIDE]) {
         "" if !is_named => no(c::ACTIVE_KEY_MISSING, c::ACTIVE_KEY_REQUIRED),
-        // The proposal's field is gone from later API versions.
-        "" if kms.at(&["activeKey"]).is_some() => {
+        // No API version has the field of the proposal's text.
+        "" => {
             let place = wanted.path(&[KMS.as_slice(), VERSION].concat());
             let required = c::KEY_VERSION_REQUIRED;
-            let message = format!("{required}. In this API version, the field is {place}");
+            let message =
+                format!("{required}. No API version has that field: the version goes to {place}");
             no(c::KEY_VERSION_MISSING, message)
         }
-        "" => no(c::KEY_VERSION_MISSING, c::KEY_VERSION_REQUIRED),
         _ => Ok(Key::ByHand),
     }
 }

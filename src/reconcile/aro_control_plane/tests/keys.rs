@@ -97,7 +97,7 @@ fn section_3_2_step_5_without_an_identity_the_key_must_be_given() {
     let missing = "activeKey is required when identityRef is not set - CAPZ cannot auto-create or propagate the encryption key without Azure credentials";
     let by_hand = "identityRef not set - encryption key must be manually created and specified in HcpOpenShiftCluster";
     let now = format!(
-        "{SEED}. In this API version, the field is spec.resources[0].spec.properties.etcd.dataEncryption.customerManaged.kms.activeKey.version"
+        "{SEED}. No API version has that field: the version goes to spec.resources[0].spec.properties.etcd.dataEncryption.customerManaged.kms.activeKey.version"
     );
     let cases = [
         (
@@ -117,7 +117,7 @@ fn section_3_2_step_5_without_an_identity_the_key_must_be_given() {
             json!({"keyVaultResourceId": "/x", "keyName": "etcd"}),
             "False",
             c::KEY_VERSION_MISSING,
-            SEED,
+            &*now,
         ),
         (
             json!({"vaultName": "kv", "activeKey": {"name": "etcd", "version": "1"}}),
