@@ -46,13 +46,15 @@ pub fn queries(request: &Request) -> Vec<Query> {
             ]
         }
         (_, Operation::Delete) => Vec::new(),
-        ("AROCluster", _) => vec![plane(), pools()],
+        ("AROCluster", _) => {
+            let mut wanted = vec![plane(), pools()];
+            wanted.extend(identity(object, namespace));
+            wanted
+        }
         ("AROMachinePool", _) => vec![aro_cluster(), plane(), pools()],
         ("AROControlPlane", _) => {
             let mut wanted = vec![aro_cluster(), pools()];
-            if let Some(identity) = identity(object, namespace) {
-                wanted.extend([Query::Object(identity), of_namespace(namespace)]);
-            }
+            wanted.extend(identity(object, namespace));
             wanted
         }
         _ => Vec::new(),
@@ -83,15 +85,13 @@ fn owner(object: &Json) -> Option<&str> {
     owners.iter().find(is_cluster)?["name"].as_str()
 }
 
-/// The identity that a control plane names.
-fn identity(object: &Json, own: &str) -> Option<ObjectId> {
+/// The identity that an object names, and its namespace: the identity may ask for its labels.
+fn identity(object: &Json, own: &str) -> impl Iterator<Item = Query> {
     let reference = &object["spec"]["identityRef"];
-    let name = reference["name"].as_str().filter(|name| !name.is_empty())?;
+    let name = reference["name"].as_str().filter(|name| !name.is_empty());
     let namespace = identity_namespace(reference["namespace"].as_str(), own);
-    Some(ObjectId::new(
-        INFRASTRUCTURE,
-        "AzureClusterIdentity",
-        namespace,
-        name,
-    ))
+    let id =
+        name.map(|name| ObjectId::new(INFRASTRUCTURE, "AzureClusterIdentity", namespace, name));
+    let found = id.map(|id| [Query::Object(id), of_namespace(own)]);
+    found.into_iter().flatten()
 }

@@ -36,15 +36,16 @@ use super::structural::{Properties, any_objects, conditions};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct AROClusterSpec {
-    /// Azure subscription of the cluster.
+    /// Azure subscription of the cluster, if its AROControlPlane names none. Another one than that of the AROControlPlane is
+    /// refused.
     #[serde(
         default,
         rename = "subscriptionID",
         skip_serializing_if = "Option::is_none"
     )]
     pub subscription_id: Option<String>,
-    /// An AzureClusterIdentity. Nothing of an AROCluster needs it: the identity that creates the encryption key
-    /// is that of the AROControlPlane.
+    /// The AzureClusterIdentity of the cluster, if its AROControlPlane names none. The identity that creates the encryption
+    /// key is that of the AROControlPlane alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
     pub identity_ref: Option<ObjectReference>,

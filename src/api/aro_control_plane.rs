@@ -8,10 +8,10 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kinds::CONTROL_PLANE;
+use super::kinds::{CONTROL_PLANE, INFRASTRUCTURE};
 use super::resource_status::{LongRunningOperation, ResourceStatus};
 use super::structural::{Properties, any_objects, conditions};
-use crate::model::{Node, Object, Value};
+use crate::model::{Node, Object, ObjectId, Value};
 
 /// The `identityRef` of an AROControlPlane that has one.
 #[must_use]
@@ -19,6 +19,19 @@ pub fn identity_ref(object: &Object) -> Option<&Node> {
     let written = object.node.at(&["spec", "identityRef"]);
     written
         .filter(|node| object.id.is(CONTROL_PLANE, "AROControlPlane") && node.value != Value::Null)
+}
+
+/// The `identityRef` of an AROControlPlane or an AROCluster that has one.
+#[must_use]
+pub fn used_identity(object: &Object) -> Option<&Node> {
+    let written = object.node.at(&["spec", "identityRef"]);
+    written.filter(|node| names_identity(&object.id) && node.value != Value::Null)
+}
+
+/// Whether objects of this kind may name an AzureClusterIdentity.
+#[must_use]
+pub fn names_identity(id: &ObjectId) -> bool {
+    id.is(CONTROL_PLANE, "AROControlPlane") || id.is(INFRASTRUCTURE, "AROCluster")
 }
 
 /// The namespace of an identity: the one in the `identityRef`, otherwise the one it is `used_in`. Empty counts as absent.

@@ -1,4 +1,4 @@
-//! Whether an AROControlPlane may be applied with the identity that it names.
+//! Whether an AROControlPlane or an AROCluster may be applied with the identity that it names.
 //!
 //! In: what is sent, the live identity, and the labels of the live namespace if they are needed. Out: why
 //! it is not sent, if so. It does not know: how they are read.
@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use serde_json::Value as Json;
 
 use super::Withheld;
-use crate::api::aro_control_plane::identity_namespace;
+use crate::api::aro_control_plane::{identity_namespace, names_identity};
 use crate::api::azure_cluster_identity::Allowed;
-use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE};
+use crate::api::kinds::INFRASTRUCTURE;
 use crate::model::{ObjectId, Step};
 use crate::rules::allowed_namespaces::refusal;
 
-/// A control plane's use of an identity.
+/// The use of an identity by a control plane or an infrastructure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdentityUse {
     /// The identity.
@@ -24,10 +24,10 @@ pub struct IdentityUse {
 }
 
 impl IdentityUse {
-    /// The use by a step, if it applies a control plane that names an identity.
+    /// The use by a step, if it applies an object that names an identity.
     #[must_use]
     pub fn of(step: &Step) -> Option<Self> {
-        if !step.object.is(CONTROL_PLANE, "AROControlPlane") {
+        if !names_identity(&step.object) {
             return None;
         }
         let payload = &step.action.payload;
@@ -98,6 +98,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::api::kinds::CONTROL_PLANE;
     use crate::model::{Action, Change, Payload};
 
     fn control_plane(kind: &str, identity: &Json) -> Step {

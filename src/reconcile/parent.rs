@@ -10,6 +10,12 @@ use crate::api::labels::CLUSTER_NAME;
 use crate::health::Live;
 use crate::model::ObjectId;
 
+/// The kinds that may name an AzureClusterIdentity.
+const USERS: [(&str, &str); 2] = [
+    (CONTROL_PLANE, "AROControlPlane"),
+    (INFRASTRUCTURE, "AROCluster"),
+];
+
 /// A kind of a group, at whatever version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GroupKind {
@@ -55,10 +61,14 @@ impl Parent {
         }
     }
 
-    /// The users of an AzureClusterIdentity: AROControlPlanes of whatever namespace. No Cluster has such a name.
-    pub(crate) fn users(namespace: &str, name: &str) -> Self {
-        let name = format!("identity/{name}");
-        Self::new(CONTROL_PLANE, "AROControlPlane", namespace, &name)
+    /// The users of an AzureClusterIdentity, of whatever namespace: its AROControlPlanes, and its AROClusters. No Cluster has
+    /// such a name.
+    pub(crate) fn users(namespace: &str, name: &str) -> [Self; 2] {
+        USERS.map(|kind| Self::user(kind, namespace, name))
+    }
+
+    fn user((group, kind): (&str, &str), namespace: &str, name: &str) -> Self {
+        Self::new(group, kind, namespace, &format!("identity/{name}"))
     }
 
     /// All that an object is found by: its parent, and the identity that it uses.
@@ -71,8 +81,8 @@ impl Parent {
         let name = reference.text(&["name"]);
         let named = Some(reference.text(&["namespace"]));
         let namespace = identity_namespace(named, live.namespace());
-        let is_plane = live.group() == CONTROL_PLANE && live.kind() == "AROControlPlane";
-        (is_plane && !name.is_empty()).then(|| Self::users(namespace, name))
+        let kind = (live.group(), live.kind());
+        (USERS.contains(&kind) && !name.is_empty()).then(|| Self::user(kind, namespace, name))
     }
 
     /// The parent of an object, if it has one.

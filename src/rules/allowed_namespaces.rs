@@ -1,12 +1,12 @@
 //! T07: an AzureClusterIdentity is used only from namespaces that it allows. The provider does not check this
 //! for ARO (facts/aro-controllers.md §5), so a fleet could use any identity of the cluster.
 //!
-//! In: identities, control planes and namespaces, of a fleet or live. Out: whether a control plane may use an
+//! In: identities, their users and namespaces, of a fleet or live. Out: whether a user may use an
 //! identity. It does not know: how live objects are read.
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::api::aro_control_plane::{identity_namespace, identity_ref};
+use crate::api::aro_control_plane::{identity_namespace, used_identity};
 use crate::api::azure_cluster_identity::Allowed;
 use crate::api::kinds::INFRASTRUCTURE;
 use crate::model::{Finding, Message, Node, Object, ObjectId, message, rule_id};
@@ -35,8 +35,8 @@ pub(crate) fn refusal(
     (message, help)
 }
 
-/// T07: control planes of the fleet use identities of the fleet that allow their namespaces. Other identities
-/// are in the cluster, so they are checked when a control plane is applied.
+/// T07: control planes and infrastructures of the fleet use identities of the fleet that allow their namespaces. Other
+/// identities are in the cluster, so they are checked when a user is applied.
 pub(super) fn check(objects: &[Object]) -> Vec<Finding> {
     let identities = objects.iter().filter(|object| is_identity(&object.id));
     let identities: HashMap<&ObjectId, (&Object, Allowed)> = identities
@@ -49,7 +49,7 @@ pub(super) fn check(objects: &[Object]) -> Vec<Finding> {
         .map(|object| (object.id.name.as_str(), object))
         .collect();
     let users = objects.iter().filter_map(|user| {
-        let node = identity_ref(user)?;
+        let node = used_identity(user)?;
         let (identity, allowed) = identities.get(&named(node, user)?)?;
         let namespace = user.id.namespace.as_str();
         let labels = namespaces.get(namespace).map(|one| labels(one));
@@ -116,7 +116,10 @@ fn depends_on_labels(user: &Object, node: &Node, identity: &Object) -> Finding {
         identity = identity.id,
         namespace
     );
-    let help = "nothing to do if the namespace in the cluster has them: it is checked before the control plane is applied";
+    let help = format!(
+        "nothing to do if the namespace in the cluster has them: it is checked before the {} is applied",
+        user.id.kind
+    );
     at(
         Finding::info(rule_id::FOREIGN_IDENTITY, message),
         user,

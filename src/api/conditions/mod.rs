@@ -11,6 +11,7 @@ pub use reasons::*;
 
 use super::aso;
 use super::labels::REPLICAS_MANAGED_BY;
+use crate::model::ObjectId;
 
 /// `status` of a true condition.
 pub const TRUE: &str = "True";
@@ -37,6 +38,26 @@ pub const NETWORK_INFRASTRUCTURE_READY: &str = "NetworkInfrastructureReady";
 /// Message: the identity does not allow this namespace.
 pub const NAMESPACE_NOT_ALLOWED: &str =
     "AzureClusterIdentity list of allowed namespaces doesn't include current cluster namespace";
+
+/// Message of [`IDENTITY_READY`] while nobody names the identity.
+pub const IDENTITY_AWAITED: &str = "Waiting for the AROControlPlane, which names the identity of the cluster; if this object has an identityRef, it does not wait";
+
+/// Message of [`IDENTITY_READY`]: the AROCluster and the AROControlPlane of these names have these subscriptions.
+#[must_use]
+pub fn subscriptions_differ(names: (&str, &str), of: (&str, &str)) -> String {
+    format!(
+        "AROCluster {} has the subscriptionID {}, and AROControlPlane {} has {}: a cluster is in one subscription, so nothing is applied until they are the same",
+        names.0, of.0, names.1, of.1
+    )
+}
+
+/// Message of [`IDENTITY_READY`] when true, although the AROCluster names another identity than its control plane.
+#[must_use]
+pub fn identity_overridden(named: &ObjectId, plane: &str, used: &ObjectId) -> String {
+    format!(
+        "{named}, which identityRef names, is not used: AROControlPlane {plane} names {used}, which is that of the whole cluster"
+    )
+}
 
 /// AROCluster, AROControlPlane: the Azure credential of the cluster works, and its namespace may use it.
 pub const IDENTITY_READY: &str = "IdentityReady";

@@ -198,6 +198,9 @@ reasons! {
     /// `azureEnvironment` names no cloud of Azure.
     UNKNOWN_CLOUD = "UnknownCloud", &[IDENTITY_READY, NETWORK_INFRASTRUCTURE_READY, NODE_POOL_READY], OnChange, Terminal,
         "write AzurePublicCloud, AzureChinaCloud or AzureUSGovernmentCloud, or leave azureEnvironment out";
+    /// AROCluster and AROControlPlane name different subscriptions.
+    SUBSCRIPTIONS_DIFFER = "SubscriptionsDiffer", &[IDENTITY_READY, NETWORK_INFRASTRUCTURE_READY], OnChange, Terminal,
+        "write the same subscriptionID on both, or leave it out of the AROCluster";
     /// It is not known yet whether the identity works.
     WAITING_FOR_IDENTITY = "WaitingForIdentity", &[IDENTITY_READY, NETWORK_INFRASTRUCTURE_READY, HCP_CLUSTER_READY, NODE_POOL_READY], Silent, No,
         "usually nothing to do: a token of Entra ID shows first that the identity works; if it persists, see the condition Ready of the AzureClusterIdentity";

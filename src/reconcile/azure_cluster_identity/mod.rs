@@ -1,8 +1,8 @@
 //! The controller of AzureClusterIdentity.
 //!
-//! In: an identity, its Secret, the AROControlPlanes that use it, and what a token call answered. Out: the condition `Ready`,
+//! In: an identity, its Secret, the AROControlPlanes and AROClusters that use it, and what a token call answered. Out: the condition `Ready`,
 //! which says whether it works; a finalizer for each of its users, so that it outlives them; and what `clusterctl move` needs
-//! to carry it with the clusters of its namespace: labels, and an owner reference on their control planes. It does not look
+//! to carry it with the clusters of its namespace: labels, and an owner reference on these users. It does not look
 //! at the content of the Secret.
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The AROControlPlanes that use an identity.
+//! The AROControlPlanes and AROClusters that use an identity.
 //!
 //! In: an identity. Out: a finalizer for each user, their clouds, and the writes that let `clusterctl move` carry the identity
 //! and its Secret with them. Only users that the identity allows count: no other namespace may keep it alive.
@@ -13,6 +13,7 @@ use crate::api::azure_cluster_identity::{Allowed, AzureClusterIdentitySpec};
 use crate::api::labels::MOVE;
 use crate::health::Live;
 use crate::model::{ObjectId, hex};
+use crate::reconcile::credentials::identity;
 use crate::reconcile::links;
 use crate::reconcile::outcome::{Need, Outcome, apply, patch_of, without};
 use crate::reconcile::parent::Parent;
@@ -20,24 +21,53 @@ use crate::reconcile::world::World;
 
 /// How finalizers for users begin.
 const PREFIX: &str = "arocontrolplane.controlplane.cluster.x-k8s.io/";
+/// The same of AROClusters, which CAPZ does not look at.
+const PREFIX_OF_CLUSTERS: &str = "arocluster.infrastructure.cluster.x-k8s.io/";
 
 /// The users of an identity.
 pub(super) struct Users<'a> {
     identity: Live<'a>,
-    planes: Vec<Live<'a>>,
+    /// The users with their clouds.
+    users: Vec<(Live<'a>, &'a str)>,
 }
 
 /// Whether a finalizer is for a user.
 pub(super) fn is_ours(finalizer: &str) -> bool {
-    finalizer.starts_with(PREFIX)
+    [PREFIX, PREFIX_OF_CLUSTERS]
+        .iter()
+        .any(|prefix| finalizer.starts_with(prefix))
+}
+
+/// The cloud in which an object uses the identity that it names; `None` for an AROCluster whose control plane names one,
+/// which goes before.
+fn cloud<'a>(world: World<'a>, user: Live<'a>, outcome: &mut Outcome) -> Option<&'a str> {
+    if user.kind() == "AROControlPlane" {
+        return Some(user.text(&["spec", "azureEnvironment"]));
+    }
+    let mut find = |id: ObjectId| {
+        let found = world.get(&id).present();
+        outcome.need(id);
+        found
+    };
+    let cluster = links::owner(user, "Cluster").and_then(&mut find);
+    let plane = cluster.and_then(links::control_plane).and_then(&mut find);
+    match plane {
+        Some(plane) if identity(plane).is_some() => None,
+        Some(plane) => Some(plane.text(&["spec", "azureEnvironment"])),
+        None => Some(""),
+    }
 }
 
 impl<'a> Users<'a> {
-    /// The control planes that name the identity, and that it allows.
+    /// Those that name the identity, and that it allows.
     pub(super) fn of(world: World<'a>, identity: Live<'a>, outcome: &mut Outcome) -> Self {
-        let parent = Parent::users(identity.namespace(), identity.name());
-        let planes: Vec<Live<'a>> = world.below(&parent).collect();
-        outcome.needs.push(Need::Below(parent));
+        let parents = Parent::users(identity.namespace(), identity.name());
+        let named: Vec<Live<'a>> = parents.iter().flat_map(|one| world.below(one)).collect();
+        outcome.needs.extend(parents.map(Need::Below));
+        let mut users = Vec::new();
+        for user in named {
+            users.extend(cloud(world, user, outcome).map(|cloud| (user, cloud)));
+        }
         let allowed = Allowed::read(identity.0);
         let mut is_allowed = |namespace: &str| {
             let mut labels = || {
@@ -52,29 +82,28 @@ impl<'a> Users<'a> {
                 .or_else(|| allowed.allows(namespace, Some(&labels().unwrap_or_default())))
                 == Some(true)
         };
-        let planes = planes.into_iter();
-        let planes = planes.filter(|plane| is_allowed(plane.namespace()));
-        Self {
-            identity,
-            planes: planes.collect(),
-        }
+        users.retain(|(user, _)| is_allowed(user.namespace()));
+        Self { identity, users }
     }
 
     /// A finalizer for each, in CAPZ's form (facts/aro-controllers.md §5).
     pub(super) fn finalizers(&self) -> BTreeSet<String> {
-        let one = |plane: &Live<'_>| {
-            let user = format!("{}-{}", plane.namespace(), plane.name());
-            let digest = Sha224::digest(user.as_bytes());
-            format!("{PREFIX}{}", hex(&digest))
+        let one = |(user, _): &(Live<'_>, &str)| {
+            let name = format!("{}-{}", user.namespace(), user.name());
+            let digest = Sha224::digest(name.as_bytes());
+            let prefix = match user.kind() {
+                "AROCluster" => PREFIX_OF_CLUSTERS,
+                _ => PREFIX,
+            };
+            format!("{prefix}{}", hex(&digest))
         };
-        self.planes.iter().map(one).collect()
+        self.users.iter().map(one).collect()
     }
 
     /// The clouds in which it is used. A cloud that does not exist is the fault of its user alone.
     pub(super) fn environments(&self) -> BTreeSet<&'a str> {
-        let environments = self.planes.iter();
-        let environments = environments.map(|plane| plane.text(&["spec", "azureEnvironment"]));
-        environments.filter(|one| is_known_cloud(one)).collect()
+        let clouds = self.users.iter().map(|(_, cloud)| *cloud);
+        clouds.filter(|one| is_known_cloud(one)).collect()
     }
 
     /// Whether it has users in its own namespace.
@@ -84,27 +113,27 @@ impl<'a> Users<'a> {
 
     fn neighbours(&self) -> impl Iterator<Item = Live<'a>> {
         let namespace = self.identity.namespace();
-        let planes = self.planes.iter().copied();
-        planes.filter(move |plane| plane.namespace() == namespace)
+        let users = self.users.iter().map(|(user, _)| *user);
+        users.filter(move |user| user.namespace() == namespace)
     }
 
     /// Lets `clusterctl move` carry the identity and its Secret with the users of its namespace.
     pub(super) fn carry(&self, world: World<'a>, identity: Live<'a>, outcome: &mut Outcome) {
-        for plane in self.neighbours().filter(|plane| !plane.is_deleting()) {
-            let mut patch = patch_of(plane);
+        for user in self.neighbours().filter(|user| !user.is_deleting()) {
+            let mut patch = patch_of(user);
             patch["metadata"]["ownerReferences"] = json!([links::owned_by(identity, false)]);
-            outcome.maybe(apply(plane, patch));
+            outcome.maybe(apply(user, patch));
         }
         // One that uses another identity now.
-        let users: BTreeSet<&str> = self.planes.iter().map(|plane| plane.uid()).collect();
+        let users: BTreeSet<&str> = self.users.iter().map(|(user, _)| user.uid()).collect();
         let owned = world.owned(identity.uid());
-        let left =
-            owned.filter(|one| one.kind() == "AROControlPlane" && !users.contains(one.uid()));
-        for plane in left {
-            let owners = plane.list(&["metadata", "ownerReferences"]).iter();
+        let is_kind = |one: &Live<'_>| ["AROControlPlane", "AROCluster"].contains(&one.kind());
+        let left = owned.filter(|one| is_kind(one) && !users.contains(one.uid()));
+        for user in left {
+            let owners = user.list(&["metadata", "ownerReferences"]).iter();
             let owners = owners.filter(|owner| owner["uid"] != identity.uid());
             let kept = json!(owners.collect::<Vec<_>>());
-            outcome.write(without(plane, "ownerReferences", kept));
+            outcome.write(without(user, "ownerReferences", kept));
         }
         let spec = AzureClusterIdentitySpec::from_json(identity.0).ok();
         let secret = spec.and_then(|spec| spec.secret(identity.namespace()));

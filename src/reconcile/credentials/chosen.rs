@@ -26,12 +26,12 @@ pub(in crate::reconcile) fn secret_name(cluster: &str) -> String {
     format!("{cluster}-aso-secret")
 }
 
-/// The identity that a control plane names.
-pub(super) fn identity(plane: Live<'_>) -> Option<ObjectId> {
-    let reference = Live(plane.at(&["spec", "identityRef"])?);
+/// The identity that a control plane or an AROCluster names.
+pub(in crate::reconcile) fn identity(part: Live<'_>) -> Option<ObjectId> {
+    let reference = Live(part.at(&["spec", "identityRef"])?);
     let name = reference.text(&["name"]);
     let namespace = Some(reference.text(&["namespace"]));
-    let namespace = identity_namespace(namespace, plane.namespace());
+    let namespace = identity_namespace(namespace, part.namespace());
     let id = || ObjectId::new(INFRASTRUCTURE, "AzureClusterIdentity", namespace, name);
     (!name.is_empty()).then(id)
 }

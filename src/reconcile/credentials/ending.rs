@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::source::Source;
-use super::{allowed, check, chosen, secret};
+use super::{Parts, allowed, check, chosen, secret};
 use crate::api::kinds::INFRASTRUCTURE;
 use crate::api::labels::CREDENTIAL_FINALIZER;
 use crate::health::Live;
@@ -30,7 +30,11 @@ pub(in crate::reconcile) fn refresh(
     };
     let named = plane.and_then(|plane| {
         let of = CredentialOf::Identity(chosen::identity(plane)?);
-        Some(Source::of_plane(of, plane))
+        let parts = Parts {
+            plane: Some(plane),
+            infrastructure: None,
+        };
+        Some(Source::of_parts(of, parts))
     });
     let Some(source) = named.or_else(|| Source::recorded(live)) else {
         return;

@@ -1,6 +1,7 @@
 //! Which credential Azure Service Operator is to use for the resources of a cluster.
 //!
-//! In: an object with resources, its control plane and infrastructure, the identity that the control plane names. Out: whether
+//! In: an object with resources, its control plane and infrastructure, the identity that one of them names, the control plane
+//! first. Out: whether
 //! the resources are to name the Secret `<cluster>-aso-secret`, the writes that make it, and the condition `IdentityReady`;
 //! or why nothing may be applied. A namespace that the identity does not allow gets nothing. The Secret belongs to the
 //! AROCluster and outlives the resources that name it; no secret value is looked at here.
@@ -14,8 +15,8 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-pub(super) use self::chosen::secret_name;
-use self::chosen::{Chosen, identity, no};
+use self::chosen::{Chosen, no};
+pub(super) use self::chosen::{identity, secret_name};
 pub(super) use self::ending::{refresh, release, release_orphan};
 use super::conditions::{Conditions, Typed};
 use super::outcome::{Need, Outcome};
@@ -38,8 +39,58 @@ pub(super) struct Parts<'a> {
     pub(super) infrastructure: Option<Live<'a>>,
 }
 
+impl<'a> Parts<'a> {
+    /// The identity of the cluster: the control plane's, or the infrastructure's if the control plane names none.
+    fn identity(self) -> Option<ObjectId> {
+        let mut parts = [self.plane, self.infrastructure].into_iter().flatten();
+        parts.find_map(identity)
+    }
+
+    /// The subscription, in the same way.
+    fn subscription(self) -> &'a str {
+        let parts = [self.plane, self.infrastructure].into_iter().flatten();
+        let mut named = parts.map(|part| part.text(&["spec", "subscriptionID"]));
+        named.find(|named| !named.is_empty()).unwrap_or_default()
+    }
+
+    /// The cloud, which the control plane alone names.
+    fn environment(self) -> &'a str {
+        let plane = self.plane;
+        plane.map_or("", |plane| plane.text(&["spec", "azureEnvironment"]))
+    }
+
+    /// Whether this owner writes the Secret: the control plane, or the infrastructure as long as there is none.
+    fn is_writer(self, owner: Live<'_>) -> bool {
+        let writer = self.plane.or(self.infrastructure);
+        writer.is_some_and(|writer| writer.uid() == owner.uid())
+    }
+
+    /// Refuses an infrastructure in another subscription than its control plane: nobody knows which of the two is meant.
+    fn agree(self) -> Result<(), Typed> {
+        let (Some(plane), Some(infrastructure)) = (self.plane, self.infrastructure) else {
+            return Ok(());
+        };
+        let [whole, part] =
+            [plane, infrastructure].map(|part| part.text(&["spec", "subscriptionID"]));
+        if part.is_empty() || whole.is_empty() || part.eq_ignore_ascii_case(whole) {
+            return Ok(());
+        }
+        let names = (infrastructure.name(), plane.name());
+        let message = c::subscriptions_differ(names, (part, whole));
+        no(c::SUBSCRIPTIONS_DIFFER, message)
+    }
+
+    /// What the infrastructure names and the control plane overrides.
+    fn overridden(self) -> Option<String> {
+        let plane = self.plane?;
+        let used = identity(plane)?;
+        let named = identity(self.infrastructure?)?;
+        (named != used).then(|| c::identity_overridden(&named, plane.name(), &used))
+    }
+}
+
 /// Whether the resources of `ledger.owner` are to name the Secret of the cluster. Sets the condition, and writes the Secret
-/// if the owner is the control plane.
+/// if the owner is the control plane, or the infrastructure of a cluster without one.
 pub(super) fn of(
     ledger: &Ledger<'_>,
     parts: Parts<'_>,
@@ -48,21 +99,26 @@ pub(super) fn of(
 ) -> Result<bool, Typed> {
     // Resources that name the Secret do not turn to another credential by themselves: a person deletes the Secret first.
     let is_settled = secret::ours(ledger, outcome).is_some_and(secret::is_filled);
-    let Some(plane) = parts.plane else {
-        if is_settled {
-            return Ok(needs_secret(ledger, parts, outcome));
+    let named = parts.identity();
+    if parts.plane.is_none() && named.is_none() {
+        let is_needed = needs_secret(ledger, parts, outcome);
+        if is_settled || !is_needed {
+            return Ok(is_needed);
         }
-        let message = "Waiting for the AROControlPlane, which names the identity of the cluster";
-        return no(c::WAITING_FOR_IDENTITY, message);
-    };
-    let environment = plane.text(&["spec", "azureEnvironment"]);
-    if ledger.owner.uid() == plane.uid() {
+        return no(c::WAITING_FOR_IDENTITY, c::IDENTITY_AWAITED);
+    }
+    let environment = parts.environment();
+    if parts.is_writer(ledger.owner) {
         ending::let_go(ledger, parts.infrastructure, outcome);
     }
     if !is_known_cloud(environment) {
         return no(c::UNKNOWN_CLOUD, unknown_cloud(environment));
     }
-    let chosen = match identity(plane) {
+    let is_infrastructure = ledger.owner.kind() == "AROCluster";
+    if is_infrastructure {
+        parts.agree()?;
+    }
+    let chosen = match named {
         Some(id) => {
             allowed::check(ledger, &id, outcome)?;
             let state = check::of_identity(ledger, &id, environment, outcome);
@@ -82,17 +138,20 @@ pub(super) fn of(
         conditions.remove(c::IDENTITY_READY);
         return Ok(is_settled && needs_secret(ledger, parts, outcome));
     };
-    conditions.set(c::IDENTITY_READY, chosen.state.condition.clone());
+    let condition = chosen.state.condition.clone();
+    let note = parts.overridden();
+    let note = note.filter(|_| is_infrastructure && condition.holds());
+    conditions.set(
+        c::IDENTITY_READY,
+        match note {
+            Some(note) => condition.saying(note),
+            None => condition,
+        },
+    );
     if !needs_secret(ledger, parts, outcome) {
         return Ok(false);
     }
-    secret::keep(
-        ledger,
-        (plane, parts.infrastructure),
-        chosen,
-        conditions,
-        outcome,
-    )
+    secret::keep(ledger, parts, chosen, conditions, outcome)
 }
 
 /// The identity of this process, if a cluster that names none uses it.

@@ -5,6 +5,7 @@
 
 use serde_json::{Value, json};
 
+use super::Parts;
 use super::chosen::{Chosen, no, secret_name};
 use super::source::Source;
 use crate::api::conditions as c;
@@ -35,10 +36,10 @@ pub(super) fn is_filled(live: Live<'_>) -> bool {
     !live.annotation(CREDENTIAL_VERSION).is_empty()
 }
 
-/// Keeps the Secret as it should be, if the owner is the control plane; whether the resources may name it.
+/// Keeps the Secret as it should be, if the owner writes it; whether the resources may name it.
 pub(super) fn keep(
     ledger: &Ledger<'_>,
-    (plane, infrastructure): (Live<'_>, Option<Live<'_>>),
+    parts: Parts<'_>,
     chosen: Chosen,
     conditions: &mut Conditions,
     outcome: &mut Outcome,
@@ -49,11 +50,12 @@ pub(super) fn keep(
         return Ok(true);
     }
     let is_filled = ours.is_some_and(is_filled);
-    let is_writer = ledger.owner.uid() == plane.uid();
+    let infrastructure = parts.infrastructure;
+    let is_writer = parts.is_writer(ledger.owner);
     let works = chosen.state.works;
     match infrastructure.filter(|infrastructure| links::is_infrastructure_held(*infrastructure)) {
         Some(infrastructure) if is_writer && works => {
-            let source = Source::of_plane(chosen.of, plane);
+            let source = Source::of_parts(chosen.of, parts);
             let request = source.request(ledger.owner.namespace(), chosen.state.version);
             let owners = json!([links::owned_by(infrastructure, false)]);
             write(ledger, ours, owners, request, outcome);
@@ -69,20 +71,22 @@ pub(super) fn keep(
     match ledger.world.refusal(&id) {
         _ if is_filled => Ok(true),
         Some(error) => no(c::CREDENTIAL_SECRET_FAILED, error.to_string()),
-        None if works => no(c::WAITING_FOR_IDENTITY, waiting(&id.name, plane)),
+        None if works => no(c::WAITING_FOR_IDENTITY, waiting(&id.name, parts.plane)),
         None => Err((c::IDENTITY_READY, awaited(chosen.state.condition))),
     }
 }
 
 /// A control plane that a person has to change writes no Secret.
-fn waiting(secret: &str, plane: Live<'_>) -> String {
+fn waiting(secret: &str, plane: Option<Live<'_>>) -> String {
     let message = format!("Waiting for the Secret {secret} with the credential of the cluster");
-    let refused = plane.condition(c::HCP_CLUSTER_READY).filter(|refused| {
+    let refused = plane.and_then(|plane| {
+        let refused = plane.condition(c::HCP_CLUSTER_READY)?;
         let reasons = [c::HCP_CLUSTER_INVALID, c::UNSUPPORTED_INFRASTRUCTURE];
-        plane.is_current(*refused) && reasons.contains(&refused.reason())
+        let is_it = plane.is_current(refused) && reasons.contains(&refused.reason());
+        is_it.then_some((plane, refused))
     });
     match refused {
-        Some(refused) => {
+        Some((plane, refused)) => {
             let (name, why) = (plane.name(), refused.message());
             format!("{message}, which AROControlPlane {name} writes once it is corrected: {why}")
         }

@@ -1,10 +1,11 @@
 //! Where the credential of a cluster comes from, as its Secret records it.
 //!
-//! In: a control plane, or the record. Out: a request for the credential, and the record. The record outlives the control
+//! In: the parts of a cluster, or the record. Out: a request for the credential, and the record. The record outlives the control
 //! plane; whoever changes it gains nothing, since an identity is asked whether it allows the namespace each time.
 
 use serde::{Deserialize, Serialize};
 
+use super::Parts;
 use crate::api::kinds::INFRASTRUCTURE;
 use crate::api::labels::CREDENTIAL_SOURCE;
 use crate::health::Live;
@@ -28,12 +29,12 @@ struct Record {
 }
 
 impl Source {
-    /// A credential, as a control plane uses it.
-    pub(super) fn of_plane(of: CredentialOf, plane: Live<'_>) -> Self {
+    /// A credential, as the parts of a cluster use it.
+    pub(super) fn of_parts(of: CredentialOf, parts: Parts<'_>) -> Self {
         Self {
             of,
-            environment: plane.text(&["spec", "azureEnvironment"]).to_owned(),
-            subscription: plane.text(&["spec", "subscriptionID"]).to_owned(),
+            environment: parts.environment().to_owned(),
+            subscription: parts.subscription().to_owned(),
         }
     }
 

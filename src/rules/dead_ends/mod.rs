@@ -7,6 +7,7 @@
 //! It does not know: references to objects that are not there (R01), and what the webhooks reject (V). The last pool of
 //! a cluster (D14) is a rule about changes, in `plan`.
 
+mod credentials;
 mod owners;
 mod parts;
 mod references;
@@ -30,6 +31,7 @@ const RULES: &[Check] = &[
     owners::owners_are_those_that_controllers_set,
     owners::pools_have_the_label_of_their_cluster,
     resources::what_is_carried_becomes_ready,
+    credentials::infrastructure_agrees,
 ];
 
 /// The findings of all rules for `objects`.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod ending;
+mod infrastructure;
 
 use serde_json::{Value, json};
 
