@@ -4,7 +4,8 @@
 
 use crate::model::{AdapterError, ErrorClass};
 
-/// Entra ID refuses with a status of the client's side, and explains it; everything else may pass.
+/// Entra ID refuses with a status of the client's side, and explains it. What answers for a managed identity explains
+/// nothing, and means a refusal by two of them: a proxy on the way may give the others. Everything else may pass.
 fn class(error: &azure_core::Error) -> ErrorClass {
     let status = chain(error).find_map(|here| {
         let here = here.downcast_ref::<azure_core::Error>()?;
@@ -12,8 +13,8 @@ fn class(error: &azure_core::Error) -> ErrorClass {
     });
     match status {
         Some(408 | 429) => ErrorClass::Transient,
-        Some(400..500) => ErrorClass::Denied,
-        None if explanation(error).is_some() => ErrorClass::Denied,
+        Some(400 | 401) => ErrorClass::Denied,
+        Some(400..500) | None if explanation(error).is_some() => ErrorClass::Denied,
         _ => ErrorClass::Transient,
     }
 }
@@ -52,4 +53,34 @@ fn failed(class: ErrorClass, error: &azure_core::Error) -> AdapterError {
         line.unwrap_or_default().to_owned()
     });
     AdapterError::new(class, format!("cannot get a token of Entra ID: {said}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use azure_core::error::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn what_does_not_come_from_entra_id_refuses_nothing() {
+        let class = |status: u16, text: &'static str| {
+            let kind = ErrorKind::HttpResponse {
+                status: status.into(),
+                error_code: None,
+                raw_response: None,
+            };
+            refused(&azure_core::Error::with_message(kind, text)).class()
+        };
+        let unassigned = "The requested identity has not been assigned to this resource";
+        for (status, text, expected) in [
+            (400, unassigned, ErrorClass::Denied),
+            (403, "The request failed: no route", ErrorClass::Transient),
+            (404, "The request failed: no page", ErrorClass::Transient),
+            (410, "The request failed: in update", ErrorClass::Transient),
+            (403, "AADSTS53003: blocked", ErrorClass::Denied),
+            (502, "a gateway error", ErrorClass::Transient),
+        ] {
+            assert_eq!(class(status, text), expected, "{status} {text}");
+        }
+    }
 }
