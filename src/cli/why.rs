@@ -11,6 +11,8 @@ use super::cluster_status::{ClusterStatus, StatusReader, word, wrapped};
 use super::exit::Exit;
 use super::object_name::ObjectName;
 use super::ui::{Ui, plain_lines};
+use crate::apply::Parent;
+use crate::model::ObjectId;
 use crate::model::words::json_document;
 use crate::settings::Environment;
 use crate::status::{Chain, Phase};
@@ -24,6 +26,22 @@ pub(super) struct WhyArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: DataFormat,
+}
+
+/// Why an object stays that its fleet does not have any more, if that is so.
+fn kept<'a>(mut fleets: impl Iterator<Item = &'a Parent>, id: &ObjectId) -> Option<&'a str> {
+    let name = id.to_string();
+    let found = fleets.find_map(|fleet| {
+        let mut kept = fleet.kept.first.iter();
+        kept.find(|kept| kept.object == name && kept.group == id.group)
+    });
+    found.map(|kept| kept.message.as_str())
+}
+
+/// The same for an object of this status.
+fn kept_of(status: &ClusterStatus, at: usize) -> Option<&str> {
+    let fleets = status.survey.fleets.iter().map(|(_, fleet)| fleet);
+    kept(fleets, status.graph.id(at))
 }
 
 /// How many more blockers are listed.
@@ -59,14 +77,18 @@ pub(super) fn run(args: &WhyArgs, ui: &Ui, environment: &Environment) -> anyhow:
 fn text(status: &ClusterStatus, at: usize, chain: Option<&Chain>) -> String {
     let mut out = String::new();
     let id = status.graph.id(at);
+    let kept = kept_of(status, at);
+    let kept = kept.map(|why| wrapped("  kept       ", why));
+    let kept = kept.unwrap_or_default();
     let Some(chain) = chain else {
-        let _ = writeln!(out, "{id} is ready");
+        let _ = write!(out, "{id} is ready\n{kept}");
         return out;
     };
     let found = status.graph.status(at);
     let state = format!("{} {}", word(found.phase), status.age(at));
     let _ = writeln!(out, "{id}: {}", state.trim_end());
     out.push_str(&wrapped("  ", &found.words()));
+    out.push_str(&kept);
     if chain.path.len() > 1 {
         let _ = writeln!(out, "\nwaits for");
         out.push_str(&lines(status, &chain.path));
@@ -124,9 +146,39 @@ fn report(status: &ClusterStatus, at: usize, chain: Option<&Chain>) -> Json {
         "simulatedTime": status.is_simulated,
         "object": status.graph.id(at).to_string(),
         "ready": chain.is_none(),
+        "kept": kept_of(status, at),
         "chain": chain.map_or_else(Vec::new, |chain| links(&chain.path)),
         "blocker": chain.map_or(Json::Null, |chain| status.blocker(chain.blocker())),
         "otherBlockers": chain.map_or_else(Vec::new, |chain| links(&chain.others)),
         "notSeen": status.unreadable(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apply::{Reason, Reasons};
+
+    #[test]
+    fn an_object_that_is_kept_says_so() {
+        let id = |name: &str| ObjectId::new("cluster.x-k8s.io", "Cluster", "ns", name);
+        let reason = Reason {
+            object: id("a").to_string(),
+            group: "cluster.x-k8s.io".to_owned(),
+            message: "its removal waits for an approval".to_owned(),
+            ..Reason::default()
+        };
+        let fleet = Parent {
+            kept: Reasons {
+                total: 1,
+                first: vec![reason],
+            },
+            ..Parent::default()
+        };
+        let of = |id: &ObjectId| kept([&fleet].into_iter(), id).map(str::to_owned);
+        let expected = "its removal waits for an approval".to_owned();
+        assert_eq!(of(&id("a")), Some(expected));
+        assert_eq!(of(&id("b")), None);
+        assert_eq!(of(&ObjectId::new("", "Cluster", "ns", "a")), None);
+    }
 }
