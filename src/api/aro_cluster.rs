@@ -30,7 +30,7 @@ use super::structural::{Properties, any_objects, conditions};
     derive = "PartialEq",
     doc = "The Azure resources around an ARO HCP cluster.",
     printcolumn = r#"{"name": "Cluster", "type": "string", "jsonPath": ".metadata.labels.cluster\\.x-k8s\\.io/cluster-name", "description": "The Cluster it belongs to"}"#,
-    printcolumn = r#"{"name": "Ready", "type": "string", "jsonPath": ".status.ready", "description": "Whether the control plane has an endpoint"}"#,
+    printcolumn = r#"{"name": "Ready", "type": "string", "jsonPath": ".status.ready", "description": "Whether the infrastructure and the control plane are ready"}"#,
     printcolumn = r#"{"name": "Provisioned", "type": "boolean", "jsonPath": ".status.initialization.provisioned", "description": "Whether it has ever been ready"}"#,
     printcolumn = r#"{"name": "Endpoint", "type": "string", "jsonPath": ".spec.controlPlaneEndpoint.host", "description": "Host of the API server", "priority": 1}"#
 )]
@@ -76,7 +76,7 @@ pub struct Endpoint {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AROClusterStatus {
-    /// Whether the control plane has an endpoint.
+    /// Whether the infrastructure and the control plane are ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<bool>,
     /// The initialization status that Cluster API waits for.

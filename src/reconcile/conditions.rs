@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use super::outcome::{self, Outcome};
 use crate::api::conditions::{
-    FALSE, PROVISIONING, READY, SUCCEEDED, TRUE, UNKNOWN, needs_a_person,
+    FALSE, IS_DELETED, PROVISIONING, READY, SEE_DELETING, SUCCEEDED, TRUE, UNKNOWN, needs_a_person,
+    part_is_false,
 };
 use crate::health::Live;
 use crate::model::words::message_line;
@@ -182,14 +183,18 @@ impl Conditions {
     }
 
     /// Events for what changed: a warning for a false condition that needs a person, a note for one that became true.
-    /// The summary counts if no other condition says the same.
+    /// The summary counts if no other condition says the same, or gives the same reason.
     fn report(&self, live: Live<'_>, outcome: &mut Outcome) {
         let mut said: Vec<&str> = Vec::new();
-        let summary = self.refuted(READY).map(|(_, message)| message);
+        let summary = self.refuted(READY);
         let others = self.list.iter().map(Live);
         let mut others = others.filter(|held| held.text(&["type"]) != READY);
-        let is_news =
-            summary.is_some_and(|text| !others.any(|held| held.text(&["message"]) == text));
+        let is_news = summary.is_some_and(|(reason, text)| {
+            !others.any(|held| {
+                let explains = held.text(&["status"]) == FALSE && held.text(&["reason"]) == reason;
+                explains || held.text(&["message"]) == text
+            })
+        });
         for kind in self.changed.iter().filter(|kind| *kind != READY || is_news) {
             let found = self.list.iter().map(Live);
             let Some(held) = found.clone().find(|held| held.text(&["type"]) == kind) else {
@@ -215,18 +220,35 @@ impl Conditions {
         self.list.iter().any(|held| held["type"] == kind)
     }
 
-    /// Sets the summary: if it does not hold, the first of these types that is false explains it.
+    /// Sets the summary: if it does not hold, it names the first of these types that is false, and its reason.
     pub(crate) fn summarize(&mut self, holds: bool, parts: &[&str]) {
-        let summary = match parts.iter().find_map(|part| self.refuted(part)) {
+        let found = parts.iter().find(|part| self.refuted(part).is_some());
+        let found = found.and_then(|part| Some((part, self.refuted(part)?.0)));
+        let summary = match found {
             _ if holds => NewCondition::yes(SUCCEEDED, ""),
-            Some((reason, message)) => NewCondition::no(reason, message),
+            Some((part, reason)) => NewCondition::no(reason, part_is_false(part)),
             None => NewCondition::no(PROVISIONING, ""),
         };
         self.set(READY, summary);
     }
 
+    /// What is being deleted is not ready, whatever was said of it before.
+    fn end(&mut self, live: Live<'_>, status: &mut Value) {
+        if !live.is_deleting() {
+            return;
+        }
+        status["ready"] = json!(false);
+        let mut held = self.list.iter().map(Live);
+        let is_ready =
+            held.any(|held| held.text(&["type"]) == READY && held.text(&["status"]) == TRUE);
+        if is_ready {
+            self.set(READY, NewCondition::no(IS_DELETED, SEE_DELETING));
+        }
+    }
+
     /// Writes the status with these conditions unless it is there already, and reports what changed.
-    pub(crate) fn write(self, live: Live<'_>, mut status: Value, outcome: &mut Outcome) {
+    pub(crate) fn write(mut self, live: Live<'_>, mut status: Value, outcome: &mut Outcome) {
+        self.end(live, &mut status);
         self.report(live, outcome);
         status["conditions"] = self.into_value();
         outcome.maybe(outcome::status(live, status));

@@ -23,6 +23,15 @@ pub const UNKNOWN: &str = "Unknown";
 /// The one condition of ASO resources, and the summary condition of many others.
 pub const READY: &str = "Ready";
 
+/// Message of [`READY`] while an object is being deleted.
+pub const SEE_DELETING: &str = "The condition Deleting says what the deletion waits for";
+
+/// Message of [`READY`] when another condition is the reason, which has the text.
+#[must_use]
+pub fn part_is_false(part: &str) -> String {
+    format!("{part} is False")
+}
+
 /// Any kind: the parts of it that are gone, and what the deletion waits for.
 pub const DELETING: &str = "Deleting";
 /// Any kind of Cluster API: its controllers leave it alone.

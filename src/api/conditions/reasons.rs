@@ -120,6 +120,8 @@ reasons! {
     WAITING_FOR_OWNER_MACHINE_POOL = "WaitingForMachinePool", &[READY], Silent, No;
     /// Cluster or object is paused.
     IS_PAUSED = "Paused", &[PAUSED], Silent, No;
+    /// The object is being deleted.
+    IS_DELETED = "Deleting", &[READY], Silent, No;
     /// It was paused, and is not any more.
     NOT_PAUSED = "NotPaused", &[PAUSED], Silent, No;
     /// The spec sets a field to another value than the one that the controller must set, such as a version of a key
@@ -128,8 +130,8 @@ reasons! {
         "remove the value, so that the controller sets it, or set it to the one in the message";
 
     // Embedded resources.
-    /// An embedded resource cannot be applied as it is written.
-    INVALID_RESOURCE = "InvalidResource", &[RESOURCES_READY, HCP_CLUSTER_READY], Separate, Terminal;
+    /// An embedded resource cannot be applied as it is written, or the API server finds it invalid.
+    INVALID_RESOURCE = "InvalidResource", &[RESOURCES_READY, HCP_CLUSTER_READY, NODE_POOL_READY], Separate, Terminal;
     /// Two embedded resources are the same object.
     DUPLICATE_RESOURCE = "DuplicateResource", &[RESOURCES_READY, HCP_CLUSTER_READY], Separate, Terminal;
     /// An embedded resource already exists in the cluster and is somebody else's.
@@ -138,7 +140,7 @@ reasons! {
     NOT_MANAGED = "ResourceNotManaged", &[RESOURCES_READY, HCP_CLUSTER_READY], Separate, Retried;
     /// The cluster does not serve the kind of an embedded resource.
     KIND_NOT_SERVED = "KindNotServed", &[RESOURCES_READY, HCP_CLUSTER_READY], Separate, Retried;
-    /// The API server refuses an embedded resource.
+    /// The API server refuses an embedded resource, for another reason than its content.
     APPLY_REFUSED = "ApplyRefused", &[RESOURCES_READY, HCP_CLUSTER_READY], Separate, Retried;
     /// An embedded resource cannot be written now; it is tried again.
     APPLY_FAILED = "ApplyFailed", &[RESOURCES_READY, HCP_CLUSTER_READY], Separate, No;

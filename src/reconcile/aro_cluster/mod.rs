@@ -56,7 +56,7 @@ pub(super) fn reconcile(
     match scope.cluster {
         Err(missing) => {
             let missing = orphan::left_over(&ledger, missing, &mut outcome);
-            refuse(live, conditions, c::READY, missing, &mut outcome);
+            refuse(live, conditions, &[c::READY], missing, &mut outcome);
         }
         // Its parts are deleted one after the other; nothing is made again meanwhile.
         Ok(cluster) if cluster.is_deleting() => {}
@@ -64,8 +64,8 @@ pub(super) fn reconcile(
             Some(wrong) => {
                 let items = live.list(&["spec", "resources"]);
                 resources::resume(&ledger, items, &mut outcome);
-                let kind = c::NETWORK_INFRASTRUCTURE_READY;
-                refuse(live, conditions, kind, wrong, &mut outcome);
+                let kinds = [c::NETWORK_INFRASTRUCTURE_READY];
+                refuse(live, conditions, &kinds, wrong, &mut outcome);
             }
             None => provision(&ledger, cluster, conditions, &mut outcome),
         },
@@ -81,17 +81,23 @@ fn wrong(cluster: Live<'_>) -> Option<NewCondition> {
     (!is_ours).then(refuse)
 }
 
-/// Reports why nothing is done; the rest of the status stays.
+/// Reports why nothing is done, in these conditions; the rest of the status stays.
 fn refuse(
     live: Live<'_>,
     mut conditions: Conditions,
-    kind: &str,
+    kinds: &[&str],
     why: NewCondition,
     outcome: &mut Outcome,
 ) {
-    conditions.set(kind, why.clone());
-    conditions.set(c::READY, why);
-    conditions.write(live, status::held(live), outcome);
+    for kind in kinds {
+        conditions.set(kind, why.clone());
+    }
+    if !kinds.contains(&c::READY) {
+        conditions.summarize(false, kinds);
+    }
+    let mut status = status::held(live);
+    status["ready"] = json!(false);
+    conditions.write(live, status, outcome);
 }
 
 /// Applies the resources, and copies what the control plane reports.
@@ -123,15 +129,9 @@ fn provision(
         Ok(true) => secret.as_str(),
         Ok(false) => "",
         Err((kind, why)) => {
-            conditions.set(kind, why.clone());
             resources::resume(ledger, items, outcome);
-            return refuse(
-                live,
-                conditions,
-                c::NETWORK_INFRASTRUCTURE_READY,
-                why,
-                outcome,
-            );
+            let kinds = [kind, c::NETWORK_INFRASTRUCTURE_READY];
+            return refuse(live, conditions, &kinds, why, outcome);
         }
     };
     let ledger = &Ledger {

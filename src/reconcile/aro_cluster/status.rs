@@ -13,6 +13,13 @@ use crate::api::{aso, conditions as c};
 use crate::health::Live;
 
 /// How many resources with a problem a message names.
+/// The conditions that decide whether it is ready, in the order of their importance.
+const PARTS: [&str; 3] = [
+    c::IDENTITY_READY,
+    c::RESOURCES_READY,
+    c::NETWORK_INFRASTRUCTURE_READY,
+];
+
 const MOST: usize = 3;
 
 /// What the control plane reports.
@@ -53,16 +60,15 @@ pub(super) fn write(
     let live = ledger.owner;
     let resources = of_resources(ledger.world, entries);
     let network = of_network(plane);
-    let is_built = resources.holds();
-    let is_ready = network.holds();
+    let is_ready = resources.holds() && network.holds();
     conditions.set(c::RESOURCES_READY, resources);
     conditions.set(c::NETWORK_INFRASTRUCTURE_READY, network);
-    let parts = [c::RESOURCES_READY, c::NETWORK_INFRASTRUCTURE_READY];
-    conditions.summarize(is_built && is_ready, &parts);
+    let is_whole = PARTS.iter().all(|part| conditions.refuted(part).is_none());
+    conditions.summarize(is_ready && is_whole, &PARTS);
     let mut status = Value::Object(own(live));
     let was = live.flag(&["status", "initialization", "provisioned"]);
     status["ready"] = json!(is_ready);
-    status["initialization"] = json!({"provisioned": was || (is_built && is_ready)});
+    status["initialization"] = json!({"provisioned": was || is_ready});
     status["resources"] = resources::listed(entries);
     conditions.write(live, status, outcome);
 }

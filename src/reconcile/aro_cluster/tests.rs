@@ -220,7 +220,11 @@ fn section_10_item_17_provisioned_stays_and_ready_does_not_flap() {
     assert_eq!(bench.condition(KIND, c::READY).0, "True");
     bench.report("Vault", "vault", "False", "Reconciling", "");
     bench.rest();
-    assert_eq!(status(&bench)["ready"], true, "the control plane responds");
+    assert_eq!(
+        status(&bench)["ready"],
+        false,
+        "infrastructure and control plane"
+    );
     assert_eq!(bench.reason(KIND, c::READY), c::PROVISIONING_INFRASTRUCTURE);
     assert_eq!(status(&bench)["initialization"]["provisioned"], true);
     bench.report("HcpOpenShiftCluster", "c", "False", "Reconciling", "");

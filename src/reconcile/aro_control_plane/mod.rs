@@ -24,7 +24,7 @@ mod status;
 mod tests;
 
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use self::encryption::Around;
 use self::mutators::Wanted;
@@ -123,9 +123,15 @@ fn wrong(live: Live<'_>, cluster: Live<'_>) -> Option<Typed> {
 /// Reports why nothing is done; the rest of the status stays.
 fn refuse(live: Live<'_>, mut conditions: Conditions, why: Typed, outcome: &mut Outcome) {
     let (kind, why) = why;
-    conditions.set(kind, why.clone());
-    conditions.set(c::READY, why);
-    status::write(live, status::held(live), conditions, outcome);
+    let mut status = status::held(live);
+    conditions.set(kind, why);
+    if kind == c::HCP_CLUSTER_READY {
+        status["ready"] = json!(false);
+    }
+    if kind != c::READY {
+        conditions.summarize(false, &[kind]);
+    }
+    status::write(live, status, conditions, outcome);
 }
 
 /// Applies what may be applied, and reports how far it is.

@@ -56,7 +56,8 @@ pub(super) fn report(
         conditions.set(c::HCP_CLUSTER_READY, condition);
     }
     of_auth(ledger, held.is_some(), &mut conditions);
-    let is_up = hcp.is_some_and(|hcp| hcp.holds(c::READY));
+    let is_up = hcp.is_some_and(|hcp| hcp.holds(c::READY))
+        && conditions.refuted(c::HCP_CLUSTER_READY).is_none();
     let kubeconfig = secrets::reconcile(ledger, hcp, outcome);
     conditions.set(c::KUBECONFIG_READY, kubeconfig.condition);
     if let Some(hcp) = hcp {

@@ -91,7 +91,9 @@ pub(super) fn refuse(
         conditions.set(c::AGENT_POOLS_READY, failed);
         status["ready"] = serde_json::json!(false);
     }
-    conditions.set(c::READY, why);
+    if kind != c::READY {
+        conditions.summarize(false, &[kind]);
+    }
     status::write(live, status, conditions, outcome);
 }
 
@@ -121,6 +123,18 @@ impl Observed<'_> {
             return why.clone();
         }
         match self.failing() {
+    /// The reason of what cannot be applied: whether a person has to change the spec.
+    fn failure(&self) -> &'static str {
+        let Stage::Applied(entries) = &self.stage else {
+            return c::FAILED;
+        };
+        let mut late = entries.iter().filter(|entry| !entry.ready);
+        match late.any(|entry| entry.concern == Some(c::INVALID_RESOURCE)) {
+            true => c::INVALID_RESOURCE,
+            false => c::FAILED,
+        }
+    }
+
             failing if failing.is_empty() => NewCondition::yes(c::SUCCEEDED, ""),
             failing => NewCondition::no(c::FAILED, failing),
         }
@@ -130,7 +144,7 @@ impl Observed<'_> {
     fn node_pool(&self, default: &str) -> NewCondition {
         let failing = self.failing();
         if !failing.is_empty() {
-            return NewCondition::no(c::FAILED, failing);
+            return NewCondition::no(self.failure(), failing);
         }
         let missing = match &self.stage {
             Stage::Held((c::NODE_POOL_READY, why)) => why.clone(),

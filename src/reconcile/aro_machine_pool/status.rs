@@ -15,6 +15,9 @@ const ENDS: [&str; 2] = [c::NODE_POOL_READY, c::AGENT_POOLS_READY];
 /// Where Azure reports how far a node pool is.
 const STATE: [&str; 3] = ["status", "properties", "provisioningState"];
 
+/// The states in which a node pool has the nodes that Azure reports.
+const HAS_NODES: [&str; 3] = ["Succeeded", "Updating", "Deleting"];
+
 /// The status it has; complete, since `ready` must always be there.
 pub(super) fn held(live: Live<'_>) -> Value {
     let held = live.at(&["status"]).filter(|status| status.is_object());
@@ -44,7 +47,7 @@ pub(super) fn copy(node_pool: Live<'_>, status: &mut Value) {
 }
 
 /// Sets the number of nodes: those that were counted, else what Azure reports of the node pool, else what is asked of it.
-/// Without a node pool there are none.
+/// There are none without a node pool, or before Azure has made it.
 pub(super) fn set_replicas(
     status: &mut Value,
     nodes: usize,
@@ -52,6 +55,9 @@ pub(super) fn set_replicas(
     pool: Live<'_>,
 ) {
     let of_pool = |node_pool: Live<'_>| {
+        if !HAS_NODES.contains(&node_pool.text(&STATE)) {
+            return None;
+        }
         let reported = node_pool.number(&["status", "properties", "replicas"]);
         reported.or_else(|| pool.number(&["spec", "replicas"]))
     };
@@ -118,12 +124,18 @@ mod tests {
 
     #[test]
     fn the_nodes_count_before_what_azure_reports_and_what_is_asked_for() {
-        let reported = json!({"status": {"properties": {"replicas": 4}}});
-        let (silent, pool) = (json!({}), json!({"spec": {"replicas": 3}}));
+        let in_state = |state: &str, replicas: Value| json!({"status": {"properties": {"replicas": replicas, "provisioningState": state}}});
+        let reported = in_state("Succeeded", json!(4));
+        let new = in_state("Provisioning", json!(4));
+        let (unheard, pool) = (json!({}), json!({"spec": {"replicas": 3}}));
+        let silent = in_state("Updating", Value::Null);
         let cases = [
             (5, Some(&reported), 5),
             (0, Some(&reported), 4),
             (0, Some(&silent), 3),
+            (0, Some(&unheard), 0),
+            (0, Some(&new), 0),
+            (1, Some(&new), 1),
             (0, None, 0),
             (2, None, 2),
         ];

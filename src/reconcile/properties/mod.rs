@@ -2,6 +2,7 @@
 
 #![allow(clippy::panic)]
 
+mod contradictions;
 mod neighbour;
 mod others;
 mod scene;
@@ -127,6 +128,7 @@ fn decide(scene: &mut Scene, id: &ObjectId) -> Held<bool> {
         }
         is_quiet &= is_answered(scene, &write);
         in_order(scene, &write)?;
+        contradictions::none(scene, &write)?;
         answered.extend(write.object());
         if !scene.perform(manager, write) {
             answered.pop();
@@ -155,7 +157,7 @@ fn rest(scene: &mut Scene) -> Held {
             is_quiet &= decide(scene, &id)?;
         }
         if is_quiet {
-            return Ok(());
+            return contradictions::none_left(scene);
         }
     }
     let ids = scene.handled();

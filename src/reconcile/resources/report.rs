@@ -9,13 +9,13 @@ use super::ledger::Ledger;
 use crate::api::aso;
 use crate::api::conditions::{
     APPLY_FAILED, APPLY_REFUSED, BEING_DELETED, CLUSTER_PROVISIONED, DELETION_FAILED,
-    KIND_NOT_SERVED, LAST_NODE_POOL_HELP, NOT_MANAGED, NOT_OWNED, READY, WAITING_FOR_ASO,
-    WAITING_TO_BE_CREATED,
+    INVALID_RESOURCE, KIND_NOT_SERVED, LAST_NODE_POOL_HELP, NOT_MANAGED, NOT_OWNED, READY,
+    WAITING_FOR_ASO, WAITING_TO_BE_CREATED,
 };
 use crate::api::labels::{ADOPT_EXISTING, RECONCILE_POLICY, SKIP};
 use crate::api::suppliers;
 use crate::health::Live;
-use crate::model::{ErrorClass, ObjectId};
+use crate::model::{AdapterError, ErrorClass, ObjectId};
 use crate::reconcile::world::World;
 
 /// How a resource and its item stand to each other.
@@ -83,13 +83,8 @@ pub(super) fn unlisted(id: &ObjectId, live: Live<'_>, why: &str) -> Entry {
 pub(in crate::reconcile) fn leaving(world: World<'_>, id: &ObjectId, live: Live<'_>) -> Entry {
     if let Some(refusal) = world.refusal(id).filter(|_| !live.is_deleting()) {
         let version = live.version();
-        return concern(
-            id.clone(),
-            version,
-            false,
-            APPLY_REFUSED,
-            refusal.to_string(),
-        );
+        let said = said(id, refusal);
+        return concern(id.clone(), version, false, APPLY_REFUSED, said);
     }
     let said = live
         .condition(READY)
@@ -112,10 +107,20 @@ fn helped(message: String) -> String {
     }
 }
 
+/// What the cluster says of a refused write, without the names of the resource, which stand before every message about it.
+fn said(id: &ObjectId, refusal: &AdapterError) -> String {
+    let ObjectId {
+        group, kind, name, ..
+    } = id;
+    let text = refusal.to_string();
+    let text = text.strip_prefix(&format!("{id}: ")).unwrap_or(&text);
+    text.replacen(&format!("{kind}.{group} \"{name}\" is invalid: "), "", 1)
+}
+
 /// Says why a write to a resource is refused, if it is.
 pub(super) fn refused(world: World<'_>, entry: &mut Entry) {
     if let Some(refusal) = world.refusal(&entry.id) {
-        entry.message = refusal.to_string();
+        entry.message = said(&entry.id, refusal);
         entry.concern = Some(APPLY_REFUSED);
     }
 }
@@ -175,9 +180,10 @@ fn problem(
             let refusal = ledger.world.refusal(&item.id)?;
             let reason = match refusal.class() {
                 ErrorClass::Transient => APPLY_FAILED,
+                ErrorClass::Invalid => INVALID_RESOURCE,
                 _ => APPLY_REFUSED,
             };
-            Some((reason, refusal.to_string()))
+            Some((reason, said(&item.id, refusal)))
         }
     }
 }

@@ -7,6 +7,8 @@ use super::KIND;
 use crate::api::conditions as c;
 use crate::api::labels::RECREATE;
 use crate::health::Live;
+use crate::model::{AdapterError, ErrorClass};
+use crate::reconcile::outcome::Write;
 
 const LOST: &str = "[E]Cluster '/subscriptions/s/c' is in state 'error', can't update";
 
@@ -412,4 +414,45 @@ fn a_commit_is_offered_to_approve_a_recreation_only_while_one_is_heeded() {
     let message = lose(&mut bench);
     assert!(!message.contains("Capstan-Approve"), "{message}");
     assert!(message.contains("with the annotation"), "{message}");
+}
+
+#[test]
+fn a_cluster_of_which_the_spec_is_wrong_is_not_ready() {
+    let mut bench = Bench::new();
+    bench.provision();
+    assert_eq!(bench.live(KIND, "c")["status"]["ready"], true);
+    bench.edit(KIND, "c", |plane| {
+        let second = object(HCP_API, "HcpOpenShiftCluster", "d", json!({}));
+        plane["spec"]["resources"][1] = second;
+    });
+    bench.rest();
+    let plane = bench.live(KIND, "c");
+    assert_eq!(plane["status"]["ready"], false);
+    let summary = bench.condition(KIND, c::READY);
+    let expected = ("False", c::HCP_CLUSTER_INVALID, "HcpClusterReady is False");
+    assert_eq!(
+        (summary.0.as_str(), summary.1.as_str(), summary.2.as_str()),
+        expected
+    );
+}
+
+#[test]
+fn a_spec_that_the_api_server_finds_invalid_is_a_failure() {
+    let mut bench = Bench::new();
+    bench.provision();
+    bench.edit(KIND, "c", |plane| {
+        plane["spec"]["resources"][0]["spec"]["location"] = json!(7);
+    });
+    let hcp = Live(&bench.live("HcpOpenShiftCluster", "c")).id();
+    let refusal = AdapterError::new(ErrorClass::Invalid, "spec.location: Invalid value");
+    bench.fixture.snapshot.set_refusal(&hcp, Some(refusal));
+    let outcome = bench.decide(KIND);
+    let mut writes = outcome.writes.iter();
+    let status = writes.find_map(|write| match write {
+        Write::Status(patch) => Some(&patch["status"]),
+        _ => None,
+    });
+    let failure = status.map(|status| &status["failureMessage"]);
+    assert_eq!(failure, Some(&json!("spec.location: Invalid value")));
+    assert_eq!(status.map(|status| &status["ready"]), Some(&json!(false)));
 }

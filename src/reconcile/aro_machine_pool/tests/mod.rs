@@ -426,10 +426,10 @@ fn what_a_person_has_to_change_is_said_on_the_object_and_nothing_is_written() {
         bench.rest();
         let machines = machines(&bench);
         let failure = Live(&machines).text(&["status", "failureMessage"]);
-        assert_eq!(
-            bench.condition(KIND, c::READY),
-            ("False".to_owned(), reason.to_owned(), failure.to_owned())
-        );
+        let said = |kind| bench.condition(KIND, kind);
+        let refused = |text: &str| ("False".to_owned(), reason.to_owned(), text.to_owned());
+        assert_eq!(said(c::NODE_POOL_READY), refused(failure));
+        assert_eq!(said(c::READY), refused("NodePoolReady is False"));
         assert_eq!(condition(&bench, c::AGENT_POOLS_READY).1, c::FAILED);
         assert_eq!(condition(&bench, c::NODE_POOL_READY).1, reason);
         assert_eq!(machines["status"]["ready"], false);

@@ -111,20 +111,21 @@ fn a_ready_hcp_cluster_is_provisioned_and_ready() {
 fn a_refused_write_is_named_and_stops_no_other() {
     let mut bed = Bed::direct(&json!([group("rg"), group("other")]));
     let id = bed.reconcile().0[0].id.clone();
-    let refusal = AdapterError::new(ErrorClass::Invalid, "spec.location: Required value");
+    let text = format!(
+        "{id}: the API server refused it: ResourceGroup.resources.azure.com \"rg\" is invalid: spec.location: Required value"
+    );
+    let refusal = AdapterError::new(ErrorClass::Invalid, text);
     bed.fixture.snapshot.set_refusal(&id, Some(refusal));
     let (entries, outcome) = bed.reconcile();
-    assert_eq!(entries[0].message, "spec.location: Required value");
-    assert_eq!(entries[0].concern, Some("ApplyRefused"));
+    let said = "the API server refused it: spec.location: Required value";
+    assert_eq!(entries[0].message, said, "the name is said once");
+    assert_eq!(entries[0].concern, Some("InvalidResource"));
     assert_eq!(
         lines(&outcome),
         ["add ResourceGroup/rg", "add ResourceGroup/other"]
     );
     assert_eq!(outcome.events.len(), 1);
-    assert_eq!(
-        notes(&entries),
-        "ResourceGroup/rg: spec.location: Required value"
-    );
+    assert_eq!(notes(&entries), format!("ResourceGroup/rg: {said}"));
 }
 
 /// A deletion without the right to delete waited for ever, and no status said why.
