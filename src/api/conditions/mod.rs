@@ -163,6 +163,8 @@ pub const CLUSTER_PROVISIONED: &str = "Cluster is provisioned and ready";
 pub const WAITING_TO_BE_CREATED: &str = "Waiting to be created";
 /// Message: ASO did not report on the newest spec of a resource yet.
 pub const WAITING_FOR_ASO: &str = "Waiting for Azure Service Operator to reconcile it";
+/// What to do about a resource that the list only reads, and that is not in Azure.
+pub const SKIPPED_AND_MISSING: &str = "the annotation serviceoperator.azure.com/reconcile-policy: skip in spec.resources lets Azure Service Operator only read it, so create it in Azure, or remove the annotation";
 /// Message: a resource is being deleted.
 pub const BEING_DELETED: &str = "Being deleted";
 /// Message: a resource left the list while another one in it cannot be read.
@@ -212,6 +214,15 @@ pub fn replicas_managed_by_another(manager: &str, pool: &str) -> String {
     )
 }
 
+/// Message of [`AGENT_POOLS_READY`] when true: a MachinePool asks for so many nodes, and the field at `path` says another
+/// number.
+#[must_use]
+pub fn replicas_not_used(pool: &str, asked: i64, path: &str, set: i64) -> String {
+    format!(
+        "MachinePool {pool} asks for {asked} nodes, but {path} is {set} and decides: change it there, or remove it so that the MachinePool decides"
+    )
+}
+
 /// Message: the workload cluster cannot be reached.
 #[must_use]
 pub fn nodes_unknown(why: &str) -> String {
@@ -243,7 +254,9 @@ pub fn is_terminal(reason: &str, message: &str) -> bool {
 /// Returns true if a person should know of a false condition, and no other event says it.
 #[must_use]
 pub fn needs_a_person(reason: &str, message: &str) -> bool {
-    let is_retried = message.starts_with("[Warning] ") && !aso::WAITING.contains(&reason);
+    // Nobody but a person makes a Secret.
+    let waits = aso::WAITING.contains(&reason) && reason != aso::SECRET_NOT_FOUND;
+    let is_retried = message.starts_with("[Warning] ") && !waits;
     match find(reason).map_or(Event::Silent, |row| row.event) {
         Event::OnChange => true,
         Event::Separate => false,
@@ -265,6 +278,7 @@ mod tests {
             ),
             ("WaitingForOwner", "[Warning] no owner", (false, false)),
             ("AuthorizationFailed", "[Warning] no right", (false, true)),
+            ("SecretNotFound", "[Warning] no Secret", (false, true)),
             ("InvalidRequestContent", "[Error] no", (true, true)),
             ("MultipleErrorsOccurred", "[Warning] 2", (true, true)),
             (KEY_VERSION_MISSING, KEY_VERSION_REQUIRED, (true, true)),

@@ -147,6 +147,12 @@ reasons! {
     /// An embedded resource names another namespace than its owner's, and is applied in the owner's.
     NAMESPACE_IGNORED = "NamespaceIgnored", ANY, Separate, No;
 
+    /// A resource waits for something that nobody here makes; the message names both.
+    RESOURCE_STUCK = "ResourceStuck", &[RESOURCES_READY], OnChange, Retried,
+        "make what the message names: a Secret, another resource, or the resource in Azure that the list only reads";
+    /// The MachinePool asks for another number of nodes than the node pool in the list, which decides.
+    REPLICAS_NOT_USED = "ReplicasNotUsed", &[AGENT_POOLS_READY], Separate, No;
+
     // Deletion.
     /// Azure refuses to delete a resource, or Azure Service Operator cannot ask for it; it is tried again.
     DELETION_FAILED = "DeletionFailed", &[DELETING, RESOURCES_READY], Separate, No;

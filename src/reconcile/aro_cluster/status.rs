@@ -3,16 +3,16 @@
 //! In: entries of its resources, and what its control plane reports. Out: conditions, `ready`, and `provisioned`, which
 //! stays true once it was.
 
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::super::conditions::{Conditions, NewCondition};
 use super::super::outcome::Outcome;
 use super::super::resources::{self, Entry, Ledger};
-use super::super::world::World;
+use crate::api::labels::{RECONCILE_POLICY, SKIP};
 use crate::api::{aso, conditions as c};
 use crate::health::Live;
 
-/// How many resources with a problem a message names.
 /// The conditions that decide whether it is ready, in the order of their importance.
 const PARTS: [&str; 3] = [
     c::IDENTITY_READY,
@@ -20,6 +20,7 @@ const PARTS: [&str; 3] = [
     c::NETWORK_INFRASTRUCTURE_READY,
 ];
 
+/// How many resources with a problem a message names.
 const MOST: usize = 3;
 
 /// What the control plane reports.
@@ -58,7 +59,7 @@ pub(super) fn write(
     outcome: &mut Outcome,
 ) {
     let live = ledger.owner;
-    let resources = of_resources(ledger.world, entries);
+    let resources = of_resources(ledger, entries, outcome);
     let network = of_network(plane);
     let is_ready = resources.holds() && network.holds();
     conditions.set(c::RESOURCES_READY, resources);
@@ -73,7 +74,7 @@ pub(super) fn write(
     conditions.write(live, status, outcome);
 }
 
-fn of_resources(world: World<'_>, entries: &[Entry]) -> NewCondition {
+fn of_resources(ledger: &Ledger<'_>, entries: &[Entry], outcome: &mut Outcome) -> NewCondition {
     let ready = entries.iter().filter(|entry| entry.ready).count();
     if ready == entries.len() {
         let mut message = c::all_ready(ready);
@@ -85,48 +86,92 @@ fn of_resources(world: World<'_>, entries: &[Entry]) -> NewCondition {
     }
     let mut message = c::some_ready(ready, entries.len());
     let late = entries.iter().filter(|entry| !entry.ready);
-    let problems: Vec<Problem> = late.filter_map(|entry| problem(world, entry)).collect();
+    let problems: Vec<Problem> = late
+        .filter_map(|entry| problem(ledger, entry, outcome))
+        .collect();
     for Problem { text, .. } in problems.iter().take(MOST) {
         message.push_str("; ");
         message.push_str(text);
     }
     let concern = entries.iter().filter(|entry| !entry.ready);
     let concern = concern.filter_map(|entry| entry.concern).next();
-    let failed = problems.iter().any(|problem| problem.is_final);
-    let failed = failed.then_some(c::FAILED);
-    let reason = concern.or(failed).unwrap_or(c::PROVISIONING_INFRASTRUCTURE);
+    let has = |kind| problems.iter().any(|problem| problem.kind == kind);
+    let failed = has(Kind::Final).then_some(c::FAILED);
+    let stuck = has(Kind::Stuck).then_some(c::RESOURCE_STUCK);
+    let reason = concern.or(failed).or(stuck);
+    let reason = reason.unwrap_or(c::PROVISIONING_INFRASTRUCTURE);
     NewCondition::no(reason, message)
 }
 
 /// What keeps a resource from being ready, besides time.
 struct Problem {
     text: String,
-    /// Whether waiting does not help.
-    is_final: bool,
+    kind: Kind,
 }
 
-fn problem(world: World<'_>, entry: &Entry) -> Option<Problem> {
+/// What ends a problem.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Another attempt may.
+    Retried,
+    /// Only a change of the resource does.
+    Final,
+    /// Something else that is missing, which nobody here makes.
+    Stuck,
+}
+
+/// How long a resource may wait for another before a person should know.
+const LASTS: SignedDuration = SignedDuration::from_mins(10);
+
+fn problem(ledger: &Ledger<'_>, entry: &Entry, outcome: &mut Outcome) -> Option<Problem> {
     let id = &entry.id;
-    let of = |text: &str, is_final| {
+    let of = |text: &str, kind| {
         let text = format!("{} {}: {text}", id.kind, id.name);
-        Some(Problem { text, is_final })
+        Some(Problem { text, kind })
     };
     if entry.concern.is_some() {
-        return of(&entry.message, true);
+        return of(&entry.message, Kind::Final);
     }
-    let live = world.get(id).present()?;
+    let live = ledger.world.get(id).present()?;
     let ready = live.condition(c::READY)?;
     let is_final =
         ready.severity() == aso::ERROR || ready.reason() == aso::MULTIPLE_ERRORS_OCCURRED;
     let is_waiting = aso::WAITING.contains(&ready.reason());
-    let is_problem = is_final || (ready.severity() == aso::WARNING && !is_waiting);
-    if !is_problem || ready.is_true() {
+    let is_warning = ready.severity() == aso::WARNING;
+    if ready.is_true() || !(is_final || is_warning) {
         return None;
     }
-    of(
-        &format!("{}: {}", ready.reason(), ready.message()),
-        is_final,
-    )
+    let text = format!("{}: {}", ready.reason(), ready.message());
+    if is_final || !is_waiting {
+        let kind = if is_final { Kind::Final } else { Kind::Retried };
+        return of(&text, kind);
+    }
+    if ready.reason() == aso::AZURE_RESOURCE_NOT_FOUND && is_skipped(ledger.owner, entry) {
+        return of(&format!("{text}; {}", c::SKIPPED_AND_MISSING), Kind::Stuck);
+    }
+    let lasts = lasts(ledger, ready.since(), outcome);
+    (lasts || ready.reason() == aso::SECRET_NOT_FOUND).then(|| of(&text, Kind::Stuck))?
+}
+
+/// Whether the list itself says that Azure Service Operator only reads a resource.
+fn is_skipped(owner: Live<'_>, entry: &Entry) -> bool {
+    let mut items = owner.list(&["spec", "resources"]).iter();
+    items.any(|item| {
+        let is_it = resources::id(owner, item) == entry.id;
+        is_it && Live(item).annotation(RECONCILE_POLICY) == SKIP
+    })
+}
+
+/// Whether what began then has lasted for long; looks again once it has.
+fn lasts(ledger: &Ledger<'_>, since: &str, outcome: &mut Outcome) -> bool {
+    let Ok(since) = since.parse::<Timestamp>() else {
+        return false;
+    };
+    let until = since + LASTS;
+    if until > ledger.now {
+        outcome.wake_at(until);
+    }
+    until <= ledger.now
 }
 
 fn of_network(plane: &Plane<'_>) -> NewCondition {

@@ -132,6 +132,78 @@ fn a_resource_that_azure_refuses_is_named() {
     );
 }
 
+#[test]
+fn what_waits_for_a_person_is_named_with_its_reason() {
+    let mut bench = Bench::new();
+    bench.edit(KIND, "c", |object| {
+        object["spec"]["resources"][1]["metadata"]["annotations"] =
+            json!({"serviceoperator.azure.com/reconcile-policy": "skip"});
+    });
+    bench.rest();
+    bench.ready("ResourceGroup", "rg");
+    let mut said = |reason: &str, message: &str| {
+        bench.report("Vault", "vault", "False", reason, message);
+        bench.rest();
+        let found = bench.condition(KIND, c::RESOURCES_READY);
+        (found.1, found.2, bench.warnings())
+    };
+    let waits = "Waiting for infrastructure resources: 1/2 ready";
+    let (reason, message, warnings) = said("WaitingForOwner", "[W]no owner");
+    assert_eq!(
+        (reason.as_str(), message.as_str()),
+        (c::PROVISIONING_INFRASTRUCTURE, waits)
+    );
+    assert!(warnings.is_empty(), "{warnings:?}");
+    let (reason, message, warnings) = said("SecretNotFound", "[W]cannot find a credential (ns/x)");
+    assert_eq!(reason, c::RESOURCE_STUCK);
+    let expected = format!("{waits}; Vault vault: SecretNotFound: cannot find a credential (ns/x)");
+    assert_eq!(message, expected);
+    assert_eq!(warnings, [c::RESOURCE_STUCK]);
+    let (reason, message, _) = said("AzureResourceNotFound", "[W]not there");
+    assert_eq!(reason, c::RESOURCE_STUCK);
+    assert!(
+        message.contains("AzureResourceNotFound: not there; the annotation"),
+        "{message}"
+    );
+    said("Reconciling", "working");
+    let (reason, ..) = said("WaitingForOwner", "[W]no owner");
+    assert_eq!(reason, c::PROVISIONING_INFRASTRUCTURE);
+    bench.wait(660);
+    let (_, reason, message) = bench.condition(KIND, c::RESOURCES_READY);
+    assert_eq!(reason, c::RESOURCE_STUCK);
+    assert!(
+        message.ends_with("Vault vault: WaitingForOwner: no owner"),
+        "{message}"
+    );
+    assert_eq!(bench.warnings(), [c::RESOURCE_STUCK]);
+}
+
+#[test]
+fn a_cluster_that_is_being_deleted_is_not_ready_and_its_summary_names_what_is_false() {
+    let mut bench = Bench::new();
+    bench.provision();
+    bench.report("Vault", "vault", "False", "Reconciling", "");
+    bench.rest();
+    let (status, reason, message) = bench.condition(KIND, c::READY);
+    assert_eq!(
+        (status.as_str(), reason.as_str(), message.as_str()),
+        (
+            "False",
+            c::PROVISIONING_INFRASTRUCTURE,
+            "ResourcesReady is False"
+        )
+    );
+    bench.ready("Vault", "vault");
+    bench.rest();
+    bench.delete(KIND, "c");
+    bench.rest();
+    let (status, reason, message) = bench.condition(KIND, c::READY);
+    assert_eq!(
+        (status.as_str(), reason.as_str(), message.as_str()),
+        ("False", c::IS_DELETED, c::SEE_DELETING)
+    );
+}
+
 /// CAPZ applies nothing any more once the resources are ready.
 #[test]
 fn section_10_item_12_drift_is_repaired_after_ready() {

@@ -2,7 +2,7 @@
 //!
 //! In: an AROMachinePool, its MachinePool, Cluster and control plane, and the nodes of the workload cluster. Out: the
 //! embedded node pool applied once the HCP cluster is ready, the provider ids of its nodes, the replicas of a MachinePool
-//! that Azure scales, and the status; on deletion, external authentication awaited, then the node pool deleted.
+//! that Azure scales, those of a node pool that its MachinePool scales, and the status; on deletion, external authentication awaited, then the node pool deleted.
 //!
 //! Node pools wait for the condition `HcpClusterReady`, not for the control plane to be ready: its kubeconfig may need a
 //! node. Neither a pause nor a deletion waits for anything of the control plane's.
@@ -84,7 +84,7 @@ fn provision(
     outcome: &mut Outcome,
 ) {
     let (world, live) = (ledger.world, ledger.owner);
-    let wanted = match Wanted::of(live, family.hcp) {
+    let mut wanted = match Wanted::of(live, family.hcp) {
         Ok(wanted) => wanted,
         Err(wrong) => {
             let items = live.list(&["spec", "resources"]);
@@ -92,6 +92,8 @@ fn provision(
             return observed::refuse(live, conditions, wrong, outcome);
         }
     };
+    let overruled = wanted.overrules(pool);
+    wanted.scale(pool);
     let id = resources::id(live, wanted.node_pool().0);
     outcome.need(id.clone());
     let made = world.get(&id).present();
@@ -124,6 +126,7 @@ fn provision(
         made,
         pool,
         nodes: &nodes,
+        overruled,
     };
     observed::report(live, &observed, conditions, outcome);
 }

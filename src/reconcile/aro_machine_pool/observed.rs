@@ -33,6 +33,8 @@ pub(super) struct Observed<'a> {
     /// The MachinePool.
     pub(super) pool: Live<'a>,
     pub(super) nodes: &'a Nodes,
+    /// That the node pool decides how many nodes there are, and not the MachinePool.
+    pub(super) overruled: Option<String>,
 }
 
 /// Writes the status.
@@ -45,6 +47,12 @@ pub(super) fn report(
     let mut status = status::held(live);
     let agents = observed.agents();
     let is_fine = agents.holds();
+    if let Some(overruled) = observed.overruled.as_deref().filter(|_| is_fine) {
+        let held = live.condition(c::AGENT_POOLS_READY);
+        if held.is_none_or(|held| held.message() != overruled) {
+            outcome.event(live, true, c::REPLICAS_NOT_USED, overruled);
+        }
+    }
     conditions.set(c::AGENT_POOLS_READY, agents);
     if observed.waits().is_some() {
         let applied = live.condition(c::NODE_POOL_READY);
@@ -115,14 +123,6 @@ impl Observed<'_> {
         resources::notes(&late.collect::<Vec<_>>())
     }
 
-    /// Whether this pass had no error, and the node pool does not wait to be created.
-    fn agents(&self) -> NewCondition {
-        if let Stage::Held((kind, why)) = &self.stage
-            && (*kind == c::AGENT_POOLS_READY || self.made.is_none())
-        {
-            return why.clone();
-        }
-        match self.failing() {
     /// The reason of what cannot be applied: whether a person has to change the spec.
     fn failure(&self) -> &'static str {
         let Stage::Applied(entries) = &self.stage else {
@@ -135,7 +135,18 @@ impl Observed<'_> {
         }
     }
 
-            failing if failing.is_empty() => NewCondition::yes(c::SUCCEEDED, ""),
+    /// Whether this pass had no error, and the node pool does not wait to be created.
+    fn agents(&self) -> NewCondition {
+        if let Stage::Held((kind, why)) = &self.stage
+            && (*kind == c::AGENT_POOLS_READY || self.made.is_none())
+        {
+            return why.clone();
+        }
+        match self.failing() {
+            failing if failing.is_empty() => {
+                let overruled = self.overruled.as_deref().unwrap_or_default();
+                NewCondition::yes(c::SUCCEEDED, overruled)
+            }
             failing => NewCondition::no(c::FAILED, failing),
         }
     }
@@ -167,7 +178,9 @@ impl Observed<'_> {
         let waits = self.waits().map(|why| format!("a change waits: {why}"));
         let unknown = self.nodes.unknown.as_deref().map(c::nodes_unknown);
         let notes = (!notes.is_empty()).then_some(notes);
-        let remarks: Vec<String> = notes.into_iter().chain(waits).chain(unknown).collect();
+        let overruled = self.overruled.clone();
+        let remarks = notes.into_iter().chain(waits).chain(overruled);
+        let remarks: Vec<String> = remarks.chain(unknown).collect();
         remarks.join("; ")
     }
 

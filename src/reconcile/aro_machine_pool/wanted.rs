@@ -52,6 +52,32 @@ impl Wanted {
         Live(&self.items[self.place])
     }
 
+    /// Passes the number of nodes of the MachinePool on, unless the node pool says how many it has.
+    pub(super) fn scale(&mut self, pool: Live<'_>) {
+        let asked = pool.number(&["spec", "replicas"]);
+        let Some(asked) = asked.filter(|_| !self.scales() && self.replicas().is_none()) else {
+            return;
+        };
+        let properties = &mut self.items[self.place]["spec"]["properties"];
+        if !properties.is_object() {
+            *properties = json!({});
+        }
+        properties["replicas"] = json!(asked);
+    }
+
+    /// That the node pool decides, if the MachinePool asks for another number of nodes.
+    pub(super) fn overrules(&self, pool: Live<'_>) -> Option<String> {
+        let asked = pool.number(&["spec", "replicas"])?;
+        let set = self.replicas()?;
+        let path = format!("spec.resources[{}].spec.properties.replicas", self.place);
+        let differs = asked != set && !self.scales();
+        differs.then(|| c::replicas_not_used(pool.name(), asked, &path, set))
+    }
+
+    fn replicas(&self) -> Option<i64> {
+        self.node_pool().number(&["spec", "properties", "replicas"])
+    }
+
     /// Whether Azure scales the pool.
     pub(super) fn scales(&self) -> bool {
         let scaling = self.node_pool().at(&["spec", "properties", "autoScaling"]);

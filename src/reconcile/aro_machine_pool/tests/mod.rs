@@ -4,6 +4,7 @@
 #![allow(clippy::panic, clippy::needless_pass_by_value)]
 
 mod deletion;
+mod scaling;
 
 use serde_json::{Value, json};
 
