@@ -6,8 +6,9 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
+use super::parts::Parts;
 use super::source::Source;
-use super::{Parts, allowed, check, chosen, secret};
+use super::{allowed, check, chosen, secret};
 use crate::api::kinds::INFRASTRUCTURE;
 use crate::api::labels::CREDENTIAL_FINALIZER;
 use crate::health::Live;

@@ -10,6 +10,7 @@ mod allowed;
 pub(in crate::reconcile) mod check;
 mod chosen;
 mod ending;
+mod parts;
 mod secret;
 mod source;
 #[cfg(test)]
@@ -18,6 +19,7 @@ mod tests;
 use self::chosen::{Chosen, no};
 pub(super) use self::chosen::{identity, secret_name};
 pub(super) use self::ending::{refresh, release, release_orphan};
+pub(super) use self::parts::Parts;
 use super::conditions::{Conditions, Typed};
 use super::outcome::{Need, Outcome};
 use super::resources::{Ledger, has_credential};
@@ -29,65 +31,6 @@ use crate::api::kinds::INFRASTRUCTURE;
 use crate::api::labels::NAMESPACE_CREDENTIAL;
 use crate::health::Live;
 use crate::model::{CredentialOf, CredentialRequest, ObjectId};
-
-/// The parts of a cluster that choose its credential.
-#[derive(Clone, Copy)]
-pub(super) struct Parts<'a> {
-    /// The control plane.
-    pub(super) plane: Option<Live<'a>>,
-    /// The infrastructure.
-    pub(super) infrastructure: Option<Live<'a>>,
-}
-
-impl<'a> Parts<'a> {
-    /// The identity of the cluster: the control plane's, or the infrastructure's if the control plane names none.
-    fn identity(self) -> Option<ObjectId> {
-        let mut parts = [self.plane, self.infrastructure].into_iter().flatten();
-        parts.find_map(identity)
-    }
-
-    /// The subscription, in the same way.
-    fn subscription(self) -> &'a str {
-        let parts = [self.plane, self.infrastructure].into_iter().flatten();
-        let mut named = parts.map(|part| part.text(&["spec", "subscriptionID"]));
-        named.find(|named| !named.is_empty()).unwrap_or_default()
-    }
-
-    /// The cloud, which the control plane alone names.
-    fn environment(self) -> &'a str {
-        let plane = self.plane;
-        plane.map_or("", |plane| plane.text(&["spec", "azureEnvironment"]))
-    }
-
-    /// Whether this owner writes the Secret: the control plane, or the infrastructure as long as there is none.
-    fn is_writer(self, owner: Live<'_>) -> bool {
-        let writer = self.plane.or(self.infrastructure);
-        writer.is_some_and(|writer| writer.uid() == owner.uid())
-    }
-
-    /// Refuses an infrastructure in another subscription than its control plane: nobody knows which of the two is meant.
-    fn agree(self) -> Result<(), Typed> {
-        let (Some(plane), Some(infrastructure)) = (self.plane, self.infrastructure) else {
-            return Ok(());
-        };
-        let [whole, part] =
-            [plane, infrastructure].map(|part| part.text(&["spec", "subscriptionID"]));
-        if part.is_empty() || whole.is_empty() || part.eq_ignore_ascii_case(whole) {
-            return Ok(());
-        }
-        let names = (infrastructure.name(), plane.name());
-        let message = c::subscriptions_differ(names, (part, whole));
-        no(c::SUBSCRIPTIONS_DIFFER, message)
-    }
-
-    /// What the infrastructure names and the control plane overrides.
-    fn overridden(self) -> Option<String> {
-        let plane = self.plane?;
-        let used = identity(plane)?;
-        let named = identity(self.infrastructure?)?;
-        (named != used).then(|| c::identity_overridden(&named, plane.name(), &used))
-    }
-}
 
 /// Whether the resources of `ledger.owner` are to name the Secret of the cluster. Sets the condition, and writes the Secret
 /// if the owner is the control plane, or the infrastructure of a cluster without one.

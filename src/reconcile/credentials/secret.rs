@@ -5,8 +5,8 @@
 
 use serde_json::{Value, json};
 
-use super::Parts;
 use super::chosen::{Chosen, no, secret_name};
+use super::parts::Parts;
 use super::source::Source;
 use crate::api::conditions as c;
 use crate::api::labels::{CREDENTIAL_FINALIZER, CREDENTIAL_SOURCE, CREDENTIAL_VERSION, OWNED};

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Parts;
+use super::parts::Parts;
 use crate::api::kinds::INFRASTRUCTURE;
 use crate::api::labels::CREDENTIAL_SOURCE;
 use crate::health::Live;
