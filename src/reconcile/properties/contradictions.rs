@@ -2,13 +2,14 @@
 
 use proptest::prelude::*;
 
-use super::Held;
 use super::scene::Scene;
 use crate::api::conditions as c;
 use crate::api::kinds::ARO;
 use crate::health::Live;
 use crate::reconcile::outcome::Write;
 use crate::reconcile::world::World;
+
+type Held = Result<(), TestCaseError>;
 
 /// The conditions that `Ready` and `ready` of a kind summarise.
 fn summarised(kind: &str) -> (&'static [&'static str], &'static [&'static str]) {
