@@ -56,7 +56,7 @@ pub(super) fn reconcile(
     match scope.cluster {
         Err(missing) => {
             let missing = orphan::left_over(&ledger, missing, &mut outcome);
-            refuse(live, conditions, &[c::READY], missing, &mut outcome);
+            refuse(live, conditions, &[c::READY], &missing, &mut outcome);
         }
         // Its parts are deleted one after the other; nothing is made again meanwhile.
         Ok(cluster) if cluster.is_deleting() => {}
@@ -65,7 +65,7 @@ pub(super) fn reconcile(
                 let items = live.list(&["spec", "resources"]);
                 resources::resume(&ledger, items, &mut outcome);
                 let kinds = [c::NETWORK_INFRASTRUCTURE_READY];
-                refuse(live, conditions, &kinds, wrong, &mut outcome);
+                refuse(live, conditions, &kinds, &wrong, &mut outcome);
             }
             None => provision(&ledger, cluster, conditions, &mut outcome),
         },
@@ -86,7 +86,7 @@ fn refuse(
     live: Live<'_>,
     mut conditions: Conditions,
     kinds: &[&str],
-    why: NewCondition,
+    why: &NewCondition,
     outcome: &mut Outcome,
 ) {
     for kind in kinds {
@@ -131,7 +131,7 @@ fn provision(
         Err((kind, why)) => {
             resources::resume(ledger, items, outcome);
             let kinds = [kind, c::NETWORK_INFRASTRUCTURE_READY];
-            return refuse(live, conditions, &kinds, why, outcome);
+            return refuse(live, conditions, &kinds, &why, outcome);
         }
     };
     let ledger = &Ledger {
