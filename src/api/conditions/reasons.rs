@@ -130,7 +130,7 @@ reasons! {
         "remove the value, so that the controller sets it, or set it to the one in the message";
 
     // Embedded resources.
-    /// An embedded resource cannot be applied as it is written, or the API server finds it invalid.
+    /// An embedded resource cannot be applied as it is written, or the API server finds a value in it invalid.
     INVALID_RESOURCE = "InvalidResource", &[RESOURCES_READY, HCP_CLUSTER_READY, NODE_POOL_READY], Separate, Terminal;
     /// Two embedded resources are the same object.
     DUPLICATE_RESOURCE = "DuplicateResource", &[RESOURCES_READY, HCP_CLUSTER_READY], Separate, Terminal;
@@ -140,16 +140,17 @@ reasons! {
     NOT_MANAGED = "ResourceNotManaged", &[RESOURCES_READY, HCP_CLUSTER_READY], Separate, Retried;
     /// The cluster does not serve the kind of an embedded resource.
     KIND_NOT_SERVED = "KindNotServed", &[RESOURCES_READY, HCP_CLUSTER_READY], Separate, Retried;
-    /// The API server refuses an embedded resource, for another reason than its content.
+    /// The API server refuses an embedded resource, for another reason than an invalid value.
     APPLY_REFUSED = "ApplyRefused", &[RESOURCES_READY, HCP_CLUSTER_READY], Separate, Retried;
     /// An embedded resource cannot be written now; it is tried again.
     APPLY_FAILED = "ApplyFailed", &[RESOURCES_READY, HCP_CLUSTER_READY], Separate, No;
     /// An embedded resource names another namespace than its owner's, and is applied in the owner's.
     NAMESPACE_IGNORED = "NamespaceIgnored", ANY, Separate, No;
 
-    /// A resource waits for something that nobody here makes; the message names both.
-    RESOURCE_STUCK = "ResourceStuck", &[RESOURCES_READY], OnChange, Retried,
-        "make what the message names: a Secret, another resource, or the resource in Azure that the list only reads";
+    /// A resource waits for a Secret or a resource that is missing, or has waited for another one for ten minutes; the message
+    /// names both.
+    WAITING_FOR_DEPENDENCY = "WaitingForDependency", &[RESOURCES_READY], OnChange, No,
+        "create what the message names: a Secret, another resource, or the resource in Azure that the list only reads; if it is still being created, there is nothing to do";
     /// The MachinePool asks for another number of nodes than the node pool in the list, which decides.
     REPLICAS_NOT_USED = "ReplicasNotUsed", &[AGENT_POOLS_READY], Separate, No;
 

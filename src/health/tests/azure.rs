@@ -507,6 +507,22 @@ fn a_reason_that_needs_a_person_is_a_failure_wherever_it_stands() {
         ("nobody reads what it needs", cluster(unread()), FAILED),
         ("nor what the plane needs", plane(unread()), FAILED),
         ("nor what the pool needs", pool(unread()), FAILED),
+        // Nothing may stop for a resource that is merely slow, or for a Secret that comes later.
+        (
+            "slow",
+            cluster(off("ResourcesReady", "WaitingForDependency", "1/2 ready")),
+            Waiting,
+        ),
+        (
+            "an invalid value",
+            cluster(off("ResourcesReady", "InvalidResource", "")),
+            TERMINAL,
+        ),
+        (
+            "refused by a policy",
+            cluster(off("ResourcesReady", "ApplyRefused", "")),
+            FAILED,
+        ),
         (
             "skipped by hand",
             cluster(off("ResourcesReady", "ResourceNotManaged", "")),

@@ -97,8 +97,8 @@ fn of_resources(ledger: &Ledger<'_>, entries: &[Entry], outcome: &mut Outcome) -
     let concern = concern.filter_map(|entry| entry.concern).next();
     let has = |kind| problems.iter().any(|problem| problem.kind == kind);
     let failed = has(Kind::Final).then_some(c::FAILED);
-    let stuck = has(Kind::Stuck).then_some(c::RESOURCE_STUCK);
-    let reason = concern.or(failed).or(stuck);
+    let waits = has(Kind::Waits).then_some(c::WAITING_FOR_DEPENDENCY);
+    let reason = concern.or(failed).or(waits);
     let reason = reason.unwrap_or(c::PROVISIONING_INFRASTRUCTURE);
     NewCondition::no(reason, message)
 }
@@ -116,8 +116,8 @@ enum Kind {
     Retried,
     /// Only a change of the resource does.
     Final,
-    /// Something else that is missing, which nobody here makes.
-    Stuck,
+    /// Something else, which a person may have to make.
+    Waits,
 }
 
 /// How long a resource may wait for another before a person should know.
@@ -147,10 +147,10 @@ fn problem(ledger: &Ledger<'_>, entry: &Entry, outcome: &mut Outcome) -> Option<
         return of(&text, kind);
     }
     if ready.reason() == aso::AZURE_RESOURCE_NOT_FOUND && is_skipped(ledger.owner, entry) {
-        return of(&format!("{text}; {}", c::SKIPPED_AND_MISSING), Kind::Stuck);
+        return of(&format!("{text}; {}", c::SKIPPED_AND_MISSING), Kind::Waits);
     }
     let lasts = lasts(ledger, ready.since(), outcome);
-    (lasts || ready.reason() == aso::SECRET_NOT_FOUND).then(|| of(&text, Kind::Stuck))?
+    (lasts || ready.reason() == aso::SECRET_NOT_FOUND).then(|| of(&text, Kind::Waits))?
 }
 
 /// Whether the list itself says that Azure Service Operator only reads a resource.

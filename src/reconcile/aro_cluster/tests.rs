@@ -155,12 +155,12 @@ fn what_waits_for_a_person_is_named_with_its_reason() {
     );
     assert!(warnings.is_empty(), "{warnings:?}");
     let (reason, message, warnings) = said("SecretNotFound", "[W]cannot find a credential (ns/x)");
-    assert_eq!(reason, c::RESOURCE_STUCK);
+    assert_eq!(reason, c::WAITING_FOR_DEPENDENCY);
     let expected = format!("{waits}; Vault vault: SecretNotFound: cannot find a credential (ns/x)");
     assert_eq!(message, expected);
-    assert_eq!(warnings, [c::RESOURCE_STUCK]);
+    assert_eq!(warnings, [c::WAITING_FOR_DEPENDENCY]);
     let (reason, message, _) = said("AzureResourceNotFound", "[W]not there");
-    assert_eq!(reason, c::RESOURCE_STUCK);
+    assert_eq!(reason, c::WAITING_FOR_DEPENDENCY);
     assert!(
         message.contains("AzureResourceNotFound: not there; the annotation"),
         "{message}"
@@ -170,12 +170,12 @@ fn what_waits_for_a_person_is_named_with_its_reason() {
     assert_eq!(reason, c::PROVISIONING_INFRASTRUCTURE);
     bench.wait(660);
     let (_, reason, message) = bench.condition(KIND, c::RESOURCES_READY);
-    assert_eq!(reason, c::RESOURCE_STUCK);
+    assert_eq!(reason, c::WAITING_FOR_DEPENDENCY);
     assert!(
         message.ends_with("Vault vault: WaitingForOwner: no owner"),
         "{message}"
     );
-    assert_eq!(bench.warnings(), [c::RESOURCE_STUCK]);
+    assert_eq!(bench.warnings(), [c::WAITING_FOR_DEPENDENCY]);
 }
 
 #[test]

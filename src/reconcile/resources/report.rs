@@ -109,12 +109,26 @@ fn helped(message: String) -> String {
 
 /// What the cluster says of a refused write, without the names of the resource, which stand before every message about it.
 fn said(id: &ObjectId, refusal: &AdapterError) -> String {
-    let ObjectId {
-        group, kind, name, ..
-    } = id;
     let text = refusal.to_string();
     let text = text.strip_prefix(&format!("{id}: ")).unwrap_or(&text);
-    text.replacen(&format!("{kind}.{group} \"{name}\" is invalid: "), "", 1)
+    text.replacen(&is_invalid(id), "", 1)
+}
+
+/// The reason of a refused write. Only an invalid value is for a person to change: what a schema does not have may come with
+/// the next version of its kind, and what a policy denies with the next policy.
+fn reason(id: &ObjectId, refusal: &AdapterError) -> &'static str {
+    let about_value = format!("the API server refused it: {}", is_invalid(id));
+    match refusal.class() {
+        ErrorClass::Transient => APPLY_FAILED,
+        ErrorClass::Invalid if refusal.to_string().contains(&about_value) => INVALID_RESOURCE,
+        _ => APPLY_REFUSED,
+    }
+}
+
+/// The API server's words before the values that it finds invalid.
+fn is_invalid(id: &ObjectId) -> String {
+    let ObjectId { group, kind, .. } = id;
+    format!("{kind}.{group} \"{}\" is invalid: ", id.name)
 }
 
 /// Says why a write to a resource is refused, if it is.
@@ -178,12 +192,7 @@ fn problem(
         }
         State::Pending => {
             let refusal = ledger.world.refusal(&item.id)?;
-            let reason = match refusal.class() {
-                ErrorClass::Transient => APPLY_FAILED,
-                ErrorClass::Invalid => INVALID_RESOURCE,
-                _ => APPLY_REFUSED,
-            };
-            Some((reason, said(&item.id, refusal)))
+            Some((reason(&item.id, refusal), said(&item.id, refusal)))
         }
     }
 }

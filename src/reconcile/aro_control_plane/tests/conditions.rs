@@ -444,7 +444,10 @@ fn a_spec_that_the_api_server_finds_invalid_is_a_failure() {
         plane["spec"]["resources"][0]["spec"]["location"] = json!(7);
     });
     let hcp = Live(&bench.live("HcpOpenShiftCluster", "c")).id();
-    let refusal = AdapterError::new(ErrorClass::Invalid, "spec.location: Invalid value");
+    let text = format!(
+        "{hcp}: the API server refused it: HcpOpenShiftCluster.redhatopenshift.azure.com \"c\" is invalid: spec.location: Invalid value"
+    );
+    let refusal = AdapterError::new(ErrorClass::Invalid, text);
     bench.fixture.snapshot.set_refusal(&hcp, Some(refusal));
     let outcome = bench.decide(KIND);
     let mut writes = outcome.writes.iter();
@@ -453,6 +456,11 @@ fn a_spec_that_the_api_server_finds_invalid_is_a_failure() {
         _ => None,
     });
     let failure = status.map(|status| &status["failureMessage"]);
-    assert_eq!(failure, Some(&json!("spec.location: Invalid value")));
+    assert_eq!(
+        failure,
+        Some(&json!(
+            "the API server refused it: spec.location: Invalid value"
+        ))
+    );
     assert_eq!(status.map(|status| &status["ready"]), Some(&json!(false)));
 }

@@ -128,6 +128,29 @@ fn a_refused_write_is_named_and_stops_no_other() {
     assert_eq!(notes(&entries), format!("ResourceGroup/rg: {said}"));
 }
 
+/// A kind that is about to be upgraded, or a policy, is no fault of the spec: the check of a commit must not fail for it.
+#[test]
+fn what_may_pass_without_a_change_of_the_spec_is_tried_again() {
+    for (class, text) in [
+        (
+            ErrorClass::Invalid,
+            "the API server refused it: failed to create typed patch object (ns/rg; resources.azure.com/v1api20200601, Kind=ResourceGroup): .spec.new: field not declared in schema (500)",
+        ),
+        (
+            ErrorClass::Invalid,
+            "an admission policy of the cluster denied it: ResourceGroup.resources.azure.com \"rg\" is invalid: : ValidatingAdmissionPolicy 'p' denied request: no",
+        ),
+        (ErrorClass::Denied, "no permission"),
+    ] {
+        let mut bed = Bed::direct(&json!([group("rg")]));
+        let id = bed.reconcile().0[0].id.clone();
+        let refusal = AdapterError::new(class, format!("{id}: {text}"));
+        bed.fixture.snapshot.set_refusal(&id, Some(refusal));
+        let entry = &bed.reconcile().0[0];
+        assert_eq!(entry.concern, Some("ApplyRefused"), "{text}");
+    }
+}
+
 /// A deletion without the right to delete waited for ever, and no status said why.
 #[test]
 fn a_refused_deletion_is_named() {
