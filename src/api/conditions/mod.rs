@@ -214,12 +214,18 @@ pub fn replicas_managed_by_another(manager: &str, pool: &str) -> String {
     )
 }
 
-/// Message of [`AGENT_POOLS_READY`] when true: a MachinePool asks for so many nodes, and the field at `path` says another
-/// number.
+/// The `replicas` that Cluster API gives a MachinePool that has none, so that nobody may have asked for it.
+pub const DEFAULT_REPLICAS: i64 = 1;
+
+/// Message of [`AGENT_POOLS_READY`] when true: a MachinePool has so many replicas, and the field at `path` says another number.
 #[must_use]
 pub fn replicas_not_used(pool: &str, asked: i64, path: &str, set: i64) -> String {
+    let origin = match asked {
+        DEFAULT_REPLICAS => ", the default of Cluster API,",
+        _ => "",
+    };
     format!(
-        "MachinePool {pool} asks for {asked} nodes, but {path} is {set} and decides: change it there, or remove it so that the MachinePool decides"
+        "MachinePool {pool} has replicas: {asked}{origin} but {path} is {set} and decides: change it there, or remove it so that the MachinePool decides"
     )
 }
 

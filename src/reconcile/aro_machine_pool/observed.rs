@@ -47,7 +47,9 @@ pub(super) fn report(
     let mut status = status::held(live);
     let agents = observed.agents();
     let is_fine = agents.holds();
-    if let Some(overruled) = observed.overruled.as_deref().filter(|_| is_fine) {
+    let is_asked = observed.pool.number(&["spec", "replicas"]) != Some(c::DEFAULT_REPLICAS);
+    let overruled = observed.overruled.as_deref();
+    if let Some(overruled) = overruled.filter(|_| is_fine && is_asked) {
         let held = live.condition(c::AGENT_POOLS_READY);
         if held.is_none_or(|held| held.message() != overruled) {
             outcome.event(live, true, c::REPLICAS_NOT_USED, overruled);

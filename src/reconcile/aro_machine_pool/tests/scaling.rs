@@ -38,7 +38,7 @@ fn a_node_pool_that_says_how_many_decides_and_says_so_once() {
     bench.warnings();
     scale(&mut bench, 5);
     assert_eq!(asked(&bench), 3);
-    let text = "MachinePool c asks for 5 nodes, but spec.resources[0].spec.properties.replicas is 3 and decides: change it there, or remove it so that the MachinePool decides";
+    let text = "MachinePool c has replicas: 5 but spec.resources[0].spec.properties.replicas is 3 and decides: change it there, or remove it so that the MachinePool decides";
     for kind in [c::AGENT_POOLS_READY, c::NODE_POOL_READY, c::READY] {
         let (status, _, message) = bench.condition(KIND, kind);
         assert_eq!(
@@ -53,6 +53,41 @@ fn a_node_pool_that_says_how_many_decides_and_says_so_once() {
     assert_eq!(bench.warnings(), [""; 0]);
     scale(&mut bench, 3);
     assert_eq!(bench.condition(KIND, c::AGENT_POOLS_READY).2, "");
+}
+
+/// Cluster API's webhook sets it where nobody does.
+#[test]
+fn the_default_of_a_machine_pool_is_no_demand() {
+    let mut bench = whole();
+    bench.warnings();
+    scale(&mut bench, 1);
+    assert_eq!(asked(&bench), 3);
+    let (status, _, message) = bench.condition(KIND, c::AGENT_POOLS_READY);
+    assert_eq!(status, "True");
+    assert!(
+        message.contains("replicas: 1, the default of Cluster API, but"),
+        "{message}"
+    );
+    assert_eq!(bench.warnings(), [""; 0]);
+}
+
+#[test]
+fn a_pool_that_azure_scales_takes_no_number_from_its_machine_pool() {
+    let mut bench = bench();
+    bench.edit("MachinePool", "c", |pool| {
+        pool["spec"]["replicas"] = json!(1)
+    });
+    bench.edit(KIND, "c", |machines| {
+        let scaling = json!({"autoScaling": {"min": 2, "max": 4}});
+        machines["spec"]["resources"] = json!([node_pool(scaling)]);
+    });
+    bench.provision();
+    assert_eq!(asked(&bench), json!(null));
+    for kind in [c::AGENT_POOLS_READY, c::NODE_POOL_READY, c::READY] {
+        let (_, _, message) = bench.condition(KIND, kind);
+        assert!(!message.contains("replicas"), "{kind}: {message}");
+    }
+    assert_eq!(bench.warnings(), [""; 0]);
 }
 
 #[test]
