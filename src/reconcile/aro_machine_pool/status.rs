@@ -17,6 +17,8 @@ const STATE: [&str; 3] = ["status", "properties", "provisioningState"];
 
 /// The states in which a node pool has the nodes that Azure reports.
 const HAS_NODES: [&str; 3] = ["Succeeded", "Updating", "Deleting"];
+/// The states of one that Azure could not make or change. It has nodes if it had them before.
+const FAILED: [&str; 2] = ["Failed", "Canceled"];
 
 /// The status it has; complete, since `ready` must always be there.
 pub(super) fn held(live: Live<'_>) -> Value {
@@ -54,8 +56,11 @@ pub(super) fn set_replicas(
     node_pool: Option<Live<'_>>,
     pool: Live<'_>,
 ) {
+    let was_ready = Live(status).flag(&["initialization", "provisioned"]);
     let of_pool = |node_pool: Live<'_>| {
-        if !HAS_NODES.contains(&node_pool.text(&STATE)) {
+        let state = node_pool.text(&STATE);
+        let has_nodes = HAS_NODES.contains(&state) || was_ready && FAILED.contains(&state);
+        if !has_nodes {
             return None;
         }
         let reported = node_pool.number(&["status", "properties", "replicas"]);
@@ -142,6 +147,13 @@ mod tests {
         for (nodes, node_pool, expected) in cases {
             let mut status = json!({});
             set_replicas(&mut status, nodes, node_pool.map(Live), Live(&pool));
+            assert_eq!(status["replicas"], expected);
+        }
+        // An update that failed takes no nodes away.
+        let failed = in_state("Failed", json!(4));
+        for (was_ready, expected) in [(false, 0), (true, 4)] {
+            let mut status = json!({"initialization": {"provisioned": was_ready}});
+            set_replicas(&mut status, 0, Some(Live(&failed)), Live(&pool));
             assert_eq!(status["replicas"], expected);
         }
     }
