@@ -3,9 +3,11 @@
 use proptest::prelude::*;
 
 use super::scene::Scene;
+use super::start::NODE_POOL;
 use crate::api::conditions as c;
-use crate::api::kinds::ARO;
+use crate::api::kinds::{ARO, CAPI, RED_HAT_OPENSHIFT};
 use crate::health::Live;
+use crate::model::ObjectId;
 use crate::reconcile::outcome::Write;
 use crate::reconcile::world::World;
 
@@ -71,6 +73,32 @@ fn agrees(live: Live<'_>, goes: bool) -> Held {
     Ok(())
 }
 
+/// Holds what is said anew of the nodes of a pool to it: none are there before Azure has made one.
+fn counts(scene: &Scene, said: Live<'_>) -> Held {
+    let world = World::of(&scene.seen);
+    let count = said.number(&["status", "replicas"]).unwrap_or(0);
+    let held = world.get(&said.id()).present();
+    let known = held.map_or(0, |held| held.number(&["status", "replicas"]).unwrap_or(0));
+    if count == 0 || count == known {
+        return Ok(());
+    }
+    let has_nodes = held.is_some_and(|held| !held.list(&["spec", "providerIDList"]).is_empty());
+    let nodes = world.nodes(&ObjectId::new(CAPI, "Cluster", "ns", "c"));
+    let has_nodes = has_nodes || matches!(nodes, Some(Ok([_, ..])));
+    let pool = world
+        .get(&ObjectId::new(RED_HAT_OPENSHIFT, NODE_POOL, "ns", "c-np1"))
+        .present();
+    let state = pool.map_or("", |pool| {
+        pool.text(&["status", "properties", "provisioningState"])
+    });
+    prop_assert!(
+        has_nodes || state == "Succeeded",
+        "it has {count} nodes, but the node pool is `{state}`: {}",
+        said.0
+    );
+    Ok(())
+}
+
 /// Holds a status that is about to be written to it.
 pub(super) fn none(scene: &Scene, write: &Write) -> Held {
     let Write::Status(patch) = write else {
@@ -79,6 +107,9 @@ pub(super) fn none(scene: &Scene, write: &Write) -> Held {
     let live = Live(patch);
     if !ARO.contains(&(live.group(), live.kind())) {
         return Ok(());
+    }
+    if live.kind() == "AROMachinePool" {
+        counts(scene, live)?;
     }
     let seen = World::of(&scene.seen).get(&live.id()).present();
     agrees(live, seen.is_some_and(Live::is_deleting))

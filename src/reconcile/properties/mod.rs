@@ -62,6 +62,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         3 => (1..900i64).prop_map(Step::Wait),
         2 => any::<bool>().prop_map(Step::Pause),
         2 => proptest::option::of(0..8usize).prop_map(Step::List),
+        1 => Just(Step::Double),
         1 => (0..8usize).prop_map(Step::Version),
         1 => (0..8usize, 0..4usize).prop_map(|(place, policy)| Step::Policy(place, policy)),
         1 => proptest::option::of(0..8usize).prop_map(Step::Refuse),

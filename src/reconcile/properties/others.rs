@@ -5,7 +5,7 @@
 use jiff::ToSpan;
 use serde_json::{Value, json};
 
-use super::super::bench::Bench;
+use super::super::bench::{Bench, HCP_API, object};
 use super::super::links::owned_by;
 use super::super::world::GroupKind;
 use super::scene::{LISTS, Scene};
@@ -29,7 +29,7 @@ const TOP: [&str; 5] = [
 const ANSWERS: [(&str, &str, &str); 4] = [
     ("True", "Succeeded", ""),
     ("False", "AzureResourceNotFound", "Warning"),
-    ("False", "Reconciling", "Info"),
+    ("False", aso::RECONCILING, "Info"),
     ("False", "InvalidRequestContent", "Error"),
 ];
 
@@ -64,6 +64,8 @@ pub(super) enum Step {
     Pause(bool),
     /// Somebody takes a resource out of the lists, or puts all of them back.
     List(Option<usize>),
+    /// Somebody lists a second HCP cluster.
+    Double,
     /// Somebody changes the version of a listed resource.
     Version(usize),
     /// Somebody sets a reconcile policy on a listed resource, or takes it off.
@@ -120,6 +122,7 @@ impl Scene {
                 }
             }
             Step::List(place) => self.list(place),
+            Step::Double => self.double(),
             Step::Version(place) => self.item(place, |item| {
                 let version = Live(item).version();
                 let version = VERSIONS[usize::from(version == VERSIONS[0])];
@@ -153,6 +156,16 @@ impl Scene {
         if let Some(item) = item {
             change(item);
             self.bench.put(object);
+        }
+    }
+
+    fn double(&mut self) {
+        let Some(mut plane) = self.bench.find("AROControlPlane", "c") else {
+            return;
+        };
+        if let Some(list) = plane["spec"]["resources"].as_array_mut() {
+            list.push(object(HCP_API, HCP, "d", json!({})));
+            self.bench.put(plane);
         }
     }
 
@@ -193,6 +206,11 @@ impl Scene {
             object["status"]["id"] = json!(format!("/{}", id.name));
             object["status"]["properties"] = json!({"provisioningState": "Succeeded", "replicas": 3,
                 "api": {"url": "https://api.example:443/"}});
+        }
+        if reason == aso::RECONCILING && object["status"]["id"].is_null() {
+            // Azure says at once how many nodes it will make.
+            object["status"]["properties"] =
+                json!({"provisioningState": "Provisioning", "replicas": 3});
         }
         object["status"]["conditions"] = json!([{"type": "Ready", "status": status, "reason": reason,
             "severity": severity, "message": "", "observedGeneration": Live(&object).generation(),
