@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use super::cluster::{AccessArgs, Found};
 use super::ui::Ui;
 use crate::adapters::kubernetes::examine_aso;
-use crate::adapters::kubernetes::survey::{FleetChoice, Survey, survey};
+use crate::adapters::kubernetes::survey::{FleetChoice, Sought, Survey, survey, survey_around};
 use crate::daemon::wall_time;
 use crate::reconcile::preflight::Report;
 use crate::settings::Environment;
@@ -59,17 +59,25 @@ impl StatusReader {
 
     /// The state now.
     pub(super) async fn read(&self) -> anyhow::Result<ClusterStatus> {
-        let survey = survey(&self.client, &self.choice).await?;
+        Ok(self.status(survey(&self.client, &self.choice).await?))
+    }
+
+    /// The state now, with the objects that are `sought` even if no fleet has them.
+    pub(super) async fn read_around(&self, sought: &Sought<'_>) -> anyhow::Result<ClusterStatus> {
+        Ok(self.status(survey_around(&self.client, &self.choice, sought).await?))
+    }
+
+    fn status(&self, survey: Survey) -> ClusterStatus {
         let mut graph = StatusGraph::new(&survey.found);
         for (_, parent) in &survey.fleets {
             graph.fail(&parent.failed);
         }
-        Ok(ClusterStatus {
+        ClusterStatus {
             graph,
             now: survey.at.unwrap_or_else(wall_time),
             is_simulated: self.is_simulated,
             survey,
-        })
+        }
     }
 
     /// What is there of Azure Service Operator; `namespaces` are those with clusters.

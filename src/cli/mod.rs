@@ -22,6 +22,7 @@ mod graph;
 mod health;
 mod init;
 mod install;
+mod left;
 mod live;
 mod log_lines;
 mod object_name;
@@ -98,8 +99,8 @@ enum Command {
     Status(status::StatusArgs),
     /// Show what blocks an object, since when, and what usually helps
     ///
-    /// Exits with 1 when what blocks it failed and waiting will not help, with 2 when the cluster cannot be
-    /// read or no fleet has such an object, otherwise with 0.
+    /// The object is one of a fleet, or of a kind that Capstan handles. Exits with 1 when what blocks it failed and waiting
+    /// will not help, with 2 when the cluster cannot be read or there is no such object, otherwise with 0.
     Why(why::WhyArgs),
     /// Keep a cluster in sync with a git repository (the daemon)
     Run(Box<run::RunArgs>),

@@ -2,6 +2,7 @@
 //!
 //! In: the text, and the objects that exist. Out: the matching one, or why there is no single match.
 
+use crate::adapters::kubernetes::survey::Sought;
 use crate::model::ObjectId;
 
 /// How many similar names are shown.
@@ -11,10 +12,7 @@ const NEAR: usize = 3;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ObjectName<'a> {
     text: &'a str,
-    kind: &'a str,
-    group: Option<&'a str>,
-    namespace: Option<&'a str>,
-    name: &'a str,
+    pub(super) sought: Sought<'a>,
 }
 
 impl<'a> ObjectName<'a> {
@@ -35,22 +33,13 @@ impl<'a> ObjectName<'a> {
         }
         let split = kind.split_once('.');
         let (kind, group) = split.map_or((kind, None), |(kind, group)| (kind, Some(group)));
-        Ok(Self {
-            text,
+        let sought = Sought {
             kind,
             group,
             namespace,
             name,
-        })
-    }
-
-    fn is(&self, id: &ObjectId) -> bool {
-        id.kind.eq_ignore_ascii_case(self.kind)
-            && id.name == self.name
-            && self.group.is_none_or(|group| group == id.group)
-            && self
-                .namespace
-                .is_none_or(|namespace| namespace == id.namespace)
+        };
+        Ok(Self { text, sought })
     }
 
     /// The index of the one object among `ids` that matches. `who` has them.
@@ -59,10 +48,10 @@ impl<'a> ObjectName<'a> {
     /// When no object or more than one matches.
     pub(super) fn find(&self, ids: &[(usize, &ObjectId)], who: &str) -> anyhow::Result<usize> {
         let text = self.text;
-        let found: Vec<_> = ids.iter().filter(|(_, id)| self.is(id)).collect();
+        let found: Vec<_> = ids.iter().filter(|(_, id)| self.sought.is(id)).collect();
         match found.as_slice() {
             [(at, _)] => Ok(*at),
-            [] => anyhow::bail!("{who} has `{text}`{}", near(ids, text)),
+            [] => anyhow::bail!("{who} is `{text}`{}", near(ids, text)),
             several => {
                 let full = |(_, id): &&(usize, &ObjectId)| match id.group.as_str() {
                     "" => id.to_string(),

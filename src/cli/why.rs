@@ -9,10 +9,10 @@ use super::args::DataFormat;
 use super::cluster::AccessArgs;
 use super::cluster_status::{ClusterStatus, StatusReader, word, wrapped};
 use super::exit::Exit;
+use super::left::{self, Left};
 use super::object_name::ObjectName;
 use super::ui::{Ui, plain_lines};
-use crate::apply::Parent;
-use crate::model::ObjectId;
+use crate::health::Live;
 use crate::model::words::json_document;
 use crate::settings::Environment;
 use crate::status::{Chain, Phase};
@@ -28,22 +28,6 @@ pub(super) struct WhyArgs {
     pub(super) format: DataFormat,
 }
 
-/// Why an object stays that its fleet does not have any more, if that is so.
-fn kept<'a>(mut fleets: impl Iterator<Item = &'a Parent>, id: &ObjectId) -> Option<&'a str> {
-    let name = id.to_string();
-    let found = fleets.find_map(|fleet| {
-        let mut kept = fleet.kept.first.iter();
-        kept.find(|kept| kept.object == name && kept.group == id.group)
-    });
-    found.map(|kept| kept.message.as_str())
-}
-
-/// The same for an object of this status.
-fn kept_of(status: &ClusterStatus, at: usize) -> Option<&str> {
-    let fleets = status.survey.fleets.iter().map(|(_, fleet)| fleet);
-    kept(fleets, status.graph.id(at))
-}
-
 /// How many more blockers are listed.
 const OTHERS: usize = 10;
 
@@ -55,11 +39,14 @@ pub(super) fn run(args: &WhyArgs, ui: &Ui, environment: &Environment) -> anyhow:
         .build()?;
     let status = runtime.block_on(async {
         let reader = StatusReader::open(&args.access, None, environment, ui).await?;
-        reader.read().await
+        reader.read_around(&name.sought).await
     })?;
     let ids: Vec<_> = status.graph.ids().collect();
     let at = name
-        .find(&ids, "no fleet of this cluster")
+        .find(
+            &ids,
+            "no object of a fleet, and none of the kinds that Capstan handles,",
+        )
         .inspect_err(|_| {
             for unreadable in status.unreadable() {
                 ui.error(&format!("not seen: {unreadable}"));
@@ -77,18 +64,19 @@ pub(super) fn run(args: &WhyArgs, ui: &Ui, environment: &Environment) -> anyhow:
 fn text(status: &ClusterStatus, at: usize, chain: Option<&Chain>) -> String {
     let mut out = String::new();
     let id = status.graph.id(at);
-    let kept = kept_of(status, at);
-    let kept = kept.map(|why| wrapped("  kept       ", why));
-    let kept = kept.unwrap_or_default();
+    let left = left(status, at);
+    let left = left.map_or_else(String::new, |left| {
+        wrapped(&format!("  {:<11}", left.word()), left.text())
+    });
     let Some(chain) = chain else {
-        let _ = write!(out, "{id} is ready\n{kept}");
+        let _ = write!(out, "{id} is ready\n{left}");
         return out;
     };
     let found = status.graph.status(at);
     let state = format!("{} {}", word(found.phase), status.age(at));
     let _ = writeln!(out, "{id}: {}", state.trim_end());
     out.push_str(&wrapped("  ", &found.words()));
-    out.push_str(&kept);
+    out.push_str(&left);
     if chain.path.len() > 1 {
         let _ = writeln!(out, "\nwaits for");
         out.push_str(&lines(status, &chain.path));
@@ -136,9 +124,18 @@ fn lines(status: &ClusterStatus, objects: &[usize]) -> String {
     objects.iter().map(line).collect()
 }
 
+/// The way in which an object left its fleet, if it did.
+fn left(status: &ClusterStatus, at: usize) -> Option<Left> {
+    let id = status.graph.id(at);
+    let live = status.survey.found.objects.get(id).map(Live);
+    Left::of(&status.survey.fleets, id, live)
+}
+
 fn report(status: &ClusterStatus, at: usize, chain: Option<&Chain>) -> Json {
     let links =
         |objects: &[usize]| -> Vec<Json> { objects.iter().map(|at| status.link(*at)).collect() };
+    let left = left(status, at);
+    let left = left.as_ref();
     json!({
         "apiVersion": "capstan.dev/v1alpha1",
         "kind": "Why",
@@ -146,39 +143,11 @@ fn report(status: &ClusterStatus, at: usize, chain: Option<&Chain>) -> Json {
         "simulatedTime": status.is_simulated,
         "object": status.graph.id(at).to_string(),
         "ready": chain.is_none(),
-        "kept": kept_of(status, at),
+        "kept": left.and_then(|left| left.text_if(left::KEPT)),
+        "released": left.and_then(|left| left.text_if(left::RELEASED)),
         "chain": chain.map_or_else(Vec::new, |chain| links(&chain.path)),
         "blocker": chain.map_or(Json::Null, |chain| status.blocker(chain.blocker())),
         "otherBlockers": chain.map_or_else(Vec::new, |chain| links(&chain.others)),
         "notSeen": status.unreadable(),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::apply::{Reason, Reasons};
-
-    #[test]
-    fn an_object_that_is_kept_says_so() {
-        let id = |name: &str| ObjectId::new("cluster.x-k8s.io", "Cluster", "ns", name);
-        let reason = Reason {
-            object: id("a").to_string(),
-            group: "cluster.x-k8s.io".to_owned(),
-            message: "its removal waits for an approval".to_owned(),
-            ..Reason::default()
-        };
-        let fleet = Parent {
-            kept: Reasons {
-                total: 1,
-                first: vec![reason],
-            },
-            ..Parent::default()
-        };
-        let of = |id: &ObjectId| kept([&fleet].into_iter(), id).map(str::to_owned);
-        let expected = "its removal waits for an approval".to_owned();
-        assert_eq!(of(&id("a")), Some(expected));
-        assert_eq!(of(&id("b")), None);
-        assert_eq!(of(&ObjectId::new("", "Cluster", "ns", "a")), None);
-    }
 }

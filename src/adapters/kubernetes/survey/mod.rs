@@ -9,11 +9,13 @@
 //! time ─► parents ─► members ─► embedded and owned ─► references ─► Survey
 //! ```
 
+mod around;
 mod choice;
 mod error;
 mod kinds;
 mod parents;
 mod read;
+mod sought;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,6 +37,7 @@ use read::{Outcome, Reader, Scope};
 
 pub use choice::FleetChoice;
 pub use error::SurveyError;
+pub use sought::Sought;
 
 /// How many requests run at once.
 const WIDTH: usize = 8;
@@ -63,26 +66,36 @@ pub async fn survey(client: &Client, choice: &FleetChoice) -> Result<Survey, Sur
     let reader = Reader::new(client.clone());
     let at = time(&reader).await?;
     let (fleets, notes) = parents::find(&reader, choice).await?;
-    let kinds = Kinds::ask(&reader).await?;
-    let mut surveyor = Surveyor {
-        reader,
-        kinds,
-        namespaces: namespaces(&fleets),
-        found: Found::default(),
+    let mut surveyor = Surveyor::of(reader, &fleets).await?;
+    surveyor.read_fleets(&fleets).await?;
+    Ok(surveyor.into_survey(at, fleets, notes))
+}
+
+/// The same, and the objects that `sought` means even where no fleet has them, with what belongs to them.
+///
+/// # Errors
+/// If the cluster does not answer, or if nothing of it may be read.
+pub async fn survey_around(
+    client: &Client,
+    choice: &FleetChoice,
+    sought: &Sought<'_>,
+) -> Result<Survey, SurveyError> {
+    let reader = Reader::new(client.clone());
+    let at = time(&reader).await?;
+    let (fleets, notes) = match parents::find(&reader, choice).await {
+        Err(SurveyError::NoFleet(notes)) => (Vec::new(), notes),
+        // Whoever runs the controllers alone needs no right on ConfigMaps.
+        Err(denied @ SurveyError::Denied(..)) => (Vec::new(), vec![denied.to_string()]),
+        found => found?,
     };
-    surveyor.members(&fleets).await?;
-    surveyor.children().await?;
-    for _ in 0..ROUNDS {
-        if !surveyor.named().await? {
-            break;
-        }
+    let mut surveyor = Surveyor::of(reader, &fleets).await?;
+    if !fleets.is_empty() {
+        surveyor.read_fleets(&fleets).await?;
     }
-    Ok(Survey {
-        at,
-        fleets,
-        found: surveyor.found,
-        notes,
-    })
+    if !surveyor.found.objects.keys().any(|id| sought.is(id)) {
+        surveyor.read_around(sought).await?;
+    }
+    Ok(surveyor.into_survey(at, fleets, notes))
 }
 
 /// The parents of the chosen fleets, by name: nothing else is read.
@@ -121,6 +134,47 @@ struct Surveyor {
 }
 
 impl Surveyor {
+    async fn of(reader: Reader, fleets: &[(ApplySet, Parent)]) -> Result<Self, SurveyError> {
+        let kinds = Kinds::ask(&reader).await?;
+        Ok(Self {
+            reader,
+            kinds,
+            namespaces: namespaces(fleets),
+            found: Found::default(),
+        })
+    }
+
+    fn into_survey(
+        self,
+        at: Option<Timestamp>,
+        fleets: Vec<(ApplySet, Parent)>,
+        notes: Vec<String>,
+    ) -> Survey {
+        Survey {
+            at,
+            fleets,
+            found: self.found,
+            notes,
+        }
+    }
+
+    /// The members of `fleets`, and what belongs to them.
+    async fn read_fleets(&mut self, fleets: &[(ApplySet, Parent)]) -> Result<(), SurveyError> {
+        self.members(fleets).await?;
+        self.children().await?;
+        self.references().await
+    }
+
+    /// What the objects refer to, and what that refers to.
+    async fn references(&mut self) -> Result<(), SurveyError> {
+        for _ in 0..ROUNDS {
+            if !self.named().await? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// The members of `fleets`, one list per kind.
     async fn members(&mut self, fleets: &[(ApplySet, Parent)]) -> Result<(), SurveyError> {
         let ids: Vec<String> = fleets.iter().map(|(set, _)| set.id()).collect();
@@ -146,6 +200,11 @@ impl Surveyor {
     /// The objects that others refer to. `false` if there are no more.
     async fn named(&mut self) -> Result<bool, SurveyError> {
         let wanted = self.found.wanted();
+        self.look_up(wanted).await
+    }
+
+    /// The objects of these names. `false` if there are none.
+    async fn look_up(&mut self, wanted: BTreeSet<ObjectId>) -> Result<bool, SurveyError> {
         if wanted.is_empty() {
             return Ok(false);
         }

@@ -1,5 +1,6 @@
 //! `status` and `why` on both servers: the shipped program, and a cluster that is half made, or fails.
 
+mod left;
 mod missing;
 mod reads;
 
