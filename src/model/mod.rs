@@ -41,6 +41,7 @@ mod token_source;
 mod tree;
 mod webhook;
 pub mod words;
+pub mod work;
 mod workload;
 
 pub use approval_buttons::ApprovalButtons;

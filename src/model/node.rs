@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{Path, Segment, Span};
+use super::{Path, Segment, Span, work};
 
 /// Where a value came from and what it replaced (newest first). Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,7 +142,10 @@ impl Map {
     /// The key and value of `name`.
     #[must_use]
     pub fn entry(&self, name: &str) -> Option<(&Key, &Node)> {
-        self.iter().find(|(key, _)| key.name == name)
+        self.iter().find(|(key, _)| {
+            work::step();
+            key.name == name
+        })
     }
 
     /// The mutable value of `name`.

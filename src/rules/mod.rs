@@ -45,16 +45,18 @@ mod version;
 mod way;
 mod wording;
 
+use std::collections::HashMap;
+
 use rayon::prelude::*;
 
 use crate::api::fleet::FleetPolicy;
 use crate::api::kinds::RED_HAT_OPENSHIFT;
-use crate::model::{Finding, Object, Segment, rule_id};
+use crate::model::{Finding, Object, Path, Segment, Severity, rule_id};
 use crate::schema::nearest;
 use arm::{Resource, World};
 pub(crate) use azure_name::of_azure;
 pub use live::check_live;
-use mistyped::is_mistyped;
+use mistyped::Mistyped;
 use rule::{FleetRule, ResourceRule, Rule};
 pub(crate) use second_owner::has_resources;
 pub use second_owner::second_owners;
@@ -141,6 +143,7 @@ const FLEET_RULES: &[FleetRule] = &[
     cluster::api_version::bodies_are_small,
     cluster::roles::roles_are_complete,
     cluster::sharing::integration_subnets_are_apart,
+    pool::size::clusters_have_room,
 ];
 
 /// The findings of all rules for `objects`, with the settings of the Fleet document. Tenancy is checked apart.
@@ -165,11 +168,26 @@ fn world<'a>(objects: &'a [Object], policy: &FleetPolicy) -> World<'a> {
     world
 }
 
-/// What is wrong with the fields of each resource.
+/// What is wrong with the fields of each resource. Nothing is reported of one that SOPS encrypted with its object.
 fn fields(world: &World<'_>) -> Vec<Vec<Finding>> {
     let resources: Vec<&Resource<'_>> = world.all().collect();
     let of_each = resources.par_iter().map(|one| properties::are_known(one));
-    of_each.collect()
+    let mut of_each: Vec<Vec<Finding>> = of_each.collect();
+    // An object is searched once, not for each of its resources.
+    let mut encrypted: HashMap<*const Object, bool> = HashMap::new();
+    for (resource, found) in resources.iter().zip(&mut of_each) {
+        let is_faulty = !found.is_empty();
+        let carrier = resource.carrier;
+        let known = || is_encrypted(carrier);
+        if is_faulty
+            && *encrypted
+                .entry(std::ptr::from_ref(carrier))
+                .or_insert_with(known)
+        {
+            found.clear();
+        }
+    }
+    of_each
 }
 
 /// The findings of all rules for objects without misspelt fields in their resources, and what is wrong with the fields of
@@ -212,33 +230,50 @@ fn of_resource(
         external_auth::KIND => external_auth::RULES,
         _ => &[],
     };
+    let unknown = unknown_in(&fields);
     let own = rules.iter().flat_map(|rule| rule(world, resource));
-    let mut own: Vec<Finding> = own.filter(|one| !is_misspelt(one, &fields)).collect();
-    let knows = |found: &Finding| {
-        let is_same = |one: &Finding| one.field == found.field && one.severity <= found.severity;
-        own.iter().any(is_same)
-    };
-    fields.retain(|found| found.id == rule_id::UNKNOWN_FIELD || !knows(found));
+    let mut own: Vec<Finding> = own.filter(|one| !is_misspelt(one, &unknown)).collect();
+    drop(unknown);
+    let mut known: HashMap<Option<&Path>, Severity> = HashMap::new();
+    for one in &own {
+        let severity = known.entry(one.field.as_ref()).or_insert(one.severity);
+        *severity = one.severity.min(*severity);
+    }
+    fields.retain(|found| {
+        let known = known.get(&found.field.as_ref());
+        found.id == rule_id::UNKNOWN_FIELD || known.is_none_or(|known| *known > found.severity)
+    });
     own.append(&mut fields);
     own.extend(properties::are_in_the_version(resource));
     own
 }
 
+/// The names of unknown fields, by the path that they are in.
+fn unknown_in(found: &[Finding]) -> HashMap<&[Segment], Vec<&str>> {
+    let mut unknown: HashMap<&[Segment], Vec<&str>> = HashMap::new();
+    for one in found.iter().filter(|one| one.id == rule_id::UNKNOWN_FIELD) {
+        if let Some((name, parent)) = name_and_parent(one) {
+            unknown.entry(parent).or_default().push(name);
+        }
+    }
+    unknown
+}
+
+fn name_and_parent(finding: &Finding) -> Option<(&str, &[Segment])> {
+    match finding.field.as_ref()?.0.split_last()? {
+        (Segment::Key(name), parent) => Some((name.as_str(), parent)),
+        (Segment::Index(_), _) => None,
+    }
+}
+
 /// Whether a field is reported as missing, and beside it one that is probably meant to be it as unknown.
-fn is_misspelt(missing: &Finding, found: &[Finding]) -> bool {
-    let split = |finding: &Finding| match finding.field.as_ref()?.0.split_last() {
-        Some((Segment::Key(name), parent)) => Some((name.clone(), parent.to_vec())),
-        _ => None,
-    };
-    let Some((name, parent)) = split(missing) else {
-        return false;
-    };
-    let unknown = found
-        .iter()
-        .filter(|one| one.id == rule_id::UNKNOWN_FIELD)
-        .filter_map(split);
-    let mut beside = unknown.filter(|(_, around)| *around == parent);
-    beside.any(|(wrong, _)| nearest(&wrong, [name.as_str()]).is_some())
+fn is_misspelt(missing: &Finding, unknown: &HashMap<&[Segment], Vec<&str>>) -> bool {
+    name_and_parent(missing).is_some_and(|(name, parent)| {
+        let beside = unknown.get(parent).into_iter().flatten();
+        beside
+            .copied()
+            .any(|wrong| nearest(wrong, [name]).is_some())
+    })
 }
 
 /// As in the API server, admission does not check values of the wrong type.
@@ -246,7 +281,8 @@ fn of_object(object: &Object) -> Vec<Finding> {
     let all = |rules: &[Rule]| rules.iter().flat_map(|rule| rule(object)).collect();
     let mut found: Vec<Finding> = all(RULES);
     let mut admission: Vec<Finding> = all(ADMISSION_RULES);
-    admission.retain(|finding| !is_mistyped(finding, &found));
+    let mistyped = Mistyped::of(&found);
+    admission.retain(|finding| !mistyped.has(finding));
     found.append(&mut admission);
     found
 }

@@ -5,7 +5,6 @@ use crate::api::arm_version::ArmVersion;
 use crate::api::{arm_properties, azure_fields, embedded};
 use crate::model::{Finding, Node, Path, Segment, Severity, Value, message, rule_id};
 use crate::rules::arm::{Field, Resource};
-use crate::rules::secrets::is_encrypted;
 use crate::schema;
 use kube_schema::Schema;
 
@@ -40,13 +39,9 @@ fn too_new(place: &Field<'_>, field: &str, version: ArmVersion, since: ArmVersio
 }
 
 /// S01 to S05: the fields of `spec` are known and have valid values. Kinds and versions that are unknown here are not
-/// checked, nor are objects that SOPS encrypted.
+/// checked.
 pub(super) fn are_known(resource: &Resource<'_>) -> Vec<Finding> {
-    let found = faults(resource, resource.node);
-    match found.is_empty() || is_encrypted(resource.carrier) {
-        true => Vec::new(),
-        false => found,
-    }
+    faults(resource, resource.node)
 }
 
 /// What is wrong with the fields of a resource that has this content.
@@ -199,7 +194,7 @@ mod tests {
             .remove(0);
         let objects = [Object::from_node(document, "default").expect("an object")];
         let world = World::of(&objects);
-        let found = world.all().flat_map(are_known);
+        let found = crate::rules::fields(&world).into_iter().flatten();
         found
             .map(|one| format!("{:?} {} {}", one.severity, one.id, one.message))
             .collect()

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::model::{Finding, Map, Message, Node, Object, Path, Segment, Value, message, rule_id};
+use crate::model::{
+    Finding, Map, Message, Node, Object, Path, Segment, Value, message, rule_id, work,
+};
 use crate::rules::book;
 use crate::rules::placeholder::stands_for_a_secret;
 use crate::rules::way::Way;
@@ -137,6 +139,7 @@ pub fn is_encrypted(object: &Object) -> bool {
 
 /// The first value that SOPS encrypted.
 fn ciphertext<'n>(node: &'n Node, way: &Way<'_>) -> Option<(&'n Node, Path)> {
+    work::step();
     match &node.value {
         Value::String(text) => is_ciphertext(text).then(|| (node, way.path())),
         Value::List(items) => {

@@ -4,6 +4,7 @@
 //! An unknown version may have unknown fields: only the version is reported. `status` is never applied, and
 //! carried resources have rules of their own: neither is checked here.
 
+use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use serde_json::{Value as Json, json};
@@ -36,7 +37,12 @@ pub(super) fn is_known(object: &Object) -> Vec<Finding> {
     if let Some(current) = known.iter().find(|_| contract::is_previous(object)) {
         // S07 reports the version: fields that the current one has are no mistake of their own.
         let left = of(current);
-        found.retain(|one| one.id != rule_id::UNKNOWN_FIELD || left.contains(one));
+        let left: HashSet<Option<&Path>> = left
+            .iter()
+            .filter(|one| one.id == rule_id::UNKNOWN_FIELD)
+            .map(|one| one.field.as_ref())
+            .collect();
+        found.retain(|one| one.id != rule_id::UNKNOWN_FIELD || left.contains(&one.field.as_ref()));
     }
     for finding in found.iter_mut().filter(|finding| may_be_new(finding)) {
         finding.severity = Severity::Warning;

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use super::{ArmId, Field, Resource};
 use crate::api::kinds::{self, CONTROL_PLANE, RED_HAT_OPENSHIFT, RESOURCES};
 use crate::api::{aso, embedded, labels};
-use crate::model::{Finding, Node, Object, ObjectId, Path, Severity};
+use crate::model::{Finding, Node, Object, ObjectId, Path, Severity, work};
 
 /// What to know about experimental tags if the Fleet document does not enable them.
 const IGNORED: &str = "Azure ignores such tags unless the subscription has the feature ExperimentalReleaseFeatures; if it has, set rules.experimentalReleaseFeatures in the Fleet document";
@@ -26,8 +26,8 @@ pub(in crate::rules) struct World<'a> {
     subscriptions: HashMap<(String, String), String>,
     /// By the same key: its cluster in Azure.
     clusters: HashMap<(String, String), usize>,
-    /// The parts of each cluster in Azure, in order.
-    parts: HashMap<ObjectId, Vec<usize>>,
+    /// The parts of each cluster in Azure by their kind, in order.
+    parts: HashMap<ObjectId, HashMap<String, Vec<usize>>>,
     /// The definitions of kinds in the fleet.
     crds: Vec<&'a Object>,
     /// By their ARM ids, built on first use.
@@ -67,11 +67,12 @@ impl<'a> World<'a> {
                 world.clusters.entry(key(cluster.carrier)).or_insert(at);
             }
         }
-        let mut parts: HashMap<ObjectId, Vec<usize>> = HashMap::new();
+        let mut parts: HashMap<ObjectId, HashMap<String, Vec<usize>>> = HashMap::new();
         for (at, part) in world.resources.iter().enumerate() {
             let owner = (part.id.group == RED_HAT_OPENSHIFT).then(|| world.owner(part));
             if let Some(owner) = owner.flatten() {
-                parts.entry(owner.id.clone()).or_default().push(at);
+                let kinds = parts.entry(owner.id.clone()).or_default();
+                kinds.entry(part.id.kind.clone()).or_default().push(at);
             }
         }
         world.parts = parts;
@@ -109,15 +110,18 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The resources of the same kind and owner in order, including itself. None without an owner.
-    pub(in crate::rules) fn siblings<'b>(
-        &'b self,
-        resource: &'b Resource<'_>,
-    ) -> impl Iterator<Item = &'b Resource<'a>> {
-        let owner = self.owner(resource);
-        let parts = owner.and_then(|owner| self.parts.get(&owner.id));
-        let parts = parts.into_iter().flatten().map(|at| &self.resources[*at]);
-        parts.filter(|part| part.id.kind == resource.id.kind)
+    /// The parts of this kind of a cluster, in order.
+    pub(in crate::rules) fn parts_of(
+        &self,
+        cluster: &ObjectId,
+        kind: &str,
+    ) -> impl Iterator<Item = &Resource<'a>> + use<'_, 'a> {
+        let kinds = self.parts.get(cluster);
+        let parts = kinds.and_then(|kinds| kinds.get(kind));
+        parts.into_iter().flatten().map(|at| {
+            work::step();
+            &self.resources[*at]
+        })
     }
 
     /// The resources of a kind, in order.

@@ -1,5 +1,7 @@
 //! E06 to E09: the clients that users log in to.
 
+use std::collections::HashSet;
+
 use crate::model::{Finding, message};
 use crate::rules::arm::{Field, Resource, World};
 use crate::rules::wording;
@@ -44,13 +46,13 @@ fn missing(client: &Field<'_>) -> Vec<Finding> {
 
 /// E07: no two clients belong to the same component.
 pub(super) fn clients_are_apart(_: &World<'_>, auth: &Resource<'_>) -> Vec<Finding> {
-    let mut seen = Vec::new();
+    let mut seen = HashSet::new();
     let mut findings = Vec::new();
     for client in auth.field(CLIENTS).items() {
         let Some(of) = component(&client) else {
             continue;
         };
-        if seen.contains(&of) {
+        if !seen.insert(of) {
             let message = message!(
                 "another client already belongs to the component {namespace}/{name}",
                 namespace = of.1,
@@ -60,7 +62,6 @@ pub(super) fn clients_are_apart(_: &World<'_>, auth: &Resource<'_>) -> Vec<Findi
             let help = "remove one of the clients, or give it another component";
             findings.push(field.finding("E07", message).help(help));
         }
-        seen.push(of);
     }
     findings
 }
@@ -68,7 +69,7 @@ pub(super) fn clients_are_apart(_: &World<'_>, auth: &Resource<'_>) -> Vec<Findi
 /// E08: each client is one of the issuer's audiences.
 pub(super) fn clients_are_in_the_audience(_: &World<'_>, auth: &Resource<'_>) -> Vec<Finding> {
     let audiences = auth.field("spec.properties.issuer.audiences");
-    let texts: Option<Vec<&str>> = audiences.items().map(|item| item.text()).collect();
+    let texts: Option<HashSet<&str>> = audiences.items().map(|item| item.text()).collect();
     let is_list = audiences.node.is_none_or(|node| node.as_list().is_some());
     // E04 and S02 report values of the wrong type.
     let Some(audiences) = texts.filter(|_| is_list) else {

@@ -44,7 +44,7 @@ fn is_the_only_one(world: &World<'_>, auth: &Resource<'_>) -> Vec<Finding> {
     let Some(cluster) = world.owner(auth) else {
         return Vec::new();
     };
-    let first = world.siblings(auth).next();
+    let first = world.parts_of(&cluster.id, KIND).next();
     let Some(first) = first.filter(|first| first.id != auth.id) else {
         return Vec::new();
     };

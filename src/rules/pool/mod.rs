@@ -3,7 +3,7 @@
 mod labels;
 mod network;
 mod platform;
-mod size;
+pub(super) mod size;
 mod tags;
 mod version;
 
@@ -33,7 +33,6 @@ pub(super) const RULES: &[ResourceRule] = &[
     labels::labels_are_allowed,
     labels::taints_are_well_formed,
     size::drain_timeout_in_range,
-    size::cluster_has_room,
     tags::experimental_tags_are_known,
     platform::encryption_set_is_at_hand,
 ];

@@ -1,5 +1,6 @@
 //! N16 to N18, N22 and N25: the number of nodes, and the drain timeout.
 
+use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::model::{Finding, message};
 use crate::rules::arm::{Field, Resource, World};
 use crate::rules::wording;
@@ -65,19 +66,29 @@ pub(super) fn drain_timeout_in_range(_: &World<'_>, pool: &Resource<'_>) -> Vec<
 }
 
 /// N25: the pools of a cluster have at most 500 nodes in all. The finding points at the pool that exceeds this.
-pub(super) fn cluster_has_room(world: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
-    let Some(cluster) = world.owner(pool) else {
-        return Vec::new();
+pub(in crate::rules) fn clusters_have_room(world: &World<'_>) -> Vec<Finding> {
+    let clusters = world.of_kind(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster");
+    // Several objects may have one name.
+    let is_one = |cluster: &&Resource<'_>| {
+        let known = world.find(&cluster.id);
+        known.is_some_and(|known| std::ptr::eq(known, *cluster))
     };
-    let before = world
-        .siblings(pool)
-        .take_while(|other| other.id != pool.id)
-        .fold(0_i64, |sum, other| sum.saturating_add(most(other).1));
-    let (field, own) = most(pool);
-    let sum = before.saturating_add(own);
-    if before > IN_A_CLUSTER || sum <= IN_A_CLUSTER {
-        return Vec::new();
-    }
+    let clusters = clusters.filter(is_one);
+    clusters
+        .filter_map(|cluster| overfilled(world, cluster))
+        .collect()
+}
+
+fn overfilled(world: &World<'_>, cluster: &Resource<'_>) -> Option<Finding> {
+    let (mut before, mut sum) = (0_i64, 0_i64);
+    let pool = world
+        .parts_of(&cluster.id, "HcpOpenShiftClustersNodePool")
+        .find(|pool| {
+            before = sum;
+            sum = sum.saturating_add(most(pool).1);
+            sum > IN_A_CLUSTER
+        })?;
+    let (field, _) = most(pool);
     let message = message!(
         "with this pool, {cluster} may have {sum} nodes, more than {IN_A_CLUSTER}",
         cluster = cluster.id,
@@ -87,7 +98,7 @@ pub(super) fn cluster_has_room(world: &World<'_>, pool: &Resource<'_>) -> Vec<Fi
         "write at most {} here, or lower another node pool of the cluster",
         IN_A_CLUSTER - before
     );
-    vec![field.finding("N25", message).help(help)]
+    Some(field.finding("N25", message).help(help))
 }
 
 /// The maximum number of nodes of a pool, and the field that sets it.
@@ -113,8 +124,8 @@ fn in_range(pool: &Resource<'_>, field: &Field<'_>, id: &'static str) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::findings_of_kind;
     use crate::rules::pool::KIND;
+    use crate::rules::{findings_of_fleet, findings_of_kind};
 
     fn pool(name: &str, properties: &str) -> String {
         format!(
@@ -178,8 +189,8 @@ mod tests {
                 pool("e", "replicas: 1")
             )
         };
-        assert!(findings_of_kind(cluster_has_room, KIND, &many("replicas: 99")).is_empty());
-        let reported = findings_of_kind(cluster_has_room, KIND, &many("replicas: 101"));
+        assert!(findings_of_fleet(clusters_have_room, &many("replicas: 99")).is_empty());
+        let reported = findings_of_fleet(clusters_have_room, &many("replicas: 101"));
         assert_eq!(reported.len(), 1);
         assert!(reported[0].contains("501 nodes"), "{reported:?}");
     }
