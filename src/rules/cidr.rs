@@ -3,9 +3,12 @@
 //! In: fields. Out: networks, why a text is not one, and which of two fields to point at. A text that is not a
 //! network is reported by one rule (C13 or W12); all others skip it. It does not know what a network is for.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use ipnet::{Ipv4Net, Ipv6Net};
 
 use super::arm::Field;
+use crate::model::work;
 
 /// Why Azure rejects `010.0.0.0`: it could also be octal.
 pub(super) const LEADING_ZERO: &str = "has a number with a leading zero, which Azure rejects";
@@ -63,6 +66,51 @@ pub(super) fn remark(field: &Field<'_>) -> &'static str {
     }
 }
 
+/// Networks that are looked up by what they have in common with others, each with a number.
+#[derive(Default)]
+pub(super) struct Networks(BTreeMap<(u32, u8), Vec<usize>>);
+
+impl Networks {
+    /// Adds a network.
+    pub(super) fn add(&mut self, net: &Ipv4Net, number: usize) {
+        self.0.entry(key(net)).or_default().push(number);
+    }
+
+    /// Removes what [`add`](Self::add) added.
+    pub(super) fn remove(&mut self, net: &Ipv4Net, number: usize) {
+        if let Some(numbers) = self.0.get_mut(&key(net)) {
+            numbers.retain(|one| *one != number);
+        }
+    }
+
+    /// Returns true if one of them contains `net`.
+    pub(super) fn contain(&self, net: &Ipv4Net) -> bool {
+        self.around(net).next().is_some()
+    }
+
+    /// The numbers of those that overlap `net`, in order.
+    pub(super) fn overlapping(&self, net: &Ipv4Net) -> BTreeSet<usize> {
+        let last = (net.broadcast().into(), u8::MAX);
+        let inside = self.0.range(key(net)..=last);
+        let inside = inside.flat_map(|(_, numbers)| numbers);
+        let all = self.around(net).chain(inside).copied();
+        all.inspect(|_| work::step()).collect()
+    }
+
+    fn around(&self, net: &Ipv4Net) -> impl Iterator<Item = &usize> {
+        let net = net.trunc();
+        let lengths = 0..=net.prefix_len();
+        let wider = lengths.filter_map(move |length| Ipv4Net::new(net.addr(), length).ok());
+        let wider = wider.filter_map(|wider| self.0.get(&key(&wider)));
+        wider.flatten()
+    }
+}
+
+/// Networks in this order: each before those that it contains.
+fn key(net: &Ipv4Net) -> (u32, u8) {
+    (net.network().into(), net.prefix_len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,5 +152,32 @@ mod tests {
         ] {
             assert_eq!(instead(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn networks_are_looked_up_by_what_they_overlap() {
+        let nets = [
+            "10.0.0.0/8",
+            "10.1.0.0/16",
+            "10.1.2.0/24",
+            "10.2.0.0/16",
+            "0.0.0.0/0",
+            "10.1.0.0/16",
+        ];
+        let nets = nets.map(|text| text.parse::<Ipv4Net>().expect("a network"));
+        let mut known = Networks::default();
+        for (number, net) in nets.iter().enumerate() {
+            known.add(net, number);
+        }
+        let more = ["10.1.2.128/25", "11.0.0.0/8", "10.0.0.0/7", "10.1.0.0/17"];
+        let more = more.map(|text| text.parse::<Ipv4Net>().expect("a network"));
+        for net in nets.iter().chain(&more) {
+            let all = nets.iter().enumerate();
+            let expected = all.filter(|(_, one)| overlap(one, net)).map(|(at, _)| at);
+            assert_eq!(known.overlapping(net), expected.collect(), "{net}");
+            assert_eq!(known.contain(net), nets.iter().any(|one| one.contains(net)));
+        }
+        known.remove(&nets[1], 1);
+        assert_eq!(known.overlapping(&more[0]), [0, 2, 4, 5].into());
     }
 }

@@ -89,8 +89,7 @@ pub(in crate::rules) fn peered_networks_are_apart(world: &World<'_>) -> Vec<Find
         let own = name(id, network);
         let peers = networks.peers(&own).filter_map(|peer| before.get(peer));
         for &other in peers.flatten() {
-            let all = overlaps(&ranges(network), &ranges(other));
-            let first = all.into_iter().next();
+            let first = first_pair(ranges(network), &ranges(other));
             findings.extend(first.map(|(own, theirs)| {
                 let (own, theirs) = match edit_earlier(&theirs.0, &own.0) {
                     true => ((theirs, other), (own, network)),
@@ -179,9 +178,7 @@ fn first_overlap(
     theirs: &[Range<'_>],
     reach: &str,
 ) -> Option<Finding> {
-    let mut all = overlaps(own, theirs);
-    // F04 compares virtual networks with each other.
-    all.retain(|((_, one, _), (_, another, _))| (*one, *another) != ("virtual", "virtual"));
+    let all = overlaps(own, theirs);
     let (one, another) = all.first()?;
     let (own, theirs) = match edit_earlier(&another.0, &one.0) {
         true => ((another, other), (one, cluster)),
@@ -206,14 +203,30 @@ fn first_overlap(
     Some(field.finding("F05", message).help(help))
 }
 
-/// The pairs of ranges that overlap.
+/// The pairs of ranges that overlap. F04 compares virtual networks with each other.
 fn overlaps<'a>(own: &[Range<'a>], theirs: &[Range<'a>]) -> Vec<(Range<'a>, Range<'a>)> {
-    let pairs = own.iter();
-    let pairs = pairs.flat_map(|one| theirs.iter().map(move |other| (one, other)));
+    let inside = |one: &&Range<'a>| one.1 != "virtual";
+    let pairs = own.iter().flat_map(|one| {
+        let theirs = theirs.iter();
+        let theirs = theirs.filter(move |other| inside(&one) || inside(other));
+        theirs.map(move |other| (one, other))
+    });
     pairs
         .filter(|(one, other)| overlap(&one.2, &other.2))
         .map(|(one, other)| (one.clone(), other.clone()))
         .collect()
+}
+
+/// The first range that overlaps one of others, with that one.
+fn first_pair<'a>(own: Vec<Range<'a>>, theirs: &[Range<'a>]) -> Option<(Range<'a>, Range<'a>)> {
+    let mut known = cidr::Networks::default();
+    for (number, (_, _, net)) in theirs.iter().enumerate() {
+        known.add(net, number);
+    }
+    own.into_iter().find_map(|one| {
+        let first = known.overlapping(&one.2).into_iter().next()?;
+        Some((one, theirs[first].clone()))
+    })
 }
 
 /// Where a field is written, in parentheses.

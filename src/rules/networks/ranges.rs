@@ -2,7 +2,9 @@
 //!
 //! Each value is compared step by step, and left out of the next steps once it was reported.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use ipnet::Ipv4Net;
 
 use super::clusters::clusters;
 use super::range::{Range, Ranges, read};
@@ -10,7 +12,7 @@ use super::{machines, nodes};
 use crate::api::kinds::NETWORK;
 use crate::model::{Finding, ObjectId, message};
 use crate::rules::arm::{ArmId, Field, Resource, World};
-use crate::rules::cidr::{edit_earlier, overlap, remark};
+use crate::rules::cidr::{self, edit_earlier, overlap, remark};
 use crate::rules::cluster::network::{networks_of, overlapping};
 
 /// W04, W09, W11 to W13 and C16: the ranges of networks and subnets.
@@ -53,17 +55,16 @@ fn outside(world: &World<'_>, networks: &[Ranges<'_>], subnets: &mut [Ranges<'_>
     let mut findings = Vec::new();
     // Defaults of subnets that do not fit the range that a person wrote for their network.
     let mut defaults: Vec<(&Ranges<'_>, Vec<String>)> = Vec::new();
+    let mut places: HashMap<&ObjectId, usize> = HashMap::new();
+    let mut wholes: HashMap<&ObjectId, cidr::Networks> = HashMap::new();
     for subnet in subnets {
         let owner = world.owner(subnet.of);
-        let Some(network) = owner.and_then(|owner| by_id.get(&owner.id)) else {
+        let Some(&network) = owner.and_then(|owner| by_id.get(&owner.id)) else {
             continue;
         };
-        let has = |range: &Range<'_>| {
-            network
-                .sound
-                .iter()
-                .any(|whole| whole.net.contains(&range.net))
-        };
+        let whole = wholes.entry(&network.of.id);
+        let whole = whole.or_insert_with(|| indexed(&network.sound));
+        let has = |range: &Range<'_>| whole.contain(&range.net);
         // It may be in a range that was reported.
         let Some(whole) = network.sound.first().filter(|_| network.complete) else {
             continue;
@@ -76,10 +77,8 @@ fn outside(world: &World<'_>, networks: &[Ranges<'_>], subnets: &mut [Ranges<'_>
                 continue;
             }
             let text = range.net.to_string();
-            match defaults
-                .iter_mut()
-                .find(|(known, _)| known.of.id == network.of.id)
-            {
+            let place = *places.entry(&network.of.id).or_insert(defaults.len());
+            match defaults.get_mut(place) {
                 Some((_, ranges)) => ranges.push(text),
                 None => defaults.push((network, vec![text])),
             }
@@ -123,9 +122,31 @@ fn too_far(network: &Ranges<'_>, subnets: &[String]) -> Option<Finding> {
     Some(whole.field.finding("W04", message).help(help))
 }
 
+/// The ranges, numbered in order.
+fn indexed(ranges: &[Range<'_>]) -> cidr::Networks {
+    let mut networks = cidr::Networks::default();
+    for (number, range) in ranges.iter().enumerate() {
+        networks.add(&range.net, number);
+    }
+    networks
+}
+
+/// The subnets of one virtual network that were looked at.
+#[derive(Default)]
+struct Seen {
+    /// Their ranges, each with its subnet.
+    ranges: cidr::Networks,
+    /// The first of the objects that are one subnet, which F01 reports.
+    firsts: HashMap<ArmId, usize>,
+    /// The same, by object.
+    first_of: HashMap<usize, usize>,
+    /// The ranges by such a first object.
+    known: HashSet<(usize, Ipv4Net)>,
+}
+
 /// W04: the ranges of subnets of one network that overlap. The finding points at the later one.
 fn crossing(world: &World<'_>, subnets: &mut [Ranges<'_>]) -> Vec<Finding> {
-    let mut before: HashMap<(ArmId, String), Vec<(ArmId, usize)>> = HashMap::new();
+    let mut seen: HashMap<(ArmId, String), Seen> = HashMap::new();
     let mut findings = Vec::new();
     for at in 0..subnets.len() {
         let (firsts, rest) = subnets.split_at_mut(at);
@@ -134,39 +155,51 @@ fn crossing(world: &World<'_>, subnets: &mut [Ranges<'_>]) -> Vec<Finding> {
             continue;
         };
         let Some(network) = id.parent() else { continue };
-        let others = before
+        let seen = seen
             .entry(network.named_in(&later.of.id.namespace))
             .or_default();
-        // F01 reports two objects for one subnet.
-        for (_, other) in others.iter().filter(|(other, _)| *other != id) {
-            findings.extend(apart(&mut firsts[*other], later));
+        let first = *seen.firsts.entry(id).or_insert(at);
+        seen.first_of.insert(at, first);
+        findings.extend(apart(firsts, later, first, seen));
+        for range in &later.sound {
+            if seen.known.insert((first, range.net)) {
+                seen.ranges.add(&range.net, at);
+            }
         }
-        others.push((id, at));
     }
     findings
 }
 
-/// Takes the ranges that overlap from two subnets.
-fn apart(earlier: &mut Ranges<'_>, later: &mut Ranges<'_>) -> Vec<Finding> {
+/// Takes the ranges that overlap from a subnet and from those before it. `own` is the first object that is this subnet.
+fn apart<'a>(
+    earlier: &mut [Ranges<'a>],
+    later: &mut Ranges<'a>,
+    own: usize,
+    seen: &mut Seen,
+) -> Vec<Finding> {
     let mut findings = Vec::new();
-    loop {
-        let pairs = earlier.sound.iter().enumerate();
-        let mut pairs =
-            pairs.flat_map(|one| later.sound.iter().enumerate().map(move |two| (one, two)));
-        let pair = pairs.find(|((_, one), (_, two))| overlap(&one.net, &two.net));
-        let Some(((first, one), (second, two))) = pair else {
-            return findings;
-        };
-        let is_earlier = edit_earlier(&one.field, &two.field);
-        findings.push(match is_earlier {
-            true => crosses(one, two, later.of),
-            false => crosses(two, one, earlier.of),
-        });
-        match is_earlier {
-            true => earlier.sound.remove(first),
-            false => later.sound.remove(second),
-        };
-    }
+    let of = later.of;
+    later.sound.retain(|two| {
+        for number in seen.ranges.overlapping(&two.net) {
+            let is_own = seen.first_of.get(&number) == Some(&own);
+            let Some(other) = earlier.get_mut(number).filter(|_| !is_own) else {
+                continue;
+            };
+            let crosses_it = |one: &Range<'_>| overlap(&one.net, &two.net);
+            while let Some(place) = other.sound.iter().position(crosses_it) {
+                let one = &other.sound[place];
+                if !edit_earlier(&one.field, &two.field) {
+                    findings.push(crosses(two, one, other.of));
+                    return false;
+                }
+                findings.push(crosses(one, two, of));
+                seen.ranges.remove(&one.net, number);
+                other.sound.remove(place);
+            }
+        }
+        true
+    });
+    findings
 }
 
 fn crosses(range: &Range<'_>, other: &Range<'_>, of: &Resource<'_>) -> Finding {
@@ -189,7 +222,7 @@ fn inside_of_cluster(cluster: &Resource<'_>, subnets: &[&Ranges<'_>]) -> Vec<Fin
     let networks = networks_of(cluster);
     let networks = networks.iter().filter(|(_, called, _)| is_new(called));
     let mut findings = Vec::new();
-    let mut known: Vec<&Range<'_>> = Vec::new();
+    let mut known = HashSet::new();
     for (field, called, net) in networks {
         let called = format!("the {called} network");
         let ranges = subnets.iter().flat_map(|subnet| {
@@ -200,10 +233,9 @@ fn inside_of_cluster(cluster: &Resource<'_>, subnets: &[&Ranges<'_>]) -> Vec<Fin
         let (theirs, own): (Vec<_>, Vec<_>) =
             hit.partition(|(range, _)| edit_earlier(&range.field, field));
         for (range, _) in theirs {
-            if known.iter().any(|one| one.net == range.net) {
+            if !known.insert(range.net) {
                 continue;
             }
-            known.push(range);
             let remark = remark(field);
             let message = message!(
                 "the subnet {range} overlaps {called} {net}{remark} of {cluster}",

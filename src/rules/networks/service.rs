@@ -70,7 +70,7 @@ impl<'a> Subnets<'a> {
             nodes.extend(users.filter_map(|user| named(user, NODES)));
         }
         let both = |id: &&ObjectId, _: &mut &Resource<'_>| !nodes.contains_key(id);
-        let shared: Vec<_> = integration.keys().copied().collect();
+        let shared: HashSet<_> = integration.keys().copied().collect();
         integration.retain(both);
         nodes.retain(|id, _| !shared.contains(id));
         Self { integration, nodes }

@@ -1,9 +1,11 @@
 //! K02 and K09: what a private vault needs around it, and who has to reach it.
 
+use std::collections::{HashMap, HashSet};
+
 use super::kept::{Kept, kept};
 use crate::api::aro_control_plane::identity_ref;
 use crate::api::kinds::NETWORK;
-use crate::model::{Finding, message};
+use crate::model::{Finding, ObjectId, message};
 use crate::rules::arm::{ArmId, Field, Resource, World};
 
 /// The beginning of the DNS zone of private vaults; its end differs between Azure's clouds.
@@ -13,8 +15,9 @@ const ZONE: &str = "privatelink.vaultcore.";
 /// name in DNS, and no public access. What is missing may exist outside of the fleet.
 pub(super) fn private_vaults_have_an_endpoint(world: &World<'_>) -> Vec<Finding> {
     let private = kept(world).filter(|one| one.visibility().text() == Some("Private"));
+    let ways = Ways::of(world);
     let fault = |one: Kept<'_>| {
-        let missing = missing(world, &one);
+        let missing = missing(world, &ways, &one);
         let list = match missing.as_slice() {
             [] => return None,
             [one] => (*one).to_owned(),
@@ -47,39 +50,67 @@ pub(super) fn private_vaults_are_reached_by_controllers(world: &World<'_>) -> Ve
     asked.map(warning).collect()
 }
 
-fn missing(world: &World<'_>, one: &Kept<'_>) -> Vec<&'static str> {
+/// What leads to vaults privately.
+struct Ways {
+    /// The endpoints, by the names of the vaults that they connect to.
+    endpoints: HashMap<String, Vec<Endpoint>>,
+    /// The networks in which the names of private vaults are known.
+    linked: HashSet<Option<ArmId>>,
+}
+
+#[derive(Clone)]
+struct Endpoint {
+    /// The network that it is in, if that can be resolved.
+    network: Option<ArmId>,
+    /// Whether it has a group of DNS zones.
+    has_group: bool,
+}
+
+impl Ways {
+    fn of(world: &World<'_>) -> Self {
+        let groups = world.of_kind(NETWORK, "PrivateEndpointsPrivateDnsZoneGroup");
+        let named: HashSet<&ObjectId> = groups
+            .filter_map(|group| Some(&world.owner(group)?.id))
+            .collect();
+        let mut endpoints: HashMap<String, Vec<Endpoint>> = HashMap::new();
+        for endpoint in world.of_kind(NETWORK, "PrivateEndpoint") {
+            let subnet = endpoint.field("spec.subnet.reference");
+            let one = Endpoint {
+                network: world.referred(endpoint, &subnet).and_then(|id| id.parent()),
+                has_group: named.contains(&endpoint.id),
+            };
+            for vault in reached(world, endpoint) {
+                endpoints.entry(vault).or_default().push(one.clone());
+            }
+        }
+        let links = world.of_kind(NETWORK, "PrivateDnsZonesVirtualNetworkLink");
+        let links = links.filter(|link| is_of_zone(world, link));
+        let to = |link: &Resource<'_>| {
+            world.referred(link, &link.field("spec.virtualNetwork.reference"))
+        };
+        Self {
+            endpoints,
+            linked: links.map(to).collect(),
+        }
+    }
+}
+
+fn missing(world: &World<'_>, ways: &Ways, one: &Kept<'_>) -> Vec<&'static str> {
     let subnet = one
         .cluster
         .field("spec.properties.platform.subnetReference");
     let network = world
         .referred(one.cluster, &subnet)
         .and_then(|id| id.parent());
-    let endpoints = world.of_kind(NETWORK, "PrivateEndpoint");
-    let mut endpoints = endpoints
-        .filter(|endpoint| reaches(world, endpoint, &one.vault_name))
-        .filter(|endpoint| {
-            let subnet = endpoint.field("spec.subnet.reference");
-            is_in(
-                network.as_ref(),
-                world.referred(endpoint, &subnet).and_then(|id| id.parent()),
-            )
-        })
-        .peekable();
-    let no_endpoint = endpoints.peek().is_none();
-    let groups = || world.of_kind(NETWORK, "PrivateEndpointsPrivateDnsZoneGroup");
-    let has_group = |endpoint: &Resource<'_>| {
-        groups().any(|group| {
-            world
-                .owner(group)
-                .is_some_and(|owner| owner.id == endpoint.id)
-        })
-    };
-    let no_group = !endpoints.any(has_group);
-    let mut links = world.of_kind(NETWORK, "PrivateDnsZonesVirtualNetworkLink");
-    let linked = links.any(|link| {
-        let to = link.field("spec.virtualNetwork.reference");
-        is_of_zone(world, link) && is_in(network.as_ref(), world.referred(link, &to))
-    });
+    let endpoints = ways.endpoints.get(&one.vault_name).into_iter().flatten();
+    let endpoints = endpoints.filter(|endpoint| is_in(network.as_ref(), endpoint.network.as_ref()));
+    let (mut no_endpoint, mut no_group) = (true, true);
+    for endpoint in endpoints {
+        no_endpoint = false;
+        no_group &= !endpoint.has_group;
+    }
+    let mut links = ways.linked.iter();
+    let linked = links.any(|to| is_in(network.as_ref(), to.as_ref()));
     let is_open = one.vault.is_some_and(|vault| {
         let access = vault.field("spec.properties.publicNetworkAccess");
         !access
@@ -109,25 +140,24 @@ fn missing(world: &World<'_>, one: &Kept<'_>) -> Vec<&'static str> {
 }
 
 /// Whether two networks are the same, where one that cannot be resolved counts as the same.
-fn is_in(network: Option<&ArmId>, other: Option<ArmId>) -> bool {
-    let (Some(network), Some(mut other)) = (network, other) else {
+fn is_in(network: Option<&ArmId>, other: Option<&ArmId>) -> bool {
+    let (Some(network), Some(other)) = (network, other) else {
         return true;
     };
-    if network.shares_subscription(&other) {
-        other.subscription.clone_from(&network.subscription);
-    }
-    *network == other
+    network.shares_subscription(other)
+        && (&network.group, &network.provider, &network.parts)
+            == (&other.group, &other.provider, &other.parts)
 }
 
-/// Whether an endpoint connects to the vault of this name.
-fn reaches(world: &World<'_>, endpoint: &Resource<'_>, vault: &str) -> bool {
+/// The names of the vaults that an endpoint connects to.
+fn reached(world: &World<'_>, endpoint: &Resource<'_>) -> HashSet<String> {
     let lists = [
         "privateLinkServiceConnections",
         "manualPrivateLinkServiceConnections",
     ];
     let lists = lists.map(|name| endpoint.field("spec").key(name));
-    let mut connections = lists.iter().flat_map(Field::items);
-    connections.any(|connection| {
+    let connections = lists.iter().flat_map(Field::items);
+    let vaults = connections.filter_map(|connection| {
         let to = connection.key("privateLinkServiceReference");
         let to = world.referred(endpoint, &to);
         let is_vaults = |group: Field<'_>| {
@@ -135,9 +165,13 @@ fn reaches(world: &World<'_>, endpoint: &Resource<'_>, vault: &str) -> bool {
             group.eq_ignore_ascii_case("vault")
         };
         let groups = connection.key("groupIds");
-        to.is_some_and(|id| id.kind() == "microsoft.keyvault/vaults" && id.name() == vault)
-            && groups.items().any(is_vaults)
-    })
+        let vault = to.filter(|id| id.kind() == "microsoft.keyvault/vaults")?;
+        groups
+            .items()
+            .any(is_vaults)
+            .then(|| vault.name().to_owned())
+    });
+    vaults.collect()
 }
 
 /// Whether a link is part of the DNS zone of private vaults.
