@@ -5,15 +5,17 @@
 //! treats them before it validates. Rules in CEL (`x-kubernetes-validations`) are left to the API
 //! server.
 
+use std::collections::{HashMap, HashSet};
+
 use kube_schema::{
     ListKind, Schema, Type, Unknown, Violation, ViolationKind, apply_defaults, nearest, overflows,
     unknown_fields, validate,
 };
 
 use super::advice::{self, TEMPLATE, is_template, rewrite};
-use super::misplaced::{self, Reported};
+use super::misplaced::{self, Reported, is_within};
 use super::patterns;
-use crate::model::{Arg, Finding, Node, ObjectId, Path, Segment, Span, Value, rule_id};
+use crate::model::{Arg, Finding, Node, ObjectId, Path, Segment, Span, Value, rule_id, work};
 
 /// The most names that a help lists.
 const MOST_NAMES: usize = 12;
@@ -48,42 +50,49 @@ pub(super) fn causes(schema: &Schema, node: &Node) -> Vec<Violation> {
     found.extend(overflows(schema, &value));
     let is_mistyped = |one: &&Violation| matches!(one.kind, ViolationKind::WrongType { .. });
     let mistyped = found.iter().filter(is_mistyped);
-    let mistyped: Vec<Path> = mistyped.map(|one| one.path.clone()).collect();
-    let is_of = |one: &Violation, path: &Path| one.path.0.starts_with(&path.0);
-    found.retain(|one| is_mistyped(&one) || !mistyped.iter().any(|path| is_of(one, path)));
-    let missing = found
-        .iter()
-        .filter(|one| one.kind == ViolationKind::Missing);
-    let missing: Vec<Path> = missing.map(|one| one.path.clone()).collect();
-    let mut misspelt: Vec<usize> = Vec::new();
-    for path in missing {
-        let is_it = |at: &usize| !misspelt.contains(at) && may_be(&found[*at], &path);
-        let Some(at) = (0..found.len()).find(is_it) else {
-            continue;
-        };
-        misspelt.push(at);
+    let mistyped: HashSet<Path> = mistyped.map(|one| one.path.clone()).collect();
+    found.retain(|one| is_mistyped(&one) || !is_within(&one.path, &mistyped));
+    let mut renamed_to = HashSet::new();
+    for (at, path) in misspelt(&found) {
         let nearest = path.0.last().and_then(name).map(str::to_owned);
         found[at].kind = ViolationKind::UnknownField { nearest };
+        renamed_to.extend(renamed(&found[at]));
     }
-    let renamed: Vec<Path> = misspelt
-        .iter()
-        .filter_map(|at| renamed(&found[*at]))
-        .collect();
-    found.retain(|one| one.kind != ViolationKind::Missing || !renamed.contains(&one.path));
+    found.retain(|one| one.kind != ViolationKind::Missing || !renamed_to.contains(&one.path));
     found
 }
 
-/// Whether an unknown field probably is the one that is missing.
-fn may_be(unknown: &Violation, missing: &Path) -> bool {
-    let (Some((found, beside)), Some((wanted, above))) =
-        (unknown.path.0.split_last(), missing.0.split_last())
-    else {
-        return false;
-    };
-    let is_near = || nearest(name(found)?, name(wanted)).map(drop);
-    matches!(unknown.kind, ViolationKind::UnknownField { .. })
-        && beside == above
-        && is_near().is_some()
+/// The unknown fields that probably are missing ones: where each is in `found`, and the path that is missing.
+fn misspelt(found: &[Violation]) -> Vec<(usize, Path)> {
+    let is_unknown = |one: &Violation| matches!(one.kind, ViolationKind::UnknownField { .. });
+    let mut unknown: HashMap<&[Segment], Vec<usize>> = HashMap::new();
+    for (at, one) in found.iter().enumerate().filter(|(_, one)| is_unknown(one)) {
+        unknown.entry(parent(&one.path.0)).or_default().push(at);
+    }
+    let missing = found
+        .iter()
+        .filter(|one| one.kind == ViolationKind::Missing);
+    let mut misspelt = Vec::new();
+    for path in missing.map(|one| &one.path) {
+        let Some(beside) = unknown.get_mut(parent(&path.0)) else {
+            continue;
+        };
+        let is_it = |at: &usize| {
+            work::step();
+            is_near(&found[*at].path, path)
+        };
+        if let Some(place) = beside.iter().position(is_it) {
+            misspelt.push((beside.remove(place), path.clone()));
+        }
+    }
+    misspelt
+}
+
+/// Whether the last names of two paths are alike.
+fn is_near(found: &Path, wanted: &Path) -> bool {
+    let found = found.0.last().and_then(name);
+    let wanted = wanted.0.last().and_then(name);
+    found.is_some_and(|found| nearest(found, wanted).is_some())
 }
 
 /// The path that an unknown field has under the right name.

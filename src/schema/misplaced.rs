@@ -3,9 +3,11 @@
 //! In: a schema and its violations. Out: the violations that are reported, with where misplaced fields belong. It
 //! does not know how they are reported.
 
+use std::collections::{HashMap, HashSet};
+
 use kube_schema::{ListKind, Path, Schema, Segment, Violation, ViolationKind};
 
-use crate::model::{Node, Position};
+use crate::model::{Node, Position, work};
 
 /// The deepest place that is looked at.
 const MAX_DEPTH: usize = 12;
@@ -34,23 +36,26 @@ pub(super) fn grouped(schema: &Schema, node: &Node, violations: Vec<Violation>) 
         false => (true, None),
     });
     let mut reported: Vec<Reported> = Vec::with_capacity(unique.len());
+    // Fields of one map with homes in the same maps are reported together.
+    let mut together: HashMap<(Vec<Segment>, Vec<Vec<Segment>>), usize> = HashMap::new();
     for violation in unique {
         let homes = homes(schema, &violation);
         let own = last_name(&violation.path).unwrap_or_default().to_owned();
-        let same = |other: &&mut Reported| {
-            above(&other.violation.path) == above(&violation.path)
-                && !homes.is_empty()
-                && same_places(&other.homes, &homes)
-        };
-        match reported.iter_mut().find(same) {
-            Some(other) => other.names.push(own),
-            None => reported.push(Reported {
-                violation,
-                homes,
-                names: vec![own],
-                is_missed: false,
-            }),
+        if !homes.is_empty() {
+            let maps = homes.iter().map(|home| above(home).to_vec());
+            let key = (above(&violation.path).to_vec(), maps.collect());
+            let at = *together.entry(key).or_insert(reported.len());
+            if let Some(other) = reported.get_mut(at) {
+                other.names.push(own);
+                continue;
+            }
         }
+        reported.push(Reported {
+            violation,
+            homes,
+            names: vec![own],
+            is_missed: false,
+        });
     }
     without_missed(reported)
 }
@@ -64,30 +69,43 @@ fn line(node: &Node, path: &Path) -> Option<Position> {
 
 /// The violations without missing fields that are there in another place.
 fn without_missed(mut reported: Vec<Reported>) -> Vec<Reported> {
-    let mut missed = Vec::new();
-    for one in reported.iter_mut().filter(|one| !one.homes.is_empty()) {
-        let places = one.names.iter().flat_map(|name| {
-            let at = |home: &Path| Path(above(home).to_vec()).key(name.as_str());
-            one.homes.iter().map(at)
-        });
-        missed.extend(places.map(|place| (place, one.violation.path.clone())));
+    // By each place that a misplaced field would fill, and each map around it.
+    let mut missed: HashMap<Vec<Segment>, Path> = HashMap::new();
+    for one in reported.iter().filter(|one| !one.homes.is_empty()) {
+        for (name, home) in one
+            .names
+            .iter()
+            .flat_map(|name| one.homes.iter().map(move |home| (name, home)))
+        {
+            let place = Path(above(home).to_vec()).key(name.as_str());
+            let steps = of_any_item(&place.0);
+            for depth in 0..=steps.len() {
+                let cause = missed.entry(steps[..depth].to_vec());
+                cause.or_insert_with(|| one.violation.path.clone());
+            }
+        }
     }
-    let is_missing = |one: &Reported| one.violation.kind == ViolationKind::Missing;
-    let mut found = Vec::new();
+    let mut found: HashSet<Path> = HashSet::new();
     reported.retain(|one| {
-        let its = |(place, _): &&(Path, Path)| {
-            let missing = &one.violation.path.0;
-            let depth = missing.len().min(place.0.len());
-            is_missing(one) && same_steps(&place.0[..depth], missing)
-        };
-        let cause = missed.iter().find(its);
-        found.extend(cause.map(|(_, cause)| cause.clone()));
+        let is_missing = one.violation.kind == ViolationKind::Missing;
+        let steps = || of_any_item(&one.violation.path.0);
+        let cause = is_missing.then(|| missed.get(&steps())).flatten();
+        found.extend(cause.cloned());
         cause.is_none()
     });
     for one in &mut reported {
         one.is_missed = found.contains(&one.violation.path);
     }
     reported
+}
+
+/// A path with the first item for each item of a list.
+fn of_any_item(path: &[Segment]) -> Vec<Segment> {
+    let steps = path.iter().map(|step| match step {
+        Segment::Index(_) => Segment::Index(0),
+        key @ Segment::Key(_) => key.clone(),
+    });
+    steps.collect()
 }
 
 /// The violations without those of items that are reported as duplicates, and of the items that they repeat. Items
@@ -97,7 +115,7 @@ fn without_twins(schema: &Schema, node: &Node, mut found: Vec<Violation>) -> Vec
         ListKind::Map(keys) if one.kind == ViolationKind::Other => Some(keys),
         _ => None,
     };
-    let missing: Vec<Path> = found
+    let missing: HashSet<Path> = found
         .iter()
         .filter(|one| one.kind == ViolationKind::Missing)
         .map(|one| one.path.clone())
@@ -107,30 +125,48 @@ fn without_twins(schema: &Schema, node: &Node, mut found: Vec<Violation>) -> Vec
         keys.iter().any(key)
     };
     found.retain(|one| !keys(one).is_some_and(|keys| lacks(&one.path, keys)));
-    let same = |one: &Violation, keys: &[String]| {
-        let key = |item: &Node| {
-            let values = keys.iter().map(|name| item.get(name).map(Node::to_json));
-            values.collect::<Vec<_>>()
-        };
-        let list = Path(above(&one.path).to_vec());
+    // The lists with items that repeat others, and the keys of these.
+    let mut repeated: HashMap<Path, (&[String], HashSet<String>)> = HashMap::new();
+    for one in &found {
+        if let (Some(keys), Some(item)) = (keys(one), node.lookup(&one.path)) {
+            let list = repeated.entry(Path(above(&one.path).to_vec()));
+            let (_, known) = list.or_insert((keys, HashSet::new()));
+            known.insert(key_of(item, keys));
+        }
+    }
+    let twins = repeated.iter().flat_map(|(list, (keys, known))| {
         let items = node
-            .lookup(&list)
+            .lookup(list)
             .and_then(Node::as_list)
             .unwrap_or_default();
-        let own = node.lookup(&one.path).map(key);
-        let twins = (0..).zip(items).filter(|(_, item)| Some(key(item)) == own);
-        twins
-            .map(|(index, _)| list.index(index))
-            .collect::<Vec<_>>()
-    };
-    let twins: Vec<Path> = found
-        .iter()
-        .filter_map(|one| Some(same(one, keys(one)?)))
-        .flatten()
-        .collect();
-    let is_of_twin = |path: &Path| twins.iter().any(|twin| path.0.starts_with(&twin.0));
-    found.retain(|one| one.kind != ViolationKind::Missing || !is_of_twin(&one.path));
+        let items = items.iter().enumerate();
+        let twins = items.filter(|(_, item)| known.contains(&key_of(item, keys)));
+        twins.map(|(index, _)| list.index(index))
+    });
+    let twins: HashSet<Path> = twins.collect();
+    found.retain(|one| one.kind != ViolationKind::Missing || !is_within(&one.path, &twins));
     found
+}
+
+/// Returns true if `path` or a part of it that it begins with is one of `paths`.
+pub(super) fn is_within(path: &Path, paths: &HashSet<Path>) -> bool {
+    let mut start = path.clone();
+    loop {
+        if paths.contains(&start) {
+            return true;
+        }
+        if start.0.pop().is_none() {
+            return false;
+        }
+    }
+}
+
+/// The values by which a list tells its items apart, as one text.
+fn key_of(item: &Node, keys: &[String]) -> String {
+    work::step();
+    let values = keys.iter().map(|name| item.get(name).map(Node::to_json));
+    let values = values.map(|value| value.map_or_else(|| "-".to_owned(), |one| one.to_string()));
+    values.collect::<Vec<_>>().join("\n")
 }
 
 /// The nearest places that the schema has for the name of an unknown field: at most two, or nobody would be helped.
@@ -185,18 +221,6 @@ fn distance(from: &[Segment], to: &[Segment]) -> usize {
     let shared = shared.filter(|(step, _)| is_key(step)).count();
     let length = |path: &[Segment]| path.iter().filter(is_key).count();
     length(from) + length(to) - 2 * shared
-}
-
-/// Whether two paths are the same but for the items of lists.
-fn same_steps(one: &[Segment], other: &[Segment]) -> bool {
-    let mut steps = one.iter().zip(other);
-    one.len() == other.len() && steps.all(|(one, other)| same_step(one, other))
-}
-
-/// Whether fields with these homes belong in the same maps.
-fn same_places(one: &[Path], other: &[Path]) -> bool {
-    let same = |(one, other): (&Path, &Path)| above(one) == above(other);
-    one.len() == other.len() && one.iter().zip(other).all(same)
 }
 
 fn same_step(one: &Segment, other: &Segment) -> bool {
