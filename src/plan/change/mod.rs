@@ -11,7 +11,7 @@ mod gate;
 mod nodes;
 mod versions;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value as Json;
 
@@ -19,11 +19,12 @@ use crate::api::arm_version::ArmVersion;
 use crate::api::embedded;
 use crate::api::kinds::is_aso;
 use crate::health::Live;
-use crate::model::{Change, ObjectId, Path, rule_id};
+use crate::model::{Change, ObjectId, Path, rule_id, work};
 use fields::{Absent, CARRIED, EVERY_ASO, FIELDS, Field, GONE, INTEGRATION_SUBNET, When};
 
 pub use gate::{Withheld, gate, would_be};
 pub use nodes::Rolled;
+use versions::Owner;
 pub use versions::RefusedVersion;
 
 /// What to do about a change of an immutable field.
@@ -140,11 +141,17 @@ pub fn consequences(before: &Json, after: &Json) -> Vec<Consequence> {
         path: Path::default(),
         value: after,
     };
-    let mut found = whole.against(before, before);
+    let owner = Owner::of(before);
+    let mut found = whole.against(&owner, before);
     let (old, new) = (embedded_in(before), embedded_in(after));
+    let mut by_id: HashMap<&ObjectId, &Part<'_>> = HashMap::new();
+    for part in &new {
+        work::step();
+        by_id.entry(&part.id).or_insert(part);
+    }
     for part in &old {
-        match new.iter().find(|other| other.id == part.id) {
-            Some(now) => found.extend(now.against(before, part.value)),
+        match by_id.get(&part.id) {
+            Some(now) => found.extend(now.against(&owner, part.value)),
             None if CARRIED.contains(&part.id.kind.as_str()) => found.push(Consequence {
                 part: part.id.clone(),
                 field: Path::dotted("spec.resources"),
@@ -209,7 +216,7 @@ fn embedded_in(owner: &Json) -> Vec<Part<'_>> {
 
 impl Part<'_> {
     /// The consequences of changing `before`, a resource of `owner`, into it.
-    fn against(&self, owner: &Json, before: &Json) -> Vec<Consequence> {
+    fn against(&self, owner: &Owner<'_>, before: &Json) -> Vec<Consequence> {
         let own = FIELDS
             .iter()
             .find(|(group, kind, _)| self.id.is(group, kind))
@@ -230,7 +237,7 @@ impl Part<'_> {
     }
 
     /// The change of its version, if Azure refuses that.
-    fn refused(&self, owner: &Json, before: &Json) -> Option<Consequence> {
+    fn refused(&self, owner: &Owner<'_>, before: &Json) -> Option<Consequence> {
         let (version, why) = versions::refused(owner, before, (&self.id, self.value))?;
         let keys = versions::ID.iter();
         Some(Consequence {
@@ -243,7 +250,7 @@ impl Part<'_> {
         })
     }
 
-    fn counts(&self, field: &Field, owner: &Json, before: &Json) -> bool {
+    fn counts(&self, field: &Field, owner: &Owner<'_>, before: &Json) -> bool {
         match field.when {
             When::Always => true,
             When::KeyIsFixed => {

@@ -7,6 +7,8 @@
 //! the version in its status counts, which is the one that Azure took. Without a status Azure took none. What was
 //! written counts only where nobody knows what runs.
 
+use std::collections::HashMap;
+
 use serde_json::Value as Json;
 
 use crate::api::kinds::RED_HAT_OPENSHIFT;
@@ -38,10 +40,38 @@ impl std::fmt::Display for RefusedVersion {
     }
 }
 
+/// An object as it was, and how many resources of each kind it has.
+pub(super) struct Owner<'a> {
+    live: Live<'a>,
+    kinds: HashMap<&'a str, usize>,
+}
+
+impl<'a> Owner<'a> {
+    pub(super) fn of(json: &'a Json) -> Self {
+        let live = Live(json);
+        let mut kinds = HashMap::new();
+        for resource in live.list(&["spec", "resources"]) {
+            *kinds.entry(Live(resource).kind()).or_default() += 1;
+        }
+        Self { live, kinds }
+    }
+
+    /// The version of a live object, or of the only resource of the kind in it, that Azure took; empty if none is known.
+    fn taken(&self, kind: &str) -> &'a str {
+        if self.live.kind() == kind {
+            return self.live.text(TAKEN);
+        }
+        match self.kinds.get(kind) {
+            Some(1) => self.live.text(&["status", "version"]),
+            _ => "",
+        }
+    }
+}
+
 /// The change of the version from `before`, a resource of `owner`, to `after`, which has the id, if Azure refuses it; and
 /// the reason.
 pub(super) fn refused(
-    owner: &Json,
+    owner: &Owner<'_>,
     before: &Json,
     (id, after): (&ObjectId, &Json),
 ) -> Option<(RefusedVersion, &'static str)> {
@@ -55,9 +85,9 @@ pub(super) fn refused(
     if written == to {
         return None;
     }
-    let is_live = !Live(owner).uid().is_empty();
+    let is_live = !owner.live.uid().is_empty();
     let from = match is_live {
-        true => taken(owner, &id.kind),
+        true => owner.taken(&id.kind),
         false => written,
     };
     let refused = refusal(from, to)?;
@@ -80,22 +110,9 @@ pub(super) fn refused(
     Some((version, refused.why))
 }
 
-/// The version of a live object, or of the only resource of the kind in it, that Azure took; empty if none is known.
-fn taken<'a>(owner: &'a Json, kind: &str) -> &'a str {
-    let live = Live(owner);
-    if live.kind() == kind {
-        return live.text(TAKEN);
-    }
-    let resources = live.list(&["spec", "resources"]).iter().map(Live);
-    match resources.filter(|one| one.kind() == kind).count() {
-        1 => live.text(&["status", "version"]),
-        _ => "",
-    }
-}
-
 /// The version that runs, as far as it is known (C44); else the one written before a change, which is as high or higher.
-pub(super) fn running<'a>(owner: &'a Json, before: &'a Json, kind: &str) -> &'a str {
-    match taken(owner, kind) {
+pub(super) fn running<'a>(owner: &Owner<'a>, before: &'a Json, kind: &str) -> &'a str {
+    match owner.taken(kind) {
         "" => Live(before).text(ID),
         taken => taken,
     }
