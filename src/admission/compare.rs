@@ -3,6 +3,8 @@
 //! In: the findings about an object before and after. Out: which of the latter are new. It does not know: where they
 //! are from.
 
+use std::collections::HashMap;
+
 use crate::model::{Arg, Finding, ObjectId, Segment};
 
 /// What two findings have in common if they are about the same mistake: the rule, the resource, the field and the
@@ -29,11 +31,13 @@ fn key(finding: &Finding) -> Key {
 
 /// `after` apart: what `before` does not have, and what it has. Two equal mistakes count as two.
 pub(super) fn partition(before: &[Finding], after: Vec<Finding>) -> (Vec<Finding>, Vec<Finding>) {
-    let mut known: Vec<Key> = before.iter().map(key).collect();
+    let mut known: HashMap<Key, usize> = HashMap::new();
+    for finding in before {
+        *known.entry(key(finding)).or_default() += 1;
+    }
     after.into_iter().partition(|finding| {
-        let key = key(finding);
-        let place = known.iter().position(|one| *one == key);
-        place.map(|place| known.swap_remove(place)).is_none()
+        let left = known.get_mut(&key(finding)).filter(|left| **left > 0);
+        left.map(|left| *left -= 1).is_none()
     })
 }
 
