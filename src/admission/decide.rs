@@ -23,47 +23,58 @@ pub struct Decision {
     pub warnings: Vec<Finding>,
 }
 
-/// Decides about `request` beside the objects `around`, by the rule settings of `policy`.
+/// Decides about `request` beside the objects `around`, by the rule settings of `policy`. Between its steps it asks whether
+/// nobody waits any more, and then gives no decision.
 #[must_use]
-pub fn decide(request: &Request, around: &[Json], policy: &FleetPolicy) -> Decision {
+pub fn decide(
+    request: &Request,
+    around: &[Json],
+    policy: &FleetPolicy,
+    is_over: &dyn Fn() -> bool,
+) -> Option<Decision> {
     if request.is_exempt() {
-        return Decision::default();
+        return Some(Decision::default());
     }
     match (request.operation, &request.object, &request.old) {
-        (Operation::Delete, _, Some(old)) if request.id.kind == "AROMachinePool" => Decision {
-            errors: last_pool::finding(old, &request.id, around)
-                .into_iter()
-                .collect(),
-            warnings: Vec::new(),
-        },
-        (Operation::Create | Operation::Update, Some(new), old) => {
-            changed(request, old.as_ref(), new, around, policy)
+        (Operation::Delete, _, Some(old)) if request.id.kind == "AROMachinePool" => {
+            Some(Decision {
+                errors: last_pool::finding(old, &request.id, around)
+                    .into_iter()
+                    .collect(),
+                warnings: Vec::new(),
+            })
         }
-        _ => Decision::default(),
+        (Operation::Create | Operation::Update, Some(new), old) => {
+            changed(request, (old.as_ref(), new), around, policy, is_over)
+        }
+        _ => Some(Decision::default()),
     }
 }
 
 fn changed(
     request: &Request,
-    old: Option<&Json>,
-    new: &Json,
+    (old, new): (Option<&Json>, &Json),
     around: &[Json],
     policy: &FleetPolicy,
-) -> Decision {
+    is_over: &dyn Fn() -> bool,
+) -> Option<Decision> {
     let others: Vec<Object> = around
         .iter()
         .filter(|json| json["kind"] != "Cluster")
         .filter_map(|json| as_object(json, None, ""))
         .filter(|other| other.id != request.id)
         .collect();
-    let found = |json: &Json| -> Vec<Finding> {
+    let found = |json: &Json| -> Option<Vec<Finding>> {
+        if is_over() {
+            return None;
+        }
         let object = as_object(json, Some(&request.id), &request.version);
         let found = object.map(|object| check_live(&object, &others, policy));
-        found.unwrap_or_default()
+        Some(found.unwrap_or_default())
     };
     let may_move = request.operation == Operation::Create && is_paused(around);
-    let before = old.map(found).unwrap_or_default();
-    let (mut after, warnings): (Vec<_>, Vec<_>) = found(new)
+    let before = old.map_or_else(|| Some(Vec::new()), found)?;
+    let (mut after, warnings): (Vec<_>, Vec<_>) = found(new)?
         .into_iter()
         .filter(|finding| finding.severity != Severity::Info)
         .partition(|finding| finding.severity == Severity::Error);
@@ -85,7 +96,7 @@ fn changed(
     errors.extend(fixed);
     decision.warnings.extend(rolled);
     decision.errors = errors;
-    decision
+    Some(decision)
 }
 
 /// Whether the Cluster is paused, as `clusterctl move` and restores make it before the objects of its cluster.
@@ -125,7 +136,7 @@ mod tests {
     fn decided(operation: &str, old: &Json, new: &Json, around: &[Json]) -> Decision {
         let review = review(operation, old, new).to_string();
         let request = Request::read(review.as_bytes()).expect("a review");
-        decide(&request, around, &FleetPolicy::default())
+        decide(&request, around, &FleetPolicy::default(), &|| false).expect("somebody waits")
     }
 
     fn ids(findings: &[Finding]) -> Vec<&str> {
@@ -265,7 +276,8 @@ mod tests {
                 bindings: ClientBindings::of_text(bindings).expect("bindings"),
                 ..FleetPolicy::default()
             };
-            let errors = decide(&request, &[], &policy).errors;
+            let decision = decide(&request, &[], &policy, &|| false);
+            let errors = decision.expect("somebody waits").errors;
             errors.iter().map(|one| one.id).collect::<Vec<_>>()
         };
         let own = "platform=6f0d8a52-9a0e-4a0f-8f5e-2b7a9c1d3e4f";
@@ -276,6 +288,23 @@ mod tests {
             assert_eq!(decided(kind, "none"), ["T08"], "{kind}");
         }
         assert_eq!(decided("ServicePrincipal", theirs), [""; 0]);
+    }
+
+    /// The old object takes a step, the new one another.
+    #[test]
+    fn work_ends_when_nobody_waits() {
+        let (old, new) = (
+            plane(json!({"resources": [null]})),
+            plane(json!({"resources": [7]})),
+        );
+        let review = review("UPDATE", &old, &new).to_string();
+        let request = Request::read(review.as_bytes()).expect("a review");
+        for (asked, is_decided) in [(0, false), (1, false), (2, true)] {
+            let left = std::cell::Cell::new(asked);
+            let is_over = || left.replace(left.get().max(1) - 1) == 0;
+            let decision = decide(&request, &[], &FleetPolicy::default(), &is_over);
+            assert_eq!(decision.is_some(), is_decided, "{asked}");
+        }
     }
 
     #[test]

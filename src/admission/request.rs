@@ -15,7 +15,13 @@ pub(super) const REVIEW: (&str, &str) = ("admission.k8s.io/v1", "AdmissionReview
 /// A body that is not an `AdmissionReview` v1 with a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the body is not an AdmissionReview of admission.k8s.io/v1 with a request: {0}")]
-pub struct Malformed(String);
+pub struct Malformed(pub(super) String);
+
+impl From<serde_json::Error> for Malformed {
+    fn from(error: serde_json::Error) -> Self {
+        Self(error.to_string())
+    }
+}
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -50,69 +56,7 @@ pub struct Request {
     pub old: Option<Json>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Review {
-    api_version: String,
-    kind: String,
-    request: Option<Sent>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Sent {
-    uid: String,
-    kind: Kind,
-    #[serde(default)]
-    name: String,
-    #[serde(default)]
-    namespace: String,
-    #[serde(default)]
-    sub_resource: String,
-    operation: Operation,
-    object: Option<Json>,
-    old_object: Option<Json>,
-}
-
-#[derive(Deserialize)]
-struct Kind {
-    #[serde(default)]
-    group: String,
-    version: String,
-    kind: String,
-}
-
 impl Request {
-    /// Reads the body of a request.
-    ///
-    /// # Errors
-    /// If it is something else.
-    pub fn read(body: &[u8]) -> Result<Self, Malformed> {
-        let review: Review =
-            serde_json::from_slice(body).map_err(|error| Malformed(error.to_string()))?;
-        if (&*review.api_version, &*review.kind) != REVIEW {
-            let found = format!("it is {} of {}", review.kind, review.api_version);
-            return Err(Malformed(found));
-        }
-        let Some(sent) = review.request else {
-            return Err(Malformed("it has no request".to_owned()));
-        };
-        let name = match sent.name.as_str() {
-            // A name that the API server has yet to generate.
-            "" => generated(sent.object.as_ref()),
-            name => name.to_owned(),
-        };
-        Ok(Self {
-            id: ObjectId::new(sent.kind.group, sent.kind.kind, sent.namespace, name),
-            version: sent.kind.version,
-            uid: sent.uid,
-            operation: sent.operation,
-            subresource: sent.sub_resource,
-            object: sent.object.filter(|object| !object.is_null()),
-            old: sent.old_object.filter(|object| !object.is_null()),
-        })
-    }
-
     /// Whether the request cannot make an object worse: of a subresource, of an object that is being deleted, or one
     /// that leaves the spec alone.
     #[must_use]
@@ -132,7 +76,8 @@ impl Request {
     }
 }
 
-fn generated(object: Option<&Json>) -> String {
+/// The name that an object has, or that its own begins with.
+pub(super) fn generated(object: Option<&Json>) -> String {
     let metadata = object.map(|object| &object["metadata"]);
     let text = |field: &str| metadata.and_then(|metadata| metadata[field].as_str());
     let name = text("name").or_else(|| text("generateName"));

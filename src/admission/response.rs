@@ -53,6 +53,27 @@ pub fn refused_by_failure(uid: &str, policy: FailurePolicy, why: &str) -> Json {
     envelope(&response)
 }
 
+/// The answer to the request `uid` about an object that is too large to be checked, whatever the setting says.
+#[must_use]
+pub fn refused_as_too_large(uid: &str, why: &str) -> Json {
+    let status = json!({"status": "Failure", "code": 413, "reason": "RequestEntityTooLarge", "message": why});
+    envelope(&json!({"uid": uid, "allowed": false, "status": status}))
+}
+
+/// The answer to the request `uid` if it cannot be judged now, but perhaps soon: as the setting says.
+#[must_use]
+pub fn refused_for_now(uid: &str, policy: FailurePolicy, why: &str) -> Json {
+    let mut answer = refused_by_failure(uid, policy, why);
+    if policy == FailurePolicy::Fail {
+        let status = &mut answer["response"]["status"];
+        status["code"] = 429.into();
+        status["reason"] = "TooManyRequests".into();
+        // Clients of Kubernetes then try again.
+        status["details"] = json!({"retryAfterSeconds": 1});
+    }
+    answer
+}
+
 fn envelope(response: &Json) -> Json {
     let (api_version, kind) = REVIEW;
     json!({"apiVersion": api_version, "kind": kind, "response": response})
@@ -207,6 +228,16 @@ mod tests {
 
     #[test]
     fn what_cannot_be_judged_is_answered_by_the_setting() {
+        let later = refused_for_now("u", FailurePolicy::Fail, "why");
+        let status = &later["response"]["status"];
+        assert_eq!(
+            (&status["code"], &status["details"]["retryAfterSeconds"]),
+            (&json!(429), &json!(1))
+        );
+        assert_eq!(
+            refused_for_now("u", FailurePolicy::Ignore, "why")["response"]["allowed"],
+            true
+        );
         let refused = refused_by_failure("u", FailurePolicy::Fail, "why");
         assert_eq!(refused["response"]["allowed"], false);
         let allowed = refused_by_failure("u", FailurePolicy::Ignore, "why");

@@ -14,6 +14,7 @@ mod authority;
 mod certificates;
 mod injection;
 mod keeper;
+mod queue;
 mod reader;
 mod secret;
 mod webhook;
