@@ -8,10 +8,18 @@ use kube::core::GroupVersionKind;
 use kube::{Client, Error};
 use serde_json::Value as Json;
 
-use crate::admission::Query;
+use crate::admission::{MOST_VALUES, Query};
+use crate::api::embedded;
 use crate::api::kinds::{INFRASTRUCTURE, KINDS};
 use crate::api::labels::CLUSTER_NAME;
 use crate::model::{AdapterError, ErrorClass, ObjectId, is_dns_label, is_path_segment};
+
+/// How many pools are read at once.
+const PAGE: u32 = 5;
+/// The most that are read of one cluster.
+const MOST_PAGES: usize = 20;
+/// The most keys and values of the objects that carry resources.
+const MOST_AROUND: usize = MOST_VALUES;
 
 /// Reads what a review needs.
 pub trait Reader: Send + Sync {
@@ -27,7 +35,7 @@ impl Reader for ClusterReader {
         async move {
             let read = queries.iter().map(|query| self.answer(query));
             let found = try_join_all(read).await?;
-            Ok(found.into_iter().flatten().collect())
+            Ok(bounded(found.into_iter().flatten().collect()))
         }
         .boxed()
     }
@@ -70,11 +78,11 @@ impl ClusterReader {
 
     async fn pools(&self, namespace: &str, cluster: &str) -> Result<Vec<Json>, AdapterError> {
         let selector = format!("{CLUSTER_NAME}={cluster}");
-        let parameters = ListParams::default().labels(&selector);
+        let parameters = ListParams::default().labels(&selector).limit(PAGE);
         for resource in resources(INFRASTRUCTURE, "AROMachinePool") {
             let api = self.api(namespace, &resource);
-            match api.list(&parameters).await {
-                Ok(list) => return Ok(list.iter().map(|pool| whole(pool, &resource)).collect()),
+            match page_by_page(&api, &resource, &parameters).await {
+                Ok(pools) => return Ok(pools),
                 Err(Error::Api(status)) if status.code == 404 => {}
                 Err(error) => {
                     let what = format!("the AROMachinePools of {namespace}/{cluster}");
@@ -91,6 +99,58 @@ impl ClusterReader {
             "" => Api::all_with(client, resource),
             namespace => Api::namespaced_with(client, namespace, resource),
         }
+    }
+}
+
+/// The first pools that a list has: whoever may create them decides how many there are, and how large.
+async fn page_by_page(
+    api: &Api<DynamicObject>,
+    resource: &ApiResource,
+    parameters: &ListParams,
+) -> Result<Vec<Json>, Error> {
+    let mut parameters = parameters.clone();
+    let mut pools = Vec::new();
+    for _ in 0..MOST_PAGES {
+        let page = api.list(&parameters).await?;
+        pools.extend(page.items.iter().map(|pool| whole(pool, resource)));
+        pools = bounded(pools);
+        parameters.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
+        if parameters.continue_token.is_none() {
+            break;
+        }
+    }
+    Ok(pools)
+}
+
+/// The objects without carriers of resources beyond the limit, as if they did not exist yet. All others count for who may
+/// use what, and are not that large.
+fn bounded(mut objects: Vec<Json>) -> Vec<Json> {
+    let mut left = MOST_AROUND;
+    objects.retain(|object| {
+        let version = object["apiVersion"].as_str().unwrap_or_default();
+        let group = version.split('/').next().unwrap_or_default();
+        let kind = object["kind"].as_str().unwrap_or_default();
+        let is_bounded = embedded::carries(&ObjectId::new(group, kind, "", ""));
+        if !is_bounded {
+            return true;
+        }
+        let rest = left.checked_sub(values(object));
+        left = rest.unwrap_or(left);
+        rest.is_some()
+    });
+    objects
+}
+
+fn values(json: &Json) -> usize {
+    match json {
+        Json::Array(items) => 1 + items.iter().map(values).sum::<usize>(),
+        Json::Object(fields) => {
+            1 + fields
+                .values()
+                .map(|field| 1 + values(field))
+                .sum::<usize>()
+        }
+        _ => 1,
     }
 }
 
@@ -154,5 +214,29 @@ pub(super) fn class(error: &Error) -> ErrorClass {
             _ => ErrorClass::Invalid,
         },
         _ => ErrorClass::Transient,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn large_objects_around_count_as_missing_and_identities_never_do() {
+        let of = |kind: &str, name: &str, size: usize| {
+            json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": kind,
+                "metadata": {"name": name}, "spec": {"resources": vec![1; size]}})
+        };
+        let objects = vec![
+            of("AROMachinePool", "a", 10),
+            of("AROCluster", "b", MOST_AROUND),
+            of("AzureClusterIdentity", "c", MOST_AROUND),
+            of("AROMachinePool", "d", 10),
+        ];
+        let kept = bounded(objects);
+        let names: Vec<_> = kept.iter().map(|one| &one["metadata"]["name"]).collect();
+        assert_eq!(names, ["a", "c", "d"]);
     }
 }
