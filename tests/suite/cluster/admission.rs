@@ -6,6 +6,8 @@
 use std::net::TcpListener;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use kube::Client;
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{GroupVersionKind, Status};
@@ -118,6 +120,16 @@ impl<'a> Guarded<'a> {
             || running.said(),
         );
         running
+    }
+
+    /// Where it is served, and the certificates of who signed its own.
+    pub(super) fn served(&self) -> (String, Vec<u8>) {
+        let configuration = self.configuration().expect("it is installed");
+        let client = &configuration["webhooks"][0]["clientConfig"];
+        let bundle = client["caBundle"].as_str().expect("it is served");
+        let bundle = STANDARD.decode(bundle).expect("base64");
+        let url = client["url"].as_str().expect("an address");
+        (url.to_owned(), bundle)
     }
 
     fn configuration(&self) -> Option<Json> {

@@ -2,6 +2,7 @@
 //! show is shown on it in the gate, on one server for all; the rest if it is asked for, each test on a server of its own.
 
 mod admission;
+mod admission_load;
 mod aro;
 mod controllers;
 mod crash;
