@@ -21,6 +21,7 @@
 //! - [`plan`]: what to do, and what each change means.
 //! - [`apply`]: which step may start, what the cluster has of it, and how far it has come.
 //! - [`admission`]: what the admission webhook answers, and the manifests that make an API server ask it.
+//! - [`install`]: the manifests of the other components, and the rights that they need.
 //! - [`status`]: what the cluster has, what is missing, and what blocks it.
 //! - [`reconcile`]: what our controllers decide about one object.
 //! - `reporting`: the texts of checks, and which of them were written.
@@ -46,6 +47,7 @@ pub mod expand;
 pub(crate) mod follow;
 pub mod graph;
 pub mod health;
+pub mod install;
 pub mod model;
 pub mod overlay;
 pub mod plan;

@@ -151,7 +151,7 @@ impl Installation {
                     "metadata": {"labels": labels()},
                     "spec": {
                         "serviceAccountName": SERVICE_ACCOUNT,
-                        "securityContext": {"runAsNonRoot": true, "runAsUser": 65532,
+                        "securityContext": {"runAsNonRoot": true,
                             "seccompProfile": {"type": "RuntimeDefault"}},
                         "affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
                             {"weight": 100, "podAffinityTerm": {

@@ -37,6 +37,12 @@ pub fn crds() -> Vec<Json> {
     ]
 }
 
+/// The CRD of Fleet.
+#[must_use]
+pub fn fleets() -> Json {
+    crd::<Fleet>()
+}
+
 /// CAPZ's CRDs accept an object without `spec`, so ours do. `clusterctl init` labels CAPZ's; ours are applied without it, and
 /// `clusterctl move` leaves behind what is of a kind without the label.
 fn as_capz(mut crd: Json) -> Json {

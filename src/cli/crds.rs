@@ -24,6 +24,12 @@ pub(super) fn schema(kind: &str, ui: &Ui) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
+/// The version of the program.
+pub(super) fn version(ui: &Ui) -> anyhow::Result<Exit> {
+    ui.data(concat!("capstan ", env!("CARGO_PKG_VERSION"), "\n"))?;
+    Ok(Exit::Fine)
+}
+
 /// A script that completes `command` in a shell.
 pub(super) fn completion(
     shell: clap_complete::Shell,

@@ -1,21 +1,43 @@
 //! `capstan install`: manifests.
 
-use clap::{Args, ValueEnum};
+use std::path::PathBuf;
 
-use super::args::OnFailure;
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use serde_json::Value as Json;
+
+use super::args::{AroMode, OnFailure};
 use super::exit::Exit;
 use super::ui::Ui;
+use crate::adapters::git::directory;
 use crate::admission::{Installation, manifests};
+use crate::api::crds;
+use crate::compile::compile;
+use crate::install::{self, Applied, DaemonSettings};
 use crate::model::is_dns_label;
-use crate::settings::Environment;
+use crate::settings::{self, Environment, SyncConfig};
 use crate::yaml;
 
 #[derive(Debug, Args)]
 pub(super) struct InstallArgs {
-    /// The component to install; this version has only `admission`
+    /// The directories of the daemon's fleets, or files of them: its role has their kinds [default: the kinds that
+    /// definitions become]
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// The component to install
     #[arg(long, value_enum, value_name = "COMPONENT")]
     component: Component,
-    /// The namespace to install it in, which must exist [default: CAPSTAN_NAMESPACE, else capstan-system]
+    /// A Fleet document that the daemon follows; may be repeated. It is printed as an object, and the role has the Secrets
+    /// that it names
+    #[arg(long, value_name = "FILE")]
+    fleet: Vec<PathBuf>,
+    /// Whether the daemon runs the ARO controllers
+    #[arg(long, value_enum, default_value_t = AroMode::Auto, value_name = "MODE")]
+    aro: AroMode,
+    /// Leave out the CustomResourceDefinitions
+    #[arg(long)]
+    skip_crds: bool,
+    /// The namespace to install it in; that of the webhook must exist [default: CAPSTAN_NAMESPACE, else capstan-system]
     #[arg(long, value_name = "NAME", value_parser = namespace)]
     namespace: Option<String>,
     /// The container image of Capstan. The default is a placeholder: set an image that your cluster can pull
@@ -26,9 +48,9 @@ pub(super) struct InstallArgs {
         value_parser = image
     )]
     image: String,
-    /// How many pods serve it
-    #[arg(long, default_value_t = 2, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
-    replicas: u16,
+    /// How many pods serve it [default: 2; the daemon has 1]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    replicas: Option<u16>,
     /// What happens to a change that cannot be checked
     #[arg(long, value_enum, default_value_t, value_name = "POLICY")]
     failure_policy: OnFailure,
@@ -40,6 +62,10 @@ pub(super) struct InstallArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Component {
+    /// The daemon, which follows the Fleet objects of its namespace
+    Daemon,
+    /// The ARO controllers alone
+    Controllers,
     /// The admission webhook
     Admission,
 }
@@ -64,22 +90,110 @@ fn image(text: &str) -> Result<String, String> {
 
 /// Prints the manifests of a component.
 pub(super) fn run(args: &InstallArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
-    let Component::Admission = args.component;
     let namespace = args.namespace.as_ref().unwrap_or(&environment.namespace);
     self::namespace(namespace).map_err(|why| anyhow::anyhow!("CAPSTAN_NAMESPACE: {why}"))?;
+    anyhow::ensure!(
+        args.component == Component::Daemon || args.fleet.is_empty() && args.paths.is_empty(),
+        "fleets are the daemon's: use --component daemon"
+    );
+    let objects = match args.component {
+        Component::Daemon => daemon(args, namespace, environment)?,
+        Component::Controllers => {
+            let component = component("capstan-controllers", namespace, args);
+            install::controllers(&component, args.replicas.unwrap_or(REPLICAS))
+        }
+        Component::Admission => admission(args, namespace),
+    };
+    let definitions = match args.component {
+        _ if args.skip_crds => Vec::new(),
+        Component::Admission => Vec::new(),
+        Component::Controllers => crds::crds(),
+        Component::Daemon if args.aro == AroMode::Off => vec![crds::fleets()],
+        Component::Daemon => crds::crds(),
+    };
+    ui.data(&yaml::write(&[definitions, objects].concat()))?;
+    Ok(Exit::Fine)
+}
+
+/// How many pods serve what several may.
+const REPLICAS: u16 = 2;
+
+fn component(name: &'static str, namespace: &str, args: &InstallArgs) -> install::Component {
+    install::Component {
+        name,
+        namespace: namespace.to_owned(),
+        image: args.image.clone(),
+    }
+}
+
+fn daemon(
+    args: &InstallArgs,
+    namespace: &str,
+    environment: &Environment,
+) -> anyhow::Result<Vec<Json>> {
+    anyhow::ensure!(
+        args.replicas.is_none_or(|replicas| replicas == 1),
+        "--replicas: the daemon runs in one pod, since two would both apply"
+    );
+    let mut settings = DaemonSettings {
+        applied: applied(&args.paths)?,
+        aro: args.aro.into(),
+        ..DaemonSettings::default()
+    };
+    for file in &args.fleet {
+        let (mut object, fleet) = settings::fleet(file).context("--fleet")?;
+        let written = object["metadata"]["namespace"].as_str();
+        anyhow::ensure!(
+            written.is_none_or(|written| written == namespace),
+            "--fleet {}: the daemon follows the Fleets of its namespace {namespace} alone",
+            file.display()
+        );
+        object["metadata"]["namespace"] = Json::from(namespace);
+        let usable = SyncConfig::object(&object, environment);
+        usable.with_context(|| format!("--fleet {}", file.display()))?;
+        settings.secrets.extend(fleet.secrets().map(str::to_owned));
+        settings.fleets.push(object);
+    }
+    settings.secrets.sort();
+    settings.secrets.dedup();
+    let component = component("capstan", namespace, args);
+    Ok(install::daemon(&component, &settings))
+}
+
+/// The kinds of these fleets; without any, those that definitions become.
+fn applied(paths: &[PathBuf]) -> anyhow::Result<Applied> {
+    if paths.is_empty() {
+        return Ok(install::default_kinds());
+    }
+    let mut all = Applied::default();
+    for path in paths {
+        let tree = directory::read(path)?;
+        let compiled = compile(&tree, &[]);
+        anyhow::ensure!(
+            !compiled.has_errors(),
+            "{} has errors, so its kinds are not known: run `capstan validate {}`",
+            path.display(),
+            path.display()
+        );
+        let kinds = install::applied_kinds(&compiled.objects);
+        all.written.extend(kinds.written);
+        all.read.extend(kinds.read);
+    }
+    Ok(all)
+}
+
+fn admission(args: &InstallArgs, namespace: &str) -> Vec<Json> {
     let exempt = match args.exempt.as_slice() {
         [] => vec![format!("system:serviceaccount:{namespace}:capstan")],
         users => users.to_vec(),
     };
-    let installation = Installation {
-        namespace: namespace.clone(),
+    manifests(&Installation {
+        namespace: namespace.to_owned(),
         image: args.image.clone(),
-        replicas: args.replicas,
+        replicas: args.replicas.unwrap_or(REPLICAS),
         failure_policy: args.failure_policy.into(),
         exempt,
-    };
-    ui.data(&yaml::write(&manifests(&installation)))?;
-    Ok(Exit::Fine)
+    })
 }
 
 #[cfg(test)]

@@ -152,6 +152,8 @@ enum Command {
     /// Plan the head of a fork, as the daemon requests it on standard input
     #[command(name = daemon::FORK_COMMAND, hide = true)]
     PlanFork,
+    /// Print the version of Capstan
+    Version,
     /// Print a completion script
     Completion {
         /// The shell
@@ -219,6 +221,7 @@ fn dispatch(command: Command, ui: &Ui, environment: &Environment) -> anyhow::Res
         Command::Crds => crds::crds(ui),
         Command::Schema { kind } => crds::schema(&kind, ui),
         Command::PlanFork => plan_fork::run(ui),
+        Command::Version => crds::version(ui),
         Command::Completion { shell } => crds::completion(shell, Cli::command(), ui),
     }
 }

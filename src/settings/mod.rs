@@ -546,6 +546,16 @@ pub fn policy(file: &std::path::Path) -> Result<FleetPolicy, Error> {
     Ok(FleetPolicy::from(&fleet_in(&path, &text)?.1))
 }
 
+/// The Fleet document in `file` as an object, and as it is understood.
+///
+/// # Errors
+/// If the file is not a Fleet document or has errors.
+pub fn fleet(file: &std::path::Path) -> Result<(Json, Fleet), Error> {
+    let (path, text) = text(file)?;
+    let (document, fleet) = fleet_in(&path, &text)?;
+    Ok((document.to_json(), fleet))
+}
+
 fn text(file: &std::path::Path) -> Result<(String, Vec<u8>), Error> {
     let path = file.display().to_string();
     match std::fs::read(file) {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::Command;
 
 use capstan::{api, yaml};
 use serde_json::Value as Json;
@@ -28,6 +29,30 @@ fn the_files_in_crds_are_what_is_generated() {
     let names = entries.map(|entry| entry.expect("entry").file_name().into_string());
     let found: BTreeSet<String> = names.map(|name| name.expect("UTF-8")).collect();
     assert_eq!(found, expected);
+}
+
+/// `CAPSTAN_WRITE=1 cargo test` writes the files anew.
+#[test]
+fn the_files_in_examples_install_are_what_install_prints() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/install");
+    for component in ["daemon", "controllers", "admission"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
+            .args(["install", "--skip-crds", "--component", component])
+            .env_remove("CAPSTAN_NAMESPACE")
+            .output()
+            .expect("it runs");
+        assert!(output.status.success(), "{component}");
+        let file = directory.join(format!("{component}.yaml"));
+        if std::env::var_os("CAPSTAN_WRITE").is_some() {
+            std::fs::create_dir_all(&directory).expect("examples is writable");
+            std::fs::write(&file, &output.stdout).expect("examples is writable");
+        }
+        let on_disk = std::fs::read(&file).unwrap_or_default();
+        assert!(
+            on_disk == output.stdout,
+            "{component}.yaml is old: CAPSTAN_WRITE=1"
+        );
+    }
 }
 
 /// What restricts a value, or decides how it merges. `nullable` is not among it: an API server drops a null

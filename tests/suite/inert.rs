@@ -11,7 +11,7 @@ const HOSTILE: &str =
     "x\\n::error ::y\\n##vso[task.setvariable variable=PATH]y\\n##[error]y\\e[2J\\u202Ey\\u2066z";
 
 /// The commands that print what a fleet says, each with its formats; and the others, with the reason.
-const COMMANDS: [(&str, Says); 23] = [
+const COMMANDS: [(&str, Says); 24] = [
     ("init", Says::Nothing("it reads no fleet")),
     (
         "render",
@@ -43,7 +43,7 @@ const COMMANDS: [(&str, Says); 23] = [
     ),
     ("controllers", Says::Nothing("it logs, too")),
     ("admission", Says::Nothing("it logs, too")),
-    ("install", Says::Nothing("it reads no fleet")),
+    ("install", Says::Fleet(&[&["--component", "daemon"]])),
     ("sync", Says::Nothing("it reads no fleet")),
     ("suspend", Says::Nothing("it reads no fleet")),
     ("resume", Says::Nothing("it reads no fleet")),
@@ -52,6 +52,7 @@ const COMMANDS: [(&str, Says); 23] = [
     ("health", Says::Nothing("it reads no fleet")),
     ("crds", Says::Nothing("it reads no fleet")),
     ("schema", Says::Nothing("it reads no fleet")),
+    ("version", Says::Nothing("it reads no fleet")),
     ("completion", Says::Nothing("it reads no fleet")),
 ];
 

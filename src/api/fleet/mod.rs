@@ -92,6 +92,24 @@ pub(super) fn schema() -> Json {
     document::schema(KIND, &structural::of::<FleetSpec>())
 }
 
+impl Fleet {
+    /// The names of the Secrets that it names, all in its namespace.
+    pub fn secrets(&self) -> impl Iterator<Item = &str> {
+        let spec = &self.spec;
+        let source = spec.source.git.as_ref();
+        let named = [
+            source.and_then(|git| git.secret_ref.as_ref()),
+            spec.checks.secret_ref.as_ref(),
+            spec.checks.webhook_secret_ref.as_ref(),
+            spec.cluster.kubeconfig_secret_ref.as_ref(),
+        ];
+        named
+            .into_iter()
+            .flatten()
+            .map(|secret| secret.name.as_str())
+    }
+}
+
 impl From<&Fleet> for FleetPolicy {
     fn from(fleet: &Fleet) -> Self {
         let git = fleet.spec.source.git.as_ref();

@@ -2,9 +2,10 @@
 
 use std::process::Command;
 
+use serde::Deserialize as _;
 use serde_json::{Value as Json, json};
 
-use super::fixture::{Fixture, prove};
+use super::fixture::{Fixture, prove, prove_real};
 use crate::daemon::World;
 use crate::patience::until;
 use crate::running::Running;
@@ -186,5 +187,99 @@ fn each_fleet_object_is_followed_and_reports_and_costs_only_itself() {
         let (code, said) = daemon.stop();
         assert_eq!(code, Some(0), "{said}");
         assert!(!said.contains("panicked"), "{said}");
+    });
+}
+
+/// What `capstan install --component daemon` prints for a fleet in `dir`, and that Fleet.
+fn printed(fixture: &Fixture, dir: &std::path::Path, fleet: &std::path::Path) -> Vec<Json> {
+    let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
+        .args([
+            "install",
+            "--component",
+            "daemon",
+            "--aro",
+            "off",
+            "--namespace",
+        ])
+        .arg(&fixture.namespace)
+        .arg("--fleet")
+        .args([fleet, dir])
+        .output()
+        .expect("it runs");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let documents = serde_yaml::Deserializer::from_slice(&output.stdout);
+    documents
+        .map(|document| Json::deserialize(document).expect("YAML"))
+        .collect()
+}
+
+/// The simulator has no rights, so this needs the real server.
+#[test]
+fn the_printed_roles_are_enough_for_the_daemon_and_its_fleet() {
+    prove_real("installed", |fixture| {
+        let world = World::on(None);
+        let text = map(fixture, "one");
+        let revision = world.push("main", None, &text);
+        let dir = tempfile::tempdir().expect("a directory");
+        std::fs::write(dir.path().join("one.yaml"), &text).expect("written");
+        let file = fixture.dir.path().join("fleet.yaml");
+        let fleet = json!({"apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet", "metadata": {"name": "prod"},
+            "spec": {"source": {"git": {"url": world.source(), "interval": "1s"}}}});
+        std::fs::write(&file, fleet.to_string()).expect("written");
+        let all = printed(fixture, dir.path(), &file);
+        let mut kinds: Vec<&str> = all.iter().filter_map(|one| one["kind"].as_str()).collect();
+        kinds.dedup();
+        assert_eq!(
+            kinds,
+            [
+                "CustomResourceDefinition",
+                "Namespace",
+                "ServiceAccount",
+                "ClusterRole",
+                "ClusterRoleBinding",
+                "Role",
+                "RoleBinding",
+                "Deployment",
+                "Fleet",
+            ]
+        );
+        for object in &all {
+            if object["kind"] == "Fleet" {
+                let served = path(fixture, "");
+                fixture.until("the kind is served", || {
+                    fixture.ask("GET", &served, &Json::Null).0 == 200
+                });
+            }
+            fixture.put(object);
+        }
+        let deployment = all.iter().find(|one| one["kind"] == "Deployment");
+        let container =
+            &deployment.expect("it is there")["spec"]["template"]["spec"]["containers"][0];
+        let arguments = container["args"].as_array().expect("a list");
+        let arguments = arguments.iter().filter_map(Json::as_str);
+        let token = fixture.token("capstan");
+        let account = fixture.kubeconfig_of(&json!({"token": token}));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
+        command
+            .args(arguments)
+            .arg("--kubeconfig")
+            .arg(account)
+            .env("CAPSTAN_NAMESPACE", &fixture.namespace)
+            .env("CAPSTAN_CACHE", fixture.dir.path().join("cache"));
+        let daemon = Running::spawn(command);
+        let status = wait(fixture, "prod", "Ready", "True Succeeded", "");
+        assert_eq!(status["readyRevision"], json!(revision));
+        let removed = world.push("main", Some(&revision), &map(fixture, "two"));
+        let status = wait(fixture, "prod", "Applied", "True", &removed);
+        assert_eq!(status["appliedRevision"], json!(removed));
+        fixture.until("what left is deleted", || {
+            !fixture.has(&fixture.path("configmaps/one"))
+        });
+        let (code, said) = daemon.stop();
+        assert_eq!(code, Some(0), "{said}");
+        for words in ["may not", "forbidden", "no permission"] {
+            assert!(!said.contains(words), "{said}");
+        }
     });
 }

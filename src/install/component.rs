@@ -1,0 +1,123 @@
+//! What every component has: an account with its rights, and a Deployment that runs as any user with a read-only root, as
+//! OpenShift's `restricted-v2` wants it.
+
+use serde_json::{Value as Json, json};
+
+use super::rights::RBAC;
+use crate::api::labels::{MANAGED_BY, MANAGED_BY_VALUE};
+
+const APP: &str = "app.kubernetes.io/name";
+/// Where the mirrors of repositories are kept. A pod that is replaced fetches them again.
+const CACHE: &str = "/var/cache/capstan";
+
+/// A component of Capstan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Component {
+    /// The name of its objects.
+    pub name: &'static str,
+    /// The namespace of everything that has one.
+    pub namespace: String,
+    /// The image with the program.
+    pub image: String,
+}
+
+/// How the pods of a component run.
+pub(super) struct Pods {
+    pub(super) arguments: Vec<String>,
+    pub(super) replicas: u16,
+    /// The old pod ends before the new one begins: nothing but this keeps the two from working at once.
+    pub(super) is_alone: bool,
+    /// What they request, and the most memory that they take.
+    pub(super) resources: Json,
+}
+
+impl Component {
+    fn labels(&self) -> Json {
+        json!({APP: self.name, MANAGED_BY: MANAGED_BY_VALUE})
+    }
+
+    fn metadata(&self) -> Json {
+        json!({"name": self.name, "namespace": self.namespace, "labels": self.labels()})
+    }
+
+    fn cluster_metadata(&self) -> Json {
+        json!({"name": self.name, "labels": self.labels()})
+    }
+
+    /// The Namespace and the account.
+    pub(super) fn account(&self) -> Vec<Json> {
+        let namespace = json!({"name": self.namespace, "labels": {"pod-security.kubernetes.io/enforce": "restricted"}});
+        vec![
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": namespace}),
+            json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": self.metadata()}),
+        ]
+    }
+
+    /// A ClusterRole with these rules, a Role in the namespace with the others, and what binds them to the account.
+    pub(super) fn roles(&self, wide: &[Json], near: &[Json]) -> Vec<Json> {
+        let subjects =
+            json!([{"kind": "ServiceAccount", "name": self.name, "namespace": self.namespace}]);
+        let reference = |kind: &str| json!({"apiGroup": RBAC, "kind": kind, "name": self.name});
+        let version = format!("{RBAC}/v1");
+        vec![
+            json!({"apiVersion": version, "kind": "ClusterRole", "metadata": self.cluster_metadata(), "rules": wide}),
+            json!({"apiVersion": version, "kind": "ClusterRoleBinding", "metadata": self.cluster_metadata(),
+                "roleRef": reference("ClusterRole"), "subjects": subjects}),
+            json!({"apiVersion": version, "kind": "Role", "metadata": self.metadata(), "rules": near}),
+            json!({"apiVersion": version, "kind": "RoleBinding", "metadata": self.metadata(),
+                "roleRef": reference("Role"), "subjects": subjects}),
+        ]
+    }
+
+    /// The Deployment, and a budget for its disruptions where it has several pods.
+    pub(super) fn deployment(&self, pods: &Pods) -> Vec<Json> {
+        let selector = json!({"matchLabels": {APP: self.name}});
+        let strategy = if pods.is_alone {
+            "Recreate"
+        } else {
+            "RollingUpdate"
+        };
+        let deployment = json!({
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": self.metadata(),
+            "spec": {
+                "replicas": pods.replicas, "selector": selector, "strategy": {"type": strategy},
+                "template": {
+                    "metadata": {"labels": self.labels()},
+                    "spec": {
+                        "serviceAccountName": self.name,
+                        "terminationGracePeriodSeconds": 60,
+                        // The user is the image's, or the one that OpenShift gives to the namespace.
+                        "securityContext": {"runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}},
+                        "affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
+                            {"weight": 100, "podAffinityTerm": {
+                                "topologyKey": "kubernetes.io/hostname", "labelSelector": selector}},
+                        ]}},
+                        "containers": [self.container(pods)],
+                        "volumes": [{"name": "cache", "emptyDir": {}}, {"name": "tmp", "emptyDir": {}}],
+                    },
+                },
+            },
+        });
+        let budget = json!({
+            "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": self.metadata(),
+            "spec": {"maxUnavailable": 1, "selector": selector},
+        });
+        let budget = (pods.replicas > 1).then_some(budget);
+        std::iter::once(deployment).chain(budget).collect()
+    }
+
+    fn container(&self, pods: &Pods) -> Json {
+        json!({
+            "name": self.name, "image": self.image, "args": pods.arguments,
+            "env": [
+                {"name": "CAPSTAN_NAMESPACE", "value": self.namespace},
+                {"name": "CAPSTAN_CACHE", "value": CACHE},
+                {"name": "HOME", "value": CACHE},
+            ],
+            "resources": pods.resources,
+            "securityContext": {"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
+                "capabilities": {"drop": ["ALL"]}},
+            "volumeMounts": [{"name": "cache", "mountPath": CACHE}, {"name": "tmp", "mountPath": "/tmp"}],
+        })
+    }
+}

@@ -1,0 +1,130 @@
+//! The daemon: it follows the Fleet objects of its namespace.
+
+use serde_json::{Value as Json, json};
+
+use super::component::{Component, Pods};
+use super::rights::{Applied, controller_rules, lease_rules, rule};
+use crate::api::fleet::Mode;
+use crate::api::kinds::CAPSTAN;
+
+/// What the daemon works on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DaemonSettings {
+    /// The kinds of its fleets.
+    pub applied: Applied,
+    /// The Secrets of its namespace that Fleets name.
+    pub secrets: Vec<String>,
+    /// The Fleets.
+    pub fleets: Vec<Json>,
+    /// How it runs the ARO controllers.
+    pub aro: Mode,
+}
+
+/// The objects of the daemon, in the order to apply them.
+#[must_use]
+pub fn daemon(component: &Component, settings: &DaemonSettings) -> Vec<Json> {
+    let mut wide = settings.applied.rules();
+    // How a kind that comes later is noticed.
+    wide.push(rule(
+        "apiextensions.k8s.io",
+        &["customresourcedefinitions"],
+        &["list", "watch"],
+    ));
+    let mut near = vec![
+        rule(CAPSTAN, &["fleets"], &["get", "list", "watch"]),
+        rule(CAPSTAN, &["fleets/status"], &["patch"]),
+        // The parents of the sets, which know how far each fleet has come.
+        rule(
+            "",
+            &["configmaps"],
+            &["get", "list", "watch", "create", "patch"],
+        ),
+        rule("events.k8s.io", &["events"], &["create", "patch"]),
+    ];
+    if !settings.secrets.is_empty() {
+        near.push(
+            json!({"apiGroups": [""], "resources": ["secrets"], "resourceNames": settings.secrets,
+            "verbs": ["get", "list", "watch"]}),
+        );
+    }
+    if settings.aro != Mode::Off {
+        wide.extend(controller_rules());
+        near.extend(lease_rules());
+    }
+    let mode = match settings.aro {
+        Mode::Auto => "auto",
+        Mode::On => "on",
+        Mode::Off => "off",
+    };
+    let pods = Pods {
+        arguments: vec![
+            "run".to_owned(),
+            "--fleets".to_owned(),
+            format!("--aro={mode}"),
+        ],
+        replicas: 1,
+        is_alone: true,
+        resources: json!({"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "512Mi"}}),
+    };
+    let parts = [
+        component.account(),
+        component.roles(&wide, &near),
+        component.deployment(&pods),
+        settings.fleets.clone(),
+    ];
+    parts.concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::install::default_kinds;
+
+    fn objects(settings: &DaemonSettings) -> Vec<Json> {
+        let component = Component {
+            name: "capstan",
+            namespace: "n".to_owned(),
+            image: "i".to_owned(),
+        };
+        daemon(&component, settings)
+    }
+
+    #[test]
+    fn nothing_is_granted_with_a_star_and_no_secret_without_its_name() {
+        let settings = DaemonSettings {
+            applied: default_kinds(),
+            secrets: vec!["git".to_owned()],
+            ..DaemonSettings::default()
+        };
+        for aro in [Mode::Off, Mode::Auto] {
+            let all = objects(&DaemonSettings {
+                aro,
+                ..settings.clone()
+            });
+            let roles = all.iter().filter(|object| object.get("rules").is_some());
+            for rule in roles.flat_map(|role| role["rules"].as_array().into_iter().flatten()) {
+                assert!(!rule.to_string().contains('*'), "{rule}");
+                let is_of_secrets = rule["resources"] == json!(["secrets"]);
+                let is_named = rule["resourceNames"] == json!(["git"]);
+                assert!(!is_of_secrets || is_named || aro == Mode::Auto, "{rule}");
+            }
+        }
+    }
+
+    #[test]
+    fn pods_run_as_any_user_with_a_read_only_root() {
+        let all = objects(&DaemonSettings::default());
+        let deployment = all.iter().find(|object| object["kind"] == "Deployment");
+        let spec = &deployment.expect("it is there")["spec"];
+        let pod = &spec["template"]["spec"];
+        assert!(!pod.to_string().contains("runAsUser"), "{pod}");
+        assert!(!pod.to_string().contains("fsGroup"), "{pod}");
+        let container = &pod["containers"][0];
+        assert_eq!(container["securityContext"]["readOnlyRootFilesystem"], true);
+        // Two daemons would both apply.
+        assert_eq!(
+            (&spec["replicas"], &spec["strategy"]["type"]),
+            (&json!(1), &json!("Recreate"))
+        );
+    }
+}

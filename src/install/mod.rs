@@ -1,0 +1,14 @@
+//! The manifests of Capstan's components in a cluster, and the rights that they need.
+//!
+//! In: where a component runs, and the kinds that it works on. Out: plain objects, in the order to apply them. It does not know
+//! who applies them.
+
+mod component;
+mod controllers;
+mod daemon;
+mod rights;
+
+pub use component::Component;
+pub use controllers::controllers;
+pub use daemon::{DaemonSettings, daemon};
+pub use rights::{Applied, applied_kinds, default_kinds};

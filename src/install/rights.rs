@@ -1,0 +1,171 @@
+//! The rights of components: rules of roles.
+//!
+//! In: kinds. Out: rules without `*`. It does not know to whom they are granted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kube::core::{ApiResource, GroupVersionKind};
+use serde_json::{Value as Json, json};
+
+use crate::api::kinds::{self, CAPI, CONTROL_PLANE, INFRASTRUCTURE, is_aso};
+use crate::api::labels::CLUSTER_NAME;
+use crate::model::{Node, Object, ObjectId};
+
+pub(super) const RBAC: &str = "rbac.authorization.k8s.io";
+
+/// All that is done with an object of a fleet. It is read before it is written, and deleted when its file goes.
+const WRITE: [&str; 6] = ["get", "list", "watch", "create", "patch", "delete"];
+const READ: [&str; 2] = ["list", "watch"];
+
+/// The resources that a fleet applies, and those whose progress is followed, each a group and a plural.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// Those that are applied.
+    pub written: BTreeSet<(String, String)>,
+    /// Those that applied objects carry.
+    pub read: BTreeSet<(String, String)>,
+}
+
+/// The kinds of a fleet. A kind that the fleet defines has the plural of its definition; another one that Capstan does not
+/// know the plural of its English name.
+#[must_use]
+pub fn applied_kinds(objects: &[Object]) -> Applied {
+    let defined: BTreeMap<(String, String), String> =
+        objects.iter().filter_map(definition).collect();
+    let resource = |id: &ObjectId| {
+        let key = (id.group.clone(), id.kind.clone());
+        let plural = defined.get(&key).cloned();
+        let plural = plural.unwrap_or_else(|| plural_of(&id.group, &id.kind));
+        (id.group.clone(), plural)
+    };
+    let mut applied = Applied {
+        written: objects.iter().map(|object| resource(&object.id)).collect(),
+        read: BTreeSet::new(),
+    };
+    let has_clusters = objects
+        .iter()
+        .any(|object| object.label(CLUSTER_NAME).is_some());
+    if has_clusters {
+        applied.read = default_kinds().read;
+    }
+    applied
+}
+
+/// The kinds that definitions become, with a Namespace and the identities of clusters.
+#[must_use]
+pub fn default_kinds() -> Applied {
+    let all = || kinds::KINDS.iter();
+    let resource = |kind: &kinds::Kind| (kind.group.to_owned(), kind.plural.to_owned());
+    let is_applied =
+        |kind: &&kinds::Kind| matches!(kind.group, CAPI | INFRASTRUCTURE | CONTROL_PLANE);
+    let namespaces = (String::new(), "namespaces".to_owned());
+    Applied {
+        written: all()
+            .filter(is_applied)
+            .map(resource)
+            .chain([namespaces])
+            .collect(),
+        read: all()
+            .filter(|kind| is_aso(kind.group))
+            .map(resource)
+            .collect(),
+    }
+}
+
+/// The kind that a CustomResourceDefinition defines, with its plural.
+fn definition(object: &Object) -> Option<((String, String), String)> {
+    if !object
+        .id
+        .is("apiextensions.k8s.io", "CustomResourceDefinition")
+    {
+        return None;
+    }
+    let spec = object.node.get("spec")?;
+    let names = spec.get("names")?;
+    let text = |node: &Node, key: &str| node.text(&[key]).map(str::to_owned);
+    let key = (text(spec, "group")?, text(names, "kind")?);
+    Some((key, text(names, "plural")?))
+}
+
+fn plural_of(group: &str, kind: &str) -> String {
+    let known = kinds::KINDS.iter();
+    let mut known = known.filter(|known| known.group == group && known.kind == kind);
+    match known.next() {
+        Some(known) => known.plural.to_owned(),
+        None => ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind)).plural,
+    }
+}
+
+/// A rule for resources of one group.
+pub(super) fn rule(group: &str, resources: &[&str], verbs: &[&str]) -> Json {
+    json!({"apiGroups": [group], "resources": resources, "verbs": verbs})
+}
+
+impl Applied {
+    /// The rules that applying needs, one for each group and set of verbs.
+    pub(super) fn rules(&self) -> Vec<Json> {
+        let read = self.read.difference(&self.written);
+        let written = grouped(self.written.iter(), &WRITE);
+        written.into_iter().chain(grouped(read, &READ)).collect()
+    }
+}
+
+fn grouped<'a>(resources: impl Iterator<Item = &'a (String, String)>, verbs: &[&str]) -> Vec<Json> {
+    let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (group, plural) in resources {
+        groups.entry(group).or_default().push(plural);
+    }
+    let groups = groups.into_iter();
+    groups
+        .map(|(group, plurals)| rule(group, &plurals, verbs))
+        .collect()
+}
+
+/// The rules of the ARO controllers in the whole cluster, which docs/controllers.md explains.
+pub(super) fn controller_rules() -> Vec<Json> {
+    let watch = ["get", "list", "watch", "patch"];
+    let aro = [
+        (
+            INFRASTRUCTURE,
+            ["aroclusters", "aromachinepools", "azureclusteridentities"].as_slice(),
+        ),
+        (CONTROL_PLANE, ["arocontrolplanes"].as_slice()),
+    ];
+    let mut rules = vec![rule(CAPI, &["clusters", "machinepools"], &watch)];
+    for (group, resources) in aro {
+        let part = |part: &str| -> Vec<String> {
+            let parts = resources.iter().map(|one| format!("{one}/{part}"));
+            parts.collect()
+        };
+        let (status, finalizers) = (part("status"), part("finalizers"));
+        let as_text = |all: &[String]| -> Json { json!(all) };
+        rules.push(rule(group, resources, &watch));
+        rules
+            .push(json!({"apiGroups": [group], "resources": as_text(&status), "verbs": ["patch"]}));
+        rules.push(
+            json!({"apiGroups": [group], "resources": as_text(&finalizers), "verbs": ["update"]}),
+        );
+    }
+    let aso: BTreeSet<(String, String)> = default_kinds().read;
+    rules.extend(grouped(aso.iter(), &WRITE));
+    rules.extend([
+        rule(
+            "",
+            &["secrets"],
+            &["get", "list", "watch", "create", "patch"],
+        ),
+        rule("", &["namespaces"], &["get", "list", "watch"]),
+        rule("events.k8s.io", &["events"], &["create"]),
+        rule("apps", &["deployments"], &["list", "watch"]),
+    ]);
+    rules
+}
+
+/// The rules of the ARO controllers in the namespace of their Lease.
+pub(super) fn lease_rules() -> Vec<Json> {
+    vec![rule(
+        "coordination.k8s.io",
+        &["leases"],
+        &["get", "create", "update"],
+    )]
+}
