@@ -48,9 +48,9 @@ pub(super) struct InstallArgs {
         value_parser = image
     )]
     image: String,
-    /// How many pods serve it [default: 2; the daemon has 1]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
-    replicas: Option<u16>,
+    /// How many pods it has
+    #[arg(long, default_value_t = 2, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    replicas: u16,
     /// What happens to a change that cannot be checked
     #[arg(long, value_enum, default_value_t, value_name = "POLICY")]
     failure_policy: OnFailure,
@@ -100,7 +100,7 @@ pub(super) fn run(args: &InstallArgs, ui: &Ui, environment: &Environment) -> any
         Component::Daemon => daemon(args, namespace, environment)?,
         Component::Controllers => {
             let component = component("capstan-controllers", namespace, args);
-            install::controllers(&component, args.replicas.unwrap_or(REPLICAS))
+            install::controllers(&component, args.replicas)
         }
         Component::Admission => admission(args, namespace),
     };
@@ -115,9 +115,6 @@ pub(super) fn run(args: &InstallArgs, ui: &Ui, environment: &Environment) -> any
     Ok(Exit::Fine)
 }
 
-/// How many pods serve what several may.
-const REPLICAS: u16 = 2;
-
 fn component(name: &'static str, namespace: &str, args: &InstallArgs) -> install::Component {
     install::Component {
         name,
@@ -131,13 +128,10 @@ fn daemon(
     namespace: &str,
     environment: &Environment,
 ) -> anyhow::Result<Vec<Json>> {
-    anyhow::ensure!(
-        args.replicas.is_none_or(|replicas| replicas == 1),
-        "--replicas: the daemon runs in one pod, since two would both apply"
-    );
     let mut settings = DaemonSettings {
         applied: applied(&args.paths)?,
         aro: args.aro.into(),
+        replicas: args.replicas,
         ..DaemonSettings::default()
     };
     for file in &args.fleet {
@@ -190,7 +184,7 @@ fn admission(args: &InstallArgs, namespace: &str) -> Vec<Json> {
     manifests(&Installation {
         namespace: namespace.to_owned(),
         image: args.image.clone(),
-        replicas: args.replicas.unwrap_or(REPLICAS),
+        replicas: args.replicas,
         failure_policy: args.failure_policy.into(),
         exempt,
     })

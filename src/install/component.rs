@@ -25,8 +25,6 @@ pub struct Component {
 pub(super) struct Pods {
     pub(super) arguments: Vec<String>,
     pub(super) replicas: u16,
-    /// The old pod ends before the new one begins: nothing but this keeps the two from working at once.
-    pub(super) is_alone: bool,
     /// What they request, and the most memory that they take.
     pub(super) resources: Json,
 }
@@ -72,15 +70,10 @@ impl Component {
     /// The Deployment, and a budget for its disruptions where it has several pods.
     pub(super) fn deployment(&self, pods: &Pods) -> Vec<Json> {
         let selector = json!({"matchLabels": {APP: self.name}});
-        let strategy = if pods.is_alone {
-            "Recreate"
-        } else {
-            "RollingUpdate"
-        };
         let deployment = json!({
             "apiVersion": "apps/v1", "kind": "Deployment", "metadata": self.metadata(),
             "spec": {
-                "replicas": pods.replicas, "selector": selector, "strategy": {"type": strategy},
+                "replicas": pods.replicas, "selector": selector,
                 "template": {
                     "metadata": {"labels": self.labels()},
                     "spec": {

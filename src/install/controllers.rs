@@ -11,7 +11,6 @@ pub fn controllers(component: &Component, replicas: u16) -> Vec<Json> {
     let pods = Pods {
         arguments: vec!["controllers".to_owned()],
         replicas,
-        is_alone: false,
         resources: json!({"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}}),
     };
     let parts = [

@@ -18,6 +18,8 @@ pub struct DaemonSettings {
     pub fleets: Vec<Json>,
     /// How it runs the ARO controllers.
     pub aro: Mode,
+    /// How many pods it has, of which one applies.
+    pub replicas: u16,
 }
 
 /// The objects of the daemon, in the order to apply them.
@@ -49,8 +51,8 @@ pub fn daemon(component: &Component, settings: &DaemonSettings) -> Vec<Json> {
     }
     if settings.aro != Mode::Off {
         wide.extend(controller_rules());
-        near.extend(lease_rules());
     }
+    near.extend(lease_rules());
     let mode = match settings.aro {
         Mode::Auto => "auto",
         Mode::On => "on",
@@ -62,8 +64,7 @@ pub fn daemon(component: &Component, settings: &DaemonSettings) -> Vec<Json> {
             "--fleets".to_owned(),
             format!("--aro={mode}"),
         ],
-        replicas: 1,
-        is_alone: true,
+        replicas: settings.replicas,
         resources: json!({"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "512Mi"}}),
     };
     let parts = [
@@ -121,10 +122,5 @@ mod tests {
         assert!(!pod.to_string().contains("fsGroup"), "{pod}");
         let container = &pod["containers"][0];
         assert_eq!(container["securityContext"]["readOnlyRootFilesystem"], true);
-        // Two daemons would both apply.
-        assert_eq!(
-            (&spec["replicas"], &spec["strategy"]["type"]),
-            (&json!(1), &json!("Recreate"))
-        );
     }
 }

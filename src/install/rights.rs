@@ -161,7 +161,7 @@ pub(super) fn controller_rules() -> Vec<Json> {
     rules
 }
 
-/// The rules of the ARO controllers in the namespace of their Lease.
+/// The rules for Leases in their namespace.
 pub(super) fn lease_rules() -> Vec<Json> {
     vec![rule(
         "coordination.k8s.io",

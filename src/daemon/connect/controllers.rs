@@ -174,7 +174,7 @@ fn default_identity(identity: AzureIdentity) -> DefaultIdentity {
 }
 
 /// A name that no other process has: which one it is, where it runs, and when it began.
-fn identity(name: &str, environment: &Environment) -> String {
+pub(in crate::daemon) fn identity(name: &str, environment: &Environment) -> String {
     let host = environment.host.as_deref().unwrap_or("capstan");
     let process = std::process::id();
     let began = format!("{host} {process} {}", wall_time().as_nanosecond());

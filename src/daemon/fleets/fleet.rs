@@ -32,9 +32,8 @@ pub struct FleetsSettings {
     pub fork_planner: PathBuf,
 }
 
-/// A Fleet that is followed.
+/// A Fleet that is followed. Dropped, it is stopped at once.
 pub(super) struct Followed {
-    fleet: Arc<FleetObject>,
     stop: CancellationToken,
     following: AbortOnDropHandle<()>,
 }
@@ -43,17 +42,11 @@ impl Followed {
     /// Follows a Fleet until it is told to stop.
     pub(super) fn start(fleet: FleetObject, target: Target, settings: Arc<FleetsSettings>) -> Self {
         let (fleet, stop) = (Arc::new(fleet), CancellationToken::new());
-        let following = follow(Arc::clone(&fleet), target, settings, stop.clone());
+        let following = follow(fleet, target, settings, stop.clone());
         Self {
-            fleet,
             stop,
             following: AbortOnDropHandle::new(tokio::spawn(following)),
         }
-    }
-
-    /// The object as it was when it began to be followed.
-    pub(super) fn fleet(&self) -> &FleetObject {
-        &self.fleet
     }
 
     /// Stops in order: what is under way is ended, and due checks are written.

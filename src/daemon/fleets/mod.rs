@@ -1,7 +1,7 @@
 //! The Fleet objects of a namespace, each followed by a daemon of its own.
 //!
-//! In: Fleets as they come, change and go. Out: a daemon for each that can be used, and the status of each. A Fleet that
-//! cannot be used, or whose daemon fails, holds no other up. It does not know what a daemon does.
+//! In: Fleets as they come, change and go. Out: a daemon for each that can be used, and the status of each, while this process
+//! holds the Lease. A Fleet that cannot be used, or whose daemon fails, holds no other up. It does not know what a daemon does.
 
 mod fleet;
 mod report;
@@ -10,44 +10,89 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures::StreamExt as _;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 pub use self::fleet::FleetsSettings;
 use self::fleet::Followed;
-use crate::adapters::kubernetes::{self, FleetChange, FleetObject, Target};
+use crate::adapters::kubernetes::{self, FleetChange, FleetObject, HeldLease, Holder, Target};
+use crate::daemon::connect::controllers::identity;
 
-/// Follows the Fleets of the namespace of the environment, until `stop`.
+/// The Lease of the process that follows the Fleets of a namespace.
+const LEASE: &str = "capstan-sync-default";
+
+/// Follows the Fleets of the namespace of the environment, until `stop`. Of several processes one does.
 pub async fn run_fleets(target: Target, settings: FleetsSettings, stop: CancellationToken) {
     let namespace = settings.environment.namespace.clone();
+    let name = identity("sync", &settings.environment);
+    let lease = HeldLease::take(
+        &target.client,
+        Arc::clone(&target.clock),
+        (&namespace, LEASE),
+        name,
+    );
+    let mut holder = lease.holder();
     let mut changes = kubernetes::fleets(&target.client, &namespace);
-    let settings = Arc::new(settings);
-    let mut followed: BTreeMap<String, Followed> = BTreeMap::new();
+    let mut fleets = Fleets {
+        target,
+        settings: Arc::new(settings),
+        known: BTreeMap::new(),
+        followed: BTreeMap::new(),
+        is_holder: false,
+        holder: lease.holder(),
+    };
     loop {
-        let change = tokio::select! {
+        tokio::select! {
             biased;
             () = stop.cancelled() => break,
-            Some(change) = changes.next() => change,
-        };
+            Ok(()) = holder.changed() => {
+                let is_holder = *holder.borrow_and_update() == Holder::Us;
+                fleets.set_holder(is_holder);
+            }
+            Some(change) = changes.next() => fleets.on_change(change).await,
+        }
+    }
+    fleets.stop().await;
+    lease.release().await;
+}
+
+/// The Fleets of a namespace, and what follows them.
+struct Fleets {
+    target: Target,
+    settings: Arc<FleetsSettings>,
+    /// By name.
+    known: BTreeMap<String, FleetObject>,
+    /// Those that are followed, by name; none without the Lease.
+    followed: BTreeMap<String, Followed>,
+    is_holder: bool,
+    holder: watch::Receiver<Holder>,
+}
+
+impl Fleets {
+    /// Follows all, or none: what writes must have ended when another process may take the Lease, so it is not ended in order.
+    fn set_holder(&mut self, is_holder: bool) {
+        self.is_holder = is_holder;
+        self.followed.clear();
+        if is_holder {
+            let all: Vec<FleetObject> = self.known.values().cloned().collect();
+            all.into_iter().for_each(|fleet| self.follow(fleet));
+        }
+    }
+
+    async fn on_change(&mut self, change: FleetChange) {
         match change {
             FleetChange::Present(fleet) => {
                 let name = fleet.id.name.clone();
-                let earlier = followed.remove(&name);
-                let is_same = |earlier: &Followed| is_same(earlier.fleet(), &fleet);
-                let now = match earlier {
-                    Some(earlier) if is_same(&earlier) => earlier,
-                    earlier => {
-                        if let Some(earlier) = earlier {
-                            earlier.stop().await;
-                        }
-                        tracing::info!(fleet = name, "the Fleet is followed");
-                        Followed::start(*fleet, target.clone(), Arc::clone(&settings))
-                    }
-                };
-                followed.insert(name, now);
+                let earlier = self.known.insert(name.clone(), (*fleet).clone());
+                let is_new = earlier.is_none_or(|earlier| !is_same(&earlier, &fleet));
+                if self.is_holder && is_new {
+                    self.end(&name).await;
+                    self.follow(*fleet);
+                }
             }
             FleetChange::Gone(name) => {
-                if let Some(gone) = followed.remove(&name) {
-                    gone.stop().await;
+                self.known.remove(&name);
+                if self.end(&name).await {
                     tracing::info!(
                         fleet = name,
                         "the Fleet was deleted and is not followed any more; its objects stay"
@@ -56,7 +101,31 @@ pub async fn run_fleets(target: Target, settings: FleetsSettings, stop: Cancella
             }
         }
     }
-    futures::future::join_all(followed.into_values().map(Followed::stop)).await;
+
+    fn follow(&mut self, fleet: FleetObject) {
+        let name = fleet.id.name.clone();
+        tracing::info!(fleet = name, "the Fleet is followed");
+        let followed = Followed::start(fleet, self.target.clone(), Arc::clone(&self.settings));
+        self.followed.insert(name, followed);
+    }
+
+    /// Ends what follows this Fleet, in order unless the Lease is lost meanwhile; `false` if nothing did.
+    async fn end(&mut self, name: &str) -> bool {
+        let Some(followed) = self.followed.remove(name) else {
+            return false;
+        };
+        tokio::select! {
+            biased;
+            _ = self.holder.wait_for(|holder| *holder != Holder::Us) => {}
+            () = followed.stop() => {}
+        }
+        true
+    }
+
+    async fn stop(self) {
+        let all = self.followed.into_values().map(Followed::stop);
+        futures::future::join_all(all).await;
+    }
 }
 
 /// Returns true if nothing changed but the status and metadata.

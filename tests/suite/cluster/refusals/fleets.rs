@@ -241,6 +241,7 @@ fn the_printed_roles_are_enough_for_the_daemon_and_its_fleet() {
                 "Role",
                 "RoleBinding",
                 "Deployment",
+                "PodDisruptionBudget",
                 "Fleet",
             ]
         );
@@ -281,5 +282,52 @@ fn the_printed_roles_are_enough_for_the_daemon_and_its_fleet() {
         for words in ["may not", "forbidden", "no permission"] {
             assert!(!said.contains(words), "{said}");
         }
+    });
+}
+
+#[test]
+fn of_two_processes_one_applies_and_the_other_takes_over_when_it_is_killed() {
+    prove("writers", |fixture| {
+        let definition: Json = serde_yaml::from_str(CRD).expect("YAML");
+        fixture.put(&definition);
+        let served = path(fixture, "");
+        fixture.until("the kind is served", || {
+            fixture.ask("GET", &served, &Json::Null).0 == 200
+        });
+        let world = World::on(None);
+        let first = world.push("main", None, &map(fixture, "one"));
+        put(
+            fixture,
+            "prod",
+            &json!({"url": world.source(), "interval": "1s"}),
+            &json!({}),
+        );
+        let leader = daemon(fixture);
+        wait(fixture, "prod", "Ready", "True Succeeded", "");
+        let waiting = daemon(fixture);
+        waiting.wait("holds the Lease and applies");
+        assert!(
+            !waiting.said().contains("is followed"),
+            "{}",
+            waiting.said()
+        );
+        let said = leader.words();
+        assert!(said.contains("this process holds the Lease"), "{said}");
+        let second = world.push("main", Some(&first), &map(fixture, "two"));
+        waiting.wait("this process holds the Lease and applies");
+        let holds = || {
+            let (status, _) = seen(fixture, "prod", "Ready");
+            (status["readyRevision"] == json!(second)).then_some(())
+        };
+        until(holds, || waiting.said());
+        let (code, said) = waiting.stop();
+        assert_eq!(code, Some(0), "{said}");
+        // The next one need not wait until the Lease expires.
+        let path = format!(
+            "/apis/coordination.k8s.io/v1/namespaces/{}/leases/capstan-sync-default",
+            fixture.namespace
+        );
+        let lease = fixture.must("GET", &path, &Json::Null);
+        assert_eq!(lease["spec"]["holderIdentity"], "");
     });
 }

@@ -1,0 +1,217 @@
+//! Which of several processes writes: the holder of a Lease.
+//!
+//! In: a Lease and a name for this process. Out: whether this process holds it, and every change of that. It does not know
+//! what the holder writes.
+
+use std::fmt;
+use std::sync::Arc;
+
+use kube::Client;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::lease::{Lease, Round};
+use crate::model::Clock;
+use crate::reconcile::lease::RETRY;
+
+/// Who holds a Lease.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// This process.
+    Us,
+    /// Another one, by its name.
+    Other(String),
+    /// That cannot be told, and why: nobody may write here.
+    Unknown(String),
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Us => f.write_str("this process holds the Lease and applies"),
+            Self::Other(name) if name.is_empty() => {
+                f.write_str("waiting for another process, which holds the Lease")
+            }
+            Self::Other(name) => write!(f, "waiting: {name} holds the Lease and applies"),
+            Self::Unknown(why) => write!(f, "nothing is applied without the Lease: {why}"),
+        }
+    }
+}
+
+/// A Lease that this process holds or waits for. When it is dropped it expires.
+pub struct HeldLease {
+    holder: watch::Receiver<Holder>,
+    stop: CancellationToken,
+    rounds: AbortOnDropHandle<()>,
+}
+
+impl HeldLease {
+    /// Takes the Lease `name` of `namespace` when it is free, for the process `identity`.
+    #[must_use]
+    pub fn take(
+        client: &Client,
+        clock: Arc<dyn Clock>,
+        (namespace, name): (&str, &str),
+        identity: String,
+    ) -> Self {
+        let lease = Lease::new(client.clone(), namespace, name, identity);
+        let (said, holder) = watch::channel(Holder::Unknown("it is being read".to_owned()));
+        let stop = CancellationToken::new();
+        let rounds = tokio::spawn(rounds(lease, clock, said, stop.clone()));
+        Self {
+            holder,
+            stop,
+            rounds: AbortOnDropHandle::new(rounds),
+        }
+    }
+
+    /// Who holds it now, and every change of that.
+    #[must_use]
+    pub fn holder(&self) -> watch::Receiver<Holder> {
+        self.holder.clone()
+    }
+
+    /// Gives it up for whoever waits. Nothing may be written any more.
+    pub async fn release(self) {
+        self.stop.cancel();
+        let _ = self.rounds.await;
+    }
+}
+
+async fn rounds(
+    mut lease: Lease,
+    clock: Arc<dyn Clock>,
+    said: watch::Sender<Holder>,
+    stop: CancellationToken,
+) {
+    while !stop.is_cancelled() {
+        if *said.borrow() == Holder::Us && lease.left(clock.now()).is_none() {
+            // The answer to the next look may come after others take the Lease.
+            say(
+                &said,
+                Holder::Unknown("it could not be renewed in time".to_owned()),
+            );
+        }
+        let round = tokio::select! {
+            biased;
+            () = stop.cancelled() => break,
+            round = lease.round(clock.as_ref()) => round,
+        };
+        let left = lease.left(clock.now());
+        match round {
+            Round::Held => say(&said, Holder::Us),
+            Round::Others(holder) => say(&said, Holder::Other(holder)),
+            // Until the time is over in which nobody else takes it.
+            Round::Failed(_) if left.is_some() => {}
+            Round::Failed(error) => say(&said, Holder::Unknown(error.to_string())),
+        }
+        let pause = left.map_or(RETRY, |left| left.min(RETRY));
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => {}
+            () = tokio::time::sleep(clock.real(pause)) => {}
+        }
+    }
+    lease.release(clock.as_ref()).await;
+}
+
+fn say(said: &watch::Sender<Holder>, holder: Holder) {
+    said.send_if_modified(|old| {
+        let is_change = *old != holder;
+        match &holder {
+            Holder::Us if is_change => tracing::info!("{holder}"),
+            _ if is_change => tracing::warn!("{holder}"),
+            _ => {}
+        }
+        *old = holder;
+        is_change
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use jiff::Timestamp;
+    use kube::client::Body;
+    use kube_sim::{Server, SimClock};
+    use tokio::time::Instant;
+    use tower::ServiceExt as _;
+
+    use super::*;
+
+    /// A server, its clock, and a way to it that can be cut.
+    fn server() -> (Server, Arc<SimClock>) {
+        let clock = Arc::new(SimClock::new(Timestamp::UNIX_EPOCH, 1));
+        (Server::new(Arc::clone(&clock) as _), clock)
+    }
+
+    fn take(client: &Client, clock: &Arc<SimClock>, name: &str) -> HeldLease {
+        let clock = Arc::clone(clock);
+        HeldLease::take(
+            client,
+            clock,
+            ("default", "capstan-sync-default"),
+            name.to_owned(),
+        )
+    }
+
+    async fn until(lease: &HeldLease, wanted: impl Fn(&Holder) -> bool) -> Holder {
+        let mut holder = lease.holder();
+        let seen = holder.wait_for(wanted).await;
+        seen.expect("it goes on").clone()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn another_process_takes_over_within_2_seconds_of_a_release_and_17_of_a_kill() {
+        let (server, clock) = server();
+        let client = server.client("default");
+        let first = take(&client, &clock, "a");
+        until(&first, |holder| *holder == Holder::Us).await;
+        let second = take(&client, &clock, "b");
+        let waits = until(&second, |holder| matches!(holder, Holder::Other(_))).await;
+        assert_eq!(waits, Holder::Other("a".to_owned()));
+        let start = Instant::now();
+        first.release().await;
+        until(&second, |holder| *holder == Holder::Us).await;
+        assert!(start.elapsed() <= RETRY, "{:?}", start.elapsed());
+        let third = take(&client, &clock, "c");
+        until(&third, |holder| matches!(holder, Holder::Other(_))).await;
+        let start = Instant::now();
+        drop(second);
+        until(&third, |holder| *holder == Holder::Us).await;
+        let took = start.elapsed().as_secs();
+        assert!((13..=17).contains(&took), "{took}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_holder_that_cannot_renew_stops_before_another_takes_over() {
+        let (server, clock) = server();
+        let (open, is_cut) = (server.client("default"), Arc::new(AtomicBool::new(false)));
+        let (inner, cut) = (open.clone(), Arc::clone(&is_cut));
+        let service = tower::service_fn(move |request: http::Request<Body>| {
+            let (inner, is_cut) = (inner.clone(), cut.load(Ordering::SeqCst));
+            async move {
+                if is_cut {
+                    std::future::pending::<()>().await;
+                }
+                let answer = inner.send(request).await;
+                Ok::<_, Infallible>(answer.expect("it answers"))
+            }
+        });
+        let cuttable = Client::new(service.boxed_clone(), "default");
+        let first = take(&cuttable, &clock, "a");
+        until(&first, |holder| *holder == Holder::Us).await;
+        let second = take(&open, &clock, "b");
+        until(&second, |holder| matches!(holder, Holder::Other(_))).await;
+        is_cut.store(true, Ordering::SeqCst);
+        let start = Instant::now();
+        until(&first, |holder| matches!(holder, Holder::Unknown(_))).await;
+        let stopped = start.elapsed().as_secs();
+        assert!((8..=10).contains(&stopped), "{stopped}");
+        assert_ne!(*second.holder().borrow(), Holder::Us);
+        until(&second, |holder| *holder == Holder::Us).await;
+    }
+}
