@@ -16,7 +16,7 @@ use crate::adapters::kubernetes::{Target, classify, connect_named, unserved};
 use crate::api::fleet::{Controllers, FirstApply};
 use crate::api::kinds::{self, Kind};
 use crate::api::suppliers;
-use crate::daemon::{self, WallClock};
+use crate::daemon::{self, ControllersPort, WallClock};
 use crate::settings::Environment;
 
 #[derive(Debug, Args)]
@@ -32,6 +32,9 @@ pub(super) struct ControllersArgs {
     /// How long to wait after the last role assignment is ready before the HCP cluster is applied
     #[arg(long, default_value = "2m", value_name = "DURATION", value_parser = duration)]
     settle: Duration,
+    /// Serve /healthz, /readyz and /metrics there: HOST:PORT, or :PORT for all addresses
+    #[arg(long, value_name = "ADDRESS")]
+    serve: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -78,6 +81,10 @@ async fn work(args: &ControllersArgs, ui: &Ui, environment: &Environment) -> any
     daemon::report_fault(environment);
     // What is begun below is ended in order, whenever that is asked for.
     let stop = asked_to_stop();
+    let port = match &args.serve {
+        Some(address) => Some(ControllersPort::open(address).await?),
+        None => None,
+    };
     let (client, name) = connect_named(&args.access.access()).await?;
     let answer = client.apiserver_version().await;
     let answer = answer.map_err(|error| anyhow::anyhow!("{}", classify(&error).1));
@@ -103,6 +110,10 @@ async fn work(args: &ControllersArgs, ui: &Ui, environment: &Environment) -> any
         environment,
     );
     let running = running.context("there is nothing to run")?;
+    let _serving = port.map(|port| {
+        ui.message(&port.shown());
+        port.serve(&running)
+    });
     stop.await;
     running.stop().await;
     ui.message("stopped");

@@ -40,6 +40,7 @@ pub use crate::follow::View;
 pub use connect::admission::{AdmissionError, AdmissionServer};
 pub use connect::clock::{WallClock, wall_time};
 pub use connect::controllers::{controllers, report_fault};
+pub use connect::controllers_port::ControllersPort;
 pub use connect::endpoint::Endpoint;
 pub use connect::forge::forge_ports;
 pub use connect::ports::ForgePorts;

@@ -1,4 +1,4 @@
-//! The daemon's HTTP server: health, metrics and webhooks.
+//! The HTTP server of the daemon, and of the controllers alone: health, metrics and webhooks.
 //!
 //! In: requests, the webhooks' secrets, the repository's address. Out: answers, [`Metrics`] as text, and
 //! [`Hints`]: a delivery that is authenticated and of this repository is a reason to fetch, nothing more.
@@ -27,5 +27,5 @@ pub use hints::Hints;
 pub use metrics::{Delivered, Metrics};
 pub use secrets::{SecretSource, Secrets};
 pub use sender::Sender;
-pub use server::{Error, Server, router};
+pub use server::{Error, Probed, Server, probes, router};
 pub use webhook::Webhooks;

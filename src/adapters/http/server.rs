@@ -121,13 +121,43 @@ impl Server {
     }
 }
 
-/// Health and metrics, and webhooks if there is a secret for them.
-pub fn router(metrics: Arc<Metrics>, webhooks: Option<Arc<Webhooks>>) -> Router {
-    let own = Router::new()
+/// A process that is asked how it is.
+pub trait Probed: Send + Sync + 'static {
+    /// Why it is not ready, if so.
+    ///
+    /// # Errors
+    /// The reason, on one line.
+    fn readiness(&self) -> Result<(), String>;
+
+    /// Its metrics, as Prometheus reads them.
+    fn metrics(&self) -> String;
+}
+
+impl Probed for Metrics {
+    fn readiness(&self) -> Result<(), String> {
+        match self.is_ready() {
+            true => Ok(()),
+            false => Err("the repository was not fetched yet".to_owned()),
+        }
+    }
+
+    fn metrics(&self) -> String {
+        self.text()
+    }
+}
+
+/// Health and metrics of a process.
+pub fn probes(process: Arc<dyn Probed>) -> Router {
+    Router::new()
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(ready))
         .route("/metrics", get(text))
-        .with_state(metrics);
+        .with_state(process)
+}
+
+/// Health and metrics, and webhooks if there is a secret for them.
+pub fn router(metrics: Arc<Metrics>, webhooks: Option<Arc<Webhooks>>) -> Router {
+    let own = probes(metrics);
     let Some(webhooks) = webhooks else {
         return own;
     };
@@ -138,21 +168,18 @@ pub fn router(metrics: Arc<Metrics>, webhooks: Option<Arc<Webhooks>>) -> Router 
     })
 }
 
-async fn ready(State(metrics): State<Arc<Metrics>>) -> (StatusCode, &'static str) {
-    match metrics.is_ready() {
-        true => (StatusCode::OK, "ok\n"),
-        false => (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "the repository was not fetched yet\n",
-        ),
+async fn ready(State(process): State<Arc<dyn Probed>>) -> (StatusCode, String) {
+    match process.readiness() {
+        Ok(()) => (StatusCode::OK, "ok\n".to_owned()),
+        Err(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")),
     }
 }
 
 async fn text(
-    State(metrics): State<Arc<Metrics>>,
+    State(process): State<Arc<dyn Probed>>,
 ) -> ([(http::HeaderName, HeaderValue); 1], String) {
     let format = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-    ([(CONTENT_TYPE, format)], metrics.text())
+    ([(CONTENT_TYPE, format)], process.metrics())
 }
 
 /// A limited number of connections, each of which is closed when its client takes too long.

@@ -6,6 +6,7 @@ pub(super) mod admission;
 mod azure_tokens;
 pub(super) mod clock;
 pub(super) mod controllers;
+pub(super) mod controllers_port;
 pub(super) mod endpoint;
 pub(super) mod forge;
 mod forge_credential;

@@ -1,5 +1,7 @@
 //! `capstan controllers`: the shipped program on the simulator, and on a real kube-apiserver.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -186,14 +188,42 @@ fn an_operator_of_others_is_reported(cluster: &Cluster) {
     assert!(!said.contains("hunter2"), "{said}");
 }
 
+/// The answer of a process to GET, from the port that it named.
+fn get(running: &Running, path: &str) -> String {
+    let port = || {
+        let said = running.said();
+        let (_, after) = said.split_once("health and metrics on http://")?;
+        Some(after.split_whitespace().next()?.to_owned())
+    };
+    let mut stream = TcpStream::connect(until(port, || running.said())).expect("connected");
+    let request = format!("GET {path} HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("written");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("read");
+    answer
+}
+
 /// On an empty cluster.
 fn they_name_what_is_missing_and_stop_in_order(cluster: &Cluster) {
-    let running = cluster.controllers(&[]);
+    let running = cluster.controllers(&["--serve", "127.0.0.1:0"]);
     running.wait(
         "the ARO controllers wait until the cluster serves their kinds: install Capstan's CRDs",
     );
+    let [alive, ready] = ["/healthz", "/readyz"].map(|path| get(&running, path));
+    assert!(alive.starts_with("HTTP/1.1 200 "), "{alive}");
+    assert!(
+        ready.starts_with("HTTP/1.1 503 ") && ready.contains("install Capstan's CRDs"),
+        "{ready}"
+    );
     cluster.install();
     running.wait("the ARO controllers run");
+    let [ready, metrics] = ["/readyz", "/metrics"].map(|path| get(&running, path));
+    assert!(ready.starts_with("HTTP/1.1 200 "), "{ready}");
+    assert!(
+        metrics.contains("\ncapstan_controllers_acting 1\n")
+            && metrics.contains("capstan_controllers_info{standing=\"acting\"} 1\n"),
+        "{metrics}"
+    );
     running.wait("Azure Service Operator: it is not installed");
     assert!(cluster.holder().contains("_controllers_"));
     let (code, said) = running.stop();

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Error;
-use super::controller::{Connectors, Running, spawn_while};
+use super::controller::{Connectors, Counts, Running, spawn_while};
 use super::discovery::unserved;
 use super::handover;
 use super::lease::{Lease, Round};
@@ -68,6 +68,29 @@ impl Standing {
     pub const fn acts(&self) -> bool {
         matches!(self, Self::Acting | Self::Unguarded(_))
     }
+
+    /// Whether it is known whose turn it is, and nothing keeps them from taking theirs.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        match self {
+            Self::Acting | Self::Unguarded(_) | Self::Waiting(_) => true,
+            Self::SteppedBack(why) => *why != Reason::Looking.to_string(),
+            Self::Unserved(_) | Self::Blocked(_) => false,
+        }
+    }
+
+    /// It in a word, for a metric.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Unserved(_) => "unserved",
+            Self::SteppedBack(_) => "stepped_back",
+            Self::Waiting(_) => "waiting",
+            Self::Blocked(_) => "blocked",
+            Self::Acting => "acting",
+            Self::Unguarded(_) => "unguarded",
+        }
+    }
 }
 
 impl fmt::Display for Standing {
@@ -102,6 +125,7 @@ pub struct Sharers {
     standing: watch::Receiver<Standing>,
     stop: watch::Sender<bool>,
     turns: AbortOnDropHandle<()>,
+    counts: Arc<Counts>,
 }
 
 impl Sharers {
@@ -109,6 +133,12 @@ impl Sharers {
     #[must_use]
     pub fn standing(&self) -> watch::Receiver<Standing> {
         self.standing.clone()
+    }
+
+    /// What they did.
+    #[must_use]
+    pub fn counts(&self) -> Arc<Counts> {
+        Arc::clone(&self.counts)
     }
 
     /// Stops them, and gives the Lease up for whoever waits for it.
@@ -129,8 +159,10 @@ pub fn share(
 ) -> Sharers {
     let (said, standing) = watch::channel(Standing::SteppedBack(Reason::Looking.to_string()));
     let (stop, stopped) = watch::channel(false);
+    let counts: Arc<Counts> = Arc::default();
     let turns = Turns {
         client: client.clone(),
+        counts: Arc::clone(&counts),
         clock,
         lease: Lease::new(client.clone(), &sharing.namespace, LEASE, sharing.identity),
         is_forced: sharing.mode == Mode::On,
@@ -142,12 +174,14 @@ pub fn share(
         standing,
         stop,
         turns: AbortOnDropHandle::new(turns),
+        counts,
     }
 }
 
 /// Whose turn it is.
 struct Turns {
     client: Client,
+    counts: Arc<Counts>,
     clock: Arc<dyn Clock>,
     lease: Lease,
     is_forced: bool,
@@ -163,7 +197,8 @@ impl Turns {
         }
         let (may_act, acting) = watch::channel(false);
         let (client, clock) = (self.client.clone(), Arc::clone(&self.clock));
-        let running = spawn_while(client, clock, controllers, connectors, acting);
+        let counts = Arc::clone(&self.counts);
+        let running = spawn_while(client, clock, controllers, connectors, acting, counts);
         let first = if self.is_forced {
             Decision::Act
         } else {
@@ -259,7 +294,7 @@ impl Turns {
             return Standing::Unguarded(error.to_string());
         }
         Standing::Blocked(format!(
-            "{error}. Or, if no other process runs them, set spec.controllers.aro to on, or pass `--aro on`"
+            "{error}. Or, if no other process runs them, pass `--aro on` (in a Fleet document: spec.controllers.aro)"
         ))
     }
 

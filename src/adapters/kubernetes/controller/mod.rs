@@ -15,6 +15,7 @@ mod backoff;
 mod cache;
 mod checks;
 mod connectors;
+mod counts;
 mod keys;
 mod nodes;
 mod outbox;
@@ -30,6 +31,7 @@ pub(crate) mod writer;
 use std::sync::Arc;
 
 pub use connectors::{Connectors, Unconnected};
+pub use counts::Counts;
 use kube::Client;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -69,13 +71,14 @@ pub fn spawn(
     connectors: Connectors,
 ) -> Running {
     let (sender, may_act) = watch::channel(true);
-    let running = spawn_while(client, clock, controllers, connectors, may_act);
+    let counts = Arc::default();
+    let running = spawn_while(client, clock, controllers, connectors, may_act, counts);
     // Without a sender the value stays.
     drop(sender);
     running
 }
 
-/// The same, but they decide and write only while `may_act` is true. They watch in any case.
+/// The same, but they decide and write only while `may_act` is true. They watch in any case. `counts` has what they did.
 #[must_use]
 pub fn spawn_while(
     client: Client,
@@ -83,8 +86,9 @@ pub fn spawn_while(
     controllers: Vec<Controller>,
     connectors: Connectors,
     may_act: watch::Receiver<bool>,
+    counts: Arc<Counts>,
 ) -> Running {
-    let runtime = runtime::Runtime::new(client, clock, controllers, connectors, may_act);
+    let runtime = runtime::Runtime::new(client, clock, controllers, connectors, may_act, counts);
     let resting = runtime.resting();
     let task = tokio::spawn(runtime.run());
     Running { task, resting }

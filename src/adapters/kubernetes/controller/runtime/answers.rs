@@ -27,6 +27,10 @@ impl Runtime {
         let mut failed = None;
         let (mut settled, mut broken) = (BTreeSet::new(), BTreeSet::new());
         for written in done.written {
+            self.counts.written(matches!(
+                written,
+                Written::Answered(..) | Written::Secret(_, Ok(_))
+            ));
             match written {
                 Written::Answered(write, answer) => {
                     settled.extend(Part::of(&write, &key.object));

@@ -30,6 +30,7 @@ use super::backoff::backoff;
 use super::cache::Cache;
 use super::checks::{self, CredentialChecks};
 use super::connectors::Connectors;
+use super::counts::Counts;
 use super::keys::{self, KeyQuestions};
 use super::nodes::NodeWatches;
 use super::outbox::{Outbox, Verdict};
@@ -71,6 +72,7 @@ pub(super) struct Runtime {
     connectors: Connectors,
     /// Whether the controllers may act.
     may_act: watch::Receiver<bool>,
+    counts: Arc<Counts>,
     /// The watched kinds, each once.
     kinds: Vec<GroupKind>,
     watches: SelectAll<BoxStream<'static, KindEvent>>,
@@ -110,6 +112,7 @@ impl Runtime {
         controllers: Vec<Controller>,
         connectors: Connectors,
         may_act: watch::Receiver<bool>,
+        counts: Arc<Counts>,
     ) -> Self {
         let starting = (0..controllers.len()).collect();
         let kinds = controllers.iter().flat_map(|one| one.watches.clone());
@@ -122,6 +125,7 @@ impl Runtime {
             clock,
             controllers,
             may_act,
+            counts,
             kinds: Vec::new(),
             watches: SelectAll::new(),
             nodes: NodeWatches::new(Arc::clone(&connectors.workloads)),
@@ -241,6 +245,7 @@ impl Runtime {
             // The view is read-only, so that a panic leaves nothing half done.
             let decide = || (controller.reconcile)(self.cache.world(), live, now);
             let manager = controller.manager;
+            self.counts.decided();
             match catch_unwind(AssertUnwindSafe(decide)) {
                 Ok(outcome) => self.carry_out(key, manager, outcome, writes),
                 Err(_) => self.report_panic(&key, manager),

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::connectors::Connectors;
+use super::counts::Counts;
 use super::runtime::Runtime;
 use super::writer::{Writer, Written, perform, resource};
 use crate::health::Live;
@@ -74,7 +75,9 @@ fn controller(
 
 async fn run(client: Client, clock: Arc<dyn Clock>, controllers: Vec<Controller>, limit: Duration) {
     let (_sender, may_act) = tokio::sync::watch::channel(true);
-    let runtime = Runtime::new(client, clock, controllers, Connectors::default(), may_act);
+    let connectors = Connectors::default();
+    let counts = Arc::default();
+    let runtime = Runtime::new(client, clock, controllers, connectors, may_act, counts);
     assert!(tokio::time::timeout(limit, runtime.run()).await.is_err());
 }
 
@@ -245,15 +248,18 @@ async fn a_write_that_is_under_way_is_waited_for() {
     let client = Client::new(service, "default");
     let connectors = Connectors::default();
     let start = Instant::now();
+    let counts: Arc<Counts> = Arc::default();
     let running = super::spawn_while(
         client,
         Arc::new(time),
         vec![controller],
         connectors,
         may_act,
+        Arc::clone(&counts),
     );
     tokio::time::sleep(Duration::from_secs(1)).await;
     sender.send_replace(false);
     running.rest().await;
     assert_eq!(start.elapsed().as_secs(), 5, "and no further write begins");
+    assert!(counts.decisions() > 0);
 }

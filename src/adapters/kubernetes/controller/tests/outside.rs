@@ -16,6 +16,7 @@ async fn run_beside(connectors: Connectors, controller: Controller, seconds: u64
         vec![controller],
         connectors,
         may_act,
+        Arc::default(),
     );
     let limit = Duration::from_secs(seconds);
     assert!(tokio::time::timeout(limit, runtime.run()).await.is_err());
