@@ -18,8 +18,11 @@ pub fn help(group: &str, kind: &str) -> String {
         INFRASTRUCTURE | CONTROL_PLANE if kind.starts_with("ARO") => {
             "install Capstan's CRDs (capstan crds | kubectl apply -f -), or CAPZ, the Azure provider of Cluster API, with its feature gate ARO (EXP_ARO=true)".to_owned()
         }
-        INFRASTRUCTURE if kind.starts_with("Azure") => {
+        INFRASTRUCTURE if kind == "AzureClusterIdentity" => {
             "install Capstan's CRDs (capstan crds | kubectl apply -f -), or CAPZ, the Azure provider of Cluster API".to_owned()
+        }
+        INFRASTRUCTURE if kind.starts_with("Azure") => {
+            "install CAPZ, the Azure provider of Cluster API".to_owned()
         }
         INFRASTRUCTURE | CONTROL_PLANE => format!("install the Cluster API provider that serves {kind}"),
         CAPI => "install Cluster API (its core provider)".to_owned(),
@@ -86,6 +89,7 @@ mod tests {
             (CONTROL_PLANE, "AROControlPlane", "feature gate ARO"),
             (INFRASTRUCTURE, "AROCluster", "feature gate ARO"),
             (INFRASTRUCTURE, "AzureClusterIdentity", "capstan crds"),
+            (INFRASTRUCTURE, "AzureCluster", "install CAPZ, the Azure"),
             (
                 INFRASTRUCTURE,
                 "AWSCluster",

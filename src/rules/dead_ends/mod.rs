@@ -10,6 +10,7 @@
 mod credentials;
 mod owners;
 mod parts;
+mod providers;
 mod references;
 mod replicas;
 mod resources;
@@ -32,6 +33,8 @@ const RULES: &[Check] = &[
     owners::pools_have_the_label_of_their_cluster,
     resources::what_is_carried_becomes_ready,
     credentials::infrastructure_agrees,
+    providers::clusters_are_made_by_something,
+    providers::other_providers_are_named,
 ];
 
 /// The findings of all rules for `objects`.

@@ -25,7 +25,7 @@ pub(super) fn clusters_name_their_parts(parts: &Parts<'_>) -> Vec<Finding> {
 
 /// Whether a Cluster names a part of the ARO provider, or such a part is meant for it. A topology sets references
 /// later.
-fn is_aro(parts: &Parts<'_>, cluster: &Object) -> bool {
+pub(super) fn is_aro(parts: &Parts<'_>, cluster: &Object) -> bool {
     let names = |(_, field, (group, kind)): &Wanted| {
         capi::target(cluster, field).is_some_and(|target| target.is(group, kind))
     };
