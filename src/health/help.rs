@@ -51,7 +51,7 @@ const CAUSES: &[Cause] = &[
     ),
     message(
         "the Cluster is paused",
-        "to end the pause, set spec.paused of the Cluster to false; in the repository, if it is set there",
+        "to end the pause, set spec.paused of the Cluster to false; if a file sets it, in that file",
     ),
     message(
         "writes once it is corrected",
@@ -59,7 +59,7 @@ const CAUSES: &[Cause] = &[
     ),
     reason(
         &[aso::MULTIPLE_ERRORS_OCCURRED],
-        "Azure rejected several values and does not report which ones: run `capstan validate` or find the operation in Azure's activity log, then correct the definition; waiting does not help",
+        "Azure rejected several values and does not report which ones: find the operation in Azure's activity log, or run `capstan validate` on the manifests, then correct them; waiting does not help",
     ),
     reason(
         &[
@@ -180,7 +180,7 @@ const CAUSES: &[Cause] = &[
 ];
 
 /// Help for every failure that is not listed above and that Azure Service Operator does not retry.
-const REFUSED: &str = "Azure rejected a value, and nothing is retried until the spec changes: correct it in the definition and push";
+const REFUSED: &str = "Azure rejected a value, and nothing is retried until the spec changes: correct it in the definition, or in spec.resources of the object that has it";
 
 /// All common causes, in the order in which they are looked up; the reasons of our own controllers are the last.
 pub fn causes() -> impl Iterator<Item = Cause> {

@@ -184,7 +184,7 @@ impl fmt::Display for Refusal<'_> {
                     reason => write!(f, "{reason})")?,
                 }
                 match self.class() {
-                    ErrorClass::Invalid => f.write_str("; correct it in the fleet"),
+                    ErrorClass::Invalid => f.write_str("; correct it where it is written"),
                     _ => Ok(()),
                 }
             }

@@ -50,7 +50,7 @@ pub fn key_officer_awaited(assignment: &str) -> String {
 }
 
 /// What else helps if nobody gives the identity a role.
-pub const KEY_OFFICER_NOT_ASSIGNED: &str = "the AROCluster does not assign that role: with the ID of the principal in etcd.encryption.keyOfficerPrincipalID, the definition does";
+pub const KEY_OFFICER_NOT_ASSIGNED: &str = "the AROCluster does not assign that role: add a RoleAssignment to its spec.resources, which a ClusterDefinition does with the ID of the principal in etcd.encryption.keyOfficerPrincipalID";
 /// Why a newer version of a key is not used.
 pub const ROTATION_UNSUPPORTED: &str =
     "key rotation needs API version 2026-06-30 or later, and OpenShift 4.22 or later";

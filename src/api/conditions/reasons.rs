@@ -233,25 +233,25 @@ reasons! {
         "nothing to do: new role assignments take about two minutes to propagate in Azure";
     /// Neither `identityRef` nor a key: set `kms.activeKey`.
     ACTIVE_KEY_MISSING = "ActiveKeyMissing", &[ENCRYPTION_KEY_READY], OnChange, Terminal,
-        "add an identityRef to the definition, and Capstan creates the key; or create the key yourself and set its version in etcd.encryption.keyVersion";
+        "add an identityRef to the AROControlPlane or its definition, and Capstan creates the key; or create the key yourself and set its version in kms.activeKey.version, or in etcd.encryption.keyVersion of the definition";
     /// Neither `identityRef` nor the version of a key: set `kms.activeKey.version`.
     KEY_VERSION_MISSING = "KeyVersionMissing", &[ENCRYPTION_KEY_READY], OnChange, Terminal,
-        "add an identityRef to the definition, and Capstan creates the key; or create the key yourself and set its version in etcd.encryption.keyVersion";
+        "add an identityRef to the AROControlPlane or its definition, and Capstan creates the key; or create the key yourself and set its version in kms.activeKey.version, or in etcd.encryption.keyVersion of the definition";
     /// The spec names a key, but no vault.
     VAULT_NAME_MISSING = "VaultNameMissing", &[ENCRYPTION_KEY_READY], OnChange, Terminal,
-        "embed the Vault in the AROCluster, or let etcd.encryption.vault of the definition name one that exists";
+        "add the Vault to spec.resources of the AROCluster, or let etcd.encryption.vault of a definition name one that exists";
     /// The spec names a vault, but no key.
     KEY_NAME_MISSING = "KeyNameMissing", &[ENCRYPTION_KEY_READY], OnChange, Terminal,
         "name the key in kms.activeKey.name of the HcpOpenShiftCluster, or in etcd.encryption.keyName of the definition: it is created if it does not exist";
     /// The vault is not among the resources of the AROCluster.
     VAULT_NOT_DECLARED = "VaultNotDeclared", &[ENCRYPTION_KEY_READY], OnChange, Terminal,
-        "embed the Vault in the AROCluster, or let etcd.encryption.vault of the definition name one that exists";
+        "add the Vault to spec.resources of the AROCluster, or let etcd.encryption.vault of a definition name one that exists";
     /// The name of the vault does not resolve.
     VAULT_NOT_FOUND = "VaultNotFound", &[ENCRYPTION_KEY_READY], OnChange, Retried,
         "check that kms.vaultName is the name of the vault in Azure, and that this process resolves it; a vault with a private endpoint needs the zone privatelink.vaultcore.azure.net linked to the network that this process runs in";
     /// The identity lacks the role, or is of another tenant than the vault.
     KEY_ACCESS_DENIED = "KeyAccessDenied", &[ENCRYPTION_KEY_READY], OnChange, Retried,
-        "assign the role in the message on the vault to the principal in it; with etcd.encryption.keyOfficerPrincipalID the definition does so; a new assignment takes up to ten minutes";
+        "assign the role in the message on the vault to the principal in it, in spec.resources of the AROCluster or with etcd.encryption.keyOfficerPrincipalID of a definition; a new assignment takes up to ten minutes";
     /// The firewall of the vault refuses this process, or the vault has private endpoints only.
     VAULT_NETWORK_DENIED = "VaultNetworkDenied", &[ENCRYPTION_KEY_READY], OnChange, Retried,
         "run Capstan where it reaches the private endpoint of the vault, or let the firewall of the vault admit its address";

@@ -9,7 +9,7 @@ use super::super::conditions::NewCondition;
 use super::super::outcome::{self, Outcome};
 use super::super::resources::Ledger;
 use crate::api::conditions as c;
-use crate::api::labels::{APPROVE, RECREATE};
+use crate::api::labels::{APPROVE, PART_OF, RECREATE};
 use crate::health::Live;
 
 /// The condition with what a person can do about such a cluster.
@@ -18,7 +18,9 @@ pub(super) fn advise(ledger: &Ledger<'_>, hcp: Live<'_>, condition: NewCondition
         return condition;
     }
     let owner = ledger.owner;
-    let trailer = match heeds_trailer(owner, hcp.uid()) {
+    // Nobody reads commits for an object that no fleet has.
+    let is_in_fleet = !owner.label(PART_OF).is_empty();
+    let trailer = match is_in_fleet && heeds_trailer(owner, hcp.uid()) {
         true => format!(
             "with the commit trailer '{APPROVE}: recreate {}/{}', or ",
             owner.namespace(),

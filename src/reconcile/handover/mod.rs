@@ -98,7 +98,7 @@ impl fmt::Display for Reason {
             Self::Looking => f.write_str("it is not known yet whether CAPZ's controllers run"),
             Self::Hidden(why) => write!(
                 f,
-                "it cannot be seen whether CAPZ's controllers run: {why}. Grant that right, set spec.controllers.aro to on, or pass `--aro on`"
+                "it cannot be seen whether CAPZ's controllers run: {why}. Grant that right, or pass `--aro on` (in a Fleet document: spec.controllers.aro)"
             ),
             Self::Ready(id) => write!(f, "CAPZ's controllers run: {id} is ready"),
             Self::WasReady(id) => write!(f, "CAPZ's controllers ran shortly before in {id}"),

@@ -363,8 +363,9 @@ async fn a_kind_that_may_not_be_watched_is_asked_for_again_after_5_seconds() {
     })
     .await;
     assert!(
-        why.to_string()
-            .contains("Grant that right, set spec.controllers.aro to on, or pass `--aro on`"),
+        why.to_string().contains(
+            "Grant that right, or pass `--aro on` (in a Fleet document: spec.controllers.aro)"
+        ),
         "{why}"
     );
     pass(11).await;

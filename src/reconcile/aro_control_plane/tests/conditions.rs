@@ -5,7 +5,7 @@ use serde_json::json;
 use super::super::super::bench::{Bench, HCP_API, deleted, object};
 use super::KIND;
 use crate::api::conditions as c;
-use crate::api::labels::RECREATE;
+use crate::api::labels::{PART_OF, RECREATE};
 use crate::health::Live;
 use crate::model::{AdapterError, ErrorClass};
 use crate::reconcile::outcome::Write;
@@ -400,6 +400,12 @@ fn a_commit_is_offered_to_approve_a_recreation_only_while_one_is_heeded() {
         bench.rest();
         bench.condition(KIND, c::HCP_CLUSTER_READY).2
     };
+    let message = lose(&mut bench);
+    assert!(!message.contains("commit"), "no fleet has it: {message}");
+    bench.edit(KIND, "c", |plane| {
+        plane["metadata"]["labels"][PART_OF] = json!("applyset-x-v1");
+    });
+    bench.rest();
     let message = lose(&mut bench);
     let offered =
         "with the commit trailer 'Capstan-Approve: recreate ns/c', or with the annotation";

@@ -21,7 +21,7 @@ fn a_violated_validation_rule_is_reported_and_other_objects_are_applied() {
         assert_eq!(code, Some(1), "{errors}");
         let rule = "a widget is not smaller than nothing";
         once(&errors, rule);
-        once(&errors, "correct it in the fleet");
+        once(&errors, "correct it where it is written");
         assert!(
             fixture.has(&fixture.path("configmaps/free")),
             "the others go on"

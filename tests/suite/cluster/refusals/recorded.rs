@@ -57,7 +57,7 @@ fn what_cannot_be_applied_is_in_the_status_until_it_can() {
         let at = format!("- clusters/one.yaml:4: {object} failed: ");
         assert!(check.summary.contains(&at), "{check:#?}");
         let whole = format!("{}\n{}", check.title, check.summary);
-        let help = "correct it in the fleet";
+        let help = "correct it where it is written";
         assert_eq!(whole.matches(help).count(), 1, "said once: {check:#?}");
         assert_eq!(check.annotations[0].line, 4);
         let (code, text) = asked(fixture, &WAIT);
