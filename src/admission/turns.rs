@@ -10,7 +10,7 @@ const ROOM: usize = 72 << 20;
 /// The part of it for one namespace.
 const OF_ONE: usize = ROOM / 2;
 /// How many requests of one namespace may be here.
-const MOST_HERE: usize = 64;
+const MOST_HERE: usize = 32;
 /// How many bytes these may have.
 const MOST_BYTES: usize = 8 << 20;
 

@@ -38,8 +38,9 @@ pub const MOST_BYTES: usize = 2 * (3 << 20) + SHARE / 2;
 const SHARES: usize = 24;
 /// The part of a body that one share is good for. A larger body needs several.
 const SHARE: usize = 1 << 20;
-/// How many small bodies are held at once beside the others: they do not wait for large ones.
-const SMALL_AT_ONCE: usize = 64;
+/// How many small bodies are held at once beside the others: they do not wait for large ones, and those of one namespace do
+/// not take all of it.
+const SMALL_AT_ONCE: usize = 128;
 /// How many requests are decided at once.
 const DECISIONS: usize = 2;
 /// The largest body that is small. That of a cluster of Capstan has 30 KiB.
