@@ -22,7 +22,7 @@ use tokio::time::Instant;
 
 use self::bounds::{Bounds, MOST_NODES, PAGE, too_many};
 use self::seen::Seen;
-use super::secret::{Fault, client_of, config_of};
+use super::kubeconfig::{Fault, client_of, config_of};
 use super::watch::{cause, classified, patient};
 use crate::api::labels::NODE_POOL;
 use crate::apply::backoff;
