@@ -25,6 +25,19 @@ pub mod schema;
 #[path = "../../../src/yaml/mod.rs"]
 pub mod yaml;
 
+#[cfg(feature = "strangers")]
+#[path = "../../../src/admission/mod.rs"]
+pub mod admission;
+#[cfg(feature = "strangers")]
+#[path = "../../../src/health/mod.rs"]
+pub mod health;
+#[cfg(feature = "strangers")]
+#[path = "../../../src/plan/mod.rs"]
+pub mod plan;
+#[cfg(feature = "strangers")]
+#[path = "strangers/mod.rs"]
+pub mod adapters;
+
 use std::sync::Arc;
 
 use model::{Finding, Node};
