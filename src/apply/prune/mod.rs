@@ -262,8 +262,13 @@ impl PruneInput<'_> {
 
     /// What keeps a loss from happening, if nobody approved it.
     fn loss(&self, verb: Verb, unit: Unit) -> Option<PruneDecision> {
-        let to = self.renamed.get(&unit).cloned();
-        let verb = to.as_ref().map_or(verb, |_| Verb::Rename);
+        let renamed = self.renamed.get(&unit);
+        let verb = renamed.map_or(verb, |_| Verb::Rename);
+        let is_made = |to: &Unit| {
+            let mut members = self.members.iter();
+            members.any(|(id, member)| Unit::of(id, &member.cluster).as_ref() == Some(to))
+        };
+        let to = renamed.filter(|to| !is_made(to)).cloned();
         let is_approved = self.guard.approves(verb, &unit);
         (!is_approved).then_some(PruneDecision::Unapproved(Unapproved {
             verb,

@@ -34,6 +34,17 @@ impl<'a> Kept<'a> {
         new.any(|new| is_within(unit, new))
     }
 
+    /// Returns true for what a candidate makes although the files had it before: its rename ends, since the candidate has the
+    /// old name again beside it.
+    pub(super) fn is_made(&self, unit: &Unit) -> bool {
+        let ended = self
+            .losses
+            .iter()
+            .filter(|loss| self.units.contains(&loss.unit));
+        let mut new = ended.filter_map(|loss| loss.to.as_ref());
+        new.any(|new| is_within(unit, new))
+    }
+
     /// Names in a loss what the cluster has in place of what was never made; `None` where the candidate has that again, so
     /// that nothing is lost.
     pub(super) fn real(&self, loss: Loss, guard: &DeletionGuard) -> Option<Loss> {

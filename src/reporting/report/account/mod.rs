@@ -163,6 +163,11 @@ pub(super) fn account(
     let leaving = Leaving::of(new, set, (old, &before), &is_created, guard, &kept);
     let back = parts.back(new, &kept);
     compared.created.retain(|id| !back.contains(id));
+    let made = parts.made(new, &kept);
+    compared.changed.retain(|id| !made.contains(id));
+    compared.created.extend(made.into_iter().cloned());
+    compared.created.sort();
+    compared.created.dedup();
     before.retain(|id, _| id.kind == "AROMachinePool" && !leaving.released.contains(*id));
     let pools: Vec<Json> = before.values().map(|payload| payload.json()).collect();
     compared.changes.remove(&pools, &new.objects);
@@ -243,6 +248,13 @@ impl Parts {
         let is_back = |object: &&Object| self.unit(object).is_some_and(|unit| kept.is_back(&unit));
         let back = new.objects.iter().filter(is_back);
         back.map(|object| &object.id).collect()
+    }
+
+    /// The objects that are made although the files had them before.
+    fn made<'a>(&self, new: &'a Compiled, kept: &Kept<'_>) -> BTreeSet<&'a ObjectId> {
+        let is_made = |object: &&Object| self.unit(object).is_some_and(|unit| kept.is_made(&unit));
+        let made = new.objects.iter().filter(is_made);
+        made.map(|object| &object.id).collect()
     }
 
     /// Counts what happens, and lists what is new: clusters and pools, and the other objects.

@@ -134,6 +134,15 @@ fn what_was_never_made_is_not_lost() {
     assert_eq!(check.title, "no fleet change; takes 1 cluster back");
     assert!(!check.summary.contains("create"), "{}", check.summary);
     assert!(!check.summary.contains("c/two"), "{}", check.summary);
+    // Both names: the second cluster is made.
+    let both = fleet("one") + &cluster("two");
+    let check = told(&waiting, &[], &fleet("two"), &both);
+    assert!(check.title.starts_with("1 cluster new"), "{}", check.title);
+    assert!(
+        check.title.ends_with("takes 1 cluster back"),
+        "{}",
+        check.title
+    );
     // The cluster gets a third name.
     let check = told(&waiting, &[], &fleet("two"), &fleet("three"));
     assert_eq!(check.detail, Some(CheckDetail::Approval));
