@@ -169,7 +169,7 @@ fn applied(paths: &[PathBuf]) -> anyhow::Result<Applied> {
             path.display(),
             path.display()
         );
-        let kinds = install::applied_kinds(&compiled.objects);
+        let kinds = install::applied_kinds(&compiled.objects, &compiled.embedded());
         all.written.extend(kinds.written);
         all.read.extend(kinds.read);
     }

@@ -41,7 +41,7 @@ pub fn daemon(component: &Component, settings: &DaemonSettings) -> Vec<Json> {
             &["configmaps"],
             &["get", "list", "watch", "create", "patch"],
         ),
-        rule("events.k8s.io", &["events"], &["create", "patch"]),
+        rule("events.k8s.io", &["events"], &["create"]),
     ];
     if !settings.secrets.is_empty() {
         near.push(
@@ -65,7 +65,7 @@ pub fn daemon(component: &Component, settings: &DaemonSettings) -> Vec<Json> {
             format!("--aro={mode}"),
         ],
         replicas: settings.replicas,
-        resources: json!({"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "512Mi"}}),
+        resources: json!({"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "1Gi"}}),
     };
     let parts = [
         component.account(),

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value as Json, json};
 
-use crate::api::kinds::{self, CAPI, CONTROL_PLANE, INFRASTRUCTURE, is_aso};
+use crate::api::kinds::{self, CAPI, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT, is_aso};
 use crate::api::labels::CLUSTER_NAME;
 use crate::model::{Node, Object, ObjectId};
 
@@ -27,9 +27,9 @@ pub struct Applied {
 }
 
 /// The kinds of a fleet. A kind that the fleet defines has the plural of its definition; another one that Capstan does not
-/// know the plural of its English name.
+/// know the plural of its English name. `embedded` are the resources that objects carry.
 #[must_use]
-pub fn applied_kinds(objects: &[Object]) -> Applied {
+pub fn applied_kinds(objects: &[Object], embedded: &[(ObjectId, String)]) -> Applied {
     let defined: BTreeMap<(String, String), String> =
         objects.iter().filter_map(definition).collect();
     let resource = |id: &ObjectId| {
@@ -40,13 +40,13 @@ pub fn applied_kinds(objects: &[Object]) -> Applied {
     };
     let mut applied = Applied {
         written: objects.iter().map(|object| resource(&object.id)).collect(),
-        read: BTreeSet::new(),
+        read: embedded.iter().map(|(id, _)| resource(id)).collect(),
     };
     let has_clusters = objects
         .iter()
         .any(|object| object.label(CLUSTER_NAME).is_some());
     if has_clusters {
-        applied.read = default_kinds().read;
+        applied.read.extend(default_kinds().read);
     }
     applied
 }
@@ -105,8 +105,17 @@ impl Applied {
     /// The rules that applying needs, one for each group and set of verbs.
     pub(super) fn rules(&self) -> Vec<Json> {
         let read = self.read.difference(&self.written);
-        let written = grouped(self.written.iter(), &WRITE);
-        written.into_iter().chain(grouped(read, &READ)).collect()
+        let mut rules = grouped(self.written.iter(), &WRITE);
+        rules.extend(grouped(read, &READ));
+        if !self.read.is_empty() {
+            // What a cluster needs may be applied elsewhere; a cluster that Azure failed to create is looked at once.
+            rules.extend([
+                rule("", &["namespaces"], &["get"]),
+                rule(INFRASTRUCTURE, &["azureclusteridentities"], &["get"]),
+                rule(RED_HAT_OPENSHIFT, &["hcpopenshiftclusters"], &["get"]),
+            ]);
+        }
+        rules
     }
 }
 
