@@ -8,6 +8,7 @@ use super::cluster::{Cluster, ClusterArgs};
 use super::exit::Exit;
 use super::signals::asked_to_stop;
 use super::ui::Ui;
+use crate::adapters::git::Reach;
 use crate::api::fleet::Controllers;
 use crate::api::timeline::SETTLE;
 use crate::daemon::{self, FleetsSettings};
@@ -20,6 +21,7 @@ const NAME: &str = "fleets";
 pub(super) async fn follow(
     cluster: &ClusterArgs,
     aro: Option<AroMode>,
+    is_local_allowed: bool,
     environment: &Environment,
     ui: &Ui,
 ) -> anyhow::Result<Exit> {
@@ -44,6 +46,10 @@ pub(super) async fn follow(
     let settings = FleetsSettings {
         environment: environment.clone(),
         fork_planner: program,
+        reach: match is_local_allowed {
+            true => Reach::Anywhere,
+            false => Reach::Servers,
+        },
     };
     daemon::run_fleets(target.clone(), settings, stop).await;
     if let Some(controllers) = controllers {

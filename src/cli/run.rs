@@ -44,6 +44,10 @@ pub(super) struct RunArgs {
     /// Follow all Fleet objects of the namespace CAPSTAN_NAMESPACE, also those that come later. Each reports in its status
     #[arg(long, conflicts_with_all = ["embedded", "path", "overlays", "interval", "candidates", "branch", "tag", "semver", "commit", "source_credential", "serve", "webhook_secret", "status_file"])]
     pub(super) fleets: bool,
+    /// Let Fleet objects name repositories and directories of this machine. Whoever writes a Fleet then reads the files of
+    /// this process: for trying out
+    #[arg(long, requires = "fleets")]
+    pub(super) allow_local_sources: bool,
     /// The branch to follow, with --source [default: the repository's own]
     #[arg(long, conflicts_with_all = ["config", "directory"], group = "ref")]
     pub(super) branch: Option<String>,
@@ -116,6 +120,7 @@ pub(super) fn run(args: &RunArgs, ui: &Ui, environment: &Environment) -> anyhow:
         true => runtime.block_on(fleet_objects::follow(
             &args.cluster,
             args.aro,
+            args.allow_local_sources,
             environment,
             ui,
         )),

@@ -10,6 +10,8 @@ use crate::model::{AdapterError, Check};
 /// A snapshot of a follower.
 #[derive(Clone, Debug, Default)]
 pub struct View {
+    /// The newest revision that was examined.
+    pub examined: Option<String>,
     /// The revision that is applied, or being applied.
     pub revision: Option<String>,
     /// Its progress in one line.
@@ -32,6 +34,8 @@ pub(crate) enum ViewChange {
     Source(Option<AdapterError>),
     /// How far a revision has come.
     Progress(Box<RolloutView>),
+    /// This newest revision was examined.
+    Examined(String),
     Check(Box<Check>),
     /// Let go of all checks but these, each with its context and revision.
     KeepChecks(BTreeSet<(String, String)>),
@@ -68,6 +72,11 @@ impl View {
                 self.clusters = rollout.clusters;
                 self.graph = Some(rollout.graph);
                 true
+            }
+            ViewChange::Examined(revision) => {
+                let is_change = self.examined.as_ref() != Some(&revision);
+                self.examined = Some(revision);
+                is_change
             }
             ViewChange::Check(check) => {
                 let key = (check.context.clone(), check.revision.clone());

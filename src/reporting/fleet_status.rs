@@ -30,16 +30,22 @@ pub(crate) struct ObservedFleet<'a> {
     pub(crate) summary: Option<&'a Summary>,
     /// What the cluster records of the fleet.
     pub(crate) parent: Option<&'a Parent>,
+    /// The cluster was asked for that.
+    pub(crate) is_parent_read: bool,
+    /// The spec suspends the fleet.
+    pub(crate) is_suspended: bool,
     /// Nothing is applied: spec.mode is check.
     pub(crate) is_check_only: bool,
 }
 
-/// Something is wrong with the spec or what it names, so that nothing is done.
+/// Nothing is done, because something is wrong with the spec or what it names.
 pub(crate) struct Stall<'a> {
     /// In CamelCase.
     pub(crate) reason: &'a str,
     /// What to change.
     pub(crate) message: &'a str,
+    /// It may pass without a person.
+    pub(crate) may_pass: bool,
 }
 
 /// The status, of which only what changed has a new time.
@@ -52,16 +58,30 @@ pub(crate) fn fleet_status(
     let recorded = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
     let refused = parent.and_then(Parent::pending);
     let refused = refused.filter(|newest| newest.is_refused);
+    // What the cluster was not asked for yet stays as it was.
+    let kept = |recorded: Option<String>, before: &Option<String>| match observed.is_parent_read {
+        true => recorded,
+        false => before.clone(),
+    };
     let attempted = observed.revision.map(str::to_owned);
     let attempted = attempted.or_else(|| before.attempted_revision.clone());
     let ready = ready(observed, refused.map(|newest| newest.why.as_str()));
     let summary = observed.summary;
     let mut status = FleetStatus {
         observed_generation: observed.generation,
-        applied_revision: parent.and_then(|parent| recorded(&parent.applied)),
-        ready_revision: parent.and_then(|parent| recorded(&parent.ready)),
+        applied_revision: kept(
+            parent.and_then(|parent| recorded(&parent.applied)),
+            &before.applied_revision,
+        ),
+        ready_revision: kept(
+            parent.and_then(|parent| recorded(&parent.ready)),
+            &before.ready_revision,
+        ),
         refused_revision: refused.map(|newest| newest.revision.clone()),
-        suspended_since: parent.and_then(|parent| recorded(&parent.suspended)),
+        suspended_since: kept(
+            parent.and_then(|parent| recorded(&parent.suspended)),
+            &before.suspended_since,
+        ),
         objects: summary.map(counts),
         blocked_by: summary.and_then(|summary| recorded(&summary.stage)),
         history: before.history.clone(),
@@ -70,8 +90,10 @@ pub(crate) fn fleet_status(
     };
     let applied = applied(&status, observed);
     let mut conditions = vec![ready.clone(), source(observed), applied];
-    let is_stalled = ready.status == "False" && !may_pass(observed);
-    if ready.status == "Unknown" {
+    let source_error = observed.source.and_then(Result::err);
+    let is_source_wrong = source_error.is_some_and(|error| !may_recover(error));
+    let is_stalled = ready.status == "False" && !may_pass(observed) || is_source_wrong;
+    if ready.status == "Unknown" && ready.reason != "Suspended" {
         conditions.push(New::new(
             "Reconciling",
             "True",
@@ -80,23 +102,31 @@ pub(crate) fn fleet_status(
         ));
     }
     if is_stalled {
-        conditions.push(New::new("Stalled", "True", ready.reason, &ready.message));
+        conditions.push(match source_error {
+            Some(error) => New::new("Stalled", "True", "SourceNotReady", &error.to_string()),
+            None => New::new("Stalled", "True", ready.reason, &ready.message),
+        });
     }
     remember(&mut status, &ready, now);
     status.conditions = dated(conditions, before, observed.generation, now);
     status
 }
 
-/// The status of a fleet of which nothing is done until a person acts.
+/// The status of a fleet of which nothing is done.
 pub(crate) fn stalled(
     before: &FleetStatus,
     stall: &Stall<'_>,
     generation: Option<i64>,
     now: Timestamp,
 ) -> FleetStatus {
+    let (ready, other) = if stall.may_pass {
+        ("Unknown", "Reconciling")
+    } else {
+        ("False", "Stalled")
+    };
     let conditions = vec![
-        New::new("Ready", "False", stall.reason, stall.message),
-        New::new("Stalled", "True", stall.reason, stall.message),
+        New::new("Ready", ready, stall.reason, stall.message),
+        New::new(other, "True", stall.reason, stall.message),
     ];
     FleetStatus {
         observed_generation: generation,
@@ -133,13 +163,6 @@ fn ready(observed: &ObservedFleet<'_>, refused: Option<&str>) -> New<'static> {
     {
         return of(status_of(error), "SourceNotReady", &error.to_string());
     }
-    if observed.is_check_only {
-        return of(
-            "True",
-            "CheckOnly",
-            "commits are checked; nothing is applied (spec.mode: check)",
-        );
-    }
     if let Some(why) = refused {
         return of("False", "Refused", why);
     }
@@ -147,10 +170,13 @@ fn ready(observed: &ObservedFleet<'_>, refused: Option<&str>) -> New<'static> {
         return of("Unknown", "Starting", "no revision was examined yet");
     };
     let (status, reason) = match (check.state, check.detail) {
+        (CheckState::Success, _) if observed.is_check_only => ("True", "CheckOnly"),
+        (CheckState::Success | CheckState::Pending, _) if is_waiting(observed) => {
+            ("Unknown", "Suspended")
+        }
         // The check and the record are seen one after the other.
         (CheckState::Success, _) if !is_recorded(observed) => ("Unknown", "Progressing"),
         (CheckState::Success, _) => ("True", "Succeeded"),
-        (CheckState::Pending, _) if is_suspended(observed) => ("Unknown", "Suspended"),
         (CheckState::Pending, _) => ("Unknown", "Progressing"),
         (CheckState::Failure, Some(CheckDetail::Approval)) => ("False", "ApprovalNeeded"),
         (CheckState::Failure, _) => ("False", "Failed"),
@@ -167,7 +193,12 @@ fn is_recorded(observed: &ObservedFleet<'_>) -> bool {
 
 fn is_suspended(observed: &ObservedFleet<'_>) -> bool {
     let parent = observed.parent;
-    parent.is_some_and(|parent| !parent.suspended.is_empty())
+    observed.is_suspended || parent.is_some_and(|parent| !parent.suspended.is_empty())
+}
+
+/// Returns true if the revision is not applied because the fleet is suspended.
+fn is_waiting(observed: &ObservedFleet<'_>) -> bool {
+    is_suspended(observed) && !is_recorded(observed)
 }
 
 /// The condition SourceReady: whether the repository can be read.
@@ -327,7 +358,8 @@ mod tests {
             check: Some(&pending),
             summary: Some(&summary),
             parent: Some(&old),
-            is_check_only: false,
+            is_parent_read: true,
+            ..ObservedFleet::default()
         };
         let first = fleet_status(&FleetStatus::default(), &begun, at(10));
         assert_eq!(
@@ -381,6 +413,7 @@ mod tests {
             revision: Some("1"),
             check: Some(&failed),
             parent: Some(&parent),
+            is_parent_read: true,
             ..ObservedFleet::default()
         };
         let status = fleet_status(&FleetStatus::default(), &refused, at(0));
@@ -444,6 +477,52 @@ mod tests {
             "{}",
             shown(&status)
         );
+        assert!(!shown(&status).contains("Stalled"));
+        let denied = AdapterError::new(ErrorClass::Denied, "the token was revoked");
+        let observed = ObservedFleet {
+            source: Some(Err(&denied)),
+            ..observed
+        };
+        let status = fleet_status(&FleetStatus::default(), &observed, at(0));
+        assert!(shown(&status).ends_with("Stalled=True SourceNotReady"));
+    }
+
+    #[test]
+    fn what_was_not_read_yet_stays_and_what_is_only_checked_is_judged_by_its_check() {
+        let before = FleetStatus {
+            applied_revision: Some("1".to_owned()),
+            ..FleetStatus::default()
+        };
+        let early = fleet_status(&before, &ObservedFleet::default(), at(0));
+        assert_eq!(early.applied_revision, before.applied_revision);
+        let of = |state| {
+            let check = check("1", state, "checked");
+            let observed = ObservedFleet {
+                source: Some(Ok(())),
+                revision: Some("1"),
+                check: Some(&check),
+                is_check_only: true,
+                is_parent_read: true,
+                ..ObservedFleet::default()
+            };
+            shown(&fleet_status(&FleetStatus::default(), &observed, at(0)))
+        };
+        assert!(of(CheckState::Success).starts_with("Ready=True CheckOnly"));
+        assert!(of(CheckState::Failure).starts_with("Ready=False Failed"));
+        // Nothing of a suspended fleet is on its way.
+        let pending = check("2", CheckState::Pending, "suspended");
+        let suspended = ObservedFleet {
+            source: Some(Ok(())),
+            revision: Some("2"),
+            check: Some(&pending),
+            is_suspended: true,
+            is_parent_read: true,
+            ..ObservedFleet::default()
+        };
+        assert_eq!(
+            shown(&fleet_status(&before, &suspended, at(0))),
+            "Ready=Unknown Suspended | SourceReady=True Fetched | Applied=False Suspended"
+        );
     }
 
     #[test]
@@ -468,6 +547,7 @@ mod tests {
         let stall = Stall {
             reason: "InvalidSpec",
             message: "spec.serve belongs to the process",
+            may_pass: false,
         };
         let stalled = stalled(&status, &stall, Some(4), at(9));
         assert_eq!(

@@ -402,7 +402,7 @@ fn process_settings(fleet: &Fleet) -> Option<&'static str> {
     let spec = &fleet.spec;
     match () {
         () if spec.serve != fleet::Serve::default() => Some(
-            "spec.serve belongs to the process, which follows several fleets: remove it, and set --serve of `capstan run`",
+            "spec.serve belongs to the process, which follows several fleets and serves no port: remove it",
         ),
         () if spec.controllers != Controllers::default() => Some(
             "spec.controllers belongs to the process, which runs them for the whole cluster: remove it, and set --aro of `capstan run`",

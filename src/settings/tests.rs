@@ -356,7 +356,7 @@ fn a_fleet_object_has_nothing_of_the_process() {
     let again = object("2", &spec).expect("it is sound");
     assert_ne!(again.mirror, config.mirror, "another object of the name");
     for (key, value, words) in [
-        ("serve", json!({"address": ":9"}), "set --serve"),
+        ("serve", json!({"address": ":9"}), "serves no port"),
         ("controllers", json!({"aro": "off"}), "set --aro"),
         (
             "checks",

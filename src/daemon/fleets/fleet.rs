@@ -19,6 +19,8 @@ use crate::follow::View;
 use crate::model::ErrorClass;
 use crate::settings::{Environment, SyncConfig};
 
+/// Why a Fleet object follows no directory.
+const NO_DIRECTORY: &str = "spec.source.directory is a directory of the process, which a Fleet object may not read: use spec.source.git";
 /// How long what a Fleet lacks, such as a Secret, is waited for before it is looked for again.
 const RETRY: Duration = Duration::from_secs(15);
 /// How long a Fleet rests whose daemon panicked.
@@ -30,6 +32,9 @@ pub struct FleetsSettings {
     pub environment: Environment,
     /// The program that plans heads of forks in a process of its own: Capstan.
     pub fork_planner: PathBuf,
+    /// Where a Fleet may have its source: whoever writes Fleets must not read the files of this process, such as the mirrors of
+    /// others.
+    pub reach: git::Reach,
 }
 
 /// A Fleet that is followed. Dropped, it is stopped at once.
@@ -65,13 +70,18 @@ async fn follow(
     let (view, viewed) = watch::channel(View::default());
     let (phase, phases) = watch::channel(Phase::Starting);
     let config = SyncConfig::object(&fleet.json, &settings.environment);
+    let config = config.map_err(|error| error.to_string());
+    let config = config.and_then(|config| match (&config.directory, settings.reach) {
+        (Some(_), git::Reach::Servers) => Err(NO_DIRECTORY.to_owned()),
+        _ => Ok(config),
+    });
     let config = match config {
         Ok(config) => Some(SyncConfig {
             fork_planner: Some(settings.fork_planner.clone()),
             ..config
         }),
         Err(error) => {
-            stall(&phase, &fleet, "InvalidSpec", &error.to_string());
+            stall(&phase, &fleet, "InvalidSpec", &error);
             None
         }
     };
@@ -90,6 +100,7 @@ async fn follow(
                 target.clone(),
                 phase.clone(),
                 view.clone(),
+                settings.reach,
                 stop.clone(),
             )
         };
@@ -113,7 +124,14 @@ async fn attempts<A>(
         let rest = match AbortOnDropHandle::new(tokio::spawn(attempt())).await {
             Ok(Ok(())) => continue,
             Ok(Err(failed)) => {
-                stall(phase, fleet, failed.reason, &failed.message);
+                let Failed {
+                    reason, message, ..
+                } = failed;
+                let idle = match failed.may_pass {
+                    true => Phase::Waiting(reason, message),
+                    false => Phase::Stalled(reason, message),
+                };
+                rest_for(phase, fleet, idle);
                 RETRY
             }
             Err(panic) => {
@@ -135,6 +153,7 @@ async fn attempts<A>(
 struct Failed {
     reason: &'static str,
     message: String,
+    may_pass: bool,
 }
 
 impl Failed {
@@ -146,7 +165,12 @@ impl Failed {
             ErrorClass::Invalid => "InvalidSpec",
             ErrorClass::Bug => "Bug",
         };
-        Self { reason, message }
+        let may_pass = matches!(class, ErrorClass::Transient | ErrorClass::Conflict);
+        Self {
+            reason,
+            message,
+            may_pass,
+        }
     }
 }
 
@@ -156,20 +180,24 @@ async fn attempt(
     target: Target,
     phase: watch::Sender<Phase>,
     view: watch::Sender<View>,
+    reach: git::Reach,
     stop: CancellationToken,
 ) -> Result<(), Failed> {
     if config.directory.is_none() {
         let checked = git::check_address(&config.url);
         checked.map_err(|error| Failed::new(error.class(), error.to_string()))?;
     }
-    let access = source_access(&config, &target.client);
+    let access = git::Access {
+        reach,
+        ..source_access(&config, &target.client)
+    };
     let forge = forge_ports(&config, &target.client).await;
     let forge = forge.map_err(|error| Failed::new(error.class(), error.to_string()))?;
     let target = match &config.kubeconfig_secret {
         Some(secret) if !config.is_check_only() => {
             let waits = |error: &Error| {
                 let message = error.to_string();
-                phase.send_replace(Phase::Stalled("ClusterNotReady", message));
+                phase.send_replace(Phase::Waiting("ClusterNotReady", message));
             };
             let namespace = &config.namespace;
             let connecting = connect_by_secret(&target.client, namespace, secret, waits);
@@ -181,6 +209,7 @@ async fn attempt(
             let client = client.map_err(|error| Failed {
                 reason: "ClusterNotReady",
                 message: error.to_string(),
+                may_pass: false,
             })?;
             Target {
                 client,
@@ -194,21 +223,25 @@ async fn attempt(
     ended.map_err(|error| Failed::new(error.class(), error.to_string()))
 }
 
-/// Says once that nothing is done, and why.
+/// Says once that a person must act.
 fn stall(phase: &watch::Sender<Phase>, fleet: &FleetObject, reason: &'static str, message: &str) {
-    let stalled = Phase::Stalled(reason, message.to_owned());
-    let is_news = phase.send_if_modified(|phase| match phase.is(&stalled) {
-        true => false,
-        false => {
-            *phase = stalled;
-            true
-        }
+    rest_for(phase, fleet, Phase::Stalled(reason, message.to_owned()));
+}
+
+/// Says once that nothing is done, and why.
+fn rest_for(phase: &watch::Sender<Phase>, fleet: &FleetObject, idle: Phase) {
+    let is_news = phase.send_if_modified(|phase| {
+        let is_news = !phase.is(&idle);
+        *phase = idle.clone();
+        is_news
     });
-    if is_news {
+    if let (true, Phase::Stalled(reason, message) | Phase::Waiting(reason, message)) =
+        (is_news, &idle)
+    {
         tracing::warn!(
             fleet = fleet.id.name,
             reason,
-            "the Fleet is stalled: {message}"
+            "the Fleet is not followed: {message}"
         );
     }
 }

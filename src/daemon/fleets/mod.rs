@@ -45,9 +45,13 @@ pub async fn run_fleets(target: Target, settings: FleetsSettings, stop: Cancella
         tokio::select! {
             biased;
             () = stop.cancelled() => break,
-            Ok(()) = holder.changed() => {
-                let is_holder = *holder.borrow_and_update() == Holder::Us;
+            changed = holder.changed() => {
+                // Without the task that renews it, the Lease is lost.
+                let is_holder = changed.is_ok() && *holder.borrow_and_update() == Holder::Us;
                 fleets.set_holder(is_holder);
+                if changed.is_err() {
+                    break;
+                }
             }
             Some(change) = changes.next() => fleets.on_change(change).await,
         }
@@ -87,7 +91,9 @@ impl Fleets {
                 let is_new = earlier.is_none_or(|earlier| !is_same(&earlier, &fleet));
                 if self.is_holder && is_new {
                     self.end(&name).await;
-                    self.follow(*fleet);
+                    if *self.holder.borrow() == Holder::Us {
+                        self.follow(*fleet);
+                    }
                 }
             }
             FleetChange::Gone(name) => {

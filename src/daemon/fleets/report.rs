@@ -16,7 +16,6 @@ use crate::api::fleet::FleetStatus;
 use crate::apply::Parent;
 use crate::daemon::wall_time;
 use crate::follow::View;
-use crate::model::ErrorClass;
 use crate::plan::ApplySet;
 use crate::reporting::{ObservedFleet, Stall, fleet_status, stalled, sync_context};
 use crate::settings::SyncConfig;
@@ -35,13 +34,16 @@ pub(super) enum Phase {
     Following(Client),
     /// It does nothing: the reason, and what to change.
     Stalled(&'static str, String),
+    /// It does nothing yet, for a reason that may pass.
+    Waiting(&'static str, String),
 }
 
 impl Phase {
-    /// Returns true if both stall for the same reason.
+    /// Returns true if both do nothing for the same reason.
     pub(super) fn is(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Stalled(one, why), Self::Stalled(other, other_why)) => {
+            (Self::Stalled(one, why), Self::Stalled(other, other_why))
+            | (Self::Waiting(one, why), Self::Waiting(other, other_why)) => {
                 (one, why) == (other, other_why)
             }
             _ => false,
@@ -74,16 +76,17 @@ pub(super) async fn report(mut reported: Reported) {
         {
             watching = watch_parent(config, client, recorded.clone());
         }
+        if !matches!(phase, Phase::Following(_)) {
+            // Another attempt may be on another cluster.
+            watching = None;
+            recorded.send_replace(None);
+        }
         let live = parent.borrow_and_update().clone();
         let status = reported.status(&phase, live.as_ref(), &written);
         let mut pause = PAUSE;
         if status != written {
             match write_fleet_status(&reported.client, &reported.fleet, &status).await {
                 Ok(()) => written = status,
-                // It was deleted, or made again.
-                Err(error) if matches!(error.class(), ErrorClass::Gone | ErrorClass::Conflict) => {
-                    return;
-                }
                 Err(error) => {
                     tracing::warn!(fleet = reported.fleet.id.name, %error, "the status of the Fleet cannot be written; retrying");
                     pause = RETRY;
@@ -109,7 +112,7 @@ pub(super) async fn report(mut reported: Reported) {
 fn watch_parent(
     config: &SyncConfig,
     client: &Client,
-    recorded: watch::Sender<Option<Parent>>,
+    recorded: watch::Sender<Option<Option<Parent>>>,
 ) -> Option<AbortOnDropHandle<()>> {
     if config.is_check_only() {
         return None;
@@ -117,7 +120,7 @@ fn watch_parent(
     let mut parents = parents(client, &ApplySet::new(&config.fleet, &config.namespace));
     let watching = async move {
         while let Some(parent) = parents.next().await {
-            recorded.send_replace(parent);
+            recorded.send_replace(Some(parent));
         }
     };
     Some(AbortOnDropHandle::new(tokio::spawn(watching)))
@@ -127,28 +130,36 @@ impl Reported {
     fn status(
         &mut self,
         phase: &Phase,
-        parent: Option<&Parent>,
+        read: Option<&Option<Parent>>,
         before: &FleetStatus,
     ) -> FleetStatus {
         let (generation, now) = (self.fleet.generation, wall_time());
-        if let Phase::Stalled(reason, message) = phase {
-            return stalled(before, &Stall { reason, message }, generation, now);
+        let may_pass = matches!(phase, Phase::Waiting(..));
+        if let Phase::Stalled(reason, message) | Phase::Waiting(reason, message) = phase {
+            let stall = Stall {
+                reason,
+                message,
+                may_pass,
+            };
+            return stalled(before, &stall, generation, now);
         }
         let view = self.view.borrow_and_update();
-        let newest = parent.and_then(Parent::pending);
-        let newest = newest.map(|newest| newest.revision.as_str());
-        let revision = newest.or(view.revision.as_deref());
+        let revision = view.examined.as_deref();
         let context = sync_context(&self.fleet.id.name);
         let is_current = revision == view.revision.as_deref();
         let source = view.source_error.as_ref().map(Err);
+        let config = self.config.as_ref();
+        let is_check_only = config.is_some_and(SyncConfig::is_check_only);
         let observed = ObservedFleet {
             generation,
             source: source.or_else(|| revision.map(|_| Ok(()))),
             revision,
             check: revision.and_then(|revision| view.check(&context, revision)),
             summary: view.summary.as_ref().filter(|_| is_current),
-            parent,
-            is_check_only: self.config.as_ref().is_some_and(SyncConfig::is_check_only),
+            parent: read.and_then(Option::as_ref),
+            is_parent_read: is_check_only || read.is_some(),
+            is_suspended: config.is_some_and(|config| config.suspend),
+            is_check_only,
         };
         fleet_status(before, &observed, now)
     }

@@ -126,6 +126,10 @@ impl Releases {
 
     /// Takes in a commit that was examined.
     pub(crate) fn examined(&mut self, examined: ExamineResult, place: Place, turn: &mut Turn) {
+        if place.is_newest {
+            let revision = examined.revision.clone();
+            turn.push(Command::Show(ViewChange::Examined(revision)));
+        }
         if turn.settings.is_check_only {
             return self.check(examined, turn);
         }

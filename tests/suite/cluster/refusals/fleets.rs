@@ -64,7 +64,14 @@ fn map(fixture: &Fixture, name: &str) -> String {
 fn daemon(fixture: &Fixture) -> Running {
     let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
     command
-        .args(["run", "--fleets", "--aro", "off", "--kubeconfig"])
+        .args([
+            "run",
+            "--fleets",
+            "--allow-local-sources",
+            "--aro",
+            "off",
+            "--kubeconfig",
+        ])
         .arg(&fixture.kubeconfig)
         .env("CAPSTAN_NAMESPACE", &fixture.namespace)
         .env("CAPSTAN_CACHE", fixture.dir.path().join("cache"));
@@ -264,7 +271,7 @@ fn the_printed_roles_are_enough_for_the_daemon_and_its_fleet() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
         command
             .args(arguments)
-            .arg("--kubeconfig")
+            .args(["--allow-local-sources", "--kubeconfig"])
             .arg(account)
             .env("CAPSTAN_NAMESPACE", &fixture.namespace)
             .env("CAPSTAN_CACHE", fixture.dir.path().join("cache"));
@@ -329,5 +336,41 @@ fn of_two_processes_one_applies_and_the_other_takes_over_when_it_is_killed() {
         );
         let lease = fixture.must("GET", &path, &Json::Null);
         assert_eq!(lease["spec"]["holderIdentity"], "");
+    });
+}
+
+/// Whoever writes a Fleet reads no file of the process, such as the mirrors of other Fleets.
+#[test]
+fn a_fleet_object_reads_nothing_of_the_machine() {
+    prove("local", |fixture| {
+        let definition: Json = serde_yaml::from_str(CRD).expect("YAML");
+        fixture.put(&definition);
+        let served = path(fixture, "");
+        fixture.until("the kind is served", || {
+            fixture.ask("GET", &served, &Json::Null).0 == 200
+        });
+        let world = World::on(None);
+        world.push("main", None, &map(fixture, "one"));
+        let file = format!("file://{}", world.source());
+        put(fixture, "path", &json!({"url": world.source()}), &json!({}));
+        put(fixture, "file", &json!({"url": file}), &json!({}));
+        fixture.put(
+            &json!({"apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet",
+            "metadata": {"name": "directory", "namespace": fixture.namespace},
+            "spec": {"source": {"directory": {"path": world.source()}}}}),
+        );
+        let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
+        command
+            .args(["run", "--fleets", "--aro", "off", "--kubeconfig"])
+            .arg(&fixture.kubeconfig)
+            .env("CAPSTAN_NAMESPACE", &fixture.namespace)
+            .env("CAPSTAN_CACHE", fixture.dir.path().join("cache"));
+        let daemon = Running::spawn(command);
+        for name in ["path", "file", "directory"] {
+            wait(fixture, name, "Stalled", "True InvalidSpec", "");
+        }
+        assert!(!fixture.has(&fixture.path("configmaps/one")));
+        let (code, said) = daemon.stop();
+        assert_eq!(code, Some(0), "{said}");
     });
 }
