@@ -102,8 +102,13 @@ const LARGE: &[(&str, Shape)] = &[
         json!([resource(NETWORK, "VirtualNetworksSubnet", 0, spec)])
     }),
     ("missing fields", |size| {
-        let item = json!({"nmae": "a"});
-        let spec = json!({"properties": {"platform": {}, "etcd": {}, "imageDigestMirrors": vec![item; size]}});
+        let item = json!({"x": 1});
+        let spec = json!({"identity": {"userAssignedIdentities": vec![item; size]}});
+        json!([resource(HCP, "HcpOpenShiftCluster", 0, spec)])
+    }),
+    ("unknown fields", |size| {
+        let item = json!({"x": 1});
+        let spec = json!({"properties": {"imageDigestMirrors": vec![item; size]}});
         json!([resource(HCP, "HcpOpenShiftCluster", 0, spec)])
     }),
     ("clients", |size| {

@@ -51,7 +51,7 @@ use rayon::prelude::*;
 
 use crate::api::fleet::FleetPolicy;
 use crate::api::kinds::RED_HAT_OPENSHIFT;
-use crate::model::{Finding, Object, Path, Segment, Severity, rule_id};
+use crate::model::{Finding, Object, Path, Segment, Severity, rule_id, work};
 use crate::schema::nearest;
 use arm::{Resource, World};
 pub(crate) use azure_name::of_azure;
@@ -269,10 +269,11 @@ fn name_and_parent(finding: &Finding) -> Option<(&str, &[Segment])> {
 /// Whether a field is reported as missing, and beside it one that is probably meant to be it as unknown.
 fn is_misspelt(missing: &Finding, unknown: &HashMap<&[Segment], Vec<&str>>) -> bool {
     name_and_parent(missing).is_some_and(|(name, parent)| {
-        let beside = unknown.get(parent).into_iter().flatten();
-        beside
-            .copied()
-            .any(|wrong| nearest(wrong, [name]).is_some())
+        let mut beside = unknown.get(parent).into_iter().flatten();
+        beside.any(|wrong| {
+            work::step();
+            nearest(wrong, [name]).is_some()
+        })
     })
 }
 
