@@ -118,7 +118,9 @@ impl<'a> Outline<'a> {
             Operation::Create => false,
             Operation::Delete => is_ending(&self.old),
             Operation::Update => {
-                let spec = |part: &Option<Part<'a>>| part.as_ref()?.spec.map(RawValue::get);
+                let spec = |part: &Option<Part<'a>>| {
+                    part.as_ref().map(|part| part.spec.map(RawValue::get))
+                };
                 is_ending(&self.object) || spec(&self.object) == spec(&self.old)
             }
             Operation::Connect => true,
@@ -336,6 +338,20 @@ mod tests {
             (r#""\\", 1"#, 2),
         ] {
             assert_eq!(values(text), expected, "{text}");
+        }
+    }
+
+    /// The API server sends none, and whoever reaches the port may.
+    #[test]
+    fn a_change_of_nothing_is_no_exemption() {
+        let mut new = cluster(1, &Json::Null);
+        new.as_object_mut().expect("a map").remove("spec");
+        for (old, is_exempt) in [(Json::Null, false), (new.clone(), true)] {
+            let body = review("UPDATE", &old, &new).to_string();
+            let outline = Outline::read(body.as_bytes()).expect("a review");
+            assert_eq!(outline.is_exempt(), is_exempt, "{old}");
+            let request = outline.request().expect("objects");
+            assert_eq!(request.is_exempt(), is_exempt, "{old}");
         }
     }
 
