@@ -94,7 +94,7 @@ pub(crate) fn fleet_status(
     let is_source_wrong = source_error.is_some_and(|error| !may_recover(error));
     let is_stalled = ready.status == "False" && !may_pass(observed) || is_source_wrong;
     if ready.status == "Unknown" && ready.reason != "Suspended" {
-        conditions.push(New::new(
+        conditions.push(Draft::new(
             "Reconciling",
             "True",
             ready.reason,
@@ -103,8 +103,8 @@ pub(crate) fn fleet_status(
     }
     if is_stalled {
         conditions.push(match source_error {
-            Some(error) => New::new("Stalled", "True", "SourceNotReady", &error.to_string()),
-            None => New::new("Stalled", "True", ready.reason, &ready.message),
+            Some(error) => Draft::new("Stalled", "True", "SourceNotReady", &error.to_string()),
+            None => Draft::new("Stalled", "True", ready.reason, &ready.message),
         });
     }
     remember(&mut status, &ready, now);
@@ -125,8 +125,8 @@ pub(crate) fn stalled(
         ("False", "Stalled")
     };
     let conditions = vec![
-        New::new("Ready", ready, stall.reason, stall.message),
-        New::new(other, "True", stall.reason, stall.message),
+        Draft::new("Ready", ready, stall.reason, stall.message),
+        Draft::new(other, "True", stall.reason, stall.message),
     ];
     FleetStatus {
         observed_generation: generation,
@@ -137,14 +137,14 @@ pub(crate) fn stalled(
 
 /// A condition without times.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct New<'a> {
+struct Draft<'a> {
     kind: &'static str,
     status: &'static str,
     reason: &'a str,
     message: String,
 }
 
-impl<'a> New<'a> {
+impl<'a> Draft<'a> {
     fn new(kind: &'static str, status: &'static str, reason: &'a str, message: &str) -> Self {
         Self {
             kind,
@@ -156,8 +156,8 @@ impl<'a> New<'a> {
 }
 
 /// The condition Ready: whether the newest revision is applied and all its objects are ready.
-fn ready(observed: &ObservedFleet<'_>, refused: Option<&str>) -> New<'static> {
-    let of = |status, reason, message: &str| New::new("Ready", status, reason, message);
+fn ready(observed: &ObservedFleet<'_>, refused: Option<&str>) -> Draft<'static> {
+    let of = |status, reason, message: &str| Draft::new("Ready", status, reason, message);
     if let Some(Err(error)) = observed.source
         && observed.check.is_none()
     {
@@ -202,16 +202,18 @@ fn is_waiting(observed: &ObservedFleet<'_>) -> bool {
 }
 
 /// The condition SourceReady: whether the repository can be read.
-fn source(observed: &ObservedFleet<'_>) -> New<'static> {
+fn source(observed: &ObservedFleet<'_>) -> Draft<'static> {
     match observed.source {
-        None => New::new("SourceReady", "Unknown", "Starting", ""),
-        Some(Ok(())) => New::new("SourceReady", "True", "Fetched", "the source was read"),
-        Some(Err(error)) => New::new("SourceReady", "False", reason_of(error), &error.to_string()),
+        None => Draft::new("SourceReady", "Unknown", "Starting", ""),
+        Some(Ok(())) => Draft::new("SourceReady", "True", "Fetched", "the source was read"),
+        Some(Err(error)) => {
+            Draft::new("SourceReady", "False", reason_of(error), &error.to_string())
+        }
     }
 }
 
 /// The condition Applied: whether the newest revision is applied, with its removals.
-fn applied(status: &FleetStatus, observed: &ObservedFleet<'_>) -> New<'static> {
+fn applied(status: &FleetStatus, observed: &ObservedFleet<'_>) -> Draft<'static> {
     let (is_applied, reason) = match (&status.attempted_revision, &status.applied_revision) {
         _ if observed.is_check_only => ("False", "CheckOnly"),
         (None, _) => ("Unknown", "Starting"),
@@ -224,7 +226,7 @@ fn applied(status: &FleetStatus, observed: &ObservedFleet<'_>) -> New<'static> {
         Some(revision) => format!("revision {revision} is applied"),
         None => "no revision is applied".to_owned(),
     };
-    New::new("Applied", is_applied, reason, &message)
+    Draft::new("Applied", is_applied, reason, &message)
 }
 
 const fn reason_of(error: &AdapterError) -> &'static str {
@@ -265,7 +267,7 @@ fn counts(summary: &Summary) -> FleetObjects {
 }
 
 /// Adds the result of a revision once it is decided.
-fn remember(status: &mut FleetStatus, ready: &New<'_>, now: Timestamp) {
+fn remember(status: &mut FleetStatus, ready: &Draft<'_>, now: Timestamp) {
     let Some(revision) = &status.attempted_revision else {
         return;
     };
@@ -288,12 +290,12 @@ fn remember(status: &mut FleetStatus, ready: &New<'_>, now: Timestamp) {
 
 /// The conditions with the times of their last changes.
 fn dated(
-    conditions: Vec<New<'_>>,
+    conditions: Vec<Draft<'_>>,
     before: &FleetStatus,
     generation: Option<i64>,
     now: Timestamp,
 ) -> Vec<Condition> {
-    let dated = |new: New<'_>| {
+    let dated = |new: Draft<'_>| {
         let same = |old: &&Condition| old.type_ == new.kind && old.status == new.status;
         let old = before.conditions.iter().find(same);
         Condition {

@@ -273,8 +273,8 @@ impl SyncConfig {
         needed.any(|one| matches!(one, SourceCredential::Secret(_)))
     }
 
-    /// Follows what a Fleet object names. Credentials in directories, and what [`process_settings`] names, belong to the
-    /// process that follows it. Its mirror is of this object alone: nobody reads what the credential of another Fleet
+    /// Follows what a Fleet object names. Credentials in directories, the port and the controllers belong to the process that
+    /// follows it. Its mirror is of this object alone: nobody reads what the credential of another Fleet
     /// fetched.
     ///
     /// # Errors

@@ -140,7 +140,7 @@ impl Seen {
             watcher::Event::InitApply(live) => {
                 self.listed
                     .insert(live.metadata.name.clone().unwrap_or_default());
-                vec![present(live)]
+                vec![present(&live)]
             }
             watcher::Event::InitDone => {
                 let listed = std::mem::take(&mut self.listed);
@@ -152,7 +152,7 @@ impl Seen {
             watcher::Event::Apply(live) => {
                 self.known
                     .insert(live.metadata.name.clone().unwrap_or_default());
-                vec![present(live)]
+                vec![present(&live)]
             }
             watcher::Event::Delete(live) => {
                 let name = live.metadata.name.unwrap_or_default();
@@ -163,7 +163,7 @@ impl Seen {
     }
 }
 
-fn present(live: DynamicObject) -> FleetChange {
+fn present(live: &DynamicObject) -> FleetChange {
     let metadata = &live.metadata;
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let (namespace, name) = (text(&metadata.namespace), text(&metadata.name));
@@ -171,7 +171,7 @@ fn present(live: DynamicObject) -> FleetChange {
         id: ObjectId::new(&*Fleet::group(&()), &*Fleet::kind(&()), namespace, name),
         uid: text(&metadata.uid),
         generation: metadata.generation,
-        json: serde_json::to_value(&live).unwrap_or_default(),
+        json: serde_json::to_value(live).unwrap_or_default(),
     }))
 }
 
@@ -208,8 +208,8 @@ mod tests {
 
     #[test]
     fn a_fleet_that_cannot_be_used_is_passed_on() {
-        let FleetChange::Present(fleet) = present(live("a")) else {
-            panic!("it is there");
+        let FleetChange::Present(fleet) = present(&live("a")) else {
+            unreachable!("it is there");
         };
         assert_eq!(fleet.id.to_string(), "Fleet/n/a");
         assert_eq!((&*fleet.uid, fleet.generation), ("u", Some(2)));

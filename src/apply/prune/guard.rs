@@ -18,7 +18,7 @@ pub struct Unapproved {
     /// The cluster or pool that goes.
     pub unit: Unit,
     /// The new name, of a rename: what has it in the files was never made.
-    pub to: Option<Unit>,
+    pub to: Option<Box<Unit>>,
     /// Whether the fleet comes without the messages of commits, in which people approve.
     pub without_commits: bool,
 }

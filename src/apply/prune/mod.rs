@@ -268,7 +268,7 @@ impl PruneInput<'_> {
             let mut members = self.members.iter();
             members.any(|(id, member)| Unit::of(id, &member.cluster).as_ref() == Some(to))
         };
-        let to = renamed.filter(|to| !is_made(to)).cloned();
+        let to = renamed.filter(|to| !is_made(to)).cloned().map(Box::new);
         let is_approved = self.guard.approves(verb, &unit);
         (!is_approved).then_some(PruneDecision::Unapproved(Unapproved {
             verb,

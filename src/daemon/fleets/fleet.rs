@@ -131,7 +131,7 @@ async fn attempts<A>(
                     true => Phase::Waiting(reason, message),
                     false => Phase::Stalled(reason, message),
                 };
-                rest_for(phase, fleet, idle);
+                rest_for(phase, fleet, &idle);
                 RETRY
             }
             Err(panic) => {
@@ -225,18 +225,18 @@ async fn attempt(
 
 /// Says once that a person must act.
 fn stall(phase: &watch::Sender<Phase>, fleet: &FleetObject, reason: &'static str, message: &str) {
-    rest_for(phase, fleet, Phase::Stalled(reason, message.to_owned()));
+    rest_for(phase, fleet, &Phase::Stalled(reason, message.to_owned()));
 }
 
 /// Says once that nothing is done, and why.
-fn rest_for(phase: &watch::Sender<Phase>, fleet: &FleetObject, idle: Phase) {
+fn rest_for(phase: &watch::Sender<Phase>, fleet: &FleetObject, idle: &Phase) {
     let is_news = phase.send_if_modified(|phase| {
-        let is_news = !phase.is(&idle);
+        let is_news = !phase.is(idle);
         *phase = idle.clone();
         is_news
     });
     if let (true, Phase::Stalled(reason, message) | Phase::Waiting(reason, message)) =
-        (is_news, &idle)
+        (is_news, idle)
     {
         tracing::warn!(
             fleet = fleet.id.name,
@@ -284,7 +284,7 @@ mod tests {
                         let message = "Secret/n/git does not exist".to_owned();
                         Err(Failed::new(ErrorClass::Gone, message))
                     }
-                    2 => panic!("on purpose"),
+                    2 => unreachable!("on purpose"),
                     _ => {
                         stop.cancel();
                         Ok(())

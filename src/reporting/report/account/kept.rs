@@ -30,7 +30,7 @@ impl<'a> Kept<'a> {
 
     /// Returns true for what was never made: its rename waits.
     pub(super) fn is_unmade(&self, unit: &Unit) -> bool {
-        let mut new = self.losses.iter().filter_map(|loss| loss.to.as_ref());
+        let mut new = self.losses.iter().filter_map(|loss| loss.to.as_deref());
         new.any(|new| is_within(unit, new))
     }
 
@@ -41,7 +41,7 @@ impl<'a> Kept<'a> {
             .losses
             .iter()
             .filter(|loss| self.units.contains(&loss.unit));
-        let mut new = ended.filter_map(|loss| loss.to.as_ref());
+        let mut new = ended.filter_map(|loss| loss.to.as_deref());
         new.any(|new| is_within(unit, new))
     }
 
@@ -49,7 +49,7 @@ impl<'a> Kept<'a> {
     /// that nothing is lost.
     pub(super) fn real(&self, loss: Loss, guard: &DeletionGuard) -> Option<Loss> {
         let mut renames = self.losses.iter();
-        let Some(rename) = renames.find(|one| one.to.as_ref() == Some(&loss.unit)) else {
+        let Some(rename) = renames.find(|one| one.to.as_deref() == Some(&loss.unit)) else {
             return Some(loss);
         };
         let unit = rename.unit.clone();

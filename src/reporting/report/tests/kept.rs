@@ -19,7 +19,7 @@ fn loss(text: &str) -> Unapproved {
     Unapproved {
         verb,
         unit: unit.clone(),
-        to: to.map(|to| Unit::parse(to).expect("a unit")),
+        to: to.map(|to| Box::new(Unit::parse(to).expect("a unit"))),
         without_commits: false,
     }
 }
