@@ -14,7 +14,7 @@ use crate::admission::{Installation, manifests};
 use crate::api::crds;
 use crate::compile::compile;
 use crate::install::{self, Applied, DaemonSettings};
-use crate::model::is_dns_label;
+use crate::model::{RepositoryUrl, is_dns_label};
 use crate::settings::{self, Environment, SyncConfig};
 use crate::yaml;
 
@@ -24,6 +24,9 @@ pub(super) struct InstallArgs {
     /// definitions become]
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
+    /// An additional directory of Overlay documents of those fleets; may be repeated
+    #[arg(long, value_name = "DIR")]
+    overlays: Vec<PathBuf>,
     /// The component to install
     #[arg(long, value_enum, value_name = "COMPONENT")]
     component: Component,
@@ -97,7 +100,7 @@ pub(super) fn run(args: &InstallArgs, ui: &Ui, environment: &Environment) -> any
         "fleets are the daemon's: use --component daemon"
     );
     let objects = match args.component {
-        Component::Daemon => daemon(args, namespace, environment)?,
+        Component::Daemon => daemon(args, namespace, environment, ui)?,
         Component::Controllers => {
             let component = component("capstan-controllers", namespace, args);
             install::controllers(&component, args.replicas)
@@ -127,9 +130,10 @@ fn daemon(
     args: &InstallArgs,
     namespace: &str,
     environment: &Environment,
+    ui: &Ui,
 ) -> anyhow::Result<Vec<Json>> {
     let mut settings = DaemonSettings {
-        applied: applied(&args.paths)?,
+        applied: applied(args, ui)?,
         aro: args.aro.into(),
         replicas: args.replicas,
         ..DaemonSettings::default()
@@ -144,7 +148,12 @@ fn daemon(
         );
         object["metadata"]["namespace"] = Json::from(namespace);
         let usable = SyncConfig::object(&object, environment);
-        usable.with_context(|| format!("--fleet {}", file.display()))?;
+        let config = usable.with_context(|| format!("--fleet {}", file.display()))?;
+        anyhow::ensure!(
+            config.directory.is_none() && !RepositoryUrl::split(&config.url).is_local(),
+            "--fleet {}: the source of a Fleet object is a repository on a server, such as https://host/path",
+            file.display()
+        );
         settings.secrets.extend(fleet.secrets().map(str::to_owned));
         settings.fleets.push(object);
     }
@@ -155,14 +164,19 @@ fn daemon(
 }
 
 /// The kinds of these fleets; without any, those that definitions become.
-fn applied(paths: &[PathBuf]) -> anyhow::Result<Applied> {
-    if paths.is_empty() {
+fn applied(args: &InstallArgs, ui: &Ui) -> anyhow::Result<Applied> {
+    if args.paths.is_empty() {
         return Ok(install::default_kinds());
     }
     let mut all = Applied::default();
-    for path in paths {
+    for path in &args.paths {
         let tree = directory::read(path)?;
-        let compiled = compile(&tree, &[]);
+        let overlays = args.overlays.iter();
+        let overlays = overlays.map(|dir| directory::read_beside(dir, Some(path)));
+        let overlays = overlays
+            .collect::<Result<Vec<_>, _>>()
+            .context("--overlays")?;
+        let compiled = compile(&tree, &overlays);
         anyhow::ensure!(
             !compiled.has_errors(),
             "{} has errors, so its kinds are not known: run `capstan validate {}`",
@@ -172,6 +186,12 @@ fn applied(paths: &[PathBuf]) -> anyhow::Result<Applied> {
         let kinds = install::applied_kinds(&compiled.objects, &compiled.embedded());
         all.written.extend(kinds.written);
         all.read.extend(kinds.read);
+        all.guessed.extend(kinds.guessed);
+    }
+    for (group, plural) in &all.guessed {
+        ui.message(&format!(
+            "the plural `{plural}` of a kind of {group} is a guess: compare it with `kubectl api-resources --api-group {group}`"
+        ));
     }
     Ok(all)
 }

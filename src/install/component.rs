@@ -38,8 +38,13 @@ impl Component {
         json!({"name": self.name, "namespace": self.namespace, "labels": self.labels()})
     }
 
+    /// The name of what has no namespace: an installation in another namespace has its own.
+    fn cluster_name(&self) -> String {
+        format!("{}:{}", self.name, self.namespace)
+    }
+
     fn cluster_metadata(&self) -> Json {
-        json!({"name": self.name, "labels": self.labels()})
+        json!({"name": self.cluster_name(), "labels": self.labels()})
     }
 
     /// The Namespace and the account.
@@ -55,15 +60,16 @@ impl Component {
     pub(super) fn roles(&self, wide: &[Json], near: &[Json]) -> Vec<Json> {
         let subjects =
             json!([{"kind": "ServiceAccount", "name": self.name, "namespace": self.namespace}]);
-        let reference = |kind: &str| json!({"apiGroup": RBAC, "kind": kind, "name": self.name});
+        let reference =
+            |kind: &str, name: &str| json!({"apiGroup": RBAC, "kind": kind, "name": name});
         let version = format!("{RBAC}/v1");
         vec![
             json!({"apiVersion": version, "kind": "ClusterRole", "metadata": self.cluster_metadata(), "rules": wide}),
             json!({"apiVersion": version, "kind": "ClusterRoleBinding", "metadata": self.cluster_metadata(),
-                "roleRef": reference("ClusterRole"), "subjects": subjects}),
+                "roleRef": reference("ClusterRole", &self.cluster_name()), "subjects": subjects}),
             json!({"apiVersion": version, "kind": "Role", "metadata": self.metadata(), "rules": near}),
             json!({"apiVersion": version, "kind": "RoleBinding", "metadata": self.metadata(),
-                "roleRef": reference("Role"), "subjects": subjects}),
+                "roleRef": reference("Role", self.name), "subjects": subjects}),
         ]
     }
 

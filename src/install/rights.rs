@@ -24,6 +24,8 @@ pub struct Applied {
     pub written: BTreeSet<(String, String)>,
     /// Those that applied objects carry.
     pub read: BTreeSet<(String, String)>,
+    /// Those whose plural is only likely.
+    pub guessed: BTreeSet<(String, String)>,
 }
 
 /// The kinds of a fleet. A kind that the fleet defines has the plural of its definition; another one that Capstan does not
@@ -32,16 +34,25 @@ pub struct Applied {
 pub fn applied_kinds(objects: &[Object], embedded: &[(ObjectId, String)]) -> Applied {
     let defined: BTreeMap<(String, String), String> =
         objects.iter().filter_map(definition).collect();
-    let resource = |id: &ObjectId| {
+    let mut applied = Applied::default();
+    let carried = embedded.iter().map(|(id, _)| (id, false));
+    let own = objects.iter().map(|object| (&object.id, true));
+    for (id, is_written) in own.chain(carried) {
         let key = (id.group.clone(), id.kind.clone());
-        let plural = defined.get(&key).cloned();
-        let plural = plural.unwrap_or_else(|| plural_of(&id.group, &id.kind));
-        (id.group.clone(), plural)
-    };
-    let mut applied = Applied {
-        written: objects.iter().map(|object| resource(&object.id)).collect(),
-        read: embedded.iter().map(|(id, _)| resource(id)).collect(),
-    };
+        let known = defined.get(&key).cloned();
+        let known = known.or_else(|| known_plural(&id.group, &id.kind));
+        let is_guessed =
+            known.is_none() && id.group.contains('.') && !id.group.ends_with(".k8s.io");
+        let plural = known.unwrap_or_else(|| english_plural(&id.group, &id.kind));
+        let resource = (id.group.clone(), plural);
+        if is_guessed {
+            applied.guessed.insert(resource.clone());
+        }
+        match is_written {
+            true => applied.written.insert(resource),
+            false => applied.read.insert(resource),
+        };
+    }
     let has_clusters = objects
         .iter()
         .any(|object| object.label(CLUSTER_NAME).is_some());
@@ -69,6 +80,7 @@ pub fn default_kinds() -> Applied {
             .filter(|kind| is_aso(kind.group))
             .map(resource)
             .collect(),
+        guessed: BTreeSet::new(),
     }
 }
 
@@ -87,13 +99,15 @@ fn definition(object: &Object) -> Option<((String, String), String)> {
     Some((key, text(names, "plural")?))
 }
 
-fn plural_of(group: &str, kind: &str) -> String {
+fn known_plural(group: &str, kind: &str) -> Option<String> {
     let known = kinds::KINDS.iter();
     let mut known = known.filter(|known| known.group == group && known.kind == kind);
-    match known.next() {
-        Some(known) => known.plural.to_owned(),
-        None => ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind)).plural,
-    }
+    known.next().map(|known| known.plural.to_owned())
+}
+
+/// The plural that most kinds have.
+fn english_plural(group: &str, kind: &str) -> String {
+    ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind)).plural
 }
 
 /// A rule for resources of one group.

@@ -223,6 +223,7 @@ fn applied(status: &FleetStatus, observed: &ObservedFleet<'_>) -> Draft<'static>
         _ => ("False", "Progressing"),
     };
     let message = match &status.applied_revision {
+        _ if observed.is_check_only => "nothing is applied (spec.mode: check)".to_owned(),
         Some(revision) => format!("revision {revision} is applied"),
         None => "no revision is applied".to_owned(),
     };

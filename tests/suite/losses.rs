@@ -167,7 +167,10 @@ fn an_approval_that_a_squash_dropped_is_asked_for_again() {
     // A pull request that takes the rename back loses nothing: the new name was never made.
     let undo = world.push_saying("undo it", "pr/undo", Some(&squashed), &fleet());
     let check = world.wait(&undo, PLAN, CheckState::Success);
-    assert_eq!(check.title, "no fleet change; takes 1 cluster back");
+    assert_eq!(
+        check.title,
+        "takes 1 cluster back, and what changes of it is not known"
+    );
     // Neither half happened, and a near miss is told from an approval.
     let near = "really\n\nCapstan-Approve: release clusters/two\n";
     let near = world.push_saying(near, "main", Some(&squashed), &files);

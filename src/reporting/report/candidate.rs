@@ -121,7 +121,11 @@ fn sound(merge: &Merge<'_>, mut found: Found<'_>, account: &Account) -> Check {
     let (state, detail) = match () {
         () if has(Severity::Error) => (CheckState::Failure, None),
         () if !unapproved.is_empty() => (CheckState::Failure, Some(CheckDetail::Approval)),
-        () if has(Severity::Warning) || !unclear.is_empty() || merge.comparison.is_blind() => {
+        () if has(Severity::Warning)
+            || !unclear.is_empty()
+            || waiting.is_blind()
+            || merge.comparison.is_blind() =>
+        {
             (CheckState::Success, Some(CheckDetail::Warnings))
         }
         () => (CheckState::Success, None),
@@ -132,6 +136,9 @@ fn sound(merge: &Merge<'_>, mut found: Found<'_>, account: &Account) -> Check {
         title += "; what is lost is not known";
     }
     title += &waiting.title();
+    if waiting.is_blind() {
+        title = title.trim_start_matches("no fleet change; ").to_owned();
+    }
     let context = plan_context(merge.set.fleet());
     let ways = match detail == Some(CheckDetail::Approval) {
         true => merge.ways,

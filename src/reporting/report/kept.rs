@@ -63,7 +63,12 @@ impl<'a> Waiting<'a> {
             .map(|loss| &loss.unit)
     }
 
-    /// `; takes 1 cluster back; approves 1 earlier loss`; empty if it does neither.
+    /// Returns true if the candidate has a cluster or a pool again: its files are compared with nothing.
+    pub(super) fn is_blind(&self) -> bool {
+        !self.returned.is_empty()
+    }
+
+    /// `; takes 1 cluster back, and what changes of it is not known; approves 1 earlier loss`; empty if it does neither.
     pub(super) fn title(&self) -> String {
         let is_pool = |loss: &&&Unapproved| loss.unit.pool.is_some();
         let pools = self.returned.iter().filter(is_pool).count();
@@ -75,7 +80,10 @@ impl<'a> Waiting<'a> {
         let back: Vec<String> = back.map(|(count, noun)| counted(count, noun)).collect();
         let back = match back.is_empty() {
             true => String::new(),
-            false => format!("; takes {} back", back.join(" and ")),
+            false => format!(
+                "; takes {} back, and what changes of it is not known",
+                back.join(" and ")
+            ),
         };
         match self.approved.len() {
             0 => back,
@@ -138,7 +146,7 @@ impl<'a> Waiting<'a> {
         match lines.is_empty() {
             true => String::new(),
             false => format!(
-                "Kept in the cluster since an earlier revision, so that this commit takes it back and makes no new one. `capstan plan --against live` shows what its files change of it:\n\n{lines}\n"
+                "Kept in the cluster since an earlier revision, so that this commit takes it back and makes no new one. This plan does not know what its files change of it, such as a pool that they leave out; `capstan plan --against live` does:\n\n{lines}\n"
             ),
         }
     }
