@@ -117,6 +117,13 @@ async fn an_annotation_on_the_parent_approves_a_loss_once() {
     let mut daemon = world.start("test");
     let is_there = |check: &Check| check.title.contains("1/2 ready");
     daemon.until(&first, is_there).await;
+    // What is not there yet cannot be lost.
+    let comes = async || {
+        while clusters(&world) == 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    comes().await;
     let second = world.push("main", Some(&first), &without);
     let asks = "1 loss needs approval; 1/1 ready";
     assert_eq!(daemon.fails(&second).await.title, asks);
@@ -143,6 +150,7 @@ async fn an_annotation_on_the_parent_approves_a_loss_once() {
 
     let third = world.push("main", Some(&second), &with);
     daemon.until(&third, is_there).await;
+    comes().await;
     let fourth = world.push("main", Some(&third), &without);
     assert_eq!(daemon.fails(&fourth).await.title, asks);
     assert_eq!(clusters(&world), 1, "it approved another loss");

@@ -146,8 +146,10 @@ impl Daemon {
         let found = self
             .view
             .wait_for(|view| view.check(&context, revision).is_some_and(&done));
-        let view = tokio::time::timeout(PATIENCE, found).await;
-        let view = view.unwrap_or_else(|_| panic!("{revision} never had that"));
+        let Ok(view) = tokio::time::timeout(PATIENCE, found).await else {
+            let last = self.view.borrow().check(&context, revision).cloned();
+            panic!("{revision} never had that: {last:#?}");
+        };
         let view = view.expect("the daemon runs").clone();
         view.check(&context, revision).expect("it is there").clone()
     }
