@@ -1,12 +1,11 @@
 //! `capstan run --fleets`: a daemon for each Fleet object of a namespace.
 
 use anyhow::Context as _;
-use tokio_util::sync::CancellationToken;
 
 use super::args::AroMode;
 use super::cluster::{Cluster, ClusterArgs};
 use super::exit::Exit;
-use super::signals::asked_to_stop;
+use super::signals::stop_when_asked;
 use super::ui::Ui;
 use crate::adapters::git::Reach;
 use crate::api::fleet::Controllers;
@@ -25,12 +24,7 @@ pub(super) async fn follow(
     environment: &Environment,
     ui: &Ui,
 ) -> anyhow::Result<Exit> {
-    let stop = CancellationToken::new();
-    let asked = stop.clone();
-    tokio::spawn(async move {
-        asked_to_stop().await;
-        asked.cancel();
-    });
+    let stop = stop_when_asked();
     let program = std::env::current_exe().context("cannot find the program of this process")?;
     let cluster = Cluster::open(cluster, SETTLE).await?;
     let target = cluster.target();
@@ -46,9 +40,10 @@ pub(super) async fn follow(
     let settings = FleetsSettings {
         environment: environment.clone(),
         fork_planner: program,
-        reach: match is_local_allowed {
-            true => Reach::Anywhere,
-            false => Reach::Servers,
+        reach: if is_local_allowed {
+            Reach::Anywhere
+        } else {
+            Reach::Servers
         },
     };
     daemon::run_fleets(target.clone(), settings, stop).await;

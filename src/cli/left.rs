@@ -20,7 +20,7 @@ pub(super) const RELEASED: &str = "released";
 pub(super) enum Left {
     /// It is still a member, until a person acts.
     Kept(String),
-    /// It is no member any more.
+    /// It left the set of the fleet.
     Released(String),
 }
 

@@ -9,7 +9,6 @@ use anyhow::Context as _;
 use clap::{ArgGroup, Args};
 use tokio::sync::watch;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 use super::args::{AroMode, duration};
 use super::cluster::{Cluster, ClusterArgs};
@@ -17,7 +16,7 @@ use super::exit::Exit;
 use super::fleet_objects;
 use super::live::Live;
 use super::live::layout::Picture;
-use super::signals::asked_to_stop;
+use super::signals::stop_when_asked;
 use super::ui::Ui;
 use crate::adapters::admission::Names;
 use crate::adapters::git;
@@ -276,12 +275,7 @@ async fn follow(
     environment: &Environment,
     ui: &Ui,
 ) -> anyhow::Result<Exit> {
-    let stop = CancellationToken::new();
-    let asked = stop.clone();
-    tokio::spawn(async move {
-        asked_to_stop().await;
-        asked.cancel();
-    });
+    let stop = stop_when_asked();
     let Opened {
         cluster,
         access,

@@ -7,7 +7,7 @@ use super::rights::RBAC;
 use crate::api::labels::{MANAGED_BY, MANAGED_BY_VALUE};
 
 const APP: &str = "app.kubernetes.io/name";
-/// Where the mirrors of repositories are kept. A pod that is replaced fetches them again.
+/// The directory of the mirrors of repositories. A pod that is replaced fetches them again.
 const CACHE: &str = "/var/cache/capstan";
 
 /// A component of Capstan.
@@ -21,11 +21,11 @@ pub struct Component {
     pub image: String,
 }
 
-/// How the pods of a component run.
+/// The pods of a component.
 pub(super) struct Pods {
     pub(super) arguments: Vec<String>,
     pub(super) replicas: u16,
-    /// What they request, and the most memory that they take.
+    /// Their requests and limits.
     pub(super) resources: Json,
 }
 

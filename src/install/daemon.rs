@@ -7,7 +7,7 @@ use super::rights::{Applied, controller_rules, lease_rules, rule};
 use crate::api::fleet::Mode;
 use crate::api::kinds::CAPSTAN;
 
-/// What the daemon works on.
+/// The fleets of a daemon, and its settings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DaemonSettings {
     /// The kinds of its fleets.
@@ -16,9 +16,9 @@ pub struct DaemonSettings {
     pub secrets: Vec<String>,
     /// The Fleets.
     pub fleets: Vec<Json>,
-    /// How it runs the ARO controllers.
+    /// The mode of its ARO controllers.
     pub aro: Mode,
-    /// How many pods it has, of which one applies.
+    /// The number of its pods, of which one applies.
     pub replicas: u16,
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 
 use crate::api::kinds::{self, CAPI, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT, is_aso};
 use crate::api::labels::CLUSTER_NAME;
-use crate::model::{Node, Object, ObjectId};
+use crate::model::{Object, ObjectId};
 
 pub(super) const RBAC: &str = "rbac.authorization.k8s.io";
 
@@ -48,10 +48,12 @@ pub fn applied_kinds(objects: &[Object], embedded: &[(ObjectId, String)]) -> App
         if is_guessed {
             applied.guessed.insert(resource.clone());
         }
-        match is_written {
-            true => applied.written.insert(resource),
-            false => applied.read.insert(resource),
+        let kinds = if is_written {
+            &mut applied.written
+        } else {
+            &mut applied.read
         };
+        kinds.insert(resource);
     }
     let has_clusters = objects
         .iter()
@@ -94,9 +96,9 @@ fn definition(object: &Object) -> Option<((String, String), String)> {
     }
     let spec = object.node.get("spec")?;
     let names = spec.get("names")?;
-    let text = |node: &Node, key: &str| node.text(&[key]).map(str::to_owned);
-    let key = (text(spec, "group")?, text(names, "kind")?);
-    Some((key, text(names, "plural")?))
+    let [group, kind, plural] =
+        [(spec, "group"), (names, "kind"), (names, "plural")].map(|(node, key)| node.text(&[key]));
+    Some(((group?.to_owned(), kind?.to_owned()), plural?.to_owned()))
 }
 
 fn known_plural(group: &str, kind: &str) -> Option<String> {
@@ -161,13 +163,9 @@ pub(super) fn controller_rules() -> Vec<Json> {
             parts.collect()
         };
         let (status, finalizers) = (part("status"), part("finalizers"));
-        let as_text = |all: &[String]| -> Json { json!(all) };
         rules.push(rule(group, resources, &watch));
-        rules
-            .push(json!({"apiGroups": [group], "resources": as_text(&status), "verbs": ["patch"]}));
-        rules.push(
-            json!({"apiGroups": [group], "resources": as_text(&finalizers), "verbs": ["update"]}),
-        );
+        rules.push(json!({"apiGroups": [group], "resources": status, "verbs": ["patch"]}));
+        rules.push(json!({"apiGroups": [group], "resources": finalizers, "verbs": ["update"]}));
     }
     let aso: BTreeSet<(String, String)> = default_kinds().read;
     rules.extend(grouped(aso.iter(), &WRITE));

@@ -15,12 +15,12 @@ const MOST_RESULTS: usize = 5;
 /// The most characters of a message. Kubernetes allows 32,768; a status must stay far below 20 KB.
 const LONGEST: usize = 2_000;
 
-/// What a daemon sees of a fleet.
+/// A fleet as its daemon sees it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct ObservedFleet<'a> {
     /// The generation of the spec that is carried out.
     pub(crate) generation: Option<i64>,
-    /// Whether the source was read, or why it cannot be; `None` before the first answer.
+    /// Ok if the source was read, else the error; `None` before the first answer.
     pub(crate) source: Option<Result<(), &'a AdapterError>>,
     /// The newest revision that was examined.
     pub(crate) revision: Option<&'a str>,
@@ -28,7 +28,7 @@ pub(crate) struct ObservedFleet<'a> {
     pub(crate) check: Option<&'a Check>,
     /// Its objects, once it is being applied.
     pub(crate) summary: Option<&'a Summary>,
-    /// What the cluster records of the fleet.
+    /// The record of the fleet in the cluster.
     pub(crate) parent: Option<&'a Parent>,
     /// The cluster was asked for that.
     pub(crate) is_parent_read: bool,
@@ -42,7 +42,7 @@ pub(crate) struct ObservedFleet<'a> {
 pub(crate) struct Stall<'a> {
     /// In CamelCase.
     pub(crate) reason: &'a str,
-    /// What to change.
+    /// In words, with the change that helps.
     pub(crate) message: &'a str,
     /// It may pass without a person.
     pub(crate) may_pass: bool,
@@ -59,9 +59,12 @@ pub(crate) fn fleet_status(
     let refused = parent.and_then(Parent::pending);
     let refused = refused.filter(|newest| newest.is_refused);
     // What the cluster was not asked for yet stays as it was.
-    let kept = |recorded: Option<String>, before: &Option<String>| match observed.is_parent_read {
-        true => recorded,
-        false => before.clone(),
+    let kept = |recorded: Option<String>, before: &Option<String>| {
+        if observed.is_parent_read {
+            recorded
+        } else {
+            before.clone()
+        }
     };
     let attempted = observed.revision.map(str::to_owned);
     let attempted = attempted.or_else(|| before.attempted_revision.clone());
@@ -240,11 +243,12 @@ const fn reason_of(error: &AdapterError) -> &'static str {
     }
 }
 
-/// What passes by itself makes nothing false that nobody has seen.
+/// Returns Unknown for an error that passes by itself: nobody has seen that anything is wrong.
 fn status_of(error: &AdapterError) -> &'static str {
-    match may_recover(error) {
-        true => "Unknown",
-        false => "False",
+    if may_recover(error) {
+        "Unknown"
+    } else {
+        "False"
     }
 }
 
@@ -254,8 +258,8 @@ const fn may_recover(error: &AdapterError) -> bool {
 
 /// Returns true if what is not ready may become so without a person.
 fn may_pass(observed: &ObservedFleet<'_>) -> bool {
-    let is_error = |check: &Check| check.state == CheckState::Error;
-    observed.check.is_some_and(is_error)
+    let check = observed.check;
+    check.is_some_and(|check| check.state == CheckState::Error)
 }
 
 fn counts(summary: &Summary) -> FleetObjects {

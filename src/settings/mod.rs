@@ -5,6 +5,7 @@
 
 mod azure;
 mod environment;
+mod object;
 #[cfg(test)]
 mod tests;
 
@@ -12,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use crate::api::fleet::{
     self, ApprovalRules, CheckProvider, Controllers, DeletionGuard, Fleet, FleetMode, FleetPolicy,
@@ -20,9 +21,7 @@ use crate::api::fleet::{
 };
 use crate::api::period::Period;
 use crate::api::timeline;
-use crate::model::{
-    Finding, ForgeKind, Node, Origin, PublicKey, RepositoryUrl, Severity, Span, Value, hex,
-};
+use crate::model::{Finding, ForgeKind, Node, PublicKey, RepositoryUrl, Severity, Value, hex};
 use crate::yaml;
 
 pub use azure::{Azure, AzureIdentity};
@@ -273,49 +272,6 @@ impl SyncConfig {
         needed.any(|one| matches!(one, SourceCredential::Secret(_)))
     }
 
-    /// Follows what a Fleet object names. Credentials in directories, the port and the controllers belong to the process that
-    /// follows it. Its mirror is of this object alone: nobody reads what the credential of another Fleet
-    /// fetched.
-    ///
-    /// # Errors
-    /// If the object has errors, or sets what belongs to the process.
-    pub fn object(object: &Json, environment: &Environment) -> Result<Self, Error> {
-        let metadata = &object["metadata"];
-        let document = json!({
-            "apiVersion": object["apiVersion"], "kind": object["kind"], "spec": object["spec"],
-            "metadata": {"name": metadata["name"], "namespace": metadata["namespace"]},
-        });
-        let origin = Origin::new(Span::top(&Arc::from("Fleet")));
-        let document = Node::from_json(&document, &origin);
-        let (fleet, findings) = fleet::read(&document);
-        let errors = findings.iter();
-        let errors = errors.filter(|finding| finding.severity == Severity::Error);
-        let errors: Vec<String> = errors.map(Finding::headline).collect();
-        let fleet = fleet.filter(|_| errors.is_empty());
-        let fleet = fleet.ok_or_else(|| Error::Mistaken(errors.join("; ")))?;
-        if let Some(why) = process_settings(&fleet) {
-            return Err(Error::Mistaken(why.to_owned()));
-        }
-        let own = Environment {
-            source_credential: None,
-            checks_credential: None,
-            ..environment.clone()
-        };
-        let config = Self::settled("the Fleet", &document, fleet, &own)?;
-        let uid = metadata["uid"].as_str().unwrap_or_default();
-        let place = format!("{}\0{uid}\0{:?}", config.url, config.credential);
-        let mirror = mirror_name(&config.fleet, &place);
-        let directory = own.cache.join("fleets").join(&config.namespace);
-        Ok(Self {
-            serve: None,
-            mirror: match &config.directory {
-                Some(_) => directory.join(mirror).with_extension("directory"),
-                None => directory.join(mirror),
-            },
-            ..config
-        })
-    }
-
     fn document(path: &str, text: &[u8], environment: &Environment) -> Result<Self, Error> {
         let (document, fleet) = fleet_in(path, text)?;
         Self::settled(path, &document, fleet, environment)
@@ -394,23 +350,6 @@ impl SyncConfig {
             admission: fleet.spec.serve.admission,
             webhook_secret: webhook_secret.map(|secret| SourceCredential::Secret(secret.name)),
         })
-    }
-}
-
-/// The settings of a Fleet object that belong to the process, which follows more than one: why they cannot stand there.
-fn process_settings(fleet: &Fleet) -> Option<&'static str> {
-    let spec = &fleet.spec;
-    match () {
-        () if spec.serve != fleet::Serve::default() => Some(
-            "spec.serve belongs to the process, which follows several fleets and serves no port: remove it",
-        ),
-        () if spec.controllers != Controllers::default() => Some(
-            "spec.controllers belongs to the process, which runs them for the whole cluster: remove it, and set --aro of `capstan run`",
-        ),
-        () if spec.checks.webhook_secret_ref.is_some() => Some(
-            "spec.checks.webhookSecretRef is not used in a Fleet object, since its process serves no webhooks: remove it; the repository is polled",
-        ),
-        () => None,
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a Fleet document, flags and the environment come to.
 
+use serde_json::json;
+
 use super::*;
 use crate::api::fleet::{FirstApply, Mode};
 

@@ -76,7 +76,7 @@ enum Survey {
     Waits(String, Cost),
 }
 
-/// Why there is no decision.
+/// The reason that a review has no decision.
 enum Undecided {
     /// It is answered as the setting says.
     Failed(String),

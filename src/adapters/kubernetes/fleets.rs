@@ -81,7 +81,7 @@ pub async fn write_fleet_status(
     with_timeout(&fleet.id, written).await
 }
 
-/// Follows what the parent of a set records; `None` while there is no parent of the set.
+/// Follows the records in the parent of a set; `None` while the set has no parent.
 #[must_use]
 pub fn parents(client: &Client, set: &ApplySet) -> BoxStream<'static, Option<Parent>> {
     let (set, parent) = (set.clone(), set.parent());
@@ -165,11 +165,11 @@ impl Seen {
 
 fn present(live: &DynamicObject) -> FleetChange {
     let metadata = &live.metadata;
-    let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    let (namespace, name) = (text(&metadata.namespace), text(&metadata.name));
+    let namespace = metadata.namespace.clone().unwrap_or_default();
+    let name = metadata.name.clone().unwrap_or_default();
     FleetChange::Present(Box::new(FleetObject {
         id: ObjectId::new(&*Fleet::group(&()), &*Fleet::kind(&()), namespace, name),
-        uid: text(&metadata.uid),
+        uid: metadata.uid.clone().unwrap_or_default(),
         generation: metadata.generation,
         json: serde_json::to_value(live).unwrap_or_default(),
     }))

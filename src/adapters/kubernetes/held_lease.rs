@@ -15,7 +15,7 @@ use super::lease::{Lease, Round};
 use crate::model::Clock;
 use crate::reconcile::lease::RETRY;
 
-/// Who holds a Lease.
+/// The holder of a Lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holder {
     /// This process.
@@ -66,7 +66,7 @@ impl HeldLease {
         }
     }
 
-    /// Who holds it now, and every change of that.
+    /// Returns the holder as it is now, and every change of it.
     #[must_use]
     pub fn holder(&self) -> watch::Receiver<Holder> {
         self.holder.clone()

@@ -19,20 +19,20 @@ use crate::follow::View;
 use crate::model::ErrorClass;
 use crate::settings::{Environment, SyncConfig};
 
-/// Why a Fleet object follows no directory.
+/// The help for a Fleet object with a directory.
 const NO_DIRECTORY: &str = "spec.source.directory is a directory of the process, which a Fleet object may not read: use spec.source.git";
-/// How long what a Fleet lacks, such as a Secret, is waited for before it is looked for again.
+/// The wait before what a Fleet lacks, such as a Secret, is looked for again.
 const RETRY: Duration = Duration::from_secs(15);
-/// How long a Fleet rests whose daemon panicked.
+/// The rest of a Fleet whose daemon panicked.
 const REST: Duration = Duration::from_secs(60);
 
-/// What all fleets of a process share.
+/// The settings that all fleets of a process share.
 pub struct FleetsSettings {
     /// The environment of the process.
     pub environment: Environment,
     /// The program that plans heads of forks in a process of its own: Capstan.
     pub fork_planner: PathBuf,
-    /// Where a Fleet may have its source: whoever writes Fleets must not read the files of this process, such as the mirrors of
+    /// The places where a Fleet may have its source: whoever writes Fleets must not read the files of this process, such as the mirrors of
     /// others.
     pub reach: git::Reach,
 }
@@ -127,9 +127,10 @@ async fn attempts<A>(
                 let Failed {
                     reason, message, ..
                 } = failed;
-                let idle = match failed.may_pass {
-                    true => Phase::Waiting(reason, message),
-                    false => Phase::Stalled(reason, message),
+                let idle = if failed.may_pass {
+                    Phase::Waiting(reason, message)
+                } else {
+                    Phase::Stalled(reason, message)
                 };
                 rest_for(phase, fleet, &idle);
                 RETRY
@@ -149,7 +150,7 @@ async fn attempts<A>(
     }
 }
 
-/// Why a daemon could not begin.
+/// The reason that a daemon could not begin.
 struct Failed {
     reason: &'static str,
     message: String,

@@ -20,12 +20,12 @@ use crate::plan::ApplySet;
 use crate::reporting::{ObservedFleet, Stall, fleet_status, stalled, sync_context};
 use crate::settings::SyncConfig;
 
-/// How long after one write the next is made: all that changes in between is one.
+/// The time between two writes: all that changes in between is one.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How long after a write that failed the next is tried.
+/// The time after a write that failed.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// What the daemon of a Fleet does.
+/// The work of the daemon of a Fleet.
 #[derive(Clone)]
 pub(super) enum Phase {
     /// It begins.
@@ -51,7 +51,7 @@ impl Phase {
     }
 }
 
-/// What is reported of a Fleet.
+/// A Fleet, and everything that its status is made of.
 pub(super) struct Reported {
     /// The client of the cluster with the object.
     pub(super) client: Client,

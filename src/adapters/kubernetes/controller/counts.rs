@@ -1,6 +1,6 @@
 //! The work of controllers in numbers.
 //!
-//! In: decisions, and the ends of writes. Out: how many there were since the start. It does not know who asks.
+//! In: each decision, and each write that ended. Out: their numbers since the start. It does not know who reads them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

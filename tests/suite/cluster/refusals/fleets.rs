@@ -61,6 +61,24 @@ fn map(fixture: &Fixture, name: &str) -> String {
     )
 }
 
+/// Installs the kind.
+fn install(fixture: &Fixture) {
+    let definition: Json = serde_yaml::from_str(CRD).expect("YAML");
+    fixture.put(&definition);
+    wait_for_kind(fixture);
+}
+
+fn wait_for_kind(fixture: &Fixture) {
+    let served = path(fixture, "");
+    fixture.until("the kind is served", || {
+        fixture.ask("GET", &served, &Json::Null).0 == 200
+    });
+}
+
+fn git(world: &World) -> Json {
+    json!({"url": world.source(), "interval": "1s"})
+}
+
 fn daemon(fixture: &Fixture) -> Running {
     let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
     command
@@ -81,17 +99,11 @@ fn daemon(fixture: &Fixture) -> Running {
 #[test]
 fn each_fleet_object_is_followed_and_reports_and_costs_only_itself() {
     prove("fleets", |fixture| {
-        let definition: Json = serde_yaml::from_str(CRD).expect("YAML");
-        fixture.put(&definition);
-        let served = path(fixture, "");
-        fixture.until("the kind is served", || {
-            fixture.ask("GET", &served, &Json::Null).0 == 200
-        });
+        install(fixture);
         let [one, two, third] = [(); 3].map(|()| World::on(None));
         third.push("main", None, &map(fixture, "third"));
         let first = one.push("main", None, &map(fixture, "one"));
         let other = two.push("main", None, &map(fixture, "two"));
-        let git = |world: &World| json!({"url": world.source(), "interval": "1s"});
         put(fixture, "one", &git(&one), &json!({}));
         put(fixture, "two", &git(&two), &json!({}));
         let mut lost = git(&third);
@@ -141,51 +153,48 @@ fn each_fleet_object_is_followed_and_reports_and_costs_only_itself() {
             wait(fixture, name, "Stalled", &format!("True {reason}"), words);
         }
 
-        // What is mended goes on; what is refused says where.
-        fixture.must(
-            "PATCH",
-            &path(fixture, "lost"),
-            &json!({"spec": {"source": {"git": {"ref": {"branch": "main"}}}}}),
-        );
-        wait(fixture, "lost", "Ready", "True Succeeded", "");
-        let refused = one.push(
-            "main",
-            Some(&first),
-            "{kind: ConfigMap, apiVersion: v1, metadata: {name: one}, dta: 1\n",
-        );
-        let status = wait(
-            fixture,
-            "one",
-            "Ready",
-            "False Refused",
-            "clusters/one.yaml:",
-        );
+        let (code, said) = daemon.stop();
+        assert_eq!(code, Some(0), "{said}");
+        assert!(!said.contains("panicked"), "{said}");
+    });
+}
+
+#[test]
+fn a_fleet_object_is_mended_and_refused_and_takes_nothing_along_when_it_goes() {
+    prove("changed", |fixture| {
+        install(fixture);
+        let [one, two] = [(); 2].map(|()| World::on(None));
+        let first = one.push("main", None, &map(fixture, "one"));
+        let other = two.push("main", None, &map(fixture, "two"));
+        let mut lost = git(&one);
+        lost["ref"] = json!({"branch": "nothing"});
+        put(fixture, "one", &lost, &json!({}));
+        put(fixture, "two", &git(&two), &json!({}));
+        let daemon = daemon(fixture);
+        wait(fixture, "two", "Ready", "True Succeeded", "");
+        wait(fixture, "one", "Stalled", "True SourceNotReady", "nothing");
+        let branch = json!({"spec": {"source": {"git": {"ref": {"branch": "main"}}}}});
+        fixture.must("PATCH", &path(fixture, "one"), &branch);
+        wait(fixture, "one", "Ready", "True Succeeded", "");
+
+        let broken = "{kind: ConfigMap, apiVersion: v1, metadata: {name: one}, dta: 1\n";
+        let refused = one.push("main", Some(&first), broken);
+        let place = "clusters/one.yaml:";
+        let status = wait(fixture, "one", "Ready", "False Refused", place);
         assert_eq!(status["refusedRevision"], json!(refused));
-        assert_eq!(
-            status["appliedRevision"],
-            json!(first),
-            "the last one stays"
-        );
-        let mended = one.push(
-            "main",
-            Some(&refused),
-            &(map(fixture, "one") + "---\n" + &map(fixture, "three")),
-        );
+        assert_eq!(status["appliedRevision"], json!(first), "it stays");
+        let both = [map(fixture, "one"), map(fixture, "three")].join("---\n");
+        let mended = one.push("main", Some(&refused), &both);
         let status = wait(fixture, "one", "Ready", "True Succeeded", "2/2 ready");
         assert_eq!(status["appliedRevision"], json!(mended));
         assert_eq!(status["refusedRevision"], Json::Null);
         assert_eq!(status["history"][0]["revision"], json!(mended));
         assert_eq!(status["history"][1]["reason"], "Refused");
 
-        // A Fleet that goes takes nothing along.
         fixture.must("DELETE", &path(fixture, "two"), &json!({}));
         daemon.wait("the Fleet was deleted");
         two.push("main", Some(&other), &map(fixture, "four"));
-        one.push(
-            "main",
-            Some(&mended),
-            &(map(fixture, "one") + "---\n" + &map(fixture, "five")),
-        );
+        one.push("main", Some(&mended), &map(fixture, "five"));
         fixture.until("the other goes on", || {
             fixture.has(&fixture.path("configmaps/five"))
         });
@@ -193,7 +202,6 @@ fn each_fleet_object_is_followed_and_reports_and_costs_only_itself() {
         assert!(!fixture.has(&fixture.path("configmaps/four")));
         let (code, said) = daemon.stop();
         assert_eq!(code, Some(0), "{said}");
-        assert!(!said.contains("panicked"), "{said}");
     });
 }
 
@@ -257,10 +265,7 @@ fn the_printed_roles_are_enough_for_the_daemon_and_its_fleet() {
         );
         for object in &all {
             if object["kind"] == "Fleet" {
-                let served = path(fixture, "");
-                fixture.until("the kind is served", || {
-                    fixture.ask("GET", &served, &Json::Null).0 == 200
-                });
+                wait_for_kind(fixture);
             }
             fixture.put(object);
         }
@@ -298,12 +303,7 @@ fn the_printed_roles_are_enough_for_the_daemon_and_its_fleet() {
 #[test]
 fn of_two_processes_one_applies_and_the_other_takes_over_when_it_is_killed() {
     prove("writers", |fixture| {
-        let definition: Json = serde_yaml::from_str(CRD).expect("YAML");
-        fixture.put(&definition);
-        let served = path(fixture, "");
-        fixture.until("the kind is served", || {
-            fixture.ask("GET", &served, &Json::Null).0 == 200
-        });
+        install(fixture);
         let world = World::on(None);
         let first = world.push("main", None, &map(fixture, "one"));
         put(
@@ -346,12 +346,7 @@ fn of_two_processes_one_applies_and_the_other_takes_over_when_it_is_killed() {
 #[test]
 fn a_fleet_object_reads_nothing_of_the_machine() {
     prove("local", |fixture| {
-        let definition: Json = serde_yaml::from_str(CRD).expect("YAML");
-        fixture.put(&definition);
-        let served = path(fixture, "");
-        fixture.until("the kind is served", || {
-            fixture.ask("GET", &served, &Json::Null).0 == 200
-        });
+        install(fixture);
         let world = World::on(None);
         world.push("main", None, &map(fixture, "one"));
         let file = format!("file://{}", world.source());

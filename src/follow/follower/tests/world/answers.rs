@@ -88,10 +88,7 @@ impl World {
                 Event::Git(GitEvent::ApprovalsRead(request, Some(approvals)))
             }
             Command::Publish(checks) => self.publish(checks),
-            Command::Probe => Event::Checks(ChecksEvent::Probed(match self.is_forge_away {
-                true => Err(away()),
-                false => Ok(()),
-            })),
+            Command::Probe => Event::Checks(ChecksEvent::Probed(self.probe())),
             Command::ReadEarlierChecks(_) => {
                 let earlier = (!self.is_forge_away).then(|| EarlierChecks {
                     pending: self.pending_syncs(),
@@ -138,6 +135,13 @@ impl World {
             }
             _ => Event::Time(TimeEvent::RetryChecks),
         }
+    }
+
+    fn probe(&self) -> Result<(), AdapterError> {
+        if self.is_forge_away {
+            return Err(away());
+        }
+        Ok(())
     }
 
     fn fetch(&self) -> FetchResult {
