@@ -57,10 +57,7 @@ async fn work(args: &AdmissionArgs, ui: &Ui, environment: &Environment) -> anyho
     let mut policy = policy.transpose().context("--fleet")?.unwrap_or_default();
     policy.bindings = environment.azure.bindings.clone();
     let (client, name) = connect_named(&args.access.access()).await?;
-    let target = Target {
-        client,
-        clock: Arc::new(WallClock::start()),
-    };
+    let target = Target::new(client, Arc::new(WallClock::start()));
     let settings = Admission {
         address: args.address.clone(),
         failure_policy: args.failure_policy.into(),

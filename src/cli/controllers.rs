@@ -96,10 +96,7 @@ async fn work(args: &ControllersArgs, ui: &Ui, environment: &Environment) -> any
     ui.message(&format!(
         "running the ARO controllers on the cluster {name}, {mode}"
     ));
-    let target = Target {
-        client,
-        clock: Arc::new(WallClock::start()),
-    };
+    let target = Target::new(client, Arc::new(WallClock::start()));
     missing(&target, ui).await?;
     let controllers = args.controllers();
     let running = daemon::controllers(

@@ -65,7 +65,7 @@ impl Embedded {
         let at_work =
             controller::spawn(client.clone(), Arc::clone(&clock), controllers, connectors);
         Self {
-            target: Target { client, clock },
+            target: Target::new(client, clock),
             router,
             _controllers: at_work,
         }

@@ -431,10 +431,7 @@ async fn open(config: &SyncConfig, args: &ClusterArgs, ui: &Ui) -> anyhow::Resul
     ));
     let waits = |error: &Error| ui.error(&format!("{error}; retrying"));
     let client = connect_by_secret(&target.client, namespace, secret, waits).await?;
-    let target = Target {
-        client,
-        clock: Arc::clone(&target.clock),
-    };
+    let target = Target::new(client, Arc::clone(&target.clock));
     Ok(opened(Cluster::Real(target)))
 }
 

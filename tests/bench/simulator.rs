@@ -61,7 +61,7 @@ async fn apply(plan: Arc<Plan>, set: &ApplySet) {
     };
     let assignment = Assignment::new(plan, Vec::new());
     let runner = tokio::spawn(run_once(
-        Target { client, clock },
+        Target::new(client, clock),
         options,
         assignment,
         Vec::new(),

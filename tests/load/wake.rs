@@ -110,10 +110,7 @@ impl Fixture<'_> {
         let set = ApplySet::new("wake", "default");
         let plan = against_none(&compiled.objects, &compiled.graph, &set);
         let assignment = Assignment::new(Arc::new(plan), compiled.embedded());
-        let target = Target {
-            client: observed(&client, log),
-            clock: Arc::new(WallClock::start()),
-        };
+        let target = Target::new(observed(&client, log), Arc::new(WallClock::start()));
         let options = Options {
             concurrency: AT_ONCE,
             set,

@@ -244,7 +244,7 @@ impl Inside {
         let address = shown.split_once("http://").expect("an address").1.parse();
         let (sender, view) = watch::channel(View::default());
         let clock = Arc::new(time);
-        let target = Target { client, clock };
+        let target = Target::new(client, clock);
         let stop = CancellationToken::new();
         let task = tokio::spawn(async move {
             let access = Access::default();

@@ -316,7 +316,7 @@ impl Daemon {
     }
 
     fn recreate(&mut self, clusters: BTreeSet<Unit>) {
-        let client = self.target.client.clone();
+        let client = self.target.account.clone();
         self.jobs.spawn(async move {
             recreation::approve(client, clusters).await;
             Event::Time(TimeEvent::Progress)

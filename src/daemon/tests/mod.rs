@@ -136,10 +136,7 @@ impl Case {
         let client = tower::service_fn(|_: Request<Body>| {
             std::future::pending::<Result<Response<Body>, Infallible>>()
         });
-        let target = Target {
-            client: Client::new(client, "default"),
-            clock: Arc::new(Fast(Instant::now())),
-        };
+        let target = Target::new(Client::new(client, "default"), Arc::new(Fast(Instant::now())));
         let view = watch::channel(View::default()).0;
         let (forge, has_buttons) = (setting.forge, setting.has_buttons);
         let (mut daemon, events) = Daemon::new(config, target, origin, forge, has_buttons, view);

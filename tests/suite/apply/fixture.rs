@@ -137,10 +137,7 @@ impl Fixture {
         embedded: Vec<(ObjectId, String)>,
         concurrency: usize,
     ) -> Run {
-        let target = Target {
-            client: Client::new(router, "default"),
-            clock: Arc::clone(&self.clock),
-        };
+        let target = Target::new(Client::new(router, "default"), Arc::clone(&self.clock));
         let assignment = Assignment::new(plan, embedded);
         self.assign(target, assignment, concurrency)
     }

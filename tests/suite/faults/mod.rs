@@ -100,10 +100,7 @@ impl Running {
     fn start(client: Client, clock: &Arc<dyn Clock>, concurrency: usize) -> Self {
         let (inputs, input) = unbounded_channel();
         let (sender, reports) = unbounded_channel();
-        let target = Target {
-            client,
-            clock: Arc::clone(clock),
-        };
+        let target = Target::new(client, Arc::clone(clock));
         let options = Options {
             concurrency,
             set: set(),

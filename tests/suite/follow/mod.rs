@@ -96,10 +96,7 @@ impl World {
             mirror: self.dir.path().join(fleet),
             ..SyncConfig::source(&url, None, &Environment::default())
         };
-        let target = Target {
-            client: self.server.client("default"),
-            clock: Arc::clone(&self.clock),
-        };
+        let target = Target::new(self.server.client("default"), Arc::clone(&self.clock));
         let (sender, view) = watch::channel(View::default());
         let task = tokio::spawn(async move {
             daemon::run(config, target, sender, CancellationToken::new())

@@ -145,7 +145,7 @@ impl Runner {
     /// How to address `object` in the cluster; `None` if its kind was not discovered.
     fn object(&self, object: &ObjectId, kind: &Kind) -> Option<ObjectClient> {
         Some(ObjectClient {
-            client: self.target.client.clone(),
+            client: self.target.account.clone(),
             served: self.served.get(kind)?.clone(),
             id: object.clone(),
         })
@@ -224,7 +224,7 @@ impl Runner {
         let Some(served) = self.served.get(kind) else {
             return;
         };
-        let client = &self.target.client;
+        let client = &self.target.account;
         self.watches.push(match scope {
             WatchScope::Members => {
                 let labels = format!("{}={}", labels::PART_OF, self.set.id());

@@ -20,10 +20,24 @@ pub struct Options {
 /// The cluster and its time.
 #[derive(Clone)]
 pub struct Target {
-    /// How to reach it.
+    /// How to reach it, for what Capstan keeps there, such as the parent of a set.
     pub client: Client,
+    /// The same as the account that reads and writes the members of sets, which may have fewer rights.
+    pub account: Client,
     /// Its time.
     pub clock: Arc<dyn Clock>,
+}
+
+impl Target {
+    /// A cluster in which one account does everything.
+    #[must_use]
+    pub fn new(client: Client, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            account: client.clone(),
+            client,
+            clock,
+        }
+    }
 }
 
 /// A message to the runner.

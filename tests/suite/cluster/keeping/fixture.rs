@@ -182,10 +182,7 @@ impl Fixture {
             prune: true,
             ..Assignment::new(Arc::new(plan), compiled.embedded())
         };
-        let target = Target {
-            client: self.counted(),
-            clock: Arc::clone(&self.clock),
-        };
+        let target = Target::new(self.counted(), Arc::clone(&self.clock));
         let (sender, reports) = unbounded_channel();
         let options = Options {
             concurrency: 8,
