@@ -22,6 +22,10 @@ pub const SOURCE: &str = "capstan.dev/source";
 pub const APPLIED: &str = "capstan.dev/applied";
 /// What happens to the object when it is removed from the fleet.
 pub const DELETION_POLICY: &str = "capstan.dev/deletion-policy";
+/// On the parent: the namespace and name of the Lease of the process that writes the fleet.
+pub const LEASE: &str = "capstan.dev/lease";
+/// On a Fleet: which of several daemons follows it.
+pub const SHARD: &str = "capstan.dev/shard";
 /// On the parent of an ApplySet: when the fleet was suspended; nothing is applied until it is gone.
 pub const SUSPENDED: &str = "capstan.dev/suspended";
 /// On the parent of an ApplySet: when somebody asked the daemon to look for commits at once.

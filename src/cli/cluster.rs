@@ -84,7 +84,10 @@ impl Cluster {
             }
             error => error.into(),
         })?;
-        Ok(Self::Real(Target::new(client, Arc::new(WallClock::start()))))
+        Ok(Self::Real(Target::new(
+            client,
+            Arc::new(WallClock::start()),
+        )))
     }
 
     /// None: each request is refused.
@@ -94,7 +97,10 @@ impl Cluster {
                 "this process is connected with no cluster",
             ))
         });
-        Self::Real(Target::new(Client::new(refuse, "default"), Arc::new(WallClock::start())))
+        Self::Real(Target::new(
+            Client::new(refuse, "default"),
+            Arc::new(WallClock::start()),
+        ))
     }
 
     /// A simulated one, whose time passes `speed` times faster than outside.

@@ -15,7 +15,7 @@ use crate::api::crds;
 use crate::compile::compile;
 use crate::install::{self, Applied, DaemonSettings};
 use crate::model::{RepositoryUrl, is_dns_label};
-use crate::settings::{self, Environment, SyncConfig};
+use crate::settings::{self, Environment, FleetOwner, SyncConfig};
 use crate::yaml;
 
 #[derive(Debug, Args)]
@@ -147,7 +147,7 @@ fn daemon(
             file.display()
         );
         object["metadata"]["namespace"] = Json::from(namespace);
-        let usable = SyncConfig::object(&object, environment);
+        let usable = SyncConfig::object(&object, FleetOwner::Platform, environment);
         let config = usable.with_context(|| format!("--fleet {}", file.display()))?;
         anyhow::ensure!(
             config.directory.is_none() && !RepositoryUrl::split(&config.url).is_local(),

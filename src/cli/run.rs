@@ -22,9 +22,9 @@ use crate::adapters::admission::Names;
 use crate::adapters::git;
 use crate::adapters::kubernetes::{Error, Sharers, Target, connect_by_secret};
 use crate::api::fleet::{GitReference, PULL_REQUESTS};
-use crate::daemon::{self, AdmissionServer, Endpoint, View};
-use crate::model::TagRange;
+use crate::daemon::{self, AdmissionServer, DEFAULT_SHARD, Endpoint, Setup, View, Writer};
 use crate::model::cut::head;
+use crate::model::{TagRange, is_dns_label};
 use crate::settings::{Environment, SourceCredential, SyncConfig};
 
 #[derive(Debug, Args)]
@@ -41,9 +41,20 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     pub(super) directory: Option<PathBuf>,
     /// Follow all Fleet objects of the namespace CAPSTAN_NAMESPACE, also those that come later. Each reports in its status
-    #[arg(long, conflicts_with_all = ["embedded", "path", "overlays", "interval", "candidates", "branch", "tag", "semver", "commit", "source_credential", "serve", "webhook_secret", "status_file"])]
+    #[arg(long, conflicts_with_all = ["embedded", "path", "overlays", "interval", "candidates", "branch", "tag", "semver", "commit", "source_credential", "webhook_secret", "status_file"])]
     pub(super) fleets: bool,
-    /// Let Fleet objects name repositories and directories of this machine. Whoever writes a Fleet then reads the files of
+    /// A namespace of a tenant, whose Fleet objects are followed, too; may be repeated. They act as ServiceAccounts of that
+    /// namespace, never as this process
+    #[arg(long, value_name = "NAMESPACE", requires = "fleets", value_parser = dns_label)]
+    pub(super) tenant: Vec<String>,
+    /// The ServiceAccount of the Fleets of tenants that name none, in the namespace of each Fleet
+    #[arg(long, value_name = "NAME", requires = "fleets", value_parser = dns_label)]
+    pub(super) default_service_account: Option<String>,
+    /// Follow only the Fleet objects with this value of the label capstan.dev/shard; those without the label are of the
+    /// shard `default`
+    #[arg(long, value_name = "SHARD", requires = "fleets", default_value = DEFAULT_SHARD, value_parser = dns_label)]
+    pub(super) shard: String,
+    /// Let Fleet objects of CAPSTAN_NAMESPACE name repositories and directories of this machine. Whoever writes a Fleet then reads the files of
     /// this process: for trying out
     #[arg(long, requires = "fleets")]
     pub(super) allow_local_sources: bool,
@@ -116,13 +127,7 @@ pub(super) fn run(args: &RunArgs, ui: &Ui, environment: &Environment) -> anyhow:
         .enable_all()
         .build()?;
     let exit = match args.fleets {
-        true => runtime.block_on(fleet_objects::follow(
-            &args.cluster,
-            args.aro,
-            args.allow_local_sources,
-            environment,
-            ui,
-        )),
+        true => runtime.block_on(fleet_objects::follow(args, environment, ui)),
         false => {
             let config = sync_config(args, environment)?;
             runtime.block_on(follow(config, &args.cluster, environment, ui))
@@ -143,6 +148,16 @@ fn interval(text: &str) -> Result<Duration, String> {
             Ok(interval)
         }
     })
+}
+
+/// A name of a namespace, account or shard.
+fn dns_label(text: &str) -> Result<String, String> {
+    match is_dns_label(text) {
+        true => Ok(text.to_owned()),
+        false => Err(
+            "a name has at most 63 lower-case letters, digits and hyphens, and starts and ends with a letter or digit".to_owned(),
+        ),
+    }
 }
 
 /// A range of versions.
@@ -308,17 +323,20 @@ async fn follow(
     let _admission = admission(&config, &cluster, ui).await?;
     let _supplying = cluster.supply_revisions(view.clone());
     let shown = show(view, ui, speed);
-    let daemon = daemon::run_with(
+    let writer = writer(&config, &cluster, environment);
+    let setup = Setup {
         config,
-        &access,
+        access,
         endpoint,
         forge,
-        cluster.target().clone(),
-        sender,
-        stop,
-    );
+        holder: writer.as_ref().map(Writer::holder),
+    };
+    let daemon = daemon::run_with(setup, cluster.target().clone(), sender, stop);
     // The view ends with the daemon.
     let (ended, ()) = tokio::join!(daemon, shown);
+    if let Some(writer) = writer {
+        writer.release().await;
+    }
     if let Some(controllers) = controllers {
         controllers.stop().await;
     }
@@ -366,6 +384,15 @@ fn controllers(
     }
     let (fleet, settle) = (&config.fleet, config.settle);
     daemon::controllers(target, config.controllers, settle, fleet, environment)
+}
+
+/// The right to write the fleet on a real cluster, which other processes may want, too. A simulated one is of this process.
+fn writer(config: &SyncConfig, cluster: &Cluster, environment: &Environment) -> Option<Writer> {
+    let Cluster::Real(target) = cluster else {
+        return None;
+    };
+    let writes = !config.is_check_only();
+    writes.then(|| Writer::take(target, config, environment))
 }
 
 /// The admission webhook of a real cluster, if the Fleet document asks for one. A simulated cluster calls none.

@@ -15,6 +15,7 @@ mod jobs;
 mod keeping;
 #[cfg(test)]
 mod tests;
+mod turns;
 mod watching;
 
 use std::sync::Arc;
@@ -29,7 +30,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::adapters::git;
 use crate::adapters::http::{Hints, Metrics};
-use crate::adapters::kubernetes::{Options, Target};
+use crate::adapters::kubernetes::{Holder, Options, Target};
 use crate::follow::{
     ChecksEvent, ClusterEvent, Command, Event, Follower, GitEvent, Settings, TimeEvent,
 };
@@ -47,11 +48,13 @@ pub use connect::ports::ForgePorts;
 use connect::sinks;
 pub use connect::sinks::status_file;
 pub use connect::source_access::source_access;
-pub use fleets::{FleetsSettings, run_fleets};
+pub use fleets::{DEFAULT_SHARD, FleetsPort, FleetsSettings, run_fleets};
 pub(crate) use jobs::approvals_in_checkout;
 pub use jobs::fork::{COMMAND as FORK_COMMAND, answer as answer_fork_request};
 use jobs::runner::Runner;
 use jobs::{Origin, Source};
+pub use turns::Writer;
+use turns::in_turns;
 
 /// Follows the repository until `stop`.
 ///
@@ -64,59 +67,84 @@ pub async fn run(
     view: watch::Sender<View>,
     stop: CancellationToken,
 ) -> Result<(), git::Error> {
-    run_with(
+    let setup = Setup {
         config,
-        &git::Access::default(),
-        None,
-        None,
-        target,
-        view,
-        stop,
-    )
-    .await
+        access: git::Access::default(),
+        endpoint: None,
+        forge: None,
+        holder: None,
+    };
+    run_with(setup, target, view, stop).await
 }
 
-/// The same for a repository that is reached by `access`, with a port. Checks go to `forge`, if there is one, else into
-/// git notes.
+/// What a daemon works with.
+pub struct Setup {
+    /// What to follow.
+    pub config: SyncConfig,
+    /// How its repository is reached.
+    pub access: git::Access,
+    /// The port, which answers also while another process writes.
+    pub endpoint: Option<Endpoint>,
+    /// The forge that checks go to; `None` for git notes.
+    pub forge: Option<ForgePorts>,
+    /// The process that may write the fleet; `None` if there is no other than this.
+    pub holder: Option<watch::Receiver<Holder>>,
+}
+
+/// Follows what `setup` names until `stop`, whenever this process may write.
 ///
 /// # Errors
-/// As there.
+/// As those of [`run`].
 pub async fn run_with(
-    config: SyncConfig,
-    access: &git::Access,
-    endpoint: Option<Endpoint>,
-    forge: Option<ForgePorts>,
+    setup: Setup,
     target: Target,
     view: watch::Sender<View>,
     stop: CancellationToken,
 ) -> Result<(), git::Error> {
-    let origin = Origin::open(&config, access)?;
-    let hears_presses = endpoint.as_ref().is_some_and(Endpoint::hears_presses);
-    let (mut daemon, mut events) = Daemon::new(config, target, origin, forge, hears_presses, view);
-    let hints = Arc::<Hints>::default();
-    let _watches = daemon.watch(&hints);
+    let config = Arc::new(setup.config);
+    let origin = Origin::open(&config, &setup.access)?;
+    let ports = sinks::ports(&origin, &config, setup.forge);
+    let endpoint = setup.endpoint;
+    let common = Common {
+        hears_presses: endpoint.as_ref().is_some_and(Endpoint::hears_presses),
+        hints: Arc::default(),
+        metrics: Arc::new(Metrics::new(ports.remaining.clone())),
+        config,
+        origin,
+        ports,
+    };
     let _serving = endpoint.map(|endpoint| {
-        let announced = daemon.source.announced();
-        endpoint.serve(announced, hints, Arc::clone(&daemon.metrics))
+        let (hints, metrics) = (Arc::clone(&common.hints), Arc::clone(&common.metrics));
+        endpoint.serve(common.announced(), hints, metrics)
     });
-    daemon.handle(Event::Time(TimeEvent::Look(Duration::ZERO)));
-    loop {
-        let event = tokio::select! {
-            biased;
-            () = stop.cancelled() => break,
-            Some(event) = events.recv() => event,
-            Some(done) = daemon.jobs.join_next() => match done {
-                Ok(event) => event,
-                Err(error) => {
-                    tracing::error!(%error, "a job panicked; the daemon continues");
-                    continue;
-                }
-            },
-        };
-        daemon.handle(event);
+    let daemon = || async {
+        let daemon = Daemon::new(&common, target.clone(), view.clone());
+        daemon.run(&common.hints, &stop).await;
+        Ok(())
+    };
+    in_turns(setup.holder, &stop, daemon).await
+}
+
+/// What outlasts a loss of the right to write.
+struct Common {
+    config: Arc<SyncConfig>,
+    origin: Origin,
+    /// Where checks go.
+    ports: ForgePorts,
+    /// Webhooks tell of the buttons that people press.
+    hears_presses: bool,
+    hints: Arc<Hints>,
+    metrics: Arc<Metrics>,
+}
+
+impl Common {
+    /// The address that deliveries of webhooks name. Of a directory it is not known: all are for it.
+    fn announced(&self) -> &str {
+        match self.origin.directory() {
+            Some(_) => "",
+            None => &self.config.url,
+        }
     }
-    daemon.close().await;
-    Ok(())
 }
 
 struct Daemon {
@@ -131,6 +159,7 @@ struct Daemon {
     jobs: JoinSet<Event>,
     /// Takes the events of watches and of the runner.
     events: UnboundedSender<Event>,
+    received: UnboundedReceiver<Event>,
     /// What applies, once something was to be applied.
     runner: Option<Runner>,
     metrics: Arc<Metrics>,
@@ -138,26 +167,20 @@ struct Daemon {
 }
 
 impl Daemon {
-    fn new(
-        config: SyncConfig,
-        target: Target,
-        origin: Origin,
-        forge: Option<ForgePorts>,
-        hears_presses: bool,
-        view: watch::Sender<View>,
-    ) -> (Self, UnboundedReceiver<Event>) {
+    fn new(common: &Common, target: Target, view: watch::Sender<View>) -> Self {
         let (events, received) = unbounded_channel();
-        let ports = sinks::ports(&origin, &config, forge);
-        let config = Arc::new(config);
-        let source = Source::new(origin, config, &ports, hears_presses);
+        let Common { origin, config, .. } = common;
+        let ports = common.ports.clone();
+        let hears_presses = common.hears_presses;
+        let source = Source::new(origin.clone(), Arc::clone(config), &ports, hears_presses);
         let started = Instant::now();
         let now = Now {
             cluster: target.clock.now(),
             wall: Duration::ZERO,
             calendar: wall_time(),
         };
-        let daemon = Self {
-            metrics: Arc::new(Metrics::new(ports.remaining.clone())),
+        Self {
+            metrics: Arc::clone(&common.metrics),
             follower: Follower::new(Settings::clone(&source.settings), now),
             source: Arc::new(source),
             ports,
@@ -165,10 +188,31 @@ impl Daemon {
             started,
             jobs: JoinSet::new(),
             events,
+            received,
             runner: None,
             view,
-        };
-        (daemon, received)
+        }
+    }
+
+    async fn run(mut self, hints: &Arc<Hints>, stop: &CancellationToken) {
+        let _watches = self.watch(hints);
+        self.handle(Event::Time(TimeEvent::Look(Duration::ZERO)));
+        loop {
+            let event = tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                Some(event) = self.received.recv() => event,
+                Some(done) = self.jobs.join_next() => match done {
+                    Ok(event) => event,
+                    Err(error) => {
+                        tracing::error!(%error, "a job panicked; the daemon continues");
+                        continue;
+                    }
+                },
+            };
+            self.handle(event);
+        }
+        self.close().await;
     }
 
     fn handle(&mut self, event: Event) {

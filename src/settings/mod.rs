@@ -26,6 +26,7 @@ use crate::yaml;
 
 pub use azure::{Azure, AzureIdentity};
 pub use environment::{Environment, HttpsProxy};
+pub use object::FleetOwner;
 
 /// Where the credential of the repository is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,8 +99,12 @@ impl From<fleet::Forks> for ForkLimits {
 pub struct SyncConfig {
     /// The fleet's name: part of the checks' contexts and of the ApplySet.
     pub fleet: String,
+    /// The fleet in the names of its checks: of a tenant's, with the namespace.
+    pub checks_name: String,
     /// The namespace of the ApplySet's parent.
     pub namespace: String,
+    /// The ServiceAccount of that namespace that applies the objects; `None` for that of the process, or of the kubeconfig.
+    pub service_account: Option<String>,
     /// The repository; of a directory, its path.
     pub url: String,
     /// The directory to follow in place of a repository.
@@ -186,8 +191,10 @@ impl SyncConfig {
         let apply = fleet::Apply::default();
         Self {
             mirror: environment.cache.join(mirror_name(&fleet, url)),
+            checks_name: fleet.clone(),
             fleet,
             namespace: environment.namespace.clone(),
+            service_account: None,
             url: url.to_owned(),
             directory: None,
             status_file: None,
@@ -311,7 +318,9 @@ impl SyncConfig {
                 Some(_) => mirror.with_extension("directory"),
                 None => mirror,
             },
+            checks_name: name.clone(),
             fleet: name,
+            service_account: fleet.spec.service_account_name,
             namespace: fleet
                 .metadata
                 .namespace

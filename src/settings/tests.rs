@@ -336,7 +336,8 @@ fn object(uid: &str, spec: &Json) -> Result<SyncConfig, String> {
         "apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet", "spec": spec,
         "metadata": {"name": "prod", "namespace": "team", "uid": uid, "managedFields": [{}]}, "status": {},
     });
-    SyncConfig::object(&object, &environment).map_err(|error| error.to_string())
+    SyncConfig::object(&object, FleetOwner::Platform, &environment)
+        .map_err(|error| error.to_string())
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use capstan::adapters::git::{Access, Author, Files};
 use capstan::adapters::kubernetes::Target;
-use capstan::daemon::{self, Endpoint, View, wall_time};
+use capstan::daemon::{self, Endpoint, Setup, View, wall_time};
 use capstan::model::CheckState;
 use capstan::settings::{Environment, SourceCredential, SyncConfig};
 use jiff::Timestamp;
@@ -248,7 +248,14 @@ impl Inside {
         let stop = CancellationToken::new();
         let task = tokio::spawn(async move {
             let access = Access::default();
-            let run = daemon::run_with(config, &access, endpoint, None, target, sender, stop);
+            let setup = Setup {
+                config,
+                access,
+                endpoint,
+                forge: None,
+                holder: None,
+            };
+            let run = daemon::run_with(setup, target, sender, stop);
             run.await.expect("the settings are sound");
         });
         Self {

@@ -123,6 +123,14 @@ impl Server {
 
 /// A process that is asked how it is.
 pub trait Probed: Send + Sync + 'static {
+    /// Why it must be started again, if so.
+    ///
+    /// # Errors
+    /// The reason, on one line.
+    fn liveness(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Why it is not ready, if so.
     ///
     /// # Errors
@@ -149,7 +157,7 @@ impl Probed for Metrics {
 /// Health and metrics of a process.
 pub fn probes(process: Arc<dyn Probed>) -> Router {
     Router::new()
-        .route("/healthz", get(async || "ok\n"))
+        .route("/healthz", get(alive))
         .route("/readyz", get(ready))
         .route("/metrics", get(text))
         .with_state(process)
@@ -168,8 +176,16 @@ pub fn router(metrics: Arc<Metrics>, webhooks: Option<Arc<Webhooks>>) -> Router 
     })
 }
 
+async fn alive(State(process): State<Arc<dyn Probed>>) -> (StatusCode, String) {
+    answer(process.liveness())
+}
+
 async fn ready(State(process): State<Arc<dyn Probed>>) -> (StatusCode, String) {
-    match process.readiness() {
+    answer(process.readiness())
+}
+
+fn answer(probed: Result<(), String>) -> (StatusCode, String) {
+    match probed {
         Ok(()) => (StatusCode::OK, "ok\n".to_owned()),
         Err(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")),
     }

@@ -40,8 +40,8 @@ pub struct FleetObject {
 pub enum FleetChange {
     /// It is there, or changed.
     Present(Box<FleetObject>),
-    /// The one of this name is gone.
-    Gone(String),
+    /// It is gone.
+    Gone(ObjectId),
 }
 
 /// Follows the Fleets of a namespace. Those that were there before come first.
@@ -103,12 +103,12 @@ fn api(client: &Client, namespace: &str) -> Api<DynamicObject> {
     Api::namespaced_with(client.clone(), namespace, &resource)
 }
 
-/// The names that were reported.
+/// The Fleets that were reported.
 #[derive(Default)]
 struct Seen {
-    known: BTreeSet<String>,
+    known: BTreeSet<ObjectId>,
     /// Those of a list that is not whole yet.
-    listed: BTreeSet<String>,
+    listed: BTreeSet<ObjectId>,
     /// The last answer was an error.
     is_interrupted: bool,
 }
@@ -138,8 +138,7 @@ impl Seen {
                 Vec::new()
             }
             watcher::Event::InitApply(live) => {
-                self.listed
-                    .insert(live.metadata.name.clone().unwrap_or_default());
+                self.listed.insert(id(&live));
                 vec![present(&live)]
             }
             watcher::Event::InitDone => {
@@ -150,25 +149,28 @@ impl Seen {
                 gone
             }
             watcher::Event::Apply(live) => {
-                self.known
-                    .insert(live.metadata.name.clone().unwrap_or_default());
+                self.known.insert(id(&live));
                 vec![present(&live)]
             }
             watcher::Event::Delete(live) => {
-                let name = live.metadata.name.unwrap_or_default();
-                self.known.remove(&name);
-                vec![FleetChange::Gone(name)]
+                let id = id(&live);
+                self.known.remove(&id);
+                vec![FleetChange::Gone(id)]
             }
         }
     }
 }
 
+fn id(live: &DynamicObject) -> ObjectId {
+    let namespace = live.metadata.namespace.clone().unwrap_or_default();
+    let name = live.metadata.name.clone().unwrap_or_default();
+    ObjectId::new(&*Fleet::group(&()), &*Fleet::kind(&()), namespace, name)
+}
+
 fn present(live: &DynamicObject) -> FleetChange {
     let metadata = &live.metadata;
-    let namespace = metadata.namespace.clone().unwrap_or_default();
-    let name = metadata.name.clone().unwrap_or_default();
     FleetChange::Present(Box::new(FleetObject {
-        id: ObjectId::new(&*Fleet::group(&()), &*Fleet::kind(&()), namespace, name),
+        id: id(live),
         uid: metadata.uid.clone().unwrap_or_default(),
         generation: metadata.generation,
         json: serde_json::to_value(live).unwrap_or_default(),
@@ -187,7 +189,7 @@ mod tests {
     fn names(changes: Vec<FleetChange>) -> Vec<String> {
         let name = |change| match change {
             FleetChange::Present(fleet) => format!("+{}", fleet.id.name),
-            FleetChange::Gone(name) => format!("-{name}"),
+            FleetChange::Gone(id) => format!("-{}", id.name),
         };
         changes.into_iter().map(name).collect()
     }

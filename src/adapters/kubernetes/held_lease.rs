@@ -7,7 +7,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use kube::Client;
+use parking_lot::Mutex;
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -22,6 +24,13 @@ pub enum Holder {
     Us,
     /// Another one, by its name.
     Other(String),
+    /// One with a Lease of its own, which the parent of the fleet names.
+    OtherLease {
+        /// Its name.
+        holder: String,
+        /// The namespace and name of its Lease.
+        lease: String,
+    },
     /// That cannot be told, and why: nobody may write here.
     Unknown(String),
 }
@@ -34,6 +43,10 @@ impl fmt::Display for Holder {
                 f.write_str("waiting for another process, which holds the Lease")
             }
             Self::Other(name) => write!(f, "waiting: {name} holds the Lease and applies"),
+            Self::OtherLease { holder, lease } => write!(
+                f,
+                "nothing is applied: {holder} applies this fleet and holds the Lease {lease}. Stop that process if this one is to apply the fleet, or stop this one"
+            ),
             Self::Unknown(why) => write!(f, "nothing is applied without the Lease: {why}"),
         }
     }
@@ -42,6 +55,7 @@ impl fmt::Display for Holder {
 /// A Lease that this process holds or waits for. When it is dropped it expires.
 pub struct HeldLease {
     holder: watch::Receiver<Holder>,
+    looked: Arc<Mutex<Instant>>,
     stop: CancellationToken,
     rounds: AbortOnDropHandle<()>,
 }
@@ -58,9 +72,12 @@ impl HeldLease {
         let lease = Lease::new(client.clone(), namespace, name, identity);
         let (said, holder) = watch::channel(Holder::Unknown("it is being read".to_owned()));
         let stop = CancellationToken::new();
-        let rounds = tokio::spawn(rounds(lease, clock, said, stop.clone()));
+        let looked = Arc::new(Mutex::new(Instant::now()));
+        let rounds = rounds(lease, clock, said, Arc::clone(&looked), stop.clone());
+        let rounds = tokio::spawn(rounds);
         Self {
             holder,
+            looked,
             stop,
             rounds: AbortOnDropHandle::new(rounds),
         }
@@ -70,6 +87,12 @@ impl HeldLease {
     #[must_use]
     pub fn holder(&self) -> watch::Receiver<Holder> {
         self.holder.clone()
+    }
+
+    /// Returns the time of the last look at the Lease. A look takes 10 s at most, and one follows the other after 2 s.
+    #[must_use]
+    pub fn looked(&self) -> Arc<Mutex<Instant>> {
+        Arc::clone(&self.looked)
     }
 
     /// Gives it up for whoever waits. Nothing may be written any more.
@@ -83,9 +106,11 @@ async fn rounds(
     mut lease: Lease,
     clock: Arc<dyn Clock>,
     said: watch::Sender<Holder>,
+    looked: Arc<Mutex<Instant>>,
     stop: CancellationToken,
 ) {
     while !stop.is_cancelled() {
+        *looked.lock() = Instant::now();
         if *said.borrow() == Holder::Us && lease.left(clock.now()).is_none() {
             // The answer to the next look may come after others take the Lease.
             say(
@@ -116,7 +141,7 @@ async fn rounds(
     lease.release(clock.as_ref()).await;
 }
 
-fn say(said: &watch::Sender<Holder>, holder: Holder) {
+pub(super) fn say(said: &watch::Sender<Holder>, holder: Holder) {
     said.send_if_modified(|old| {
         let is_change = *old != holder;
         match &holder {
@@ -137,7 +162,6 @@ mod tests {
     use jiff::Timestamp;
     use kube::client::Body;
     use kube_sim::{Server, SimClock};
-    use tokio::time::Instant;
     use tower::ServiceExt as _;
 
     use super::*;

@@ -14,11 +14,13 @@
 //!
 //! [`survey`] is separate: it reads once what the cluster has of fleets, and writes nothing.
 
+mod account;
 mod address;
 mod any_object;
 mod approvals;
 mod aro_controllers;
 mod aso;
+mod claim;
 mod compare;
 mod connect;
 pub mod controller;
@@ -46,11 +48,14 @@ mod secret_keys;
 mod steering;
 pub mod survey;
 mod watch;
+mod watch_within;
 mod workloads;
 
+pub use account::act_as;
 pub use approvals::{record_approvals, recorded_approvals, report_approval, take_annotation};
 pub use aro_controllers::{LEASE, Sharers, Sharing, Standing, share};
 pub(crate) use aso::{cluster_namespaces, examine_aso};
+pub use claim::{Claim, LeaseName};
 pub use compare::{Compared, compare};
 pub use connect::{Access, ConnectError, connect, connect_named};
 pub use discovery::unserved;

@@ -110,28 +110,48 @@ fn silence() -> Box<dyn std::error::Error + Send + Sync> {
     NoAnswer(REQUEST_TIMEOUT).into()
 }
 
-/// Watches the objects of one kind that carry `labels`.
+/// Watches the objects of one kind that carry `labels`, in a namespace or all.
 pub(super) fn members(
     client: &Client,
     served: &Served,
     labels: &str,
+    namespace: Option<&str>,
 ) -> BoxStream<'static, WatchEvent> {
-    let api: Api<AnyObject> = Api::all_with(patient(client), &served.resource);
+    let api: Api<AnyObject> = api_in(patient(client), served, namespace);
     let config = watcher::Config::default().labels(labels);
     objects(api, served, config, WatchScope::Members)
 }
 
-/// Watches all objects of one kind, as far as their health needs it: their managed fields are not read, nor is the spec of
-/// what Azure Service Operator reports on.
-pub(super) fn all(client: &Client, served: &Served) -> BoxStream<'static, WatchEvent> {
-    fn of<E: Extent>(client: Client, served: &Served) -> BoxStream<'static, WatchEvent> {
-        let api: Api<AnyObject<E>> = Api::all_with(client, &served.resource);
+/// Watches all objects of one kind, in a namespace or all, as far as their health needs it: their managed fields are not read, nor is
+/// the spec of what Azure Service Operator reports on.
+pub(super) fn all(
+    client: &Client,
+    served: &Served,
+    namespace: Option<&str>,
+) -> BoxStream<'static, WatchEvent> {
+    fn of<E: Extent>(
+        client: Client,
+        served: &Served,
+        namespace: Option<&str>,
+    ) -> BoxStream<'static, WatchEvent> {
+        let api: Api<AnyObject<E>> = api_in(client, served, namespace);
         let config = watcher::Config::default();
         objects(api, served, config, WatchScope::Embedded)
     }
     match is_aso(&served.resource.group) {
-        true => of::<Reported>(patient(client), served),
-        false => of::<Lean>(patient(client), served),
+        true => of::<Reported>(patient(client), served, namespace),
+        false => of::<Lean>(patient(client), served, namespace),
+    }
+}
+
+fn api_in<E: Extent>(
+    client: Client,
+    served: &Served,
+    namespace: Option<&str>,
+) -> Api<AnyObject<E>> {
+    match namespace {
+        Some(namespace) => Api::namespaced_with(client, namespace, &served.resource),
+        None => Api::all_with(client, &served.resource),
     }
 }
 
@@ -373,7 +393,7 @@ mod tests {
                     let watched = object::<Secret>(&client, "default", "one");
                     watched.for_each(async |_| {}).await;
                 }
-                _ => all(&client, &served).for_each(async |_| {}).await,
+                _ => all(&client, &served, None).for_each(async |_| {}).await,
             }
         };
         let limit = Duration::from_secs(seconds);

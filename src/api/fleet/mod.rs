@@ -1,6 +1,7 @@
 //! `Fleet`: one source synced to one management cluster (DESIGN §12). It is a file of the daemon's
 //! configuration or a custom resource, with the same type.
 
+mod account;
 mod settings;
 mod source;
 mod status;
@@ -53,6 +54,10 @@ pub struct FleetSpec {
     /// The cluster to which they are applied.
     #[serde(default)]
     pub cluster: Cluster,
+    /// ServiceAccount of the Fleet's namespace that applies the definitions; defaults to the daemon's own, or, outside of the
+    /// daemon's namespace, to that of `--default-service-account`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_account_name: Option<String>,
     /// Whether revisions are applied, or only checked because something else applies them.
     #[serde(default)]
     pub mode: FleetMode,
@@ -131,7 +136,12 @@ pub fn read(written: &Node) -> (Option<Fleet>, Vec<Finding>) {
     let mut node = document::without_nulls(written.clone());
     spell_modes(&mut node);
     let (fleet, mut findings) = document::typed(&node, &SCHEMA);
-    let more = [tenancy::findings(written), source::findings(written)].concat();
+    let more = [
+        tenancy::findings(written),
+        source::findings(written),
+        account::findings(written),
+    ]
+    .concat();
     let fleet = fleet.filter(|_| more.is_empty());
     findings.extend(more);
     let findings = findings.into_iter().map(|found| found.of(&id)).collect();

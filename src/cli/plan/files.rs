@@ -85,6 +85,7 @@ fn plan(
         ui.error(&unused);
     }
     let told = checks::told(&Merge {
+        fleet: set.fleet(),
         set,
         revision: &sides.head,
         compiled: &compiled,

@@ -3,6 +3,7 @@
 //! In: the object. Out: a daemon, as long as the object can be used, and the phase that it is in. What fails is tried again;
 //! what panics is, too. It does not know the other fleets.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,11 +14,13 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::report::{Phase, Reported, report};
 use crate::adapters::git;
-use crate::adapters::kubernetes::{Error, FleetObject, Target, connect_by_secret};
-use crate::daemon::{forge_ports, run_with, source_access};
+use crate::adapters::kubernetes::{
+    Error, FleetObject, Holder, LeaseName, Target, act_as, connect_by_secret,
+};
+use crate::daemon::{Setup, Writer, forge_ports, run_with, source_access};
 use crate::follow::View;
 use crate::model::ErrorClass;
-use crate::settings::{Environment, SyncConfig};
+use crate::settings::{Environment, FleetOwner, SyncConfig};
 
 /// The help for a Fleet object with a directory.
 const NO_DIRECTORY: &str = "spec.source.directory is a directory of the process, which a Fleet object may not read: use spec.source.git";
@@ -32,9 +35,52 @@ pub struct FleetsSettings {
     pub environment: Environment,
     /// The program that plans heads of forks in a process of its own: Capstan.
     pub fork_planner: PathBuf,
-    /// The places where a Fleet may have its source: whoever writes Fleets must not read the files of this process, such as the mirrors of
-    /// others.
+    /// The places where a Fleet of the process's namespace may have its source: whoever writes Fleets must not read the files of this
+    /// process, such as the mirrors of others.
     pub reach: git::Reach,
+    /// The namespaces of tenants, whose Fleets are followed, too.
+    pub tenants: BTreeSet<String>,
+    /// The ServiceAccount of tenants' Fleets that name none.
+    pub default_service_account: Option<String>,
+    /// Only Fleets with this value of the label `capstan.dev/shard`, or without it if that is [`DEFAULT_SHARD`], are followed.
+    pub shard: String,
+}
+
+/// The shard of Fleets without a label.
+pub const DEFAULT_SHARD: &str = "default";
+
+impl FleetsSettings {
+    /// The people who write the Fleets of a namespace.
+    pub(super) fn owner(&self, namespace: &str) -> FleetOwner<'_> {
+        match namespace == self.environment.namespace {
+            true => FleetOwner::Platform,
+            false => FleetOwner::Tenant {
+                default_account: self.default_service_account.as_deref(),
+            },
+        }
+    }
+
+    /// The places where Fleets of a namespace may have their sources. A tenant never reads the files of the process.
+    fn reach(&self, namespace: &str) -> git::Reach {
+        match self.owner(namespace) {
+            FleetOwner::Platform => self.reach,
+            FleetOwner::Tenant { .. } => git::Reach::Servers,
+        }
+    }
+
+    /// The namespaces whose Fleets are followed.
+    pub(super) fn namespaces(&self) -> BTreeSet<String> {
+        let own = std::iter::once(&self.environment.namespace);
+        own.chain(&self.tenants).cloned().collect()
+    }
+
+    /// The Lease of the process that follows the Fleets of this shard.
+    pub(super) fn lease(&self) -> LeaseName {
+        LeaseName {
+            namespace: self.environment.namespace.clone(),
+            name: format!("capstan-sync-{}", self.shard),
+        }
+    }
 }
 
 /// A Fleet that is followed. Dropped, it is stopped at once.
@@ -44,14 +90,25 @@ pub(super) struct Followed {
 }
 
 impl Followed {
-    /// Follows a Fleet until it is told to stop.
-    pub(super) fn start(fleet: FleetObject, target: Target, settings: Arc<FleetsSettings>) -> Self {
-        let (fleet, stop) = (Arc::new(fleet), CancellationToken::new());
-        let following = follow(fleet, target, settings, stop.clone());
-        Self {
-            stop,
-            following: AbortOnDropHandle::new(tokio::spawn(following)),
-        }
+    /// Follows a Fleet until it is told to stop, while this process is the `holder` of its Lease.
+    pub(super) fn start(
+        fleet: FleetObject,
+        target: Target,
+        settings: Arc<FleetsSettings>,
+        holder: watch::Receiver<Holder>,
+    ) -> Self {
+        let stop = CancellationToken::new();
+        let one = One {
+            fleet: Arc::new(fleet),
+            target,
+            settings,
+            holder,
+            phase: watch::Sender::new(Phase::Starting),
+            view: watch::Sender::new(View::default()),
+            stop: stop.clone(),
+        };
+        let following = AbortOnDropHandle::new(tokio::spawn(Arc::new(one).follow()));
+        Self { stop, following }
     }
 
     /// Stops in order: what is under way is ended, and due checks are written.
@@ -61,54 +118,165 @@ impl Followed {
     }
 }
 
-async fn follow(
+/// A Fleet, and everything that its daemon needs.
+struct One {
     fleet: Arc<FleetObject>,
     target: Target,
     settings: Arc<FleetsSettings>,
+    holder: watch::Receiver<Holder>,
+    phase: watch::Sender<Phase>,
+    view: watch::Sender<View>,
     stop: CancellationToken,
-) {
-    let (view, viewed) = watch::channel(View::default());
-    let (phase, phases) = watch::channel(Phase::Starting);
-    let config = SyncConfig::object(&fleet.json, &settings.environment);
-    let config = config.map_err(|error| error.to_string());
-    let config = config.and_then(|config| match (&config.directory, settings.reach) {
-        (Some(_), git::Reach::Servers) => Err(NO_DIRECTORY.to_owned()),
-        _ => Ok(config),
-    });
-    let config = match config {
-        Ok(config) => Some(SyncConfig {
+}
+
+impl One {
+    async fn follow(self: Arc<Self>) {
+        let config = self.config();
+        if let Err(error) = &config {
+            stall(&self.phase, &self.fleet, "InvalidSpec", error);
+        }
+        let config = config.ok();
+        let reported = Reported {
+            client: self.target.client.clone(),
+            fleet: Arc::clone(&self.fleet),
+            config: config.clone(),
+            view: self.view.subscribe(),
+            phases: self.phase.subscribe(),
+        };
+        let _reporting = AbortOnDropHandle::new(tokio::spawn(report(reported)));
+        match config {
+            Some(config) => {
+                let attempt = || Arc::clone(&self).attempt(config.clone());
+                attempts(&self.fleet, &self.phase, &self.stop, attempt).await;
+            }
+            None => self.stop.cancelled().await,
+        }
+    }
+
+    /// The settings, or what is wrong with the Fleet.
+    fn config(&self) -> Result<SyncConfig, String> {
+        let settings = &self.settings;
+        let namespace = &self.fleet.id.namespace;
+        let owner = settings.owner(namespace);
+        let config = SyncConfig::object(&self.fleet.json, owner, &settings.environment);
+        let config = config.map_err(|error| error.to_string())?;
+        if config.directory.is_some() && settings.reach(namespace) == git::Reach::Servers {
+            return Err(NO_DIRECTORY.to_owned());
+        }
+        Ok(SyncConfig {
             fork_planner: Some(settings.fork_planner.clone()),
             ..config
-        }),
-        Err(error) => {
-            stall(&phase, &fleet, "InvalidSpec", &error);
-            None
-        }
-    };
-    let reported = Reported {
-        client: target.client.clone(),
-        fleet: Arc::clone(&fleet),
-        config: config.clone(),
-        view: viewed,
-        phases,
-    };
-    let reporting = AbortOnDropHandle::new(tokio::spawn(report(reported)));
-    if let Some(config) = config {
-        let attempt = || {
-            attempt(
-                config.clone(),
-                target.clone(),
-                phase.clone(),
-                view.clone(),
-                settings.reach,
-                stop.clone(),
-            )
-        };
-        attempts(&fleet, &phase, &stop, attempt).await;
-    } else {
-        stop.cancelled().await;
+        })
     }
-    drop(reporting);
+
+    /// Runs the daemon until it is told to stop, or until it cannot.
+    async fn attempt(self: Arc<Self>, config: SyncConfig) -> Result<(), Failed> {
+        if config.directory.is_none() {
+            git::check_address(&config.url)
+                .map_err(|error| Failed::new(error.class(), error.to_string()))?;
+        }
+        let access = git::Access {
+            reach: self.settings.reach(&self.fleet.id.namespace),
+            ..source_access(&config, &self.target.client)
+        };
+        let forge = forge_ports(&config, &self.target.client).await;
+        let forge = forge.map_err(|error| Failed::new(error.class(), error.to_string()))?;
+        let Some(target) = self.target_of(&config).await? else {
+            return Ok(());
+        };
+        let writer = self.writer(&target, &config);
+        let holder = writer.as_ref().map(Writer::holder);
+        let setup = Setup {
+            config,
+            access,
+            endpoint: None,
+            forge,
+            holder: holder.clone(),
+        };
+        let following = Phase::Following(target.client.clone());
+        let _showing = AbortOnDropHandle::new(tokio::spawn(show_turns(
+            self.phase.clone(),
+            holder,
+            following,
+        )));
+        let ended = run_with(setup, target, self.view.clone(), self.stop.clone()).await;
+        if let Some(writer) = writer {
+            writer.release().await;
+        }
+        ended.map_err(|error| Failed::new(error.class(), error.to_string()))
+    }
+
+    /// The right to write the fleet: with the Lease of the process in its own cluster, else with one there.
+    fn writer(&self, target: &Target, config: &SyncConfig) -> Option<Writer> {
+        if config.is_check_only() {
+            return None;
+        }
+        let settings = &self.settings;
+        Some(match config.kubeconfig_secret {
+            Some(_) => Writer::take(target, config, &settings.environment),
+            None => Writer::share(target, config, settings.lease(), self.holder.clone()),
+        })
+    }
+
+    /// The cluster that the fleet is applied to, and the account that does it; `None` if it is told to stop before it answers.
+    async fn target_of(&self, config: &SyncConfig) -> Result<Option<Target>, Failed> {
+        let (target, namespace) = (&self.target, &config.namespace);
+        if config.is_check_only() {
+            return Ok(Some(target.clone()));
+        }
+        if let Some(account) = &config.service_account {
+            let acting = act_as(&target.client, namespace, account).await;
+            let account = acting.map_err(|error| Failed::new(error.class(), error.to_string()))?;
+            return Ok(Some(Target {
+                account,
+                is_confined: true,
+                ..target.clone()
+            }));
+        }
+        let Some(secret) = &config.kubeconfig_secret else {
+            return Ok(Some(target.clone()));
+        };
+        let waits = |error: &Error| {
+            let message = error.to_string();
+            let waiting = Phase::Waiting("ClusterNotReady", message);
+            self.phase.send_replace(waiting);
+        };
+        let connecting = connect_by_secret(&target.client, namespace, secret, waits);
+        let client = tokio::select! {
+            biased;
+            () = self.stop.cancelled() => return Ok(None),
+            client = connecting => client,
+        };
+        let client = client.map_err(|error| Failed {
+            reason: "ClusterNotReady",
+            message: error.to_string(),
+            may_pass: false,
+        })?;
+        Ok(Some(Target::new(client, Arc::clone(&target.clock))))
+    }
+}
+
+/// Shows that a Fleet is followed, or that another process applies it, until this is dropped.
+async fn show_turns(
+    phase: watch::Sender<Phase>,
+    holder: Option<watch::Receiver<Holder>>,
+    following: Phase,
+) {
+    let Some(mut holder) = holder else {
+        phase.send_replace(following);
+        return;
+    };
+    loop {
+        let current = holder.borrow_and_update().clone();
+        phase.send_replace(match &current {
+            Holder::Us => following.clone(),
+            Holder::OtherLease { .. } => Phase::Stalled("OtherWriter", current.to_string()),
+            waiting => Phase::Waiting("NoLease", waiting.to_string()),
+        });
+        if holder.changed().await.is_err() {
+            return;
+        }
+    }
 }
 
 /// Makes attempts to run the daemon, until it is told to stop.
@@ -173,55 +341,6 @@ impl Failed {
             may_pass,
         }
     }
-}
-
-/// Runs the daemon until `stop`, or until it cannot.
-async fn attempt(
-    config: SyncConfig,
-    target: Target,
-    phase: watch::Sender<Phase>,
-    view: watch::Sender<View>,
-    reach: git::Reach,
-    stop: CancellationToken,
-) -> Result<(), Failed> {
-    if config.directory.is_none() {
-        let checked = git::check_address(&config.url);
-        checked.map_err(|error| Failed::new(error.class(), error.to_string()))?;
-    }
-    let access = git::Access {
-        reach,
-        ..source_access(&config, &target.client)
-    };
-    let forge = forge_ports(&config, &target.client).await;
-    let forge = forge.map_err(|error| Failed::new(error.class(), error.to_string()))?;
-    let target = match &config.kubeconfig_secret {
-        Some(secret) if !config.is_check_only() => {
-            let waits = |error: &Error| {
-                let message = error.to_string();
-                phase.send_replace(Phase::Waiting("ClusterNotReady", message));
-            };
-            let namespace = &config.namespace;
-            let connecting = connect_by_secret(&target.client, namespace, secret, waits);
-            let client = tokio::select! {
-                biased;
-                () = stop.cancelled() => return Ok(()),
-                client = connecting => client,
-            };
-            let client = client.map_err(|error| Failed {
-                reason: "ClusterNotReady",
-                message: error.to_string(),
-                may_pass: false,
-            })?;
-            Target {
-                client,
-                clock: target.clock,
-            }
-        }
-        _ => target,
-    };
-    phase.send_replace(Phase::Following(target.client.clone()));
-    let ended = run_with(config, &access, None, forge, target, view, stop).await;
-    ended.map_err(|error| Failed::new(error.class(), error.to_string()))
 }
 
 /// Says once that a person must act.

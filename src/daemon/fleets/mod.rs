@@ -1,9 +1,10 @@
-//! The Fleet objects of a namespace, each followed by a daemon of its own.
+//! Fleet objects, each followed by a daemon of its own.
 //!
 //! In: Fleets as they come, change and go. Out: a daemon for each that can be used, and the status of each, while this process
 //! holds the Lease. A Fleet that cannot be used, or whose daemon fails, holds no other up. It does not know what a daemon does.
 
 mod fleet;
+mod port;
 mod report;
 
 use std::collections::BTreeMap;
@@ -13,26 +14,36 @@ use futures::StreamExt as _;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-pub use self::fleet::FleetsSettings;
 use self::fleet::Followed;
+pub use self::fleet::{DEFAULT_SHARD, FleetsSettings};
+pub use self::port::FleetsPort;
+use self::port::{PERIOD, Pulse};
 use crate::adapters::kubernetes::{self, FleetChange, FleetObject, HeldLease, Holder, Target};
+use crate::api::labels::SHARD;
 use crate::daemon::connect::controllers::identity;
+use crate::model::ObjectId;
 
-/// The Lease of the process that follows the Fleets of a namespace.
-const LEASE: &str = "capstan-sync-default";
-
-/// Follows the Fleets of the namespace of the environment, until `stop`. Of several processes one does.
-pub async fn run_fleets(target: Target, settings: FleetsSettings, stop: CancellationToken) {
-    let namespace = settings.environment.namespace.clone();
-    let name = identity("sync", &settings.environment);
+/// Follows the Fleets of the namespace of the environment and those of tenants, until `stop`. Of several processes one does.
+pub async fn run_fleets(
+    target: Target,
+    settings: FleetsSettings,
+    port: Option<FleetsPort>,
+    stop: CancellationToken,
+) {
+    let name = settings.lease();
+    let identity = identity(&name.name, &settings.environment);
     let lease = HeldLease::take(
         &target.client,
         Arc::clone(&target.clock),
-        (&namespace, LEASE),
-        name,
+        (&name.namespace, &name.name),
+        identity,
     );
     let mut holder = lease.holder();
-    let mut changes = kubernetes::fleets(&target.client, &namespace);
+    let namespaces = settings.namespaces();
+    let changes = namespaces
+        .iter()
+        .map(|namespace| kubernetes::fleets(&target.client, namespace));
+    let mut changes = futures::stream::select_all(changes);
     let mut fleets = Fleets {
         target,
         settings: Arc::new(settings),
@@ -41,6 +52,9 @@ pub async fn run_fleets(target: Target, settings: FleetsSettings, stop: Cancella
         is_holder: false,
         holder: lease.holder(),
     };
+    let pulse = Pulse::start();
+    let _serving = port.map(|port| port.serve(lease.holder(), lease.looked(), pulse.clone()));
+    let mut beat = tokio::time::interval(PERIOD);
     loop {
         tokio::select! {
             biased;
@@ -53,6 +67,7 @@ pub async fn run_fleets(target: Target, settings: FleetsSettings, stop: Cancella
                     break;
                 }
             }
+            _ = beat.tick() => pulse.beat(),
             Some(change) = changes.next() => fleets.on_change(change).await,
         }
     }
@@ -60,14 +75,13 @@ pub async fn run_fleets(target: Target, settings: FleetsSettings, stop: Cancella
     lease.release().await;
 }
 
-/// The Fleets of a namespace, and what follows them.
+/// The Fleets of the namespaces, and what follows them.
 struct Fleets {
     target: Target,
     settings: Arc<FleetsSettings>,
-    /// By name.
-    known: BTreeMap<String, FleetObject>,
-    /// Those that are followed, by name; none without the Lease.
-    followed: BTreeMap<String, Followed>,
+    known: BTreeMap<ObjectId, FleetObject>,
+    /// Those that are followed; none without the Lease.
+    followed: BTreeMap<ObjectId, Followed>,
     is_holder: bool,
     holder: watch::Receiver<Holder>,
 }
@@ -85,39 +99,44 @@ impl Fleets {
 
     async fn on_change(&mut self, change: FleetChange) {
         match change {
-            FleetChange::Present(fleet) => {
-                let name = fleet.id.name.clone();
-                let earlier = self.known.insert(name.clone(), (*fleet).clone());
+            FleetChange::Present(fleet) if is_of_shard(&fleet, &self.settings.shard) => {
+                let id = fleet.id.clone();
+                let earlier = self.known.insert(id.clone(), (*fleet).clone());
                 let is_new = earlier.is_none_or(|earlier| !is_same(&earlier, &fleet));
                 if self.is_holder && is_new {
-                    self.end(&name).await;
+                    self.end(&id).await;
                     if *self.holder.borrow() == Holder::Us {
                         self.follow(*fleet);
                     }
                 }
             }
-            FleetChange::Gone(name) => {
-                self.known.remove(&name);
-                if self.end(&name).await {
-                    tracing::info!(
-                        fleet = name,
-                        "the Fleet was deleted and is not followed any more; its objects stay"
-                    );
-                }
-            }
+            FleetChange::Present(fleet) => self.leave(&fleet.id, "another shard has").await,
+            FleetChange::Gone(id) => self.leave(&id, "somebody deleted").await,
+        }
+    }
+
+    async fn leave(&mut self, id: &ObjectId, who: &str) {
+        self.known.remove(id);
+        if self.end(id).await {
+            tracing::info!(fleet = %shown(id), "{who} the Fleet, which is not followed any more; its objects stay");
         }
     }
 
     fn follow(&mut self, fleet: FleetObject) {
-        let name = fleet.id.name.clone();
-        tracing::info!(fleet = name, "the Fleet is followed");
-        let followed = Followed::start(fleet, self.target.clone(), Arc::clone(&self.settings));
-        self.followed.insert(name, followed);
+        let id = fleet.id.clone();
+        tracing::info!(fleet = %shown(&id), "the Fleet is followed");
+        let followed = Followed::start(
+            fleet,
+            self.target.clone(),
+            Arc::clone(&self.settings),
+            self.holder.clone(),
+        );
+        self.followed.insert(id, followed);
     }
 
     /// Ends what follows this Fleet, in order unless the Lease is lost meanwhile; `false` if nothing did.
-    async fn end(&mut self, name: &str) -> bool {
-        let Some(followed) = self.followed.remove(name) else {
+    async fn end(&mut self, id: &ObjectId) -> bool {
+        let Some(followed) = self.followed.remove(id) else {
             return false;
         };
         tokio::select! {
@@ -134,7 +153,38 @@ impl Fleets {
     }
 }
 
+/// A Fleet in log lines.
+fn shown(id: &ObjectId) -> String {
+    format!("{}/{}", id.namespace, id.name)
+}
+
+fn is_of_shard(fleet: &FleetObject, shard: &str) -> bool {
+    let label = fleet.json["metadata"]["labels"][SHARD].as_str();
+    label.unwrap_or(DEFAULT_SHARD) == shard
+}
+
 /// Returns true if nothing changed but the status and metadata.
 fn is_same(one: &FleetObject, other: &FleetObject) -> bool {
     one.uid == other.uid && one.json["spec"] == other.json["spec"]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_fleet_without_a_label_is_of_the_default_shard() {
+        let fleet = |labels| FleetObject {
+            id: ObjectId::new("capstan.dev", "Fleet", "n", "f"),
+            uid: "u".to_owned(),
+            generation: None,
+            json: json!({"metadata": {"labels": labels}}),
+        };
+        let none = fleet(json!(null));
+        assert!(is_of_shard(&none, "default") && !is_of_shard(&none, "a"));
+        let other = fleet(json!({"capstan.dev/shard": "a"}));
+        assert!(!is_of_shard(&other, "default") && is_of_shard(&other, "a"));
+    }
 }

@@ -169,6 +169,7 @@ impl Planner {
         let compiled = compile_by(&self.config.policy, &trees[0], &trees[1..]);
         let applied = request.applied.as_ref();
         report::plan(&report::Merge {
+            fleet: &self.settings.fleet,
             set: &self.set,
             revision: &request.candidate.commit,
             compiled: &compiled,

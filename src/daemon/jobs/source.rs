@@ -57,14 +57,6 @@ impl Source {
         }
     }
 
-    /// The address that deliveries of webhooks name. Of a directory it is not known: all are for it.
-    pub(in crate::daemon) fn announced(&self) -> &str {
-        match self.revisions.origin.directory() {
-            Some(_) => "",
-            None => &self.config.url,
-        }
-    }
-
     /// Brings what is new.
     pub(in crate::daemon) fn fetch(&self) -> Result<RemoteRefs, Error> {
         let fetched = self.revisions.fetch()?;
@@ -100,7 +92,7 @@ fn settings(
         trailers: Trailers::for_fleet(config.verify.is_some(), config.approvals.is_set()),
     };
     Settings {
-        fleet: config.fleet.clone(),
+        fleet: config.checks_name.clone(),
         source: git::shown(&config.url),
         is_directory: config.directory.is_some(),
         interval: config.interval,

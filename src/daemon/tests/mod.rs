@@ -136,10 +136,23 @@ impl Case {
         let client = tower::service_fn(|_: Request<Body>| {
             std::future::pending::<Result<Response<Body>, Infallible>>()
         });
-        let target = Target::new(Client::new(client, "default"), Arc::new(Fast(Instant::now())));
+        let target = Target::new(
+            Client::new(client, "default"),
+            Arc::new(Fast(Instant::now())),
+        );
         let view = watch::channel(View::default()).0;
         let (forge, has_buttons) = (setting.forge, setting.has_buttons);
-        let (mut daemon, events) = Daemon::new(config, target, origin, forge, has_buttons, view);
+        let ports = sinks::ports(&origin, &config, forge);
+        let common = Common {
+            metrics: Arc::new(Metrics::new(ports.remaining.clone())),
+            hints: Arc::default(),
+            hears_presses: has_buttons,
+            config: Arc::new(config),
+            origin,
+            ports,
+        };
+        let mut daemon = Daemon::new(&common, target, view);
+        let events = std::mem::replace(&mut daemon.received, unbounded_channel().1);
         // Few of the tests are about it.
         daemon.follower.parts().forge.begin_probe();
         Self {

@@ -63,7 +63,7 @@ fn hcp() -> Value {
 async fn an_approval_in_a_commit_reaches_a_cluster_that_did_not_answer_at_first() {
     let mut case = Case::new();
     let (client, written) = cluster(6);
-    case.daemon.target.client = client;
+    case.daemon.target.account = client;
     let author = Author::init(&case._dir.path().join("config.git")).unwrap();
     let files: Files = [("a.yaml".to_owned(), "# again\n".to_owned())].into();
     let message = "again\n\nCapstan-Approve: recreate ns/c\n";

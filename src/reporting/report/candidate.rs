@@ -27,6 +27,8 @@ use crate::reporting::plan_context;
 
 /// A candidate merged onto its base, and what it is judged by.
 pub(crate) struct Merge<'a> {
+    /// The fleet in the names of its checks.
+    pub(crate) fleet: &'a str,
     pub(crate) set: &'a ApplySet,
     /// The candidate's commit.
     pub(crate) revision: &'a str,
@@ -74,7 +76,7 @@ impl Told {
 /// The same with its account.
 pub(crate) fn told(merge: &Merge<'_>) -> Told {
     let compiled = merge.compiled;
-    let context = plan_context(merge.set.fleet());
+    let context = plan_context(merge.fleet);
     let before = merge.comparison.plan();
     let had_objects = before.is_some_and(|plan| !plan.steps.is_empty());
     if compiled.objects.is_empty() && !compiled.has_errors() && had_objects {
@@ -139,7 +141,7 @@ fn sound(merge: &Merge<'_>, mut found: Found<'_>, account: &Account) -> Check {
     if waiting.is_blind() {
         title = title.trim_start_matches("no fleet change; ").to_owned();
     }
-    let context = plan_context(merge.set.fleet());
+    let context = plan_context(merge.fleet);
     let ways = match detail == Some(CheckDetail::Approval) {
         true => merge.ways,
         false => merge.ways.without_forge(),

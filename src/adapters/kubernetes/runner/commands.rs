@@ -11,8 +11,10 @@ use tokio::task::{AbortHandle, JoinError, JoinSet};
 
 use super::super::discovery::{Discovery, Served};
 use super::super::request::{ObjectClient, with_timeout};
+use super::super::watch_within::within;
 use super::super::{Error, identity, parent, watch};
 use super::input::Target;
+use super::reach::Reach;
 use crate::api::labels;
 use crate::apply::{
     ApplyPrecondition, ApprovalsAnswer, ApprovalsRequest, Command, GroupKind, Kind, Parent,
@@ -38,6 +40,8 @@ pub(super) struct Runner {
     reports: UnboundedSender<(u64, Report)>,
     questions: UnboundedSender<ApprovalsRequest>,
     discovery: Discovery,
+    /// Where objects are watched.
+    reach: Reach,
     /// How the cluster serves each kind that was found.
     served: BTreeMap<Kind, Served>,
     /// The job that reads or writes the parent.
@@ -55,6 +59,7 @@ impl Runner {
             jobs: JoinSet::new(),
             watches: SelectAll::new(),
             discovery: Discovery::new(target.client.clone()),
+            reach: Reach::new(target.is_confined, set.namespace()),
             served: BTreeMap::new(),
             parent_job: None,
             target,
@@ -67,7 +72,14 @@ impl Runner {
     /// What a job that ended means to the engine.
     pub(super) fn answer(&mut self, done: Result<Done, JoinError>) -> Option<What> {
         match done {
-            Ok(Done::Happened(what)) => Some(what),
+            Ok(Done::Happened(what)) => {
+                if let What::ParentRead(_, answer) = &what
+                    && let Ok(Some((parent, _))) = &**answer
+                {
+                    self.look_in(parent.namespaces.iter().map(String::as_str));
+                }
+                Some(what)
+            }
             Ok(Done::Found(kind, answer)) => {
                 let answer = answer.map(|served| {
                     let namespaced = served.namespaced;
@@ -224,14 +236,28 @@ impl Runner {
         let Some(served) = self.served.get(kind) else {
             return;
         };
-        let client = &self.target.account;
-        self.watches.push(match scope {
-            WatchScope::Members => {
-                let labels = format!("{}={}", labels::PART_OF, self.set.id());
-                watch::members(client, served, &labels)
-            }
-            WatchScope::Embedded => watch::all(client, served),
-        });
+        let (client, labels) = (
+            &self.target.account,
+            format!("{}={}", labels::PART_OF, self.set.id()),
+        );
+        let watch_in = |namespace: Option<&str>| match scope {
+            WatchScope::Members => watch::members(client, served, &labels, namespace),
+            WatchScope::Embedded => watch::all(client, served, namespace),
+        };
+        let confines = self.reach.namespaces().filter(|_| served.namespaced);
+        let watched = match confines {
+            Some(namespaces) => within(namespaces, |namespace| watch_in(Some(namespace))),
+            None => watch_in(None),
+        };
+        let watched = self.reach.ending(scope, kind, watched);
+        self.watches.push(watched);
+    }
+
+    /// Objects of the set may be in these namespaces. Those that are new are watched from now on.
+    pub(super) fn look_in<'a>(&mut self, namespaces: impl IntoIterator<Item = &'a str>) {
+        for (scope, kind) in self.reach.extend(namespaces) {
+            self.watch(scope, &kind);
+        }
     }
 
     fn apply(

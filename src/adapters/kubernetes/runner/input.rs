@@ -24,6 +24,8 @@ pub struct Target {
     pub client: Client,
     /// The same as the account that reads and writes the members of sets, which may have fewer rights.
     pub account: Client,
+    /// The account may have rights in the namespaces of a set alone, so nothing is watched in others.
+    pub is_confined: bool,
     /// Its time.
     pub clock: Arc<dyn Clock>,
 }
@@ -34,6 +36,7 @@ impl Target {
     pub fn new(client: Client, clock: Arc<dyn Clock>) -> Self {
         Self {
             account: client.clone(),
+            is_confined: false,
             client,
             clock,
         }

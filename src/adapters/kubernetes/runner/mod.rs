@@ -11,6 +11,7 @@
 
 mod commands;
 mod input;
+mod reach;
 
 use std::sync::Arc;
 
@@ -42,7 +43,11 @@ pub async fn run(
         let what = tokio::select! {
             biased;
             Some(input) = inputs.recv() => Some(match input {
-                Input::Assign(assignment) => What::Assigned(Box::new(assignment)),
+                Input::Assign(assignment) => {
+                    let steps = assignment.plan.steps.iter();
+                    runner.look_in(steps.map(|step| step.object.namespace.as_str()));
+                    What::Assigned(Box::new(assignment))
+                }
                 Input::Approve(answer) => What::Approved(answer),
             }),
             Some(done) = runner.jobs.join_next() => runner.answer(done),

@@ -75,6 +75,7 @@ fn a_plan_that_waits_for_an_approval_has_a_button_and_one_that_got_it_says_from_
     let before = plan::against_none(&old.objects, &old.graph, &set);
     let of = |text: &str, approvals: &Approvals| {
         crate::reporting::report::plan(&Merge {
+            fleet: "f",
             set: &set,
             revision: "r",
             compiled: &compiled(text),
@@ -346,6 +347,7 @@ fn a_check_whose_pull_request_is_read_says_what_to_comment_and_what_is_wrong_wit
     // Once nothing is asked, nobody needs to know what was wrong with a comment.
     let set = ApplySet::new("f", "default");
     let plan = crate::reporting::report::plan(&Merge {
+        fleet: "f",
         set: &set,
         revision: "r",
         compiled: &compiled(&config_map("a", "x")),

@@ -37,6 +37,7 @@ fn told(waiting: &[&str], own: &[&str], old: &str, new: &str) -> Check {
         ..deletes("c/any", "0123456789abcdef")
     });
     super::super::plan(&Merge {
+        fleet: "f",
         set: &set,
         revision: "r",
         compiled: &new,

@@ -51,6 +51,7 @@ fn merged(
     approvals: &Approvals,
 ) -> Check {
     super::plan(&Merge {
+        fleet: set.fleet(),
         set,
         revision: "r",
         compiled: new,

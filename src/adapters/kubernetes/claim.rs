@@ -1,0 +1,259 @@
+//! The claim of a process to be the only one that writes a set: the parent of the set names the Lease of its writer.
+//!
+//! In: a set, the Lease of this process, and who holds it. Out: whether this process may write, and every change of that. It
+//! does not know what is written.
+//!
+//! Two processes with Leases of their own, such as two daemons in two namespaces, may follow one fleet. Whoever finds a Lease in the parent
+//! that is alive leaves the set alone, wherever that Lease is held from.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{Api, Client};
+use serde_json::json;
+use tokio::sync::watch;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::held_lease::{Holder, say};
+use super::request::with_timeout;
+use super::steering::{DAEMON, patch_parent};
+use super::{Error, parent};
+use crate::api::labels::LEASE;
+use crate::apply::Parent;
+use crate::model::{Clock, ErrorClass, ObjectId};
+use crate::plan::ApplySet;
+use crate::reconcile::lease::{Election, RETRY, Turn};
+
+/// The namespace and name of a Lease.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeaseName {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl LeaseName {
+    /// Reads `namespace/name`.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let (namespace, name) = text.split_once('/')?;
+        let is_whole = !namespace.is_empty() && !name.is_empty();
+        is_whole.then(|| Self {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for LeaseName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// The claim to a set. When it is dropped, nobody tells whether this process may write: it must not.
+pub struct Claim {
+    holder: watch::Receiver<Holder>,
+    _task: AbortOnDropHandle<()>,
+}
+
+impl Claim {
+    /// Claims `set` for `lease` whenever this process is its `holder`.
+    #[must_use]
+    pub fn new(
+        client: &Client,
+        clock: Arc<dyn Clock>,
+        set: &ApplySet,
+        lease: LeaseName,
+        holder: watch::Receiver<Holder>,
+    ) -> Self {
+        let unknown = Holder::Unknown("it is being read".to_owned());
+        let (said, receiver) = watch::channel(unknown);
+        let claimant = Claimant {
+            client: client.clone(),
+            clock,
+            set: set.clone(),
+            lease,
+            election: Election::new(String::new()),
+            said,
+        };
+        Self {
+            holder: receiver,
+            _task: AbortOnDropHandle::new(tokio::spawn(claimant.run(holder))),
+        }
+    }
+
+    /// Returns the process that may write the set, and every change of it.
+    #[must_use]
+    pub fn holder(&self) -> watch::Receiver<Holder> {
+        self.holder.clone()
+    }
+}
+
+struct Claimant {
+    client: Client,
+    clock: Arc<dyn Clock>,
+    set: ApplySet,
+    lease: LeaseName,
+    /// Observes the Lease of others.
+    election: Election,
+    said: watch::Sender<Holder>,
+}
+
+impl Claimant {
+    async fn run(mut self, mut holder: watch::Receiver<Holder>) {
+        loop {
+            let current = holder.borrow_and_update().clone();
+            if current == Holder::Us {
+                tokio::select! {
+                    biased;
+                    changed = holder.changed() => if changed.is_err() {
+                        return;
+                    },
+                    () = self.keep() => {}
+                }
+                continue;
+            }
+            self.said.send_replace(current);
+            if holder.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Claims the set, and again whenever its parent does not name our Lease any more; for ever.
+    async fn keep(&mut self) {
+        self.claim(true).await;
+        let mut parents = self.parents();
+        while let Some(named) = parents.next().await {
+            if named.is_none_or(|named| named == self.lease.to_string()) {
+                continue;
+            }
+            self.claim(false).await;
+        }
+        // The watch goes on for ever.
+        std::future::pending().await
+    }
+
+    /// The Lease that the parent names, whenever that changes; `None` without a parent.
+    fn parents(&self) -> BoxStream<'static, Option<String>> {
+        let parent = self.set.parent();
+        let watched = super::watch::object(&self.client, &parent.namespace, &parent.name);
+        let named = watched.filter_map(|seen: Result<Option<ConfigMap>, _>| {
+            std::future::ready(seen.ok().map(|live| live.map(|live| named(&live))))
+        });
+        named.boxed()
+    }
+
+    /// Tries until the set is claimed.
+    async fn claim(&mut self, may_create: bool) {
+        loop {
+            let attempt = self.attempt(may_create).await;
+            let holder = attempt.unwrap_or_else(|error| Holder::Unknown(error.to_string()));
+            let is_ours = holder == Holder::Us;
+            match is_ours {
+                // The Lease itself was announced.
+                true => drop(self.said.send_replace(holder)),
+                false => say(&self.said, holder),
+            }
+            if is_ours {
+                return;
+            }
+            tokio::time::sleep(self.clock.real(RETRY)).await;
+        }
+    }
+
+    async fn attempt(&mut self, may_create: bool) -> Result<Holder, Error> {
+        let id = self.set.parent();
+        let api: Api<ConfigMap> = Api::namespaced(self.client.clone(), &id.namespace);
+        let live = with_timeout(&id, async {
+            let live = api.get_opt(&id.name).await;
+            live.map_err(|error| Error::new(&id, error))
+        });
+        let Some(live) = live.await? else {
+            return match may_create {
+                true => self.create().await,
+                false => Ok(Holder::Us),
+            };
+        };
+        let named = named(&live);
+        if named == self.lease.to_string() {
+            return Ok(Holder::Us);
+        }
+        let json = serde_json::to_value(&live).unwrap_or_default();
+        if Parent::read(&self.set, &json).is_err() {
+            // Whoever applies says that it is another's.
+            return Ok(Holder::Us);
+        }
+        if let Some(holder) = self.holder_of(&named).await? {
+            return Ok(Holder::OtherLease {
+                holder,
+                lease: named,
+            });
+        }
+        let version = live.metadata.resource_version;
+        let patch = json!({"metadata": {
+            "resourceVersion": version, "annotations": {LEASE: self.lease.to_string()}}});
+        let written = with_timeout(&id, patch_parent(&self.client, &self.set, DAEMON, patch)).await;
+        self.unless_conflict(written)
+    }
+
+    /// Whoever holds the Lease of this name, as far as is known by now.
+    async fn holder_of(&mut self, named: &str) -> Result<Option<String>, Error> {
+        let Some(name) = LeaseName::read(named) else {
+            return Ok(None);
+        };
+        let group = "coordination.k8s.io";
+        let id = ObjectId::new(group, "Lease", &*name.namespace, &*name.name);
+        let api: Api<Lease> = Api::namespaced(self.client.clone(), &name.namespace);
+        let lease = with_timeout(&id, async {
+            let lease = api.get_opt(&name.name).await;
+            lease.map_err(|error| Error::new(&id, error))
+        });
+        let lease = lease
+            .await?
+            .and_then(|lease| serde_json::to_value(lease).ok());
+        Ok(match self.election.read(lease.as_ref(), self.clock.now()) {
+            Turn::Wait(holder) => Some(holder),
+            Turn::Create(_) | Turn::Replace(_) => None,
+        })
+    }
+
+    /// Makes the parent of a set that has none.
+    async fn create(&self) -> Result<Holder, Error> {
+        let mut begin = Parent::default().payload(&self.set);
+        begin["metadata"]["annotations"][LEASE] = json!(self.lease.to_string());
+        let begin = serde_json::from_value(begin).map_err(|error| Error::Unsendable {
+            object: self.set.parent(),
+            cause: error.to_string(),
+        })?;
+        let rest = Parent::default();
+        let created = parent::create(&self.client, &self.set, DAEMON, &begin, &rest);
+        let created = with_timeout(&self.set.parent(), created).await;
+        self.unless_conflict(created.map(drop))
+    }
+
+    /// Somebody else may have been faster: that is read again.
+    fn unless_conflict(&self, written: Result<(), Error>) -> Result<Holder, Error> {
+        match written {
+            Ok(()) => Ok(Holder::Us),
+            Err(error) if error.class() == ErrorClass::Conflict => Ok(Holder::Unknown(format!(
+                "{} was changed by another process",
+                self.set.parent()
+            ))),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The Lease that a parent names; empty for none.
+fn named(parent: &ConfigMap) -> String {
+    let annotations = parent.metadata.annotations.as_ref();
+    let lease = annotations.and_then(|all| all.get(LEASE));
+    lease.cloned().unwrap_or_default()
+}

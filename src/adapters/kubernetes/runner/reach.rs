@@ -1,0 +1,111 @@
+//! The namespaces in which the objects of a set are watched.
+//!
+//! In: whether the account is confined to namespaces, and the namespaces of the set as they become known. Out: those to watch, and
+//! the watches that must begin again because there are more. It does not know what is seen.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures::StreamExt as _;
+use futures::stream::{AbortHandle, abortable};
+
+use super::super::watch_within::Watch;
+use crate::apply::{Kind, WatchScope};
+
+/// More namespaces than this are not watched one by one: the account then needs the right to watch in the whole cluster.
+const MOST_NAMESPACES: usize = 32;
+
+/// The place of a confined account, or of one that is not.
+pub(super) struct Reach {
+    /// `None` for the whole cluster.
+    namespaces: Option<BTreeSet<String>>,
+    /// What ends each watch.
+    watches: BTreeMap<(bool, Kind), AbortHandle>,
+}
+
+impl Reach {
+    /// The whole cluster; or, if the account `is_confined`, the namespace of the set and others that become known.
+    pub(super) fn new(is_confined: bool, namespace: &str) -> Self {
+        Self {
+            namespaces: is_confined.then(|| [namespace.to_owned()].into()),
+            watches: BTreeMap::new(),
+        }
+    }
+
+    /// The namespaces to watch one by one; `None` to watch in the whole cluster.
+    pub(super) fn namespaces(&self) -> Option<&BTreeSet<String>> {
+        let namespaces = self.namespaces.as_ref();
+        namespaces.filter(|namespaces| namespaces.len() <= MOST_NAMESPACES)
+    }
+
+    /// Makes the watch end when the next one of its kind begins.
+    pub(super) fn ending(&mut self, scope: WatchScope, kind: &Kind, watch: Watch) -> Watch {
+        if self.namespaces.is_none() {
+            return watch;
+        }
+        let (watch, ending) = abortable(watch);
+        let key = (scope == WatchScope::Members, kind.clone());
+        if let Some(earlier) = self.watches.insert(key, ending) {
+            earlier.abort();
+        }
+        watch.boxed()
+    }
+
+    /// Adds namespaces, and returns what must be watched again; nothing in particular for an object without one.
+    pub(super) fn extend<'a>(
+        &mut self,
+        namespaces: impl IntoIterator<Item = &'a str>,
+    ) -> Vec<(WatchScope, Kind)> {
+        let Some(known) = &mut self.namespaces else {
+            return Vec::new();
+        };
+        let before = known.len();
+        let named = namespaces.into_iter().filter(|name| !name.is_empty());
+        known.extend(named.map(str::to_owned));
+        // Beyond the limit there is one watch of each kind, which sees them all.
+        if known.len() == before || before > MOST_NAMESPACES {
+            return Vec::new();
+        }
+        let watched = self.watches.keys().cloned();
+        let watched = watched.map(|(is_members, kind)| match is_members {
+            true => (WatchScope::Members, kind),
+            false => (WatchScope::Embedded, kind),
+        });
+        watched.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+    use futures::stream;
+
+    use super::*;
+
+    fn kind() -> Kind {
+        (String::new(), "v1".to_owned(), "ConfigMap".to_owned())
+    }
+
+    #[test]
+    fn a_new_namespace_begins_the_watches_again_and_too_many_are_watched_as_one() {
+        let mut reach = Reach::new(true, "own");
+        let mut first = reach.ending(WatchScope::Members, &kind(), stream::pending().boxed());
+        assert_eq!(reach.extend(["own", ""]), []);
+        let again = [(WatchScope::Members, kind())];
+        assert_eq!(reach.extend(["other"]), again);
+        assert!(first.next().now_or_never().is_none());
+        let _second = reach.ending(WatchScope::Members, &kind(), stream::pending().boxed());
+        assert!(first.next().now_or_never().expect("it ended").is_none());
+        let many: Vec<String> = (0..40).map(|number| number.to_string()).collect();
+        assert_eq!(reach.namespaces().map(BTreeSet::len), Some(2));
+        assert_eq!(reach.extend(many.iter().map(String::as_str)), again);
+        assert_eq!(reach.namespaces(), None);
+        assert_eq!(reach.extend(["more"]), []);
+    }
+
+    #[test]
+    fn an_account_with_rights_everywhere_watches_everywhere() {
+        let mut reach = Reach::new(false, "own");
+        assert_eq!(reach.namespaces(), None);
+        assert_eq!(reach.extend(["other"]), []);
+    }
+}

@@ -1,0 +1,146 @@
+//! The port of a process that follows Fleet objects: health, readiness and metrics.
+//!
+//! In: an address, the holder of the Lease, and signs of life. Out: an open port. A Fleet that cannot be followed says so in its status:
+//! one tenant's repository makes no process unready. It does not know the Fleets.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::adapters::http::{Probed, Server, probes};
+use crate::adapters::kubernetes::Holder;
+use crate::model::AdapterError;
+
+/// The time between two signs of life of what follows the Fleets. A look at the Lease takes no longer.
+pub(super) const PERIOD: Duration = Duration::from_secs(20);
+/// The time without a sign of life after which the process is not alive.
+const MOST_SILENCE: Duration = Duration::from_secs(60);
+
+/// The last sign of life of a loop.
+#[derive(Clone)]
+pub(super) struct Pulse(Arc<Mutex<Instant>>);
+
+impl Pulse {
+    pub(super) fn start() -> Self {
+        Self(Arc::new(Mutex::new(Instant::now())))
+    }
+
+    pub(super) fn beat(&self) {
+        *self.0.lock() = Instant::now();
+    }
+}
+
+/// A port that is open.
+pub struct FleetsPort(Server);
+
+impl FleetsPort {
+    /// Opens the port at `address`: `host:port`, or `:port` on all addresses.
+    ///
+    /// # Errors
+    /// If that is no address, or of another machine or process.
+    pub async fn open(address: &str) -> Result<Self, AdapterError> {
+        let server = Server::bind(address).await;
+        let server = server.map_err(|error| AdapterError::new(error.class(), error.to_string()))?;
+        Ok(Self(server))
+    }
+
+    /// The port for people.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        let address = self.0.address();
+        let address = address.map_or_else(|_| String::new(), |at| format!(" on http://{at}"));
+        format!("health and metrics{address}")
+    }
+
+    /// Answers about this process until the handle is dropped.
+    pub(super) fn serve(
+        self,
+        holder: watch::Receiver<Holder>,
+        looked: Arc<Mutex<Instant>>,
+        pulse: Pulse,
+    ) -> AbortOnDropHandle<()> {
+        let state = State {
+            holder,
+            looked,
+            pulse,
+        };
+        self.0.serve(probes(Arc::new(state)))
+    }
+}
+
+struct State {
+    holder: watch::Receiver<Holder>,
+    /// The last look at the Lease.
+    looked: Arc<Mutex<Instant>>,
+    pulse: Pulse,
+}
+
+impl Probed for State {
+    fn liveness(&self) -> Result<(), String> {
+        for (part, last) in [("the Lease", &self.looked), ("Fleets", &self.pulse.0)] {
+            let silence = last.lock().elapsed();
+            if silence > MOST_SILENCE {
+                return Err(format!(
+                    "nothing looked after {part} for {} s",
+                    silence.as_secs()
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whoever waits for the Lease is ready to take it.
+    fn readiness(&self) -> Result<(), String> {
+        match &*self.holder.borrow() {
+            unknown @ Holder::Unknown(_) => Err(unknown.to_string()),
+            _ => Ok(()),
+        }
+    }
+
+    fn metrics(&self) -> String {
+        let mut text = String::new();
+        let is_leader = u8::from(*self.holder.borrow() == Holder::Us);
+        let _ = write!(
+            text,
+            "# HELP capstan_leader Whether this process holds the Lease and applies.
+# TYPE capstan_leader gauge
+capstan_leader{{name=\"sync\"}} {is_leader}
+"
+        );
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_process_is_alive_while_both_loops_go_on_and_ready_while_the_lease_can_be_read() {
+        let (said, holder) = watch::channel(Holder::Other("b".to_owned()));
+        let state = State {
+            holder,
+            looked: Arc::new(Mutex::new(Instant::now())),
+            pulse: Pulse::start(),
+        };
+        assert_eq!((state.liveness(), state.readiness()), (Ok(()), Ok(())));
+        assert!(state.metrics().ends_with("{name=\"sync\"} 0\n"));
+        said.send_replace(Holder::Us);
+        assert!(state.metrics().ends_with("{name=\"sync\"} 1\n"));
+        tokio::time::advance(Duration::from_secs(61)).await;
+        let why = Err("nothing looked after the Lease for 61 s".to_owned());
+        assert_eq!(state.liveness(), why);
+        *state.looked.lock() = Instant::now();
+        let why = Err("nothing looked after Fleets for 61 s".to_owned());
+        assert_eq!(state.liveness(), why);
+        state.pulse.beat();
+        assert_eq!(state.liveness(), Ok(()));
+        said.send_replace(Holder::Unknown("no right".to_owned()));
+        assert!(state.readiness().is_err());
+    }
+}

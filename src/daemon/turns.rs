@@ -1,0 +1,177 @@
+//! One writer of a fleet: a daemon runs whenever this process may write, and at no other time.
+//!
+//! In: who may write, and a daemon to run. Out: its end. It does not know what the daemon does.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::connect::controllers::identity;
+use crate::adapters::kubernetes::{Claim, HeldLease, Holder, LeaseName, Target};
+use crate::plan::ApplySet;
+use crate::settings::{Environment, SyncConfig};
+
+/// The right of this process to write a fleet, as long as it lasts.
+pub struct Writer {
+    /// Its own Lease; `None` if it shares that of the process.
+    lease: Option<HeldLease>,
+    claim: Claim,
+}
+
+impl Writer {
+    /// Claims the fleet of `config` with a Lease of its own, in the cluster that it is applied to.
+    #[must_use]
+    pub fn take(target: &Target, config: &SyncConfig, environment: &Environment) -> Self {
+        let name = LeaseName {
+            namespace: config.namespace.clone(),
+            name: format!("capstan-{}", config.fleet),
+        };
+        let lease = HeldLease::take(
+            &target.client,
+            Arc::clone(&target.clock),
+            (&name.namespace, &name.name),
+            identity(&config.fleet, environment),
+        );
+        let holder = lease.holder();
+        Self {
+            lease: Some(lease),
+            ..Self::share(target, config, name, holder)
+        }
+    }
+
+    /// Claims the fleet of `config` with a Lease that several fleets share, while this process is its `holder`.
+    pub(super) fn share(
+        target: &Target,
+        config: &SyncConfig,
+        lease: LeaseName,
+        holder: watch::Receiver<Holder>,
+    ) -> Self {
+        let set = ApplySet::new(&*config.fleet, &*config.namespace);
+        let clock = Arc::clone(&target.clock);
+        Self {
+            lease: None,
+            claim: Claim::new(&target.client, clock, &set, lease, holder),
+        }
+    }
+
+    /// Returns the process that may write the fleet, and every change of it.
+    #[must_use]
+    pub fn holder(&self) -> watch::Receiver<Holder> {
+        self.claim.holder()
+    }
+
+    /// Leaves the fleet to whoever waits for it. Nothing may be written any more.
+    pub async fn release(self) {
+        if let Some(lease) = self.lease {
+            lease.release().await;
+        }
+    }
+}
+
+/// Runs a daemon until it ends. While this process is not the `holder`, it runs none: one that runs is dropped. Without a holder
+/// there is nobody else to write.
+///
+/// # Errors
+/// As the daemon.
+pub(super) async fn in_turns<D, E>(
+    holder: Option<watch::Receiver<Holder>>,
+    stop: &CancellationToken,
+    daemon: impl Fn() -> D,
+) -> Result<(), E>
+where
+    D: Future<Output = Result<(), E>>,
+{
+    let Some(mut holder) = holder else {
+        return daemon().await;
+    };
+    loop {
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => return Ok(()),
+            is_told = is_our_turn(&mut holder) => if !is_told {
+                // Nobody tells any more, so nothing may be written.
+                stop.cancelled().await;
+                return Ok(());
+            },
+        }
+        tokio::select! {
+            biased;
+            _ = holder.wait_for(|holder| *holder != Holder::Us) => {}
+            ended = daemon() => return ended,
+        }
+    }
+}
+
+/// Waits until this process may write; `false` if nobody tells any more.
+async fn is_our_turn(holder: &mut watch::Receiver<Holder>) -> bool {
+    let held = holder.wait_for(|holder| *holder == Holder::Us).await;
+    held.is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Counts itself while it is there.
+    struct Running<'a>(&'a AtomicUsize);
+
+    impl Drop for Running<'_> {
+        fn drop(&mut self) {
+            self.0.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_daemon_runs_exactly_while_this_process_may_write() {
+        let (said, holder) = watch::channel(Holder::Other("b".to_owned()));
+        let (stop, running) = (CancellationToken::new(), AtomicUsize::new(0));
+        let begun = AtomicUsize::new(0);
+        let daemon = || async {
+            running.fetch_add(1, Ordering::SeqCst);
+            begun.fetch_add(1, Ordering::SeqCst);
+            let _running = Running(&running);
+            stop.cancelled().await;
+            Ok::<_, Infallible>(())
+        };
+        let turns = in_turns(Some(holder), &stop, daemon);
+        let changes = async {
+            let pause = || tokio::time::sleep(Duration::from_millis(1));
+            let unknown = Holder::Unknown("cut".to_owned());
+            for (next, expected) in [
+                (Holder::Us, 1),
+                (unknown, 0),
+                (Holder::Us, 1),
+                (Holder::Other("b".to_owned()), 0),
+                (Holder::Us, 1),
+            ] {
+                said.send_replace(next);
+                pause().await;
+                assert_eq!(running.load(Ordering::SeqCst), expected);
+            }
+            stop.cancel();
+        };
+        let (ended, ()) = tokio::join!(turns, changes);
+        assert!(ended.is_ok());
+        assert_eq!(running.load(Ordering::SeqCst), 0);
+        assert_eq!(begun.load(Ordering::SeqCst), 3);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_does_not_know_who_may_write_does_nothing() {
+        let (said, holder) = watch::channel(Holder::Unknown("x".to_owned()));
+        drop(said);
+        let stop = CancellationToken::new();
+        let turns = in_turns(Some(holder), &stop, || async { Err("it ran") });
+        let wait = async {
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            stop.cancel();
+        };
+        let (ended, ()) = tokio::join!(turns, wait);
+        assert_eq!(ended, Ok(()));
+    }
+}
