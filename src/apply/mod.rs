@@ -36,6 +36,7 @@ mod removals;
 mod repairs;
 mod report;
 mod rights;
+mod source_error;
 mod steering;
 mod steps;
 mod takeover;
@@ -47,7 +48,7 @@ pub use members::Members;
 pub use membership::{is_applied, is_member, trim as trim_managed_fields};
 pub use newest::Newest;
 pub use ownership::{Claim, Foreign, claim, handover, release, yielded};
-pub(crate) use parent::{APPLYING, APPROVALS, NEWEST};
+pub(crate) use parent::{APPLYING, APPROVALS, NEWEST, SOURCE_ERROR};
 pub use parent::{NotOurs, Parent, whole_seconds};
 pub use progress::{ClusterSummary, Progress, State, Summary, Tracker};
 pub use prune::{
@@ -55,6 +56,7 @@ pub use prune::{
 };
 pub use reasons::{Reason, Reasons};
 pub use report::{Outcome, PruneStatus, Report, Suspension};
+pub use source_error::SourceError;
 pub use steering::Steering;
 pub(crate) use takeover::hand_over;
 

@@ -12,6 +12,7 @@ use serde_json::{Value as Json, json};
 use super::members::Members;
 use super::newest::Newest;
 use super::reasons::Reasons;
+use super::source_error::SourceError;
 use crate::api::labels;
 use crate::model::ObjectId;
 use crate::plan::ApplySet;
@@ -50,12 +51,19 @@ pub struct Parent {
     pub suspended: String,
     /// The newest commit, while it is not applied. The daemon keeps it beside the rest, so it is never written here.
     pub newest: Option<Newest>,
+    /// Why the source cannot be read, while it cannot. The daemon keeps it beside the rest, too.
+    pub source_error: Option<SourceError>,
+    /// The namespace and name of the Lease of the process that writes the set; empty for none. The process claims the set with it, so it
+    /// is never written here.
+    pub lease: String,
 }
 
 /// The field of the parent that holds [`Parent::applying`].
 pub(crate) const APPLYING: &str = "applying";
 /// The field of the parent that holds [`Parent::newest`].
 pub(crate) const NEWEST: &str = "newest";
+/// The field of the parent that holds [`Parent::source_error`].
+pub(crate) const SOURCE_ERROR: &str = "sourceError";
 /// The field of the parent that holds the record of approvals. The daemon keeps it beside the rest, too.
 pub(crate) const APPROVALS: &str = "approvals";
 
@@ -105,6 +113,8 @@ impl Parent {
             ready: data("ready"),
             suspended: whole_seconds(&text("annotations", labels::SUSPENDED)),
             newest: Newest::read(&data(NEWEST)),
+            source_error: SourceError::read(&data(SOURCE_ERROR)),
+            lease: text("annotations", labels::LEASE),
         })
     }
 

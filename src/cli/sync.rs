@@ -9,12 +9,13 @@ use super::cluster::{AccessArgs, Found};
 use super::exit::Exit;
 use super::ui::Ui;
 use crate::adapters::kubernetes::annotate_parent;
-use crate::adapters::kubernetes::survey::{FleetChoice, fleets};
+use crate::adapters::kubernetes::survey::{FleetChoice, fleets, heartbeat};
 use crate::api::labels;
 use crate::apply::{Newest, Parent, whole_seconds};
 use crate::daemon::wall_time;
 use crate::plan::ApplySet;
 use crate::settings::Environment;
+use crate::status::Heartbeat;
 
 #[derive(Debug, Args)]
 pub(super) struct FleetArgs {
@@ -60,7 +61,8 @@ pub(super) fn run(
             Request::Sync => now,
             Request::Suspend | Request::Resume => whole_seconds(&now),
         };
-        let (change, message) = answer(request, set.fleet(), &parent, &now);
+        let heartbeat = heartbeat(&client, &parent, wall_time()).await?;
+        let (change, message) = answer(request, set.fleet(), &parent, &heartbeat, &now);
         if let Some((key, value)) = change {
             annotate_parent(&client, &set, key, value).await?;
         }
@@ -107,10 +109,11 @@ fn answer<'a>(
     request: Request,
     fleet: &str,
     parent: &Parent,
+    heartbeat: &Heartbeat,
     now: &'a str,
 ) -> (Option<Change<'a>>, String) {
     let since = parent.suspended.as_str();
-    let look = "a running daemon looks for commits now";
+    let look = look(heartbeat);
     let (change, message) = match (request, since) {
         (Request::Sync, "") => (
             Some((labels::SYNC_REQUESTED, Some(now))),
@@ -139,6 +142,19 @@ fn answer<'a>(
         ),
     };
     (change, format!("fleet {fleet}: {message}"))
+}
+
+/// The daemon that looks for commits.
+fn look(heartbeat: &Heartbeat) -> String {
+    match heartbeat {
+        Heartbeat::Unnamed => "a running daemon looks for commits now".to_owned(),
+        Heartbeat::Alive(holder) => format!("{holder} looks for commits now"),
+        Heartbeat::Unseen(why) => format!("a running daemon looks for commits now ({why})"),
+        Heartbeat::Silent { .. } => {
+            let text = heartbeat.text().unwrap_or_default();
+            format!("{text}, which then looks for commits")
+        }
+    }
 }
 
 /// What applied the fleet last names it by its content if a person did.
@@ -171,7 +187,9 @@ mod tests {
             suspended: suspended.to_owned(),
             ..Parent::default()
         };
-        let change = |request, suspended| answer(request, "f", &parent(suspended), "now").0;
+        let change = |request, suspended| {
+            answer(request, "f", &parent(suspended), &Heartbeat::Unnamed, "now").0
+        };
         let suspend = (labels::SUSPENDED, Some("now"));
         assert_eq!(change(Request::Suspend, ""), Some(suspend));
         assert_eq!(change(Request::Suspend, "then"), None);
@@ -183,7 +201,7 @@ mod tests {
             ..parent("then")
         };
         for (fleet, mentions) in [(document, true), (parent("then"), false)] {
-            let (_, message) = answer(Request::Resume, "f", &fleet, "now");
+            let (_, message) = answer(Request::Resume, "f", &fleet, &Heartbeat::Unnamed, "now");
             assert_eq!(
                 message.contains("spec.apply.suspend"),
                 mentions,
@@ -194,8 +212,14 @@ mod tests {
             applying: format!("{CONTENT}1"),
             ..Parent::default()
         };
-        let (_, message) = answer(Request::Sync, "f", &by_hand, "now");
+        let (_, message) = answer(Request::Sync, "f", &by_hand, &Heartbeat::Unnamed, "now");
         assert!(message.contains("may have no daemon"), "{message}");
+        let silent = Heartbeat::Silent {
+            last: "pod".to_owned(),
+            since: None,
+        };
+        let (_, message) = answer(Request::Sync, "f", &Parent::default(), &silent, "now");
+        assert!(message.contains("no daemon serves the fleet"), "{message}");
         for suspended in ["", "then"] {
             let sync = (labels::SYNC_REQUESTED, Some("now"));
             assert_eq!(change(Request::Sync, suspended), Some(sync));

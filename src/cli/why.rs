@@ -104,8 +104,34 @@ fn text(status: &ClusterStatus, at: usize, chain: Option<&Chain>) -> String {
         let shown = chain.others.len().min(OTHERS);
         out.push_str(&lines(status, &chain.others[..shown]));
     }
+    out.push_str(&blind(status));
     for unreadable in status.unreadable() {
         let _ = write!(out, "\n{}", wrapped("not seen: ", &unreadable));
+    }
+    out
+}
+
+/// The fleets whose newer commits nobody knows of, which may explain what an object waits for.
+fn blind(status: &ClusterStatus) -> String {
+    let mut out = String::new();
+    let fleets = status.survey.fleets.iter().zip(&status.survey.heartbeats);
+    for ((set, parent), heartbeat) in fleets {
+        let mut line = |text: &str| {
+            let _ = write!(
+                out,
+                "\n{}",
+                wrapped(&format!("fleet {}: ", set.fleet()), text)
+            );
+        };
+        if heartbeat.is_lost(status.now) {
+            line(&heartbeat.text().unwrap_or_default());
+        }
+        if let Some(error) = &parent.source_error {
+            line(&format!(
+                "its source cannot be read since {}: {}",
+                error.since, error.why
+            ));
+        }
     }
     out
 }

@@ -253,6 +253,8 @@ impl Daemon {
         if !self.source.config.is_check_only() {
             watches.push(watching::follow_steering(client, set, events()));
             watches.push(keeping::keep_approvals(client, &self.source));
+            let view = self.view.subscribe();
+            watches.push(watching::record_source_errors(client, set, view));
         }
         let directory = self.source.revisions.origin.directory().cloned();
         watches.extend(directory.map(|it| watching::follow_directory(it, events())));

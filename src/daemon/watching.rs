@@ -7,19 +7,23 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use kube::Client;
-use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::{Notify, watch};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::adapters::git::FollowedDirectory;
 use crate::adapters::http::Hints;
 use crate::adapters::kubernetes;
-use crate::follow::{Event, GitEvent, PeopleEvent};
+use crate::apply::{SourceError, whole_seconds};
+use crate::daemon::wall_time;
+use crate::follow::{Event, GitEvent, PeopleEvent, View};
 use crate::model::{ApprovalButtons, Hint};
 use crate::plan::ApplySet;
 
 /// How long after one hint the next is heard: all that come in between are one.
 const PAUSE: Duration = Duration::from_secs(2);
+/// The time after which a write that failed is tried again.
+const RETRY: Duration = Duration::from_secs(5);
 /// The same for one change of a directory and the next.
 const CHANGES_PAUSE: Duration = Duration::from_millis(500);
 
@@ -35,6 +39,45 @@ pub(super) fn follow_steering(
             let _ = events.send(Event::People(PeopleEvent::Steered(steering)));
         }
     }))
+}
+
+/// Records in the parent of `set` that the source cannot be read, when that begins and when it ends.
+pub(super) fn record_source_errors(
+    client: &Client,
+    set: &ApplySet,
+    mut view: watch::Receiver<View>,
+) -> AbortOnDropHandle<()> {
+    let (client, set) = (client.clone(), set.clone());
+    AbortOnDropHandle::new(tokio::spawn(async move {
+        // An earlier process may have recorded one.
+        let mut recorded = None;
+        loop {
+            let failed = {
+                let view = view.borrow_and_update();
+                let is_looked = view.source_error.is_some() || view.examined.is_some();
+                is_looked.then(|| view.source_error.as_ref().map(ToString::to_string))
+            };
+            let is_failing = failed.as_ref().map(Option::is_some);
+            if let Some(why) = failed.filter(|_| recorded != is_failing) {
+                let error = why.map(|why| SourceError::new(&now(), &why));
+                match kubernetes::record_source_error(&client, &set, error.as_ref()).await {
+                    Ok(()) => recorded = is_failing,
+                    Err(error) => {
+                        tracing::debug!(%error, "cannot record in the parent that the source cannot be read");
+                        tokio::time::sleep(RETRY).await;
+                        continue;
+                    }
+                }
+            }
+            if view.changed().await.is_err() {
+                return;
+            }
+        }
+    }))
+}
+
+fn now() -> String {
+    whole_seconds(&wall_time().to_string())
 }
 
 /// Follows the webhooks. What they ask of the checks of other apps than that with these `buttons` is left out.

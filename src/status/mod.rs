@@ -12,6 +12,7 @@
 mod chain;
 mod found;
 mod graph;
+mod heartbeat;
 mod overview;
 mod phase;
 #[cfg(test)]
@@ -20,5 +21,6 @@ mod tests;
 pub use chain::Chain;
 pub use found::{Found, ReadError, ReadErrorReason};
 pub use graph::StatusGraph;
+pub use heartbeat::Heartbeat;
 pub use overview::{ClusterView, FleetView, Stray};
 pub use phase::{ObjectStatus, Phase};

@@ -71,5 +71,5 @@ pub use rights::{Rights, missing_rights};
 pub use runner::{Input, Options, Target, run, run_once};
 pub use secret::{SecretError, connect_by_secret};
 pub use secret_keys::{secret_keys, watch_secret_keys};
-pub use steering::{annotate_parent, record_newest, steering};
+pub use steering::{annotate_parent, record_newest, record_source_error, steering};
 pub use workloads::KubeWorkloads;

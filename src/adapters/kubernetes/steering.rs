@@ -18,7 +18,9 @@ use serde_json::{Value as Json, json};
 use super::request::with_timeout;
 use super::{Error, parent, watch};
 use crate::api::labels;
-use crate::apply::{APPLYING, NEWEST, Newest, Parent, Steering, whole_seconds};
+use crate::apply::{
+    APPLYING, NEWEST, Newest, Parent, SOURCE_ERROR, SourceError, Steering, whole_seconds,
+};
 use crate::plan::ApplySet;
 
 /// How often the parent is read where it may not be watched.
@@ -222,6 +224,26 @@ pub async fn record_newest(
             }
         }
         let patch = json!({"data": {NEWEST: newest.map(Newest::text)}});
+        patch_parent(client, set, DAEMON, patch).await
+    };
+    with_timeout(&set.parent(), recorded).await
+}
+
+/// Records in the parent of `set`, if there is one, that its source cannot be read; or that it can. Nothing is written that is there.
+///
+/// # Errors
+/// If the cluster does not answer, or refuses, or the parent is not ours.
+pub async fn record_source_error(
+    client: &Client,
+    set: &ApplySet,
+    error: Option<&SourceError>,
+) -> Result<(), Error> {
+    let recorded = async {
+        let parent = parent::read(client, set).await?;
+        if parent.is_none_or(|(parent, _)| parent.source_error.as_ref() == error) {
+            return Ok(());
+        }
+        let patch = json!({"data": {SOURCE_ERROR: error.map(SourceError::text)}});
         patch_parent(client, set, DAEMON, patch).await
     };
     with_timeout(&set.parent(), recorded).await

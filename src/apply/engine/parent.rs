@@ -287,6 +287,8 @@ impl Engine {
             kept: self.kept(&parent.kept),
             suspended: parent.suspended.clone(),
             newest: parent.newest.clone(),
+            source_error: parent.source_error.clone(),
+            lease: parent.lease.clone(),
             ..wanted
         };
         wanted.tidy(&self.settings.set)

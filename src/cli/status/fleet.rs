@@ -7,7 +7,7 @@ use crate::api::labels::PART_OF;
 use crate::apply::{Newest, Parent, Reason, Reasons};
 use crate::model::cut::head;
 use crate::plan::ApplySet;
-use crate::status::{FleetView, Phase};
+use crate::status::{FleetView, Heartbeat, Phase};
 
 /// How many missing objects are named.
 const ABSENT: usize = 20;
@@ -17,13 +17,47 @@ const LABELLED: usize = 3;
 const INDENT: &str = "            ";
 
 /// The fleets of a cluster.
-pub(super) type Fleets<'a> = [(&'a ApplySet, &'a Parent, FleetView)];
+pub(super) type Fleets<'a> = [Fleet<'a>];
+
+/// A fleet of a cluster.
+pub(super) struct Fleet<'a> {
+    pub(super) set: &'a ApplySet,
+    pub(super) parent: &'a Parent,
+    pub(super) view: FleetView,
+    /// The sign of life of its daemon.
+    pub(super) heartbeat: &'a Heartbeat,
+    /// No daemon looks after it any more.
+    pub(super) is_lost: bool,
+}
+
+impl Fleet<'_> {
+    /// Returns true if everything is ready, as far as somebody looks after it.
+    pub(super) fn is_ready(&self) -> bool {
+        self.view.is_ready() && !self.is_blind()
+    }
+
+    /// Returns true if newer commits may be there that nobody knows of.
+    pub(super) const fn is_blind(&self) -> bool {
+        self.is_lost || self.parent.source_error.is_some()
+    }
+}
 
 /// The lines before the objects.
-pub(super) fn header(set: &ApplySet, parent: &Parent) -> String {
+pub(super) fn header(fleet: &Fleet<'_>) -> String {
+    let Fleet { set, parent, .. } = fleet;
     let mut out = String::new();
+    if let Some(text) = fleet.heartbeat.text() {
+        out.push_str(&wrapped("  daemon    ", &text));
+    }
     if !parent.source.is_empty() {
         out.push_str(&wrapped("  source    ", &parent.source));
+    }
+    if let Some(error) = &parent.source_error {
+        let text = format!(
+            "cannot be read since {}, so newer commits are not known: {}",
+            error.since, error.why
+        );
+        out.push_str(&wrapped(INDENT, &text));
     }
     out.push_str(&wrapped("  revision  ", &revisions(parent)));
     if let Some(newest) = parent.pending() {
@@ -224,6 +258,7 @@ fn labelled(view: &FleetView) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::apply::SourceError;
     use crate::model::ObjectId;
 
     #[test]
@@ -278,6 +313,56 @@ mod tests {
     }
 
     #[test]
+    fn a_fleet_that_nobody_looks_after_or_whose_source_is_away_is_not_ready() {
+        let ready = Parent {
+            applying: "1".to_owned(),
+            applied: "1".to_owned(),
+            ready: "1".to_owned(),
+            source: "https://host/x".to_owned(),
+            ..Parent::default()
+        };
+        let away = Parent {
+            source_error: Some(SourceError::new("2026-01-01T00:00:00Z", "no route")),
+            ..ready.clone()
+        };
+        let silent = Heartbeat::Silent {
+            last: "pod".to_owned(),
+            since: None,
+        };
+        let set = ApplySet::new("f", "ns");
+        for (parent, heartbeat, is_lost, is_ready, words) in [
+            (
+                &ready,
+                &Heartbeat::Unnamed,
+                false,
+                true,
+                "1, applied and ready",
+            ),
+            (&ready, &silent, true, false, "no daemon serves the fleet"),
+            (&ready, &silent, false, true, "no daemon serves the fleet"),
+            (
+                &away,
+                &Heartbeat::Unnamed,
+                false,
+                false,
+                "cannot be read since",
+            ),
+        ] {
+            let fleet = Fleet {
+                set: &set,
+                parent,
+                view: FleetView::default(),
+                heartbeat,
+                is_lost,
+            };
+            assert_eq!(fleet.is_ready(), is_ready && fleet.view.is_ready());
+            assert_eq!(fleet.is_blind(), !is_ready);
+            let text = header(&fleet);
+            assert!(text.contains(words), "{text}");
+        }
+    }
+
+    #[test]
     fn what_failed_is_shown_with_its_file_and_reason() {
         let reason = Reason {
             object: "ConfigMap/ns/a".to_owned(),
@@ -302,8 +387,15 @@ mod tests {
             unlisted: 4,
             ..FleetView::default()
         };
+        let fleet = Fleet {
+            set: &ApplySet::new("f", "ns"),
+            parent: &parent,
+            view: FleetView::default(),
+            heartbeat: &Heartbeat::Unnamed,
+            is_lost: false,
+        };
         assert_eq!(
-            header(&ApplySet::new("f", "ns"), &parent),
+            header(&fleet),
             "  revision  2, failed; last applied 1, last ready 1\n  newest    3 is refused: b.yaml:1:1: Y01 no\n"
         );
         let text = troubles(&parent, &view);

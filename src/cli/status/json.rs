@@ -3,15 +3,17 @@
 use serde_json::{Value as Json, json};
 
 use super::super::cluster_status::ClusterStatus;
-use super::fleet::Fleets;
-use crate::apply::{Newest, Parent, Reason, Reasons};
-use crate::plan::ApplySet;
+use super::fleet::{Fleet, Fleets};
+use crate::apply::{Newest, Reason, Reasons, SourceError};
 use crate::reconcile::preflight::Report;
-use crate::status::{Chain, ClusterView, FleetView};
+use crate::status::{Chain, ClusterView};
 
 /// All of it, for programs.
 pub(super) fn report(status: &ClusterStatus, fleets: &Fleets<'_>, aso: Option<&Report>) -> Json {
-    let fleet = |(set, parent, view): &(&ApplySet, &Parent, FleetView)| {
+    let fleet = |fleet: &Fleet<'_>| {
+        let Fleet {
+            set, parent, view, ..
+        } = fleet;
         let clusters = view
             .clusters
             .iter()
@@ -34,7 +36,9 @@ pub(super) fn report(status: &ClusterStatus, fleets: &Fleets<'_>, aso: Option<&R
             "suspended": Some(&parent.suspended).filter(|since| !since.is_empty()),
             "revisions": {"applying": parent.applying, "applied": parent.applied, "ready": parent.ready},
             "newest": parent.pending().map(Newest::json),
-            "ready": view.is_ready(),
+            "sourceError": parent.source_error.as_ref().map(SourceError::json),
+            "daemon": fleet.heartbeat.json(),
+            "ready": fleet.is_ready(),
             "failed": {"total": parent.failed.total, "objects": reasons(&parent.failed)},
             "kept": {"total": parent.kept.total, "objects": reasons(&parent.kept)},
             "objects": {"total": view.total(), "states": phases, "wanted": parent.objects, "missing": view.missing, "absent": absent, "notListed": view.unlisted, "leftovers": view.leftovers, "labelled": labelled},
@@ -46,7 +50,7 @@ pub(super) fn report(status: &ClusterStatus, fleets: &Fleets<'_>, aso: Option<&R
         "apiVersion": "capstan.dev/v1alpha1",
         "kind": "Status",
         "at": status.now.to_string(),
-        "ready": fleets.iter().all(|(.., view)| view.is_ready()),
+        "ready": fleets.iter().all(Fleet::is_ready),
         "fleets": fleets.iter().map(fleet).collect::<Vec<_>>(),
         "azureServiceOperator": aso.map(Report::json),
         "notSeen": status.unreadable(),

@@ -19,9 +19,9 @@ use super::ui::{Ui, plain_lines};
 use crate::model::words::json_document;
 use crate::reconcile::preflight::Report;
 use crate::settings::Environment;
-use crate::status::FleetView;
+use crate::status::Heartbeat;
 
-use fleet::Refusal;
+use fleet::{Fleet, Refusal};
 
 #[derive(Debug, Args)]
 pub(super) struct StatusArgs {
@@ -50,7 +50,7 @@ const INTERVAL: Duration = Duration::from_secs(2);
 /// and examines what it finds.
 const STALE: Duration = Duration::from_secs(90);
 
-/// Exit 1 when something is missing, or failed so that waiting is in vain; with `--wait` unless all is ready.
+/// Exit 1 when something is missing, or failed so that waiting is in vain, or when no daemon or no source tells of newer commits; with `--wait` unless all is ready.
 pub(super) fn run(args: &StatusArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -129,24 +129,33 @@ struct Seen {
 
 impl Seen {
     fn of(status: &ClusterStatus, aso: Option<&Report>, format: DataFormat) -> Self {
-        let fleets = status.survey.fleets.iter();
-        let fleets = fleets.map(|(set, parent)| (set, parent, status.graph.fleet(set, parent)));
+        let heartbeats = status.survey.heartbeats.iter();
+        let heartbeats = heartbeats.chain(std::iter::repeat(&Heartbeat::Unnamed));
+        let fleets = status.survey.fleets.iter().zip(heartbeats);
+        let fleets = fleets.map(|((set, parent), heartbeat)| Fleet {
+            view: status.graph.fleet(set, parent),
+            is_lost: heartbeat.is_lost(status.now),
+            set,
+            parent,
+            heartbeat,
+        });
         let fleets: Vec<_> = fleets.collect();
-        let views = || fleets.iter().map(|(.., view)| view);
         Self {
             text: match format {
                 DataFormat::Text => plain_lines(&text::text(status, &fleets, aso)),
                 DataFormat::Json => json_document(&json::report(status, &fleets, aso)),
             },
-            ready: views().all(FleetView::is_ready),
+            ready: fleets.iter().all(Fleet::is_ready),
             failed: fleets
                 .iter()
-                .find_map(|(_, parent, view)| fleet::failure(parent, view)),
+                .find_map(|fleet| fleet::failure(fleet.parent, &fleet.view)),
             refused: fleets
                 .iter()
-                .filter_map(|(_, parent, _)| fleet::refusal(parent))
+                .filter_map(|fleet| fleet::refusal(fleet.parent))
                 .collect(),
-            broken: views().any(|view| view.broken),
+            broken: fleets
+                .iter()
+                .any(|fleet| fleet.view.broken || fleet.is_blind()),
         }
     }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::super::cluster_status::{ClusterStatus, word, wrapped};
 use super::aso;
-use super::fleet::{self, Fleets};
+use super::fleet::{self, Fleet, Fleets};
 use crate::reconcile::preflight::Report;
 use crate::status::{Chain, ClusterView, FleetView, Phase, Stray};
 
@@ -27,9 +27,12 @@ const COUNTED: [Phase; 8] = [
 /// All of it, as people read it.
 pub(super) fn text(status: &ClusterStatus, fleets: &Fleets<'_>, aso: Option<&Report>) -> String {
     let mut out = String::new();
-    for (set, parent, view) in fleets {
+    for one in fleets {
+        let Fleet {
+            set, parent, view, ..
+        } = one;
         let _ = writeln!(out, "fleet {}", set.fleet());
-        out.push_str(&fleet::header(set, parent));
+        out.push_str(&fleet::header(one));
         let _ = writeln!(out, "  objects   {}", counts(view));
         out.push_str(&fleet::troubles(parent, view));
         out.push('\n');
@@ -50,7 +53,9 @@ pub(super) fn text(status: &ClusterStatus, fleets: &Fleets<'_>, aso: Option<&Rep
     for unreadable in status.unreadable() {
         out.push_str(&wrapped("not seen: ", &unreadable));
     }
-    let worst = fleets.iter().filter_map(|(.., view)| view.clusters.first());
+    let worst = fleets
+        .iter()
+        .filter_map(|fleet| fleet.view.clusters.first());
     let worst = worst.max_by_key(|cluster| cluster.phase);
     if let Some(cluster) = worst.filter(|cluster| cluster.phase != Phase::Ready) {
         let id = status.graph.id(cluster.root);

@@ -12,6 +12,7 @@
 mod around;
 mod choice;
 mod error;
+mod heartbeat;
 mod kinds;
 mod parents;
 mod read;
@@ -31,12 +32,13 @@ use crate::api::labels::PART_OF;
 use crate::apply::Parent;
 use crate::model::ObjectId;
 use crate::plan::ApplySet;
-use crate::status::{Found, ReadError, ReadErrorReason};
+use crate::status::{Found, Heartbeat, ReadError, ReadErrorReason};
 use kinds::Kinds;
 use read::{Outcome, Reader, Scope};
 
 pub use choice::FleetChoice;
 pub use error::SurveyError;
+pub use heartbeat::heartbeat;
 pub use sought::Sought;
 
 /// How many requests run at once.
@@ -54,6 +56,8 @@ pub struct Survey {
     pub fleets: Vec<(ApplySet, Parent)>,
     /// Their objects, and others that those refer to.
     pub found: Found,
+    /// The heartbeats of their daemons, in the same order; none if the cluster tells no time.
+    pub heartbeats: Vec<Heartbeat>,
     /// Notes for the user.
     pub notes: Vec<String>,
 }
@@ -68,7 +72,7 @@ pub async fn survey(client: &Client, choice: &FleetChoice) -> Result<Survey, Sur
     let (fleets, notes) = parents::find(&reader, choice).await?;
     let mut surveyor = Surveyor::of(reader, &fleets).await?;
     surveyor.read_fleets(&fleets).await?;
-    Ok(surveyor.into_survey(at, fleets, notes))
+    Ok(surveyor.into_survey(at, fleets, notes).await)
 }
 
 /// The same, and the objects that `sought` means even where no fleet has them, with what belongs to them.
@@ -95,7 +99,7 @@ pub async fn survey_around(
     if !surveyor.found.objects.keys().any(|id| sought.is(id)) {
         surveyor.read_around(sought).await?;
     }
-    Ok(surveyor.into_survey(at, fleets, notes))
+    Ok(surveyor.into_survey(at, fleets, notes).await)
 }
 
 /// The parents of the chosen fleets, by name: nothing else is read.
@@ -144,15 +148,24 @@ impl Surveyor {
         })
     }
 
-    fn into_survey(
+    async fn into_survey(
         self,
         at: Option<Timestamp>,
         fleets: Vec<(ApplySet, Parent)>,
         notes: Vec<String>,
     ) -> Survey {
+        let heartbeats = match at {
+            Some(now) => {
+                let reads = fleets.iter();
+                let reads = reads.map(|(_, parent)| heartbeat::read(&self.reader, parent, now));
+                stream::iter(reads).buffered(WIDTH).collect().await
+            }
+            None => Vec::new(),
+        };
         Survey {
             at,
             fleets,
+            heartbeats,
             found: self.found,
             notes,
         }

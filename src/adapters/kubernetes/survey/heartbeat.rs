@@ -1,0 +1,49 @@
+//! The heartbeats of the daemons of fleets, read from the Leases that the parents name.
+
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::{Api, Client};
+
+use super::error::SurveyError;
+use super::read::{Failure, Reader, in_time};
+use super::time;
+use crate::adapters::kubernetes::{Error, LeaseName};
+use crate::apply::Parent;
+use crate::model::ObjectId;
+use crate::status::Heartbeat;
+
+/// The heartbeat of the daemon of one fleet, by the clock of the API server; `now` is the time if that tells none.
+///
+/// # Errors
+/// If the cluster does not answer.
+pub async fn heartbeat(
+    client: &Client,
+    parent: &Parent,
+    now: Timestamp,
+) -> Result<Heartbeat, SurveyError> {
+    let reader = Reader::new(client.clone());
+    let now = time(&reader).await?.unwrap_or(now);
+    Ok(read(&reader, parent, now).await)
+}
+
+/// The heartbeat of the daemon of a fleet, at this time in the cluster.
+pub(super) async fn read(reader: &Reader, parent: &Parent, now: Timestamp) -> Heartbeat {
+    let Some(LeaseName { namespace, name }) = LeaseName::read(&parent.lease) else {
+        return Heartbeat::Unnamed;
+    };
+    let object = ObjectId::new("coordination.k8s.io", "Lease", &*namespace, &*name);
+    let api: Api<Lease> = Api::namespaced(reader.client().clone(), &namespace);
+    match in_time(api.get_opt(&name)).await {
+        Ok(lease) => {
+            let lease = lease.and_then(|lease| serde_json::to_value(lease).ok());
+            Heartbeat::read(lease.as_ref(), now)
+        }
+        Err(failure) => {
+            let error = match failure {
+                Failure::Client(error) => Error::new(&object, *error),
+                Failure::Silent(patience) => Error::Silent { object, patience },
+            };
+            Heartbeat::Unseen(error.to_string())
+        }
+    }
+}
