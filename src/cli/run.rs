@@ -20,7 +20,7 @@ use super::signals::stop_when_asked;
 use super::ui::Ui;
 use crate::adapters::admission::Names;
 use crate::adapters::git;
-use crate::adapters::kubernetes::{Error, Sharers, Target, connect_by_secret};
+use crate::adapters::kubernetes::{Error, Sharers, Target, act_as, connect_by_secret};
 use crate::api::fleet::{GitReference, PULL_REQUESTS};
 use crate::daemon::{self, AdmissionServer, DEFAULT_SHARD, Endpoint, Setup, View, Writer};
 use crate::model::cut::head;
@@ -446,6 +446,16 @@ async fn open(config: &SyncConfig, args: &ClusterArgs, ui: &Ui) -> anyhow::Resul
         endpoint,
         forge,
     };
+    if let (Cluster::Real(target), Some(account), false) =
+        (&cluster, &config.service_account, config.is_check_only())
+    {
+        let target = Target {
+            account: act_as(client, &config.namespace, account).await?,
+            is_confined: true,
+            ..target.clone()
+        };
+        return Ok(opened(Cluster::Real(target)));
+    }
     let secret = config.kubeconfig_secret.as_ref();
     let secret = secret.filter(|_| !config.is_check_only());
     let (Cluster::Real(target), Some(secret)) = (&cluster, secret) else {

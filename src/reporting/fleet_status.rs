@@ -88,8 +88,8 @@ pub(crate) fn fleet_status(
         objects: summary.map(counts),
         blocked_by: summary.and_then(|summary| recorded(&summary.stage)),
         history: before.history.clone(),
-        conditions: Vec::new(),
         attempted_revision: attempted,
+        ..FleetStatus::default()
     };
     let applied = applied(&status, observed);
     let mut conditions = vec![ready.clone(), source(observed), applied];

@@ -26,7 +26,7 @@ use crate::yaml;
 
 pub use azure::{Azure, AzureIdentity};
 pub use environment::{Environment, HttpsProxy};
-pub use object::FleetOwner;
+pub use object::{FleetOwner, suspending};
 
 /// Where the credential of the repository is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,6 +103,8 @@ pub struct SyncConfig {
     pub checks_name: String,
     /// The namespace of the ApplySet's parent.
     pub namespace: String,
+    /// The Fleets of that namespace that must be ready before this one begins.
+    pub depends_on: Vec<String>,
     /// The ServiceAccount of that namespace that applies the objects; `None` for that of the process, or of the kubeconfig.
     pub service_account: Option<String>,
     /// The repository; of a directory, its path.
@@ -195,6 +197,7 @@ impl SyncConfig {
             fleet,
             namespace: environment.namespace.clone(),
             service_account: None,
+            depends_on: Vec::new(),
             url: url.to_owned(),
             directory: None,
             status_file: None,
@@ -281,6 +284,10 @@ impl SyncConfig {
 
     fn document(path: &str, text: &[u8], environment: &Environment) -> Result<Self, Error> {
         let (document, fleet) = fleet_in(path, text)?;
+        if !fleet.spec.depends_on.is_empty() {
+            let why = "spec.dependsOn is for Fleet objects, which one process follows: remove it";
+            return Err(Error::Mistaken(format!("{path}: {why}")));
+        }
         Self::settled(path, &document, fleet, environment)
     }
 
@@ -321,6 +328,12 @@ impl SyncConfig {
             checks_name: name.clone(),
             fleet: name,
             service_account: fleet.spec.service_account_name,
+            depends_on: fleet
+                .spec
+                .depends_on
+                .into_iter()
+                .map(|fleet| fleet.name)
+                .collect(),
             namespace: fleet
                 .metadata
                 .namespace

@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 
 use super::{Environment, Error, SyncConfig, mirror_name};
 use crate::api::fleet::{self, Controllers, Fleet};
+use crate::api::labels::SUSPENDED;
 use crate::model::{Finding, Node, Origin, Severity, Span};
 
 /// The people who write a Fleet object.
@@ -60,6 +61,7 @@ impl SyncConfig {
             config.checks_name = format!("{}/{}", config.namespace, config.fleet);
             config.take_account(default_account)?;
         }
+        config.suspend |= suspending(object).is_some();
         let uid = metadata["uid"].as_str().unwrap_or_default();
         let place = format!("{}\0{uid}\0{:?}", config.url, config.credential);
         let mirror = mirror_name(&config.fleet, &place);
@@ -87,6 +89,13 @@ impl SyncConfig {
             None => Err(Error::Mistaken(NO_ACCOUNT.to_owned())),
         }
     }
+}
+
+/// The text of the annotation that suspends a Fleet object, if it has one: by whom, and why.
+#[must_use]
+pub fn suspending(object: &Json) -> Option<&str> {
+    let text = object["metadata"]["annotations"][SUSPENDED].as_str();
+    text.filter(|text| !text.is_empty())
 }
 
 /// The help for a tenant's Fleet without an account.

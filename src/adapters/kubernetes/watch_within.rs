@@ -14,11 +14,24 @@ use crate::model::ObjectId;
 /// The events of a watch.
 pub(super) type Watch = BoxStream<'static, WatchEvent>;
 
-/// Makes one watch of one for each of these namespaces.
-pub(super) fn within(namespaces: &BTreeSet<String>, watch: impl Fn(&str) -> Watch) -> Watch {
-    let watches = namespaces.iter().map(|namespace| {
-        let name = namespace.clone();
-        watch(namespace).map(move |event| (name.clone(), event))
+/// The namespaces of a set, and whether its plan has objects there.
+pub(super) type Namespaces = BTreeMap<String, bool>;
+
+/// Makes one watch of one for each of these namespaces. One that the plan does not need and that may not be watched counts as empty: objects
+/// of an earlier revision would hold up the plan for ever.
+pub(super) fn within(namespaces: &Namespaces, watch: impl Fn(&str) -> Watch) -> Watch {
+    let watches = namespaces.iter().map(|(namespace, is_needed)| {
+        let (name, is_needed) = (namespace.clone(), *is_needed);
+        watch(namespace).map(move |event| {
+            let event = match event {
+                WatchEvent::Interrupted(scope, kind, why) if why.denied && !is_needed => {
+                    tracing::debug!(namespace = name, kind = kind.2, "objects of earlier revisions are not looked for where the account may not watch them");
+                    WatchEvent::Listed(scope, kind, BTreeSet::new())
+                }
+                event => event,
+            };
+            (name.clone(), event)
+        })
     });
     let mut merged = Merged {
         namespaces: namespaces.len(),
@@ -74,7 +87,7 @@ mod tests {
     use futures::FutureExt as _;
 
     use super::*;
-    use crate::apply::{Kind, WatchScope};
+    use crate::apply::{Interruption, Kind, WatchScope};
 
     fn id(namespace: &str, name: &str) -> ObjectId {
         ObjectId::new("", "ConfigMap", namespace, name)
@@ -103,7 +116,7 @@ mod tests {
 
     #[test]
     fn objects_are_listed_once_they_are_in_every_namespace() {
-        let namespaces = ["a", "b"].map(str::to_owned).into();
+        let namespaces = ["a", "b"].map(|name| (name.to_owned(), true)).into();
         let gone = |id| WatchEvent::Object(WatchScope::Members, id, None);
         let watch = |namespace: &str| {
             let events = match namespace {
@@ -137,8 +150,27 @@ mod tests {
     }
 
     #[test]
+    fn a_namespace_that_the_plan_does_not_need_and_that_is_forbidden_is_empty() {
+        for (is_needed, expected) in [(true, "another"), (false, "all: ConfigMap/a/1")] {
+            let namespaces = [("a".to_owned(), true), ("b".to_owned(), is_needed)].into();
+            let denied = Interruption {
+                why: "no".to_owned(),
+                denied: true,
+            };
+            let denied = WatchEvent::Interrupted(WatchScope::Members, kind(), denied);
+            let watch = |namespace: &str| match namespace {
+                "a" => stream::iter([listed(&[id("a", "1")])]).boxed(),
+                _ => stream::iter([denied.clone()]).boxed(),
+            };
+            let events = within(&namespaces, watch).map(|event| shown(&event));
+            let events: Vec<String> = futures::executor::block_on(events.collect());
+            assert_eq!(events, [expected]);
+        }
+    }
+
+    #[test]
     fn nothing_is_listed_while_a_namespace_is_not() {
-        let namespaces = ["a", "b"].map(str::to_owned).into();
+        let namespaces = ["a", "b"].map(|name| (name.to_owned(), true)).into();
         let watch = |namespace: &str| match namespace {
             "a" => stream::iter([listed(&[id("a", "1")])])
                 .chain(stream::pending())

@@ -54,6 +54,9 @@ pub struct FleetSpec {
     /// The cluster to which they are applied.
     #[serde(default)]
     pub cluster: Cluster,
+    /// Fleets of the same namespace whose newest revision must be ready before this one begins; for Fleet objects alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<FleetName>,
     /// ServiceAccount of the Fleet's namespace that applies the definitions; defaults to the daemon's own, or, outside of the
     /// daemon's namespace, to that of `--default-service-account`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,6 +89,14 @@ pub struct FleetSpec {
     /// The HTTP servers.
     #[serde(default)]
     pub serve: Serve,
+}
+
+/// Another Fleet of the same namespace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FleetName {
+    /// Its name.
+    #[schemars(length(min = 1))]
+    pub name: String,
 }
 
 const KIND: &str = "Fleet";

@@ -26,6 +26,12 @@ pub struct FleetStatus {
     /// RFC 3339 time of suspension; absent if the fleet is not suspended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspended_since: Option<String>,
+    /// The way in which it is suspended: a field, a command, or the text of the annotation capstan.dev/suspended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspended_by: Option<String>,
+    /// The last value of the annotation capstan.dev/sync-requested that the daemon acted on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_handled_sync_at: Option<String>,
     /// The objects of the revision, with the resources that they carry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objects: Option<FleetObjects>,

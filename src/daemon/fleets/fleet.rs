@@ -12,7 +12,9 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::dependencies::{States, Wait, wait};
 use super::report::{Phase, Reported, report};
+use super::requests::{hand_on, request};
 use crate::adapters::git;
 use crate::adapters::kubernetes::{
     Error, FleetObject, Holder, LeaseName, Target, act_as, connect_by_secret,
@@ -20,6 +22,7 @@ use crate::adapters::kubernetes::{
 use crate::daemon::{Setup, Writer, forge_ports, run_with, source_access};
 use crate::follow::View;
 use crate::model::ErrorClass;
+use crate::plan::ApplySet;
 use crate::settings::{Environment, FleetOwner, SyncConfig};
 
 /// The help for a Fleet object with a directory.
@@ -86,6 +89,7 @@ impl FleetsSettings {
 /// A Fleet that is followed. Dropped, it is stopped at once.
 pub(super) struct Followed {
     stop: CancellationToken,
+    requests: watch::Sender<Option<String>>,
     following: AbortOnDropHandle<()>,
 }
 
@@ -95,20 +99,40 @@ impl Followed {
         fleet: FleetObject,
         target: Target,
         settings: Arc<FleetsSettings>,
-        holder: watch::Receiver<Holder>,
+        (holder, states): (watch::Receiver<Holder>, watch::Receiver<States>),
     ) -> Self {
         let stop = CancellationToken::new();
+        let (requests, _) = watch::channel(request(&fleet));
+        let before = fleet.json["status"]["lastHandledSyncAt"].as_str();
+        let handled = watch::Sender::new(before.map(str::to_owned));
         let one = One {
             fleet: Arc::new(fleet),
             target,
             settings,
             holder,
+            states,
+            requests: requests.subscribe(),
+            handled,
             phase: watch::Sender::new(Phase::Starting),
             view: watch::Sender::new(View::default()),
             stop: stop.clone(),
         };
         let following = AbortOnDropHandle::new(tokio::spawn(Arc::new(one).follow()));
-        Self { stop, following }
+        Self {
+            stop,
+            requests,
+            following,
+        }
+    }
+
+    /// Takes in a request to sync on the Fleet.
+    pub(super) fn request(&self, fleet: &FleetObject) {
+        self.requests.send_if_modified(|known| {
+            let asked = request(fleet);
+            let is_new = *known != asked;
+            *known = asked;
+            is_new
+        });
     }
 
     /// Stops in order: what is under way is ended, and due checks are written.
@@ -124,6 +148,11 @@ struct One {
     target: Target,
     settings: Arc<FleetsSettings>,
     holder: watch::Receiver<Holder>,
+    /// The Fleets that it may wait for.
+    states: watch::Receiver<States>,
+    /// The requests to sync, and the last one that was handed on.
+    requests: watch::Receiver<Option<String>>,
+    handled: watch::Sender<Option<String>>,
     phase: watch::Sender<Phase>,
     view: watch::Sender<View>,
     stop: CancellationToken,
@@ -142,6 +171,7 @@ impl One {
             config: config.clone(),
             view: self.view.subscribe(),
             phases: self.phase.subscribe(),
+            handled: self.handled.subscribe(),
         };
         let _reporting = AbortOnDropHandle::new(tokio::spawn(report(reported)));
         match config {
@@ -175,6 +205,9 @@ impl One {
             git::check_address(&config.url)
                 .map_err(|error| Failed::new(error.class(), error.to_string()))?;
         }
+        if !self.may_begin(&config).await {
+            return Ok(());
+        }
         let access = git::Access {
             reach: self.settings.reach(&self.fleet.id.namespace),
             ..source_access(&config, &self.target.client)
@@ -186,6 +219,16 @@ impl One {
         };
         let writer = self.writer(&target, &config);
         let holder = writer.as_ref().map(Writer::holder);
+        let set = ApplySet::new(&*config.fleet, &*config.namespace);
+        let applies = writer.is_some();
+        let _requests = applies.then(|| {
+            hand_on(
+                &target.client,
+                set,
+                self.requests.clone(),
+                self.handled.clone(),
+            )
+        });
         let setup = Setup {
             config,
             access,
@@ -204,6 +247,30 @@ impl One {
             writer.release().await;
         }
         ended.map_err(|error| Failed::new(error.class(), error.to_string()))
+    }
+
+    /// Waits for other Fleets; `false` if it is told to stop before they are ready.
+    async fn may_begin(&self, config: &SyncConfig) -> bool {
+        let mut states = self.states.clone();
+        loop {
+            let wait = {
+                let states = states.borrow_and_update();
+                wait(&self.fleet.id, &config.depends_on, &states)
+            };
+            let idle = match wait {
+                Wait::Over => return true,
+                Wait::For(why) => Phase::Waiting("DependencyNotReady", why),
+                Wait::Cycle(why) => Phase::Stalled("DependencyCycle", why),
+            };
+            rest_for(&self.phase, &self.fleet, &idle);
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return false,
+                changed = states.changed() => if changed.is_err() {
+                    return false;
+                },
+            }
+        }
     }
 
     /// The right to write the fleet: with the Lease of the process in its own cluster, else with one there.

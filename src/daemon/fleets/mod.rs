@@ -3,9 +3,11 @@
 //! In: Fleets as they come, change and go. Out: a daemon for each that can be used, and the status of each, while this process
 //! holds the Lease. A Fleet that cannot be used, or whose daemon fails, holds no other up. It does not know what a daemon does.
 
+mod dependencies;
 mod fleet;
 mod port;
 mod report;
+mod requests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,6 +16,7 @@ use futures::StreamExt as _;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use self::dependencies::{State, States};
 use self::fleet::Followed;
 pub use self::fleet::{DEFAULT_SHARD, FleetsSettings};
 pub use self::port::FleetsPort;
@@ -22,6 +25,7 @@ use crate::adapters::kubernetes::{self, FleetChange, FleetObject, HeldLease, Hol
 use crate::api::labels::SHARD;
 use crate::daemon::connect::controllers::identity;
 use crate::model::ObjectId;
+use crate::settings::suspending;
 
 /// Follows the Fleets of the namespace of the environment and those of tenants, until `stop`. Of several processes one does.
 pub async fn run_fleets(
@@ -48,6 +52,7 @@ pub async fn run_fleets(
         target,
         settings: Arc::new(settings),
         known: BTreeMap::new(),
+        states: watch::Sender::new(States::new()),
         followed: BTreeMap::new(),
         is_holder: false,
         holder: lease.holder(),
@@ -80,6 +85,8 @@ struct Fleets {
     target: Target,
     settings: Arc<FleetsSettings>,
     known: BTreeMap<ObjectId, FleetObject>,
+    /// The same for those that wait for others, and those of other shards.
+    states: watch::Sender<States>,
     /// Those that are followed; none without the Lease.
     followed: BTreeMap<ObjectId, Followed>,
     is_holder: bool,
@@ -98,6 +105,7 @@ impl Fleets {
     }
 
     async fn on_change(&mut self, change: FleetChange) {
+        self.note(&change);
         match change {
             FleetChange::Present(fleet) if is_of_shard(&fleet, &self.settings.shard) => {
                 let id = fleet.id.clone();
@@ -108,11 +116,25 @@ impl Fleets {
                     if *self.holder.borrow() == Holder::Us {
                         self.follow(*fleet);
                     }
+                } else if let Some(followed) = self.followed.get(&id) {
+                    followed.request(&fleet);
                 }
             }
             FleetChange::Present(fleet) => self.leave(&fleet.id, "another shard has").await,
             FleetChange::Gone(id) => self.leave(&id, "somebody deleted").await,
         }
+    }
+
+    /// Tells those that wait for others.
+    fn note(&self, change: &FleetChange) {
+        self.states.send_if_modified(|states| match change {
+            FleetChange::Present(fleet) => {
+                let state = State::read(fleet);
+                let earlier = states.insert(fleet.id.clone(), state);
+                earlier.as_ref() != states.get(&fleet.id)
+            }
+            FleetChange::Gone(id) => states.remove(id).is_some(),
+        });
     }
 
     async fn leave(&mut self, id: &ObjectId, who: &str) {
@@ -129,7 +151,7 @@ impl Fleets {
             fleet,
             self.target.clone(),
             Arc::clone(&self.settings),
-            self.holder.clone(),
+            (self.holder.clone(), self.states.subscribe()),
         );
         self.followed.insert(id, followed);
     }
@@ -163,9 +185,11 @@ fn is_of_shard(fleet: &FleetObject, shard: &str) -> bool {
     label.unwrap_or(DEFAULT_SHARD) == shard
 }
 
-/// Returns true if nothing changed but the status and metadata.
+/// Returns true if nothing changed but the status, and metadata other than the annotation that suspends.
 fn is_same(one: &FleetObject, other: &FleetObject) -> bool {
-    one.uid == other.uid && one.json["spec"] == other.json["spec"]
+    one.uid == other.uid
+        && one.json["spec"] == other.json["spec"]
+        && suspending(&one.json) == suspending(&other.json)
 }
 
 #[cfg(test)]

@@ -13,12 +13,12 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::adapters::kubernetes::{FleetObject, parents, write_fleet_status};
 use crate::api::fleet::FleetStatus;
-use crate::apply::Parent;
+use crate::apply::{Parent, whole_seconds};
 use crate::daemon::wall_time;
 use crate::follow::View;
 use crate::plan::ApplySet;
 use crate::reporting::{ObservedFleet, Stall, fleet_status, stalled, sync_context};
-use crate::settings::SyncConfig;
+use crate::settings::{SyncConfig, suspending};
 
 /// The time between two writes: all that changes in between is one.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -60,6 +60,8 @@ pub(super) struct Reported {
     pub(super) config: Option<SyncConfig>,
     pub(super) view: watch::Receiver<View>,
     pub(super) phases: watch::Receiver<Phase>,
+    /// The last request to sync that was handed on.
+    pub(super) handled: watch::Receiver<Option<String>>,
 }
 
 /// Writes the status until the daemon has ended.
@@ -82,7 +84,11 @@ pub(super) async fn report(mut reported: Reported) {
             recorded.send_replace(None);
         }
         let live = parent.borrow_and_update().clone();
-        let status = reported.status(&phase, live.as_ref(), &written);
+        let handled = reported.handled.borrow_and_update().clone();
+        let suspended_by = reported.suspended_by(live.as_ref());
+        let mut status = reported.status(&phase, live.as_ref(), &written);
+        status.last_handled_sync_at = handled;
+        date_suspension(&mut status, suspended_by, &written);
         let mut pause = PAUSE;
         if status != written {
             match write_fleet_status(&reported.client, &reported.fleet, &status).await {
@@ -101,6 +107,9 @@ pub(super) async fn report(mut reported: Reported) {
                 return;
             },
             changed = reported.phases.changed() => if changed.is_err() {
+                return;
+            },
+            changed = reported.handled.changed() => if changed.is_err() {
                 return;
             },
             _ = parent.changed() => {}
@@ -145,7 +154,11 @@ impl Reported {
         }
         let view = self.view.borrow_and_update();
         let revision = view.examined.as_deref();
-        let context = sync_context(&self.fleet.id.name);
+        let name = self
+            .config
+            .as_ref()
+            .map_or("", |config| &config.checks_name);
+        let context = sync_context(name);
         let is_current = revision == view.revision.as_deref();
         let source = view.source_error.as_ref().map(Err);
         let config = self.config.as_ref();
@@ -162,6 +175,34 @@ impl Reported {
             is_check_only,
         };
         fleet_status(before, &observed, now)
+    }
+}
+
+/// A suspension that the parent does not record began when it was first seen.
+fn date_suspension(status: &mut FleetStatus, by: Option<String>, before: &FleetStatus) {
+    if by.is_some() && status.suspended_since.is_none() {
+        let before = before.suspended_since.clone();
+        let now = || whole_seconds(&wall_time().to_string());
+        status.suspended_since = Some(before.unwrap_or_else(now));
+    }
+    if by.is_none() {
+        status.suspended_since = None;
+    }
+    status.suspended_by = by;
+}
+
+impl Reported {
+    /// The way in which the fleet is suspended, if it is.
+    fn suspended_by(&self, read: Option<&Option<Parent>>) -> Option<String> {
+        if let Some(text) = suspending(&self.fleet.json) {
+            return Some(text.to_owned());
+        }
+        if self.config.as_ref().is_some_and(|config| config.suspend) {
+            return Some("spec.apply.suspend".to_owned());
+        }
+        let parent = read.and_then(Option::as_ref);
+        let by_hand = parent.is_some_and(|parent| !parent.suspended.is_empty());
+        by_hand.then(|| "capstan suspend".to_owned())
     }
 }
 
@@ -222,6 +263,7 @@ mod tests {
         let (view, viewed) = watch::channel(View::default());
         let stalled = |why: &str| Phase::Stalled("InvalidSpec", why.to_owned());
         let (phase, phases) = watch::channel(stalled("one"));
+        let (_handled, handled) = watch::channel(None);
         let fleet = FleetObject {
             id: ObjectId::new("capstan.dev", "Fleet", "n", "f"),
             uid: "u".to_owned(),
@@ -234,6 +276,7 @@ mod tests {
             config: None,
             view: viewed,
             phases,
+            handled,
         }));
         tokio::time::sleep(Duration::from_millis(100)).await;
         phase.send_replace(stalled("two"));

@@ -76,7 +76,10 @@ impl Runner {
                 if let What::ParentRead(_, answer) = &what
                     && let Ok(Some((parent, _))) = &**answer
                 {
-                    self.look_in(parent.namespaces.iter().map(String::as_str));
+                    let namespaces = parent.namespaces.iter().map(String::as_str);
+                    for (scope, kind) in self.reach.look_back(namespaces) {
+                        self.watch(scope, &kind);
+                    }
                 }
                 Some(what)
             }
@@ -253,9 +256,9 @@ impl Runner {
         self.watches.push(watched);
     }
 
-    /// Objects of the set may be in these namespaces. Those that are new are watched from now on.
+    /// The plan has objects in these namespaces, which are watched from now on.
     pub(super) fn look_in<'a>(&mut self, namespaces: impl IntoIterator<Item = &'a str>) {
-        for (scope, kind) in self.reach.extend(namespaces) {
+        for (scope, kind) in self.reach.plan(namespaces) {
             self.watch(scope, &kind);
         }
     }

@@ -3,12 +3,12 @@
 //! In: whether the account is confined to namespaces, and the namespaces of the set as they become known. Out: those to watch, and
 //! the watches that must begin again because there are more. It does not know what is seen.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use futures::StreamExt as _;
 use futures::stream::{AbortHandle, abortable};
 
-use super::super::watch_within::Watch;
+use super::super::watch_within::{Namespaces, Watch};
 use crate::apply::{Kind, WatchScope};
 
 /// More namespaces than this are not watched one by one: the account then needs the right to watch in the whole cluster.
@@ -17,7 +17,7 @@ const MOST_NAMESPACES: usize = 32;
 /// The place of a confined account, or of one that is not.
 pub(super) struct Reach {
     /// `None` for the whole cluster.
-    namespaces: Option<BTreeSet<String>>,
+    namespaces: Option<Namespaces>,
     /// What ends each watch.
     watches: BTreeMap<(bool, Kind), AbortHandle>,
 }
@@ -26,13 +26,13 @@ impl Reach {
     /// The whole cluster; or, if the account `is_confined`, the namespace of the set and others that become known.
     pub(super) fn new(is_confined: bool, namespace: &str) -> Self {
         Self {
-            namespaces: is_confined.then(|| [namespace.to_owned()].into()),
+            namespaces: is_confined.then(|| [(namespace.to_owned(), true)].into()),
             watches: BTreeMap::new(),
         }
     }
 
     /// The namespaces to watch one by one; `None` to watch in the whole cluster.
-    pub(super) fn namespaces(&self) -> Option<&BTreeSet<String>> {
+    pub(super) fn namespaces(&self) -> Option<&Namespaces> {
         let namespaces = self.namespaces.as_ref();
         namespaces.filter(|namespaces| namespaces.len() <= MOST_NAMESPACES)
     }
@@ -50,19 +50,41 @@ impl Reach {
         watch.boxed()
     }
 
-    /// Adds namespaces, and returns what must be watched again; nothing in particular for an object without one.
-    pub(super) fn extend<'a>(
+    /// Takes in the namespaces of a plan, and returns what must be watched again; an object without one needs none.
+    pub(super) fn plan<'a>(
         &mut self,
         namespaces: impl IntoIterator<Item = &'a str>,
     ) -> Vec<(WatchScope, Kind)> {
         let Some(known) = &mut self.namespaces else {
             return Vec::new();
         };
-        let before = known.len();
-        let named = namespaces.into_iter().filter(|name| !name.is_empty());
-        known.extend(named.map(str::to_owned));
-        // Beyond the limit there is one watch of each kind, which sees them all.
-        if known.len() == before || before > MOST_NAMESPACES {
+        let before = known.clone();
+        known.values_mut().for_each(|is_needed| *is_needed = false);
+        for name in namespaces.into_iter().filter(|name| !name.is_empty()) {
+            known.insert(name.to_owned(), true);
+        }
+        self.again(&before)
+    }
+
+    /// Takes in the namespaces in which objects of earlier revisions may be, and returns what must be watched again.
+    pub(super) fn look_back<'a>(
+        &mut self,
+        namespaces: impl IntoIterator<Item = &'a str>,
+    ) -> Vec<(WatchScope, Kind)> {
+        let Some(known) = &mut self.namespaces else {
+            return Vec::new();
+        };
+        let before = known.clone();
+        for name in namespaces.into_iter().filter(|name| !name.is_empty()) {
+            known.entry(name.to_owned()).or_insert(false);
+        }
+        self.again(&before)
+    }
+
+    /// All watches, if the namespaces are not as before. Beyond the limit each kind has one watch, which sees them all.
+    fn again(&self, before: &Namespaces) -> Vec<(WatchScope, Kind)> {
+        let is_same = self.namespaces.as_ref() == Some(before) || before.len() > MOST_NAMESPACES;
+        if is_same {
             return Vec::new();
         }
         let watched = self.watches.keys().cloned();
@@ -89,23 +111,26 @@ mod tests {
     fn a_new_namespace_begins_the_watches_again_and_too_many_are_watched_as_one() {
         let mut reach = Reach::new(true, "own");
         let mut first = reach.ending(WatchScope::Members, &kind(), stream::pending().boxed());
-        assert_eq!(reach.extend(["own", ""]), []);
+        assert_eq!(reach.plan(["own", ""]), []);
         let again = [(WatchScope::Members, kind())];
-        assert_eq!(reach.extend(["other"]), again);
+        assert_eq!(reach.look_back(["other", "own"]), again);
         assert!(first.next().now_or_never().is_none());
         let _second = reach.ending(WatchScope::Members, &kind(), stream::pending().boxed());
         assert!(first.next().now_or_never().expect("it ended").is_none());
         let many: Vec<String> = (0..40).map(|number| number.to_string()).collect();
-        assert_eq!(reach.namespaces().map(BTreeSet::len), Some(2));
-        assert_eq!(reach.extend(many.iter().map(String::as_str)), again);
+        let expected = [("other".to_owned(), false), ("own".to_owned(), true)];
+        assert_eq!(reach.namespaces(), Some(&expected.into()));
+        assert_eq!(reach.plan(["own", "other"]), again, "it is needed now");
+        assert_eq!(reach.plan(["own"]), again, "it is not needed any more");
+        assert_eq!(reach.plan(many.iter().map(String::as_str)), again);
         assert_eq!(reach.namespaces(), None);
-        assert_eq!(reach.extend(["more"]), []);
+        assert_eq!(reach.plan(["more"]), []);
     }
 
     #[test]
     fn an_account_with_rights_everywhere_watches_everywhere() {
         let mut reach = Reach::new(false, "own");
         assert_eq!(reach.namespaces(), None);
-        assert_eq!(reach.extend(["other"]), []);
+        assert_eq!(reach.plan(["other"]), []);
     }
 }

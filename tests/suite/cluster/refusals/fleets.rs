@@ -10,16 +10,19 @@ use crate::daemon::World;
 use crate::patience::until;
 use crate::running::Running;
 
-const CRD: &str = include_str!("../../../../crds/fleets.capstan.dev.yaml");
+pub(super) const CRD: &str = include_str!("../../../../crds/fleets.capstan.dev.yaml");
 
 /// The path of a Fleet.
-fn path(fixture: &Fixture, name: &str) -> String {
-    let namespace = &fixture.namespace;
+pub(super) fn path(fixture: &Fixture, name: &str) -> String {
+    path_in(&fixture.namespace, name)
+}
+
+fn path_in(namespace: &str, name: &str) -> String {
     format!("/apis/capstan.dev/v1alpha1/namespaces/{namespace}/fleets/{name}")
 }
 
 /// Makes a Fleet with this source, and these settings besides.
-fn put(fixture: &Fixture, name: &str, git: &Json, more: &Json) {
+pub(super) fn put(fixture: &Fixture, name: &str, git: &Json, more: &Json) {
     let mut spec = json!({"source": {"git": git}});
     for (key, value) in more.as_object().into_iter().flatten() {
         spec[key] = value.clone();
@@ -32,7 +35,11 @@ fn put(fixture: &Fixture, name: &str, git: &Json, more: &Json) {
 
 /// The status of a Fleet, and a condition of it: its status, reason and message.
 fn seen(fixture: &Fixture, name: &str, condition: &str) -> (Json, String) {
-    let fleet = fixture.must("GET", &path(fixture, name), &Json::Null);
+    seen_in(fixture, &fixture.namespace, name, condition)
+}
+
+fn seen_in(fixture: &Fixture, namespace: &str, name: &str, condition: &str) -> (Json, String) {
+    let fleet = fixture.must("GET", &path_in(namespace, name), &Json::Null);
     let conditions = fleet["status"]["conditions"].as_array();
     let mut conditions = conditions.into_iter().flatten();
     let found = conditions.find(|one| one["type"] == condition);
@@ -43,18 +50,36 @@ fn seen(fixture: &Fixture, name: &str, condition: &str) -> (Json, String) {
 }
 
 /// Waits until a condition of a Fleet begins like this, and has these words; returns the status.
-fn wait(fixture: &Fixture, name: &str, condition: &str, begins: &str, words: &str) -> Json {
+pub(super) fn wait(
+    fixture: &Fixture,
+    name: &str,
+    condition: &str,
+    begins: &str,
+    words: &str,
+) -> Json {
+    wait_in(fixture, &fixture.namespace, name, condition, begins, words)
+}
+
+/// The same of a Fleet in another namespace.
+pub(super) fn wait_in(
+    fixture: &Fixture,
+    namespace: &str,
+    name: &str,
+    condition: &str,
+    begins: &str,
+    words: &str,
+) -> Json {
     let holds = || {
-        let (status, shown) = seen(fixture, name, condition);
+        let (status, shown) = seen_in(fixture, namespace, name, condition);
         (shown.starts_with(begins) && shown.contains(words)).then_some(status)
     };
     until(holds, || {
-        let (status, shown) = seen(fixture, name, condition);
-        format!("{name}: {condition} is {shown}: {status:#}")
+        let (status, shown) = seen_in(fixture, namespace, name, condition);
+        format!("{namespace}/{name}: {condition} is {shown}: {status:#}")
     })
 }
 
-fn map(fixture: &Fixture, name: &str) -> String {
+pub(super) fn map(fixture: &Fixture, name: &str) -> String {
     let namespace = &fixture.namespace;
     format!(
         "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: {namespace}}}}}\n"
@@ -62,24 +87,24 @@ fn map(fixture: &Fixture, name: &str) -> String {
 }
 
 /// Installs the kind.
-fn install(fixture: &Fixture) {
+pub(super) fn install(fixture: &Fixture) {
     let definition: Json = serde_yaml::from_str(CRD).expect("YAML");
     fixture.put(&definition);
     wait_for_kind(fixture);
 }
 
-fn wait_for_kind(fixture: &Fixture) {
+pub(super) fn wait_for_kind(fixture: &Fixture) {
     let served = path(fixture, "");
     fixture.until("the kind is served", || {
         fixture.ask("GET", &served, &Json::Null).0 == 200
     });
 }
 
-fn git(world: &World) -> Json {
+pub(super) fn git(world: &World) -> Json {
     json!({"url": world.source(), "interval": "1s"})
 }
 
-fn daemon(fixture: &Fixture) -> Running {
+pub(super) fn daemon(fixture: &Fixture) -> Running {
     let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
     command
         .args([
@@ -192,7 +217,7 @@ fn a_fleet_object_is_mended_and_refused_and_takes_nothing_along_when_it_goes() {
         assert_eq!(status["history"][1]["reason"], "Refused");
 
         fixture.must("DELETE", &path(fixture, "two"), &json!({}));
-        daemon.wait("the Fleet was deleted");
+        daemon.wait("somebody deleted the Fleet");
         two.push("main", Some(&other), &map(fixture, "four"));
         one.push("main", Some(&mended), &map(fixture, "five"));
         fixture.until("the other goes on", || {

@@ -13,6 +13,8 @@ mod recorded;
 mod restart;
 mod rights;
 mod suspended;
+mod tenants;
+mod writers;
 
 /// These sleep for minutes, so they do it together.
 #[test]
