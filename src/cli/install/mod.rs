@@ -1,224 +1,55 @@
-//! `capstan install`: manifests.
+//! `capstan install`: the manifests of a component, printed or applied.
 
-use std::path::PathBuf;
+mod apply;
+mod set;
 
-use anyhow::Context as _;
-use clap::{Args, ValueEnum};
-use serde_json::Value as Json;
+use std::time::Duration;
 
-use super::args::{AroMode, OnFailure};
+use clap::Args;
+
+use super::args::duration;
+use super::cluster::AccessArgs;
 use super::exit::Exit;
 use super::ui::Ui;
-use crate::adapters::git::directory;
-use crate::admission::{Installation, manifests};
-use crate::api::crds;
-use crate::compile::compile;
-use crate::install::{self, Applied, DaemonSettings};
-use crate::model::{RepositoryUrl, is_dns_label};
-use crate::settings::{self, Environment, FleetOwner, SyncConfig};
+use crate::settings::Environment;
 use crate::yaml;
+use set::{PodArgs, Set, SetArgs};
 
 #[derive(Debug, Args)]
 pub(super) struct InstallArgs {
-    /// The directories of the daemon's fleets, or files of them: its role has their kinds [default: the kinds that
-    /// definitions become]
-    #[arg(value_name = "PATH")]
-    paths: Vec<PathBuf>,
-    /// An additional directory of Overlay documents of those fleets; may be repeated
-    #[arg(long, value_name = "DIR")]
-    overlays: Vec<PathBuf>,
-    /// The component to install
-    #[arg(long, value_enum, value_name = "COMPONENT")]
-    component: Component,
-    /// A Fleet document that the daemon follows; may be repeated. It is printed as an object, and the role has the Secrets
-    /// that it names
-    #[arg(long, value_name = "FILE")]
-    fleet: Vec<PathBuf>,
-    /// Whether the daemon runs the ARO controllers
-    #[arg(long, value_enum, default_value_t = AroMode::Auto, value_name = "MODE")]
-    aro: AroMode,
+    #[command(flatten)]
+    set: SetArgs,
+    #[command(flatten)]
+    pods: PodArgs,
     /// Leave out the CustomResourceDefinitions
     #[arg(long)]
     skip_crds: bool,
-    /// The namespace to install it in; that of the webhook must exist [default: CAPSTAN_NAMESPACE, else capstan-system]
-    #[arg(long, value_name = "NAME", value_parser = namespace)]
-    namespace: Option<String>,
-    /// The container image of Capstan. The default is a placeholder: set an image that your cluster can pull
-    #[arg(
-        long,
-        default_value = concat!("registry.example.com/capstan:", env!("CARGO_PKG_VERSION")),
-        value_name = "IMAGE",
-        value_parser = image
-    )]
-    image: String,
-    /// How many pods it has
-    #[arg(long, default_value_t = 2, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
-    replicas: u16,
-    /// What happens to a change that cannot be checked
-    #[arg(long, value_enum, default_value_t, value_name = "POLICY")]
-    failure_policy: OnFailure,
-    /// A user whose changes are not checked; may be repeated [default: the service account `capstan` of the namespace,
-    /// for a daemon that applies what it has checked]
-    #[arg(long, value_name = "USER", value_parser = clap::builder::NonEmptyStringValueParser::new())]
-    exempt: Vec<String>,
+    /// Apply the objects to the cluster, and wait until they work
+    #[arg(long)]
+    apply: bool,
+    /// Take over fields that other managers own
+    #[arg(long, requires = "apply")]
+    force: bool,
+    /// How long to wait
+    #[arg(long, default_value = "5m", requires = "apply", value_name = "DURATION", value_parser = duration)]
+    timeout: Duration,
+    #[command(flatten)]
+    access: AccessArgs,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Component {
-    /// The daemon, which follows the Fleet objects of its namespace
-    Daemon,
-    /// The ARO controllers alone
-    Controllers,
-    /// The admission webhook
-    Admission,
-}
-
-/// The name of a namespace.
-fn namespace(text: &str) -> Result<String, String> {
-    match is_dns_label(text) {
-        true => Ok(text.to_owned()),
-        false => Err(format!(
-            "a namespace has at most 63 lower-case letters, digits and hyphens, and starts and ends with a letter or digit; {text:?} does not"
-        )),
-    }
-}
-
-/// The name of an image.
-fn image(text: &str) -> Result<String, String> {
-    match text.is_empty() || text.contains(char::is_whitespace) {
-        true => Err("an image has no spaces and is not empty".to_owned()),
-        false => Ok(text.to_owned()),
-    }
-}
-
-/// Prints the manifests of a component.
+/// Prints or applies the objects of a component.
 pub(super) fn run(args: &InstallArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
-    let namespace = args.namespace.as_ref().unwrap_or(&environment.namespace);
-    self::namespace(namespace).map_err(|why| anyhow::anyhow!("CAPSTAN_NAMESPACE: {why}"))?;
     anyhow::ensure!(
-        args.component == Component::Daemon || args.fleet.is_empty() && args.paths.is_empty(),
-        "fleets are the daemon's: use --component daemon"
+        args.apply || args.access.is_default(),
+        "--kubeconfig and --context choose the cluster for --apply: add --apply, or remove them"
     );
-    let objects = match args.component {
-        Component::Daemon => daemon(args, namespace, environment, ui)?,
-        Component::Controllers => {
-            let component = component("capstan-controllers", namespace, args);
-            install::controllers(&component, args.replicas)
-        }
-        Component::Admission => admission(args, namespace),
-    };
-    let definitions = match args.component {
-        _ if args.skip_crds => Vec::new(),
-        Component::Admission => Vec::new(),
-        Component::Controllers => crds::crds(),
-        Component::Daemon if args.aro == AroMode::Off => vec![crds::fleets()],
-        Component::Daemon => crds::crds(),
-    };
-    ui.data(&yaml::write(&[definitions, objects].concat()))?;
+    let mut set = Set::read(&args.set, &args.pods, environment, ui)?;
+    if args.skip_crds {
+        set.definitions.clear();
+    }
+    if args.apply {
+        return apply::run(args, &set, ui);
+    }
+    ui.data(&yaml::write(&[set.definitions, set.objects].concat()))?;
     Ok(Exit::Fine)
-}
-
-fn component(name: &'static str, namespace: &str, args: &InstallArgs) -> install::Component {
-    install::Component {
-        name,
-        namespace: namespace.to_owned(),
-        image: args.image.clone(),
-    }
-}
-
-fn daemon(
-    args: &InstallArgs,
-    namespace: &str,
-    environment: &Environment,
-    ui: &Ui,
-) -> anyhow::Result<Vec<Json>> {
-    let mut settings = DaemonSettings {
-        applied: applied(args, ui)?,
-        aro: args.aro.into(),
-        replicas: args.replicas,
-        ..DaemonSettings::default()
-    };
-    for file in &args.fleet {
-        let (mut object, fleet) = settings::fleet(file).context("--fleet")?;
-        let written = object["metadata"]["namespace"].as_str();
-        anyhow::ensure!(
-            written.is_none_or(|written| written == namespace),
-            "--fleet {}: the daemon follows the Fleets of its namespace {namespace} alone",
-            file.display()
-        );
-        object["metadata"]["namespace"] = Json::from(namespace);
-        let usable = SyncConfig::object(&object, FleetOwner::Platform, environment);
-        let config = usable.with_context(|| format!("--fleet {}", file.display()))?;
-        anyhow::ensure!(
-            config.directory.is_none() && !RepositoryUrl::split(&config.url).is_local(),
-            "--fleet {}: the source of a Fleet object is a repository on a server, such as https://host/path",
-            file.display()
-        );
-        settings.secrets.extend(fleet.secrets().map(str::to_owned));
-        settings.fleets.push(object);
-    }
-    settings.secrets.sort();
-    settings.secrets.dedup();
-    let component = component("capstan", namespace, args);
-    Ok(install::daemon(&component, &settings))
-}
-
-/// The kinds of these fleets; without any, those that definitions become.
-fn applied(args: &InstallArgs, ui: &Ui) -> anyhow::Result<Applied> {
-    if args.paths.is_empty() {
-        return Ok(install::default_kinds());
-    }
-    let mut all = Applied::default();
-    for path in &args.paths {
-        let tree = directory::read(path)?;
-        let overlays = args.overlays.iter();
-        let overlays = overlays.map(|dir| directory::read_beside(dir, Some(path)));
-        let overlays = overlays
-            .collect::<Result<Vec<_>, _>>()
-            .context("--overlays")?;
-        let compiled = compile(&tree, &overlays);
-        anyhow::ensure!(
-            !compiled.has_errors(),
-            "{} has errors, so its kinds are not known: run `capstan validate {}`",
-            path.display(),
-            path.display()
-        );
-        let kinds = install::applied_kinds(&compiled.objects, &compiled.embedded());
-        all.written.extend(kinds.written);
-        all.read.extend(kinds.read);
-        all.guessed.extend(kinds.guessed);
-    }
-    for (group, plural) in &all.guessed {
-        ui.message(&format!(
-            "the plural `{plural}` of a kind of {group} is a guess: compare it with `kubectl api-resources --api-group {group}`"
-        ));
-    }
-    Ok(all)
-}
-
-fn admission(args: &InstallArgs, namespace: &str) -> Vec<Json> {
-    let exempt = match args.exempt.as_slice() {
-        [] => vec![format!("system:serviceaccount:{namespace}:capstan")],
-        users => users.to_vec(),
-    };
-    manifests(&Installation {
-        namespace: namespace.to_owned(),
-        image: args.image.clone(),
-        replicas: args.replicas,
-        failure_policy: args.failure_policy.into(),
-        exempt,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_that_kubernetes_refuses_are_refused() {
-        assert_eq!(namespace("capstan-system").as_deref(), Ok("capstan-system"));
-        assert!(namespace("bad ns").is_err() && namespace("").is_err());
-        assert_eq!(image("a/b:c").as_deref(), Ok("a/b:c"));
-        assert!(image("").is_err() && image("a b").is_err());
-    }
 }

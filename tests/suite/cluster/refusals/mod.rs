@@ -7,6 +7,7 @@ mod credentials;
 mod entry;
 mod fixture;
 mod fleets;
+mod installing;
 mod kinds;
 mod namespaces;
 mod recorded;

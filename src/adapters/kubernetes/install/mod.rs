@@ -1,0 +1,15 @@
+//! Installs manifests of Capstan itself by server-side apply, and removes them.
+//!
+//! In: a client, and objects of an installation. Out: what became of each, and whether it works. It does not know which objects
+//! a component needs.
+
+mod apply;
+mod owners;
+mod wait;
+
+pub use apply::{Installed, Installer};
+pub use owners::InstallError;
+pub use wait::wait;
+
+/// The field manager of installed objects.
+pub const INSTALLER: &str = "capstan-install";

@@ -1,0 +1,146 @@
+//! `capstan install --apply`: what is new, changed, unchanged, and managed by others.
+
+use std::process::Command;
+
+use serde::Deserialize as _;
+use serde_json::{Value as Json, json};
+
+use super::fixture::{Fixture, prove};
+
+/// What a command printed, and its exit code.
+struct Ended {
+    code: Option<i32>,
+    data: String,
+    messages: String,
+}
+
+/// Runs the program on the server, with the namespace of the fixture.
+fn capstan(fixture: &Fixture, arguments: &[&str]) -> Ended {
+    let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
+        .args(arguments)
+        .arg("--kubeconfig")
+        .arg(&fixture.kubeconfig)
+        .env("CAPSTAN_NAMESPACE", &fixture.namespace)
+        .output()
+        .expect("it runs");
+    Ended {
+        code: output.status.code(),
+        data: String::from_utf8_lossy(&output.stdout).into_owned(),
+        messages: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+fn install(fixture: &Fixture, more: &[&str]) -> Ended {
+    capstan(
+        fixture,
+        &[&["install", "--apply", "--timeout", "2s"], more].concat(),
+    )
+}
+
+/// The objects that `install` prints.
+fn printed(fixture: &Fixture, flags: &[&str]) -> Vec<Json> {
+    let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
+        .arg("install")
+        .args(flags)
+        .env("CAPSTAN_NAMESPACE", &fixture.namespace)
+        .output()
+        .expect("it runs");
+    assert!(output.status.success(), "{output:?}");
+    let documents = serde_yaml::Deserializer::from_slice(&output.stdout);
+    let documents = documents.map(|document| Json::deserialize(document).expect("YAML"));
+    documents.collect()
+}
+
+/// The Deployment of the daemon.
+fn deployment(fixture: &Fixture) -> String {
+    let namespace = &fixture.namespace;
+    format!("/apis/apps/v1/namespaces/{namespace}/deployments/capstan")
+}
+
+/// Reports that all pods of the Deployment are available: no server here runs any.
+fn run_pods(fixture: &Fixture) {
+    let path = deployment(fixture);
+    let live = fixture.must("GET", &path, &Json::Null);
+    let count = live["spec"]["replicas"].clone();
+    let condition =
+        |kind: &str, reason: &str| json!({"type": kind, "status": "True", "reason": reason});
+    let status = json!({"status": {"observedGeneration": live["metadata"]["generation"],
+        "replicas": count, "updatedReplicas": count, "readyReplicas": count, "availableReplicas": count,
+        "conditions": [condition("Progressing", "NewReplicaSetAvailable"), condition("Available", "MinimumReplicasAvailable")]}});
+    fixture.must("PATCH", &format!("{path}/status"), &status);
+}
+
+#[test]
+fn each_object_is_reported_and_what_others_own_is_taken_by_force_alone() {
+    prove("install", |fixture| {
+        let name = format!("Deployment/{}/capstan", fixture.namespace);
+        let new = install(fixture, &["--aro", "off"]);
+        assert_eq!(new.code, Some(1), "{}", new.messages);
+        let created = format!("{name} created\n");
+        assert!(new.data.contains(&created), "{}", new.data);
+        let late = format!("{name} is not ready: ");
+        assert!(new.messages.contains(&late), "{}", new.messages);
+        assert!(
+            new.messages.contains("kubectl describe"),
+            "{}",
+            new.messages
+        );
+
+        if !fixture.is_real {
+            run_pods(fixture);
+            let again = install(fixture, &["--aro", "off"]);
+            assert_eq!(again.code, Some(0), "{}", again.messages);
+            let all = again.data.lines().collect::<Vec<_>>();
+            assert!(
+                all.iter().all(|line| line.ends_with(" unchanged")),
+                "{all:?}"
+            );
+            let printed = printed(fixture, &["--aro", "off"]);
+            assert_eq!(all.len(), printed.len(), "the same objects");
+        }
+
+        let scaled = json!({"spec": {"replicas": 5}});
+        let path = format!("{}?fieldManager=kubectl", deployment(fixture));
+        fixture.must("PATCH", &path, &scaled);
+        let more = [
+            "--aro",
+            "off",
+            "--image",
+            "registry.example.com/capstan:next",
+        ];
+        let refused = install(fixture, &more);
+        assert_eq!(refused.code, Some(1), "{}", refused.messages);
+        assert_eq!(refused.data, "", "nothing is applied");
+        let owned = format!("{name}: kubectl owns .spec.replicas; use --force");
+        assert!(refused.messages.contains(&owned), "{}", refused.messages);
+        let forced = install(fixture, &[&more[..], &["--force"]].concat());
+        let configured = format!("{name} configured\n");
+        assert!(forced.data.contains(&configured), "{}", forced.data);
+        let live = fixture.must("GET", &deployment(fixture), &Json::Null);
+        assert_eq!(live["spec"]["replicas"], 2);
+    });
+}
+
+#[test]
+fn a_definition_that_others_brought_stays_as_it_is() {
+    prove("brought", |fixture| {
+        if fixture.is_real {
+            // Other tests use the kinds of the server that all share.
+            return;
+        }
+        let crds = capstan::api::crds::crds();
+        let name = "aroclusters.infrastructure.cluster.x-k8s.io";
+        let brought = crds.iter().find(|crd| crd["metadata"]["name"] == name);
+        let mut brought = brought.expect("it is ours, too").clone();
+        brought["spec"]["names"]["categories"] = json!(["others"]);
+        fixture.put(&brought);
+        for force in [&[][..], &["--force"]] {
+            let ended = install(fixture, force);
+            let left = format!("{name} left as it is: suite brought it, and not capstan-install\n");
+            assert!(ended.data.contains(&left), "{}", ended.data);
+        }
+        let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}");
+        let live = fixture.must("GET", &path, &Json::Null);
+        assert_eq!(live["spec"]["names"]["categories"], json!(["others"]));
+    });
+}
