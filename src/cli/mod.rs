@@ -42,6 +42,7 @@ mod signals;
 mod status;
 mod sync;
 mod ui;
+mod uninstall;
 mod validate;
 mod why;
 
@@ -116,8 +117,14 @@ enum Command {
     /// it. The webhook stores its certificates in a Secret, renews them, and writes its CA into its
     /// ValidatingWebhookConfiguration. Runs until SIGTERM or SIGINT.
     Admission(admission::AdmissionArgs),
-    /// Print manifests that install a part of Capstan in a cluster
-    Install(install::InstallArgs),
+    /// Print the manifests that install a part of Capstan in a cluster, or apply them
+    Install(Box<install::InstallArgs>),
+    /// Remove Capstan from a cluster
+    ///
+    /// Removes the objects of `capstan install`, by their names and labels. No cluster, no resource in Azure and no member of a
+    /// fleet is changed. The Fleets, the records of their progress, the Namespace and the CustomResourceDefinitions stay, so a
+    /// later installation goes on where this one ended. Capstan's finalizers are taken off the Fleets.
+    Uninstall(uninstall::UninstallArgs),
     /// Make the daemon of a fleet look for commits now, and retry what failed
     ///
     /// Annotates the parent ConfigMap of the fleet, which the daemon watches. Chooses the cluster as `capstan status`
@@ -212,6 +219,7 @@ fn dispatch(command: Command, ui: &Ui, environment: &Environment) -> anyhow::Res
         Command::Controllers(args) => controllers::run(&args, ui, environment),
         Command::Admission(args) => admission::run(&args, ui, environment),
         Command::Install(args) => install::run(&args, ui, environment),
+        Command::Uninstall(args) => uninstall::run(&args, ui, environment),
         Command::Sync(args) => sync::run(sync::Request::Sync, &args, ui, environment),
         Command::Suspend(args) => sync::run(sync::Request::Suspend, &args, ui, environment),
         Command::Resume(args) => sync::run(sync::Request::Resume, &args, ui, environment),

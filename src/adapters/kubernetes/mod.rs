@@ -63,7 +63,7 @@ pub use discovery::unserved;
 pub use error::{Error, classify};
 pub use fleets::{FleetChange, FleetObject, fleets, parents, write_fleet_status};
 pub use held_lease::{HeldLease, Holder};
-pub use install::{INSTALLER, InstallError, Installed, Installer, wait};
+pub use install::{INSTALLER, InstallError, Installed, Installer, Removal, Remover, wait};
 pub use kubeconfig::Fault;
 pub use members::{SecondOwners, Unseen, second_owners};
 pub use objects::KubeObjects;

@@ -13,7 +13,8 @@ use super::exit::Exit;
 use super::ui::Ui;
 use crate::settings::Environment;
 use crate::yaml;
-use set::{PodArgs, Set, SetArgs};
+pub(super) use set::{Component, Set, namespace};
+use set::{PodArgs, SetArgs};
 
 #[derive(Debug, Args)]
 pub(super) struct InstallArgs {

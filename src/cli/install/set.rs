@@ -62,6 +62,17 @@ pub(in crate::cli) struct PodArgs {
     exempt: Vec<String>,
 }
 
+impl Default for PodArgs {
+    fn default() -> Self {
+        Self {
+            image: IMAGE.to_owned(),
+            replicas: 2,
+            failure_policy: OnFailure::Fail,
+            exempt: Vec::new(),
+        }
+    }
+}
+
 const IMAGE: &str = concat!("registry.example.com/capstan:", env!("CARGO_PKG_VERSION"));
 
 /// A component as it is installed.
@@ -87,7 +98,7 @@ pub(in crate::cli) enum Component {
 }
 
 /// The name of a namespace.
-fn namespace(text: &str) -> Result<String, String> {
+pub(in crate::cli) fn namespace(text: &str) -> Result<String, String> {
     match is_dns_label(text) {
         true => Ok(text.to_owned()),
         false => Err(format!(
@@ -135,6 +146,27 @@ impl Set {
             objects,
             namespace,
         })
+    }
+
+    /// All that `install` may make of a component in a namespace.
+    pub(in crate::cli) fn everything(component: Component, namespace: &str) -> Vec<Json> {
+        let pods = PodArgs::default();
+        match component {
+            Component::Daemon => {
+                let component = self::component("capstan", namespace, &pods);
+                let settings = DaemonSettings {
+                    applied: install::default_kinds(),
+                    replicas: pods.replicas,
+                    ..DaemonSettings::default()
+                };
+                install::daemon(&component, &settings)
+            }
+            Component::Controllers => {
+                let component = self::component("capstan-controllers", namespace, &pods);
+                install::controllers(&component, pods.replicas)
+            }
+            Component::Admission => admission(&pods, namespace),
+        }
     }
 }
 

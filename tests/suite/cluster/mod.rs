@@ -21,4 +21,5 @@ mod shared;
 mod status;
 mod target;
 mod tenants;
+mod uninstalling;
 mod unseen;

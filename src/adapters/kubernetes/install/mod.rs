@@ -5,10 +5,12 @@
 
 mod apply;
 mod owners;
+mod removal;
 mod wait;
 
 pub use apply::{Installed, Installer};
 pub use owners::InstallError;
+pub use removal::{Removal, Remover};
 pub use wait::wait;
 
 /// The field manager of installed objects.

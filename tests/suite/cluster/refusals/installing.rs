@@ -144,3 +144,29 @@ fn a_definition_that_others_brought_stays_as_it_is() {
         assert_eq!(live["spec"]["names"]["categories"], json!(["others"]));
     });
 }
+
+#[test]
+fn definitions_go_when_nothing_uses_them_unless_others_brought_them() {
+    prove("removed", |fixture| {
+        if fixture.is_real {
+            // Other tests use the kinds of the server that all share.
+            return;
+        }
+        let crds = capstan::api::crds::crds();
+        fixture.put(crds.last().expect("five"));
+        install(fixture, &[]);
+        let member = json!({"metadata": {"labels": {"applyset.kubernetes.io/part-of": "set"}}});
+        fixture.must("PATCH", &deployment(fixture), &member);
+        let ended = capstan(fixture, &["uninstall", "--crds"]);
+        assert_eq!(ended.code, Some(0), "{}", ended.messages);
+        for line in [
+            "CustomResourceDefinition//fleets.capstan.dev removed",
+            "CustomResourceDefinition//aroclusters.infrastructure.cluster.x-k8s.io removed",
+            "azureclusteridentities.infrastructure.cluster.x-k8s.io stays: suite brought it, and not capstan-install",
+            "capstan stays: it is a member of a fleet: remove its file there",
+        ] {
+            assert!(ended.data.contains(line), "{}", ended.data);
+        }
+        assert!(fixture.has(&deployment(fixture)));
+    });
+}
