@@ -8,6 +8,7 @@ mod admission;
 mod apply;
 mod approvals;
 mod args;
+mod check;
 mod cluster;
 mod cluster_status;
 mod controllers;
@@ -119,6 +120,13 @@ enum Command {
     Admission(admission::AdmissionArgs),
     /// Print the manifests that install a part of Capstan in a cluster, or apply them
     Install(Box<install::InstallArgs>),
+    /// Check that Capstan is installed as it should be, or with --pre that it can be
+    ///
+    /// Prints what works (√), what is doubtful (‼) and what is wrong (×), each with an id, and what to do. The rights are those
+    /// that `capstan install` prints with the same flags; the API server is asked whether the component's service account has
+    /// each of them. With --pre, whether you may install it. Exits with 1 if something is wrong, with 2 if the cluster does not
+    /// answer, otherwise with 0.
+    Check(Box<check::CheckArgs>),
     /// Remove Capstan from a cluster
     ///
     /// Removes the objects of `capstan install`, by their names and labels. No cluster, no resource in Azure and no member of a
@@ -219,6 +227,7 @@ fn dispatch(command: Command, ui: &Ui, environment: &Environment) -> anyhow::Res
         Command::Controllers(args) => controllers::run(&args, ui, environment),
         Command::Admission(args) => admission::run(&args, ui, environment),
         Command::Install(args) => install::run(&args, ui, environment),
+        Command::Check(args) => check::run(&args, ui, environment),
         Command::Uninstall(args) => uninstall::run(&args, ui, environment),
         Command::Sync(args) => sync::run(sync::Request::Sync, &args, ui, environment),
         Command::Suspend(args) => sync::run(sync::Request::Suspend, &args, ui, environment),

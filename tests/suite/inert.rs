@@ -11,7 +11,7 @@ const HOSTILE: &str =
     "x\\n::error ::y\\n##vso[task.setvariable variable=PATH]y\\n##[error]y\\e[2J\\u202Ey\\u2066z";
 
 /// The commands that print what a fleet says, each with its formats; and the others, with the reason.
-const COMMANDS: [(&str, Says); 25] = [
+const COMMANDS: [(&str, Says); 26] = [
     ("init", Says::Nothing("it reads no fleet")),
     (
         "render",
@@ -44,6 +44,10 @@ const COMMANDS: [(&str, Says); 25] = [
     ("controllers", Says::Nothing("it logs, too")),
     ("admission", Says::Nothing("it logs, too")),
     ("install", Says::Fleet(&[&["--component", "daemon"]])),
+    (
+        "check",
+        Says::Nothing("it reads a cluster: `refusals::checking` looks at it"),
+    ),
     ("uninstall", Says::Nothing("it reads no fleet")),
     ("sync", Says::Nothing("it reads no fleet")),
     ("suspend", Says::Nothing("it reads no fleet")),

@@ -42,6 +42,7 @@ mod recreation;
 mod refusal;
 mod request;
 mod retry;
+mod review;
 mod rights;
 mod runner;
 mod secret;
@@ -63,12 +64,15 @@ pub use discovery::unserved;
 pub use error::{Error, classify};
 pub use fleets::{FleetChange, FleetObject, fleets, parents, write_fleet_status};
 pub use held_lease::{HeldLease, Holder};
-pub use install::{INSTALLER, InstallError, Installed, Installer, Removal, Remover, wait};
+pub use install::{
+    INSTALLER, InstallError, Installed, Installer, Probe, Removal, Remover, brought_by, wait,
+};
 pub use kubeconfig::Fault;
 pub use members::{SecondOwners, Unseen, second_owners};
 pub use objects::KubeObjects;
 pub use parent::applied_revisions;
 pub use recreation::approve_recreation;
+pub use review::{Right, lacking, whoami};
 pub use rights::{Rights, missing_rights};
 pub use runner::{Input, Options, Target, run, run_once};
 pub use secret::{SecretError, connect_by_secret};

@@ -6,12 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
-use k8s_openapi::api::authentication::v1::SelfSubjectReview;
-use k8s_openapi::api::authorization::v1::{
-    ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
-};
 use k8s_openapi::api::core::v1::Namespace;
-use kube::api::PostParams;
 use kube::{Api, Client};
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
@@ -19,6 +14,7 @@ use sha2::{Digest as _, Sha256};
 use super::Error;
 use super::discovery::{Discovery, Served};
 use super::request::with_timeout;
+use super::review::{Right, allows, whoami};
 use crate::api::azure_cluster_identity::VERSIONS;
 use crate::model::{ObjectId, hex};
 use crate::plan::{ApplySet, IdentityUse, Plan};
@@ -199,37 +195,14 @@ async fn may(
     verb: &str,
     namespace: Option<&str>,
 ) -> Result<bool, Error> {
-    let attributes = ResourceAttributes {
-        group: Some(served.resource.group.clone()),
-        resource: Some(served.resource.plural.clone()),
-        verb: Some(verb.to_owned()),
-        namespace: namespace.map(str::to_owned),
-        ..ResourceAttributes::default()
+    let right = Right {
+        group: served.resource.group.clone(),
+        resource: served.resource.plural.clone(),
+        namespace: namespace.unwrap_or_default().to_owned(),
+        verb: verb.to_owned(),
+        ..Right::default()
     };
-    let review = SelfSubjectAccessReview {
-        spec: SelfSubjectAccessReviewSpec {
-            resource_attributes: Some(attributes),
-            ..SelfSubjectAccessReviewSpec::default()
-        },
-        ..SelfSubjectAccessReview::default()
-    };
-    let id = ObjectId::new("authorization.k8s.io", "SelfSubjectAccessReview", "", verb);
-    let api: Api<SelfSubjectAccessReview> = Api::all(client.clone());
-    let params = PostParams::default();
-    let answer = async {
-        let answer = api.create(&params, &review).await;
-        answer.map_err(|error| Error::new(&id, error))
-    };
-    let answer = with_timeout(&id, answer).await?;
-    Ok(answer.status.is_some_and(|status| status.allowed))
-}
-
-/// The name of the user, where the API server knows it (since Kubernetes 1.28).
-async fn whoami(client: &Client) -> Option<String> {
-    let api: Api<SelfSubjectReview> = Api::all(client.clone());
-    let review = SelfSubjectReview::default();
-    let answer = api.create(&PostParams::default(), &review).await.ok()?;
-    answer.status?.user_info?.username
+    allows(client, &right, None).await
 }
 
 /// The ClusterRole that allows all of it with its name, and its binding to the user if that is known. Both names

@@ -13,8 +13,7 @@ use super::exit::Exit;
 use super::ui::Ui;
 use crate::settings::Environment;
 use crate::yaml;
-pub(super) use set::{Component, Set, namespace};
-use set::{PodArgs, SetArgs};
+pub(super) use set::{Component, PodArgs, Set, SetArgs, namespace};
 
 #[derive(Debug, Args)]
 pub(super) struct InstallArgs {

@@ -83,6 +83,8 @@ pub(in crate::cli) struct Set {
     pub(in crate::cli) objects: Vec<Json>,
     /// The namespace of the component.
     pub(in crate::cli) namespace: String,
+    /// Fleets may be in its namespace.
+    pub(in crate::cli) has_fleets: bool,
 }
 
 /// A part of Capstan that runs in a cluster.
@@ -145,6 +147,7 @@ impl Set {
             definitions,
             objects,
             namespace,
+            has_fleets: args.component == Component::Daemon,
         })
     }
 

@@ -5,11 +5,13 @@
 
 mod apply;
 mod owners;
+mod probe;
 mod removal;
 mod wait;
 
 pub use apply::{Installed, Installer};
-pub use owners::InstallError;
+pub use owners::{InstallError, suppliers as brought_by};
+pub use probe::Probe;
 pub use removal::{Removal, Remover};
 pub use wait::wait;
 

@@ -72,7 +72,8 @@ impl fmt::Display for Owners {
 }
 
 /// The managers other than ours that set the group of a CustomResourceDefinition: whoever sets it brought the kind.
-pub(super) fn suppliers(definition: &Json) -> Vec<String> {
+#[must_use]
+pub fn suppliers(definition: &Json) -> Vec<String> {
     let group = [Element::field("spec"), Element::field("group")];
     let managers = Managed::read(definition).unwrap_or_default();
     let owners = managers.iter().filter(|entry| entry.owns(&group));

@@ -8,14 +8,14 @@ use serde_json::{Value as Json, json};
 use super::fixture::{Fixture, prove};
 
 /// What a command printed, and its exit code.
-struct Ended {
-    code: Option<i32>,
-    data: String,
-    messages: String,
+pub(super) struct Ended {
+    pub(super) code: Option<i32>,
+    pub(super) data: String,
+    pub(super) messages: String,
 }
 
 /// Runs the program on the server, with the namespace of the fixture.
-fn capstan(fixture: &Fixture, arguments: &[&str]) -> Ended {
+pub(super) fn capstan(fixture: &Fixture, arguments: &[&str]) -> Ended {
     let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
         .args(arguments)
         .arg("--kubeconfig")
@@ -30,7 +30,7 @@ fn capstan(fixture: &Fixture, arguments: &[&str]) -> Ended {
     }
 }
 
-fn install(fixture: &Fixture, more: &[&str]) -> Ended {
+pub(super) fn install(fixture: &Fixture, more: &[&str]) -> Ended {
     capstan(
         fixture,
         &[&["install", "--apply", "--timeout", "2s"], more].concat(),
@@ -58,7 +58,7 @@ fn deployment(fixture: &Fixture) -> String {
 }
 
 /// Reports that all pods of the Deployment are available: no server here runs any.
-fn run_pods(fixture: &Fixture) {
+pub(super) fn run_pods(fixture: &Fixture) {
     let path = deployment(fixture);
     let live = fixture.must("GET", &path, &Json::Null);
     let count = live["spec"]["replicas"].clone();

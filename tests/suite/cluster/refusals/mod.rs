@@ -3,6 +3,7 @@
 //! server.
 
 mod admission;
+mod checking;
 mod credentials;
 mod entry;
 mod fixture;

@@ -1,0 +1,83 @@
+//! `capstan check`: is Capstan installed as it should be, or can it be installed?
+
+mod access;
+mod before;
+mod fleets;
+mod item;
+mod kinds;
+mod place;
+
+use clap::Args;
+use kube::Client;
+
+use super::args::DataFormat;
+use super::cluster::AccessArgs;
+use super::exit::Exit;
+use super::install::{PodArgs, Set, SetArgs};
+use super::signals::asked_to_stop;
+use super::ui::Ui;
+use crate::adapters::kubernetes::{Probe, connect_named};
+use crate::settings::Environment;
+use item::{Item, List};
+
+#[derive(Debug, Args)]
+pub(super) struct CheckArgs {
+    #[command(flatten)]
+    set: SetArgs,
+    /// Check what an installation needs, before it
+    #[arg(long)]
+    pre: bool,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    output: DataFormat,
+    #[command(flatten)]
+    access: AccessArgs,
+}
+
+/// A cluster that is checked for a component.
+struct Subject<'a> {
+    client: &'a Client,
+    probe: Probe,
+    set: &'a Set,
+}
+
+/// Exits with 1 if something does not work.
+pub(super) fn run(args: &CheckArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
+    let set = Set::read(&args.set, &PodArgs::default(), environment, ui)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        tokio::select! {
+            biased;
+            signal = asked_to_stop() => Ok(Exit::Signal(signal)),
+            exit = check(args, &set, ui) => exit,
+        }
+    })
+}
+
+async fn check(args: &CheckArgs, set: &Set, ui: &Ui) -> anyhow::Result<Exit> {
+    let (client, name) = connect_named(&args.access.access()).await?;
+    let subject = Subject {
+        client: &client,
+        probe: Probe::new(&client),
+        set,
+    };
+    ui.message(&format!("checking the cluster {name}"));
+    let mut items = place::check(&subject).await?;
+    if args.pre {
+        items.extend(before::check(&subject).await);
+    } else {
+        items.extend(kinds::definitions(&subject).await);
+        items.extend(place::deployments(&subject).await);
+        items.extend(access::check(&subject).await);
+        items.extend(fleets::check(&subject).await);
+    }
+    items.extend(kinds::foreign(&subject, args.pre).await);
+    let list = List(items);
+    match args.output {
+        DataFormat::Text => ui.tell(&list.to_string())?,
+        DataFormat::Json => ui.data(&list.json())?,
+    }
+    Ok(Exit::failed_if(list.is_failure()))
+}
