@@ -11,9 +11,10 @@ COPY tests tests
 RUN cargo build --locked --profile dist
 
 FROM debian:bookworm-slim
-# ca-certificates: TLS to git servers and Azure. openssh-client: git remotes over SSH.
+# ca-certificates: TLS to git servers and Azure. openssh-client: git remotes over SSH. libnss-wrapper: gives ssh a user name
+# where the image runs as an arbitrary user ID, as on OpenShift.
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends ca-certificates openssh-client \
+    && apt-get install -y --no-install-recommends ca-certificates libnss-wrapper openssh-client \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 65532 --create-home --home-dir /home/capstan capstan
 COPY --from=build /src/target/dist/capstan /usr/local/bin/capstan

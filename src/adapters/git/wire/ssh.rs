@@ -3,8 +3,13 @@
 //! In: where a repository is, and a credential. Out: a running program. With a credential, ssh uses its
 //! key and its known hosts and nothing else of this machine: no agent, no configuration. Without one, it is
 //! the ssh of whoever runs Capstan. It never asks anything.
+//!
+//! OpenShift runs pods as user IDs without a name, and ssh refuses to run as one. Then a library that Red Hat recommends for such
+//! pods, `libnss_wrapper.so`, gives ssh a name.
 
-use std::io::Write as _;
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -13,12 +18,15 @@ use tokio::process::Command;
 
 use super::fault::Fault;
 use super::service::Service;
-use super::ssh_error::{Hosts, keyscan};
+use super::ssh_error::{Hosts, WRAPPER, keyscan};
 use super::ssh_process::Process;
 use crate::adapters::git::Error;
 use crate::adapters::git::access::Access;
 use crate::adapters::git::address::{Reach, SshPlace};
 use crate::adapters::git::credential::Credential;
+
+/// The users that the system knows.
+const USERS: &str = "/etc/passwd";
 
 /// Starts the service of the repository.
 pub(super) fn start(
@@ -37,6 +45,7 @@ pub(super) fn start(
         true => None,
         false => Some(confined(&mut command, shown, place, credential)?),
     };
+    let files = named(&mut command, files)?;
     if let Some(port) = place.port {
         command.arg("-p").arg(port.to_string());
     }
@@ -84,8 +93,6 @@ fn confined(
             &format!("the server's public key, as `{scan}` prints it"),
         )
     })?;
-    let unwritten =
-        |cause: std::io::Error| Fault::Known(Error::disk(&std::env::temp_dir(), &cause));
     let dir = tempfile::tempdir().map_err(unwritten)?;
     let identity = written(dir.path(), identity).map_err(unwritten)?;
     let known = written(dir.path(), known).map_err(unwritten)?;
@@ -105,8 +112,43 @@ fn confined(
     Ok(dir)
 }
 
+/// Makes ssh know a name of its user, if the system knows none. Its files are removed with what is returned.
+fn named(command: &mut Command, files: Option<TempDir>) -> Result<Option<TempDir>, Fault> {
+    let (Ok(process), Ok(users)) = (fs::metadata("/proc/self"), fs::read_to_string(USERS)) else {
+        return Ok(files);
+    };
+    let (uid, gid) = (process.uid(), process.gid());
+    if has_user(&users, uid) {
+        return Ok(files);
+    }
+    let dir = files
+        .map_or_else(tempfile::tempdir, Ok)
+        .map_err(unwritten)?;
+    let user = format!(
+        "capstan:x:{uid}:{gid}::{}:/bin/false\n",
+        dir.path().display()
+    );
+    let users = written(dir.path(), user.as_bytes()).map_err(unwritten)?;
+    command
+        .env("LD_PRELOAD", WRAPPER)
+        .env("NSS_WRAPPER_PASSWD", users)
+        .env("NSS_WRAPPER_GROUP", "/etc/group");
+    Ok(Some(dir))
+}
+
+/// Returns true if a user database has this user ID.
+fn has_user(users: &str, uid: u32) -> bool {
+    let ids = users.lines().filter_map(|line| line.split(':').nth(2));
+    ids.filter_map(|id| id.parse().ok())
+        .any(|id: u32| id == uid)
+}
+
+fn unwritten(cause: io::Error) -> Fault {
+    Fault::Known(Error::disk(&std::env::temp_dir(), &cause))
+}
+
 /// A file that only its owner may read, which ssh insists on.
-fn written(dir: &Path, content: &[u8]) -> std::io::Result<std::path::PathBuf> {
+fn written(dir: &Path, content: &[u8]) -> io::Result<std::path::PathBuf> {
     let mut file = NamedTempFile::new_in(dir)?;
     file.write_all(content)?;
     let (_, path) = file.keep()?;
@@ -121,7 +163,14 @@ fn quoted(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::quoted;
+    use super::{has_user, quoted};
+
+    #[test]
+    fn a_user_is_found_by_its_number() {
+        let users = "root:x:0:0:root:/root:/bin/sh\nbroken\ncapstan:x:65532:65532::/:/bin/sh\n";
+        assert!(has_user(users, 0) && has_user(users, 65532));
+        assert!(!has_user(users, 1_000_650_000) && !has_user(users, 6553));
+    }
 
     #[test]
     fn a_path_is_one_word_for_the_shell_of_the_server() {

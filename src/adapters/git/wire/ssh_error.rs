@@ -8,6 +8,9 @@ use super::fault::Fault;
 use super::text::line;
 use crate::adapters::git::Error;
 
+/// The library that lets ssh read its users from another file.
+pub(super) const WRAPPER: &str = "libnss_wrapper.so";
+
 /// What is known of the server that ssh talks to.
 pub(super) struct Hosts {
     /// The address as it is shown.
@@ -48,6 +51,14 @@ impl Hosts {
             return Fault::Known(Error::Unauthenticated {
                 url,
                 help: help.to_owned(),
+            });
+        }
+        if has("No user exists for uid") {
+            return Fault::Known(Error::Unusable {
+                url,
+                cause: format!(
+                    "ssh does not run as a user ID without a name, and {WRAPPER}, which gives it one, is not installed: install it (Debian's package libnss-wrapper), or use an HTTPS address"
+                ),
             });
         }
         if has("error in libcrypto") || has("invalid format") {
@@ -145,6 +156,15 @@ mod tests {
             known: Some(known.into()),
         };
         hosts.fault(words).at("git@h:r")
+    }
+
+    #[test]
+    fn a_user_without_a_name_is_told_what_to_install() {
+        let words = "ERROR: ld.so: object 'libnss_wrapper.so' from LD_PRELOAD cannot be preloaded: ignored.\n\
+                     No user exists for uid 1000650000\n";
+        let error = error(words);
+        assert_eq!(error.class(), ErrorClass::Invalid);
+        assert!(error.to_string().contains("libnss-wrapper"), "{error}");
     }
 
     #[test]
