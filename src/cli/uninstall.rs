@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::args::duration;
 use super::cluster::AccessArgs;
 use super::exit::Exit;
-use super::install::{Component, Set, namespace};
+use super::install::{Component, DEPLOYER, Set, account, namespace, resolved};
 use super::signals::asked_to_stop;
 use super::ui::Ui;
 use crate::adapters::kubernetes::{Removal, Remover, connect_named};
@@ -20,12 +20,15 @@ use crate::settings::Environment;
 
 #[derive(Debug, Args)]
 pub(super) struct UninstallArgs {
-    /// A component to remove; may be repeated [default: all]
+    /// A component to remove; may be repeated [default: all but those of tenants]
     #[arg(long, value_enum, value_name = "COMPONENT")]
     component: Vec<Component>,
     /// The namespace in which it is installed [default: CAPSTAN_NAMESPACE, else capstan-system]
     #[arg(long, value_name = "NAME", value_parser = namespace)]
     namespace: Option<String>,
+    /// The account of a tenant, with --component tenant
+    #[arg(long, default_value = DEPLOYER, value_name = "NAME", value_parser = account)]
+    service_account: String,
     /// Remove the CustomResourceDefinitions as well. Refused while an object of one of their kinds exists: it would be deleted,
     /// and its cluster in Azure with it
     #[arg(long)]
@@ -94,8 +97,7 @@ async fn uninstall(
         ui.message("nothing was removed");
         return Ok(Exit::Failed);
     }
-    let home = args.namespace.as_ref().unwrap_or(&environment.namespace);
-    let home = namespace(home).map_err(|why| anyhow::anyhow!("CAPSTAN_NAMESPACE: {why}"))?;
+    let home = resolved(args.namespace.as_ref(), environment)?;
     let components = match args.component.as_slice() {
         [] => &[
             Component::Daemon,
@@ -106,7 +108,7 @@ async fn uninstall(
     };
     let objects: Vec<Json> = components
         .iter()
-        .flat_map(|component| Set::everything(*component, &home))
+        .flat_map(|component| Set::everything(*component, &home, &args.service_account))
         .collect();
     let mut namespaces = BTreeSet::new();
     if components.contains(&Component::Daemon) {

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use super::rights::RBAC;
 use crate::api::labels::{MANAGED_BY, MANAGED_BY_VALUE};
 
-const APP: &str = "app.kubernetes.io/name";
+pub(super) const APP: &str = "app.kubernetes.io/name";
 /// The directory of the mirrors of repositories. A pod that is replaced fetches them again.
 const CACHE: &str = "/var/cache/capstan";
 
@@ -58,18 +58,12 @@ impl Component {
 
     /// A ClusterRole with these rules, a Role in the namespace with the others, and what binds them to the account.
     pub(super) fn roles(&self, wide: &[Json], near: &[Json]) -> Vec<Json> {
-        let subjects =
-            json!([{"kind": "ServiceAccount", "name": self.name, "namespace": self.namespace}]);
-        let reference =
-            |kind: &str, name: &str| json!({"apiGroup": RBAC, "kind": kind, "name": name});
-        let version = format!("{RBAC}/v1");
+        let account = (self.namespace.as_str(), self.name);
         vec![
-            json!({"apiVersion": version, "kind": "ClusterRole", "metadata": self.cluster_metadata(), "rules": wide}),
-            json!({"apiVersion": version, "kind": "ClusterRoleBinding", "metadata": self.cluster_metadata(),
-                "roleRef": reference("ClusterRole", &self.cluster_name()), "subjects": subjects}),
-            json!({"apiVersion": version, "kind": "Role", "metadata": self.metadata(), "rules": near}),
-            json!({"apiVersion": version, "kind": "RoleBinding", "metadata": self.metadata(),
-                "roleRef": reference("Role", self.name), "subjects": subjects}),
+            role("ClusterRole", &self.cluster_metadata(), wide),
+            binding("ClusterRole", &self.cluster_metadata(), account),
+            role("Role", &self.metadata(), near),
+            binding("Role", &self.metadata(), account),
         ]
     }
 
@@ -119,4 +113,16 @@ impl Component {
             "volumeMounts": [{"name": "cache", "mountPath": CACHE}, {"name": "tmp", "mountPath": "/tmp"}],
         })
     }
+}
+
+/// A Role or a ClusterRole.
+pub(super) fn role(kind: &str, metadata: &Json, rules: &[Json]) -> Json {
+    json!({"apiVersion": format!("{RBAC}/v1"), "kind": kind, "metadata": metadata, "rules": rules})
+}
+
+/// What binds the role of the same name to an account, which has a namespace and a name.
+pub(super) fn binding(kind: &str, metadata: &Json, (namespace, name): (&str, &str)) -> Json {
+    json!({"apiVersion": format!("{RBAC}/v1"), "kind": format!("{kind}Binding"), "metadata": metadata,
+        "roleRef": {"apiGroup": RBAC, "kind": kind, "name": metadata["name"]},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace}]})
 }

@@ -3,9 +3,8 @@
 use serde_json::{Value as Json, json};
 
 use super::component::{Component, Pods};
-use super::rights::{Applied, controller_rules, lease_rules, rule};
+use super::rights::{Applied, controller_rules, fleet_rules, lease_rules, rule};
 use crate::api::fleet::Mode;
-use crate::api::kinds::CAPSTAN;
 
 /// The fleets of a daemon, and its settings.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,6 +19,10 @@ pub struct DaemonSettings {
     pub aro: Mode,
     /// The number of its pods, of which one applies.
     pub replicas: u16,
+    /// The other namespaces whose Fleets it follows.
+    pub tenants: Vec<String>,
+    /// The account that a tenant's Fleet acts as if it names none.
+    pub default_account: Option<String>,
 }
 
 /// The objects of the daemon, in the order to apply them.
@@ -32,17 +35,7 @@ pub fn daemon(component: &Component, settings: &DaemonSettings) -> Vec<Json> {
         &["customresourcedefinitions"],
         &["list", "watch"],
     ));
-    let mut near = vec![
-        rule(CAPSTAN, &["fleets"], &["get", "list", "watch"]),
-        rule(CAPSTAN, &["fleets/status"], &["patch"]),
-        // The parents of the sets, which know how far each fleet has come.
-        rule(
-            "",
-            &["configmaps"],
-            &["get", "list", "watch", "create", "patch"],
-        ),
-        rule("events.k8s.io", &["events"], &["create"]),
-    ];
+    let mut near = fleet_rules(&[], &["create"]);
     if !settings.secrets.is_empty() {
         near.push(
             json!({"apiGroups": [""], "resources": ["secrets"], "resourceNames": settings.secrets,
@@ -58,12 +51,14 @@ pub fn daemon(component: &Component, settings: &DaemonSettings) -> Vec<Json> {
         Mode::On => "on",
         Mode::Off => "off",
     };
+    let mut arguments = ["run", "--fleets"].map(str::to_owned).to_vec();
+    arguments.push(format!("--aro={mode}"));
+    let tenants = settings.tenants.iter();
+    arguments.extend(tenants.map(|namespace| format!("--tenant={namespace}")));
+    let account = settings.default_account.iter();
+    arguments.extend(account.map(|name| format!("--default-service-account={name}")));
     let pods = Pods {
-        arguments: vec![
-            "run".to_owned(),
-            "--fleets".to_owned(),
-            format!("--aro={mode}"),
-        ],
+        arguments,
         replicas: settings.replicas,
         resources: json!({"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "1Gi"}}),
     };
@@ -110,6 +105,29 @@ mod tests {
                 assert!(!is_of_secrets || is_named || aro == Mode::Auto, "{rule}");
             }
         }
+    }
+
+    #[test]
+    fn tenants_are_arguments_of_the_program() {
+        let all = objects(&DaemonSettings {
+            tenants: vec!["one".to_owned(), "two".to_owned()],
+            default_account: Some("deployer".to_owned()),
+            ..DaemonSettings::default()
+        });
+        let deployment = all.iter().find(|object| object["kind"] == "Deployment");
+        let deployment = deployment.expect("it is there");
+        let expected = [
+            "run",
+            "--fleets",
+            "--aro=auto",
+            "--tenant=one",
+            "--tenant=two",
+            "--default-service-account=deployer",
+        ];
+        assert_eq!(
+            deployment["spec"]["template"]["spec"]["containers"][0]["args"],
+            json!(expected)
+        );
     }
 
     #[test]

@@ -7,8 +7,10 @@ mod component;
 mod controllers;
 mod daemon;
 mod rights;
+mod tenant;
 
 pub use component::Component;
 pub use controllers::controllers;
 pub use daemon::{DaemonSettings, daemon};
-pub use rights::{Applied, applied_kinds, default_kinds};
+pub use rights::{Applied, applied_kinds, default_kinds, tenant_kinds};
+pub use tenant::{DAEMON, Tenant, tenant};

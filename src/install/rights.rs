@@ -7,7 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value as Json, json};
 
-use crate::api::kinds::{self, CAPI, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT, is_aso};
+use crate::api::kinds::{
+    self, CAPI, CAPSTAN, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT, is_aso,
+    is_cluster_scoped,
+};
 use crate::api::labels::CLUSTER_NAME;
 use crate::model::{Object, ObjectId};
 
@@ -24,6 +27,8 @@ pub struct Applied {
     pub written: BTreeSet<(String, String)>,
     /// Those that applied objects carry.
     pub read: BTreeSet<(String, String)>,
+    /// Those of both without a namespace.
+    pub cluster_scoped: BTreeSet<(String, String)>,
     /// Those whose plural is only likely.
     pub guessed: BTreeSet<(String, String)>,
 }
@@ -32,19 +37,23 @@ pub struct Applied {
 /// know the plural of its English name. `embedded` are the resources that objects carry.
 #[must_use]
 pub fn applied_kinds(objects: &[Object], embedded: &[(ObjectId, String)]) -> Applied {
-    let defined: BTreeMap<(String, String), String> =
+    let defined: BTreeMap<(String, String), Definition> =
         objects.iter().filter_map(definition).collect();
     let mut applied = Applied::default();
     let carried = embedded.iter().map(|(id, _)| (id, false));
     let own = objects.iter().map(|object| (&object.id, true));
     for (id, is_written) in own.chain(carried) {
         let key = (id.group.clone(), id.kind.clone());
-        let known = defined.get(&key).cloned();
+        let defined = defined.get(&key);
+        let known = defined.map(|definition| definition.plural.clone());
         let known = known.or_else(|| known_plural(&id.group, &id.kind));
         let is_guessed =
             known.is_none() && id.group.contains('.') && !id.group.ends_with(".k8s.io");
         let plural = known.unwrap_or_else(|| english_plural(&id.group, &id.kind));
         let resource = (id.group.clone(), plural);
+        if defined.is_some_and(|definition| definition.is_cluster_scoped) || is_cluster_scoped(id) {
+            applied.cluster_scoped.insert(resource.clone());
+        }
         if is_guessed {
             applied.guessed.insert(resource.clone());
         }
@@ -76,18 +85,35 @@ pub fn default_kinds() -> Applied {
         written: all()
             .filter(is_applied)
             .map(resource)
-            .chain([namespaces])
+            .chain([namespaces.clone()])
             .collect(),
         read: all()
             .filter(|kind| is_aso(kind.group))
             .map(resource)
             .collect(),
+        cluster_scoped: [namespaces].into(),
         guessed: BTreeSet::new(),
     }
 }
 
-/// The kind that a CustomResourceDefinition defines, with its plural.
-fn definition(object: &Object) -> Option<((String, String), String)> {
+/// The kinds of clusters, without what decides whose credentials they use.
+#[must_use]
+pub fn tenant_kinds() -> Applied {
+    let mut kinds = default_kinds();
+    let written = std::mem::take(&mut kinds.written).into_iter();
+    let is_own = |(group, plural): &(String, String)| !group.is_empty() && plural != IDENTITIES;
+    kinds.written = written.filter(is_own).collect();
+    kinds
+}
+
+/// A kind that the fleet defines.
+struct Definition {
+    plural: String,
+    is_cluster_scoped: bool,
+}
+
+/// The kind that a CustomResourceDefinition defines.
+fn definition(object: &Object) -> Option<((String, String), Definition)> {
     if !object
         .id
         .is("apiextensions.k8s.io", "CustomResourceDefinition")
@@ -98,7 +124,11 @@ fn definition(object: &Object) -> Option<((String, String), String)> {
     let names = spec.get("names")?;
     let [group, kind, plural] =
         [(spec, "group"), (names, "kind"), (names, "plural")].map(|(node, key)| node.text(&[key]));
-    Some(((group?.to_owned(), kind?.to_owned()), plural?.to_owned()))
+    let definition = Definition {
+        plural: plural?.to_owned(),
+        is_cluster_scoped: spec.text(&["scope"]) == Some("Cluster"),
+    };
+    Some(((group?.to_owned(), kind?.to_owned()), definition))
 }
 
 fn known_plural(group: &str, kind: &str) -> Option<String> {
@@ -117,25 +147,60 @@ pub(super) fn rule(group: &str, resources: &[&str], verbs: &[&str]) -> Json {
     json!({"apiGroups": [group], "resources": resources, "verbs": verbs})
 }
 
+const NAMESPACES: &str = "namespaces";
+/// Whose credentials clusters are made with.
+pub(super) const IDENTITIES: &str = "azureclusteridentities";
+
 impl Applied {
-    /// The rules that applying needs, one for each group and set of verbs.
+    /// The rules that applying needs in the whole cluster, one for each group and set of verbs.
     pub(super) fn rules(&self) -> Vec<Json> {
-        let read = self.read.difference(&self.written);
         let mut rules = grouped(self.written.iter(), &WRITE);
-        rules.extend(grouped(read, &READ));
-        if !self.read.is_empty() {
-            // What a cluster needs may be applied elsewhere; a cluster that Azure failed to create is looked at once.
-            rules.extend([
-                rule("", &["namespaces"], &["get"]),
-                rule(INFRASTRUCTURE, &["azureclusteridentities"], &["get"]),
-                rule(RED_HAT_OPENSHIFT, &["hcpopenshiftclusters"], &["get"]),
-            ]);
-        }
+        rules.extend(grouped(self.read.difference(&self.written), &READ));
+        rules.extend(self.reads());
         rules
+    }
+
+    /// The rules that applying needs in one namespace. Its Namespace is read alone: its labels decide which identities it may use.
+    pub(super) fn namespaced_rules(&self) -> Vec<Json> {
+        let written = self.written.difference(&self.cluster_scoped);
+        let mut rules = grouped(written, &WRITE);
+        let read = self.read.difference(&self.written);
+        let read = read.filter(|resource| !self.cluster_scoped.contains(resource));
+        rules.extend(grouped(read, &READ));
+        rules.extend(self.reads());
+        rules
+    }
+
+    /// The rules for kinds without a namespace, other than Namespaces.
+    pub(super) fn cluster_rules(&self) -> Vec<Json> {
+        let is_other =
+            |(group, plural): &&(String, String)| !group.is_empty() || plural != NAMESPACES;
+        let written = self.written.intersection(&self.cluster_scoped);
+        let mut rules = grouped(written.filter(is_other), &WRITE);
+        let read = self.read.difference(&self.written);
+        let read = read.filter(|resource| self.cluster_scoped.contains(resource));
+        rules.extend(grouped(read.filter(is_other), &READ));
+        rules
+    }
+
+    /// What is looked at before a cluster is applied, if there are clusters: what it needs may be applied elsewhere, and a
+    /// cluster that Azure failed to create is looked at once.
+    fn reads(&self) -> Vec<Json> {
+        if self.read.is_empty() {
+            return Vec::new();
+        }
+        vec![
+            rule("", &[NAMESPACES], &["get"]),
+            rule(INFRASTRUCTURE, &[IDENTITIES], &["get"]),
+            rule(RED_HAT_OPENSHIFT, &["hcpopenshiftclusters"], &["get"]),
+        ]
     }
 }
 
-fn grouped<'a>(resources: impl Iterator<Item = &'a (String, String)>, verbs: &[&str]) -> Vec<Json> {
+pub(super) fn grouped<'a>(
+    resources: impl Iterator<Item = &'a (String, String)>,
+    verbs: &[&str],
+) -> Vec<Json> {
     let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (group, plural) in resources {
         groups.entry(group).or_default().push(plural);
@@ -189,4 +254,16 @@ pub(super) fn lease_rules() -> Vec<Json> {
         &["leases"],
         &["get", "create", "update"],
     )]
+}
+
+/// The rules for Fleets, and for what the daemon writes beside them: the parents of the sets, which know how far each fleet has
+/// come, and Events. `more` is done with the parents besides.
+pub(super) fn fleet_rules(more: &[&str], events: &[&str]) -> Vec<Json> {
+    let parents = ["get", "list", "watch", "create", "patch"];
+    vec![
+        rule(CAPSTAN, &["fleets"], &["get", "list", "watch"]),
+        rule(CAPSTAN, &["fleets/status"], &["patch"]),
+        rule("", &["configmaps"], &[&parents, more].concat()),
+        rule("events.k8s.io", &["events"], events),
+    ]
 }

@@ -35,9 +35,16 @@ fn the_files_in_crds_are_what_is_generated() {
 #[test]
 fn the_files_in_examples_install_are_what_install_prints() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/install");
-    for component in ["daemon", "controllers", "admission"] {
+    let plain: &[&str] = &[];
+    for (component, more) in [
+        ("daemon", plain),
+        ("controllers", plain),
+        ("admission", plain),
+        ("tenant", &["--namespace", "team-a"]),
+    ] {
         let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
             .args(["install", "--skip-crds", "--component", component])
+            .args(more)
             .env_remove("CAPSTAN_NAMESPACE")
             .output()
             .expect("it runs");

@@ -43,7 +43,13 @@ const COMMANDS: [(&str, Says); 26] = [
     ),
     ("controllers", Says::Nothing("it logs, too")),
     ("admission", Says::Nothing("it logs, too")),
-    ("install", Says::Fleet(&[&["--component", "daemon"]])),
+    (
+        "install",
+        Says::Fleet(&[
+            &["--component", "daemon"],
+            &["--component", "tenant", "--namespace", "team"],
+        ]),
+    ),
     (
         "check",
         Says::Nothing("it reads a cluster: `refusals::checking` looks at it"),

@@ -1,6 +1,7 @@
 //! `capstan install`: the manifests of a component, printed or applied.
 
 mod apply;
+mod args;
 mod set;
 
 use std::time::Duration;
@@ -13,7 +14,8 @@ use super::exit::Exit;
 use super::ui::Ui;
 use crate::settings::Environment;
 use crate::yaml;
-pub(super) use set::{Component, PodArgs, Set, SetArgs, namespace};
+pub(super) use args::{Component, DEPLOYER, PodArgs, SetArgs, account, namespace, resolved};
+pub(super) use set::Set;
 
 #[derive(Debug, Args)]
 pub(super) struct InstallArgs {

@@ -3,77 +3,19 @@
 //! In: flags and the fleets that they name. Out: the definitions of kinds, and the objects, in the order to apply them. It does
 //! not know whether they are printed, applied, removed or checked.
 
-use std::path::PathBuf;
-
 use anyhow::Context as _;
-use clap::{Args, ValueEnum};
 use serde_json::Value as Json;
 
+use super::args::{Component, PodArgs, SetArgs};
 use crate::adapters::git::directory;
 use crate::admission::{Installation, manifests};
 use crate::api::crds;
-use crate::cli::args::{AroMode, OnFailure};
+use crate::cli::args::AroMode;
 use crate::cli::ui::Ui;
 use crate::compile::compile;
-use crate::install::{self, Applied, DaemonSettings};
-use crate::model::{RepositoryUrl, is_dns_label};
+use crate::install::{self, Applied, DaemonSettings, Tenant};
+use crate::model::RepositoryUrl;
 use crate::settings::{self, Environment, FleetOwner, SyncConfig};
-
-/// What decides which rights a component needs.
-#[derive(Debug, Args)]
-pub(in crate::cli) struct SetArgs {
-    /// The directories of the daemon's fleets, or files of them: its role has their kinds [default: the kinds that
-    /// definitions become]
-    #[arg(value_name = "PATH")]
-    paths: Vec<PathBuf>,
-    /// An additional directory of Overlay documents of those fleets; may be repeated
-    #[arg(long, value_name = "DIR")]
-    overlays: Vec<PathBuf>,
-    /// The component to install
-    #[arg(long, value_enum, default_value_t, value_name = "COMPONENT")]
-    pub(in crate::cli) component: Component,
-    /// A Fleet document that the daemon follows; may be repeated. It is printed as an object, and the role has the Secrets
-    /// that it names
-    #[arg(long, value_name = "FILE")]
-    fleet: Vec<PathBuf>,
-    /// Whether the daemon runs the ARO controllers
-    #[arg(long, value_enum, default_value_t = AroMode::Auto, value_name = "MODE")]
-    aro: AroMode,
-    /// The namespace to install it in; that of the webhook must exist [default: CAPSTAN_NAMESPACE, else capstan-system]
-    #[arg(long, value_name = "NAME", value_parser = namespace)]
-    namespace: Option<String>,
-}
-
-/// What does not.
-#[derive(Debug, Args)]
-pub(in crate::cli) struct PodArgs {
-    /// The container image of Capstan. The default is a placeholder: set an image that your cluster can pull
-    #[arg(long, default_value = IMAGE, value_name = "IMAGE", value_parser = image)]
-    image: String,
-    /// How many pods it has
-    #[arg(long, default_value_t = 2, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
-    replicas: u16,
-    /// What happens to a change that cannot be checked
-    #[arg(long, value_enum, default_value_t, value_name = "POLICY")]
-    failure_policy: OnFailure,
-    /// A user whose changes are not checked; may be repeated [default: the service account `capstan` of the namespace,
-    /// for a daemon that applies what it has checked]
-    #[arg(long, value_name = "USER", value_parser = clap::builder::NonEmptyStringValueParser::new())]
-    exempt: Vec<String>,
-}
-
-impl Default for PodArgs {
-    fn default() -> Self {
-        Self {
-            image: IMAGE.to_owned(),
-            replicas: 2,
-            failure_policy: OnFailure::Fail,
-            exempt: Vec::new(),
-        }
-    }
-}
-
-const IMAGE: &str = concat!("registry.example.com/capstan:", env!("CARGO_PKG_VERSION"));
 
 /// A component as it is installed.
 pub(in crate::cli) struct Set {
@@ -87,36 +29,6 @@ pub(in crate::cli) struct Set {
     pub(in crate::cli) has_fleets: bool,
 }
 
-/// A part of Capstan that runs in a cluster.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum Component {
-    /// The daemon, which follows the Fleet objects of its namespace
-    #[default]
-    Daemon,
-    /// The ARO controllers alone
-    Controllers,
-    /// The admission webhook
-    Admission,
-}
-
-/// The name of a namespace.
-pub(in crate::cli) fn namespace(text: &str) -> Result<String, String> {
-    match is_dns_label(text) {
-        true => Ok(text.to_owned()),
-        false => Err(format!(
-            "a namespace has at most 63 lower-case letters, digits and hyphens, and starts and ends with a letter or digit; {text:?} does not"
-        )),
-    }
-}
-
-/// The name of an image.
-fn image(text: &str) -> Result<String, String> {
-    match text.is_empty() || text.contains(char::is_whitespace) {
-        true => Err("an image has no spaces and is not empty".to_owned()),
-        false => Ok(text.to_owned()),
-    }
-}
-
 impl Set {
     /// The objects that the flags mean.
     pub(in crate::cli) fn read(
@@ -125,21 +37,16 @@ impl Set {
         environment: &Environment,
         ui: &Ui,
     ) -> anyhow::Result<Self> {
+        args.check(pods)?;
         let namespace = args.namespace(environment)?;
-        anyhow::ensure!(
-            args.component == Component::Daemon || args.fleet.is_empty() && args.paths.is_empty(),
-            "fleets are the daemon's: use --component daemon"
-        );
         let objects = match args.component {
             Component::Daemon => daemon(args, pods, &namespace, environment, ui)?,
-            Component::Controllers => {
-                let component = component("capstan-controllers", &namespace, pods);
-                install::controllers(&component, pods.replicas)
-            }
+            Component::Controllers => controllers(pods, &namespace),
             Component::Admission => admission(pods, &namespace),
+            Component::Tenant => tenant(args, &namespace, environment, ui)?,
         };
         let definitions = match args.component {
-            Component::Admission => Vec::new(),
+            Component::Admission | Component::Tenant => Vec::new(),
             Component::Daemon if args.aro == AroMode::Off => vec![crds::fleets()],
             Component::Daemon | Component::Controllers => crds::crds(),
         };
@@ -147,38 +54,54 @@ impl Set {
             definitions,
             objects,
             namespace,
-            has_fleets: args.component == Component::Daemon,
+            has_fleets: matches!(args.component, Component::Daemon | Component::Tenant),
         })
     }
 
-    /// All that `install` may make of a component in a namespace.
-    pub(in crate::cli) fn everything(component: Component, namespace: &str) -> Vec<Json> {
+    /// All that `install` may make of a component in a namespace. `account` is that of a tenant.
+    pub(in crate::cli) fn everything(
+        component: Component,
+        namespace: &str,
+        account: &str,
+    ) -> Vec<Json> {
         let pods = PodArgs::default();
         match component {
             Component::Daemon => {
-                let component = self::component("capstan", namespace, &pods);
                 let settings = DaemonSettings {
-                    applied: install::default_kinds(),
                     replicas: pods.replicas,
                     ..DaemonSettings::default()
                 };
-                install::daemon(&component, &settings)
+                install::daemon(
+                    &self::component(install::DAEMON, namespace, &pods),
+                    &settings,
+                )
             }
-            Component::Controllers => {
-                let component = self::component("capstan-controllers", namespace, &pods);
-                install::controllers(&component, pods.replicas)
-            }
+            Component::Controllers => controllers(&pods, namespace),
             Component::Admission => admission(&pods, namespace),
+            Component::Tenant => install::tenant(&Tenant {
+                namespace: namespace.to_owned(),
+                account: account.to_owned(),
+                applied: any_scope(),
+                ..Tenant::default()
+            }),
         }
     }
 }
 
-impl SetArgs {
-    /// The namespace of the component.
-    fn namespace(&self, environment: &Environment) -> anyhow::Result<String> {
-        let name = self.namespace.as_ref().unwrap_or(&environment.namespace);
-        namespace(name).map_err(|why| anyhow::anyhow!("CAPSTAN_NAMESPACE: {why}"))
+/// Kinds with and without a namespace, for which a tenant has roles of both kinds.
+fn any_scope() -> Applied {
+    let resource = |plural: &str| ("x.dev".to_owned(), plural.to_owned());
+    Applied {
+        written: ["things", "classes"].map(resource).into(),
+        cluster_scoped: [resource("classes")].into(),
+        ..Applied::default()
     }
+}
+
+const CONTROLLERS: &str = "capstan-controllers";
+
+fn controllers(pods: &PodArgs, namespace: &str) -> Vec<Json> {
+    install::controllers(&component(CONTROLLERS, namespace, pods), pods.replicas)
 }
 
 fn component(name: &'static str, namespace: &str, pods: &PodArgs) -> install::Component {
@@ -196,41 +119,104 @@ fn daemon(
     environment: &Environment,
     ui: &Ui,
 ) -> anyhow::Result<Vec<Json>> {
-    let mut settings = DaemonSettings {
+    let fleets = fleets(args, namespace, environment)?;
+    let settings = DaemonSettings {
         applied: applied(args, ui)?,
+        secrets: fleets.secrets,
+        fleets: fleets.objects,
         aro: args.aro.into(),
         replicas: pods.replicas,
-        ..DaemonSettings::default()
+        tenants: pods.tenant.clone(),
+        default_account: pods.default_service_account.clone(),
+    };
+    let component = component(install::DAEMON, namespace, pods);
+    Ok(install::daemon(&component, &settings))
+}
+
+fn tenant(
+    args: &SetArgs,
+    namespace: &str,
+    environment: &Environment,
+    ui: &Ui,
+) -> anyhow::Result<Vec<Json>> {
+    let daemon_namespace = args.daemon_namespace(environment)?;
+    anyhow::ensure!(
+        namespace != daemon_namespace,
+        "--namespace {namespace}: the Fleets in the daemon's namespace are no tenant's; use --component daemon, or another --daemon-namespace"
+    );
+    let applied = applied(args, ui)?;
+    let wide = applied.written.intersection(&applied.cluster_scoped);
+    let wide: Vec<&str> = wide.map(|(_, plural)| plural.as_str()).collect();
+    let wide: Vec<&str> = wide
+        .into_iter()
+        .filter(|plural| *plural != "namespaces")
+        .collect();
+    if !wide.is_empty() {
+        ui.message(&format!(
+            "kinds without a namespace need a ClusterRole: {} may write all {}; to grant less, move them to a fleet of the daemon's namespace",
+            args.service_account,
+            wide.join(", ")
+        ));
+    }
+    let fleets = fleets(args, namespace, environment)?;
+    Ok(install::tenant(&Tenant {
+        namespace: namespace.to_owned(),
+        account: args.service_account.clone(),
+        daemon_namespace,
+        applied,
+        secrets: (!args.fleet.is_empty()).then_some(fleets.secrets),
+        fleets: fleets.objects,
+    }))
+}
+
+/// Fleets that are installed, and the Secrets that they name.
+struct Fleets {
+    objects: Vec<Json>,
+    secrets: Vec<String>,
+}
+
+fn fleets(args: &SetArgs, namespace: &str, environment: &Environment) -> anyhow::Result<Fleets> {
+    let mut fleets = Fleets {
+        objects: Vec::new(),
+        secrets: Vec::new(),
+    };
+    let owner = match args.component {
+        Component::Tenant => FleetOwner::Tenant {
+            default_account: Some(&args.service_account),
+        },
+        _ => FleetOwner::Platform,
     };
     for file in &args.fleet {
         let (mut object, fleet) = settings::fleet(file).context("--fleet")?;
         let written = object["metadata"]["namespace"].as_str();
         anyhow::ensure!(
             written.is_none_or(|written| written == namespace),
-            "--fleet {}: the daemon follows the Fleets of its namespace {namespace} alone",
+            "--fleet {}: its namespace is not {namespace}; remove metadata.namespace, or use --namespace",
             file.display()
         );
         object["metadata"]["namespace"] = Json::from(namespace);
-        let usable = SyncConfig::object(&object, FleetOwner::Platform, environment);
+        let usable = SyncConfig::object(&object, owner, environment);
         let config = usable.with_context(|| format!("--fleet {}", file.display()))?;
         anyhow::ensure!(
             config.directory.is_none() && !RepositoryUrl::split(&config.url).is_local(),
             "--fleet {}: the source of a Fleet object is a repository on a server, such as https://host/path",
             file.display()
         );
-        settings.secrets.extend(fleet.secrets().map(str::to_owned));
-        settings.fleets.push(object);
+        fleets.secrets.extend(fleet.secrets().map(str::to_owned));
+        fleets.objects.push(object);
     }
-    settings.secrets.sort();
-    settings.secrets.dedup();
-    let component = component("capstan", namespace, pods);
-    Ok(install::daemon(&component, &settings))
+    fleets.secrets.sort();
+    fleets.secrets.dedup();
+    Ok(fleets)
 }
 
 /// The kinds of these fleets; without any, those that definitions become.
 fn applied(args: &SetArgs, ui: &Ui) -> anyhow::Result<Applied> {
     if args.paths.is_empty() {
-        return Ok(install::default_kinds());
+        return Ok(match args.component {
+            Component::Tenant => install::tenant_kinds(),
+            _ => install::default_kinds(),
+        });
     }
     let mut all = Applied::default();
     for path in &args.paths {
@@ -250,6 +236,7 @@ fn applied(args: &SetArgs, ui: &Ui) -> anyhow::Result<Applied> {
         let kinds = install::applied_kinds(&compiled.objects, &compiled.embedded());
         all.written.extend(kinds.written);
         all.read.extend(kinds.read);
+        all.cluster_scoped.extend(kinds.cluster_scoped);
         all.guessed.extend(kinds.guessed);
     }
     for (group, plural) in &all.guessed {
@@ -272,17 +259,4 @@ fn admission(pods: &PodArgs, namespace: &str) -> Vec<Json> {
         failure_policy: pods.failure_policy.into(),
         exempt,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_that_kubernetes_refuses_are_refused() {
-        assert_eq!(namespace("capstan-system").as_deref(), Ok("capstan-system"));
-        assert!(namespace("bad ns").is_err() && namespace("").is_err());
-        assert_eq!(image("a/b:c").as_deref(), Ok("a/b:c"));
-        assert!(image("").is_err() && image("a b").is_err());
-    }
 }

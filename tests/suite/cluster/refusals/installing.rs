@@ -5,7 +5,7 @@ use std::process::Command;
 use serde::Deserialize as _;
 use serde_json::{Value as Json, json};
 
-use super::fixture::{Fixture, prove};
+use super::fixture::{Fixture, prove, prove_real};
 
 /// What a command printed, and its exit code.
 pub(super) struct Ended {
@@ -169,4 +169,107 @@ fn definitions_go_when_nothing_uses_them_unless_others_brought_them() {
         }
         assert!(fixture.has(&deployment(fixture)));
     });
+}
+
+/// The simulator has no rights, so this needs the real server.
+#[test]
+fn a_tenant_has_an_account_that_the_daemon_may_act_as() {
+    prove_real("tenant", |fixture| {
+        let team = &fixture.namespace;
+        let flags = [
+            "--component",
+            "tenant",
+            "--namespace",
+            team,
+            "--daemon-namespace",
+            "capstan-here",
+        ];
+        let made = capstan(fixture, &[&["install", "--apply"], &flags[..]].concat());
+        assert_eq!(made.code, Some(0), "{}", made.messages);
+        let checked = capstan(fixture, &[&["check"], &flags[..]].concat());
+        for account in [
+            format!("{team}:deployer"),
+            "capstan-here:capstan".to_owned(),
+        ] {
+            let line = format!("system:serviceaccount:{account} has all ");
+            assert!(checked.data.contains(&line), "{}", checked.data);
+        }
+        let may = |account: &str, namespace: &str, verb: &str, resource: &str, name: &str| {
+            let review = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+                "spec": {"user": format!("system:serviceaccount:{account}"),
+                    "resourceAttributes": {"namespace": namespace, "verb": verb, "resource": resource, "name": name}}});
+            let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+            fixture.must("POST", path, &review)["status"]["allowed"] == true
+        };
+        let (daemon, deployer) = ("capstan-here:capstan", format!("{team}:deployer"));
+        assert!(may(
+            daemon,
+            team,
+            "impersonate",
+            "serviceaccounts",
+            "deployer"
+        ));
+        assert!(!may(
+            daemon,
+            team,
+            "impersonate",
+            "serviceaccounts",
+            "default"
+        ));
+        assert!(!may(
+            daemon,
+            "default",
+            "impersonate",
+            "serviceaccounts",
+            "deployer"
+        ));
+        assert!(may(daemon, team, "get", "secrets", "git"));
+        assert!(!may(&deployer, team, "get", "secrets", "git"));
+        assert!(!may(&deployer, "", "create", "namespaces", ""));
+
+        let gone = capstan(
+            fixture,
+            &["uninstall", "--component", "tenant", "--namespace", team],
+        );
+        assert_eq!(gone.code, Some(0), "{}", gone.messages);
+        assert!(!may(daemon, team, "get", "secrets", "git"));
+        assert!(
+            gone.data
+                .contains("ServiceAccount/refusals-tenant/deployer removed"),
+            "{}",
+            gone.data
+        );
+    });
+}
+
+#[test]
+fn flags_of_other_components_are_refused() {
+    for (flags, words) in [
+        (["--component", "tenant"].as_slice(), "needs --namespace"),
+        (
+            &["--component", "tenant", "--namespace", "capstan-system"],
+            "another --daemon-namespace",
+        ),
+        (&["--service-account", "x"], "are for --component tenant"),
+        (
+            &["--component", "admission", "--tenant", "x"],
+            "are for --component daemon",
+        ),
+        (
+            &["--component", "controllers", "."],
+            "fleets are the daemon's or a tenant's",
+        ),
+        (&["--kubeconfig", "x"], "add --apply"),
+        (&["--tenant", "Not a name"], "lower-case"),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
+            .arg("install")
+            .args(flags)
+            .env_remove("CAPSTAN_NAMESPACE")
+            .output()
+            .expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{flags:?}: {said}");
+        assert!(said.contains(words), "{flags:?}: {said}");
+    }
 }

@@ -1,0 +1,185 @@
+//! The flags that choose a component and its objects.
+//!
+//! In: the command line. Out: checked values. It does not know what the objects look like.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::cli::args::{AroMode, OnFailure};
+use crate::model::{is_dns_label, is_dns_subdomain};
+use crate::settings::Environment;
+
+/// What decides which rights a component needs.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct SetArgs {
+    /// The directories of the daemon's fleets, or files of them: its role has their kinds [default: the kinds that
+    /// definitions become]
+    #[arg(value_name = "PATH")]
+    pub(super) paths: Vec<PathBuf>,
+    /// An additional directory of Overlay documents of those fleets; may be repeated
+    #[arg(long, value_name = "DIR")]
+    pub(super) overlays: Vec<PathBuf>,
+    /// The component to install
+    #[arg(long, value_enum, default_value_t, value_name = "COMPONENT")]
+    pub(in crate::cli) component: Component,
+    /// A Fleet document that the daemon follows; may be repeated. It is printed as an object, and the role has the Secrets
+    /// that it names
+    #[arg(long, value_name = "FILE")]
+    pub(super) fleet: Vec<PathBuf>,
+    /// Whether the daemon runs the ARO controllers
+    #[arg(long, value_enum, default_value_t = AroMode::Auto, value_name = "MODE")]
+    pub(super) aro: AroMode,
+    /// The namespace to install it in; that of the webhook must exist. Required for a tenant [default: CAPSTAN_NAMESPACE, else capstan-system]
+    #[arg(long, value_name = "NAME", value_parser = namespace)]
+    namespace: Option<String>,
+    /// The account that the Fleets of a tenant's namespace act as
+    #[arg(long, default_value = DEPLOYER, value_name = "NAME", value_parser = account)]
+    pub(super) service_account: String,
+    /// The namespace of the daemon that follows a tenant's Fleets [default: CAPSTAN_NAMESPACE, else capstan-system]
+    #[arg(long, value_name = "NAME", value_parser = namespace)]
+    daemon_namespace: Option<String>,
+}
+
+/// The account of a tenant's Fleets, by default.
+pub(in crate::cli) const DEPLOYER: &str = "deployer";
+
+/// What does not.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct PodArgs {
+    /// The container image of Capstan. The default is a placeholder: set an image that your cluster can pull
+    #[arg(long, default_value = IMAGE, value_name = "IMAGE", value_parser = image)]
+    pub(super) image: String,
+    /// How many pods it has
+    #[arg(long, default_value_t = 2, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(super) replicas: u16,
+    /// What happens to a change that cannot be checked
+    #[arg(long, value_enum, default_value_t, value_name = "POLICY")]
+    pub(super) failure_policy: OnFailure,
+    /// A user whose changes are not checked; may be repeated [default: the service account `capstan` of the namespace,
+    /// for a daemon that applies what it has checked]
+    #[arg(long, value_name = "USER", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(super) exempt: Vec<String>,
+    /// Another namespace whose Fleets the daemon follows, as `install --component tenant` prepares it; may be repeated
+    #[arg(long, value_name = "NAMESPACE", value_parser = namespace)]
+    pub(super) tenant: Vec<String>,
+    /// The account that a tenant's Fleet acts as if it names none
+    #[arg(long, value_name = "NAME", value_parser = account)]
+    pub(super) default_service_account: Option<String>,
+}
+
+impl Default for PodArgs {
+    fn default() -> Self {
+        Self {
+            image: IMAGE.to_owned(),
+            replicas: 2,
+            failure_policy: OnFailure::Fail,
+            exempt: Vec::new(),
+            tenant: Vec::new(),
+            default_service_account: None,
+        }
+    }
+}
+
+const IMAGE: &str = concat!("registry.example.com/capstan:", env!("CARGO_PKG_VERSION"));
+
+/// A part of Capstan that runs in a cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum Component {
+    /// The daemon, which follows the Fleet objects of its namespace
+    #[default]
+    Daemon,
+    /// The ARO controllers alone
+    Controllers,
+    /// The admission webhook
+    Admission,
+    /// What a namespace with Fleets outside the daemon's needs: an account that they act as, and the daemon's rights there
+    Tenant,
+}
+
+/// The name of a namespace.
+pub(in crate::cli) fn namespace(text: &str) -> Result<String, String> {
+    match is_dns_label(text) {
+        true => Ok(text.to_owned()),
+        false => Err(format!(
+            "a namespace has at most 63 lower-case letters, digits and hyphens, and starts and ends with a letter or digit; {text:?} does not"
+        )),
+    }
+}
+
+/// The name of a service account.
+pub(in crate::cli) fn account(text: &str) -> Result<String, String> {
+    match is_dns_subdomain(text) {
+        true => Ok(text.to_owned()),
+        false => Err(format!(
+            "the name of a service account has lower-case letters, digits, hyphens and dots; {text:?} has not"
+        )),
+    }
+}
+
+/// The name of an image.
+fn image(text: &str) -> Result<String, String> {
+    match text.is_empty() || text.contains(char::is_whitespace) {
+        true => Err("an image has no spaces and is not empty".to_owned()),
+        false => Ok(text.to_owned()),
+    }
+}
+
+impl SetArgs {
+    /// The namespace of the component.
+    pub(super) fn namespace(&self, environment: &Environment) -> anyhow::Result<String> {
+        resolved(self.namespace.as_ref(), environment)
+    }
+
+    /// The namespace of the daemon.
+    pub(super) fn daemon_namespace(&self, environment: &Environment) -> anyhow::Result<String> {
+        resolved(self.daemon_namespace.as_ref(), environment)
+    }
+
+    /// Refuses flags that say nothing about the component.
+    pub(super) fn check(&self, pods: &PodArgs) -> anyhow::Result<()> {
+        let (component, is_tenant) = (self.component, self.component == Component::Tenant);
+        anyhow::ensure!(
+            component == Component::Daemon
+                || is_tenant
+                || self.fleet.is_empty() && self.paths.is_empty(),
+            "fleets are the daemon's or a tenant's: use --component daemon or --component tenant"
+        );
+        anyhow::ensure!(
+            is_tenant || self.service_account == DEPLOYER && self.daemon_namespace.is_none(),
+            "--service-account and --daemon-namespace are for --component tenant"
+        );
+        anyhow::ensure!(
+            component == Component::Daemon
+                || pods.tenant.is_empty() && pods.default_service_account.is_none(),
+            "--tenant and --default-service-account are for --component daemon"
+        );
+        anyhow::ensure!(
+            !is_tenant || self.namespace.is_some(),
+            "--component tenant needs --namespace, the namespace of the tenant"
+        );
+        Ok(())
+    }
+}
+
+/// The namespace of a flag, else that of the environment.
+pub(in crate::cli) fn resolved(
+    named: Option<&String>,
+    environment: &Environment,
+) -> anyhow::Result<String> {
+    let name = named.unwrap_or(&environment.namespace);
+    namespace(name).map_err(|why| anyhow::anyhow!("CAPSTAN_NAMESPACE: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_kubernetes_refuses_are_refused() {
+        assert_eq!(namespace("capstan-system").as_deref(), Ok("capstan-system"));
+        assert!(namespace("bad ns").is_err() && namespace("").is_err());
+        assert_eq!(image("a/b:c").as_deref(), Ok("a/b:c"));
+        assert!(image("").is_err() && image("a b").is_err());
+    }
+}
