@@ -13,9 +13,10 @@ use super::exit::Exit;
 use super::install::{Component, DEPLOYER, Set, account, namespace, resolved};
 use super::signals::asked_to_stop;
 use super::ui::Ui;
-use crate::adapters::kubernetes::{Removal, Remover, connect_named};
+use crate::adapters::kubernetes::{Probe, Removal, Remover, connect_named};
 use crate::api::crds;
 use crate::health::Live;
+use crate::install::{DAEMON, PEOPLE};
 use crate::settings::Environment;
 
 #[derive(Debug, Args)]
@@ -106,10 +107,12 @@ async fn uninstall(
         ],
         chosen => chosen,
     };
-    let objects: Vec<Json> = components
+    let mut objects: Vec<Json> = components
         .iter()
         .flat_map(|component| Set::everything(*component, &home, &args.service_account))
         .collect();
+    task.spare_shared(&mut objects, &Probe::new(&client))
+        .await?;
     let mut namespaces = BTreeSet::new();
     if components.contains(&Component::Daemon) {
         namespaces.insert(home);
@@ -209,6 +212,28 @@ impl Task<'_> {
             tenants.extend(named.map(str::to_owned));
         }
         Ok(tenants)
+    }
+
+    /// Leaves out the roles for people if another installation has them, too.
+    async fn spare_shared(&self, objects: &mut Vec<Json>, probe: &Probe) -> anyhow::Result<()> {
+        let deployment = objects
+            .iter()
+            .find(|object| object["kind"] == "Deployment" && object["metadata"]["name"] == DAEMON);
+        let Some(deployment) = deployment else {
+            return Ok(());
+        };
+        let home = Live(deployment).namespace();
+        let others = probe.namespaces_with(deployment).await?;
+        let Some(other) = others.iter().find(|namespace| *namespace != home) else {
+            return Ok(());
+        };
+        for role in PEOPLE {
+            self.ui.tell(&format!(
+                "ClusterRole//{role} stays: the installation in {other} has it, too"
+            ))?;
+        }
+        objects.retain(|object| !PEOPLE.contains(&Live(object).name()));
+        Ok(())
     }
 
     /// Returns true if no object of our kinds exists; otherwise reports how many.

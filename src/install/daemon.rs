@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::component::{Component, Pods};
+use super::people::people;
 use super::rights::{Applied, controller_rules, fleet_rules, lease_rules, rule};
 use crate::api::fleet::Mode;
 
@@ -64,6 +65,7 @@ pub fn daemon(component: &Component, settings: &DaemonSettings) -> Vec<Json> {
     };
     let parts = [
         component.account(),
+        people(),
         component.roles(&wide, &near),
         component.deployment(&pods),
         settings.fleets.clone(),

@@ -6,11 +6,13 @@
 mod component;
 mod controllers;
 mod daemon;
+mod people;
 mod rights;
 mod tenant;
 
 pub use component::Component;
 pub use controllers::controllers;
 pub use daemon::{DaemonSettings, daemon};
+pub use people::PEOPLE;
 pub use rights::{Applied, applied_kinds, default_kinds, tenant_kinds};
 pub use tenant::{DAEMON, Tenant, tenant};

@@ -91,7 +91,10 @@ fn a_running_cluster_is_not_touched() {
     gone.sort();
     let expected = [
         "ClusterRole capstan-admission",
+        "ClusterRole capstan-author",
         "ClusterRole capstan-controllers:capstan-system",
+        "ClusterRole capstan-operator",
+        "ClusterRole capstan-viewer",
         "ClusterRole capstan:capstan-system",
         "ClusterRoleBinding capstan-admission",
         "ClusterRoleBinding capstan-controllers:capstan-system",

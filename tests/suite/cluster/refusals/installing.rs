@@ -243,6 +243,27 @@ fn a_tenant_has_an_account_that_the_daemon_may_act_as() {
 }
 
 #[test]
+fn roles_for_people_go_with_the_last_installation() {
+    prove("people", |fixture| {
+        if fixture.is_real {
+            // Other tests install there.
+            return;
+        }
+        for namespace in ["one", "two"] {
+            install(fixture, &["--aro", "off", "--namespace", namespace]);
+        }
+        let role = "/apis/rbac.authorization.k8s.io/v1/clusterroles/capstan-author";
+        let first = capstan(fixture, &["uninstall", "--namespace", "one"]);
+        assert_eq!(first.code, Some(0), "{}", first.messages);
+        let stays = "ClusterRole//capstan-author stays: the installation in two has it, too\n";
+        assert!(first.data.contains(stays), "{}", first.data);
+        assert!(fixture.has(role));
+        capstan(fixture, &["uninstall", "--namespace", "two"]);
+        assert!(!fixture.has(role));
+    });
+}
+
+#[test]
 fn flags_of_other_components_are_refused() {
     for (flags, words) in [
         (["--component", "tenant"].as_slice(), "needs --namespace"),
