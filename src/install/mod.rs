@@ -6,6 +6,7 @@
 mod component;
 mod controllers;
 mod daemon;
+mod network;
 mod people;
 mod rights;
 mod tenant;
@@ -13,6 +14,7 @@ mod tenant;
 pub use component::Component;
 pub use controllers::controllers;
 pub use daemon::{DaemonSettings, daemon};
+pub use network::network_policy;
 pub use people::PEOPLE;
 pub use rights::{Applied, applied_kinds, default_kinds, tenant_kinds};
 pub use tenant::{DAEMON, Tenant, tenant};

@@ -66,6 +66,9 @@ pub(in crate::cli) struct PodArgs {
     /// The account that a tenant's Fleet acts as if it names none
     #[arg(long, value_name = "NAME", value_parser = account)]
     pub(super) default_service_account: Option<String>,
+    /// Add a NetworkPolicy that lets nothing reach the pods but the ports that they serve
+    #[arg(long)]
+    pub(super) network_policy: bool,
 }
 
 impl Default for PodArgs {
@@ -77,6 +80,7 @@ impl Default for PodArgs {
             exempt: Vec::new(),
             tenant: Vec::new(),
             default_service_account: None,
+            network_policy: false,
         }
     }
 }

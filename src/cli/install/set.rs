@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use super::args::{Component, PodArgs, SetArgs};
 use crate::adapters::git::directory;
-use crate::admission::{Installation, manifests};
+use crate::admission::{Installation, SERVICE_ACCOUNT, TARGET_PORT, manifests};
 use crate::api::crds;
 use crate::cli::args::AroMode;
 use crate::cli::ui::Ui;
@@ -39,12 +39,15 @@ impl Set {
     ) -> anyhow::Result<Self> {
         args.check(pods)?;
         let namespace = args.namespace(environment)?;
-        let objects = match args.component {
+        let mut objects = match args.component {
             Component::Daemon => daemon(args, pods, &namespace, environment, ui)?,
             Component::Controllers => controllers(pods, &namespace),
             Component::Admission => admission(pods, &namespace),
             Component::Tenant => tenant(args, &namespace, environment, ui)?,
         };
+        if pods.network_policy {
+            objects.extend(network_policy(args.component, &namespace));
+        }
         let definitions = match args.component {
             Component::Admission | Component::Tenant => Vec::new(),
             Component::Daemon if args.aro == AroMode::Off => vec![crds::fleets()],
@@ -65,7 +68,7 @@ impl Set {
         account: &str,
     ) -> Vec<Json> {
         let pods = PodArgs::default();
-        match component {
+        let mut objects = match component {
             Component::Daemon => {
                 let settings = DaemonSettings {
                     replicas: pods.replicas,
@@ -84,7 +87,9 @@ impl Set {
                 applied: any_scope(),
                 ..Tenant::default()
             }),
-        }
+        };
+        objects.extend(network_policy(component, namespace));
+        objects
     }
 }
 
@@ -96,6 +101,17 @@ fn any_scope() -> Applied {
         cluster_scoped: [resource("classes")].into(),
         ..Applied::default()
     }
+}
+
+/// What lets only the ports of a component be reached; a tenant has no pods.
+fn network_policy(component: Component, namespace: &str) -> Option<Json> {
+    let (name, ports) = match component {
+        Component::Daemon => (install::DAEMON, [].as_slice()),
+        Component::Controllers => (CONTROLLERS, [].as_slice()),
+        Component::Admission => (SERVICE_ACCOUNT, [TARGET_PORT].as_slice()),
+        Component::Tenant => return None,
+    };
+    Some(install::network_policy(name, namespace, ports))
 }
 
 const CONTROLLERS: &str = "capstan-controllers";

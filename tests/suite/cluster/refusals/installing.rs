@@ -263,6 +263,21 @@ fn roles_for_people_go_with_the_last_installation() {
     });
 }
 
+/// The simulator has no NetworkPolicies.
+#[test]
+fn a_network_policy_comes_and_goes_with_the_component() {
+    prove_real("policy", |fixture| {
+        let policy = format!("NetworkPolicy/{}/capstan", fixture.namespace);
+        let made = install(fixture, &["--aro", "off", "--network-policy"]);
+        let created = format!("{policy} created\n");
+        assert!(made.data.contains(&created), "{}", made.messages);
+        let gone = capstan(fixture, &["uninstall", "--timeout", "1s"]);
+        assert_eq!(gone.code, Some(0), "{}", gone.messages);
+        let removed = format!("{policy} removed\n");
+        assert!(gone.data.contains(&removed), "{}", gone.data);
+    });
+}
+
 #[test]
 fn flags_of_other_components_are_refused() {
     for (flags, words) in [
