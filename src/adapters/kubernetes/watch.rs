@@ -68,11 +68,18 @@ pub(super) fn definitions(client: &Client) -> BoxStream<'static, WatchEvent> {
         }
         Ok(_) => None,
         Err(error) => {
-            let Interruption { why, .. } = interruption(&error);
-            tracing::warn!(
-                why,
-                "definitions of custom kinds cannot be watched now; trying again"
-            );
+            let Interruption { why, denied } = interruption(&error);
+            if denied {
+                tracing::warn!(
+                    error = why,
+                    "definitions of custom kinds may not be watched, so a new kind is noticed late: grant list and watch on customresourcedefinitions of the API group apiextensions.k8s.io"
+                );
+            } else {
+                tracing::warn!(
+                    error = why,
+                    "definitions of custom kinds cannot be watched now; trying again"
+                );
+            }
             None
         }
     });
@@ -192,7 +199,7 @@ fn watch_events<E: Extent>(
 ) -> impl Stream<Item = WatchEvent> + Send {
     // The objects known to be there, and those seen since a fresh list began.
     let (mut there, mut listed) = (BTreeSet::new(), BTreeSet::new());
-    let mut over = false;
+    let (mut over, mut was_denied) = (false, false);
     let seen = events.map(move |event| match event {
         Err(error) if scope == WatchScope::Members && is_missing(&error) => {
             vec![WatchEvent::Lost(kind(&resource))]
@@ -215,6 +222,7 @@ fn watch_events<E: Extent>(
             Vec::new()
         }
         Ok(watcher::Event::InitDone) => {
+            was_denied = false;
             let gone: Vec<ObjectId> = there.difference(&listed).cloned().collect();
             there = std::mem::take(&mut listed);
             let gone = gone
@@ -225,11 +233,8 @@ fn watch_events<E: Extent>(
         }
         Err(error) => {
             let interruption = interruption(&error);
-            tracing::warn!(
-                kind = resource.kind,
-                why = interruption.why,
-                "the watch was interrupted; it will be taken up again"
-            );
+            let was_denied = std::mem::replace(&mut was_denied, interruption.denied);
+            warn(&resource, &interruption, was_denied);
             vec![WatchEvent::Interrupted(
                 scope,
                 kind(&resource),
@@ -243,6 +248,32 @@ fn watch_events<E: Extent>(
         std::future::ready(goes_on)
     });
     whole.flat_map(futures::stream::iter)
+}
+
+/// Reports an interrupted watch. One that is denied stays so until somebody grants the right: it is reported once.
+fn warn(resource: &ApiResource, interruption: &Interruption, was_denied: bool) {
+    let (kind, error) = (&resource.kind, &interruption.why);
+    if !interruption.denied {
+        tracing::warn!(
+            kind,
+            error,
+            "the watch was interrupted; it will be taken up again"
+        );
+    } else if !was_denied {
+        let right = right("list and watch", resource);
+        tracing::warn!(
+            kind,
+            error,
+            "a kind may not be watched, so its objects are not seen: grant {right}; it is tried again"
+        );
+    }
+}
+
+/// The right to use these verbs on a kind.
+pub(super) fn right(verbs: &str, resource: &ApiResource) -> String {
+    let ApiResource { plural, group, .. } = resource;
+    let group = if group.is_empty() { "\"\"" } else { group };
+    format!("{verbs} on {plural} of the API group {group}, in all namespaces")
 }
 
 /// What a request of the watcher came to.
@@ -415,6 +446,34 @@ mod tests {
     async fn a_watch_that_is_not_permitted_is_retried_every_few_seconds() {
         let waits = refused_requests("ConfigMap", 45, StatusCode::FORBIDDEN).await;
         assert_eq!(waits, [1301, 2602, 5204, 10407, 10407, 10407]);
+    }
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl std::io::Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_that_is_not_permitted_says_once_which_right_it_lacks() {
+        let lines = Lines::default();
+        let written = lines.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_ansi(false)
+            .with_writer(move || lines.clone());
+        let _logging = tracing::subscriber::set_default(subscriber.finish());
+        refused_requests("ConfigMap", 45, StatusCode::FORBIDDEN).await;
+        let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
+        let right = "grant list and watch on configmaps of the API group \"\", in all namespaces";
+        assert_eq!(text.matches(right).count(), 1, "{text}");
+        assert!(!text.contains("interrupted"), "{text}");
     }
 
     #[tokio::test(start_paused = true)]

@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::super::Error;
 use super::super::any_object::UnreadObject;
 use super::super::discovery::Discovery;
-use super::super::watch::{classified, is_missing, patient};
+use super::super::watch::{classified, is_missing, patient, right};
 use super::writer::resource;
 use crate::api::kinds;
 use crate::model::{ErrorClass, ObjectId};
@@ -169,13 +169,7 @@ fn known(kind: &GroupKind) -> Option<ApiResource> {
 /// The right that is missing for a watch that the cluster does not permit.
 pub(super) fn missing_right(kind: &GroupKind) -> String {
     let GroupKind { group, kind } = kind;
-    let plural = resource(group, "", kind).plural;
-    let group = if group.is_empty() {
-        "\"\""
-    } else {
-        group.as_str()
-    };
-    format!("get, list and watch on {plural} of the API group {group}, in all namespaces")
+    right("get, list and watch", &resource(group, "", kind))
 }
 
 /// The kind at the version that the cluster prefers; `None` if it does not serve it.
