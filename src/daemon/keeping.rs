@@ -10,6 +10,7 @@ use std::time::Duration;
 use kube::Client;
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument as _;
 
 use super::jobs::Source;
 use crate::adapters::kubernetes;
@@ -28,7 +29,7 @@ pub(super) fn keep_approvals(client: &Client, source: &Arc<Source>) -> AbortOnDr
         is_mute: false,
     };
     let changes = source.approvals.recorded.begin_keeping();
-    AbortOnDropHandle::new(tokio::spawn(keeper.run(changes)))
+    AbortOnDropHandle::new(tokio::spawn(keeper.run(changes).in_current_span()))
 }
 
 struct Keeper {

@@ -13,6 +13,7 @@ mod connect;
 mod fleets;
 mod jobs;
 mod keeping;
+mod spans;
 #[cfg(test)]
 mod tests;
 mod turns;
@@ -27,6 +28,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument as _;
 
 use crate::adapters::git;
 use crate::adapters::http::{Hints, Metrics};
@@ -53,6 +55,7 @@ pub(crate) use jobs::approvals_in_checkout;
 pub use jobs::fork::{COMMAND as FORK_COMMAND, answer as answer_fork_request};
 use jobs::runner::Runner;
 use jobs::{Origin, Source};
+pub use spans::{FLEET_SPAN, fleet_span};
 pub use turns::Writer;
 use turns::in_turns;
 
@@ -96,6 +99,16 @@ pub struct Setup {
 /// # Errors
 /// As those of [`run`].
 pub async fn run_with(
+    setup: Setup,
+    target: Target,
+    view: watch::Sender<View>,
+    stop: CancellationToken,
+) -> Result<(), git::Error> {
+    let span = fleet_span(&setup.config.namespace, &setup.config.fleet);
+    follow(setup, target, view, stop).instrument(span).await
+}
+
+async fn follow(
     setup: Setup,
     target: Target,
     view: watch::Sender<View>,

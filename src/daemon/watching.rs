@@ -10,7 +10,9 @@ use kube::Client;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Notify, watch};
 use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument as _;
 
+use super::spans::spawn_blocking;
 use crate::adapters::git::FollowedDirectory;
 use crate::adapters::http::Hints;
 use crate::adapters::kubernetes;
@@ -34,11 +36,12 @@ pub(super) fn follow_steering(
     events: UnboundedSender<Event>,
 ) -> AbortOnDropHandle<()> {
     let mut asked = kubernetes::steering(client, set);
-    AbortOnDropHandle::new(tokio::spawn(async move {
+    let following = async move {
         while let Some(steering) = asked.next().await {
             let _ = events.send(Event::People(PeopleEvent::Steered(steering)));
         }
-    }))
+    };
+    AbortOnDropHandle::new(tokio::spawn(following.in_current_span()))
 }
 
 /// Records in the parent of `set` that the source cannot be read, when that begins and when it ends.
@@ -102,13 +105,14 @@ pub(super) fn follow_directory(
 ) -> AbortOnDropHandle<()> {
     let changed = Arc::new(Notify::new());
     let notice = Arc::clone(&changed);
-    AbortOnDropHandle::new(tokio::spawn(async move {
+    let following = async move {
         // It reads all that is to be watched.
         let watching = move || directory.watch(move || notice.notify_one());
-        drop(tokio::task::spawn_blocking(watching).await);
+        drop(spawn_blocking(watching).await);
         let look = || drop(events.send(Event::Git(GitEvent::DirectoryChanged)));
         pass_on(&changed, look).await;
-    }))
+    };
+    AbortOnDropHandle::new(tokio::spawn(following.in_current_span()))
 }
 
 /// Looks after each change, for ever.

@@ -17,6 +17,7 @@ use kube::runtime::watcher;
 use kube::{Api, Client};
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument as _;
 
 use super::Error;
 use super::address::check;
@@ -84,7 +85,7 @@ pub async fn connect_by_secret(
     let namespace = first.client.default_namespace().to_owned();
     let (sender, client) = channel(first.client.clone());
     let updates = watch::object(holder, &id.namespace, name);
-    let task = tokio::spawn(follow(id, first, updates, sender));
+    let task = tokio::spawn(follow(id, first, updates, sender).in_current_span());
     let switch = Switch {
         client,
         _follower: AbortOnDropHandle::new(task),
@@ -182,16 +183,16 @@ async fn follow(
         match update {
             Ok(Some(secret)) => {
                 if let Some(next) = changed(&id, &connection, &secret).await {
-                    tracing::info!(secret = %id, "the kubeconfig has changed; the fleet now uses the new one");
+                    tracing::info!(object = %id, "the kubeconfig has changed; the fleet now uses the new one");
                     let _ = sender.send(next.client.clone());
                     connection = next;
                 }
             }
             Ok(None) => {
-                tracing::warn!(secret = %id, "the Secret was deleted; the fleet keeps using its last kubeconfig")
+                tracing::warn!(object = %id, "the Secret was deleted; the fleet keeps using its last kubeconfig")
             }
             Err(error) if watched => {
-                tracing::warn!(secret = %id, %error, "the Secret cannot be watched, so a change is noticed late; retrying");
+                tracing::warn!(object = %id, %error, "the Secret cannot be watched, so a change is noticed late; retrying");
             }
             Err(_) => {}
         }
@@ -214,7 +215,7 @@ async fn changed(
     };
     // The state of one cluster must not be taken for the state of another.
     if next.server != connection.server {
-        tracing::warn!(secret = %id, "the kubeconfig now names another server; the fleet stays on the old one until the daemon is restarted");
+        tracing::warn!(object = %id, "the kubeconfig now names another server; the fleet stays on the old one until the daemon is restarted");
         return None;
     }
     (next.text != connection.text).then_some(next)

@@ -11,6 +11,7 @@ use futures::StreamExt as _;
 use kube::Client;
 use parking_lot::RwLock;
 use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument as _;
 
 use super::clock::wall_time;
 use crate::adapters::http::{self, Hints, Metrics, SecretSource, Secrets, Server, Webhooks};
@@ -136,7 +137,7 @@ async fn follow(
     let known = Arc::new(RwLock::new(first));
     let mut changes = watch_secret_keys(client, namespace, name);
     let held = Arc::clone(&known);
-    let follower = tokio::spawn(async move {
+    let follower = async move {
         while let Some(keys) = changes.next().await {
             let read = match keys {
                 Some(keys) => Secrets::read(&place, &keys).map_err(|error| error.to_string()),
@@ -149,7 +150,8 @@ async fn follow(
                 Err(error) => tracing::warn!("{error}; webhooks keep their last secrets"),
             }
         }
-    });
+    };
+    let follower = tokio::spawn(follower.in_current_span());
     let source: SecretSource = Arc::new(move || known.read().clone());
     Ok((source, AbortOnDropHandle::new(follower)))
 }

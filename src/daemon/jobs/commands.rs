@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use futures::FutureExt as _;
+use tracing::Instrument as _;
 
 use super::earlier_checks::earlier_checks;
 use super::examine::examine;
@@ -20,6 +21,7 @@ use crate::adapters::git::RetainedRef;
 use crate::adapters::kubernetes::{self, Input};
 use crate::apply::{ApprovalsRequest, Assignment, Newest};
 use crate::daemon::Daemon;
+use crate::daemon::spans::within_span;
 use crate::follow::{
     Candidate, ChecksEvent, ClusterEvent, ClusterState, Command, CommentQuestion, Event,
     ExamineResult, FetchResult, GitEvent, Milestone, PlanRequest, PlanResult, PressAnswer, Record,
@@ -76,10 +78,10 @@ impl Daemon {
         failed: impl FnOnce(Failure) -> GitEvent + Send + 'static,
     ) {
         let source = Arc::clone(&self.source);
-        self.jobs.spawn_blocking(move || {
+        self.jobs.spawn_blocking(within_span(move || {
             let done = catch_unwind(AssertUnwindSafe(|| work(&source)));
             Event::Git(done.unwrap_or_else(|panic| failed(Failure::caught(&*panic))))
-        });
+        }));
     }
 
     /// Waits for `asked` beside the loop. Should it panic, `failed` says what that comes to.
@@ -88,10 +90,11 @@ impl Daemon {
         asked: impl Future<Output = Event> + Send + 'static,
         failed: impl FnOnce(Failure) -> Event + Send + 'static,
     ) {
-        self.jobs.spawn(async move {
+        let answer = async move {
             let answer = AssertUnwindSafe(asked).catch_unwind().await;
             answer.unwrap_or_else(|panic| failed(Failure::caught(&*panic)))
-        });
+        };
+        self.jobs.spawn(answer.in_current_span());
     }
 
     fn fetch(&mut self) {
@@ -193,7 +196,7 @@ impl Daemon {
         }
         let (sink, now) = (Arc::clone(&self.ports.checks), self.now().cluster);
         let metrics = Arc::clone(&self.metrics);
-        self.jobs.spawn(async move {
+        let publishing = async move {
             let written = AssertUnwindSafe(sink.publish(&checks, now)).catch_unwind();
             let answer = written
                 .await
@@ -201,7 +204,8 @@ impl Daemon {
             let later = answer.as_ref().map_or(0, Vec::len);
             metrics.published(checks.len().saturating_sub(later), answer.is_ok());
             Event::Checks(ChecksEvent::Published(answer))
-        });
+        };
+        self.jobs.spawn(publishing.in_current_span());
     }
 
     fn probe(&mut self) {
@@ -317,10 +321,11 @@ impl Daemon {
 
     fn recreate(&mut self, clusters: BTreeSet<Unit>) {
         let client = self.target.account.clone();
-        self.jobs.spawn(async move {
+        let approval = async move {
             recreation::approve(client, clusters).await;
             Event::Time(TimeEvent::Progress)
-        });
+        };
+        self.jobs.spawn(approval.in_current_span());
     }
 
     fn record(&self, record: Record) {

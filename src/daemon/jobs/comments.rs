@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::commit_approvals::Commits as _;
 use super::revisions::Revisions;
 use crate::api::fleet::ApprovalRules;
+use crate::daemon::spans::spawn_blocking;
 use crate::follow::{CommentAnswer, CommentQuestion};
 use crate::model::{AdapterError, ApprovalComments, COMMAND, PullComment};
 use crate::plan::approvals::{APPROVE, Approval, Approvals, Conversation, What};
@@ -42,11 +43,11 @@ pub(super) async fn read(
         match tokio::time::timeout_at(until, answer).await {
             Ok(Ok(answer)) => answers.push(answer),
             Ok(Err(error)) => {
-                tracing::warn!(commit, context, %error, "cannot read the comments that may approve; they are read again later");
+                tracing::warn!(revision = commit, context, %error, "cannot read the comments that may approve; they are read again later");
             }
             Err(_) => {
                 tracing::warn!(
-                    commit,
+                    revision = commit,
                     context,
                     "the forge took more than 60 seconds to list the comments that may approve; they are read again later"
                 );
@@ -152,7 +153,7 @@ async fn commits(revisions: &Arc<Revisions>, question: &CommentQuestion) -> Vec<
     }
     let (revisions, newest) = (Arc::clone(revisions), commit.clone());
     let line = move || revisions.origin.first_parents(None, &newest, MOST_COMMITS);
-    let line = tokio::task::spawn_blocking(line).await;
+    let line = spawn_blocking(line).await;
     let line = line.ok().and_then(Result::ok).unwrap_or_default();
     match line.is_empty() {
         true => vec![commit],

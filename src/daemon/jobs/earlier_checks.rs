@@ -11,6 +11,7 @@ use futures::future::BoxFuture;
 
 use super::failure::Failure;
 use super::revisions::Revisions;
+use crate::daemon::spans::spawn_blocking;
 use crate::follow::EarlierChecks;
 use crate::model::{AdapterError, Check, CheckSink, CheckState};
 use crate::reporting::{plan_context, sync_context};
@@ -25,7 +26,7 @@ pub(in crate::daemon) async fn earlier_checks(
     let context = sync_context(fleet);
     let waiting = left_waiting(fleet, sink).await?;
     let work = move || revisions.earlier_or_begun(&revision);
-    let earlier = tokio::task::spawn_blocking(work).await.unwrap_or_default();
+    let earlier = spawn_blocking(work).await.unwrap_or_default();
     let pending = left_pending(sink, &earlier, &context).await?;
     Some(EarlierChecks { pending, waiting })
 }

@@ -9,6 +9,7 @@ use super::earlier_checks::left_pending;
 use super::failure::Failure;
 use super::last_applied::LastApplied;
 use super::source::Source;
+use crate::daemon::spans::spawn_blocking;
 use crate::follow::ExamineResult;
 use crate::model::CheckSink;
 use crate::reporting::sync_context;
@@ -30,7 +31,7 @@ pub(in crate::daemon) async fn examine(
         let earlier = first.then(|| source.revisions.earlier_or_begun(&revision));
         (source.compiler.examine(revision, before, first), earlier)
     };
-    let (mut examined, earlier) = match tokio::task::spawn_blocking(work).await {
+    let (mut examined, earlier) = match spawn_blocking(work).await {
         Ok(done) => done,
         Err(error) => {
             let failure = Failure::ended(error);

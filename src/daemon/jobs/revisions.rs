@@ -13,6 +13,7 @@ use super::commit_approvals::Commits as _;
 use super::origin::Origin;
 use super::signatures::Signatures;
 use crate::adapters::git::{Error, Ref, RetainedRef};
+use crate::daemon::spans::spawn_blocking;
 use crate::follow::{Candidate, Lane, RemoteRefs};
 use crate::settings::SyncConfig;
 
@@ -80,7 +81,7 @@ impl Revisions {
         self.retain_later(retained, revision);
         if self.origin.directory().is_some() {
             let revisions = Arc::clone(self);
-            drop(tokio::task::spawn_blocking(move || revisions.pin()));
+            drop(spawn_blocking(move || revisions.pin()));
         }
     }
 
@@ -95,7 +96,7 @@ impl Revisions {
         let unretained: BTreeMap<RetainedRef, String> = pinning.try_iter().collect();
         for (retained, revision) in unretained {
             if let Err(error) = self.origin.retain(retained, &revision) {
-                tracing::warn!(%error, ?retained, revision, "cannot retain this revision: it may be lost");
+                tracing::warn!(%error, revision, "cannot retain this revision: it may be lost");
             }
         }
     }

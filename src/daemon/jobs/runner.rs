@@ -8,6 +8,7 @@ use std::panic::AssertUnwindSafe;
 use futures::FutureExt as _;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument as _;
 
 use crate::adapters::kubernetes::{self, Input, Options, Target};
 use crate::follow::{ClusterEvent, Event};
@@ -29,7 +30,7 @@ impl Runner {
         let (reports, mut reported) = unbounded_channel();
         let (questions, mut asked) = unbounded_channel();
         let run = kubernetes::run(target, options, input, reports, questions);
-        let task = tokio::spawn(async move {
+        let task = async move {
             let forward = async {
                 loop {
                     let event = tokio::select! {
@@ -46,10 +47,10 @@ impl Runner {
             let both = futures::future::join(run, forward);
             let _ = AssertUnwindSafe(both).catch_unwind().await;
             let _ = events.send(Event::Cluster(ClusterEvent::RunnerEnded));
-        });
+        };
         Self {
             inputs,
-            _task: AbortOnDropHandle::new(task),
+            _task: AbortOnDropHandle::new(tokio::spawn(task.in_current_span())),
         }
     }
 

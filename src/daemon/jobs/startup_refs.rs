@@ -10,6 +10,7 @@ use jiff::Timestamp;
 
 use super::earlier_checks::{is_pending, left_waiting, written};
 use super::revisions::Revisions;
+use crate::daemon::spans::spawn_blocking;
 use crate::follow::{Candidate, Lane, OpenRef, StartupRefs, number};
 use crate::model::{Check, CheckSink, CheckState};
 use crate::reporting::plan_context;
@@ -36,7 +37,7 @@ pub(in crate::daemon) async fn startup_refs(
     let waiting = left_waiting(fleet, sink).await;
     let context = plan_context(fleet);
     let work = move || newest(&revisions, candidates, &base);
-    let mut open = tokio::task::spawn_blocking(work).await.unwrap_or_default();
+    let mut open = spawn_blocking(work).await.unwrap_or_default();
     let commits = open.iter().map(|open| open.candidate.commit.clone());
     let commits: Vec<String> = commits.collect();
     let checks = written(sink, &commits, &context).await;

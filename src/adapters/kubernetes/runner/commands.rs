@@ -8,6 +8,7 @@ use futures::stream::{BoxStream, SelectAll};
 use jiff::Timestamp;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::{AbortHandle, JoinError, JoinSet};
+use tracing::Instrument as _;
 
 use super::super::discovery::{Discovery, Served};
 use super::super::request::{ObjectClient, with_timeout};
@@ -154,7 +155,8 @@ impl Runner {
 
     /// Starts a job whose outcome the engine gets as it is.
     fn spawn(&mut self, job: impl Future<Output = What> + Send + 'static) -> AbortHandle {
-        self.jobs.spawn(async { Done::Happened(job.await) })
+        let job = async { Done::Happened(job.await) };
+        self.jobs.spawn(job.in_current_span())
     }
 
     /// How to address `object` in the cluster; `None` if its kind was not discovered.
@@ -215,11 +217,12 @@ impl Runner {
             self.discovery.doubt(&kind.0, &kind.1);
         }
         let discovery = self.discovery.clone();
-        self.jobs.spawn(async move {
+        let resolving = async move {
             let resolve = discovery.resolve(&example, &kind.1);
             let answer = with_timeout(&example, resolve).await;
             Done::Found(kind, answer)
-        });
+        };
+        self.jobs.spawn(resolving.in_current_span());
     }
 
     fn find_version(&mut self, number: u64, kind: GroupKind) {
@@ -360,7 +363,7 @@ fn undiscovered(object: &ObjectId) -> Error {
 
 fn warn(warning: &Warning) {
     match warning {
-        Warning::Drift { object, why } => tracing::warn!(%object, why, "drift"),
+        Warning::Drift { object, why } => tracing::warn!(%object, reason = why, "drift"),
         Warning::Unseen { why } => {
             tracing::warn!(
                 error = why,
