@@ -8,6 +8,8 @@
 
 #[path = "architecture/circles.rs"]
 mod circles;
+#[path = "architecture/logs.rs"]
+mod logs;
 #[path = "architecture/paths.rs"]
 mod paths;
 #[path = "architecture/spread.rs"]
@@ -415,6 +417,14 @@ fn only_settings_reads_the_environment_and_only_the_ui_prints() {
             }
         }
     }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn log_lines_have_no_debug_form() {
+    let modules = modules();
+    let sources = modules.values().flatten();
+    let faults = logs::faults(sources.map(|(file, code)| (file.as_str(), code.as_str())));
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 

@@ -232,7 +232,7 @@ impl PlanResult {
         }
         let check = report::not_planned(&settings.fleet, &candidate.commit, why);
         let (name, commit) = (candidate.name.escape_debug(), &candidate.commit);
-        tracing::warn!(%name, commit, "{}", check.title);
+        tracing::warn!(%name, revision = commit, "{}", check.title);
         let input = Some(merged.clone());
         Self {
             merged: Some(merged),

@@ -62,6 +62,16 @@ pub enum Task {
     Drop(String),
 }
 
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MakeAuthority => f.write_str("made a certificate authority"),
+            Self::Sign(name) => write!(f, "signed a certificate with the authority {name}"),
+            Self::Drop(name) => write!(f, "the authority {name} is no longer trusted"),
+        }
+    }
+}
+
 /// All certificates. It holds keys, so it has no `Debug`.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Store {

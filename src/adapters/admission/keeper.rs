@@ -171,7 +171,7 @@ impl Keeper {
                     format!("cannot make a certificate: {error}"),
                 )
             })?;
-            tracing::info!("admission: certificates: {task:?}");
+            tracing::info!("admission: {task}");
             is_new = true;
         }
         if is_new {

@@ -58,11 +58,11 @@ pub(super) fn carry(from: &Repository, to: &Repository) {
         if to.odb().is_ok_and(|odb| !odb.exists(id))
             && let Err(error) = local_copy::copy(from, to, &[id].into())
         {
-            tracing::warn!(commit = %id, %error, "the commit is lost with the damaged mirror");
+            tracing::warn!(revision = %id, %error, "the commit is lost with the damaged mirror");
             continue;
         }
         if let Err(error) = to.reference(&name, id, true, "pin") {
-            tracing::warn!(commit = %id, %error, "the commit is no longer retained");
+            tracing::warn!(revision = %id, %error, "the commit is no longer retained");
         }
     }
 }

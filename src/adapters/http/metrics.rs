@@ -34,7 +34,7 @@ pub enum Delivered {
 }
 
 impl Delivered {
-    const fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Accepted => "accepted",
             Self::Ignored => "ignored",

@@ -15,6 +15,15 @@ pub(super) enum Spelling {
     Name(String),
 }
 
+impl Spelling {
+    /// The spelling as it came.
+    pub(super) fn text(&self) -> &str {
+        match self {
+            Self::Url(text) | Self::Name(text) => text,
+        }
+    }
+}
+
 /// Whether one of `spellings` is the repository with this [`path`].
 pub(super) fn is_named(ours: &str, spellings: &[Spelling]) -> bool {
     spellings.iter().any(|spelling| match spelling {

@@ -20,7 +20,7 @@ use super::event::{self, Event, Kind};
 use super::form::{self, BodyType};
 use super::hints::Hints;
 use super::metrics::{Delivered, Metrics};
-use super::repository;
+use super::repository::{self, Spelling};
 use super::secrets::SecretSource;
 use super::sender::Sender;
 use super::signature::{Delivery, authenticate};
@@ -74,7 +74,7 @@ impl Webhooks {
                 "a webhook delivery is not authenticated: compare the secret of the webhook with the one configured here; \
                  further ones are counted in /metrics"
             ),
-            _ => tracing::debug!(forge, ?result, "a webhook delivery"),
+            _ => tracing::debug!(forge, result = result.name(), "a webhook delivery"),
         }
         status(result)
     }
@@ -152,7 +152,12 @@ impl Webhooks {
         };
         let is_ours = repository::is_named(ours, &event.repository);
         if !is_ours {
-            tracing::debug!(ours, named = ?event.repository, "a webhook delivery for another repository");
+            let named: Vec<&str> = event.repository.iter().map(Spelling::text).collect();
+            tracing::debug!(
+                ours,
+                named = named.join(", "),
+                "a webhook delivery for another repository"
+            );
         }
         is_ours
     }

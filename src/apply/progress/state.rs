@@ -22,6 +22,20 @@ pub enum State {
     Failed,
 }
 
+impl State {
+    /// The state in one word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Applied => "Applied",
+            Self::Waiting => "Waiting",
+            Self::Progressing => "Progressing",
+            Self::Ready => "Ready",
+            Self::Failed => "Failed",
+        }
+    }
+}
+
 /// One object reached a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {

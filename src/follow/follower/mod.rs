@@ -259,9 +259,9 @@ impl Follower {
         self.reachable();
         let is_move = self.heads.look(&remote.head);
         if self.polling.looked(is_move) {
-            let every = self.polling.wait();
+            let seconds = self.polling.wait().as_secs();
             tracing::warn!(
-                ?every,
+                seconds,
                 "no webhook announced this push: the repository is polled more often again"
             );
         }

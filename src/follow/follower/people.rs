@@ -63,9 +63,9 @@ impl Follower {
 
     pub(super) fn webhook_received(&mut self, hint: &Hint) {
         if self.polling.hint() {
-            let every = self.polling.wait();
+            let seconds = self.polling.wait().as_secs();
             tracing::info!(
-                ?every,
+                seconds,
                 "webhooks arrive: the repository is polled less often"
             );
         }
@@ -109,13 +109,17 @@ impl Follower {
     fn renew(&mut self, commit: &str, context: &str) -> bool {
         if !self.reruns.admit(context, commit, self.turn.now.cluster) {
             tracing::debug!(
-                commit,
+                revision = commit,
                 context,
                 "this check was made again within the last minute"
             );
             return false;
         }
-        tracing::info!(commit, context, "somebody wants this check again");
+        tracing::info!(
+            revision = commit,
+            context,
+            "somebody wants this check again"
+        );
         self.turn.checks.renew(context, commit);
         true
     }
@@ -158,7 +162,7 @@ impl Follower {
             PressAnswer::Approved(button) => button,
             PressAnswer::Stale => return ignored(press),
             PressAnswer::Refused(error) => {
-                tracing::warn!(login, commit, context, %error, "the button Approve was pressed, and nothing was approved");
+                tracing::warn!(login, revision = commit, context, %error, "the button Approve was pressed, and nothing was approved");
                 return;
             }
         };
@@ -192,11 +196,12 @@ impl Follower {
         let (is_applied, commit) = (*is_applied, commit.clone());
         let losses = approval.approvals().map(|one| one.what.to_string());
         let losses: BTreeSet<String> = losses.collect();
+        let losses: Vec<String> = losses.into_iter().collect();
         tracing::info!(
-            commit,
+            revision = commit,
             login,
-            ?how,
-            ?losses,
+            how = how.word(),
+            losses = losses.join(", "),
             "these losses of the commit were approved"
         );
         self.turn.push(Command::Record(Record::Approval(approval)));
@@ -296,7 +301,7 @@ fn ignored(press: &Press) {
     } = press;
     tracing::info!(
         login,
-        commit,
+        revision = commit,
         context,
         "ignoring a press of the button Approve: the check does not have this button any more; see its newest run"
     );

@@ -174,7 +174,7 @@ impl Releases {
             }
             Ok(Compilation::Broken(compiled)) => {
                 for line in finding_lines(&compiled.findings) {
-                    tracing::warn!("{line}");
+                    tracing::warn!(revision, "{line}");
                 }
                 (None, report::checked_broken(fleet, &revision, &compiled))
             }
@@ -213,7 +213,7 @@ impl Releases {
         let check = report::refused(&turn.settings.fleet, revision, compiled, good);
         tracing::warn!(revision, title, stays = good, "{}", check.title);
         for line in finding_lines(&compiled.findings) {
-            tracing::warn!("{line}");
+            tracing::warn!(revision, "{line}");
         }
         let why = newest::errors(compiled);
         self.newest.reject(Newest::refused(revision, &why));

@@ -287,7 +287,7 @@ impl Rollout {
                 let is_news = self.stay(&progress);
                 let is_change = self.tracker.note(&progress);
                 if is_change {
-                    tracing::debug!(object = %progress.object, state = ?progress.state, why = progress.message, "seen");
+                    tracing::debug!(object = %progress.object, state = progress.state.word(), why = progress.message, "seen");
                 }
                 return is_change || is_news;
             }
@@ -300,7 +300,7 @@ impl Rollout {
                 self.leaving.insert(id, leaving);
             }
             Report::Unseen(kind, Some(why)) => {
-                tracing::warn!(kind = kind.1, why, "not seen");
+                tracing::warn!(kind = kind.1, error = why, "not seen");
                 self.unseen.insert(kind, why);
             }
             Report::Unseen(kind, None) => drop(self.unseen.remove(&kind)),
@@ -320,7 +320,7 @@ impl Rollout {
                 if self.stuck.as_ref() == Some(&why) {
                     return false;
                 }
-                tracing::warn!(why, "nothing can be applied");
+                tracing::warn!(error = why, "nothing can be applied");
                 self.stuck = Some(why);
             }
         }

@@ -56,6 +56,21 @@ pub enum How {
     Setting,
 }
 
+impl How {
+    /// The way in one word, as JSON has it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Trailer => "trailer",
+            Self::Button => "button",
+            Self::Comment => "comment",
+            Self::Annotation => "annotation",
+            Self::Flag => "flag",
+            Self::Setting => "setting",
+        }
+    }
+}
+
 /// One approval, whatever its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {

@@ -90,7 +90,7 @@ impl AzureDevOps {
         match written.await {
             // It, or a thread, was deleted meanwhile.
             Err(Fault::Absent(said)) => {
-                tracing::debug!(repository = %self.repository, number, said, "the pull request is gone");
+                tracing::debug!(repository = %self.repository, number, error = said, "the pull request is gone");
             }
             written => written?,
         }

@@ -39,7 +39,7 @@ impl Aside {
         };
         if !self.refused.swap(true, Ordering::Relaxed) {
             let what = self.what;
-            tracing::warn!(repository = %place, said, "cannot {what}; commit statuses are written");
+            tracing::warn!(repository = %place, error = said, "cannot {what}; commit statuses are written");
         }
         Ok(())
     }

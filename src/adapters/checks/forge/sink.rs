@@ -369,7 +369,7 @@ fn end(check: &Check, fault: &Fault) -> Ended {
         Fault::Early(_) => "a part of the check cannot be written on this commit",
         _ => "the check cannot be written on this commit",
     };
-    tracing::warn!(context, revision, why = %fault, "{what}");
+    tracing::warn!(context, revision, error = %fault, "{what}");
     match fault {
         Fault::Refused(_) | Fault::Early(_) => Ended::Content(digest(check)),
         _ => Ended::ForGood,

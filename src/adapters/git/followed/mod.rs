@@ -295,7 +295,7 @@ impl FollowedDirectory {
         let path = self.path.display();
         match (&fault, unwatched.is_some()) {
             (Some(fault), false) => {
-                tracing::warn!(%path, fault, "cannot watch the directory; looking every few seconds");
+                tracing::warn!(%path, error = fault, "cannot watch the directory; looking every few seconds");
             }
             (None, true) => tracing::info!(%path, "the directory is watched"),
             _ => {}

@@ -40,7 +40,7 @@ impl State {
         for (name, fault) in faults {
             if room > 0 && self.warned.get(name) != Some(fault) {
                 let reference = name.escape_debug();
-                tracing::warn!(%reference, fault, "this ref of the repository is left out");
+                tracing::warn!(%reference, error = fault, "this ref of the repository is left out");
                 room -= 1;
             }
         }

@@ -25,6 +25,7 @@ use super::connectors::Connectors;
 use crate::api::kinds;
 use crate::health::Live;
 use crate::model::cut;
+use crate::model::words::said;
 use crate::model::{AdapterError, ErrorClass, ObjectId};
 use crate::reconcile::outcome::{Event, Write};
 
@@ -177,27 +178,15 @@ fn note(event: &Event) -> &str {
     cut::head(&event.message, 1024)
 }
 
-/// The reason and the message of an event. The message of a condition that became true is its type, which is the reason,
-/// too.
-fn line(event: &Event) -> String {
-    let reason = &event.reason;
-    let message: Vec<&str> = note(event).split_whitespace().collect();
-    let message = message.join(" ");
-    match *reason == message {
-        true => message,
-        false => format!("{reason}: {message}"),
-    }
-}
-
 /// The event as one line: without a fleet nothing else shows what fails.
 fn log(event: &Event) {
     let object = Live(&event.regarding);
     let text = |key: &str| object.text(&[key]);
     let object = format!("{}/{}/{}", text("kind"), text("namespace"), text("name"));
-    let text = line(event);
+    let (reason, message) = (&event.reason, said(note(event)));
     match event.is_warning {
-        true => tracing::warn!("{object}: {text}"),
-        false => tracing::info!("{object}: {text}"),
+        true => tracing::warn!(object, reason, "{message}"),
+        false => tracing::info!(object, reason, "{message}"),
     }
 }
 
@@ -351,24 +340,5 @@ pub(crate) fn resource(group: &str, version: &str, kind: &str) -> ApiResource {
     match kinds::find(group, kind) {
         Some(known) => ApiResource::from_gvk_with_plural(&named, known.plural),
         None => ApiResource::from_gvk(&named),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_reason_that_is_the_message_is_told_once() {
-        let told = |message: &str| {
-            line(&Event {
-                regarding: Value::Null,
-                is_warning: false,
-                reason: "Ready".to_owned(),
-                message: message.to_owned(),
-            })
-        };
-        assert_eq!(told("Ready"), "Ready");
-        assert_eq!(told("all of\n it"), "Ready: all of it");
     }
 }

@@ -81,7 +81,7 @@ impl Runtime {
         now: Timestamp,
     ) -> Option<ErrorClass> {
         let class = error.class();
-        tracing::debug!(object = %key.object, ?class, %error, "a Secret with a credential could not be written");
+        tracing::debug!(object = %key.object, %error, "a Secret with a credential could not be written");
         let (Write::CredentialSecret(_, patch), Some(id)) = (write, write.object()) else {
             return Some(class);
         };
@@ -146,7 +146,7 @@ impl Runtime {
         now: Timestamp,
     ) -> Option<ErrorClass> {
         let class = error.class();
-        tracing::debug!(object = %key.object, ?class, %error, "a write failed");
+        tracing::debug!(object = %key.object, %error, "a write failed");
         if let Some(part) = Part::of(write, &key.object) {
             return self.refused_itself((key, part), manager, error);
         }

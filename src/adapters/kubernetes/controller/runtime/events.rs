@@ -30,8 +30,7 @@ impl Runtime {
         self.keys.answered(&answer, now);
         let (request, answer) = answer;
         if let Err(error) = &answer {
-            let class = error.error.class();
-            tracing::debug!(vault = request.vault, key = request.key, ?class, %error, "a key could not be had");
+            tracing::debug!(vault = request.vault, key = request.key, %error, "a key could not be had");
         }
         self.cache.snapshot.set_key(request.clone(), answer, now);
         self.schedule.needed(&Need::Key(request));

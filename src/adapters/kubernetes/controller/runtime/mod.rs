@@ -424,7 +424,7 @@ impl Runtime {
     /// A decision that panics is a bug of ours: it is reported and made again later.
     fn report_panic(&mut self, key: &Key, manager: &str) {
         let pause = backoff(ErrorClass::Bug, self.schedule.count_failure(key));
-        tracing::error!(object = %key.object, manager, ?pause, "a controller panicked: this is a bug in capstan, please report it");
+        tracing::error!(object = %key.object, manager, seconds = pause.as_secs(), "a controller panicked: this is a bug in capstan, please report it");
         self.schedule.failed(key, self.clock.now(), pause);
     }
 }
