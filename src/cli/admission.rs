@@ -9,6 +9,7 @@ use clap::Args;
 use super::args::OnFailure;
 use super::cluster::AccessArgs;
 use super::exit::Exit;
+use super::log_lines::LogArgs;
 use super::run::LEAVE;
 use super::signals::asked_to_stop;
 use super::ui::Ui;
@@ -34,6 +35,8 @@ pub(super) struct AdmissionArgs {
     /// A Fleet document, for its rule settings
     #[arg(long, value_name = "FILE")]
     fleet: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) log: LogArgs,
 }
 
 /// Runs until SIGTERM or SIGINT.

@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use super::args::{AroMode, duration};
 use super::cluster::AccessArgs;
 use super::exit::Exit;
+use super::log_lines::LogArgs;
 use super::run::LEAVE;
 use super::signals::asked_to_stop;
 use super::ui::Ui;
@@ -35,6 +36,8 @@ pub(super) struct ControllersArgs {
     /// Serve /healthz, /readyz and /metrics there: HOST:PORT, or :PORT for all addresses
     #[arg(long, value_name = "ADDRESS")]
     serve: Option<String>,
+    #[command(flatten)]
+    pub(super) log: LogArgs,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

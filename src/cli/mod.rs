@@ -32,6 +32,7 @@ mod plan;
 mod plan_fork;
 mod rehearse;
 mod render;
+mod repeats;
 mod report;
 mod rights;
 mod rules;
@@ -187,20 +188,21 @@ pub fn command() -> clap::Command {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let environment = Environment::read();
-    let ui = Ui::new(&environment, cli.color);
-    ui.log(
+    let mut ui = Ui::new(&environment, cli.color);
+    let logged = ui.log(
         &environment,
         match &cli.command {
-            Command::Run(args) if args.fleets => Logs::Progress,
-            Command::Run(_) => Logs::UnlessDrawn,
-            Command::Controllers(_) | Command::Admission(_) => Logs::Progress,
+            Command::Run(args) if args.fleets => Logs::Progress(args.log.log_format),
+            Command::Run(args) => Logs::UnlessDrawn(args.log.log_format),
+            Command::Controllers(args) => Logs::Progress(args.log.log_format),
+            Command::Admission(args) => Logs::Progress(args.log.log_format),
             _ => Logs::Errors,
         },
     );
     // A second provider in the process is no fault of ours.
     let _ = rustls::crypto::ring::default_provider().install_default();
     ui.report_panics();
-    let ended = dispatch(cli.command, &ui, &environment);
+    let ended = logged.and_then(|()| dispatch(cli.command, &ui, &environment));
     ui.leave();
     match ended {
         Ok(exit) => ExitCode::from(exit.code()),

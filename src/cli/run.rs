@@ -9,6 +9,7 @@ use anyhow::Context as _;
 use clap::{ArgGroup, Args};
 use tokio::sync::watch;
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
 use super::args::{AroMode, duration};
 use super::cluster::{Cluster, ClusterArgs};
@@ -16,14 +17,16 @@ use super::exit::Exit;
 use super::fleet_objects;
 use super::live::Live;
 use super::live::layout::Picture;
+use super::log_lines::LogArgs;
 use super::signals::stop_when_asked;
 use super::ui::Ui;
 use crate::adapters::admission::Names;
 use crate::adapters::git;
 use crate::adapters::kubernetes::{Error, Sharers, Target, act_as, connect_by_secret};
 use crate::api::fleet::{GitReference, PULL_REQUESTS};
-use crate::daemon::{self, AdmissionServer, DEFAULT_SHARD, Endpoint, Setup, View, Writer};
-use crate::model::cut::head;
+use crate::daemon::{
+    self, AdmissionServer, DEFAULT_SHARD, Endpoint, Setup, View, Writer, fleet_span,
+};
 use crate::model::{TagRange, is_dns_label};
 use crate::settings::{Environment, SourceCredential, SyncConfig};
 
@@ -110,6 +113,8 @@ pub(super) struct RunArgs {
     pub(super) status_file: Option<PathBuf>,
     #[command(flatten)]
     pub(super) cluster: ClusterArgs,
+    #[command(flatten)]
+    pub(super) log: LogArgs,
 }
 
 /// The shortest time between two drawings.
@@ -130,7 +135,9 @@ pub(super) fn run(args: &RunArgs, ui: &Ui, environment: &Environment) -> anyhow:
         true => runtime.block_on(fleet_objects::follow(args, environment, ui)),
         false => {
             let config = sync_config(args, environment)?;
-            runtime.block_on(follow(config, &args.cluster, environment, ui))
+            let span = fleet_span(&config.namespace, &config.fleet);
+            let following = follow(config, &args.cluster, environment, ui);
+            runtime.block_on(following.instrument(span))
         }
     };
     // A repository that does not answer must not hold the end up.
@@ -481,9 +488,7 @@ async fn show(view: watch::Receiver<View>, ui: &Ui, speed: u32) {
         shown.retain(|key, _| view.checks.contains_key(key));
         for (key, check) in &view.checks {
             if shown.insert(key.clone(), check.state) != Some(check.state) {
-                let revision = head(&check.revision, 10);
-                let (context, state, title) = (&check.context, check.state, &check.title);
-                live.say(ui, &format!("{context} on {revision}: {state:?}, {title}"));
+                live.say_check(ui, check);
             }
         }
         if error != view.source_error {

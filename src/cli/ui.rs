@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use super::args::ColorChoice;
-use super::log_lines;
+use super::log_lines::{self, LogFormat, TALK};
 use super::screen::Screen;
 use crate::model::words::is_unseen;
 use crate::settings::Environment;
@@ -67,23 +67,23 @@ pub(super) fn plain_lines(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Formats the line that reports a panic at `place`.
+/// Formats the message that reports a panic at `place`.
 fn panicked(words: &str, place: &str) -> String {
     let words: String = plain(words).chars().take(MOST_PANIC).collect();
     format!(
-        "error: a bug in capstan at {place}: {words}; please report it, and with RUST_BACKTRACE=1 where it came from"
+        "a bug in capstan at {place}: {words}; please report it, and with RUST_BACKTRACE=1 where it came from"
     )
 }
 
-/// Which logs a command shows.
+/// The logs that a command shows.
 #[derive(Clone, Copy)]
 pub(super) enum Logs {
     /// Errors.
     Errors,
-    /// Progress; on a terminal it is drawn instead, and log lines would disturb it.
-    UnlessDrawn,
+    /// Progress; on a terminal it is drawn instead, unless a format is asked for: log lines would disturb it.
+    UnlessDrawn(Option<LogFormat>),
     /// Progress, on a terminal too.
-    Progress,
+    Progress(Option<LogFormat>),
 }
 
 /// Output for the person who started the program.
@@ -94,6 +94,8 @@ pub(super) struct Ui {
     colour_data: bool,
     /// The end of the terminal behind stderr.
     screen: Option<Arc<Screen>>,
+    /// Messages are log lines: this is a daemon, and nothing is drawn.
+    is_log: bool,
 }
 
 impl Ui {
@@ -112,13 +114,14 @@ impl Ui {
             colour_data,
             screen: (terminal && !environment.dumb)
                 .then(|| Arc::new(Screen::new(Box::new(io::stderr())))),
+            is_log: false,
         }
     }
 
     /// Lets a panic tell what happened, on a terminal below what is drawn. Its message may repeat what a repository or a
     /// cluster says.
     pub(super) fn report_panics(&self) {
-        let screen = self.screen.clone();
+        let (screen, is_log) = (self.screen.clone(), self.is_log);
         panic::set_hook(Box::new(move |info| {
             if let Some(screen) = &screen {
                 screen.give_up();
@@ -127,30 +130,51 @@ impl Ui {
             let payload = info.payload();
             let owned = || payload.downcast_ref().map(String::as_str);
             let words = payload.downcast_ref::<&str>().copied().or_else(owned);
-            let mut line = panicked(words.unwrap_or("no message"), &place.unwrap_or_default());
+            let message = panicked(words.unwrap_or("no message"), &place.unwrap_or_default());
             let trace = Backtrace::capture();
-            if trace.status() == BacktraceStatus::Captured {
-                line += &format!("\n{trace}");
+            let trace = (trace.status() == BacktraceStatus::Captured).then(|| trace.to_string());
+            if is_log {
+                tracing::error!(target: TALK, backtrace = trace, "{message}");
+                return;
             }
+            let trace = trace.map(|trace| format!("\n{trace}")).unwrap_or_default();
             // There is nobody to tell that it cannot be told.
-            let _ = writeln!(io::stderr(), "{line}");
+            let _ = writeln!(io::stderr(), "error: {message}{trace}");
         }));
     }
 
     /// Sends logs to stderr: those of the command, or what CAPSTAN_LOG selects. The errors of a request are
     /// reported by the code that made it.
-    pub(super) fn log(&self, environment: &Environment, logs: Logs) {
-        let shows_progress = match logs {
-            Logs::Errors => false,
-            Logs::UnlessDrawn => self.screen.is_none(),
-            Logs::Progress => true,
+    ///
+    /// # Errors
+    /// When the environment names an unknown format.
+    pub(super) fn log(&mut self, environment: &Environment, logs: Logs) -> anyhow::Result<()> {
+        let format = match logs {
+            Logs::Errors => None,
+            Logs::UnlessDrawn(asked) | Logs::Progress(asked) => match &environment.log_format {
+                Some(text) if asked.is_none() => Some(LogFormat::read(text)?),
+                _ => asked,
+            },
         };
-        let default = match shows_progress {
-            true => "warn,capstan=info,kube_runtime=off",
+        self.is_log = match logs {
+            Logs::Errors => false,
+            Logs::UnlessDrawn(_) => self.screen.is_none() || format.is_some(),
+            Logs::Progress(_) => true,
+        };
+        let default = match self.is_log {
+            true => {
+                self.screen = None;
+                "warn,capstan=info,kube_runtime=off"
+            }
             false => "error,kube_runtime=off",
         };
-        let filter = log_lines::filter(environment.log.as_deref(), default);
-        log_lines::subscriber(filter, self.log_writer(), self.colour).init();
+        let (filter, fault) = log_lines::filter(environment.log.as_deref(), default);
+        let format = format.unwrap_or(LogFormat::Text);
+        log_lines::subscriber(filter, format, self.log_writer(), self.colour).init();
+        if let Some(fault) = fault {
+            self.error(&format!("CAPSTAN_LOG selects nothing ({fault}); use levels and modules, such as `info` or `warn,capstan=debug`"));
+        }
+        Ok(())
     }
 
     /// Log lines scroll above what is drawn.
@@ -214,9 +238,17 @@ impl Ui {
         self.data(&format!("\u{1b}[H{lines}\u{1b}[J"))
     }
 
+    /// Returns true if messages are log lines, which have a time and a level.
+    pub(super) fn is_log(&self) -> bool {
+        self.is_log
+    }
+
     /// Says something, which others may have written: it steers no terminal.
     pub(super) fn message(&self, text: &str) {
-        self.coloured_message(&plain_lines(text));
+        match self.is_log {
+            true => tracing::info!(target: TALK, "{text}"),
+            false => self.coloured_message(&plain_lines(text)),
+        }
     }
 
     /// Says something that is plain but for colours of ours.
@@ -226,6 +258,10 @@ impl Ui {
 
     /// Says what went wrong.
     pub(super) fn error(&self, text: &str) {
+        if self.is_log {
+            tracing::error!(target: TALK, "{text}");
+            return;
+        }
         let mark = if self.colour {
             "\u{1b}[1;31merror\u{1b}[0m"
         } else {
@@ -302,7 +338,7 @@ mod tests {
             "é".repeat(9_000)
         );
         let line = panicked(&words, "src/a.rs:1:2");
-        assert!(line.starts_with("error: a bug in capstan at src/a.rs:1:2: \u{fffd}:error::x "));
+        assert!(line.starts_with("a bug in capstan at src/a.rs:1:2: \u{fffd}:error::x "));
         assert_eq!(line.lines().count(), 1);
         assert!(line.chars().count() < 2_200, "{line}");
         for harm in ["##vso[", "\u{1b}", "\u{202e}"] {

@@ -26,9 +26,13 @@ pub fn is_unseen(c: char) -> bool {
 /// characters are escaped, which every JSON parser reads as the same. Only strings have them, but for line breaks.
 #[must_use]
 pub fn json_document(json: &impl serde::Serialize) -> String {
-    let Ok(text) = serde_json::to_string_pretty(json) else {
-        return String::new();
-    };
+    let text = serde_json::to_string_pretty(json).unwrap_or_default();
+    safe_json(&text) + "\n"
+}
+
+/// The same for JSON that is text already.
+#[must_use]
+pub fn safe_json(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 1);
     let mut before = ' ';
     for c in text.chars() {
@@ -45,7 +49,6 @@ pub fn json_document(json: &impl serde::Serialize) -> String {
         }
         before = c;
     }
-    out.push('\n');
     out
 }
 

@@ -15,6 +15,8 @@ pub struct Environment {
     pub dumb: bool,
     /// What to log (`CAPSTAN_LOG`), as a filter of the tracing crate.
     pub log: Option<String>,
+    /// The form of a daemon's log lines (`CAPSTAN_LOG_FORMAT`): text or json.
+    pub log_format: Option<String>,
     /// The namespace of a fleet's ConfigMap if no Fleet document sets it (`CAPSTAN_NAMESPACE`).
     pub namespace: String,
     /// Where the daemon keeps its mirrors of repositories (`CAPSTAN_CACHE`, by default in the user's cache).
@@ -72,6 +74,7 @@ impl Environment {
             colour: variable("NO_COLOR").is_none(),
             dumb: variable("TERM").is_some_and(|term| term == "dumb"),
             log: variable("CAPSTAN_LOG"),
+            log_format: variable("CAPSTAN_LOG_FORMAT"),
             namespace: variable("CAPSTAN_NAMESPACE").unwrap_or_else(|| "capstan-system".to_owned()),
             cache: variable("CAPSTAN_CACHE").map_or_else(user_cache, PathBuf::from),
             host: variable("HOSTNAME"),

@@ -21,6 +21,7 @@ mod forges;
 mod inert;
 mod init;
 mod letters;
+mod logs;
 mod losses;
 mod mistakes;
 mod patience;

@@ -239,9 +239,9 @@ fn clocks_tick_without_events_and_log_lines_scroll_above() {
     );
 
     push(Some(&first), "kind: [");
-    let screen = session.until(|screen| screen.iter().any(|line| line.contains("Failure")));
+    let screen = session.until(|screen| screen.iter().any(|line| line.contains(": failure")));
     let of = |text: &str| screen.iter().position(|line| line.contains(text));
-    assert!(of("Failure") < of("└─ one "), "{screen:#?}");
+    assert!(of(": failure") < of("└─ one "), "{screen:#?}");
     session.type_in(b"\x03");
     assert_eq!(session.ended().code(), Some(0));
     let screen = session.screen();

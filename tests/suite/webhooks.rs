@@ -88,11 +88,8 @@ impl Served {
         let mut daemon = command.stderr(Stdio::piped()).spawn().expect("it starts");
         let mut lines = BufReader::new(daemon.stderr.take().expect("piped")).lines();
         let address = lines.by_ref().map_while(Result::ok).find_map(|line| {
-            line.split_once("webhooks on http://")?
-                .1
-                .trim()
-                .parse()
-                .ok()
+            let (_, rest) = line.split_once("webhooks on http://")?;
+            rest.split_whitespace().next()?.parse().ok()
         });
         // What it says later must not hold it up.
         std::thread::spawn(move || lines.for_each(drop));

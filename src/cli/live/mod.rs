@@ -13,10 +13,13 @@ use std::time::Duration;
 use changes::Changes;
 use layout::{Picture, Size, lines};
 
+use super::log_lines::TALK;
 use super::screen::Screen;
 use super::ui::Ui;
 use crate::apply::ClusterSummary;
 use crate::daemon::wall_time;
+use crate::model::Check;
+use crate::model::cut::head;
 
 /// Shows progress until it is finished.
 #[derive(Default)]
@@ -49,11 +52,23 @@ impl Live {
         }
     }
 
-    /// Prints a line above the progress. Without a terminal, the line starts with the time.
+    /// Prints a line above the progress. Without a terminal, the line starts with the time, as log lines do.
     pub(super) fn say(&self, ui: &Ui, text: &str) {
-        match ui.screen() {
-            Some(_) => ui.message(text),
-            None => ui.message(&format!("{}  {text}", wall_time().strftime("%FT%TZ"))),
+        if ui.screen().is_some() || ui.is_log() {
+            return ui.message(text);
+        }
+        ui.message(&format!("{}  {text}", wall_time().strftime("%FT%TZ")));
+    }
+
+    /// Says that a check has another state.
+    pub(super) fn say_check(&self, ui: &Ui, check: &Check) {
+        let (context, state, title) = (&check.context, check.state.word(), &check.title);
+        let revision = &check.revision;
+        if ui.is_log() {
+            tracing::info!(target: TALK, revision, "{context}: {state}, {title}");
+        } else {
+            let revision = head(revision, 10);
+            self.say(ui, &format!("{context} on {revision}: {state}, {title}"));
         }
     }
 

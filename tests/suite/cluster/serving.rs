@@ -41,7 +41,7 @@ fn address(daemon: &Running) -> SocketAddr {
     let address = || {
         let said = daemon.said();
         let (_, rest) = said.split_once("the admission webhook listens on ")?;
-        rest.split_once('\n')?.0.trim().parse().ok()
+        rest.split_whitespace().next()?.parse().ok()
     };
     until(address, || daemon.said())
 }

@@ -28,7 +28,7 @@ impl Served {
         let address = || {
             let said = daemon.said();
             let (_, rest) = said.split_once("webhooks on http://")?;
-            rest.split_once('\n')?.0.trim().parse().ok()
+            rest.split_whitespace().next()?.parse().ok()
         };
         let address = until(address, || daemon.said());
         Self { daemon, address }
