@@ -8,8 +8,8 @@ use serde_json::{Value as Json, json};
 
 use super::cluster::{AccessArgs, Found};
 use super::ui::Ui;
-use crate::adapters::kubernetes::examine_aso;
 use crate::adapters::kubernetes::survey::{FleetChoice, Sought, Survey, survey, survey_around};
+use crate::adapters::kubernetes::{examine_aso, examine_capi};
 use crate::daemon::wall_time;
 use crate::reconcile::preflight::Report;
 use crate::settings::Environment;
@@ -83,6 +83,11 @@ impl StatusReader {
     /// What is there of Azure Service Operator; `namespaces` are those with clusters.
     pub(super) async fn aso(&self, namespaces: BTreeSet<String>) -> Report {
         examine_aso(&self.client, namespaces).await
+    }
+
+    /// What is there of Cluster API.
+    pub(super) async fn capi(&self) -> Report {
+        examine_capi(&self.client).await
     }
 }
 

@@ -1,13 +1,15 @@
 //! The root cause of an object that is not ready.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::phase::WITHOUT_OWNER;
 use super::{Phase, StatusGraph};
 use crate::api::kinds::is_aso;
 use crate::api::{suppliers, timeline};
+use crate::graph::Place;
 use crate::health;
 use crate::model::{Health, HealthState, ObjectId};
 
@@ -75,13 +77,44 @@ impl StatusGraph {
 
     /// What an object waits for. A failure is its own, unless it only repeats the failure of a dependency.
     fn behind(&self, at: usize) -> Vec<usize> {
-        let next = self.unmet(at);
+        let next = self.past_unmade(at);
         let failed = matches!(self.status(at).phase, Phase::Failed | Phase::Retrying);
         let stuck = |to: &usize| self.status(*to).phase.is_stuck();
         match failed && !next.iter().any(stuck) {
             true => Vec::new(),
             false => next,
         }
+    }
+
+    /// What an object waits for, where no resource that waits for Cluster API is to blame for that: whoever would create it
+    /// takes its place.
+    fn past_unmade(&self, at: usize) -> Vec<usize> {
+        let mut open = self.unmet(at);
+        let (mut seen, mut next) = (BTreeSet::new(), Vec::new());
+        while let Some(to) = open.pop() {
+            if !seen.insert(to) {
+                continue;
+            }
+            match self.carrier_without_owner(to) {
+                Some(carrier) if carrier == at => open.extend(self.unmet(to)),
+                Some(carrier) => next.push(carrier),
+                None => next.push(to),
+            }
+        }
+        next.sort_unstable();
+        next.dedup();
+        next
+    }
+
+    /// The object that would create this one and that Cluster API has not taken up yet.
+    fn carrier_without_owner(&self, at: usize) -> Option<usize> {
+        let Place::Embedded(carrier) = self.graph.vertices[at].place else {
+            return None;
+        };
+        let status = self.status(at);
+        let reason = status.reason.as_str();
+        let waits = status.phase == Phase::NotMade && WITHOUT_OWNER.contains(&reason);
+        waits.then_some(carrier)
     }
 
     /// The order of blockers. Those without a time count as the newest.

@@ -115,9 +115,11 @@ reasons! {
     /// The MachinePool that owns the object does not exist.
     MACHINE_POOL_NOT_FOUND = "MachinePoolNotFound", &[READY], OnChange, No;
     /// Cluster API has not set a Cluster as the owner yet.
-    WAITING_FOR_OWNER_CLUSTER = "WaitingForCluster", &[READY], Silent, No;
+    WAITING_FOR_OWNER_CLUSTER = "WaitingForCluster", &[READY], Silent, No,
+        "usually nothing to do: Cluster API does so within seconds; if it persists, check that the object has the name that the Cluster gives it, and that Cluster API's core controllers run (Deployment capi-controller-manager in capi-system)";
     /// Cluster API has not set a MachinePool as the owner yet.
-    WAITING_FOR_OWNER_MACHINE_POOL = "WaitingForMachinePool", &[READY], Silent, No;
+    WAITING_FOR_OWNER_MACHINE_POOL = "WaitingForMachinePool", &[READY], Silent, No,
+        "usually nothing to do: Cluster API does so within seconds; if it persists, check that its core controllers run (Deployment capi-controller-manager in capi-system), with their feature gate MachinePool on";
     /// Cluster or object is paused.
     IS_PAUSED = "Paused", &[PAUSED], Silent, No;
     /// The object is being deleted.

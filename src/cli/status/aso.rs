@@ -1,4 +1,4 @@
-//! What is there of Azure Service Operator, as people read it: below the fleets that need it.
+//! What is there of Azure Service Operator and Cluster API, as people read it: below the fleets that need it.
 //!
 //! In: the cluster and its fleets. Out: lines, and the same for programs. Nothing of it
 //! changes how the command ends: what it keeps from being made is seen in the fleets.
@@ -14,11 +14,19 @@ use crate::api::kinds::{ARO, is_aso};
 use crate::reconcile::preflight::Report;
 
 /// What is there of it, if the fleets need it. In a simulated cluster nothing is.
-pub(super) async fn look(reader: &StatusReader, status: &ClusterStatus) -> Option<Report> {
-    match !status.is_simulated && is_needed(status) {
-        true => Some(reader.aso(namespaces(status)).await),
-        false => None,
+pub(super) async fn look(reader: &StatusReader, status: &ClusterStatus) -> Option<Operators> {
+    if status.is_simulated || !is_needed(status) {
+        return None;
     }
+    let (capi, aso) = tokio::join!(reader.capi(), reader.aso(namespaces(status)));
+    Some(Operators { capi, aso })
+}
+
+/// The operators that clusters need besides Capstan.
+#[derive(Default)]
+pub(super) struct Operators {
+    pub(super) capi: Report,
+    pub(super) aso: Report,
 }
 
 /// How long a report counts while the status is watched: it takes several requests.
@@ -26,15 +34,15 @@ const LIFE: Duration = Duration::from_secs(60);
 
 /// What was there the last time, and when that was.
 #[derive(Default)]
-pub(super) struct Looked(Option<(Instant, Report)>);
+pub(super) struct Looked(Option<(Instant, Operators)>);
 
 impl Looked {
     /// What is there, unless somebody looked a moment ago: then what was there.
     pub(super) async fn report(
         &mut self,
-        look: impl AsyncFnOnce() -> Option<Report>,
-    ) -> Option<&Report> {
-        let is_new = |(at, _): &(Instant, Report)| at.elapsed() < LIFE;
+        look: impl AsyncFnOnce() -> Option<Operators>,
+    ) -> Option<&Operators> {
+        let is_new = |(at, _): &(Instant, Operators)| at.elapsed() < LIFE;
         if !self.0.as_ref().is_some_and(is_new) {
             self.0 = look().await.map(|report| (Instant::now(), report));
         }
@@ -60,8 +68,13 @@ fn namespaces(status: &ClusterStatus) -> BTreeSet<String> {
     ids.map(|id| id.namespace.clone()).collect()
 }
 
+/// The lines of both reports.
+pub(super) fn text(operators: &Operators) -> String {
+    report_text(&operators.capi) + &report_text(&operators.aso) + "\n"
+}
+
 /// The lines of a report. What has to be set is listed when something is wrong.
-pub(super) fn text(report: &Report) -> String {
+fn report_text(report: &Report) -> String {
     let mut out = String::new();
     for title in report.titles() {
         out.push_str(&wrapped("", &title));
@@ -71,13 +84,12 @@ pub(super) fn text(report: &Report) -> String {
         out.push_str(&wrapped(&level, &finding.message));
         out.push_str(&wrapped("            help: ", &finding.help));
     }
-    if !report.is_fine() {
+    if !report.is_fine() && !report.settings.is_empty() {
         out.push_str("  settings that clusters need:\n");
         for (name, value) in &report.settings {
             let _ = writeln!(out, "    {name}: {value}");
         }
     }
-    out.push('\n');
     out
 }
 
@@ -91,7 +103,7 @@ mod tests {
         for _ in 0..60 {
             let look = async || {
                 looks += 1;
-                Some(Report::default())
+                Some(Operators::default())
             };
             assert!(looked.report(look).await.is_some());
             tokio::time::sleep(Duration::from_secs(2)).await;
@@ -102,7 +114,7 @@ mod tests {
         assert!(looked.report(async || None).await.is_none());
         assert!(
             looked
-                .report(async || Some(Report::default()))
+                .report(async || Some(Operators::default()))
                 .await
                 .is_some()
         );

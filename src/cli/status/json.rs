@@ -3,13 +3,17 @@
 use serde_json::{Value as Json, json};
 
 use super::super::cluster_status::ClusterStatus;
+use super::aso::Operators;
 use super::fleet::{Fleet, Fleets};
 use crate::apply::{Newest, Reason, Reasons, SourceError};
-use crate::reconcile::preflight::Report;
 use crate::status::{Chain, ClusterView};
 
 /// All of it, for programs.
-pub(super) fn report(status: &ClusterStatus, fleets: &Fleets<'_>, aso: Option<&Report>) -> Json {
+pub(super) fn report(
+    status: &ClusterStatus,
+    fleets: &Fleets<'_>,
+    operators: Option<&Operators>,
+) -> Json {
     let fleet = |fleet: &Fleet<'_>| {
         let Fleet {
             set, parent, view, ..
@@ -52,7 +56,8 @@ pub(super) fn report(status: &ClusterStatus, fleets: &Fleets<'_>, aso: Option<&R
         "at": status.now.to_string(),
         "ready": fleets.iter().all(Fleet::is_ready),
         "fleets": fleets.iter().map(fleet).collect::<Vec<_>>(),
-        "azureServiceOperator": aso.map(Report::json),
+        "azureServiceOperator": operators.map(|all| all.aso.json()),
+        "clusterAPI": operators.map(|all| all.capi.json()),
         "notSeen": status.unreadable(),
     })
 }

@@ -11,13 +11,13 @@ use std::time::Duration;
 use clap::Args;
 use tokio::time::Instant;
 
+use self::aso::Operators;
 use super::args::{DataFormat, duration};
 use super::cluster::AccessArgs;
 use super::cluster_status::{ClusterStatus, StatusReader};
 use super::exit::Exit;
 use super::ui::{Ui, plain_lines};
 use crate::model::words::json_document;
-use crate::reconcile::preflight::Report;
 use crate::settings::Environment;
 use crate::status::Heartbeat;
 
@@ -128,7 +128,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(status: &ClusterStatus, aso: Option<&Report>, format: DataFormat) -> Self {
+    fn of(status: &ClusterStatus, operators: Option<&Operators>, format: DataFormat) -> Self {
         let heartbeats = status.survey.heartbeats.iter();
         let heartbeats = heartbeats.chain(std::iter::repeat(&Heartbeat::Unnamed));
         let fleets = status.survey.fleets.iter().zip(heartbeats);
@@ -142,8 +142,8 @@ impl Seen {
         let fleets: Vec<_> = fleets.collect();
         Self {
             text: match format {
-                DataFormat::Text => plain_lines(&text::text(status, &fleets, aso)),
-                DataFormat::Json => json_document(&json::report(status, &fleets, aso)),
+                DataFormat::Text => plain_lines(&text::text(status, &fleets, operators)),
+                DataFormat::Json => json_document(&json::report(status, &fleets, operators)),
             },
             ready: fleets.iter().all(Fleet::is_ready),
             failed: fleets

@@ -3,9 +3,8 @@
 use std::fmt::Write as _;
 
 use super::super::cluster_status::{ClusterStatus, word, wrapped};
-use super::aso;
+use super::aso::{self, Operators};
 use super::fleet::{self, Fleet, Fleets};
-use crate::reconcile::preflight::Report;
 use crate::status::{Chain, ClusterView, FleetView, Phase, Stray};
 
 /// How many causes are listed for objects that belong to no cluster.
@@ -25,7 +24,11 @@ const COUNTED: [Phase; 8] = [
 ];
 
 /// All of it, as people read it.
-pub(super) fn text(status: &ClusterStatus, fleets: &Fleets<'_>, aso: Option<&Report>) -> String {
+pub(super) fn text(
+    status: &ClusterStatus,
+    fleets: &Fleets<'_>,
+    operators: Option<&Operators>,
+) -> String {
     let mut out = String::new();
     for one in fleets {
         let Fleet {
@@ -47,8 +50,8 @@ pub(super) fn text(status: &ClusterStatus, fleets: &Fleets<'_>, aso: Option<&Rep
         }
         out.push_str(&strays_text(status, view));
     }
-    if let Some(report) = aso {
-        out.push_str(&aso::text(report));
+    if let Some(operators) = operators {
+        out.push_str(&aso::text(operators));
     }
     for unreadable in status.unreadable() {
         out.push_str(&wrapped("not seen: ", &unreadable));

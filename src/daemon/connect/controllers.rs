@@ -15,11 +15,12 @@ use crate::adapters::azure::AzureKeys;
 use crate::adapters::azure::credentials::{self, AzureCredentials, DefaultIdentity, Files};
 use crate::adapters::kubernetes::controller::Connectors;
 use crate::adapters::kubernetes::{
-    KubeObjects, KubeWorkloads, Sharers, Sharing, Target, cluster_namespaces, examine_aso, share,
+    KubeObjects, KubeWorkloads, Sharers, Sharing, Target, cluster_namespaces, examine_aso,
+    examine_capi, share,
 };
 use crate::api::fleet::{Controllers, Mode};
 use crate::model::hex;
-use crate::reconcile::preflight::Level;
+use crate::reconcile::preflight::{Level, Report};
 use crate::reconcile::{self, ProcessIdentity, Settings};
 use crate::settings::{Azure, AzureIdentity, Environment};
 
@@ -68,22 +69,27 @@ pub fn report_fault(environment: &Environment) {
     }
 }
 
-/// Says once what is there of Azure Service Operator, and what is wrong with it.
+/// Says once what is there of Azure Service Operator and Cluster API, and what is wrong with them.
 async fn preflight(client: Client) {
     let namespaces = cluster_namespaces(&client).await;
-    let report = examine_aso(&client, namespaces).await;
+    say(&examine_aso(&client, namespaces).await);
+    say(&examine_capi(&client).await);
+}
+
+fn say(report: &Report) {
+    let product = report.product;
     for title in report.titles() {
         tracing::info!("{title}");
     }
     for finding in &report.findings {
         match finding.level {
-            Level::Note => tracing::info!("Azure Service Operator: {finding}"),
-            _ => tracing::warn!("Azure Service Operator: {finding}"),
+            Level::Note => tracing::info!("{product}: {finding}"),
+            _ => tracing::warn!("{product}: {finding}"),
         }
     }
     if !report.is_fine() {
         for (name, value) in &report.settings {
-            tracing::info!("Azure Service Operator needs: {name}: {value}");
+            tracing::info!("{product} needs: {name}: {value}");
         }
     }
 }

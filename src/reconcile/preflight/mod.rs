@@ -1,9 +1,10 @@
-//! Whether Azure Service Operator (ASO) is there, runs, and is set up as clusters need it.
+//! Whether Azure Service Operator (ASO) and Cluster API are there, run, and are set up as clusters need them.
 //!
 //! In: what was seen of it in the cluster. Out: a report, with what to do about each finding. ASO belongs to whoever
 //! installed it: nothing of it is ever changed from here. It does not know who looked, or who reads the report.
 
 mod advice;
+pub(crate) mod capi;
 mod cloud;
 mod operator;
 mod pattern;
@@ -16,6 +17,7 @@ pub(crate) use self::operator::{DEPLOYMENT, Keys, LABEL, Operator, SETTINGS};
 pub(crate) use self::report::Report;
 pub(crate) use self::report::{Finding, Installation, Level};
 use crate::api::kinds::Kind;
+use crate::model::ObjectId;
 
 /// What was seen.
 #[derive(Debug)]
@@ -34,12 +36,17 @@ pub(crate) struct Seen {
 pub(crate) fn report(seen: &Seen) -> Report {
     let operators = seen.operators.as_deref().unwrap_or_default();
     let mut findings: Vec<Finding> = presence(seen).into_iter().collect();
-    findings.extend(operators.iter().filter_map(health));
+    findings.extend(
+        operators
+            .iter()
+            .filter_map(|one| health(&one.id, &one.trouble)),
+    );
     findings.extend(kinds(seen, operators));
     findings.extend(setup::findings(operators, &seen.namespaces));
     findings.extend(cloud::findings(operators, &seen.environments));
     findings.sort_by_key(|finding| finding.level);
     Report {
+        product: "Azure Service Operator",
         installations: operators.iter().map(installation).collect(),
         findings,
         settings: settings(seen),
@@ -124,12 +131,12 @@ fn absent(seen: &Seen) -> Finding {
     }
 }
 
-fn health(operator: &Operator) -> Option<Finding> {
-    let (namespace, name) = (&operator.id.namespace, &operator.id.name);
-    (!operator.trouble.is_empty()).then(|| Finding {
+fn health(id: &ObjectId, trouble: &str) -> Option<Finding> {
+    let (namespace, name) = (&id.namespace, &id.name);
+    (!trouble.is_empty()).then(|| Finding {
         level: Level::Error,
         reason: "NotHealthy",
-        message: format!("{} does not run: {}", operator.id, operator.trouble),
+        message: format!("{id} does not run: {trouble}"),
         help: format!(
             "see why: kubectl describe deployment {name} --namespace {namespace}; kubectl logs deployment/{name} --namespace {namespace}"
         ),

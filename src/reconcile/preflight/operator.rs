@@ -109,7 +109,7 @@ impl Operator {
 }
 
 /// The container of the operator itself.
-fn manager(deployment: &Value) -> Value {
+pub(super) fn manager(deployment: &Value) -> Value {
     let containers = deployment.pointer("/spec/template/spec/containers");
     let containers = containers.and_then(Value::as_array);
     let containers = containers.map(Vec::as_slice).unwrap_or_default();
@@ -121,7 +121,7 @@ fn manager(deployment: &Value) -> Value {
 }
 
 /// The tag of the image; without one, the version that its label names.
-fn version(container: &Value, labels: &Value) -> String {
+pub(super) fn version(container: &Value, labels: &Value) -> String {
     let image = container["image"].as_str().unwrap_or_default();
     let image = image.split('@').next().unwrap_or_default();
     let name = image.rsplit('/').next().unwrap_or_default();
@@ -142,7 +142,7 @@ fn installer(metadata: &Value, namespace: &str) -> Installer {
 }
 
 /// The value of an argument, written as `--name=value` or as two.
-fn argument(container: &Value, name: &str) -> Option<String> {
+pub(super) fn argument(container: &Value, name: &str) -> Option<String> {
     let list = |field: &str| {
         let list = container[field].as_array().into_iter().flatten();
         list.filter_map(Value::as_str).collect::<Vec<_>>()
@@ -161,7 +161,7 @@ fn argument(container: &Value, name: &str) -> Option<String> {
 }
 
 /// Why it has no ready pod; empty if it has one.
-fn trouble(deployment: &Value) -> String {
+pub(super) fn trouble(deployment: &Value) -> String {
     let number = |path: &str| deployment.pointer(path).and_then(Value::as_i64);
     if number("/status/readyReplicas").unwrap_or(0) > 0 {
         return String::new();

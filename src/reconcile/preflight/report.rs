@@ -1,4 +1,4 @@
-//! What is found of Azure Service Operator, and what to do about it, in words.
+//! What is found of Azure Service Operator or Cluster API, and what to do about it, in words.
 
 use std::fmt;
 
@@ -73,6 +73,8 @@ impl fmt::Display for Installation {
 /// All of it, the worst first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Report {
+    /// The name of what it is about.
+    pub(crate) product: &'static str,
     pub(crate) installations: Vec<Installation>,
     pub(crate) findings: Vec<Finding>,
     /// What has to be set, with the names of the Helm chart and of the operator.
@@ -90,9 +92,9 @@ impl Report {
     /// One line for each installation.
     pub(crate) fn titles(&self) -> Vec<String> {
         let titles = self.installations.iter();
-        let titles = titles.map(|one| format!("Azure Service Operator {one}"));
+        let titles = titles.map(|one| format!("{} {one}", self.product));
         match self.installations.as_slice() {
-            [] => vec!["Azure Service Operator: none found".to_owned()],
+            [] => vec![format!("{}: none found", self.product)],
             _ => titles.collect(),
         }
     }

@@ -1,6 +1,7 @@
 //! What blocks an object: what it waits for, and which of several is the cause.
 
 use super::*;
+use crate::api::kinds::is_aso;
 
 #[test]
 fn the_deepest_that_waits_for_nothing_else_blocks() {
@@ -91,6 +92,51 @@ fn a_failure_that_repeats_another_is_not_the_cause() {
         "AROControlPlane/ns/c",
         "it gives the endpoint"
     );
+}
+
+#[test]
+fn without_the_controllers_of_cluster_api_no_azure_resource_is_to_blame() {
+    let [root, aro, plane] = cluster();
+    let waiting = |object| with_condition(object, "Ready", "WaitingForCluster", "no owner yet");
+    let graph = StatusGraph::new(&found(&[namespace(), root, waiting(aro), waiting(plane)]));
+    let chain = graph.blocked(index(&graph, "Cluster/ns/c")).unwrap();
+    let mut blockers = chain.others.clone();
+    blockers.push(chain.blocker());
+    let azure = blockers.iter().find(|at| is_aso(&graph.id(**at).group));
+    assert_eq!(azure, None, "{:?}", azure.map(|at| graph.id(*at)));
+    let help = graph.help(chain.blocker(), LATER.parse().unwrap());
+    assert!(help.contains("capi-controller-manager"), "{help}");
+}
+
+#[test]
+fn a_node_pool_that_cluster_api_has_not_taken_up_does_not_block_and_its_cluster_may() {
+    let [root, aro, plane] = cluster();
+    let nodes = json!({"owner": {"name": "c"}});
+    let nodes = object(HCP, "HcpOpenShiftClustersNodePool", "np", &nodes);
+    let pool = object(
+        INFRA,
+        "AROMachinePool",
+        "np",
+        &json!({"resources": [nodes]}),
+    );
+    let pool = with_condition(pool, "Ready", "WaitingForMachinePool", "no owner yet");
+    let hcp = object(HCP, "HcpOpenShiftCluster", "c", &json!({}));
+    let all = |hcp| {
+        found(&[
+            namespace(),
+            root.clone(),
+            aro.clone(),
+            plane.clone(),
+            hcp,
+            pool.clone(),
+        ])
+    };
+    let graph = StatusGraph::new(&all(ready(hcp.clone())));
+    let (name, _) = blocker(&graph, "AROMachinePool/ns/np");
+    assert_eq!(name, "AROMachinePool/ns/np");
+    let graph = StatusGraph::new(&all(at_work(hcp)));
+    let (name, _) = blocker(&graph, "AROMachinePool/ns/np");
+    assert_eq!(name, "HcpOpenShiftCluster/ns/c");
 }
 
 #[test]

@@ -83,6 +83,23 @@ pub(crate) async fn cluster_namespaces(client: &Client) -> BTreeSet<String> {
 
 /// The Deployments of ASO in all namespaces, by their name or their label.
 async fn operators(client: &Client, about: &ObjectId) -> Result<Vec<Operator>, Error> {
+    let all = deployments(client, about, DEPLOYMENT, LABEL).await?;
+    let read = all.into_iter().map(|deployment| async move {
+        let namespace = deployment.namespace().unwrap_or_default();
+        let keys = keys(client, &namespace).await;
+        let json = serde_json::to_value(deployment).unwrap_or_default();
+        Operator::read(&json, keys)
+    });
+    Ok(join_all(read).await)
+}
+
+/// The Deployments in all namespaces with this name or this label.
+pub(super) async fn deployments(
+    client: &Client,
+    about: &ObjectId,
+    name: &str,
+    (key, value): (&str, &str),
+) -> Result<Vec<Deployment>, Error> {
     let api: Api<Deployment> = Api::all(client.clone());
     let list = |params: ListParams| {
         let api = &api;
@@ -92,22 +109,14 @@ async fn operators(client: &Client, about: &ObjectId) -> Result<Vec<Operator>, E
         };
         in_time(about, listed)
     };
-    let (key, value) = LABEL;
-    let named = list(ListParams::default().fields(&format!("metadata.name={DEPLOYMENT}")));
+    let named = list(ListParams::default().fields(&format!("metadata.name={name}")));
     let labelled = list(ListParams::default().labels(&format!("{key}={value}")));
     let (named, labelled) = try_join(named, labelled).await?;
     let all = named.items.into_iter().chain(labelled.items);
     let all: BTreeMap<(String, String), Deployment> = all
         .map(|one| ((one.namespace().unwrap_or_default(), one.name_any()), one))
         .collect();
-    let read = all
-        .into_iter()
-        .map(|((namespace, _), deployment)| async move {
-            let keys = keys(client, &namespace).await;
-            let json = serde_json::to_value(deployment).unwrap_or_default();
-            Operator::read(&json, keys)
-        });
-    Ok(join_all(read).await)
+    Ok(all.into_values().collect())
 }
 
 /// The names of the keys of the settings.
