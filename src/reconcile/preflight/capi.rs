@@ -90,7 +90,7 @@ impl Core {
             .gates
             .split(',')
             .filter_map(|gate| gate.split_once('='));
-        let set = set.filter(|(name, _)| name.trim() == GATE).last();
+        let set = set.filter(|(name, _)| name.trim() == GATE).next_back();
         let is_on = match set {
             Some((_, value)) => value.trim().parse().unwrap_or(true),
             None => minor(&self.version).is_none_or(|minor| minor >= ON_BY_DEFAULT),
