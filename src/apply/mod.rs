@@ -40,6 +40,7 @@ mod source_error;
 mod steering;
 mod steps;
 mod takeover;
+mod transfer;
 
 pub use assignment::{ApprovalsAnswer, ApprovalsRequest, Assignment};
 pub use drift::{Drift, DriftState, without};
@@ -59,6 +60,7 @@ pub use report::{Outcome, PruneStatus, Report, Suspension};
 pub use source_error::SourceError;
 pub use steering::Steering;
 pub(crate) use takeover::hand_over;
+pub(crate) use transfer::{MOVER, relabel, settle};
 
 pub(crate) use applied::{AppliedRevision, AppliedState};
 pub(crate) use backoff::backoff;

@@ -29,7 +29,7 @@ pub enum Claim {
 pub enum Foreign {
     /// Another fleet, or another tool, has it in its set.
     #[error(
-        "it already exists and belongs to {}; an object can belong to only one fleet: remove it from the other one first (deletion policy Orphan keeps it)", other(.set, .parent.as_ref())
+        "it already exists and belongs to {}; an object can belong to only one fleet: remove it from the other one first (deletion policy Orphan keeps it){}", other(.set, .parent.as_ref()), whole(.parent.as_ref())
     )]
     OtherSet {
         /// The id of the set.
@@ -50,6 +50,15 @@ fn other(set: &str, parent: Option<&ObjectId>) -> String {
         Some(fleet) => format!("the fleet {fleet} ({parent})"),
         None => format!("another ApplySet, that of {parent}"),
     }
+}
+
+/// What moves all that the other fleet has.
+fn whole(parent: Option<&ObjectId>) -> String {
+    let named =
+        parent.and_then(|parent| Some((&parent.namespace, parent.name.strip_prefix("capstan-")?)));
+    named.map_or_else(String::new, |(namespace, fleet)| {
+        format!(", or move all of that fleet: capstan adopt --from {namespace}/{fleet} --to FLEET")
+    })
 }
 
 fn written_by(manager: &str) -> String {
@@ -194,7 +203,7 @@ pub fn handover(live: &Json, api_version: &str) -> Option<Json> {
 }
 
 /// Returns true if it is the entry of our applies.
-fn is_ours(entry: &Managed) -> bool {
+pub(super) fn is_ours(entry: &Managed) -> bool {
     entry.manager == MANAGER && entry.operation == Operation::Apply && entry.subresource.is_empty()
 }
 
@@ -222,7 +231,7 @@ fn content(fields: &FieldSet) -> FieldSet {
 }
 
 /// The place of one of our marks.
-fn mark(part: &str, name: &str) -> Vec<Element> {
+pub(super) fn mark(part: &str, name: &str) -> Vec<Element> {
     ["metadata", part, name].map(Element::field).to_vec()
 }
 

@@ -16,6 +16,7 @@
 
 mod account;
 mod address;
+pub mod adopt;
 mod any_object;
 mod approvals;
 mod aro_controllers;
