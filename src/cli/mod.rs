@@ -5,6 +5,7 @@
 //! that ended it early. `ui.rs` is the only place that prints.
 
 mod admission;
+mod adopt;
 mod apply;
 mod approvals;
 mod args;
@@ -149,6 +150,13 @@ enum Command {
     ///
     /// Chooses the cluster as `capstan status` does, and prints which one it is.
     Resume(sync::FleetArgs),
+    /// Move all that one fleet has to another, such as to rename it
+    ///
+    /// Members keep running: only the label that says which fleet they belong to changes, and what the fleet's ConfigMap
+    /// records moves along: revisions, approvals, suspension. Refuses while a daemon serves the fleet that ends. Can be
+    /// stopped and run again at any time. Also removes a fleet that has no members. Chooses the cluster as `capstan status`
+    /// does, and prints which one it is.
+    Adopt(adopt::AdoptArgs),
     /// Take a tour: a fleet, a push, a bad pull request, and their checks
     Demo(demo::DemoArgs),
     /// List the rules that go beyond schemas and references, or print the page of one
@@ -234,6 +242,7 @@ fn dispatch(command: Command, ui: &Ui, environment: &Environment) -> anyhow::Res
         Command::Sync(args) => sync::run(sync::Request::Sync, &args, ui, environment),
         Command::Suspend(args) => sync::run(sync::Request::Suspend, &args, ui, environment),
         Command::Resume(args) => sync::run(sync::Request::Resume, &args, ui, environment),
+        Command::Adopt(args) => adopt::run(&args, ui, environment),
         Command::Demo(args) => demo::run(&args, ui, environment),
         Command::Rules { id } => rules::run(id.as_deref(), ui),
         Command::Health(args) => health::run(&args, ui),

@@ -11,7 +11,7 @@ const HOSTILE: &str =
     "x\\n::error ::y\\n##vso[task.setvariable variable=PATH]y\\n##[error]y\\e[2J\\u202Ey\\u2066z";
 
 /// The commands that print what a fleet says, each with its formats; and the others, with the reason.
-const COMMANDS: [(&str, Says); 26] = [
+const COMMANDS: [(&str, Says); 27] = [
     ("init", Says::Nothing("it reads no fleet")),
     (
         "render",
@@ -58,6 +58,7 @@ const COMMANDS: [(&str, Says); 26] = [
     ("sync", Says::Nothing("it reads no fleet")),
     ("suspend", Says::Nothing("it reads no fleet")),
     ("resume", Says::Nothing("it reads no fleet")),
+    ("adopt", Says::Nothing("it reads no fleet")),
     ("demo", Says::Nothing("it brings its own fleet")),
     ("rules", Says::Nothing("it reads no fleet")),
     ("health", Says::Nothing("it reads no fleet")),

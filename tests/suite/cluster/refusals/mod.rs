@@ -3,6 +3,7 @@
 //! server.
 
 mod admission;
+mod adopted;
 mod checking;
 mod credentials;
 mod entry;
