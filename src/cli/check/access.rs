@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
-use super::{Item, Subject};
+use super::item::Item;
+use super::subject::Subject;
 use crate::adapters::kubernetes::{Error, Right, lacking, whoami};
 
 const ID: &str = "rights";

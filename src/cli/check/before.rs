@@ -1,11 +1,12 @@
-//! What an installation needs before it: rights, kinds that nobody else brought, and no other installation.
+//! The conditions of an installation: rights, kinds that nobody else brought, and no other installation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
 use super::access::by_place;
-use super::{Item, Subject};
+use super::item::Item;
+use super::subject::Subject;
 use crate::adapters::kubernetes::{Error, Right, brought_by, lacking};
 use crate::api::kinds::CAPSTAN;
 use crate::health::Live;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Item, Subject};
+use super::item::Item;
+use super::subject::Subject;
 use crate::adapters::git::Credential;
 use crate::adapters::kubernetes::secret_keys;
 use crate::api::fleet::Fleet;
@@ -73,7 +74,7 @@ fn named(fleet: &Fleet) -> Vec<(&str, &'static str)> {
 const SOURCE: &str = "spec.source.git.secretRef";
 const KUBECONFIG: &str = "spec.cluster.kubeconfigSecretRef";
 
-/// What is wrong with the keys of a Secret.
+/// The fault of the keys of a Secret.
 fn fault(
     fleet: &Fleet,
     field: &str,
@@ -135,8 +136,8 @@ mod tests {
             found.as_deref(),
             Some("Secret git has no key known_hosts, which an SSH address needs")
         );
-        let found = fault(&web, SOURCE, "git", &keys(&["username"]));
-        assert!(found.is_some_and(|why| why.contains("password")));
+        let found = fault(&web, SOURCE, "git", &keys(&["bearerToken", "password"]));
+        assert!(found.is_some_and(|why| why.contains("keep one")));
         assert_eq!(
             fault(&web, SOURCE, "git", &keys(&["username", "password"])),
             None

@@ -1,4 +1,4 @@
-//! What was checked, as a list for people and for programs.
+//! The results of checks, as a list for people and for programs.
 //!
 //! In: items. Out: text, or JSON. It does not know how anything is checked.
 
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::model::words::json_document;
 
-/// The state of what was checked.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Fine,
@@ -17,13 +17,13 @@ enum State {
     Wrong,
 }
 
-/// Something that was checked.
+/// A check with its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Item {
     id: &'static str,
     state: State,
     message: String,
-    /// What to do.
+    /// The next step for people.
     help: String,
 }
 
@@ -48,7 +48,7 @@ impl Item {
         Self::new(id, State::Wrong, message, help)
     }
 
-    /// Something that could not be checked.
+    /// A check that could not be made.
     pub(super) fn unknown(id: &'static str, error: &dyn fmt::Display) -> Self {
         let help = "not checked; run the check as somebody who may read this";
         Self::doubtful(id, error.to_string(), help)
@@ -69,7 +69,7 @@ impl Item {
     }
 }
 
-/// All that was checked.
+/// All checks.
 pub(super) struct List(pub(super) Vec<Item>);
 
 impl List {

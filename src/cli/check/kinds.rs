@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::Value as Json;
 
 use super::access::accounts;
-use super::{Item, Subject};
+use super::item::Item;
+use super::subject::Subject;
 use crate::adapters::kubernetes::unserved;
 use crate::api::kinds::{self, CAPI, Kind, is_aso};
 use crate::api::suppliers;
@@ -125,9 +126,10 @@ fn item(id: &'static str, count: usize, missing: &[&Kind], is_before: bool) -> O
             )
         }
     };
-    Some(match is_before {
-        true => Item::doubtful(id, message, help),
-        false => Item::wrong(id, message, help),
+    Some(if is_before {
+        Item::doubtful(id, message, help)
+    } else {
+        Item::wrong(id, message, help)
     })
 }
 
@@ -135,6 +137,7 @@ fn item(id: &'static str, count: usize, missing: &[&Kind], is_before: bool) -> O
 mod tests {
     use serde_json::json;
 
+    use super::super::item::List;
     use super::*;
 
     fn definition(served: &[&str], stored: &[&str]) -> Json {
@@ -152,9 +155,9 @@ mod tests {
         let ours = definition(&["v2"], &[]);
         assert_eq!(fault(&ours, &definition(&["v1", "v2"], &["v2"])), None);
         let old = fault(&ours, &definition(&["v1"], &["v1"]));
-        assert!(old.is_some_and(|item| super::super::List(vec![item]).is_failure()));
+        assert!(old.is_some_and(|item| List(vec![item]).is_failure()));
         let stored = fault(&ours, &definition(&["v1", "v2"], &["v1", "v2"]));
-        let text = super::super::List(stored.into_iter().collect()).to_string();
+        let text = List(stored.into_iter().collect()).to_string();
         assert!(
             text.starts_with('‼') && text.contains("stored at v1"),
             "{text}"

@@ -6,9 +6,9 @@ mod fleets;
 mod item;
 mod kinds;
 mod place;
+mod subject;
 
 use clap::Args;
-use kube::Client;
 
 use super::args::DataFormat;
 use super::cluster::AccessArgs;
@@ -18,7 +18,8 @@ use super::signals::asked_to_stop;
 use super::ui::Ui;
 use crate::adapters::kubernetes::{Probe, connect_named};
 use crate::settings::Environment;
-use item::{Item, List};
+use item::List;
+use subject::Subject;
 
 #[derive(Debug, Args)]
 pub(super) struct CheckArgs {
@@ -32,13 +33,6 @@ pub(super) struct CheckArgs {
     output: DataFormat,
     #[command(flatten)]
     access: AccessArgs,
-}
-
-/// A cluster that is checked for a component.
-struct Subject<'a> {
-    client: &'a Client,
-    probe: Probe,
-    set: &'a Set,
 }
 
 /// Exits with 1 if something does not work.

@@ -1,8 +1,7 @@
 //! The API server, the clocks, and the Deployment.
 
-use jiff::SignedDuration;
-
-use super::{Item, Subject};
+use super::item::Item;
+use super::subject::Subject;
 use crate::adapters::kubernetes::classify;
 use crate::daemon::wall_time;
 use crate::health::{Live, health};
@@ -10,10 +9,10 @@ use crate::model::HealthState;
 
 /// The first minor version of Kubernetes 1 that asks webhooks under conditions, and says who asks it.
 const OLDEST: u32 = 28;
-/// How far clocks may be apart before it is reported.
-const NOTABLE: SignedDuration = SignedDuration::from_secs(10);
-/// How far they may be apart before tokens and certificates are not valid yet, or no longer.
-const MOST: SignedDuration = SignedDuration::from_mins(5);
+/// The difference of clocks, in seconds, from which it is reported.
+const NOTABLE: u64 = 10;
+/// The one from which tokens and certificates are not valid yet, or no longer.
+const MOST: u64 = 300;
 
 /// Checks the version and the clock of the API server.
 ///
@@ -26,13 +25,14 @@ pub(super) async fn check(subject: &Subject<'_>) -> anyhow::Result<Vec<Item>> {
         .minor
         .trim_end_matches(|c: char| !c.is_ascii_digit());
     let minor: u32 = digits.parse().unwrap_or(OLDEST);
-    let server = match minor < OLDEST && version.major == "1" {
-        true => Item::wrong(
+    let server = if minor < OLDEST && version.major == "1" {
+        Item::wrong(
             "api-server",
             format!("Kubernetes {} is too old", version.git_version),
             format!("upgrade it to Kubernetes 1.{OLDEST} or later"),
-        ),
-        false => Item::fine("api-server", format!("Kubernetes {}", version.git_version)),
+        )
+    } else {
+        Item::fine("api-server", format!("Kubernetes {}", version.git_version))
     };
     let program = concat!("capstan ", env!("CARGO_PKG_VERSION"));
     Ok(vec![
@@ -48,11 +48,8 @@ async fn clock(subject: &Subject<'_>) -> Item {
         Ok(None) => return Item::unknown("clock", &"the API server does not say its time"),
         Err(error) => return Item::unknown("clock", &error),
     };
-    let apart = theirs.duration_since(wall_time()).abs();
-    let message = format!(
-        "the clocks of this machine and the API server are {} s apart",
-        apart.as_secs()
-    );
+    let apart = theirs.duration_since(wall_time()).as_secs().unsigned_abs();
+    let message = format!("the clocks of this machine and the API server are {apart} s apart");
     let help = "set both by NTP: Leases, tokens and certificates need the same time";
     match apart {
         apart if apart > MOST => Item::wrong("clock", message, help),

@@ -36,7 +36,10 @@ fn what_is_missing_is_named_with_what_to_do() {
     prove("check", |fixture| {
         let before = check(fixture, &["--pre", "--aro", "off"]);
         has(&before, "api-server", "ok", "Kubernetes ");
-        has(&before, "installation", "ok", "is not installed yet");
+        if !fixture.is_real {
+            // Other tests install on the server that all share.
+            has(&before, "installation", "ok", "is not installed yet");
+        }
         // The simulator has a time of its own.
         let clock = if fixture.is_real { "ok" } else { "error" };
         has(&before, "clock", clock, "apart");
@@ -109,7 +112,7 @@ fn what_is_missing_is_named_with_what_to_do() {
 /// The simulator has no rights, so this needs the real server.
 #[test]
 fn each_right_of_the_account_and_of_the_installer_is_asked_for() {
-    prove_real("rights", |fixture| {
+    prove_real("asked", |fixture| {
         install(fixture, &["--aro", "off"]);
         let all = check(fixture, &["--aro", "off"]);
         has(&all, "rights", "ok", "has all ");

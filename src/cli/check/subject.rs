@@ -1,0 +1,13 @@
+//! The cluster that is checked, and the component for which.
+
+use kube::Client;
+
+use crate::adapters::kubernetes::Probe;
+use crate::cli::install::Set;
+
+/// A cluster that is checked for a component.
+pub(super) struct Subject<'a> {
+    pub(super) client: &'a Client,
+    pub(super) probe: Probe,
+    pub(super) set: &'a Set,
+}
