@@ -1,21 +1,40 @@
 //! `capstan install --apply`: the objects go to the cluster, and are waited for.
 
+use std::time::Duration;
+
+use clap::Args;
 use serde_json::Value as Json;
 use tokio::time::Instant;
 
-use super::InstallArgs;
 use super::set::Set;
 use crate::adapters::kubernetes::{
     INSTALLER, InstallError, Installed, Installer, connect_named, wait,
 };
+use crate::cli::args::duration;
+use crate::cli::cluster::AccessArgs;
 use crate::cli::exit::Exit;
 use crate::cli::signals::asked_to_stop;
 use crate::cli::ui::Ui;
 use crate::health::Live;
 use crate::model::ErrorClass;
 
+#[derive(Debug, Args)]
+pub(super) struct ApplyArgs {
+    /// Apply the objects to the cluster, and wait until they work
+    #[arg(long)]
+    pub(super) apply: bool,
+    /// Take over fields that other managers own
+    #[arg(long, requires = "apply")]
+    force: bool,
+    /// How long to wait
+    #[arg(long, default_value = "5m", requires = "apply", value_name = "DURATION", value_parser = duration)]
+    timeout: Duration,
+    #[command(flatten)]
+    pub(super) access: AccessArgs,
+}
+
 /// Applies the set until all of it works, or a signal ends it.
-pub(super) fn run(args: &InstallArgs, set: &Set, ui: &Ui) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &ApplyArgs, set: &Set, ui: &Ui) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -31,7 +50,7 @@ pub(super) fn run(args: &InstallArgs, set: &Set, ui: &Ui) -> anyhow::Result<Exit
     })
 }
 
-async fn apply(args: &InstallArgs, set: &Set, ui: &Ui) -> anyhow::Result<Exit> {
+async fn apply(args: &ApplyArgs, set: &Set, ui: &Ui) -> anyhow::Result<Exit> {
     let (client, name) = connect_named(&args.access.access()).await?;
     let deadline = Instant::now() + args.timeout;
     ui.message(&format!("installing on the cluster {name}"));

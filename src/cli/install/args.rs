@@ -10,7 +10,7 @@ use crate::cli::args::{AroMode, OnFailure};
 use crate::model::{is_dns_label, is_dns_subdomain};
 use crate::settings::Environment;
 
-/// What decides which rights a component needs.
+/// The flags that decide which rights a component needs.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SetArgs {
     /// The directories of the daemon's fleets, or files of them: its role has their kinds [default: the kinds that
@@ -44,7 +44,7 @@ pub(in crate::cli) struct SetArgs {
 /// The account of a tenant's Fleets, by default.
 pub(in crate::cli) const DEPLOYER: &str = "deployer";
 
-/// What does not.
+/// The other flags of a component.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct PodArgs {
     /// The container image of Capstan. The default is a placeholder: set an image that your cluster can pull
@@ -69,6 +69,13 @@ pub(in crate::cli) struct PodArgs {
     /// Add a NetworkPolicy that lets nothing reach the pods but the ports that they serve
     #[arg(long)]
     pub(super) network_policy: bool,
+}
+
+impl PodArgs {
+    /// Returns true if no image was chosen.
+    pub(super) fn has_placeholder(&self) -> bool {
+        self.image == IMAGE
+    }
 }
 
 impl Default for PodArgs {
@@ -97,36 +104,42 @@ pub(in crate::cli) enum Component {
     Controllers,
     /// The admission webhook
     Admission,
-    /// What a namespace with Fleets outside the daemon's needs: an account that they act as, and the daemon's rights there
+    /// A namespace with Fleets outside the daemon's: an account that they act as, and the daemon's rights there
     Tenant,
+}
+
+impl Component {
+    pub(super) fn has_pods(self) -> bool {
+        self != Self::Tenant
+    }
 }
 
 /// The name of a namespace.
 pub(in crate::cli) fn namespace(text: &str) -> Result<String, String> {
-    match is_dns_label(text) {
-        true => Ok(text.to_owned()),
-        false => Err(format!(
-            "a namespace has at most 63 lower-case letters, digits and hyphens, and starts and ends with a letter or digit; {text:?} does not"
-        )),
+    if is_dns_label(text) {
+        return Ok(text.to_owned());
     }
+    Err(format!(
+        "a namespace has at most 63 lower-case letters, digits and hyphens, and starts and ends with a letter or digit; {text:?} does not"
+    ))
 }
 
 /// The name of a service account.
 pub(in crate::cli) fn account(text: &str) -> Result<String, String> {
-    match is_dns_subdomain(text) {
-        true => Ok(text.to_owned()),
-        false => Err(format!(
-            "the name of a service account has lower-case letters, digits, hyphens and dots; {text:?} has not"
-        )),
+    if is_dns_subdomain(text) {
+        return Ok(text.to_owned());
     }
+    Err(format!(
+        "the name of a service account has lower-case letters, digits, hyphens and dots; {text:?} has not"
+    ))
 }
 
 /// The name of an image.
 fn image(text: &str) -> Result<String, String> {
-    match text.is_empty() || text.contains(char::is_whitespace) {
-        true => Err("an image has no spaces and is not empty".to_owned()),
-        false => Ok(text.to_owned()),
+    if text.is_empty() || text.contains(char::is_whitespace) {
+        return Err("an image has no spaces and is not empty".to_owned());
     }
+    Ok(text.to_owned())
 }
 
 impl SetArgs {

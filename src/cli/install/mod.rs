@@ -4,16 +4,13 @@ mod apply;
 mod args;
 mod set;
 
-use std::time::Duration;
-
 use clap::Args;
 
-use super::args::duration;
-use super::cluster::AccessArgs;
 use super::exit::Exit;
 use super::ui::Ui;
 use crate::settings::Environment;
 use crate::yaml;
+use apply::ApplyArgs;
 pub(super) use args::{Component, DEPLOYER, PodArgs, SetArgs, account, namespace, resolved};
 pub(super) use set::Set;
 
@@ -26,31 +23,25 @@ pub(super) struct InstallArgs {
     /// Leave out the CustomResourceDefinitions
     #[arg(long)]
     skip_crds: bool,
-    /// Apply the objects to the cluster, and wait until they work
-    #[arg(long)]
-    apply: bool,
-    /// Take over fields that other managers own
-    #[arg(long, requires = "apply")]
-    force: bool,
-    /// How long to wait
-    #[arg(long, default_value = "5m", requires = "apply", value_name = "DURATION", value_parser = duration)]
-    timeout: Duration,
     #[command(flatten)]
-    access: AccessArgs,
+    apply: ApplyArgs,
 }
 
 /// Prints or applies the objects of a component.
 pub(super) fn run(args: &InstallArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
     anyhow::ensure!(
-        args.apply || args.access.is_default(),
+        args.apply.apply || args.apply.access.is_default(),
         "--kubeconfig and --context choose the cluster for --apply: add --apply, or remove them"
     );
     let mut set = Set::read(&args.set, &args.pods, environment, ui)?;
     if args.skip_crds {
         set.definitions.clear();
     }
-    if args.apply {
-        return apply::run(args, &set, ui);
+    if args.apply.apply {
+        if args.pods.has_placeholder() && args.set.component.has_pods() {
+            ui.message("the image is a placeholder that no cluster can pull: use --image");
+        }
+        return apply::run(&args.apply, &set, ui);
     }
     ui.data(&yaml::write(&[set.definitions, set.objects].concat()))?;
     Ok(Exit::Fine)

@@ -103,7 +103,7 @@ fn any_scope() -> Applied {
     }
 }
 
-/// What lets only the ports of a component be reached; a tenant has no pods.
+/// The policy that lets only the ports of a component be reached; a tenant has no pods.
 fn network_policy(component: Component, namespace: &str) -> Option<Json> {
     let (name, ports) = match component {
         Component::Daemon => (install::DAEMON, [].as_slice()),

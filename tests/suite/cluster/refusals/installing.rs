@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::fixture::{Fixture, prove, prove_real};
 
-/// What a command printed, and its exit code.
+/// The output of a command, and its exit code.
 pub(super) struct Ended {
     pub(super) code: Option<i32>,
     pub(super) data: String,
@@ -266,7 +266,7 @@ fn roles_for_people_go_with_the_last_installation() {
 /// The simulator has no NetworkPolicies.
 #[test]
 fn a_network_policy_comes_and_goes_with_the_component() {
-    prove_real("policy", |fixture| {
+    prove_real("network", |fixture| {
         let policy = format!("NetworkPolicy/{}/capstan", fixture.namespace);
         let made = install(fixture, &["--aro", "off", "--network-policy"]);
         let created = format!("{policy} created\n");
