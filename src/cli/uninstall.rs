@@ -149,9 +149,10 @@ struct Task<'a> {
 
 impl Task<'_> {
     fn became(&self, done: &str) -> String {
-        match self.is_dry {
-            true => format!("would be {done}"),
-            false => done.to_owned(),
+        if self.is_dry {
+            format!("would be {done}")
+        } else {
+            done.to_owned()
         }
     }
 

@@ -120,7 +120,7 @@ pub(super) fn role(kind: &str, metadata: &Json, rules: &[Json]) -> Json {
     json!({"apiVersion": format!("{RBAC}/v1"), "kind": kind, "metadata": metadata, "rules": rules})
 }
 
-/// What binds the role of the same name to an account, which has a namespace and a name.
+/// The binding of the role of the same name to an account, which has a namespace and a name.
 pub(super) fn binding(kind: &str, metadata: &Json, (namespace, name): (&str, &str)) -> Json {
     json!({"apiVersion": format!("{RBAC}/v1"), "kind": format!("{kind}Binding"), "metadata": metadata,
         "roleRef": {"apiGroup": RBAC, "kind": kind, "name": metadata["name"]},

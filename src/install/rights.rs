@@ -148,7 +148,7 @@ pub(super) fn rule(group: &str, resources: &[&str], verbs: &[&str]) -> Json {
 }
 
 const NAMESPACES: &str = "namespaces";
-/// Whose credentials clusters are made with.
+/// The kind that decides whose credentials clusters are made with.
 pub(super) const IDENTITIES: &str = "azureclusteridentities";
 
 impl Applied {
@@ -183,7 +183,7 @@ impl Applied {
         rules
     }
 
-    /// What is looked at before a cluster is applied, if there are clusters: what it needs may be applied elsewhere, and a
+    /// The rules for what is read before a cluster is applied, if there are clusters: what it needs may be applied elsewhere, and a
     /// cluster that Azure failed to create is looked at once.
     fn reads(&self) -> Vec<Json> {
         if self.read.is_empty() {

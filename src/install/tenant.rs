@@ -1,4 +1,4 @@
-//! What a tenant's namespace needs: an account that its Fleets act as, and the daemon's rights there.
+//! The namespace of a tenant: an account that its Fleets act as, and the daemon's rights there.
 //!
 //! In: the kinds of the tenant's fleets, and the names. Out: plain objects, in the order to apply them. It does not know who
 //! writes the fleets.
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
     use crate::install::tenant_kinds;
 
-    fn of(kind: &str, objects: &[Json]) -> Vec<Json> {
+    fn with_kind(kind: &str, objects: &[Json]) -> Vec<Json> {
         let own = objects.iter().filter(|object| object["kind"] == kind);
         own.cloned().collect()
     }
@@ -111,13 +111,13 @@ mod tests {
     #[test]
     fn clusters_need_no_right_outside_the_namespace() {
         let objects = printed(tenant_kinds());
-        assert!(of("ClusterRole", &objects).is_empty());
-        for role in of("Role", &objects) {
+        assert!(with_kind("ClusterRole", &objects).is_empty());
+        for role in with_kind("Role", &objects) {
             assert_eq!(role["metadata"]["namespace"], "team");
             let text = role.to_string();
             assert!(!text.contains('*') && !text.contains("leases"), "{text}");
         }
-        for rule in of("Role", &objects)[0]["rules"]
+        for rule in with_kind("Role", &objects)[0]["rules"]
             .as_array()
             .into_iter()
             .flatten()
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn the_daemon_acts_as_one_account_and_reads_named_secrets() {
         let objects = printed(tenant_kinds());
-        let roles = of("Role", &objects);
+        let roles = with_kind("Role", &objects);
         let of_daemon = &roles[1]["rules"].to_string();
         for part in [
             r#""resourceNames":["deployer"],"resources":["serviceaccounts"],"verbs":["impersonate"]"#,
@@ -143,7 +143,7 @@ mod tests {
         ] {
             assert!(of_daemon.contains(part), "{of_daemon}");
         }
-        let bindings = of("RoleBinding", &objects);
+        let bindings = with_kind("RoleBinding", &objects);
         let daemon =
             json!([{"kind": "ServiceAccount", "name": "capstan", "namespace": "capstan-system"}]);
         assert_eq!(bindings[1]["subjects"], daemon);
@@ -160,10 +160,10 @@ mod tests {
             ..Applied::default()
         };
         let objects = printed(applied);
-        let roles = of("ClusterRole", &objects);
+        let roles = with_kind("ClusterRole", &objects);
         assert_eq!(roles[0]["metadata"]["name"], "capstan-tenant:team:deployer");
         assert_eq!(roles[0]["rules"][0]["resources"], json!(["storageclasses"]));
-        let near = of("Role", &objects)[0]["rules"].to_string();
+        let near = with_kind("Role", &objects)[0]["rules"].to_string();
         assert!(!near.contains("storageclasses"), "{near}");
     }
 }

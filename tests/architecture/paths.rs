@@ -56,10 +56,12 @@ const FOREIGN: &[(&str, &str)] = &[
     ),
     (
         "",
-        "spec.clusterIP spec.holderIdentity spec.leaseDurationSeconds spec.progressDeadlineSeconds spec.renewTime
-         spec.suspend spec.type spec.updateStrategy.rollingUpdate.partition spec.updateStrategy.type status.active
-         status.containerStatuses status.currentRevision status.desiredNumberScheduled status.phase
-         status.startTime status.succeeded status.updateRevision",
+        "spec.clusterIP spec.containers spec.group spec.holderIdentity spec.leaseDurationSeconds spec.names.kind
+         spec.progressDeadlineSeconds spec.renewTime spec.selector.matchLabels spec.suspend
+         spec.template.spec.containers spec.type spec.updateStrategy.rollingUpdate.partition
+         spec.updateStrategy.type spec.versions status.active status.containerStatuses status.currentRevision
+         status.desiredNumberScheduled status.phase status.startTime status.storedVersions status.succeeded
+         status.updateRevision",
     ),
 ];
 

@@ -20,9 +20,9 @@ use super::request::with_timeout;
 use crate::health::Live;
 use crate::model::ObjectId;
 
-/// How many questions are asked at once.
+/// The most questions that are asked at once.
 const WIDTH: usize = 16;
-/// How the user name of a service account begins.
+/// The beginning of the user name of a service account.
 const ACCOUNT: &str = "system:serviceaccount:";
 
 /// A right: something that can be done with a resource.

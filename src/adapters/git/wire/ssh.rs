@@ -93,9 +93,9 @@ fn confined(
             &format!("the server's public key, as `{scan}` prints it"),
         )
     })?;
-    let dir = tempfile::tempdir().map_err(unwritten)?;
-    let identity = written(dir.path(), identity).map_err(unwritten)?;
-    let known = written(dir.path(), known).map_err(unwritten)?;
+    let dir = tempfile::tempdir().map_err(|cause| unwritten(&cause))?;
+    let identity = written(dir.path(), identity).map_err(|cause| unwritten(&cause))?;
+    let known = written(dir.path(), known).map_err(|cause| unwritten(&cause))?;
     command.args(["-F", "none"]);
     for option in [
         "IdentitiesOnly=yes".to_owned(),
@@ -123,12 +123,12 @@ fn named(command: &mut Command, files: Option<TempDir>) -> Result<Option<TempDir
     }
     let dir = files
         .map_or_else(tempfile::tempdir, Ok)
-        .map_err(unwritten)?;
+        .map_err(|cause| unwritten(&cause))?;
     let user = format!(
         "capstan:x:{uid}:{gid}::{}:/bin/false\n",
         dir.path().display()
     );
-    let users = written(dir.path(), user.as_bytes()).map_err(unwritten)?;
+    let users = written(dir.path(), user.as_bytes()).map_err(|cause| unwritten(&cause))?;
     command
         .env("LD_PRELOAD", WRAPPER)
         .env("NSS_WRAPPER_PASSWD", users)
@@ -143,8 +143,8 @@ fn has_user(users: &str, uid: u32) -> bool {
         .any(|id: u32| id == uid)
 }
 
-fn unwritten(cause: io::Error) -> Fault {
-    Fault::Known(Error::disk(&std::env::temp_dir(), &cause))
+fn unwritten(cause: &io::Error) -> Fault {
+    Fault::Known(Error::disk(&std::env::temp_dir(), cause))
 }
 
 /// A file that only its owner may read, which ssh insists on.

@@ -1,6 +1,6 @@
 //! Server-side apply of the objects of an installation.
 //!
-//! In: an object. Out: what became of it. An object that others manage stays as it is, unless its fields are taken by force. It
+//! In: an object. Out: the outcome. An object that others manage stays as it is, unless its fields are taken by force. It
 //! does not know the order of the objects.
 
 use kube::Client;
@@ -17,7 +17,7 @@ use crate::api::kinds::CAPSTAN;
 use crate::health::Live;
 use crate::model::ObjectId;
 
-/// What became of an object.
+/// The outcome for an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Installed {
     /// It is new.
@@ -88,10 +88,11 @@ impl Installer {
         }
         let sent = adapted(object, &live);
         let answer = self.send(&id, &served, &sent, &self.params()).await?;
-        let version = |object: &Json| object["metadata"]["resourceVersion"].clone();
-        Ok(match version(&answer) == version(&live) {
-            true => Installed::Unchanged,
-            false => Installed::Configured,
+        let [before, after] = [&live, &answer].map(|object| &object["metadata"]["resourceVersion"]);
+        Ok(if before == after {
+            Installed::Unchanged
+        } else {
+            Installed::Configured
         })
     }
 
@@ -141,14 +142,14 @@ impl Installer {
 /// The other managers that brought a kind of others, such as CAPZ.
 fn suppliers_of(id: &ObjectId, live: &Json) -> Vec<String> {
     let is_definition = id.is("apiextensions.k8s.io", "CustomResourceDefinition");
-    match is_definition && !id.name.ends_with(&format!(".{CAPSTAN}")) {
-        true => suppliers(live),
-        false => Vec::new(),
+    if is_definition && !id.name.ends_with(&format!(".{CAPSTAN}")) {
+        suppliers(live)
+    } else {
+        Vec::new()
     }
 }
 
-/// The object with what belongs to the running admission webhook as it is: the webhook raises its failure policy once it
-/// answers.
+/// The object with the live failure policy of each webhook: the admission webhook raises it once it answers.
 fn adapted(object: &Json, live: &Json) -> Json {
     let mut sent = object.clone();
     let webhooks = sent.get_mut("webhooks").and_then(Json::as_array_mut);

@@ -1,6 +1,6 @@
 //! Installs manifests of Capstan itself by server-side apply, and removes them.
 //!
-//! In: a client, and objects of an installation. Out: what became of each, and whether it works. It does not know which objects
+//! In: a client, and objects of an installation. Out: the outcome for each, and whether it works. It does not know which objects
 //! a component needs.
 
 mod apply;

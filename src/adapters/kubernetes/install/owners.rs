@@ -1,4 +1,4 @@
-//! Who else owns what an installation would set.
+//! The other managers of objects that are to be installed.
 //!
 //! In: an API server's refusal of an apply, or a live object. Out: managers with their fields. It does not know what is done
 //! about them.
@@ -15,7 +15,7 @@ use crate::adapters::kubernetes::Error;
 use crate::model::ObjectId;
 use crate::model::words::said;
 
-/// How many fields of a manager a message names.
+/// The most fields of a manager that a message names.
 const MOST_FIELDS: usize = 5;
 
 /// An object that was not installed.

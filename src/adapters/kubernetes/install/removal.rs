@@ -1,6 +1,6 @@
 //! Removes the objects of an installation, and nothing else.
 //!
-//! In: the objects as they are installed. Out: what became of each. An object is removed only if it has the labels of the
+//! In: the objects as they are installed. Out: the outcome for each. An object is removed only if it has the labels of the
 //! installed one, and is not a member of a fleet. It does not know the order of the objects.
 
 use std::time::Duration;
@@ -22,12 +22,12 @@ use crate::api::labels::PART_OF;
 use crate::health::Live;
 use crate::model::ObjectId;
 
-/// How long to wait before pods are counted again.
+/// The time between two looks at pods.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How many objects one answer holds.
+/// The page size of lists.
 const PAGE: u32 = 500;
 
-/// What became of an object.
+/// The outcome for an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Removal {
     /// It was not there.

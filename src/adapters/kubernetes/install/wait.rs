@@ -18,7 +18,7 @@ use crate::health::{Live, health};
 use crate::model::words::said;
 use crate::model::{HealthState, ObjectId};
 
-/// How long to wait before a kind that was just defined is looked for again.
+/// The time between two looks for a kind that was just defined.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Waits until a Deployment is available, or the kind of a CustomResourceDefinition served. Returns the reason if that is not so by
@@ -84,7 +84,7 @@ async fn served_at_last(discovery: &Discovery, live: &Json) -> Result<(), String
     }
 }
 
-/// What is missing; a refusal of pods, such as by OpenShift's `restricted-v2`, says more than their number.
+/// The reason why an object does not work. A refusal of pods, such as by OpenShift's `restricted-v2`, says more than their number.
 fn missing(live: &Json, message: &str) -> String {
     let refused = Live(live).condition("ReplicaFailure");
     match refused.filter(|condition| condition.is_true()) {
@@ -127,9 +127,10 @@ mod tests {
                 "/apis" => {
                     let version = json!({"groupVersion": "x.dev/v1", "version": "v1"});
                     let group = json!({"name": "x.dev", "versions": [version]});
-                    match asked.fetch_add(1, Ordering::Relaxed) < after {
-                        true => json!({"groups": []}),
-                        false => json!({"groups": [group]}),
+                    if asked.fetch_add(1, Ordering::Relaxed) < after {
+                        json!({"groups": []})
+                    } else {
+                        json!({"groups": [group]})
                     }
                 }
                 "/apis/x.dev/v1" => resources("things", "Thing"),
