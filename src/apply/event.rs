@@ -114,7 +114,7 @@ pub(crate) enum Command {
     /// Write the parent in place of the one of a resourceVersion; also over a newer one if `over`.
     WriteParent {
         number: u64,
-        parent: Parent,
+        parent: Box<Parent>,
         version: String,
         over: bool,
     },

@@ -1,37 +1,70 @@
 //! `capstan run --fleets`: a daemon for each Fleet object of some namespaces.
 
 use anyhow::Context as _;
+use clap::Args;
 
-use super::cluster::Cluster;
+use super::args::AroMode;
+use super::cluster::{Cluster, ClusterArgs};
 use super::exit::Exit;
-use super::run::RunArgs;
 use super::signals::stop_when_asked;
 use super::ui::Ui;
 use crate::adapters::git::Reach;
 use crate::api::fleet::Controllers;
 use crate::api::timeline::SETTLE;
-use crate::daemon::{self, FleetsPort, FleetsSettings};
+use crate::daemon::{self, DEFAULT_SHARD, FleetsPort, FleetsSettings};
+use crate::model::is_dns_label;
 use crate::settings::Environment;
 
 /// The name of the process in the Lease of the controllers.
 const NAME: &str = "fleets";
 
-/// Runs until SIGTERM or SIGINT.
+/// Which Fleet objects are followed, and what they may do.
+#[derive(Debug, Args)]
+pub(super) struct FleetsArgs {
+    /// A namespace of a tenant, whose Fleet objects are followed, too; may be repeated. They act as ServiceAccounts of that
+    /// namespace, never as this process
+    #[arg(long, value_name = "NAMESPACE", requires = "fleets", value_parser = dns_label)]
+    tenant: Vec<String>,
+    /// The ServiceAccount of the Fleets of tenants that name none, in the namespace of each Fleet
+    #[arg(long, value_name = "NAME", requires = "fleets", value_parser = dns_label)]
+    default_service_account: Option<String>,
+    /// Follow only the Fleet objects with this value of the label capstan.dev/shard; those without the label are of the
+    /// shard `default`
+    #[arg(long, value_name = "SHARD", requires = "fleets", default_value = DEFAULT_SHARD, value_parser = dns_label)]
+    shard: String,
+    /// Let Fleet objects of CAPSTAN_NAMESPACE name repositories and directories of this machine. Whoever writes a Fleet then
+    /// reads the files of this process: for trying out
+    #[arg(long, requires = "fleets")]
+    allow_local_sources: bool,
+}
+
+/// A name of a namespace, account or shard.
+fn dns_label(text: &str) -> Result<String, String> {
+    match is_dns_label(text) {
+        true => Ok(text.to_owned()),
+        false => Err(
+            "a name has at most 63 lower-case letters, digits and hyphens, and starts and ends with a letter or digit".to_owned(),
+        ),
+    }
+}
+
+/// Runs until SIGTERM or SIGINT, with a port at `serve`.
 pub(super) async fn follow(
-    args: &RunArgs,
+    args: &FleetsArgs,
+    (cluster, aro, serve): (&ClusterArgs, Option<AroMode>, Option<&str>),
     environment: &Environment,
     ui: &Ui,
 ) -> anyhow::Result<Exit> {
     let stop = stop_when_asked();
     let program = std::env::current_exe().context("cannot find the program of this process")?;
-    let port = match &args.serve {
+    let port = match serve {
         Some(address) => Some(FleetsPort::open(address).await.context("--serve")?),
         None => None,
     };
-    let cluster = Cluster::open(&args.cluster, SETTLE).await?;
+    let cluster = Cluster::open(cluster, SETTLE).await?;
     let target = cluster.target();
     let mut settings = Controllers::default();
-    if let Some(mode) = args.aro {
+    if let Some(mode) = aro {
         settings.aro = mode.into();
     }
     let controllers = daemon::controllers(target, settings, SETTLE, NAME, environment);

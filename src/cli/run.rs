@@ -24,10 +24,8 @@ use crate::adapters::admission::Names;
 use crate::adapters::git;
 use crate::adapters::kubernetes::{Error, Sharers, Target, act_as, connect_by_secret};
 use crate::api::fleet::{GitReference, PULL_REQUESTS};
-use crate::daemon::{
-    self, AdmissionServer, DEFAULT_SHARD, Endpoint, Setup, View, Writer, fleet_span,
-};
-use crate::model::{TagRange, is_dns_label};
+use crate::daemon::{self, AdmissionServer, Endpoint, Setup, View, Writer, fleet_span};
+use crate::model::TagRange;
 use crate::settings::{Environment, SourceCredential, SyncConfig};
 
 #[derive(Debug, Args)]
@@ -46,21 +44,8 @@ pub(super) struct RunArgs {
     /// Follow all Fleet objects of the namespace CAPSTAN_NAMESPACE, also those that come later. Each reports in its status
     #[arg(long, conflicts_with_all = ["embedded", "path", "overlays", "interval", "candidates", "branch", "tag", "semver", "commit", "source_credential", "webhook_secret", "status_file"])]
     pub(super) fleets: bool,
-    /// A namespace of a tenant, whose Fleet objects are followed, too; may be repeated. They act as ServiceAccounts of that
-    /// namespace, never as this process
-    #[arg(long, value_name = "NAMESPACE", requires = "fleets", value_parser = dns_label)]
-    pub(super) tenant: Vec<String>,
-    /// The ServiceAccount of the Fleets of tenants that name none, in the namespace of each Fleet
-    #[arg(long, value_name = "NAME", requires = "fleets", value_parser = dns_label)]
-    pub(super) default_service_account: Option<String>,
-    /// Follow only the Fleet objects with this value of the label capstan.dev/shard; those without the label are of the
-    /// shard `default`
-    #[arg(long, value_name = "SHARD", requires = "fleets", default_value = DEFAULT_SHARD, value_parser = dns_label)]
-    pub(super) shard: String,
-    /// Let Fleet objects of CAPSTAN_NAMESPACE name repositories and directories of this machine. Whoever writes a Fleet then reads the files of
-    /// this process: for trying out
-    #[arg(long, requires = "fleets")]
-    pub(super) allow_local_sources: bool,
+    #[command(flatten)]
+    pub(super) objects: fleet_objects::FleetsArgs,
     /// The branch to follow, with --source [default: the repository's own]
     #[arg(long, conflicts_with_all = ["config", "directory"], group = "ref")]
     pub(super) branch: Option<String>,
@@ -132,7 +117,12 @@ pub(super) fn run(args: &RunArgs, ui: &Ui, environment: &Environment) -> anyhow:
         .enable_all()
         .build()?;
     let exit = match args.fleets {
-        true => runtime.block_on(fleet_objects::follow(args, environment, ui)),
+        true => runtime.block_on(fleet_objects::follow(
+            &args.objects,
+            (&args.cluster, args.aro, args.serve.as_deref()),
+            environment,
+            ui,
+        )),
         false => {
             let config = sync_config(args, environment)?;
             let span = fleet_span(&config.namespace, &config.fleet);
@@ -155,16 +145,6 @@ fn interval(text: &str) -> Result<Duration, String> {
             Ok(interval)
         }
     })
-}
-
-/// A name of a namespace, account or shard.
-fn dns_label(text: &str) -> Result<String, String> {
-    match is_dns_label(text) {
-        true => Ok(text.to_owned()),
-        false => Err(
-            "a name has at most 63 lower-case letters, digits and hyphens, and starts and ends with a letter or digit".to_owned(),
-        ),
-    }
 }
 
 /// A range of versions.

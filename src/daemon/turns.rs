@@ -20,14 +20,15 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Claims the fleet of `config` with a Lease of its own, in the cluster that it is applied to.
+    /// Claims the fleet of `config` with a Lease of its own, in the cluster that it is applied to. Without the right to use one it applies
+    /// all the same: its check then says what else it lacks.
     #[must_use]
     pub fn take(target: &Target, config: &SyncConfig, environment: &Environment) -> Self {
         let name = LeaseName {
             namespace: config.namespace.clone(),
             name: format!("capstan-{}", config.fleet),
         };
-        let lease = HeldLease::take(
+        let lease = HeldLease::take_if_permitted(
             &target.client,
             Arc::clone(&target.clock),
             (&name.namespace, &name.name),

@@ -13,6 +13,7 @@ use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::ListParams;
 use kube::{Api, Client};
 use serde_json::json;
 use tokio::sync::watch;
@@ -22,11 +23,14 @@ use super::held_lease::{Holder, say};
 use super::request::with_timeout;
 use super::steering::{DAEMON, patch_parent};
 use super::{Error, parent};
-use crate::api::labels::LEASE;
+use crate::api::labels::{APPLY_SET_ID, LEASE};
 use crate::apply::Parent;
 use crate::model::{Clock, ErrorClass, ObjectId};
 use crate::plan::ApplySet;
 use crate::reconcile::lease::{Election, RETRY, Turn};
+
+/// The reason to read a parent again.
+const CHANGED: &str = "another process changed the parent of the fleet";
 
 /// The namespace and name of a Lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,7 +158,13 @@ impl Claimant {
     async fn claim(&mut self, may_create: bool) {
         loop {
             let attempt = self.attempt(may_create).await;
-            let holder = attempt.unwrap_or_else(|error| Holder::Unknown(error.to_string()));
+            let holder = attempt.unwrap_or_else(|error| match error.class() {
+                // Whoever applies reads and writes the parent, too, and says in the check which right is missing.
+                ErrorClass::Denied => Holder::Us,
+                // Somebody else was faster: that is read again.
+                ErrorClass::Conflict => Holder::Unknown(CHANGED.to_owned()),
+                _ => Holder::Unknown(error.to_string()),
+            });
             let is_ours = holder == Holder::Us;
             match is_ours {
                 // The Lease itself was announced.
@@ -190,17 +200,19 @@ impl Claimant {
             // Whoever applies says that it is another's.
             return Ok(Holder::Us);
         }
-        if let Some(holder) = self.holder_of(&named).await? {
-            return Ok(Holder::OtherLease {
-                holder,
-                lease: named,
-            });
+        match self.holder_of(&named).await {
+            Ok(None) => {}
+            Ok(Some(holder)) => {
+                let lease = named;
+                return Ok(Holder::OtherLease { holder, lease });
+            }
+            Err(error) => return Ok(Holder::Unknown(error.to_string())),
         }
         let version = live.metadata.resource_version;
         let patch = json!({"metadata": {
             "resourceVersion": version, "annotations": {LEASE: self.lease.to_string()}}});
         let written = with_timeout(&id, patch_parent(&self.client, &self.set, DAEMON, patch)).await;
-        self.unless_conflict(written)
+        written.map(|()| Holder::Us)
     }
 
     /// Whoever holds the Lease of this name, as far as is known by now.
@@ -234,21 +246,57 @@ impl Claimant {
         })?;
         let rest = Parent::default();
         let created = parent::create(&self.client, &self.set, DAEMON, &begin, &rest);
-        let created = with_timeout(&self.set.parent(), created).await;
-        self.unless_conflict(created.map(drop))
+        let created = with_timeout(&self.set.parent(), created).await?;
+        Ok(match created {
+            true => Holder::Us,
+            false => Holder::Unknown(CHANGED.to_owned()),
+        })
     }
+}
 
-    /// Somebody else may have been faster: that is read again.
-    fn unless_conflict(&self, written: Result<(), Error>) -> Result<Holder, Error> {
-        match written {
-            Ok(()) => Ok(Holder::Us),
-            Err(error) if error.class() == ErrorClass::Conflict => Ok(Holder::Unknown(format!(
-                "{} was changed by another process",
-                self.set.parent()
-            ))),
-            Err(error) => Err(error),
-        }
-    }
+/// Takes the claim of `lease` to `set` back: nobody serves the set any more.
+///
+/// # Errors
+/// If the cluster does not answer, or refuses.
+pub async fn unclaim(client: &Client, set: &ApplySet, lease: &LeaseName) -> Result<(), Error> {
+    let id = set.parent();
+    let api: Api<ConfigMap> = Api::namespaced(client.clone(), &id.namespace);
+    let given_up = async {
+        let live = api.get_opt(&id.name).await;
+        let live = live.map_err(|error| Error::new(&id, error))?;
+        let Some(live) = live.filter(|live| named(live) == lease.to_string()) else {
+            return Ok(());
+        };
+        let version = live.metadata.resource_version;
+        let patch = json!({"metadata": {"resourceVersion": version, "annotations": {LEASE: null}}});
+        patch_parent(client, set, DAEMON, patch).await
+    };
+    with_timeout(&id, given_up).await
+}
+
+/// The sets of a namespace that `lease` claims.
+///
+/// # Errors
+/// If the cluster does not answer, or refuses.
+pub async fn claimed(
+    client: &Client,
+    namespace: &str,
+    lease: &LeaseName,
+) -> Result<Vec<ApplySet>, Error> {
+    let id = ObjectId::new("", "ConfigMap", namespace, "");
+    let api: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
+    let parents = ListParams::default().labels(APPLY_SET_ID);
+    let listed = with_timeout(&id, async {
+        let listed = api.list(&parents).await;
+        listed.map_err(|error| Error::new(&id, error))
+    });
+    let ours = listed.await?.items.into_iter();
+    let ours = ours.filter(|parent| named(parent) == lease.to_string());
+    let sets = ours.filter_map(|parent| {
+        let name = parent.metadata.name?;
+        Some(ApplySet::new(name.strip_prefix("capstan-")?, namespace))
+    });
+    Ok(sets.collect())
 }
 
 /// The Lease that a parent names; empty for none.

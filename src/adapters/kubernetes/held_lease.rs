@@ -13,8 +13,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::Error;
 use super::lease::{Lease, Round};
-use crate::model::Clock;
+use crate::model::{Clock, ErrorClass};
 use crate::reconcile::lease::RETRY;
 
 /// The holder of a Lease.
@@ -70,11 +71,34 @@ impl HeldLease {
         identity: String,
     ) -> Self {
         let lease = Lease::new(client.clone(), namespace, name, identity);
+        Self::begin(lease, clock, false)
+    }
+
+    /// The same for a process that acts, with a warning, if it may not use the Lease.
+    #[must_use]
+    pub fn take_if_permitted(
+        client: &Client,
+        clock: Arc<dyn Clock>,
+        (namespace, name): (&str, &str),
+        identity: String,
+    ) -> Self {
+        let lease = Lease::new(client.clone(), namespace, name, identity);
+        Self::begin(lease, clock, true)
+    }
+
+    fn begin(lease: Lease, clock: Arc<dyn Clock>, acts_unguarded: bool) -> Self {
         let (said, holder) = watch::channel(Holder::Unknown("it is being read".to_owned()));
         let stop = CancellationToken::new();
         let looked = Arc::new(Mutex::new(Instant::now()));
-        let rounds = rounds(lease, clock, said, Arc::clone(&looked), stop.clone());
-        let rounds = tokio::spawn(rounds);
+        let rounds = Rounds {
+            lease,
+            clock,
+            said,
+            looked: Arc::clone(&looked),
+            stop: stop.clone(),
+            acts_unguarded,
+        };
+        let rounds = tokio::spawn(rounds.run());
         Self {
             holder,
             looked,
@@ -102,43 +126,74 @@ impl HeldLease {
     }
 }
 
-async fn rounds(
-    mut lease: Lease,
+/// The part of a process in the election.
+struct Rounds {
+    lease: Lease,
     clock: Arc<dyn Clock>,
     said: watch::Sender<Holder>,
     looked: Arc<Mutex<Instant>>,
     stop: CancellationToken,
-) {
-    while !stop.is_cancelled() {
-        *looked.lock() = Instant::now();
-        if *said.borrow() == Holder::Us && lease.left(clock.now()).is_none() {
-            // The answer to the next look may come after others take the Lease.
-            say(
-                &said,
-                Holder::Unknown("it could not be renewed in time".to_owned()),
+    /// It acts, too, if it may not use the Lease.
+    acts_unguarded: bool,
+}
+
+impl Rounds {
+    async fn run(mut self) {
+        while !self.stop.is_cancelled() {
+            *self.looked.lock() = Instant::now();
+            if self.is_lost() {
+                // The answer to the next look may come after others take the Lease.
+                let why = "it could not be renewed in time".to_owned();
+                say(&self.said, Holder::Unknown(why));
+            }
+            let round = tokio::select! {
+                biased;
+                () = self.stop.cancelled() => break,
+                round = self.lease.round(self.clock.as_ref()) => round,
+            };
+            let left = self.lease.left(self.clock.now());
+            match round {
+                Round::Held => {
+                    self.acts_unguarded = false;
+                    say(&self.said, Holder::Us);
+                }
+                Round::Others(holder) => {
+                    self.acts_unguarded = false;
+                    say(&self.said, Holder::Other(holder));
+                }
+                // Until the time is over in which nobody else takes it.
+                Round::Failed(_) if left.is_some() => {}
+                Round::Failed(error) => self.failed(&error),
+            }
+            let pause = left.map_or(RETRY, |left| left.min(RETRY));
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => {}
+                () = tokio::time::sleep(self.clock.real(pause)) => {}
+            }
+        }
+        self.lease.release(self.clock.as_ref()).await;
+    }
+
+    /// Returns true if this process held the Lease and could not renew it.
+    fn is_lost(&self) -> bool {
+        let is_ours = *self.said.borrow() == Holder::Us;
+        is_ours && !self.acts_unguarded && self.lease.left(self.clock.now()).is_none()
+    }
+
+    fn failed(&mut self, error: &Error) {
+        let is_denied = error.class() == ErrorClass::Denied;
+        // Once it was permitted, others rely on it.
+        self.acts_unguarded &= is_denied;
+        if !self.acts_unguarded {
+            say(&self.said, Holder::Unknown(error.to_string()));
+        } else if *self.said.borrow() != Holder::Us {
+            tracing::warn!(
+                "this process applies without a Lease, so nothing keeps another one from applying the same: {error}"
             );
-        }
-        let round = tokio::select! {
-            biased;
-            () = stop.cancelled() => break,
-            round = lease.round(clock.as_ref()) => round,
-        };
-        let left = lease.left(clock.now());
-        match round {
-            Round::Held => say(&said, Holder::Us),
-            Round::Others(holder) => say(&said, Holder::Other(holder)),
-            // Until the time is over in which nobody else takes it.
-            Round::Failed(_) if left.is_some() => {}
-            Round::Failed(error) => say(&said, Holder::Unknown(error.to_string())),
-        }
-        let pause = left.map_or(RETRY, |left| left.min(RETRY));
-        tokio::select! {
-            biased;
-            () = stop.cancelled() => {}
-            () = tokio::time::sleep(clock.real(pause)) => {}
+            self.said.send_replace(Holder::Us);
         }
     }
-    lease.release(clock.as_ref()).await;
 }
 
 pub(super) fn say(said: &watch::Sender<Holder>, holder: Holder) {

@@ -60,7 +60,7 @@ pub use approvals::{record_approvals, recorded_approvals, report_approval, take_
 pub use aro_controllers::{LEASE, Sharers, Sharing, Standing, share};
 pub(crate) use aso::{cluster_namespaces, examine_aso};
 pub(crate) use capi::examine_capi;
-pub use claim::{Claim, LeaseName};
+pub use claim::{Claim, LeaseName, claimed, unclaim};
 pub use compare::{Compared, compare};
 pub use connect::{Access, ConnectError, connect, connect_named};
 pub use discovery::unserved;

@@ -96,7 +96,7 @@ impl Engine {
         self.work.parent = ParentState::Opening(Box::new(opening));
         self.command(Command::WriteParent {
             number: self.number(),
-            parent: wanted,
+            parent: Box::new(wanted),
             version,
             over: false,
         });
@@ -323,7 +323,7 @@ impl Engine {
         self.report(Report::Recording(true));
         self.command(Command::WriteParent {
             number: self.number(),
-            parent: wanted.clone(),
+            parent: Box::new(wanted.clone()),
             version: known.version.clone(),
             over: true,
         });

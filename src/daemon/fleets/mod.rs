@@ -25,6 +25,7 @@ use crate::adapters::kubernetes::{self, FleetChange, FleetObject, HeldLease, Hol
 use crate::api::labels::SHARD;
 use crate::daemon::connect::controllers::identity;
 use crate::model::ObjectId;
+use crate::plan::ApplySet;
 use crate::settings::suspending;
 
 /// Follows the Fleets of the namespace of the environment and those of tenants, until `stop`. Of several processes one does.
@@ -55,6 +56,7 @@ pub async fn run_fleets(
         states: watch::Sender::new(States::new()),
         followed: BTreeMap::new(),
         is_holder: false,
+        may_be_absent: false,
         holder: lease.holder(),
     };
     let pulse = Pulse::start();
@@ -72,7 +74,10 @@ pub async fn run_fleets(
                     break;
                 }
             }
-            _ = beat.tick() => pulse.beat(),
+            _ = beat.tick() => {
+                pulse.beat();
+                fleets.forget_absent().await;
+            }
             Some(change) = changes.next() => fleets.on_change(change).await,
         }
     }
@@ -90,6 +95,8 @@ struct Fleets {
     /// Those that are followed; none without the Lease.
     followed: BTreeMap<ObjectId, Followed>,
     is_holder: bool,
+    /// Whether sets that an earlier process claimed for Fleets that are gone still have to be looked for.
+    may_be_absent: bool,
     holder: watch::Receiver<Holder>,
 }
 
@@ -97,6 +104,7 @@ impl Fleets {
     /// Follows all, or none: what writes must have ended when another process may take the Lease, so it is not ended in order.
     fn set_holder(&mut self, is_holder: bool) {
         self.is_holder = is_holder;
+        self.may_be_absent = is_holder;
         self.followed.clear();
         if is_holder {
             let all: Vec<FleetObject> = self.known.values().cloned().collect();
@@ -141,6 +149,44 @@ impl Fleets {
         self.known.remove(id);
         if self.end(id).await {
             tracing::info!(fleet = %shown(id), "{who} the Fleet, which is not followed any more; its objects stay");
+            self.unclaim(&ApplySet::new(&*id.name, &*id.namespace))
+                .await;
+        }
+    }
+
+    /// Nobody serves the set any more: another daemon may, and people see that none does.
+    async fn unclaim(&self, set: &ApplySet) {
+        if *self.holder.borrow() != Holder::Us {
+            return;
+        }
+        let lease = self.settings.lease();
+        let unclaimed = kubernetes::unclaim(&self.target.client, set, &lease).await;
+        if let Err(error) = unclaimed {
+            let object = set.parent();
+            tracing::warn!(%object, %error, "the annotation capstan.dev/lease stays, so that `capstan status` says that this process serves the fleet");
+        }
+    }
+
+    /// Gives up, once, what an earlier process claimed for Fleets that were deleted when no process followed them.
+    async fn forget_absent(&mut self) {
+        if !std::mem::take(&mut self.may_be_absent) {
+            return;
+        }
+        for namespace in self.settings.namespaces() {
+            let lease = self.settings.lease();
+            let claimed = kubernetes::claimed(&self.target.client, &namespace, &lease).await;
+            let sets = claimed.unwrap_or_else(|error| {
+                tracing::debug!(%error, "fleets that are gone are not looked for");
+                Vec::new()
+            });
+            for set in sets {
+                let mut known = self.known.keys();
+                let is_known =
+                    known.any(|id| (&*id.name, &*id.namespace) == (set.fleet(), set.namespace()));
+                if !is_known {
+                    self.unclaim(&set).await;
+                }
+            }
         }
     }
 

@@ -7,7 +7,7 @@ pub(crate) mod https;
 mod https_faults;
 mod https_notes;
 mod https_world;
-mod nameless;
+pub(crate) mod nameless;
 mod over_https;
 mod over_ssh;
 pub(crate) mod repository;

@@ -20,7 +20,7 @@ const POD: &str = r#"
 "#;
 
 /// A command that runs like the processes of a pod, with one writable directory; `None` if this machine cannot play one.
-fn in_pod(dir: &Path) -> Option<Command> {
+pub(crate) fn in_pod(dir: &Path) -> Option<Command> {
     if !has("unshare", "util-linux") || !has("setpriv", "util-linux") {
         return None;
     }
@@ -42,7 +42,7 @@ fn in_pod(dir: &Path) -> Option<Command> {
 }
 
 /// Returns true if a pod can be played here, which takes root, and the library that the image has.
-fn can_play(dir: &Path) -> bool {
+pub(crate) fn can_play(dir: &Path) -> bool {
     let id = |command: &mut Command| {
         let output = command.args(["id", "-u"]).output().ok()?;
         String::from_utf8(output.stdout).ok()
@@ -71,7 +71,7 @@ fn write(file: &Path, content: &[u8]) {
 }
 
 /// Makes a directory and all in it belong to the user of the pod.
-fn hand_over(dir: &Path) {
+pub(crate) fn hand_over(dir: &Path) {
     let status = Command::new("chown")
         .arg("-R")
         .arg(format!("{UID}:0"))

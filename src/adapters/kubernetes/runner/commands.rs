@@ -110,7 +110,7 @@ impl Runner {
                 parent,
                 version,
                 over,
-            } => self.write_parent(number, parent, version, over),
+            } => self.write_parent(number, *parent, version, over),
             Command::Discover {
                 kind,
                 example,

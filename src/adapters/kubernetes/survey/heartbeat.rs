@@ -1,12 +1,12 @@
 //! The heartbeats of the daemons of fleets, read from the Leases that the parents name.
 
 use jiff::Timestamp;
+use jiff::fmt::rfc2822;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client};
 
 use super::error::SurveyError;
 use super::read::{Failure, Reader, in_time};
-use super::time;
 use crate::adapters::kubernetes::{Error, LeaseName};
 use crate::apply::Parent;
 use crate::model::ObjectId;
@@ -46,4 +46,11 @@ pub(super) async fn read(reader: &Reader, parent: &Parent, now: Timestamp) -> He
             Heartbeat::Unseen(error.to_string())
         }
     }
+}
+
+/// The time in the API server's answers: the times of conditions are closer to it than to ours.
+pub(super) async fn time(reader: &Reader) -> Result<Option<Timestamp>, SurveyError> {
+    let date = reader.date().await.map_err(SurveyError::new)?;
+    let parsed = date.and_then(|date| rfc2822::parse(&date).ok());
+    Ok(parsed.map(|zoned| zoned.timestamp()))
 }

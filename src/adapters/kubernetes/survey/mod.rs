@@ -23,7 +23,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::stream;
 use futures::{StreamExt as _, TryStreamExt as _};
 use jiff::Timestamp;
-use jiff::fmt::rfc2822;
 use kube::Client;
 use serde_json::Value as Json;
 
@@ -39,6 +38,7 @@ use read::{Outcome, Reader, Scope};
 pub use choice::FleetChoice;
 pub use error::SurveyError;
 pub use heartbeat::heartbeat;
+use heartbeat::time;
 pub use sought::Sought;
 
 /// How many requests run at once.
@@ -112,13 +112,6 @@ pub async fn fleets(
 ) -> Result<Vec<(ApplySet, Parent)>, SurveyError> {
     let reader = Reader::new(client.clone());
     Ok(parents::find(&reader, choice).await?.0)
-}
-
-/// The time in the API server's answers: the times of conditions are closer to it than to ours.
-async fn time(reader: &Reader) -> Result<Option<Timestamp>, SurveyError> {
-    let date = reader.date().await.map_err(SurveyError::new)?;
-    let parsed = date.and_then(|date| rfc2822::parse(&date).ok());
-    Ok(parsed.map(|zoned| zoned.timestamp()))
 }
 
 /// The namespaces in which members are, or may be.

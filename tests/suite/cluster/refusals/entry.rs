@@ -26,7 +26,9 @@ fn errors_of(arguments: &[&str]) -> [String; 2] {
             .expect("it runs");
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{message}");
-        let errors = message.lines().filter(|line| line.starts_with("error"));
+        let errors = message
+            .lines()
+            .filter(|line| line.starts_with("error") || line.contains(" ERROR "));
         assert_eq!(errors.count(), 1, "{message}");
         message
     })

@@ -17,7 +17,7 @@ pub(super) fn path(fixture: &Fixture, name: &str) -> String {
     path_in(&fixture.namespace, name)
 }
 
-fn path_in(namespace: &str, name: &str) -> String {
+pub(super) fn path_in(namespace: &str, name: &str) -> String {
     format!("/apis/capstan.dev/v1alpha1/namespaces/{namespace}/fleets/{name}")
 }
 

@@ -12,6 +12,7 @@ mod fleets;
 mod installing;
 mod kinds;
 mod namespaces;
+mod operating;
 mod recorded;
 mod restart;
 mod rights;

@@ -17,13 +17,13 @@ const BASIC: &str = "Basic Y2Fwc3RhbjpzM2NyZXQ=";
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
 
 /// A repository on a server that wants a password.
-struct Remote {
-    repository: Repository,
-    server: Server,
+pub(super) struct Remote {
+    pub(super) repository: Repository,
+    pub(super) server: Server,
 }
 
 impl Remote {
-    fn start() -> Self {
+    pub(super) fn start() -> Self {
         let repository = Repository::new();
         let accepted = repository.git(&["config", "http.receivepack", "true"]);
         accepted.expect("configured");
@@ -33,12 +33,12 @@ impl Remote {
     }
 
     /// The source of a Fleet, with the credential in the Secret `git`.
-    fn source(&self) -> Json {
+    pub(super) fn source(&self) -> Json {
         json!({"git": {"url": self.server.url("/fleet.git"), "interval": "1s", "secretRef": {"name": "git"}}})
     }
 
     /// A Secret with a password for it.
-    fn secret(&self, namespace: &str, password: &str) -> Json {
+    pub(super) fn secret(&self, namespace: &str, password: &str) -> Json {
         let keys = [
             ("username", b"capstan".as_slice()),
             ("password", password.as_bytes()),
@@ -99,14 +99,14 @@ fn tenant(fixture: &Fixture, name: &str) -> String {
     namespace
 }
 
-fn put(fixture: &Fixture, namespace: &str, name: &str, spec: &Json) {
+pub(super) fn put(fixture: &Fixture, namespace: &str, name: &str, spec: &Json) {
     fixture.put(
         &json!({"apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet",
         "metadata": {"name": name, "namespace": namespace}, "spec": spec}),
     );
 }
 
-fn map(namespace: &str, name: &str) -> String {
+pub(super) fn map(namespace: &str, name: &str) -> String {
     format!(
         "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: {namespace}}}}}\n"
     )
