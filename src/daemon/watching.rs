@@ -51,7 +51,7 @@ pub(super) fn record_source_errors(
     mut view: watch::Receiver<View>,
 ) -> AbortOnDropHandle<()> {
     let (client, set) = (client.clone(), set.clone());
-    AbortOnDropHandle::new(tokio::spawn(async move {
+    let recording = async move {
         // An earlier process may have recorded one.
         let mut recorded = None;
         loop {
@@ -76,7 +76,8 @@ pub(super) fn record_source_errors(
                 return;
             }
         }
-    }))
+    };
+    AbortOnDropHandle::new(tokio::spawn(recording.in_current_span()))
 }
 
 fn now() -> String {
