@@ -24,6 +24,7 @@ pub(super) fn cluster() -> Vec<Clause> {
         (c::NETWORK_INFRASTRUCTURE_READY, Retried),
         (c::IDENTITY_READY, Retried),
     ]);
+    clauses.push(without_owner());
     clauses.extend(only_if(&Test::Filled(RESOURCES), unmet(c::RESOURCES_READY)));
     clauses.push(clause(Test::Flag(PROVISIONED), Ready, Why::Nothing));
     clauses.extend(unprovisioned(c::NETWORK_INFRASTRUCTURE_READY));
@@ -49,6 +50,7 @@ pub(super) fn control_plane() -> Vec<Clause> {
         (c::HCP_CLUSTER_READY, Terminal),
         (c::HCP_CLUSTER_READY, Retried),
     ]);
+    clauses.push(without_owner());
     clauses.extend(unmet(c::HCP_CLUSTER_READY));
     clauses.extend(failing(&[(c::KUBECONFIG_READY, Retried)]));
     clauses.push(clause(not(has_kubeconfig), Progressing, awaited));
@@ -66,6 +68,7 @@ pub(super) fn machine_pool() -> Vec<Clause> {
         (c::NODE_POOL_READY, Terminal),
         (c::NODE_POOL_READY, Retried),
     ]);
+    clauses.push(without_owner());
     clauses.extend(unmet(c::NODE_POOL_READY));
     clauses.push(clause(is_there, Ready, Why::Nothing));
     clauses.extend(unprovisioned(c::AGENT_POOLS_READY));
@@ -92,6 +95,13 @@ fn failing(failures: &[(&'static str, Failure)]) -> Vec<Clause> {
         clause(refused, Failed { terminal }, Why::Condition(kind))
     };
     failures.iter().map(refused).collect()
+}
+
+/// Cluster API has not taken the object up. Nothing is done for it until then, so its other conditions are missing.
+fn without_owner() -> Clause {
+    let reason = Of::Reason(c::WITHOUT_OWNER.to_vec());
+    let waits = Test::Condition(c::READY, vec![Of::False, reason]);
+    clause(waits, Waiting, Why::Condition(c::READY))
 }
 
 /// External authentication waits for a Secret that a person makes. The cluster works without it: it counts as ready, and

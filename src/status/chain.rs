@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::phase::WITHOUT_OWNER;
 use super::{Phase, StatusGraph};
+use crate::api::conditions::WITHOUT_OWNER;
 use crate::api::kinds::is_aso;
 use crate::api::{suppliers, timeline};
 use crate::graph::Place;

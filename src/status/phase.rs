@@ -65,12 +65,6 @@ impl Phase {
     }
 }
 
-/// The reasons of an object that Cluster API has not taken up yet.
-pub(super) const WITHOUT_OWNER: [&str; 2] = [
-    c::WAITING_FOR_OWNER_CLUSTER,
-    c::WAITING_FOR_OWNER_MACHINE_POOL,
-];
-
 /// The state of one object, with the condition that decided it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectStatus {
@@ -146,15 +140,7 @@ fn there(live: Live<'_>) -> ObjectStatus {
     if live.is_deleting() {
         return deleting(live);
     }
-    let mut health = health::health(live.0);
-    let unowned = live.conditions().find(is_without_owner);
-    if let (HealthState::Progressing, Some(condition)) = (health.state, unowned) {
-        health = Health::new(
-            HealthState::Waiting,
-            condition.reason(),
-            condition.message(),
-        );
-    }
+    let health = health::health(live.0);
     let phase = match health.state {
         HealthState::Ready => Phase::Ready,
         HealthState::Unknown | HealthState::Progressing => Phase::Progressing,
@@ -172,12 +158,6 @@ fn there(live: Live<'_>) -> ObjectStatus {
         reason: health.reason,
         message: health.message,
     }
-}
-
-/// Returns true for the condition of an object that Cluster API has not taken up: nothing is done for it until then, so its
-/// other conditions are missing.
-fn is_without_owner(condition: &Condition<'_>) -> bool {
-    !condition.is_true() && WITHOUT_OWNER.contains(&condition.reason())
 }
 
 /// The condition that decided a health.

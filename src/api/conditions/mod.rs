@@ -34,6 +34,8 @@ pub fn part_is_false(part: &str) -> String {
 
 /// Any kind: the parts of it that are gone, and what the deletion waits for.
 pub const DELETING: &str = "Deleting";
+/// The reasons of an object that Cluster API has not taken up yet.
+pub const WITHOUT_OWNER: [&str; 2] = [WAITING_FOR_OWNER_CLUSTER, WAITING_FOR_OWNER_MACHINE_POOL];
 /// Any kind of Cluster API: its controllers leave it alone.
 pub const PAUSED: &str = "Paused";
 
