@@ -86,12 +86,9 @@ impl Core {
 
     /// Returns a finding if the gate is off; of an unknown version without an argument nothing is known.
     fn gate(&self) -> Option<Finding> {
-        let set = self
-            .gates
-            .split(',')
-            .filter_map(|gate| gate.split_once('='));
-        let set = set.filter(|(name, _)| name.trim() == GATE).next_back();
-        let is_on = match set {
+        let gates = self.gates.split(',');
+        let mut gates = gates.filter_map(|gate| gate.split_once('='));
+        let is_on = match gates.rfind(|(name, _)| name.trim() == GATE) {
             Some((_, value)) => value.trim().parse().unwrap_or(true),
             None => minor(&self.version).is_none_or(|minor| minor >= ON_BY_DEFAULT),
         };
