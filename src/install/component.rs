@@ -6,6 +6,8 @@ use serde_json::{Value as Json, json};
 use super::rights::RBAC;
 use crate::api::labels::{MANAGED_BY, MANAGED_BY_VALUE};
 
+/// The port of health, readiness and metrics.
+pub const PROBED_PORT: u16 = 8080;
 pub(super) const APP: &str = "app.kubernetes.io/name";
 /// The directory of the mirrors of repositories. A pod that is replaced fetches them again.
 const CACHE: &str = "/var/cache/capstan";
@@ -67,7 +69,7 @@ impl Component {
         ]
     }
 
-    /// The Deployment, and a budget for its disruptions where it has several pods.
+    /// The Service of the port of its pods, the Deployment, and a budget for its disruptions where it has several pods.
     pub(super) fn deployment(&self, pods: &Pods) -> Vec<Json> {
         let selector = json!({"matchLabels": {APP: self.name}});
         let deployment = json!({
@@ -96,12 +98,22 @@ impl Component {
             "spec": {"maxUnavailable": 1, "selector": selector},
         });
         let budget = (pods.replicas > 1).then_some(budget);
-        std::iter::once(deployment).chain(budget).collect()
+        let service = json!({
+            "apiVersion": "v1", "kind": "Service", "metadata": self.metadata(),
+            "spec": {"selector": {APP: self.name}, "ports": [{"name": "http", "port": PROBED_PORT, "targetPort": "http"}]},
+        });
+        [service, deployment].into_iter().chain(budget).collect()
     }
 
     fn container(&self, pods: &Pods) -> Json {
+        let serve = format!("--serve=:{PROBED_PORT}");
+        let arguments: Vec<&String> = pods.arguments.iter().chain([&serve]).collect();
+        let probe =
+            |path: &str| json!({"httpGet": {"path": path, "port": "http"}, "periodSeconds": 10});
         json!({
-            "name": self.name, "image": self.image, "args": pods.arguments,
+            "name": self.name, "image": self.image, "args": arguments,
+            "ports": [{"name": "http", "containerPort": PROBED_PORT}],
+            "livenessProbe": probe("/healthz"), "readinessProbe": probe("/readyz"),
             "env": [
                 {"name": "CAPSTAN_NAMESPACE", "value": self.namespace},
                 {"name": "CAPSTAN_CACHE", "value": CACHE},

@@ -125,6 +125,7 @@ mod tests {
             "--tenant=one",
             "--tenant=two",
             "--default-service-account=deployer",
+            "--serve=:8080",
         ];
         assert_eq!(
             deployment["spec"]["template"]["spec"]["containers"][0]["args"],

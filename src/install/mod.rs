@@ -11,7 +11,7 @@ mod people;
 mod rights;
 mod tenant;
 
-pub use component::Component;
+pub use component::{Component, PROBED_PORT};
 pub use controllers::controllers;
 pub use daemon::{DaemonSettings, daemon};
 pub use network::network_policy;

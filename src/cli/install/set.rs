@@ -106,8 +106,8 @@ fn any_scope() -> Applied {
 /// The policy that lets only the ports of a component be reached; a tenant has no pods.
 fn network_policy(component: Component, namespace: &str) -> Option<Json> {
     let (name, ports) = match component {
-        Component::Daemon => (install::DAEMON, [].as_slice()),
-        Component::Controllers => (CONTROLLERS, [].as_slice()),
+        Component::Daemon => (install::DAEMON, [install::PROBED_PORT].as_slice()),
+        Component::Controllers => (CONTROLLERS, [install::PROBED_PORT].as_slice()),
         Component::Admission => (SERVICE_ACCOUNT, [TARGET_PORT].as_slice()),
         Component::Tenant => return None,
     };

@@ -247,7 +247,7 @@ impl Fixture {
                     return Err(ErrorClass::Conflict);
                 }
                 self.clock += 1;
-                self.parent = Some((parent.clone(), self.clock.to_string()));
+                self.parent = Some(((**parent).clone(), self.clock.to_string()));
                 Ok(Some(json!(self.clock.to_string())))
             }
             Command::ReadParent(_) => {

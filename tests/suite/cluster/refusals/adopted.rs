@@ -76,7 +76,7 @@ fn a_fleet_is_renamed_by_hand_and_then_handed_to_a_daemon() {
             fixture,
             &rename,
             0,
-            &[&format!("\nmoved {object}\n")[1..], "is gone"],
+            &[&format!("moved {object}\n"), "is gone"],
         );
         says(fixture, &rename, 0, &["nothing is left to move"]);
         says(fixture, &["status", "--name", "old"], 2, &[]);

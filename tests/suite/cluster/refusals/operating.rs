@@ -94,6 +94,11 @@ fn pod(fixture: &Fixture, dir: &Path, name: &str) -> Running {
     hand_over(dir);
     let arguments = container["args"].as_array().expect("a list");
     let arguments = arguments.iter().filter_map(Json::as_str);
+    // Both pods have the addresses of this machine.
+    let arguments = arguments.map(|argument| match argument.starts_with("--serve=") {
+        true => "--serve=127.0.0.1:0",
+        false => argument,
+    });
     let mut command = in_pod(dir).expect("it was played before");
     command.arg(&program).args(arguments);
     for variable in container["env"].as_array().into_iter().flatten() {
