@@ -133,3 +133,75 @@ pub(super) fn of_own_app(mut hint: Hint, buttons: Option<&dyn ApprovalButtons>) 
         .retain(|rerun| rerun.app.zip(own).is_none_or(|(asked, own)| asked == own));
     hint
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::Mutex;
+
+    use http::{Method, Request, Response};
+    use kube::client::Body;
+    use serde_json::json;
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::apply::Parent;
+    use crate::model::{AdapterError, ErrorClass};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_source_error_is_recorded_when_it_begins_and_ends_and_tried_again_after_5_seconds() {
+        let set = ApplySet::new("f", "n");
+        let (start, patches) = (Instant::now(), Arc::new(Mutex::new(Vec::new())));
+        let live = Arc::new(Mutex::new(Parent::default().payload(&set)));
+        let seen = Arc::clone(&patches);
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let (live, seen) = (Arc::clone(&live), Arc::clone(&seen));
+            async move {
+                let is_patch = request.method() == Method::PATCH;
+                let body = http_body_util::BodyExt::collect(request.into_body()).await;
+                let body = body.expect("whole").to_bytes();
+                let mut live = live.lock().expect("no panic");
+                let mut code = 200;
+                if is_patch {
+                    let patch: serde_json::Value = serde_json::from_slice(&body).expect("JSON");
+                    let error = patch["data"]["sourceError"].clone();
+                    let mut seen = seen.lock().expect("no panic");
+                    seen.push((start.elapsed().as_secs(), error.is_string()));
+                    if seen.len() == 1 {
+                        code = 500;
+                    } else {
+                        live["data"]["sourceError"] = error;
+                    }
+                }
+                let answer = match code {
+                    200 => live.clone(),
+                    _ => json!({"kind": "Status", "status": "Failure", "code": code}),
+                };
+                let body = Body::from(answer.to_string().into_bytes());
+                let answer = Response::builder().status(code).body(body);
+                Ok::<_, Infallible>(answer.expect("an answer"))
+            }
+        });
+        let client = Client::new(service, "n");
+        let (view, viewed) = watch::channel(View::default());
+        let _task = record_source_errors(&client, &set, viewed);
+        let fails = |why: &str| View {
+            source_error: Some(AdapterError::new(ErrorClass::Transient, why.to_owned())),
+            ..View::default()
+        };
+        let works = || View {
+            examined: Some("1".to_owned()),
+            ..View::default()
+        };
+        let pause = async || tokio::time::sleep(Duration::from_secs(20)).await;
+        view.send_replace(fails("no route"));
+        pause().await;
+        // Another reason is the same outage.
+        view.send_replace(fails("no answer"));
+        pause().await;
+        view.send_replace(works());
+        pause().await;
+        let expected = [(0, true), (5, true), (40, false)];
+        assert_eq!(*patches.lock().expect("no panic"), expected);
+    }
+}

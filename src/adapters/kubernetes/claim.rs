@@ -305,3 +305,95 @@ fn named(parent: &ConfigMap) -> String {
     let lease = annotations.and_then(|all| all.get(LEASE));
     lease.cloned().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use kube_sim::{Server, SimClock};
+    use tokio::time::{Duration, Instant};
+
+    use super::*;
+    use crate::adapters::kubernetes::HeldLease;
+
+    fn lease(name: &str) -> LeaseName {
+        LeaseName {
+            namespace: "default".to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    struct World {
+        client: Client,
+        clock: Arc<SimClock>,
+        set: ApplySet,
+    }
+
+    impl World {
+        fn new() -> Self {
+            let clock = Arc::new(SimClock::new(Timestamp::UNIX_EPOCH, 1));
+            let server = Server::new(Arc::clone(&clock) as _);
+            Self {
+                client: server.client("default"),
+                clock,
+                set: ApplySet::new("prod", "default"),
+            }
+        }
+
+        /// A process with a Lease of its own, and its claim.
+        fn process(&self, name: &str) -> (HeldLease, Claim) {
+            let clock = || Arc::clone(&self.clock) as Arc<dyn Clock>;
+            let place = ("default", name);
+            let held = HeldLease::take(&self.client, clock(), place, name.to_owned());
+            let claim = Claim::new(&self.client, clock(), &self.set, lease(name), held.holder());
+            (held, claim)
+        }
+    }
+
+    async fn until(claim: &Claim, wanted: impl Fn(&Holder) -> bool) {
+        let mut holder = claim.holder();
+        holder.wait_for(wanted).await.expect("it goes on");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_set_that_another_lease_claims_is_taken_15_seconds_after_its_last_renewal() {
+        let world = World::new();
+        let (first_lease, first) = world.process("a");
+        until(&first, |holder| *holder == Holder::Us).await;
+        let (_second_lease, second) = world.process("b");
+        let is_others = |holder: &Holder| matches!(holder, Holder::OtherLease { .. });
+        until(&second, is_others).await;
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert!(is_others(&second.holder().borrow()), "it is renewed");
+        let start = Instant::now();
+        drop((first, first_lease));
+        until(&second, |holder| *holder == Holder::Us).await;
+        let took = start.elapsed().as_secs();
+        assert!((13..=19).contains(&took), "{took}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_released_or_given_up_is_taken_at_once() {
+        let world = World::new();
+        let (first_lease, first) = world.process("a");
+        until(&first, |holder| *holder == Holder::Us).await;
+        let (_second_lease, second) = world.process("b");
+        let is_others = |holder: &Holder| matches!(holder, Holder::OtherLease { .. });
+        until(&second, is_others).await;
+        let names = async |name: &str| {
+            let sets = claimed(&world.client, "default", &lease(name)).await;
+            sets.expect("it answers").len()
+        };
+        assert_eq!((names("a").await, names("b").await), (1, 0));
+        drop(first);
+        let start = Instant::now();
+        first_lease.release().await;
+        until(&second, |holder| *holder == Holder::Us).await;
+        assert!(start.elapsed() <= RETRY, "{:?}", start.elapsed());
+        assert_eq!((names("a").await, names("b").await), (0, 1));
+        drop(second);
+        unclaim(&world.client, &world.set, &lease("b"))
+            .await
+            .expect("it answers");
+        assert_eq!(names("b").await, 0);
+    }
+}

@@ -19,6 +19,7 @@ use crate::adapters::git;
 use crate::adapters::kubernetes::{
     Error, FleetObject, Holder, LeaseName, Target, act_as, connect_by_secret,
 };
+use crate::api::fleet::FleetStatus;
 use crate::daemon::{Setup, Writer, forge_ports, run_with, source_access};
 use crate::follow::View;
 use crate::model::ErrorClass;
@@ -103,8 +104,9 @@ impl Followed {
     ) -> Self {
         let stop = CancellationToken::new();
         let (requests, _) = watch::channel(request(&fleet));
-        let before = fleet.json["status"]["lastHandledSyncAt"].as_str();
-        let handled = watch::Sender::new(before.map(str::to_owned));
+        let before = serde_json::from_value(fleet.json["status"].clone());
+        let before: FleetStatus = before.unwrap_or_default();
+        let handled = watch::Sender::new(before.last_handled_sync_at);
         let one = One {
             fleet: Arc::new(fleet),
             target,

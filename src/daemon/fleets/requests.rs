@@ -51,3 +51,55 @@ pub(super) fn hand_on(
         }
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::{Arc, Mutex};
+
+    use http::{Method, Request, Response};
+    use kube::client::Body;
+    use serde_json::json;
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::apply::Parent;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_cannot_be_handed_on_is_tried_again_after_5_seconds() {
+        let set = ApplySet::new("f", "n");
+        let (start, patches) = (Instant::now(), Arc::new(Mutex::new(Vec::new())));
+        let (parent, seen) = (Parent::default().payload(&set), Arc::clone(&patches));
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let is_patch = request.method() == Method::PATCH;
+            let mut seen = seen.lock().expect("no panic");
+            if is_patch {
+                seen.push(start.elapsed().as_secs());
+            }
+            let (code, answer) = match is_patch && seen.len() == 1 {
+                true => (
+                    500,
+                    json!({"kind": "Status", "status": "Failure", "code": 500}),
+                ),
+                false => (200, parent.clone()),
+            };
+            let body = Body::from(answer.to_string().into_bytes());
+            let answer = Response::builder()
+                .status(code)
+                .body(body)
+                .expect("an answer");
+            std::future::ready(Ok::<_, Infallible>(answer))
+        });
+        let client = Client::new(service, "n");
+        let (asked, requests) = watch::channel(Some("1".to_owned()));
+        let (handled, mut last) = watch::channel(None);
+        let _task = hand_on(&client, set, requests, handled);
+        let is = |value: &'static str| move |last: &Option<String>| last.as_deref() == Some(value);
+        last.wait_for(is("1")).await.expect("it goes on");
+        asked.send_replace(Some("2".to_owned()));
+        last.wait_for(is("2")).await.expect("it goes on");
+        asked.send_replace(None);
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(*patches.lock().expect("no panic"), [0, 5, 5]);
+    }
+}

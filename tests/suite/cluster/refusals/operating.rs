@@ -139,6 +139,8 @@ fn elsewhere(fixture: &Fixture, namespace: &str, url: &str) -> Running {
 /// A tenant: a namespace, a repository, and a Fleet.
 struct Tenant {
     namespace: String,
+    /// The directory of its fleet.
+    dir: String,
     remote: Remote,
 }
 
@@ -148,7 +150,7 @@ impl Tenant {
         let dir = fixture.dir.path().join(name);
         std::fs::create_dir_all(&dir).expect("made");
         std::fs::write(dir.join("one.yaml"), map(&namespace, "one")).expect("written");
-        let dir = dir.to_str().expect("UTF-8");
+        let dir = dir.to_str().expect("UTF-8").to_owned();
         operates(
             fixture,
             &[
@@ -160,12 +162,16 @@ impl Tenant {
                 &namespace,
                 "--daemon-namespace",
                 &fixture.namespace,
-                dir,
+                &dir,
             ],
         );
         let remote = Remote::start();
         fixture.put(&remote.secret(&namespace, "s3cret"));
-        Self { namespace, remote }
+        Self {
+            namespace,
+            dir,
+            remote,
+        }
     }
 
     fn push(&self, name: &str) -> String {
@@ -211,6 +217,7 @@ fn install_daemon(fixture: &Fixture, tenants: &[&Tenant]) {
             .flat_map(|tenant| ["--tenant", &*tenant.namespace]),
     );
     arguments.extend(["--default-service-account", "deployer"]);
+    arguments.extend(tenants.iter().map(|tenant| &*tenant.dir));
     let is_over = AtomicBool::new(false);
     let path = format!(
         "/apis/apps/v1/namespaces/{}/deployments/capstan",
@@ -253,7 +260,7 @@ fn an_installation_works_as_its_page_says_from_install_to_uninstall() {
             "prod",
             &json!({"source": b.remote.source()}),
         );
-        let checked = operates(fixture, &["check", "--aro", "off"]);
+        let checked = operates(fixture, &["check", "--aro", "off", &a.dir]);
         assert!(!checked.data.contains('×'), "{}", checked.data);
 
         let dirs = ["first", "second"].map(|name| {
