@@ -61,7 +61,7 @@ pub(super) fn run(
             Request::Sync => now,
             Request::Suspend | Request::Resume => whole_seconds(&now),
         };
-        let heartbeat = heartbeat(&client, &parent, wall_time()).await?;
+        let heartbeat = heartbeat(&client, (&set, &parent), wall_time()).await?;
         let (change, message) = answer(request, set.fleet(), &parent, &heartbeat, &now);
         if let Some((key, value)) = change {
             annotate_parent(&client, &set, key, value).await?;
@@ -150,6 +150,7 @@ fn look(heartbeat: &Heartbeat) -> String {
         Heartbeat::Unnamed => "a running daemon looks for commits now".to_owned(),
         Heartbeat::Alive(holder) => format!("{holder} looks for commits now"),
         Heartbeat::Unseen(why) => format!("a running daemon looks for commits now ({why})"),
+        Heartbeat::Idle(_) => heartbeat.text().unwrap_or_default(),
         Heartbeat::Silent { .. } => {
             let text = heartbeat.text().unwrap_or_default();
             format!("{text}, which then looks for commits")

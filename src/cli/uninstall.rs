@@ -215,25 +215,34 @@ impl Task<'_> {
         Ok(tenants)
     }
 
-    /// Leaves out the roles for people if another installation has them, too.
+    /// Leaves out what has no namespace and one name for all installations, if another installation has the component, too.
     async fn spare_shared(&self, objects: &mut Vec<Json>, probe: &Probe) -> anyhow::Result<()> {
-        let deployment = objects
-            .iter()
-            .find(|object| object["kind"] == "Deployment" && object["metadata"]["name"] == DAEMON);
-        let Some(deployment) = deployment else {
-            return Ok(());
-        };
-        let home = Live(deployment).namespace();
-        let others = probe.namespaces_with(deployment).await?;
-        let Some(other) = others.iter().find(|namespace| *namespace != home) else {
-            return Ok(());
-        };
-        for role in PEOPLE {
-            self.ui.tell(&format!(
-                "ClusterRole//{role} stays: the installation in {other} has it, too"
-            ))?;
+        let deployments = objects.iter();
+        let deployments = deployments.filter(|object| object["kind"] == "Deployment");
+        let deployments: Vec<Json> = deployments.cloned().collect();
+        for deployment in deployments {
+            let home = Live(&deployment).namespace();
+            let others = probe.namespaces_with(&deployment).await?;
+            let Some(other) = others.iter().find(|namespace| *namespace != home) else {
+                continue;
+            };
+            let name = Live(&deployment).name();
+            let is_shared = |object: &Json| {
+                let live = Live(object);
+                let is_of_it = match name {
+                    DAEMON => PEOPLE.contains(&live.name()),
+                    name => live.name() == name,
+                };
+                live.namespace().is_empty() && is_of_it
+            };
+            for object in objects.iter().filter(|object| is_shared(object)) {
+                let id = Live(object).id();
+                self.ui.tell(&format!(
+                    "{id} stays: the installation in {other} has it, too"
+                ))?;
+            }
+            objects.retain(|object| !is_shared(object));
         }
-        objects.retain(|object| !PEOPLE.contains(&Live(object).name()));
         Ok(())
     }
 

@@ -26,7 +26,7 @@ impl Writer {
     pub fn take(target: &Target, config: &SyncConfig, environment: &Environment) -> Self {
         let name = LeaseName {
             namespace: config.namespace.clone(),
-            name: format!("capstan-{}", config.fleet),
+            name: format!("capstan-fleet-{}", config.fleet),
         };
         let lease = HeldLease::take_if_permitted(
             &target.client,
@@ -98,7 +98,11 @@ where
         }
         tokio::select! {
             biased;
-            _ = holder.wait_for(|holder| *holder != Holder::Us) => {}
+            is_told = is_others_turn(&mut holder) => if !is_told {
+                // Nobody tells any more, so nothing may be written.
+                stop.cancelled().await;
+                return Ok(());
+            },
             ended = daemon() => return ended,
         }
     }
@@ -108,6 +112,12 @@ where
 async fn is_our_turn(holder: &mut watch::Receiver<Holder>) -> bool {
     let held = holder.wait_for(|holder| *holder == Holder::Us).await;
     held.is_ok()
+}
+
+/// Waits until this process may not write any more; `false` if nobody tells any more.
+async fn is_others_turn(holder: &mut watch::Receiver<Holder>) -> bool {
+    let lost = holder.wait_for(|holder| *holder != Holder::Us).await;
+    lost.is_ok()
 }
 
 #[cfg(test)]
@@ -164,15 +174,24 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn whoever_does_not_know_who_may_write_does_nothing() {
-        let (said, holder) = watch::channel(Holder::Unknown("x".to_owned()));
-        drop(said);
-        let stop = CancellationToken::new();
-        let turns = in_turns(Some(holder), &stop, || async { Err("it ran") });
-        let wait = async {
-            tokio::time::sleep(Duration::from_secs(60)).await;
-            stop.cancel();
-        };
-        let (ended, ()) = tokio::join!(turns, wait);
-        assert_eq!(ended, Ok(()));
+        for last in [Holder::Unknown("x".to_owned()), Holder::Us] {
+            let is_ours = last == Holder::Us;
+            let (said, holder) = watch::channel(last);
+            let stop = CancellationToken::new();
+            let begun = AtomicUsize::new(0);
+            let daemon = || async {
+                begun.fetch_add(1, Ordering::SeqCst);
+                std::future::pending::<Result<(), Infallible>>().await
+            };
+            let turns = in_turns(Some(holder), &stop, daemon);
+            let wait = async {
+                drop(said);
+                tokio::time::sleep(Duration::from_secs(60)).await;
+                stop.cancel();
+            };
+            let (ended, ()) = tokio::join!(turns, wait);
+            assert!(ended.is_ok());
+            assert_eq!(begun.load(Ordering::SeqCst), usize::from(is_ours));
+        }
     }
 }

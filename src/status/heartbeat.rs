@@ -22,6 +22,8 @@ pub enum Heartbeat {
         /// The time of its last sign of life; `None` if the Lease is gone.
         since: Option<Timestamp>,
     },
+    /// A daemon is there and does not follow the Fleet object, and why.
+    Idle(String),
     /// The Lease cannot be read, and why.
     Unseen(String),
 }
@@ -58,11 +60,37 @@ impl Heartbeat {
         }
     }
 
+    /// The same for a Lease that the Fleet objects of a process share, and the object of the fleet; `None` if that does not exist.
+    #[must_use]
+    pub fn of_object(self, fleet: Option<&Json>) -> Self {
+        if !matches!(self, Self::Alive(_)) {
+            return self;
+        }
+        let Some(fleet) = fleet else {
+            return Self::Idle("it was deleted".to_owned());
+        };
+        let conditions = fleet["status"]["conditions"].as_array();
+        let find = |kind: &str| {
+            let mut conditions = conditions.into_iter().flatten();
+            conditions.find(|condition| condition["type"] == kind)
+        };
+        // A Fleet that is followed says whether its revision is applied.
+        match (find("Stalled"), find("Applied")) {
+            (Some(stalled), None) => {
+                let why = stalled["message"].as_str().unwrap_or_default();
+                Self::Idle(why.to_owned())
+            }
+            _ => self,
+        }
+    }
+
     /// Returns true if no daemon serves the fleet although one did, for longer than a change of pods takes.
     #[must_use]
     pub fn is_lost(&self, now: Timestamp) -> bool {
-        let Self::Silent { since, .. } = self else {
-            return false;
+        let since = match self {
+            Self::Idle(_) => return true,
+            Self::Silent { since, .. } => since,
+            _ => return false,
         };
         let age = since.map(|since| Duration::try_from(now.duration_since(since)));
         age.is_none_or(|age| age.unwrap_or_default() > GRACE)
@@ -86,6 +114,9 @@ impl Heartbeat {
                     "no daemon serves the fleet{since}{last}: commits are neither checked nor applied until one runs"
                 )
             }
+            Self::Idle(why) => {
+                format!("no daemon serves the fleet, because of its Fleet object: {why}")
+            }
             Self::Unseen(why) => {
                 format!("it is not known whether a daemon serves the fleet: {why}")
             }
@@ -101,6 +132,7 @@ impl Heartbeat {
             Self::Silent { last, since } => {
                 json!({"state": "Silent", "last": last, "since": since.map(whole_seconds)})
             }
+            Self::Idle(why) => json!({"state": "Idle", "why": why}),
             Self::Unseen(why) => json!({"state": "Unknown", "why": why}),
         }
     }
@@ -148,6 +180,26 @@ mod tests {
         assert!(alive(&lease("a", -3600, Some(0)), 15));
         assert!(!alive(&lease("a", 3600, Some(0)), 16));
         assert!(alive(&lease("a", 3600, None), 16));
+    }
+
+    #[test]
+    fn a_fleet_object_that_is_gone_or_not_followed_is_not_served() {
+        let alive = || Heartbeat::Alive("pod".to_owned());
+        assert!(alive().of_object(None).is_lost(at(0)));
+        let fleet = |kinds: &[&str]| {
+            let conditions = kinds.iter();
+            let conditions: Vec<Json> = conditions
+                .map(|kind| json!({"type": kind, "status": "True", "message": "correct it"}))
+                .collect();
+            json!({"status": {"conditions": conditions}})
+        };
+        let idle = alive().of_object(Some(&fleet(&["Ready", "Stalled"])));
+        assert_eq!(idle, Heartbeat::Idle("correct it".to_owned()));
+        for kinds in [&["Ready", "Applied", "Stalled"][..], &["Ready"], &[]] {
+            assert_eq!(alive().of_object(Some(&fleet(kinds))), alive());
+        }
+        let silent = Heartbeat::Unnamed.of_object(None);
+        assert_eq!(silent, Heartbeat::Unnamed);
     }
 
     #[test]

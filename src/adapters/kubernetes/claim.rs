@@ -13,7 +13,7 @@ use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::ListParams;
+use kube::api::{ListParams, ObjectMeta};
 use kube::{Api, Client};
 use serde_json::json;
 use tokio::sync::watch;
@@ -25,10 +25,12 @@ use super::steering::{DAEMON, patch_parent};
 use super::{Error, parent};
 use crate::api::labels::{APPLY_SET_ID, LEASE};
 use crate::apply::Parent;
-use crate::model::{Clock, ErrorClass, ObjectId};
+use crate::model::{Clock, ErrorClass, ObjectId, is_dns_label, is_dns_subdomain};
 use crate::plan::ApplySet;
 use crate::reconcile::lease::{Election, RETRY, Turn};
 
+/// The most parents of a namespace that are looked at for claims of Fleets that are gone.
+const MOST_PARENTS: u32 = 200;
 /// The reason to read a parent again.
 const CHANGED: &str = "another process changed the parent of the fleet";
 
@@ -42,12 +44,12 @@ pub struct LeaseName {
 }
 
 impl LeaseName {
-    /// Reads `namespace/name`.
+    /// Reads `namespace/name`. Whoever may write the parent may write anything there.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let (namespace, name) = text.split_once('/')?;
-        let is_whole = !namespace.is_empty() && !name.is_empty();
-        is_whole.then(|| Self {
+        let can_exist = is_dns_label(namespace) && is_dns_subdomain(name);
+        can_exist.then(|| Self {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
         })
@@ -206,7 +208,11 @@ impl Claimant {
                 let lease = named;
                 return Ok(Holder::OtherLease { holder, lease });
             }
-            Err(error) => return Ok(Holder::Unknown(error.to_string())),
+            Err(error) => {
+                return Ok(Holder::Unknown(format!(
+                    "{error}. {id} names the Lease {named}: if the daemon that holds it does not serve this fleet any more, remove the annotation {LEASE} there"
+                )));
+            }
         }
         let version = live.metadata.resource_version;
         let patch = json!({"metadata": {
@@ -274,7 +280,7 @@ pub async fn unclaim(client: &Client, set: &ApplySet, lease: &LeaseName) -> Resu
     with_timeout(&id, given_up).await
 }
 
-/// The sets of a namespace that `lease` claims.
+/// The sets of a namespace that `lease` claims, among the first 200 there.
 ///
 /// # Errors
 /// If the cluster does not answer, or refuses.
@@ -285,13 +291,15 @@ pub async fn claimed(
 ) -> Result<Vec<ApplySet>, Error> {
     let id = ObjectId::new("", "ConfigMap", namespace, "");
     let api: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
-    let parents = ListParams::default().labels(APPLY_SET_ID);
+    let parents = ListParams::default()
+        .labels(APPLY_SET_ID)
+        .limit(MOST_PARENTS);
     let listed = with_timeout(&id, async {
-        let listed = api.list(&parents).await;
+        let listed = api.list_metadata(&parents).await;
         listed.map_err(|error| Error::new(&id, error))
     });
     let ours = listed.await?.items.into_iter();
-    let ours = ours.filter(|parent| named(parent) == lease.to_string());
+    let ours = ours.filter(|parent| annotated(&parent.metadata) == lease.to_string());
     let sets = ours.filter_map(|parent| {
         let name = parent.metadata.name?;
         Some(ApplySet::new(name.strip_prefix("capstan-")?, namespace))
@@ -301,7 +309,11 @@ pub async fn claimed(
 
 /// The Lease that a parent names; empty for none.
 fn named(parent: &ConfigMap) -> String {
-    let annotations = parent.metadata.annotations.as_ref();
+    annotated(&parent.metadata)
+}
+
+fn annotated(metadata: &ObjectMeta) -> String {
+    let annotations = metadata.annotations.as_ref();
     let lease = annotations.and_then(|all| all.get(LEASE));
     lease.cloned().unwrap_or_default()
 }

@@ -46,7 +46,7 @@ impl fmt::Display for Holder {
             Self::Other(name) => write!(f, "waiting: {name} holds the Lease and applies"),
             Self::OtherLease { holder, lease } => write!(
                 f,
-                "nothing is applied: {holder} applies this fleet and holds the Lease {lease}. Stop that process if this one is to apply the fleet, or stop this one"
+                "nothing is applied: {holder} applies this fleet and holds the Lease {lease}. Stop that process if this one is to apply the fleet, or stop this one; if that process does not serve the fleet any more, remove the annotation capstan.dev/lease from the parent of the fleet"
             ),
             Self::Unknown(why) => write!(f, "nothing is applied without the Lease: {why}"),
         }

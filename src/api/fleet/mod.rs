@@ -56,6 +56,7 @@ pub struct FleetSpec {
     pub cluster: Cluster,
     /// Fleets of the same namespace whose newest revision must be ready before this one begins; for Fleet objects alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64))]
     pub depends_on: Vec<FleetName>,
     /// ServiceAccount of the Fleet's namespace that applies the definitions; defaults to the daemon's own, or, outside of the
     /// daemon's namespace, to that of `--default-service-account`.

@@ -7,6 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::adapters::kubernetes::FleetObject;
 use crate::model::ObjectId;
 
+/// The most Fleets that one may wait for, as the schema says.
+const MOST_DEPENDENCIES: usize = 64;
+
 /// The part of a Fleet that others need to know.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
@@ -25,11 +28,17 @@ impl State {
         let names = spec["dependsOn"].as_array().into_iter().flatten();
         let names = names.filter_map(|one| one["name"].as_str());
         let ready = status["readyRevision"].as_str();
+        let conditions = status["conditions"].as_array().into_iter().flatten();
+        let is_of_spec = conditions.into_iter().any(|condition| {
+            condition["type"] == "Ready"
+                && condition["status"] == "True"
+                && condition["observedGeneration"].as_i64() == fleet.generation
+        });
         Self {
             is_ready: ready.is_some()
                 && ready == status["attemptedRevision"].as_str()
-                && status["observedGeneration"].as_i64() == fleet.generation,
-            depends_on: names.map(str::to_owned).collect(),
+                && is_of_spec,
+            depends_on: names.take(MOST_DEPENDENCIES).map(str::to_owned).collect(),
         }
     }
 }
@@ -47,7 +56,7 @@ pub(super) enum Wait {
 
 /// The wait of the Fleet `id` for these Fleets of its namespace.
 pub(super) fn wait(id: &ObjectId, depends_on: &[String], states: &States) -> Wait {
-    if let Some(name) = depends_on.iter().find(|name| leads_to(id, name, states)) {
+    if let Some(name) = cycle(id, depends_on, states) {
         return Wait::Cycle(format!(
             "this Fleet waits for {name}, which waits for this Fleet: remove one of them from spec.dependsOn"
         ));
@@ -77,18 +86,23 @@ fn sibling(id: &ObjectId, name: &str) -> ObjectId {
     }
 }
 
-/// Returns true if the Fleet of this name waits for `id`, directly or through others.
-fn leads_to(id: &ObjectId, name: &str, states: &States) -> bool {
-    let (mut seen, mut next) = (BTreeSet::new(), vec![name]);
-    while let Some(name) = next.pop() {
-        if name == id.name {
-            return true;
+/// The first of these names whose Fleet waits for `id`, directly or through others. Each Fleet is looked at once.
+fn cycle<'a>(id: &ObjectId, depends_on: &'a [String], states: &States) -> Option<&'a String> {
+    let mut seen = BTreeSet::new();
+    depends_on.iter().find(|name| {
+        let mut next = vec![name.as_str()];
+        while let Some(name) = next.pop() {
+            if name == id.name {
+                return true;
+            }
+            if let (true, Some(state)) =
+                (seen.insert(name.to_owned()), states.get(&sibling(id, name)))
+            {
+                next.extend(state.depends_on.iter().map(String::as_str));
+            }
         }
-        if let (true, Some(state)) = (seen.insert(name), states.get(&sibling(id, name))) {
-            next.extend(state.depends_on.iter().map(String::as_str));
-        }
-    }
-    false
+        false
+    })
 }
 
 #[cfg(test)]
@@ -111,7 +125,8 @@ mod tests {
             uid: "u".to_owned(),
             generation: Some(2),
             json: json!({"spec": {"dependsOn": names}, "status": {
-                "readyRevision": ready, "attemptedRevision": "new", "observedGeneration": observed}}),
+                "readyRevision": ready, "attemptedRevision": "new",
+                "conditions": [{"type": "Ready", "status": "True", "observedGeneration": observed}]}}),
         }
     }
 

@@ -28,6 +28,8 @@ use crate::settings::{Environment, FleetOwner, SyncConfig};
 
 /// The help for a Fleet object with a directory.
 const NO_DIRECTORY: &str = "spec.source.directory is a directory of the process, which a Fleet object may not read: use spec.source.git";
+/// The help for a Fleet of a tenant that has too many.
+const TOO_MANY: &str = "the daemon follows 50 Fleets of this namespace already, and no more of a tenant: delete one, or join two";
 /// The wait before what a Fleet lacks, such as a Secret, is looked for again.
 const RETRY: Duration = Duration::from_secs(15);
 /// The rest of a Fleet whose daemon panicked.
@@ -64,6 +66,11 @@ impl FleetsSettings {
         }
     }
 
+    /// Returns true if the Fleets of the namespace are those of a tenant.
+    pub(super) fn is_tenant(&self, namespace: &str) -> bool {
+        self.owner(namespace) != FleetOwner::Platform
+    }
+
     /// The places where Fleets of a namespace may have their sources. A tenant never reads the files of the process.
     fn reach(&self, namespace: &str) -> git::Reach {
         match self.owner(namespace) {
@@ -89,24 +96,29 @@ impl FleetsSettings {
 
 /// A Fleet that is followed. Dropped, it is stopped at once.
 pub(super) struct Followed {
+    /// It is one too many of its tenant, so that it has no daemon.
+    pub(super) is_over: bool,
     stop: CancellationToken,
     requests: watch::Sender<Option<String>>,
     following: AbortOnDropHandle<()>,
 }
 
 impl Followed {
-    /// Follows a Fleet until it is told to stop, while this process is the `holder` of its Lease.
+    /// Follows a Fleet until it is told to stop, while this process is the holder of its Lease, and once the daemon `before` has ended.
+    /// One that `is_over` what its tenant may have is told so instead.
     pub(super) fn start(
         fleet: FleetObject,
         target: Target,
         settings: Arc<FleetsSettings>,
         (holder, states): (watch::Receiver<Holder>, watch::Receiver<States>),
+        before: Option<AbortOnDropHandle<()>>,
+        is_over: bool,
     ) -> Self {
         let stop = CancellationToken::new();
         let (requests, _) = watch::channel(request(&fleet));
-        let before = serde_json::from_value(fleet.json["status"].clone());
-        let before: FleetStatus = before.unwrap_or_default();
-        let handled = watch::Sender::new(before.last_handled_sync_at);
+        let status = serde_json::from_value(fleet.json["status"].clone());
+        let status: FleetStatus = status.unwrap_or_default();
+        let handled = watch::Sender::new(status.last_handled_sync_at);
         let one = One {
             fleet: Arc::new(fleet),
             target,
@@ -115,12 +127,20 @@ impl Followed {
             states,
             requests: requests.subscribe(),
             handled,
+            is_over,
             phase: watch::Sender::new(Phase::Starting),
             view: watch::Sender::new(View::default()),
             stop: stop.clone(),
         };
-        let following = AbortOnDropHandle::new(tokio::spawn(Arc::new(one).follow()));
+        let following = async move {
+            if let Some(before) = before {
+                let _ = before.await;
+            }
+            Arc::new(one).follow().await;
+        };
+        let following = AbortOnDropHandle::new(tokio::spawn(following));
         Self {
+            is_over,
             stop,
             requests,
             following,
@@ -155,6 +175,8 @@ struct One {
     /// The requests to sync, and the last one that was handed on.
     requests: watch::Receiver<Option<String>>,
     handled: watch::Sender<Option<String>>,
+    /// It is one too many of its tenant.
+    is_over: bool,
     phase: watch::Sender<Phase>,
     view: watch::Sender<View>,
     stop: CancellationToken,
@@ -192,6 +214,9 @@ impl One {
         let owner = settings.owner(namespace);
         let config = SyncConfig::object(&self.fleet.json, owner, &settings.environment);
         let config = config.map_err(|error| error.to_string())?;
+        if self.is_over {
+            return Err(TOO_MANY.to_owned());
+        }
         if config.directory.is_some() && settings.reach(namespace) == git::Reach::Servers {
             return Err(NO_DIRECTORY.to_owned());
         }

@@ -9,24 +9,31 @@ mod port;
 mod report;
 mod requests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures::StreamExt as _;
+use kube::Client;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use self::dependencies::{State, States};
 use self::fleet::Followed;
 pub use self::fleet::{DEFAULT_SHARD, FleetsSettings};
 pub use self::port::FleetsPort;
 use self::port::{PERIOD, Pulse};
-use crate::adapters::kubernetes::{self, FleetChange, FleetObject, HeldLease, Holder, Target};
+use crate::adapters::kubernetes::{
+    self, FleetChange, FleetObject, HeldLease, Holder, LeaseName, Target,
+};
 use crate::api::labels::SHARD;
 use crate::daemon::connect::controllers::identity;
 use crate::model::ObjectId;
 use crate::plan::ApplySet;
 use crate::settings::suspending;
+
+/// The most Fleets that are followed of a tenant: each has a daemon and a mirror.
+const MOST_OF_TENANT: usize = 50;
 
 /// Follows the Fleets of the namespace of the environment and those of tenants, until `stop`. Of several processes one does.
 pub async fn run_fleets(
@@ -55,8 +62,10 @@ pub async fn run_fleets(
         known: BTreeMap::new(),
         states: watch::Sender::new(States::new()),
         followed: BTreeMap::new(),
+        leaving: BTreeMap::new(),
         is_holder: false,
         may_be_absent: false,
+        forgetting: None,
         holder: lease.holder(),
     };
     let pulse = Pulse::start();
@@ -76,9 +85,9 @@ pub async fn run_fleets(
             }
             _ = beat.tick() => {
                 pulse.beat();
-                fleets.forget_absent().await;
+                fleets.forget_absent();
             }
-            Some(change) = changes.next() => fleets.on_change(change).await,
+            Some(change) = changes.next() => fleets.on_change(change),
         }
     }
     fleets.stop().await;
@@ -94,9 +103,13 @@ struct Fleets {
     states: watch::Sender<States>,
     /// Those that are followed; none without the Lease.
     followed: BTreeMap<ObjectId, Followed>,
+    /// Those that are gone, and whose daemons end.
+    leaving: BTreeMap<ObjectId, AbortOnDropHandle<()>>,
     is_holder: bool,
     /// Whether sets that an earlier process claimed for Fleets that are gone still have to be looked for.
     may_be_absent: bool,
+    /// Looks for them.
+    forgetting: Option<AbortOnDropHandle<()>>,
     holder: watch::Receiver<Holder>,
 }
 
@@ -106,13 +119,15 @@ impl Fleets {
         self.is_holder = is_holder;
         self.may_be_absent = is_holder;
         self.followed.clear();
+        self.leaving.clear();
+        self.forgetting = None;
         if is_holder {
             let all: Vec<FleetObject> = self.known.values().cloned().collect();
-            all.into_iter().for_each(|fleet| self.follow(fleet));
+            all.into_iter().for_each(|fleet| self.follow(fleet, None));
         }
     }
 
-    async fn on_change(&mut self, change: FleetChange) {
+    fn on_change(&mut self, change: FleetChange) {
         self.note(&change);
         match change {
             FleetChange::Present(fleet) if is_of_shard(&fleet, &self.settings.shard) => {
@@ -120,16 +135,14 @@ impl Fleets {
                 let earlier = self.known.insert(id.clone(), (*fleet).clone());
                 let is_new = earlier.is_none_or(|earlier| !is_same(&earlier, &fleet));
                 if self.is_holder && is_new {
-                    self.end(&id).await;
-                    if *self.holder.borrow() == Holder::Us {
-                        self.follow(*fleet);
-                    }
+                    let before = self.end(&id).or_else(|| self.leaving.remove(&id));
+                    self.follow(*fleet, before);
                 } else if let Some(followed) = self.followed.get(&id) {
                     followed.request(&fleet);
                 }
             }
-            FleetChange::Present(fleet) => self.leave(&fleet.id, "another shard has").await,
-            FleetChange::Gone(id) => self.leave(&id, "somebody deleted").await,
+            FleetChange::Present(fleet) => self.leave(&fleet.id, "another shard has"),
+            FleetChange::Gone(id) => self.leave(&id, "somebody deleted"),
         }
     }
 
@@ -145,79 +158,99 @@ impl Fleets {
         });
     }
 
-    async fn leave(&mut self, id: &ObjectId, who: &str) {
+    fn leave(&mut self, id: &ObjectId, who: &str) {
         self.known.remove(id);
-        if self.end(id).await {
-            tracing::info!(fleet = %shown(id), "{who} the Fleet, which is not followed any more; its objects stay");
-            self.unclaim(&ApplySet::new(&*id.name, &*id.namespace))
-                .await;
-        }
-    }
-
-    /// Nobody serves the set any more: another daemon may, and people see that none does.
-    async fn unclaim(&self, set: &ApplySet) {
-        if *self.holder.borrow() != Holder::Us {
+        self.leaving.retain(|_, leaving| !leaving.is_finished());
+        let Some(ending) = self.end(id) else {
             return;
-        }
-        let lease = self.settings.lease();
-        let unclaimed = kubernetes::unclaim(&self.target.client, set, &lease).await;
-        if let Err(error) = unclaimed {
-            let object = set.parent();
-            tracing::warn!(%object, %error, "the annotation capstan.dev/lease stays, so that `capstan status` says that this process serves the fleet");
+        };
+        tracing::info!(fleet = %shown(id), "{who} the Fleet, which is not followed any more; its objects stay");
+        let set = ApplySet::new(&*id.name, &*id.namespace);
+        let (client, lease) = (self.target.client.clone(), self.settings.lease());
+        let leaving = async move {
+            let _ = ending.await;
+            unclaim(&client, &set, &lease).await;
+        };
+        let leaving = AbortOnDropHandle::new(tokio::spawn(leaving));
+        self.leaving.insert(id.clone(), leaving);
+        self.make_room(&id.namespace);
+    }
+
+    /// Follows a Fleet of a tenant that had too many.
+    fn make_room(&mut self, namespace: &str) {
+        let mut crowded = self.followed.iter();
+        let crowded = crowded.find(|(id, followed)| id.namespace == namespace && followed.is_over);
+        let next = crowded.and_then(|(id, _)| self.known.get(id)).cloned();
+        if let Some(fleet) = next {
+            let before = self.end(&fleet.id);
+            self.follow(fleet, before);
         }
     }
 
-    /// Gives up, once, what an earlier process claimed for Fleets that were deleted when no process followed them.
-    async fn forget_absent(&mut self) {
+    /// Gives up, once, what an earlier process claimed for Fleets that were deleted when no process followed them. Nobody waits for it.
+    fn forget_absent(&mut self) {
         if !std::mem::take(&mut self.may_be_absent) {
             return;
         }
-        for namespace in self.settings.namespaces() {
-            let lease = self.settings.lease();
-            let claimed = kubernetes::claimed(&self.target.client, &namespace, &lease).await;
-            let sets = claimed.unwrap_or_else(|error| {
-                tracing::debug!(%error, "fleets that are gone are not looked for");
-                Vec::new()
-            });
-            for set in sets {
-                let mut known = self.known.keys();
-                let is_known =
-                    known.any(|id| (&*id.name, &*id.namespace) == (set.fleet(), set.namespace()));
-                if !is_known {
-                    self.unclaim(&set).await;
+        let known = self.known.keys();
+        let known: BTreeSet<(String, String)> = known
+            .map(|id| (id.name.clone(), id.namespace.clone()))
+            .collect();
+        let (client, settings) = (self.target.client.clone(), Arc::clone(&self.settings));
+        let forgetting = async move {
+            let lease = settings.lease();
+            for namespace in settings.namespaces() {
+                let claimed = kubernetes::claimed(&client, &namespace, &lease).await;
+                let sets = claimed.unwrap_or_else(|error| {
+                    tracing::debug!(%error, "fleets that are gone are not looked for");
+                    Vec::new()
+                });
+                for set in sets {
+                    if !known.contains(&(set.fleet().to_owned(), set.namespace().to_owned())) {
+                        unclaim(&client, &set, &lease).await;
+                    }
                 }
             }
-        }
+        };
+        self.forgetting = Some(AbortOnDropHandle::new(tokio::spawn(forgetting)));
     }
 
-    fn follow(&mut self, fleet: FleetObject) {
+    /// Follows a Fleet, once the daemon `before` has ended.
+    fn follow(&mut self, fleet: FleetObject, before: Option<AbortOnDropHandle<()>>) {
         let id = fleet.id.clone();
+        let is_over = self.settings.is_tenant(&id.namespace) && self.is_crowded(&id.namespace);
         tracing::info!(fleet = %shown(&id), "the Fleet is followed");
-        let followed = Followed::start(
-            fleet,
-            self.target.clone(),
-            Arc::clone(&self.settings),
-            (self.holder.clone(), self.states.subscribe()),
-        );
+        let (target, settings) = (self.target.clone(), Arc::clone(&self.settings));
+        let watched = (self.holder.clone(), self.states.subscribe());
+        let followed = Followed::start(fleet, target, settings, watched, before, is_over);
         self.followed.insert(id, followed);
     }
 
-    /// Ends what follows this Fleet, in order unless the Lease is lost meanwhile; `false` if nothing did.
-    async fn end(&mut self, id: &ObjectId) -> bool {
-        let Some(followed) = self.followed.remove(id) else {
-            return false;
-        };
-        tokio::select! {
-            biased;
-            _ = self.holder.wait_for(|holder| *holder != Holder::Us) => {}
-            () = followed.stop() => {}
-        }
-        true
+    /// Returns true if no more Fleets of this namespace of a tenant are followed.
+    fn is_crowded(&self, namespace: &str) -> bool {
+        let own = self.followed.iter();
+        let own = own.filter(|(id, followed)| id.namespace == namespace && !followed.is_over);
+        own.count() >= MOST_OF_TENANT
+    }
+
+    /// Ends what follows this Fleet, in order unless the answer is dropped. Nobody waits for it: one that takes its time costs others none.
+    fn end(&mut self, id: &ObjectId) -> Option<AbortOnDropHandle<()>> {
+        let followed = self.followed.remove(id)?;
+        Some(AbortOnDropHandle::new(tokio::spawn(followed.stop())))
     }
 
     async fn stop(self) {
         let all = self.followed.into_values().map(Followed::stop);
         futures::future::join_all(all).await;
+        futures::future::join_all(self.leaving.into_values()).await;
+    }
+}
+
+/// Nobody serves the set any more: another daemon may, and people see that none does.
+async fn unclaim(client: &Client, set: &ApplySet, lease: &LeaseName) {
+    if let Err(error) = kubernetes::unclaim(client, set, lease).await {
+        let object = set.parent();
+        tracing::warn!(%object, %error, "cannot remove the annotation capstan.dev/lease: `capstan status` goes on saying that this process serves the fleet");
     }
 }
 

@@ -16,6 +16,7 @@ use kube::core::GroupVersionKind;
 use kube::{Api, Client};
 use serde_json::{Value as Json, json};
 
+use super::claim::LeaseName;
 use super::discovery::{Discovery, Served};
 use super::request::with_timeout;
 use super::steering::{DAEMON, patch_parent};
@@ -76,13 +77,17 @@ pub async fn server(client: &Client, set: &ApplySet) -> Result<Server, Error> {
     let Some(name) = annotations.get(labels::LEASE) else {
         return Ok(Server::Unknown);
     };
-    let Some((namespace, lease)) = name.split_once('/') else {
+    let Some(LeaseName {
+        namespace,
+        name: lease,
+    }) = LeaseName::read(name)
+    else {
         return Ok(Server::Unknown);
     };
     if lease.starts_with(SHARED) && !has_fleet(client, set).await? {
         return Ok(Server::Nobody);
     }
-    Ok(match holder(client, namespace, lease).await? {
+    Ok(match holder(client, &namespace, &lease).await? {
         Some(holder) => Server::Process {
             holder,
             lease: name.clone(),

@@ -252,7 +252,7 @@ impl Runner {
         };
         let confines = self.reach.namespaces().filter(|_| served.namespaced);
         let watched = match confines {
-            Some(namespaces) => within(namespaces, |namespace| watch_in(Some(namespace))),
+            Some(namespaces) => within(&namespaces, |namespace| watch_in(Some(namespace))),
             None => watch_in(None),
         };
         let watched = self.reach.ending(scope, kind, watched);

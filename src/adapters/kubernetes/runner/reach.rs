@@ -32,9 +32,8 @@ impl Reach {
     }
 
     /// The namespaces to watch one by one; `None` to watch in the whole cluster.
-    pub(super) fn namespaces(&self) -> Option<&Namespaces> {
-        let namespaces = self.namespaces.as_ref();
-        namespaces.filter(|namespaces| namespaces.len() <= MOST_NAMESPACES)
+    pub(super) fn namespaces(&self) -> Option<Namespaces> {
+        watched(self.namespaces.as_ref()?)
     }
 
     /// Makes the watch end when the next one of its kind begins.
@@ -83,8 +82,7 @@ impl Reach {
 
     /// All watches, if the namespaces are not as before. Beyond the limit each kind has one watch, which sees them all.
     fn again(&self, before: &Namespaces) -> Vec<(WatchScope, Kind)> {
-        let is_same = self.namespaces.as_ref() == Some(before) || before.len() > MOST_NAMESPACES;
-        if is_same {
+        if self.namespaces() == watched(before) {
             return Vec::new();
         }
         let watched = self.watches.keys().cloned();
@@ -94,6 +92,17 @@ impl Reach {
         });
         watched.collect()
     }
+}
+
+/// The namespaces that are watched one by one: of too many, those that the plan needs; `None` if these are too many.
+fn watched(all: &Namespaces) -> Option<Namespaces> {
+    let is_small = |namespaces: &Namespaces| namespaces.len() <= MOST_NAMESPACES;
+    if is_small(all) {
+        return Some(all.clone());
+    }
+    let needed = all.iter().filter(|(_, is_needed)| **is_needed);
+    let needed: Namespaces = needed.map(|(name, is)| (name.clone(), *is)).collect();
+    Some(needed).filter(is_small)
 }
 
 #[cfg(test)]
@@ -119,12 +128,13 @@ mod tests {
         assert!(first.next().now_or_never().expect("it ended").is_none());
         let many: Vec<String> = (0..40).map(|number| number.to_string()).collect();
         let expected = [("other".to_owned(), false), ("own".to_owned(), true)];
-        assert_eq!(reach.namespaces(), Some(&expected.into()));
+        assert_eq!(reach.namespaces(), Some(expected.into()));
         assert_eq!(reach.plan(["own", "other"]), again, "it is needed now");
         assert_eq!(reach.plan(["own"]), again, "it is not needed any more");
         assert_eq!(reach.plan(many.iter().map(String::as_str)), again);
         assert_eq!(reach.namespaces(), None);
-        assert_eq!(reach.plan(["more"]), []);
+        assert_eq!(reach.plan(["more"]), again, "only this one is needed");
+        assert_eq!(reach.namespaces(), Some([("more".to_owned(), true)].into()));
     }
 
     #[test]

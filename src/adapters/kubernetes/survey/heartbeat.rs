@@ -3,13 +3,17 @@
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::{Api, Client};
+use kube::api::{ApiResource, DynamicObject};
+use kube::core::GroupVersionKind;
+use kube::{Api, Client, Resource as _};
 
 use super::error::SurveyError;
 use super::read::{Failure, Reader, in_time};
 use crate::adapters::kubernetes::{Error, LeaseName};
+use crate::api::fleet::Fleet;
 use crate::apply::Parent;
 use crate::model::ObjectId;
+use crate::plan::ApplySet;
 use crate::status::Heartbeat;
 
 /// The heartbeat of the daemon of one fleet, by the clock of the API server; `now` is the time if that tells none.
@@ -18,16 +22,39 @@ use crate::status::Heartbeat;
 /// If the cluster does not answer.
 pub async fn heartbeat(
     client: &Client,
-    parent: &Parent,
+    (set, parent): (&ApplySet, &Parent),
     now: Timestamp,
 ) -> Result<Heartbeat, SurveyError> {
     let reader = Reader::new(client.clone());
     let now = time(&reader).await?.unwrap_or(now);
-    Ok(read(&reader, parent, now).await)
+    Ok(read(&reader, (set, parent), now).await)
+}
+
+/// The beginning of the names of the Leases that Fleet objects share.
+const SHARED: &str = "capstan-sync-";
+
+/// The heartbeat as far as the Fleet object of the set, if it may be read, lets its daemon work.
+async fn of_object(reader: &Reader, set: &ApplySet, heartbeat: Heartbeat) -> Heartbeat {
+    let (group, version, kind) = (Fleet::group(&()), Fleet::version(&()), Fleet::kind(&()));
+    let kind = GroupVersionKind::gvk(&group, &version, &kind);
+    let resource = ApiResource::from_gvk_with_plural(&kind, &Fleet::plural(&()));
+    let client = reader.client().clone();
+    let api: Api<DynamicObject> = Api::namespaced_with(client, set.namespace(), &resource);
+    match in_time(api.get_opt(set.fleet())).await {
+        Ok(fleet) => {
+            let fleet = fleet.and_then(|fleet| serde_json::to_value(fleet).ok());
+            heartbeat.of_object(fleet.as_ref())
+        }
+        Err(_) => heartbeat,
+    }
 }
 
 /// The heartbeat of the daemon of a fleet, at this time in the cluster.
-pub(super) async fn read(reader: &Reader, parent: &Parent, now: Timestamp) -> Heartbeat {
+pub(super) async fn read(
+    reader: &Reader,
+    (set, parent): (&ApplySet, &Parent),
+    now: Timestamp,
+) -> Heartbeat {
     let Some(LeaseName { namespace, name }) = LeaseName::read(&parent.lease) else {
         return Heartbeat::Unnamed;
     };
@@ -36,7 +63,11 @@ pub(super) async fn read(reader: &Reader, parent: &Parent, now: Timestamp) -> He
     match in_time(api.get_opt(&name)).await {
         Ok(lease) => {
             let lease = lease.and_then(|lease| serde_json::to_value(lease).ok());
-            Heartbeat::read(lease.as_ref(), now)
+            let heartbeat = Heartbeat::read(lease.as_ref(), now);
+            match name.starts_with(SHARED) {
+                true => of_object(reader, set, heartbeat).await,
+                false => heartbeat,
+            }
         }
         Err(failure) => {
             let error = match failure {

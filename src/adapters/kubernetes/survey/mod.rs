@@ -150,7 +150,8 @@ impl Surveyor {
         let heartbeats = match at {
             Some(now) => {
                 let reads = fleets.iter();
-                let reads = reads.map(|(_, parent)| heartbeat::read(&self.reader, parent, now));
+                let reads =
+                    reads.map(|(set, parent)| heartbeat::read(&self.reader, (set, parent), now));
                 stream::iter(reads).buffered(WIDTH).collect().await
             }
             None => Vec::new(),

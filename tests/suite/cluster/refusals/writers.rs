@@ -82,7 +82,7 @@ fn a_daemon_leaves_a_fleet_alone_that_another_one_serves_and_people_see_which() 
         let recorded = || {
             let path = fixture.path("configmaps/capstan-prod");
             let parent = fixture.must("GET", &path, &Json::Null);
-            let own = format!("{}/capstan-prod", fixture.namespace);
+            let own = format!("{}/capstan-fleet-prod", fixture.namespace);
             let is_own = parent["metadata"]["annotations"]["capstan.dev/lease"] == json!(own);
             (is_own && parent["data"]["ready"] == json!(third)).then_some(())
         };
