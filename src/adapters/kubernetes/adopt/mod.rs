@@ -252,7 +252,7 @@ async fn create(
         .map(|(key, value)| (key.clone(), json!(value)))
         .collect();
     let annotations = live.metadata.annotations.iter().flatten();
-    for (key, value) in annotations.filter(|(key, _)| BY_PEOPLE.contains(&key.as_str())) {
+    for (key, value) in annotations.filter(|(key, value)| is_carried(key, value)) {
         begin["metadata"]["annotations"][key] = json!(value);
     }
     let begin = serde_json::from_value(begin).map_err(|error| Error::Unsendable {
@@ -261,6 +261,13 @@ async fn create(
     })?;
     let moving = moving.clone().tidy(to);
     parent::create(client, to, DAEMON, &begin, &moving).await
+}
+
+/// Returns true for what people set, and for the Lease of the daemon that served the fleet, which tells since when none does. A Lease that
+/// Fleet objects share goes on without this one.
+fn is_carried(key: &str, value: &str) -> bool {
+    let own = LeaseName::read(value).filter(|lease| !lease.name.starts_with(SHARED));
+    BY_PEOPLE.contains(&key) || key == labels::LEASE && own.is_some()
 }
 
 /// The annotations of a parent that people set.
