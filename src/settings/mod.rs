@@ -99,8 +99,8 @@ impl From<fleet::Forks> for ForkLimits {
 pub struct SyncConfig {
     /// The fleet's name: part of the checks' contexts and of the ApplySet.
     pub fleet: String,
-    /// The fleet in the names of its checks: of a tenant's, with the namespace.
-    pub checks_name: String,
+    /// It is a tenant's: fleets of other tenants may have its name.
+    pub is_tenants: bool,
     /// The namespace of the ApplySet's parent.
     pub namespace: String,
     /// The Fleets of that namespace that must be ready before this one begins.
@@ -193,7 +193,7 @@ impl SyncConfig {
         let apply = fleet::Apply::default();
         Self {
             mirror: environment.cache.join(mirror_name(&fleet, url)),
-            checks_name: fleet.clone(),
+            is_tenants: false,
             fleet,
             namespace: environment.namespace.clone(),
             service_account: None,
@@ -258,6 +258,15 @@ impl SyncConfig {
     pub fn file(file: &std::path::Path, environment: &Environment) -> Result<Self, Error> {
         let (path, text) = text(file)?;
         Self::document(&path, &text, environment)
+    }
+
+    /// The fleet in the names of its checks: a tenant's with its namespace.
+    #[must_use]
+    pub fn checks_name(&self) -> String {
+        match self.is_tenants {
+            true => format!("{}/{}", self.namespace, self.fleet),
+            false => self.fleet.clone(),
+        }
     }
 
     /// Returns true if nothing is applied, because something else does that.
@@ -325,7 +334,7 @@ impl SyncConfig {
                 Some(_) => mirror.with_extension("directory"),
                 None => mirror,
             },
-            checks_name: name.clone(),
+            is_tenants: false,
             fleet: name,
             service_account: fleet.spec.service_account_name,
             depends_on: fleet

@@ -58,7 +58,7 @@ impl SyncConfig {
         };
         let mut config = Self::settled("the Fleet", &document, fleet, &own)?;
         if let FleetOwner::Tenant { default_account } = owner {
-            config.checks_name = format!("{}/{}", config.namespace, config.fleet);
+            config.is_tenants = true;
             config.take_account(default_account)?;
         }
         config.suspend |= suspending(object).is_some();

@@ -154,11 +154,8 @@ impl Reported {
         }
         let view = self.view.borrow_and_update();
         let revision = view.examined.as_deref();
-        let name = self
-            .config
-            .as_ref()
-            .map_or("", |config| &config.checks_name);
-        let context = sync_context(name);
+        let name = self.config.as_ref().map(SyncConfig::checks_name);
+        let context = sync_context(&name.unwrap_or_default());
         let is_current = revision == view.revision.as_deref();
         let source = view.source_error.as_ref().map(Err);
         let config = self.config.as_ref();

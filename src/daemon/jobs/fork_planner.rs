@@ -159,7 +159,7 @@ impl ForkPlanner {
                 holdings: (*base.holdings).clone(),
                 name: base.name.clone(),
             }),
-            fleet: config.checks_name.clone(),
+            fleet: config.checks_name(),
             path: config.path.clone(),
             overlays: config.overlays.clone(),
             is_partial: !config.local_overlays.is_empty(),

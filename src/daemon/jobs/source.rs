@@ -92,7 +92,7 @@ fn settings(
         trailers: Trailers::for_fleet(config.verify.is_some(), config.approvals.is_set()),
     };
     Settings {
-        fleet: config.checks_name.clone(),
+        fleet: config.checks_name(),
         source: git::shown(&config.url),
         is_directory: config.directory.is_some(),
         interval: config.interval,
