@@ -17,7 +17,7 @@ use crate::adapters::kubernetes::{Target, classify, connect_named, unserved};
 use crate::api::fleet::{Controllers, FirstApply};
 use crate::api::kinds::{self, Kind};
 use crate::api::suppliers;
-use crate::daemon::{self, ControllersPort, WallClock};
+use crate::daemon::{self, ProbedPort, WallClock};
 use crate::settings::Environment;
 
 #[derive(Debug, Args)]
@@ -85,7 +85,7 @@ async fn work(args: &ControllersArgs, ui: &Ui, environment: &Environment) -> any
     // What is begun below is ended in order, whenever that is asked for.
     let stop = asked_to_stop();
     let port = match &args.serve {
-        Some(address) => Some(ControllersPort::open(address).await?),
+        Some(address) => Some(ProbedPort::open(address).await?),
         None => None,
     };
     let (client, name) = connect_named(&args.access.access()).await?;
@@ -112,7 +112,7 @@ async fn work(args: &ControllersArgs, ui: &Ui, environment: &Environment) -> any
     let running = running.context("there is nothing to run")?;
     let _serving = port.map(|port| {
         ui.message(&port.shown());
-        port.serve(&running)
+        daemon::serve_controllers(port, &running)
     });
     stop.await;
     running.stop().await;

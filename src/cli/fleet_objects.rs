@@ -11,30 +11,30 @@ use super::ui::Ui;
 use crate::adapters::git::Reach;
 use crate::api::fleet::Controllers;
 use crate::api::timeline::SETTLE;
-use crate::daemon::{self, DEFAULT_SHARD, FleetsPort, FleetsSettings};
+use crate::daemon::{self, DEFAULT_SHARD, FleetsSettings, ProbedPort};
 use crate::model::is_dns_label;
 use crate::settings::Environment;
 
 /// The name of the process in the Lease of the controllers.
 const NAME: &str = "fleets";
 
-/// Which Fleet objects are followed, and what they may do.
+/// The Fleet objects that are followed, and their rights.
 #[derive(Debug, Args)]
 pub(super) struct FleetsArgs {
     /// A namespace of a tenant, whose Fleet objects are followed, too; may be repeated. They act as ServiceAccounts of that
     /// namespace, never as this process
-    #[arg(long, value_name = "NAMESPACE", requires = "fleets", value_parser = dns_label)]
+    #[arg(long, value_name = "NAMESPACE", conflicts_with_all = ["config", "source", "directory"], value_parser = dns_label)]
     tenant: Vec<String>,
     /// The ServiceAccount of the Fleets of tenants that name none, in the namespace of each Fleet
-    #[arg(long, value_name = "NAME", requires = "fleets", value_parser = dns_label)]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["config", "source", "directory"], value_parser = dns_label)]
     default_service_account: Option<String>,
     /// Follow only the Fleet objects with this value of the label capstan.dev/shard; those without the label are of the
     /// shard `default`
-    #[arg(long, value_name = "SHARD", requires = "fleets", default_value = DEFAULT_SHARD, value_parser = dns_label)]
+    #[arg(long, value_name = "SHARD", conflicts_with_all = ["config", "source", "directory"], default_value = DEFAULT_SHARD, value_parser = dns_label)]
     shard: String,
     /// Let Fleet objects of CAPSTAN_NAMESPACE name repositories and directories of this machine. Whoever writes a Fleet then
     /// reads the files of this process: for trying out
-    #[arg(long, requires = "fleets")]
+    #[arg(long, conflicts_with_all = ["config", "source", "directory"])]
     allow_local_sources: bool,
 }
 
@@ -58,7 +58,7 @@ pub(super) async fn follow(
     let stop = stop_when_asked();
     let program = std::env::current_exe().context("cannot find the program of this process")?;
     let port = match serve {
-        Some(address) => Some(FleetsPort::open(address).await.context("--serve")?),
+        Some(address) => Some(ProbedPort::open(address).await.context("--serve")?),
         None => None,
     };
     let cluster = Cluster::open(cluster, SETTLE).await?;

@@ -43,14 +43,15 @@ pub use crate::follow::View;
 pub use connect::admission::{AdmissionError, AdmissionServer};
 pub use connect::clock::{WallClock, wall_time};
 pub use connect::controllers::{controllers, report_fault};
-pub use connect::controllers_port::ControllersPort;
+pub use connect::controllers_port::serve_controllers;
 pub use connect::endpoint::Endpoint;
 pub use connect::forge::forge_ports;
 pub use connect::ports::ForgePorts;
+pub use connect::probed_port::ProbedPort;
 use connect::sinks;
 pub use connect::sinks::status_file;
 pub use connect::source_access::source_access;
-pub use fleets::{DEFAULT_SHARD, FleetsPort, FleetsSettings, run_fleets};
+pub use fleets::{DEFAULT_SHARD, FleetsSettings, run_fleets};
 pub(crate) use jobs::approvals_in_checkout;
 pub use jobs::fork::{COMMAND as FORK_COMMAND, answer as answer_fork_request};
 use jobs::runner::Runner;
@@ -80,11 +81,11 @@ pub async fn run(
     run_with(setup, target, view, stop).await
 }
 
-/// What a daemon works with.
+/// The parts that a daemon works with.
 pub struct Setup {
-    /// What to follow.
+    /// The source to follow, and its settings.
     pub config: SyncConfig,
-    /// How its repository is reached.
+    /// The way to its repository.
     pub access: git::Access,
     /// The port, which answers also while another process writes.
     pub endpoint: Option<Endpoint>,
@@ -138,7 +139,7 @@ async fn follow(
     in_turns(setup.holder, &stop, daemon).await
 }
 
-/// What outlasts a loss of the right to write.
+/// The parts that outlast a loss of the right to write.
 struct Common {
     config: Arc<SyncConfig>,
     origin: Origin,

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::connect::controllers::identity;
-use crate::adapters::kubernetes::{Claim, HeldLease, Holder, LeaseName, Target};
+use crate::adapters::kubernetes::{Claim, HeldLease, Holder, LeaseName, Target, Unpermitted};
 use crate::plan::ApplySet;
 use crate::settings::{Environment, SyncConfig};
 
@@ -28,11 +28,12 @@ impl Writer {
             namespace: config.namespace.clone(),
             name: format!("capstan-fleet-{}", config.fleet),
         };
-        let lease = HeldLease::take_if_permitted(
+        let lease = HeldLease::take(
             &target.client,
             Arc::clone(&target.clock),
-            (&name.namespace, &name.name),
+            &name,
             identity(&config.fleet, environment),
+            Unpermitted::Act,
         );
         let holder = lease.holder();
         Self {

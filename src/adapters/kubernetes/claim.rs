@@ -6,7 +6,6 @@
 //! Two processes with Leases of their own, such as two daemons in two namespaces, may follow one fleet. Whoever finds a Lease in the parent
 //! that is alive leaves the set alone, wherever that Lease is held from.
 
-use std::fmt;
 use std::sync::Arc;
 
 use futures::StreamExt as _;
@@ -20,12 +19,13 @@ use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::held_lease::{Holder, say};
+use super::lease::LeaseName;
 use super::request::with_timeout;
 use super::steering::{DAEMON, patch_parent};
 use super::{Error, parent};
 use crate::api::labels::{APPLY_SET_ID, LEASE};
 use crate::apply::Parent;
-use crate::model::{Clock, ErrorClass, ObjectId, is_dns_label, is_dns_subdomain};
+use crate::model::{Clock, ErrorClass, ObjectId};
 use crate::plan::ApplySet;
 use crate::reconcile::lease::{Election, RETRY, Turn};
 
@@ -33,34 +33,6 @@ use crate::reconcile::lease::{Election, RETRY, Turn};
 const MOST_PARENTS: u32 = 200;
 /// The reason to read a parent again.
 const CHANGED: &str = "another process changed the parent of the fleet";
-
-/// The namespace and name of a Lease.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeaseName {
-    /// Its namespace.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-}
-
-impl LeaseName {
-    /// Reads `namespace/name`. Whoever may write the parent may write anything there.
-    #[must_use]
-    pub fn read(text: &str) -> Option<Self> {
-        let (namespace, name) = text.split_once('/')?;
-        let can_exist = is_dns_label(namespace) && is_dns_subdomain(name);
-        can_exist.then(|| Self {
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-        })
-    }
-}
-
-impl fmt::Display for LeaseName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.namespace, self.name)
-    }
-}
 
 /// The claim to a set. When it is dropped, nobody tells whether this process may write: it must not.
 pub struct Claim {
@@ -325,7 +297,7 @@ mod tests {
     use tokio::time::{Duration, Instant};
 
     use super::*;
-    use crate::adapters::kubernetes::HeldLease;
+    use crate::adapters::kubernetes::{HeldLease, Unpermitted};
 
     fn lease(name: &str) -> LeaseName {
         LeaseName {
@@ -354,8 +326,9 @@ mod tests {
         /// A process with a Lease of its own, and its claim.
         fn process(&self, name: &str) -> (HeldLease, Claim) {
             let clock = || Arc::clone(&self.clock) as Arc<dyn Clock>;
-            let place = ("default", name);
-            let held = HeldLease::take(&self.client, clock(), place, name.to_owned());
+            let own = lease(name);
+            let (client, identity) = (&self.client, name.to_owned());
+            let held = HeldLease::take(client, clock(), &own, identity, Unpermitted::Wait);
             let claim = Claim::new(&self.client, clock(), &self.set, lease(name), held.holder());
             (held, claim)
         }

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Error;
-use super::lease::{Lease, Round};
+use super::lease::{Lease, LeaseName, Round};
 use crate::model::{Clock, ErrorClass};
 use crate::reconcile::lease::RETRY;
 
@@ -53,6 +53,15 @@ impl fmt::Display for Holder {
     }
 }
 
+/// The behaviour of a process that may not use its Lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unpermitted {
+    /// It waits until it may.
+    Wait,
+    /// It acts, with a warning: nothing keeps another process from acting, too.
+    Act,
+}
+
 /// A Lease that this process holds or waits for. When it is dropped it expires.
 pub struct HeldLease {
     holder: watch::Receiver<Holder>,
@@ -62,31 +71,17 @@ pub struct HeldLease {
 }
 
 impl HeldLease {
-    /// Takes the Lease `name` of `namespace` when it is free, for the process `identity`.
+    /// Takes the Lease when it is free, for the process `identity`.
     #[must_use]
     pub fn take(
         client: &Client,
         clock: Arc<dyn Clock>,
-        (namespace, name): (&str, &str),
+        name: &LeaseName,
         identity: String,
+        unpermitted: Unpermitted,
     ) -> Self {
+        let LeaseName { namespace, name } = name;
         let lease = Lease::new(client.clone(), namespace, name, identity);
-        Self::begin(lease, clock, false)
-    }
-
-    /// The same for a process that acts, with a warning, if it may not use the Lease.
-    #[must_use]
-    pub fn take_if_permitted(
-        client: &Client,
-        clock: Arc<dyn Clock>,
-        (namespace, name): (&str, &str),
-        identity: String,
-    ) -> Self {
-        let lease = Lease::new(client.clone(), namespace, name, identity);
-        Self::begin(lease, clock, true)
-    }
-
-    fn begin(lease: Lease, clock: Arc<dyn Clock>, acts_unguarded: bool) -> Self {
         let (said, holder) = watch::channel(Holder::Unknown("it is being read".to_owned()));
         let stop = CancellationToken::new();
         let looked = Arc::new(Mutex::new(Instant::now()));
@@ -96,7 +91,7 @@ impl HeldLease {
             said,
             looked: Arc::clone(&looked),
             stop: stop.clone(),
-            acts_unguarded,
+            acts_unguarded: unpermitted == Unpermitted::Act,
         };
         let rounds = tokio::spawn(rounds.run());
         Self {
@@ -229,12 +224,11 @@ mod tests {
 
     fn take(client: &Client, clock: &Arc<SimClock>, name: &str) -> HeldLease {
         let clock = Arc::clone(clock);
-        HeldLease::take(
-            client,
-            clock,
-            ("default", "capstan-sync-default"),
-            name.to_owned(),
-        )
+        let lease = LeaseName {
+            namespace: "default".to_owned(),
+            name: "capstan-sync-default".to_owned(),
+        };
+        HeldLease::take(client, clock, &lease, name.to_owned(), Unpermitted::Wait)
     }
 
     async fn until(lease: &HeldLease, wanted: impl Fn(&Holder) -> bool) -> Holder {

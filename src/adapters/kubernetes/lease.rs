@@ -3,6 +3,7 @@
 //! In: a name for this process. Out: whether it holds the Lease, and for how long. The rule is
 //! [`Election`]'s. It does not know what the holder may do.
 
+use std::fmt;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -13,8 +14,36 @@ use serde_json::{Value, json};
 
 use super::Error;
 use super::parent::make_namespace;
-use crate::model::{Clock, ObjectId};
+use crate::model::{Clock, ObjectId, is_dns_label, is_dns_subdomain};
 use crate::reconcile::lease::{Election, RENEW, Turn};
+
+/// The namespace and name of a Lease.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeaseName {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl LeaseName {
+    /// Reads `namespace/name`. Whoever may write the parent may write anything there.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let (namespace, name) = text.split_once('/')?;
+        let can_exist = is_dns_label(namespace) && is_dns_subdomain(name);
+        can_exist.then(|| Self {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for LeaseName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
 
 /// What one look at the Lease led to.
 #[derive(Debug)]

@@ -60,17 +60,18 @@ pub use approvals::{record_approvals, recorded_approvals, report_approval, take_
 pub use aro_controllers::{LEASE, Sharers, Sharing, Standing, share};
 pub(crate) use aso::{cluster_namespaces, examine_aso};
 pub(crate) use capi::examine_capi;
-pub use claim::{Claim, LeaseName, claimed, unclaim};
+pub use claim::{Claim, claimed, unclaim};
 pub use compare::{Compared, compare};
 pub use connect::{Access, ConnectError, connect, connect_named};
 pub use discovery::unserved;
 pub use error::{Error, classify};
 pub use fleets::{FleetChange, FleetObject, fleets, parents, write_fleet_status};
-pub use held_lease::{HeldLease, Holder};
+pub use held_lease::{HeldLease, Holder, Unpermitted};
 pub use install::{
     INSTALLER, InstallError, Installed, Installer, Probe, Removal, Remover, brought_by, wait,
 };
 pub use kubeconfig::Fault;
+pub use lease::LeaseName;
 pub use members::{SecondOwners, Unseen, second_owners};
 pub use objects::KubeObjects;
 pub use parent::applied_revisions;

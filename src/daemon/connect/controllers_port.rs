@@ -1,6 +1,6 @@
-//! The port of controllers that run without a daemon: health, readiness and metrics.
+//! Health, readiness and metrics of controllers that run without a daemon.
 //!
-//! In: an address, and the controllers. Out: an open port, which answers what they do. It does not know why they do it.
+//! In: a port, and the controllers. Out: answers what they do. It does not know why they do it.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -8,41 +8,17 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::adapters::http::{Probed, Server, probes};
+use super::probed_port::ProbedPort;
+use crate::adapters::http::Probed;
 use crate::adapters::kubernetes::controller::Counts;
 use crate::adapters::kubernetes::{Sharers, Standing};
-use crate::model::AdapterError;
 
-/// A port that is open.
-pub struct ControllersPort(Server);
-
-impl ControllersPort {
-    /// Opens the port at `address`: `host:port`, or `:port` on all addresses.
-    ///
-    /// # Errors
-    /// If that is no address, or of another machine or process.
-    pub async fn open(address: &str) -> Result<Self, AdapterError> {
-        let server = Server::bind(address).await;
-        let server = server.map_err(|error| AdapterError::new(error.class(), error.to_string()))?;
-        Ok(Self(server))
-    }
-
-    /// The port for people.
-    #[must_use]
-    pub fn shown(&self) -> String {
-        let address = self.0.address();
-        let address = address.map_or_else(|_| String::new(), |at| format!(" on http://{at}"));
-        format!("health and metrics{address}")
-    }
-
-    /// Answers about these controllers until the handle is dropped.
-    pub fn serve(self, controllers: &Sharers) -> AbortOnDropHandle<()> {
-        let state = State {
-            standing: controllers.standing(),
-            counts: controllers.counts(),
-        };
-        self.0.serve(probes(Arc::new(state)))
-    }
+/// Answers about these controllers at a port until the handle is dropped.
+pub fn serve_controllers(port: ProbedPort, controllers: &Sharers) -> AbortOnDropHandle<()> {
+    port.serve(State {
+        standing: controllers.standing(),
+        counts: controllers.counts(),
+    })
 }
 
 /// What the controllers do, and what they did.

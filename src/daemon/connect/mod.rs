@@ -14,6 +14,7 @@ mod git_notes;
 mod keyed_forge;
 mod keys;
 pub(super) mod ports;
+pub(super) mod probed_port;
 mod secured;
 pub(super) mod sinks;
 pub(super) mod source_access;

@@ -398,7 +398,7 @@ async fn attempts<A>(
                 RETRY
             }
             Err(panic) => {
-                tracing::error!(fleet = fleet.id.name, error = %panic, "the daemon of a Fleet panicked");
+                tracing::error!(fleet = fleet.id.name, namespace = fleet.id.namespace, error = %panic, "the daemon of a Fleet panicked");
                 let message = "a bug in capstan ended the daemon of this Fleet, which starts again; please report what its log says";
                 stall(phase, fleet, "Bug", message);
                 REST
@@ -454,6 +454,7 @@ fn rest_for(phase: &watch::Sender<Phase>, fleet: &FleetObject, idle: &Phase) {
     {
         tracing::warn!(
             fleet = fleet.id.name,
+            namespace = fleet.id.namespace,
             reason,
             "the Fleet is not followed: {message}"
         );

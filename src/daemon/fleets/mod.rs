@@ -21,13 +21,13 @@ use tokio_util::task::AbortOnDropHandle;
 use self::dependencies::{State, States};
 use self::fleet::Followed;
 pub use self::fleet::{DEFAULT_SHARD, FleetsSettings};
-pub use self::port::FleetsPort;
-use self::port::{PERIOD, Pulse};
+use self::port::{PERIOD, Pulse, State as Probes};
 use crate::adapters::kubernetes::{
-    self, FleetChange, FleetObject, HeldLease, Holder, LeaseName, Target,
+    self, FleetChange, FleetObject, HeldLease, Holder, LeaseName, Target, Unpermitted,
 };
 use crate::api::labels::SHARD;
 use crate::daemon::connect::controllers::identity;
+use crate::daemon::connect::probed_port::ProbedPort;
 use crate::model::ObjectId;
 use crate::plan::ApplySet;
 use crate::settings::suspending;
@@ -39,7 +39,7 @@ const MOST_OF_TENANT: usize = 50;
 pub async fn run_fleets(
     target: Target,
     settings: FleetsSettings,
-    port: Option<FleetsPort>,
+    port: Option<ProbedPort>,
     stop: CancellationToken,
 ) {
     let name = settings.lease();
@@ -47,8 +47,9 @@ pub async fn run_fleets(
     let lease = HeldLease::take(
         &target.client,
         Arc::clone(&target.clock),
-        (&name.namespace, &name.name),
+        &name,
         identity,
+        Unpermitted::Wait,
     );
     let mut holder = lease.holder();
     let namespaces = settings.namespaces();
@@ -69,7 +70,12 @@ pub async fn run_fleets(
         holder: lease.holder(),
     };
     let pulse = Pulse::start();
-    let _serving = port.map(|port| port.serve(lease.holder(), lease.looked(), pulse.clone()));
+    let probes = Probes {
+        holder: lease.holder(),
+        looked: lease.looked(),
+        pulse: pulse.clone(),
+    };
+    let _serving = port.map(|port| port.serve(probes));
     let mut beat = tokio::time::interval(PERIOD);
     loop {
         tokio::select! {
@@ -106,7 +112,7 @@ struct Fleets {
     /// Those that are gone, and whose daemons end.
     leaving: BTreeMap<ObjectId, AbortOnDropHandle<()>>,
     is_holder: bool,
-    /// Whether sets that an earlier process claimed for Fleets that are gone still have to be looked for.
+    /// True until the sets were looked for that an earlier process claimed for Fleets that are gone.
     may_be_absent: bool,
     /// Looks for them.
     forgetting: Option<AbortOnDropHandle<()>>,
@@ -164,7 +170,11 @@ impl Fleets {
         let Some(ending) = self.end(id) else {
             return;
         };
-        tracing::info!(fleet = %shown(id), "{who} the Fleet, which is not followed any more; its objects stay");
+        tracing::info!(
+            fleet = id.name,
+            namespace = id.namespace,
+            "{who} the Fleet, which is not followed any more; its objects stay"
+        );
         let set = ApplySet::new(&*id.name, &*id.namespace);
         let (client, lease) = (self.target.client.clone(), self.settings.lease());
         let leaving = async move {
@@ -219,7 +229,11 @@ impl Fleets {
     fn follow(&mut self, fleet: FleetObject, before: Option<AbortOnDropHandle<()>>) {
         let id = fleet.id.clone();
         let is_over = self.settings.is_tenant(&id.namespace) && self.is_crowded(&id.namespace);
-        tracing::info!(fleet = %shown(&id), "the Fleet is followed");
+        tracing::info!(
+            fleet = id.name,
+            namespace = id.namespace,
+            "the Fleet is followed"
+        );
         let (target, settings) = (self.target.clone(), Arc::clone(&self.settings));
         let watched = (self.holder.clone(), self.states.subscribe());
         let followed = Followed::start(fleet, target, settings, watched, before, is_over);
@@ -252,11 +266,6 @@ async fn unclaim(client: &Client, set: &ApplySet, lease: &LeaseName) {
         let object = set.parent();
         tracing::warn!(%object, %error, "cannot remove the annotation capstan.dev/lease: `capstan status` goes on saying that this process serves the fleet");
     }
-}
-
-/// A Fleet in log lines.
-fn shown(id: &ObjectId) -> String {
-    format!("{}/{}", id.namespace, id.name)
 }
 
 fn is_of_shard(fleet: &FleetObject, shard: &str) -> bool {

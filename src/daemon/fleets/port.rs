@@ -1,6 +1,6 @@
-//! The port of a process that follows Fleet objects: health, readiness and metrics.
+//! Health, readiness and metrics of a process that follows Fleet objects.
 //!
-//! In: an address, the holder of the Lease, and signs of life. Out: an open port. A Fleet that cannot be followed says so in its status:
+//! In: the holder of the Lease, and signs of life. Out: answers. A Fleet that cannot be followed says so in its status:
 //! one tenant's repository makes no process unready. It does not know the Fleets.
 
 use std::fmt::Write as _;
@@ -10,11 +10,9 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
-use tokio_util::task::AbortOnDropHandle;
 
-use crate::adapters::http::{Probed, Server, probes};
+use crate::adapters::http::Probed;
 use crate::adapters::kubernetes::Holder;
-use crate::model::AdapterError;
 
 /// The time between two signs of life of what follows the Fleets. A look at the Lease takes no longer.
 pub(super) const PERIOD: Duration = Duration::from_secs(20);
@@ -35,49 +33,12 @@ impl Pulse {
     }
 }
 
-/// A port that is open.
-pub struct FleetsPort(Server);
-
-impl FleetsPort {
-    /// Opens the port at `address`: `host:port`, or `:port` on all addresses.
-    ///
-    /// # Errors
-    /// If that is no address, or of another machine or process.
-    pub async fn open(address: &str) -> Result<Self, AdapterError> {
-        let server = Server::bind(address).await;
-        let server = server.map_err(|error| AdapterError::new(error.class(), error.to_string()))?;
-        Ok(Self(server))
-    }
-
-    /// The port for people.
-    #[must_use]
-    pub fn shown(&self) -> String {
-        let address = self.0.address();
-        let address = address.map_or_else(|_| String::new(), |at| format!(" on http://{at}"));
-        format!("health and metrics{address}")
-    }
-
-    /// Answers about this process until the handle is dropped.
-    pub(super) fn serve(
-        self,
-        holder: watch::Receiver<Holder>,
-        looked: Arc<Mutex<Instant>>,
-        pulse: Pulse,
-    ) -> AbortOnDropHandle<()> {
-        let state = State {
-            holder,
-            looked,
-            pulse,
-        };
-        self.0.serve(probes(Arc::new(state)))
-    }
-}
-
-struct State {
-    holder: watch::Receiver<Holder>,
+/// The state of the process.
+pub(super) struct State {
+    pub(super) holder: watch::Receiver<Holder>,
     /// The last look at the Lease.
-    looked: Arc<Mutex<Instant>>,
-    pulse: Pulse,
+    pub(super) looked: Arc<Mutex<Instant>>,
+    pub(super) pulse: Pulse,
 }
 
 impl Probed for State {

@@ -1,0 +1,38 @@
+//! The port of a process without webhooks: health, readiness and metrics.
+//!
+//! In: an address, and a process that can be asked how it is. Out: an open port. It does not know what the process does.
+
+use std::sync::Arc;
+
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::adapters::http::{Probed, Server, probes};
+use crate::model::AdapterError;
+
+/// A port that is open.
+pub struct ProbedPort(Server);
+
+impl ProbedPort {
+    /// Opens the port at `address`: `host:port`, or `:port` on all addresses.
+    ///
+    /// # Errors
+    /// If that is no address, or of another machine or process.
+    pub async fn open(address: &str) -> Result<Self, AdapterError> {
+        let server = Server::bind(address).await;
+        let server = server.map_err(|error| AdapterError::new(error.class(), error.to_string()))?;
+        Ok(Self(server))
+    }
+
+    /// The port for people.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        let address = self.0.address();
+        let address = address.map_or_else(|_| String::new(), |at| format!(" on http://{at}"));
+        format!("health and metrics{address}")
+    }
+
+    /// Answers about this process until the handle is dropped.
+    pub(in crate::daemon) fn serve(self, process: impl Probed) -> AbortOnDropHandle<()> {
+        self.0.serve(probes(Arc::new(process)))
+    }
+}
