@@ -6,8 +6,8 @@ use clap::Args;
 use super::cluster::{AccessArgs, Found};
 use super::exit::Exit;
 use super::ui::{Ui, plain_lines};
-use crate::adapters::kubernetes::adopt::{Moved, Server, adopt, server};
-use crate::model::{is_dns_label, is_dns_subdomain};
+use crate::adapters::kubernetes::adopt::{Moved, Server, adopt, exists, server, unplanned};
+use crate::model::{ObjectId, is_dns_label, is_dns_subdomain};
 use crate::plan::ApplySet;
 use crate::settings::Environment;
 
@@ -38,13 +38,13 @@ pub(super) fn run(args: &AdoptArgs, ui: &Ui, environment: &Environment) -> anyho
         .enable_all()
         .build()?;
     let moved = runtime.block_on(work(&from, &to, args, ui, environment))?;
-    if !moved.is_known {
+    let Some(moved) = moved else {
         ui.message(&format!(
             "there is no fleet {}: nothing is left to move",
             place(&from)
         ));
         return Ok(Exit::Fine);
-    }
+    };
     let verb = if args.dry_run { "would move" } else { "moved" };
     let lines = moved.members.iter().map(|id| format!("{verb} {id}\n"));
     ui.data(&plain_lines(&lines.collect::<String>()))?;
@@ -55,13 +55,14 @@ pub(super) fn run(args: &AdoptArgs, ui: &Ui, environment: &Environment) -> anyho
     Ok(Exit::failed_if(!moved.unseen.is_empty()))
 }
 
+/// Moves `from` to `to`; `None` if that was done before.
 async fn work(
     from: &ApplySet,
     to: &ApplySet,
     args: &AdoptArgs,
     ui: &Ui,
     environment: &Environment,
-) -> anyhow::Result<Moved> {
+) -> anyhow::Result<Option<Moved>> {
     let found = Found::find(&args.access, Some(from.fleet()), environment).await?;
     ui.message(&format!(
         "using {}; --kubeconfig chooses another",
@@ -83,8 +84,41 @@ async fn work(
             place(from)
         ),
     }
-    let moved = adopt(&client, from, to, args.dry_run).await;
-    moved.context("the move is not complete; run the same again")
+    let planned = adopt(&client, from, to, true).await?;
+    if !planned.is_known {
+        anyhow::ensure!(
+            exists(&client, to).await?,
+            "there is neither a fleet {} nor a fleet {}",
+            place(from),
+            place(to)
+        );
+        return Ok(None);
+    }
+    let unplanned = unplanned(&client, to, &planned.members).await?;
+    match unplanned.first() {
+        Some(first) if args.dry_run => ui.message(&removes(first, unplanned.len(), to)),
+        Some(first) => anyhow::bail!(removes(first, unplanned.len(), to)),
+        None => {}
+    }
+    if args.dry_run {
+        return Ok(Some(planned));
+    }
+    let moved = adopt(&client, from, to, false).await;
+    let moved = moved.context("the move is not complete; run the same again")?;
+    Ok(Some(moved))
+}
+
+/// The message for members that the fleet which takes over would remove.
+fn removes(first: &ObjectId, count: usize, to: &ApplySet) -> String {
+    let more = match count {
+        1 => String::new(),
+        count => format!(" and {} more", count - 1),
+    };
+    format!(
+        "the revision of the fleet {} lacks {first}{more}, so its daemon would remove what moves: push a revision that has it, or run `capstan suspend --name {}` first",
+        place(to),
+        to.fleet()
+    )
 }
 
 fn summary(moved: &Moved, from: &ApplySet, to: &ApplySet, is_dry: bool) -> String {

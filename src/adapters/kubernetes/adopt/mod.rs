@@ -16,8 +16,8 @@ use kube::core::GroupVersionKind;
 use kube::{Api, Client};
 use serde_json::{Value as Json, json};
 
-use super::claim::LeaseName;
 use super::discovery::{Discovery, Served};
+use super::lease::LeaseName;
 use super::request::with_timeout;
 use super::steering::{DAEMON, patch_parent};
 use super::{Error, parent};
@@ -193,6 +193,36 @@ pub async fn adopt(
     Ok(moved)
 }
 
+/// Returns true if the fleet of `set` exists.
+///
+/// # Errors
+/// When the cluster does not answer, or does not let us read.
+pub async fn exists(client: &Client, set: &ApplySet) -> Result<bool, Error> {
+    Ok(parent_of(client, set).await?.is_some())
+}
+
+/// Returns those of `members` that the revision of `to` lacks: once they are its members, they are removed as what left the fleet. There are
+/// none if nothing was applied to `to`, or while it is suspended.
+///
+/// # Errors
+/// When the cluster does not answer, or the parent is not ours.
+pub async fn unplanned(
+    client: &Client,
+    to: &ApplySet,
+    members: &[ObjectId],
+) -> Result<Vec<ObjectId>, Error> {
+    let there = with_timeout(&to.parent(), parent::read(client, to)).await?;
+    let Some((there, _)) = there else {
+        return Ok(Vec::new());
+    };
+    if there.applying.is_empty() || !there.suspended.is_empty() {
+        return Ok(Vec::new());
+    }
+    let planned = there.members.ids();
+    let unplanned = members.iter().filter(|id| !planned.contains(*id));
+    Ok(unplanned.cloned().collect())
+}
+
 /// The parent as it is.
 async fn parent_of(client: &Client, set: &ApplySet) -> Result<Option<ConfigMap>, Error> {
     let id = set.parent();
@@ -204,8 +234,8 @@ async fn parent_of(client: &Client, set: &ApplySet) -> Result<Option<ConfigMap>,
     .await
 }
 
-/// Makes the second parent, or lets it name the kinds and namespaces of the first as well: whoever looks for members must find
-/// those that come.
+/// Creates the second parent, or adds the kinds and namespaces of the first to it. A daemon looks for members only in those that the
+/// parent names.
 async fn prepare(
     client: &Client,
     live: &ConfigMap,
@@ -435,7 +465,7 @@ impl Members<'_> {
     }
 }
 
-/// What became of a patch.
+/// The outcome of a patch.
 enum Patched {
     Done,
     /// Somebody else changed the object first; it is this now, or gone.

@@ -1,25 +1,9 @@
 //! A fleet under another name: `adopt` moves what it has, nothing is made anew, and whoever is refused is told of it.
 
-use std::process::Command;
-
 use capstan::model::CheckState;
 use serde_json::Value as Json;
 
 use super::fixture::{FREE, Fixture, prove};
-
-/// Runs a command on the cluster; what it prints, and its exit code.
-fn asked(fixture: &Fixture, arguments: &[&str]) -> (Option<i32>, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
-        .args(arguments)
-        .arg("--kubeconfig")
-        .arg(&fixture.kubeconfig)
-        .env("CAPSTAN_NAMESPACE", &fixture.namespace)
-        .output()
-        .expect("it runs");
-    let text = [output.stdout, output.stderr].concat();
-    let text = String::from_utf8_lossy(&text).into_owned();
-    (output.status.code(), text)
-}
 
 /// The uid of the ConfigMap of all fleets here.
 fn uid(fixture: &Fixture) -> Json {
@@ -28,18 +12,22 @@ fn uid(fixture: &Fixture) -> Json {
 }
 
 fn apply(fixture: &Fixture, name: &str, code: i32) -> String {
+    apply_text(fixture, name, FREE, code)
+}
+
+fn apply_text(fixture: &Fixture, name: &str, text: &str, code: i32) -> String {
     let fleet = fixture.dir.path().join("fleet");
     std::fs::create_dir_all(&fleet).expect("created");
-    let text = FREE.replace("NS", &fixture.namespace);
+    let text = text.replace("NS", &fixture.namespace);
     std::fs::write(fleet.join("a.yaml"), text).expect("written");
     let fleet = fleet.display().to_string();
-    let (found, text) = asked(fixture, &["apply", &fleet, "--name", name]);
+    let (found, text) = fixture.asked(&["apply", &fleet, "--name", name]);
     assert_eq!(found, Some(code), "{text}");
     text
 }
 
 fn says(fixture: &Fixture, arguments: &[&str], code: i32, parts: &[&str]) {
-    let (found, text) = asked(fixture, arguments);
+    let (found, text) = fixture.asked(arguments);
     assert_eq!(found, Some(code), "{arguments:?}: {text}");
     for part in parts {
         assert!(
@@ -93,6 +81,16 @@ fn a_fleet_is_renamed_by_hand_and_then_handed_to_a_daemon() {
         daemon.succeeds();
         let back = ["adopt", "--from", "config", "--to", "new"];
         says(fixture, &back, 2, &["is served by", "stop that daemon"]);
+
+        // What a revision lacks would be removed.
+        let other = FREE.replace("name: free", "name: other");
+        apply_text(fixture, "other", &other, 0);
+        let merge = ["adopt", "--from", "other", "--to", "config"];
+        let lacks = [&*format!("lacks ConfigMap/{namespace}/other"), "suspend"];
+        says(fixture, &merge, 2, &lacks);
+        says(fixture, &["suspend", "--name", "config"], 0, &[]);
+        says(fixture, &merge, 0, &["moved 1 object"]);
+        assert!(fixture.has(&fixture.path("configmaps/other")));
         assert_eq!(uid(fixture), before);
     });
 }
@@ -104,6 +102,7 @@ fn names_of_fleets_are_checked() {
             ("a", "a", "are the same fleet"),
             ("A", "b", "--from: A: not a fleet"),
             ("a", "b/c/d", "--to: b/c/d: not a fleet"),
+            ("a", "b", "there is neither a fleet"),
         ] {
             says(fixture, &["adopt", "--from", from, "--to", to], 2, &[part]);
         }

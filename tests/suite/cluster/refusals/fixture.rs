@@ -158,6 +158,27 @@ impl Fixture {
         self.ask("GET", path, &Json::Null).0 == 200
     }
 
+    /// The output of a command about the cluster on both streams, and its exit code.
+    pub(super) fn asked(&self, arguments: &[&str]) -> (Option<i32>, String) {
+        self.asked_in(&self.namespace, arguments)
+    }
+
+    /// The same with another namespace in `CAPSTAN_NAMESPACE`.
+    pub(super) fn asked_in(&self, namespace: &str, arguments: &[&str]) -> (Option<i32>, String) {
+        let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
+            .args(arguments)
+            .arg("--kubeconfig")
+            .arg(&self.kubeconfig)
+            .env("CAPSTAN_NAMESPACE", namespace)
+            .output()
+            .expect("it runs");
+        let text = [output.stdout, output.stderr].concat();
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&text).into_owned(),
+        )
+    }
+
     pub(super) fn until(&self, what: &str, holds: impl Fn() -> bool) {
         until(|| holds().then_some(()), || format!("never: {what}"));
     }
