@@ -11,7 +11,7 @@ use super::args::duration;
 use super::cluster::AccessArgs;
 use super::exit::Exit;
 use super::install::{Component, DEPLOYER, Set, account, namespace, resolved};
-use super::signals::asked_to_stop;
+use super::signals::until_asked_to_stop;
 use super::ui::Ui;
 use crate::adapters::kubernetes::{Probe, Removal, Remover, connect_named};
 use crate::api::crds;
@@ -66,19 +66,8 @@ pub(super) fn run(
     ui: &Ui,
     environment: &Environment,
 ) -> anyhow::Result<Exit> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    runtime.block_on(async {
-        tokio::select! {
-            biased;
-            signal = asked_to_stop() => {
-                ui.message("interrupted: run the same command to remove the rest");
-                Ok(Exit::Signal(signal))
-            }
-            exit = uninstall(args, ui, environment) => exit,
-        }
-    })
+    let interrupted = "interrupted: run the same command to remove the rest";
+    until_asked_to_stop(ui, interrupted, uninstall(args, ui, environment))
 }
 
 async fn uninstall(

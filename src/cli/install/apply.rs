@@ -13,7 +13,7 @@ use crate::adapters::kubernetes::{
 use crate::cli::args::duration;
 use crate::cli::cluster::AccessArgs;
 use crate::cli::exit::Exit;
-use crate::cli::signals::asked_to_stop;
+use crate::cli::signals::until_asked_to_stop;
 use crate::cli::ui::Ui;
 use crate::health::Live;
 use crate::model::ErrorClass;
@@ -35,19 +35,8 @@ pub(super) struct ApplyArgs {
 
 /// Applies the set until all of it works, or a signal ends it.
 pub(super) fn run(args: &ApplyArgs, set: &Set, ui: &Ui) -> anyhow::Result<Exit> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    runtime.block_on(async {
-        tokio::select! {
-            biased;
-            signal = asked_to_stop() => {
-                ui.message("interrupted: what was applied stays; run the same command to apply the rest");
-                Ok(Exit::Signal(signal))
-            }
-            exit = apply(args, set, ui) => exit,
-        }
-    })
+    let interrupted = "interrupted: what was applied stays; run the same command to apply the rest";
+    until_asked_to_stop(ui, interrupted, apply(args, set, ui))
 }
 
 async fn apply(args: &ApplyArgs, set: &Set, ui: &Ui) -> anyhow::Result<Exit> {
