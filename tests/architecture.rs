@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 
 use circles::Files;
 
-/// Who may name whom (DESIGN §13). A module that is not here may name everything below it: `daemon`
+/// Who may name whom. A module that is not here may name everything below it: `daemon`
 /// all but `cli` and the simulator, `cli` all.
 const ARROWS: &[(&str, &str)] = &[
     ("kube_schema", ""),

@@ -36,6 +36,39 @@ fn run(cluster: &Management, arguments: &[&str], code: i32) -> String {
     text
 }
 
+/// All that `install` made, by kind and name.
+const INSTALLED: [&str; 29] = [
+    "ClusterRole capstan-admission",
+    "ClusterRole capstan-author",
+    "ClusterRole capstan-controllers:capstan-system",
+    "ClusterRole capstan-operator",
+    "ClusterRole capstan-viewer",
+    "ClusterRole capstan:capstan-system",
+    "ClusterRoleBinding capstan-admission",
+    "ClusterRoleBinding capstan-controllers:capstan-system",
+    "ClusterRoleBinding capstan:capstan-system",
+    "Deployment capstan",
+    "Deployment capstan-admission",
+    "Deployment capstan-controllers",
+    "PodDisruptionBudget capstan",
+    "PodDisruptionBudget capstan-admission",
+    "PodDisruptionBudget capstan-controllers",
+    "Role capstan",
+    "Role capstan-admission",
+    "Role capstan-controllers",
+    "RoleBinding capstan",
+    "RoleBinding capstan-admission",
+    "RoleBinding capstan-controllers",
+    "Secret capstan-admission-certificates",
+    "Service capstan",
+    "Service capstan-admission",
+    "Service capstan-controllers",
+    "ServiceAccount capstan",
+    "ServiceAccount capstan-admission",
+    "ServiceAccount capstan-controllers",
+    "ValidatingWebhookConfiguration capstan-admission",
+];
+
 #[test]
 fn a_running_cluster_is_not_touched() {
     let cluster = Management::simulated(SPEED, actors::Options::default());
@@ -89,38 +122,7 @@ fn a_running_cluster_is_not_touched() {
     let gone = before.iter().filter(|(uid, _)| !after.contains_key(*uid));
     let mut gone: Vec<String> = gone.map(|(_, object)| name(object)).collect();
     gone.sort();
-    let expected = [
-        "ClusterRole capstan-admission",
-        "ClusterRole capstan-author",
-        "ClusterRole capstan-controllers:capstan-system",
-        "ClusterRole capstan-operator",
-        "ClusterRole capstan-viewer",
-        "ClusterRole capstan:capstan-system",
-        "ClusterRoleBinding capstan-admission",
-        "ClusterRoleBinding capstan-controllers:capstan-system",
-        "ClusterRoleBinding capstan:capstan-system",
-        "Deployment capstan",
-        "Deployment capstan-admission",
-        "Deployment capstan-controllers",
-        "PodDisruptionBudget capstan",
-        "PodDisruptionBudget capstan-admission",
-        "PodDisruptionBudget capstan-controllers",
-        "Role capstan",
-        "Role capstan-admission",
-        "Role capstan-controllers",
-        "RoleBinding capstan",
-        "RoleBinding capstan-admission",
-        "RoleBinding capstan-controllers",
-        "Secret capstan-admission-certificates",
-        "Service capstan",
-        "Service capstan-admission",
-        "Service capstan-controllers",
-        "ServiceAccount capstan",
-        "ServiceAccount capstan-admission",
-        "ServiceAccount capstan-controllers",
-        "ValidatingWebhookConfiguration capstan-admission",
-    ];
-    assert_eq!(gone, expected, "{said}");
+    assert_eq!(gone, INSTALLED, "{said}");
     let fleet = after.values().find(|object| object["kind"] == "Fleet");
     let finalizers = &fleet.expect("it stays")["metadata"]["finalizers"];
     assert_eq!(*finalizers, json!(["example.com/other"]));

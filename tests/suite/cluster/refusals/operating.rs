@@ -1,7 +1,6 @@
 //! The page "Operating" from its first line to its last on a real API server: an installation with tenants, from `install` to `uninstall`.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -14,6 +13,7 @@ use super::fixture::{Fixture, prove_real};
 use super::fleets::{path_in, wait_in};
 use super::installing::{Ended, capstan, run_pods};
 use super::tenants::{Remote, map, put};
+use super::writers::{elsewhere, one_line};
 use crate::patience::until;
 use crate::running::Running;
 use crate::sources::nameless::{can_play, hand_over, in_pod};
@@ -29,36 +29,6 @@ fn operates(fixture: &Fixture, arguments: &[&str]) -> Ended {
         ended.messages
     );
     ended
-}
-
-/// The words of a command on both outputs, whatever its exit code; lines are wrapped.
-fn words(ended: &Ended) -> String {
-    let all = [ended.data.as_str(), ended.messages.as_str()].concat();
-    all.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn status(fixture: &Fixture, namespace: &str, fleet: &str) -> (Option<i32>, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
-        .args(["status", "--name", fleet, "--kubeconfig"])
-        .arg(&fixture.kubeconfig)
-        .env("CAPSTAN_NAMESPACE", namespace)
-        .output()
-        .expect("it runs");
-    let ended = Ended {
-        code: output.status.code(),
-        data: String::from_utf8_lossy(&output.stdout).into_owned(),
-        messages: String::from_utf8_lossy(&output.stderr).into_owned(),
-    };
-    (ended.code, words(&ended))
-}
-
-/// Waits until the status of a fleet has these words.
-fn status_says(fixture: &Fixture, namespace: &str, fleet: &str, code: i32, wanted: &str) {
-    let holds = || {
-        let (is, said) = status(fixture, namespace, fleet);
-        (is == Some(code) && said.contains(wanted)).then_some(())
-    };
-    until(holds, || format!("{:?}", status(fixture, namespace, fleet)));
 }
 
 /// The kubeconfig of the account of the daemon, in one file.
@@ -118,56 +88,35 @@ fn pod(fixture: &Fixture, dir: &Path, name: &str) -> Running {
     Running::spawn(command)
 }
 
-/// A daemon with a Fleet document of its own for a fleet that the installation serves.
-fn elsewhere(fixture: &Fixture, namespace: &str, url: &str) -> Running {
-    let file = fixture.dir.path().join("elsewhere.yaml");
-    let fleet = json!({"apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet",
-        "metadata": {"name": "prod", "namespace": namespace},
-        "spec": {"source": {"git": {"url": url, "interval": "1s", "secretRef": {"name": "git"}}}, "controllers": {"aro": "off"}}});
-    std::fs::write(&file, fleet.to_string()).expect("written");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
-    command
-        .arg("run")
-        .arg("--config")
-        .arg(file)
-        .arg("--kubeconfig")
-        .arg(&fixture.kubeconfig)
-        .env("CAPSTAN_CACHE", fixture.dir.path().join("elsewhere"));
-    Running::spawn(command)
-}
-
-/// A tenant: a namespace, a repository, and a Fleet.
-struct Tenant {
+/// A tenant: a namespace, a repository, and the Fleet `prod`.
+struct Tenant<'a> {
+    fixture: &'a Fixture,
     namespace: String,
     /// The directory of its fleet.
     dir: String,
     remote: Remote,
 }
 
-impl Tenant {
-    fn install(fixture: &Fixture, name: &str) -> Self {
+impl<'a> Tenant<'a> {
+    fn install(fixture: &'a Fixture, name: &str) -> Self {
         let namespace = format!("{}-{name}", fixture.namespace);
         let dir = fixture.dir.path().join(name);
         std::fs::create_dir_all(&dir).expect("made");
         std::fs::write(dir.join("one.yaml"), map(&namespace, "one")).expect("written");
         let dir = dir.to_str().expect("UTF-8").to_owned();
-        operates(
-            fixture,
-            &[
-                "install",
-                "--apply",
-                "--component",
-                "tenant",
-                "--namespace",
-                &namespace,
-                "--daemon-namespace",
-                &fixture.namespace,
-                &dir,
-            ],
-        );
+        let prepare = ["install", "--apply", "--component", "tenant"];
+        let place = [
+            "--namespace",
+            &*namespace,
+            "--daemon-namespace",
+            &fixture.namespace,
+            &dir,
+        ];
+        operates(fixture, &[&prepare[..], &place].concat());
         let remote = Remote::start();
         fixture.put(&remote.secret(&namespace, "s3cret"));
         Self {
+            fixture,
             namespace,
             dir,
             remote,
@@ -175,54 +124,58 @@ impl Tenant {
     }
 
     fn push(&self, name: &str) -> String {
-        self.remote
-            .repository
-            .push("main", &map(&self.namespace, name))
+        let text = map(&self.namespace, name);
+        self.remote.repository.push("main", &text)
     }
 
-    fn has(&self, fixture: &Fixture, name: &str) -> bool {
-        fixture.has(&format!(
-            "/api/v1/namespaces/{}/configmaps/{name}",
-            self.namespace
-        ))
+    fn put(&self, name: &str) {
+        let spec = json!({"source": self.remote.source()});
+        put(self.fixture, &self.namespace, name, &spec);
     }
 
-    fn applied(&self, fixture: &Fixture, revision: &str) {
-        wait_in(
-            fixture,
-            &self.namespace,
-            "prod",
-            "Applied",
-            "True",
-            revision,
-        );
+    /// Waits until a condition of the Fleet begins like this, and has these words.
+    fn wait(&self, condition: &str, begins: &str, words: &str) {
+        let (fixture, namespace) = (self.fixture, &self.namespace);
+        wait_in(fixture, namespace, "prod", condition, begins, words);
+    }
+
+    /// Pushes a revision, and waits until it is applied.
+    fn moves_on(&self, name: &str) {
+        let revision = self.push(name);
+        self.wait("Applied", "True", &revision);
+    }
+
+    /// Waits until `capstan status` ends with this code and has these words.
+    fn status_says(&self, code: i32, wanted: &str) {
+        let status = || {
+            let arguments = ["status", "--name", "prod"];
+            let (code, said) = self.fixture.asked_in(&self.namespace, &arguments);
+            (code, one_line(&said))
+        };
+        let holds = || {
+            let (is, said) = status();
+            (is == Some(code) && said.contains(wanted)).then_some(())
+        };
+        until(holds, || format!("{:?}", status()));
+    }
+
+    /// The uid of a ConfigMap; null if it does not exist.
+    fn uid(&self, name: &str) -> Json {
+        let path = format!("/api/v1/namespaces/{}/configmaps/{name}", self.namespace);
+        self.fixture.ask("GET", &path, &Json::Null).1["metadata"]["uid"].clone()
     }
 }
 
 /// Installs the daemon, while somebody plays the controller of Deployments.
-fn install_daemon(fixture: &Fixture, tenants: &[&Tenant]) {
-    let mut arguments = vec![
-        "install",
-        "--apply",
-        "--timeout",
-        "60s",
-        "--component",
-        "daemon",
-        "--aro",
-        "off",
-    ];
-    arguments.extend(
-        tenants
-            .iter()
-            .flat_map(|tenant| ["--tenant", &*tenant.namespace]),
-    );
+fn install_daemon(fixture: &Fixture, tenants: &[&Tenant<'_>]) {
+    let mut arguments = vec!["install", "--apply", "--timeout", "60s", "--aro", "off"];
+    for tenant in tenants {
+        arguments.extend(["--tenant", &*tenant.namespace, &*tenant.dir]);
+    }
     arguments.extend(["--default-service-account", "deployer"]);
-    arguments.extend(tenants.iter().map(|tenant| &*tenant.dir));
     let is_over = AtomicBool::new(false);
-    let path = format!(
-        "/apis/apps/v1/namespaces/{}/deployments/capstan",
-        fixture.namespace
-    );
+    let namespace = &fixture.namespace;
+    let path = format!("/apis/apps/v1/namespaces/{namespace}/deployments/capstan");
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !is_over.load(Ordering::SeqCst) {
@@ -238,6 +191,81 @@ fn install_daemon(fixture: &Fixture, tenants: &[&Tenant]) {
     });
 }
 
+/// What plays the controllers of this server runs no pods, and that is all that is wrong.
+fn check(fixture: &Fixture, dir: &str) {
+    let checked = capstan(fixture, &["check", "--aro", "off", dir]);
+    let wrong = checked.data.lines().filter(|line| line.starts_with('×'));
+    let wrong: Vec<&str> = wrong.collect();
+    let is_sound = wrong.len() <= 1 && wrong.iter().all(|line| line.contains("Deployment/"));
+    assert!(is_sound, "{}", checked.data);
+}
+
+/// Kills the pod that applies. The other goes on.
+fn lose_the_leader(leader: Running, a: &Tenant<'_>) {
+    a.status_says(0, "pod-1");
+    let said = leader.words();
+    assert!(!said.contains("panicked"), "{said}");
+    a.moves_on("two");
+    a.status_says(0, "pod-2");
+    assert_eq!(a.uid("one"), Json::Null, "it left the fleet");
+}
+
+/// A third daemon, with another cache and another Lease, does nothing.
+fn run_a_third(b: &Tenant<'_>) {
+    let third = elsewhere(b.fixture, &b.namespace, &b.remote.source());
+    third.wait("applies this fleet and holds the Lease");
+    b.moves_on("two");
+    let (code, said) = third.stop();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(!said.contains("applying"), "{said}");
+}
+
+/// The rights of one account are revoked, and given back. The other fleet goes on.
+fn revoke_rights(a: &Tenant<'_>, b: &Tenant<'_>) {
+    let (fixture, namespace) = (a.fixture, &a.namespace);
+    let path =
+        format!("/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/rolebindings/deployer");
+    let bound = fixture.must("GET", &path, &Json::Null);
+    fixture.must("DELETE", &path, &json!({}));
+    let denied = a.push("three");
+    let account = format!("system:serviceaccount:{namespace}:deployer");
+    a.wait("Ready", "False", &account);
+    b.moves_on("three");
+    fixture.put(
+        &json!({"apiVersion": bound["apiVersion"], "kind": "RoleBinding",
+        "metadata": {"name": "deployer", "namespace": namespace},
+        "roleRef": bound["roleRef"], "subjects": bound["subjects"]}),
+    );
+    a.wait("Applied", "True", &denied);
+}
+
+/// The repository of one fleet is taken away, and given back.
+fn lose_the_repository(a: &Tenant<'_>, b: &Tenant<'_>) {
+    let server = &a.remote.server;
+    server.behave(|it| it.page = Some(("/fleet.git".to_owned(), 503)));
+    a.wait("SourceReady", "False", "");
+    a.status_says(1, "cannot be read since");
+    b.status_says(0, "pod-2");
+    server.behave(|it| it.page = None);
+    a.wait("SourceReady", "True", "");
+    a.status_says(0, "applied and ready");
+}
+
+/// The fleet gets another name, and nothing is deleted or made again.
+fn rename(a: &Tenant<'_>, daemon: &Running) {
+    let (fixture, namespace) = (a.fixture, &a.namespace);
+    let before = a.uid("three");
+    fixture.must("DELETE", &path_in(namespace, "prod"), &json!({}));
+    daemon.wait("somebody deleted the Fleet");
+    let (from, to) = (format!("{namespace}/prod"), format!("{namespace}/renamed"));
+    let adopt = ["adopt", "--from", &from, "--to", &to];
+    let adopted = || (fixture.asked(&adopt).0 == Some(0)).then_some(());
+    until(adopted, || fixture.asked(&adopt).1);
+    a.put("renamed");
+    wait_in(fixture, namespace, "renamed", "Ready", "True Succeeded", "");
+    assert_eq!(a.uid("three"), before);
+}
+
 #[test]
 fn an_installation_works_as_its_page_says_from_install_to_uninstall() {
     let pods = tempfile::tempdir().expect("a directory");
@@ -247,133 +275,28 @@ fn an_installation_works_as_its_page_says_from_install_to_uninstall() {
     prove_real("operating", |fixture| {
         let (a, b) = (Tenant::install(fixture, "a"), Tenant::install(fixture, "b"));
         install_daemon(fixture, &[&a, &b]);
-        let (first, other) = (a.push("one"), b.push("one"));
-        put(
-            fixture,
-            &a.namespace,
-            "prod",
-            &json!({"source": a.remote.source(), "serviceAccountName": "deployer"}),
-        );
-        put(
-            fixture,
-            &b.namespace,
-            "prod",
-            &json!({"source": b.remote.source()}),
-        );
-        // What plays the controllers of this server runs no pods.
-        let checked = capstan(fixture, &["check", "--aro", "off", &a.dir]);
-        let wrong = checked.data.lines().filter(|line| line.starts_with('×'));
-        let wrong: Vec<&str> = wrong.collect();
-        assert!(
-            matches!(wrong.as_slice(), [] | [_])
-                && wrong.iter().all(|line| line.contains("Deployment/")),
-            "{}",
-            checked.data
-        );
+        a.put("prod");
+        b.put("prod");
+        check(fixture, &a.dir);
+        let leader = pod(fixture, &pods.path().join("1"), "pod-1");
+        a.moves_on("one");
+        b.moves_on("one");
+        let other = pod(fixture, &pods.path().join("2"), "pod-2");
+        other.wait("holds the Lease and applies");
 
-        let dirs = ["first", "second"].map(|name| {
-            let dir = pods.path().join(name);
-            std::fs::create_dir(&dir).expect("made");
-            dir
-        });
-        let leader = pod(fixture, &dirs[0], "pod-1");
-        a.applied(fixture, &first);
-        b.applied(fixture, &other);
-        let waiting = pod(fixture, &dirs[1], "pod-2");
-        waiting.wait("holds the Lease and applies");
-        status_says(fixture, &a.namespace, "prod", 0, "pod-1");
+        lose_the_leader(leader, &a);
+        run_a_third(&b);
+        revoke_rights(&a, &b);
+        lose_the_repository(&a, &b);
+        rename(&a, &other);
 
-        // The leader is killed.
-        let said = leader.words();
-        assert!(!said.contains("panicked"), "{said}");
-        let second = a.push("two");
-        a.applied(fixture, &second);
-        status_says(fixture, &a.namespace, "prod", 0, "pod-2");
-        assert!(!a.has(fixture, "one"), "it left the fleet");
-
-        // A third daemon has another cache, and another Lease.
-        let third = elsewhere(fixture, &b.namespace, &b.remote.server.url("/fleet.git"));
-        third.wait("applies this fleet and holds the Lease");
-        let pushed = b.push("two");
-        b.applied(fixture, &pushed);
-        let (code, said) = third.stop();
+        let (code, said) = other.stop();
         assert_eq!(code, Some(0), "{said}");
-        assert!(!said.contains("applying"), "{said}");
-
-        // A right is revoked, and given back.
-        let binding = format!(
-            "/apis/rbac.authorization.k8s.io/v1/namespaces/{}/rolebindings/deployer",
-            a.namespace
-        );
-        let bound = fixture.must("GET", &binding, &Json::Null);
-        fixture.must("DELETE", &binding, &json!({}));
-        let denied = a.push("three");
-        let account = format!("system:serviceaccount:{}:deployer", a.namespace);
-        wait_in(fixture, &a.namespace, "prod", "Ready", "False", &account);
-        let pushed = b.push("three");
-        b.applied(fixture, &pushed);
-        fixture.put(&json!({"apiVersion": bound["apiVersion"], "kind": "RoleBinding",
-            "metadata": {"name": "deployer", "namespace": a.namespace}, "roleRef": bound["roleRef"], "subjects": bound["subjects"]}));
-        a.applied(fixture, &denied);
-
-        // The repository is taken away, and given back.
-        a.remote
-            .server
-            .behave(|it| it.page = Some(("/fleet.git".to_owned(), 503)));
-        wait_in(fixture, &a.namespace, "prod", "SourceReady", "False", "");
-        status_says(fixture, &a.namespace, "prod", 1, "cannot be read since");
-        status_says(fixture, &b.namespace, "prod", 0, "pod-2");
-        a.remote.server.behave(|it| it.page = None);
-        wait_in(fixture, &a.namespace, "prod", "SourceReady", "True", "");
-        status_says(fixture, &a.namespace, "prod", 0, "applied and ready");
-
-        // The fleet gets another name, and nothing is deleted or made again.
-        let uid = |name: &str| {
-            let path = format!("/api/v1/namespaces/{}/configmaps/{name}", a.namespace);
-            fixture.must("GET", &path, &Json::Null)["metadata"]["uid"].clone()
-        };
-        let before = uid("three");
-        fixture.must("DELETE", &path_in(&a.namespace, "prod"), &json!({}));
-        waiting.wait("somebody deleted the Fleet");
-        let (from, to) = (
-            format!("{}/prod", a.namespace),
-            format!("{}/renamed", a.namespace),
-        );
-        let adopt = ["adopt", "--from", &from, "--to", &to];
-        let adopted = || (capstan(fixture, &adopt).code == Some(0)).then_some(());
-        until(adopted, || words(&capstan(fixture, &adopt)));
-        put(
-            fixture,
-            &a.namespace,
-            "renamed",
-            &json!({"source": a.remote.source()}),
-        );
-        wait_in(
-            fixture,
-            &a.namespace,
-            "renamed",
-            "Ready",
-            "True Succeeded",
-            "",
-        );
-        assert_eq!(uid("three"), before);
-
-        let (code, said) = waiting.stop();
-        assert_eq!(code, Some(0), "{said}");
-        status_says(
-            fixture,
-            &b.namespace,
-            "prod",
-            0,
-            "no daemon serves the fleet since",
-        );
+        b.status_says(0, "no daemon serves the fleet since");
+        let before = (a.uid("three"), b.uid("three"));
         operates(fixture, &["uninstall", "--component", "daemon"]);
-        let account = format!(
-            "/api/v1/namespaces/{}/serviceaccounts/capstan",
-            fixture.namespace
-        );
-        assert!(!fixture.has(&account));
-        assert!(a.has(fixture, "three") && b.has(fixture, "three"));
-        assert_eq!(uid("three"), before);
+        assert!(!fixture.has(&fixture.path("serviceaccounts/capstan")));
+        assert!(before.0.is_string() && before.1.is_string());
+        assert_eq!((a.uid("three"), b.uid("three")), before);
     });
 }

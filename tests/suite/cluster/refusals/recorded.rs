@@ -1,29 +1,11 @@
 //! A revision that cannot be applied, and a newest commit that is refused: `status` and `why` know of both.
 
-use std::process::Command;
-
 use capstan::model::CheckState;
 use serde_json::Value as Json;
 
 use super::fixture::{FREE, Fixture, definition, prove};
 
 const KIND: &str = "recorded.dev";
-
-/// What a command prints on both streams, and its exit code.
-fn asked(fixture: &Fixture, arguments: &[&str]) -> (Option<i32>, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
-        .args(arguments)
-        .arg("--kubeconfig")
-        .arg(&fixture.kubeconfig)
-        .env("CAPSTAN_NAMESPACE", &fixture.namespace)
-        .output()
-        .expect("it runs");
-    let text = [output.stdout, output.stderr].concat();
-    (
-        output.status.code(),
-        String::from_utf8_lossy(&text).into_owned(),
-    )
-}
 
 fn widget(size: i32) -> String {
     format!(
@@ -48,7 +30,7 @@ fn what_cannot_be_applied_is_in_the_status_until_it_can() {
         fixture.until("the kind is served", || fixture.has(&served));
         let mut daemon = fixture.daemon(&fixture.kubeconfig, &widget(1));
         daemon.succeeds();
-        let (code, text) = asked(fixture, &WAIT);
+        let (code, text) = fixture.asked(&WAIT);
         assert_eq!(code, Some(0), "{text}");
 
         daemon.push(&widget(-1));
@@ -60,7 +42,7 @@ fn what_cannot_be_applied_is_in_the_status_until_it_can() {
         let help = "correct it where it is written";
         assert_eq!(whole.matches(help).count(), 1, "said once: {check:#?}");
         assert_eq!(check.annotations[0].line, 4);
-        let (code, text) = asked(fixture, &WAIT);
+        let (code, text) = fixture.asked(&WAIT);
         assert_eq!(code, Some(1), "{text}");
         for part in [
             ", failed; last applied ",
@@ -70,22 +52,22 @@ fn what_cannot_be_applied_is_in_the_status_until_it_can() {
         ] {
             assert!(text.contains(part), "{part:?} in {text}");
         }
-        let (code, text) = asked(fixture, &["why", &object]);
+        let (code, text) = fixture.asked(&["why", &object]);
         assert_eq!(code, Some(1), "{text}");
         assert!(text.contains("not smaller than nothing"), "{text}");
 
         daemon.push("kind: [");
         daemon.until(CheckState::Failure, &["stays applied"]);
         fixture.until("the refused commit is shown", || {
-            let (code, text) = asked(fixture, &STATUS);
+            let (code, text) = fixture.asked(&STATUS);
             code == Some(1) && text.contains(" is refused: clusters/one.yaml:1:")
         });
 
         daemon.push(&widget(2));
         daemon.succeeds();
-        let is_ready = || asked(fixture, &STATUS).0 == Some(0);
+        let is_ready = || fixture.asked(&STATUS).0 == Some(0);
         fixture.until("nothing failed any more", is_ready);
-        let (_, text) = asked(fixture, &STATUS);
+        let (_, text) = fixture.asked(&STATUS);
         assert!(
             !text.contains("failed") && !text.contains("newest"),
             "{text}"
@@ -108,12 +90,12 @@ fn what_apply_cannot_apply_is_in_the_status() {
             std::fs::create_dir_all(&fleet).expect("created");
             std::fs::write(fleet.join("a.yaml"), text).expect("written");
             let fleet = fleet.display().to_string();
-            let (found, text) = asked(fixture, &["apply", &fleet, "--name", name]);
+            let (found, text) = fixture.asked(&["apply", &fleet, "--name", name]);
             assert_eq!(found, Some(code), "{text}");
             text
         };
         let apply = |size: i32, code: i32| apply_as("by-hand", size, code);
-        let status = || asked(fixture, &["status", "--name", "by-hand"]);
+        let status = || fixture.asked(&["status", "--name", "by-hand"]);
         apply(1, 0);
         assert_eq!(status().0, Some(0));
         // Another fleet with the same objects.
@@ -123,15 +105,15 @@ fn what_apply_cannot_apply_is_in_the_status() {
             fixture.namespace
         );
         assert!(text.contains(&owner), "{text}");
-        let (_, text) = asked(fixture, &["sync", "--name", "by-hand"]);
+        let (_, text) = fixture.asked(&["sync", "--name", "by-hand"]);
         assert!(text.contains("it may have no daemon"), "{text}");
-        asked(fixture, &["suspend", "--name", "by-hand"]);
+        fixture.asked(&["suspend", "--name", "by-hand"]);
         let text = apply(-1, 1);
         assert!(
             text.contains("the fleet has been suspended since 20"),
             "{text}"
         );
-        asked(fixture, &["resume", "--name", "by-hand"]);
+        fixture.asked(&["resume", "--name", "by-hand"]);
         let (code, text) = status();
         assert_eq!(code, Some(1), "{text}");
         assert!(text.contains("not smaller than nothing"), "{text}");
@@ -147,7 +129,7 @@ fn a_fleet_whose_first_commit_is_refused_has_a_status() {
         let daemon = fixture.daemon(&fixture.kubeconfig, "kind: [");
         daemon.until(CheckState::Failure, &["no good revision is known"]);
         fixture.until("the refused commit is shown", || {
-            let (code, text) = asked(fixture, &STATUS);
+            let (code, text) = fixture.asked(&STATUS);
             code == Some(1) && text.contains(" is refused: clusters/one.yaml:1:")
         });
     });

@@ -137,6 +137,32 @@ fn daemon(fixture: &Fixture, tenants: &[&str]) -> Running {
     Running::spawn(command)
 }
 
+/// Fleets that no tenant may have: the name, the spec, and the reason and words of the condition Stalled.
+fn refused(remote: &Remote) -> [(&'static str, Json, &'static str, &'static str); 5] {
+    let local = json!({"git": {"url": remote.repository.path().display().to_string()}});
+    let directory = json!({"directory": {"path": "/etc"}});
+    let acting = |source: &Json| json!({"source": source, "serviceAccountName": "deployer"});
+    let mut file = acting(&directory);
+    file["checks"] = json!({"pullRequests": {"enabled": false}});
+    let mut rules = acting(&remote.source());
+    rules["tenancy"] = json!([{"path": "a"}]);
+    let mut admin = acting(&remote.source());
+    admin["serviceAccountName"] = json!("admin");
+    let nobody = json!({"source": remote.source()});
+    [
+        ("nobody", nobody, "InvalidSpec", "needs an account"),
+        (
+            "local",
+            acting(&local),
+            "InvalidSpec",
+            "a path on the daemon's machine",
+        ),
+        ("directory", file, "InvalidSpec", "may not read"),
+        ("rules", rules, "InvalidSpec", "spec.tenancy"),
+        ("admin", admin, "Denied", "impersonate"),
+    ]
+}
+
 #[test]
 fn fleets_of_tenants_act_as_their_accounts_and_read_nothing_of_each_other() {
     if !has("git", "git") {
@@ -156,30 +182,9 @@ fn fleets_of_tenants_act_as_their_accounts_and_read_nothing_of_each_other() {
         put(fixture, &a, "prod", &acting);
         // The daemon fetched this for another tenant, whose password this one does not know.
         put(fixture, &b, "prod", &acting);
-        let local = json!({"git": {"url": remote.repository.path().display().to_string()}});
-        let tenancy = json!([{"path": "a"}]);
-        let directory = json!({"directory": {"path": "/etc"}});
-        let no_plans = json!({"pullRequests": {"enabled": false}});
-        for (name, spec) in [
-            ("nobody", json!({"source": remote.source()})),
-            (
-                "local",
-                json!({"source": local, "serviceAccountName": "deployer"}),
-            ),
-            (
-                "directory",
-                json!({"source": directory, "serviceAccountName": "deployer", "checks": no_plans}),
-            ),
-            (
-                "rules",
-                json!({"source": remote.source(), "serviceAccountName": "deployer", "tenancy": tenancy}),
-            ),
-            (
-                "admin",
-                json!({"source": remote.source(), "serviceAccountName": "admin"}),
-            ),
-        ] {
-            put(fixture, &b, name, &spec);
+        let refused = refused(&remote);
+        for (name, spec, ..) in &refused {
+            put(fixture, &b, name, spec);
         }
         let daemon = daemon(fixture, &[&a, &b]);
 
@@ -191,22 +196,12 @@ fn fleets_of_tenants_act_as_their_accounts_and_read_nothing_of_each_other() {
             fixture.has(&format!("/api/v1/namespaces/{namespace}/configmaps/{name}"))
         };
         assert!(!has(&fixture.namespace, "theirs"));
-        for (name, reason, words) in [
-            ("prod", "SourceNotReady", "cannot authenticate"),
-            ("nobody", "InvalidSpec", "needs an account"),
-            ("local", "InvalidSpec", "a path on the daemon's machine"),
-            ("directory", "InvalidSpec", "may not read"),
-            ("rules", "InvalidSpec", "spec.tenancy"),
-            ("admin", "Denied", "impersonate"),
-        ] {
-            wait_in(
-                fixture,
-                &b,
-                name,
-                "Stalled",
-                &format!("True {reason}"),
-                words,
-            );
+        let away = ("prod", "SourceNotReady", "cannot authenticate");
+        let stalled = refused.iter();
+        let stalled = stalled.map(|(name, _, reason, words)| (*name, *reason, *words));
+        for (name, reason, words) in stalled.chain([away]) {
+            let begins = format!("True {reason}");
+            wait_in(fixture, &b, name, "Stalled", &begins, words);
         }
 
         let second =

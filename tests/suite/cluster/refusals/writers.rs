@@ -10,32 +10,27 @@ use crate::daemon::World;
 use crate::patience::until;
 use crate::running::Running;
 
-/// What a command says about the cluster, on both outputs, and its exit code.
+/// The words of a command about the cluster, and its exit code. Lines are wrapped, so the words have one space between them.
 fn says(fixture: &Fixture, arguments: &[&str]) -> (Option<i32>, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
-        .args(arguments)
-        .arg("--kubeconfig")
-        .arg(&fixture.kubeconfig)
-        .env("CAPSTAN_NAMESPACE", &fixture.namespace)
-        .output()
-        .expect("it runs");
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said).into_owned();
-    // Lines are wrapped.
-    let words: Vec<&str> = said.split_whitespace().collect();
-    (output.status.code(), words.join(" "))
+    let (code, said) = fixture.asked(arguments);
+    (code, one_line(&said))
+}
+
+/// The words of a text with one space between them.
+pub(super) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn status(fixture: &Fixture) -> (Option<i32>, String) {
     says(fixture, &["status", "--name", "prod"])
 }
 
-/// A daemon of a Fleet document of the same name and namespace, somewhere else.
-fn elsewhere(fixture: &Fixture, world: &World) -> Running {
+/// A daemon somewhere else, of a Fleet document that names the fleet `prod` of a namespace.
+pub(super) fn elsewhere(fixture: &Fixture, namespace: &str, source: &Json) -> Running {
     let file = fixture.dir.path().join("elsewhere.yaml");
     let fleet = json!({"apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet",
-        "metadata": {"name": "prod", "namespace": fixture.namespace},
-        "spec": {"source": {"git": git(world)}, "controllers": {"aro": "off"}}});
+        "metadata": {"name": "prod", "namespace": namespace},
+        "spec": {"source": source, "controllers": {"aro": "off"}}});
     std::fs::write(&file, fleet.to_string()).expect("written");
     let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
     command
@@ -67,7 +62,7 @@ fn a_daemon_leaves_a_fleet_alone_that_another_one_serves_and_people_see_which() 
             json!(lease)
         );
 
-        let other = elsewhere(fixture, &world);
+        let other = elsewhere(fixture, &fixture.namespace, &json!({"git": git(&world)}));
         other.wait(&format!("holds the Lease {lease}"));
         let second = world.push("main", Some(&first), &map(fixture, "two"));
         wait(fixture, "prod", "Applied", "True", &second);
