@@ -22,9 +22,8 @@ pub struct Newest {
 }
 
 impl Newest {
-    /// Why a commit waits if the Fleet document suspends the fleet.
-    pub const BY_DOCUMENT: &str =
-        "the Fleet document suspends the fleet (`spec.apply.suspend: true`)";
+    /// The reason that a commit waits if the Fleet itself suspends the fleet.
+    pub const BY_DOCUMENT: &str = "the Fleet suspends the fleet (by `spec.apply.suspend: true` or the annotation `capstan.dev/suspended`)";
 
     /// A commit that is refused.
     #[must_use]

@@ -1,4 +1,4 @@
-//! Who owns an object that already exists (DESIGN §7: MustMatch), and how we take over the fields of
+//! Who owns an object that already exists, and how we take over the fields of
 //! another tool.
 //!
 //! In: a live object's metadata. Out: whether it may be applied, or why not; the patch that hands
@@ -52,7 +52,7 @@ fn other(set: &str, parent: Option<&ObjectId>) -> String {
     }
 }
 
-/// What moves all that the other fleet has.
+/// The move of all that the other fleet has.
 fn whole(parent: Option<&ObjectId>) -> String {
     let named =
         parent.and_then(|parent| Some((&parent.namespace, parent.name.strip_prefix("capstan-")?)));

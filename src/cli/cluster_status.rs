@@ -85,7 +85,7 @@ impl StatusReader {
         examine_aso(&self.client, namespaces).await
     }
 
-    /// What is there of Cluster API.
+    /// The parts of Cluster API that are there.
     pub(super) async fn capi(&self) -> Report {
         examine_capi(&self.client).await
     }

@@ -1,7 +1,7 @@
 //! The commands, one file each, with their arguments.
 //!
 //! In: arguments. Out: data on stdout, talk on stderr, and an exit code: 0 fine, 1 findings of
-//! severity error or the work failed, 2 usage or environment (DESIGN §12), 128 and its number for a signal
+//! severity error or the work failed, 2 usage or environment, 128 and its number for a signal
 //! that ended it early. `ui.rs` is the only place that prints.
 
 mod admission;

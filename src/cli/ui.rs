@@ -19,7 +19,7 @@ use crate::settings::Environment;
 const MOST_PANIC: usize = 2_000;
 
 /// A text in which no CI system finds a command in the middle of a line: the agent of Azure Pipelines obeys
-/// `##vso[` and GitHub's runner `##[` wherever they stand (facts/forges.md §7d). As long as before, so that what
+/// `##vso[` and GitHub's runner `##[` wherever they stand. As long as before, so that what
 /// points at a column still does.
 pub(super) fn without_commands(text: &str) -> Cow<'_, str> {
     if !text.contains("##") {

@@ -115,8 +115,7 @@ fn awaits_secret() -> Clause {
 
 /// The health that follows from a condition that is not true of the newest spec.
 ///
-/// Capstan's own reasons first; the others are ASO's, with the severity in brackets before the message
-/// (facts/aro-controllers.md §3.2, step 9).
+/// Capstan's own reasons first; the others are ASO's, with the severity in brackets before the message.
 fn unmet(kind: &'static str) -> Vec<Clause> {
     let is = |of| Test::Condition(kind, vec![of]);
     let why = Why::Condition(kind);

@@ -62,7 +62,7 @@ pub struct Annotation {
     pub message: String,
 }
 
-/// The report of one fleet on one commit (DESIGN §10). The pair (fleet, context) is in `context`:
+/// The report of one fleet on one commit. The pair (fleet, context) is in `context`:
 /// `capstan/<fleet>/plan` or `capstan/<fleet>/sync`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
@@ -149,7 +149,7 @@ pub struct Button {
 }
 
 impl Button {
-    /// GitHub takes an id of 20 characters at most (forges.md §1a).
+    /// GitHub takes an id of 20 characters at most.
     const DIGITS: usize = 20;
 
     /// The button for these losses on the check `context` of `revision`.

@@ -319,6 +319,8 @@ impl SyncConfig {
         let git = git.ok_or_else(missing)?;
         let name = fleet.metadata.name.unwrap_or_default();
         let forge = forge(&fleet.spec.checks, environment);
+        let depends_on = fleet.spec.depends_on.into_iter();
+        let depends_on = depends_on.map(|fleet| fleet.name).collect();
         let pulls = fleet.spec.checks.pull_requests;
         let fork_limits = pulls.forks.into();
         let webhook_secret = fleet.spec.checks.webhook_secret_ref;
@@ -337,12 +339,7 @@ impl SyncConfig {
             is_tenants: false,
             fleet: name,
             service_account: fleet.spec.service_account_name,
-            depends_on: fleet
-                .spec
-                .depends_on
-                .into_iter()
-                .map(|fleet| fleet.name)
-                .collect(),
+            depends_on,
             namespace: fleet
                 .metadata
                 .namespace

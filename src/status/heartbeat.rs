@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value as Json, json};
 
-/// Whether a daemon serves a fleet.
+/// The daemon of a fleet, or its absence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heartbeat {
     /// The parent names no Lease: no daemon has served the fleet, or only one of an older version.

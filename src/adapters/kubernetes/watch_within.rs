@@ -50,7 +50,7 @@ pub(super) fn within(namespaces: &Namespaces, watch: impl Fn(&str) -> Watch) -> 
 }
 
 struct Merged {
-    /// How many there are.
+    /// The number of them.
     namespaces: usize,
     /// The objects of those that were listed.
     there: BTreeMap<String, BTreeSet<ObjectId>>,

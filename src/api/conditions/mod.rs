@@ -1,6 +1,6 @@
 //! Condition types, reasons and messages of the kinds that our controllers write.
 //!
-//! Source: facts/aro-controllers.md §3. The messages are CAPZ's, so that tools which read them keep
+//! The messages are CAPZ's, so that tools which read them keep
 //! working.
 
 mod keys;

@@ -1,4 +1,4 @@
-//! `Fleet`: one source synced to one management cluster (DESIGN §12). It is a file of the daemon's
+//! `Fleet`: one source synced to one management cluster. It is a file of the daemon's
 //! configuration or a custom resource, with the same type.
 
 mod account;

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::model::{Health, HealthState, ObjectId};
 
-/// The state of one object as people read it (DESIGN §12, `rehearse`).
+/// The state of one object as people read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum State {
     /// It was sent to the cluster.

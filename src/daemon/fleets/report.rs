@@ -94,7 +94,7 @@ pub(super) async fn report(mut reported: Reported) {
             match write_fleet_status(&reported.client, &reported.fleet, &status).await {
                 Ok(()) => written = status,
                 Err(error) => {
-                    tracing::warn!(fleet = reported.fleet.id.name, %error, "the status of the Fleet cannot be written; retrying");
+                    tracing::warn!(fleet = reported.fleet.id.name, namespace = reported.fleet.id.namespace, %error, "the status of the Fleet cannot be written; retrying");
                     pause = RETRY;
                     reported.view.mark_changed();
                 }

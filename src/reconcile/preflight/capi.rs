@@ -22,7 +22,7 @@ const GATE: &str = "MachinePool";
 const ON_BY_DEFAULT: u32 = 7;
 const INSTALL: &str = "install its core provider: EXP_MACHINE_POOL=true clusterctl init --bootstrap - --control-plane - (it brings cert-manager)";
 
-/// What was seen of Cluster API.
+/// Cluster API as it was seen.
 #[derive(Debug)]
 pub(crate) struct Seen {
     /// The Deployments of core controllers, or why they cannot be seen.

@@ -12,7 +12,7 @@ use crate::adapters::checks::forge::{Client, Fault, Outcome, digest, outcome};
 use crate::adapters::checks::lines;
 use crate::model::Check;
 
-/// Azure DevOps returns at most this many changed files at once (forges.md §2b).
+/// Azure DevOps returns at most this many changed files at once.
 const PAGE: usize = 2_000;
 /// How many pages are read of a pull request.
 const PAGES: usize = 50;

@@ -20,7 +20,7 @@ pub struct Options {
 /// The cluster and its time.
 #[derive(Clone)]
 pub struct Target {
-    /// How to reach it, for what Capstan keeps there, such as the parent of a set.
+    /// The client for the objects that Capstan keeps there, such as the parent of a set.
     pub client: Client,
     /// The same as the account that reads and writes the members of sets, which may have fewer rights.
     pub account: Client,

@@ -18,7 +18,7 @@ const MOST_NAMESPACES: usize = 32;
 pub(super) struct Reach {
     /// `None` for the whole cluster.
     namespaces: Option<Namespaces>,
-    /// What ends each watch.
+    /// The handle that ends each watch.
     watches: BTreeMap<(bool, Kind), AbortHandle>,
 }
 
