@@ -24,6 +24,8 @@ pub const APPLIED: &str = "capstan.dev/applied";
 pub const DELETION_POLICY: &str = "capstan.dev/deletion-policy";
 /// On the parent: the namespace and name of the Lease of the process that writes the fleet.
 pub const LEASE: &str = "capstan.dev/lease";
+/// The finalizer of a Fleet whose objects are removed before it goes.
+pub const FLEET_FINALIZER: &str = "capstan.dev/fleet";
 /// On a Fleet: which of several daemons follows it.
 pub const SHARD: &str = "capstan.dev/shard";
 /// On the parent of an ApplySet: when the fleet was suspended; nothing is applied until it is gone.

@@ -23,6 +23,8 @@ pub struct Assignment {
     pub source: String,
     /// Whether members that the plan lacks are removed.
     pub prune: bool,
+    /// The fleet itself ends: that the plan has no objects is no mistake.
+    pub is_end: bool,
     /// Whether nobody can approve in the message of a commit.
     pub without_commits: bool,
     /// Whether nothing is done while the parent says that the fleet is suspended.

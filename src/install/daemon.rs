@@ -36,7 +36,7 @@ pub fn daemon(component: &Component, settings: &DaemonSettings) -> Vec<Json> {
         &["customresourcedefinitions"],
         &["list", "watch"],
     ));
-    let mut near = fleet_rules(&[], &["create"]);
+    let mut near = fleet_rules(&["delete"], &["create"]);
     if !settings.secrets.is_empty() {
         near.push(
             json!({"apiGroups": [""], "resources": ["secrets"], "resourceNames": settings.secrets,

@@ -261,7 +261,8 @@ pub(super) fn lease_rules() -> Vec<Json> {
 pub(super) fn fleet_rules(more: &[&str], events: &[&str]) -> Vec<Json> {
     let parents = ["get", "list", "watch", "create", "patch"];
     vec![
-        rule(CAPSTAN, &["fleets"], &["get", "list", "watch"]),
+        // Patched for the finalizer of those whose objects are removed before they go.
+        rule(CAPSTAN, &["fleets"], &["get", "list", "watch", "patch"]),
         rule(CAPSTAN, &["fleets/status"], &["patch"]),
         rule("", &["configmaps"], &[&parents, more].concat()),
         rule("events.k8s.io", &["events"], events),

@@ -82,7 +82,7 @@ impl Tenant {
             ),
         }
         rules.push(json!({"apiGroups": [""], "resources": ["serviceaccounts"],
-            "resourceNames": [self.account], "verbs": ["impersonate"]}));
+            "resourceNames": [self.account], "verbs": ["get", "impersonate"]}));
         rules
     }
 }
@@ -138,7 +138,7 @@ mod tests {
         let roles = with_kind("Role", &objects);
         let of_daemon = &roles[1]["rules"].to_string();
         for part in [
-            r#""resourceNames":["deployer"],"resources":["serviceaccounts"],"verbs":["impersonate"]"#,
+            r#""resourceNames":["deployer"],"resources":["serviceaccounts"],"verbs":["get","impersonate"]"#,
             r#""resourceNames":["git"],"resources":["secrets"],"verbs":["get"]"#,
         ] {
             assert!(of_daemon.contains(part), "{of_daemon}");

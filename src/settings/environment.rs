@@ -63,6 +63,12 @@ impl Environment {
         read
     }
 
+    /// The directory with the mirrors of the Fleet objects of a namespace.
+    #[must_use]
+    pub fn mirrors_of(&self, namespace: &str) -> PathBuf {
+        self.cache.join("fleets").join(namespace)
+    }
+
     pub(super) fn from(variable: impl Fn(&str) -> Option<String>) -> Self {
         let user_cache = || {
             let base = variable("XDG_CACHE_HOME").map(PathBuf::from);

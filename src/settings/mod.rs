@@ -16,8 +16,8 @@ use std::time::Duration;
 use serde_json::Value as Json;
 
 use crate::api::fleet::{
-    self, ApprovalRules, CheckProvider, Controllers, DeletionGuard, Fleet, FleetMode, FleetPolicy,
-    GitReference, Verify, VerifyMode,
+    self, ApprovalRules, CheckProvider, Controllers, DeletionGuard, DeletionPolicy, Fleet,
+    FleetMode, FleetPolicy, GitReference, Verify, VerifyMode,
 };
 use crate::api::period::Period;
 use crate::api::timeline;
@@ -105,6 +105,8 @@ pub struct SyncConfig {
     pub namespace: String,
     /// The Fleets of that namespace that must be ready before this one begins.
     pub depends_on: Vec<String>,
+    /// What becomes of the applied objects when the Fleet object is deleted.
+    pub deletion_policy: DeletionPolicy,
     /// The ServiceAccount of that namespace that applies the objects; `None` for that of the process, or of the kubeconfig.
     pub service_account: Option<String>,
     /// The repository; of a directory, its path.
@@ -198,6 +200,7 @@ impl SyncConfig {
             namespace: environment.namespace.clone(),
             service_account: None,
             depends_on: Vec::new(),
+            deletion_policy: DeletionPolicy::default(),
             url: url.to_owned(),
             directory: None,
             status_file: None,
@@ -293,8 +296,7 @@ impl SyncConfig {
 
     fn document(path: &str, text: &[u8], environment: &Environment) -> Result<Self, Error> {
         let (document, fleet) = fleet_in(path, text)?;
-        if !fleet.spec.depends_on.is_empty() {
-            let why = "spec.dependsOn is for Fleet objects, which one process follows: remove it";
+        if let Some(why) = object_settings(&fleet) {
             return Err(Error::Mistaken(format!("{path}: {why}")));
         }
         Self::settled(path, &document, fleet, environment)
@@ -321,6 +323,7 @@ impl SyncConfig {
         let forge = forge(&fleet.spec.checks, environment);
         let depends_on = fleet.spec.depends_on.into_iter();
         let depends_on = depends_on.map(|fleet| fleet.name).collect();
+        let deletion_policy = fleet.spec.deletion_policy;
         let pulls = fleet.spec.checks.pull_requests;
         let fork_limits = pulls.forks.into();
         let webhook_secret = fleet.spec.checks.webhook_secret_ref;
@@ -340,6 +343,7 @@ impl SyncConfig {
             fleet: name,
             service_account: fleet.spec.service_account_name,
             depends_on,
+            deletion_policy,
             namespace: fleet
                 .metadata
                 .namespace
@@ -584,6 +588,16 @@ fn name_of(url: &str) -> String {
         "" => "fleet".to_owned(),
         name => name.chars().take(40).collect(),
     }
+}
+
+/// The settings of a Fleet document that only a Fleet object can have: why they cannot stand there.
+fn object_settings(fleet: &Fleet) -> Option<&'static str> {
+    let spec = &fleet.spec;
+    if !spec.depends_on.is_empty() {
+        return Some("spec.dependsOn is for Fleet objects, which one process follows: remove it");
+    }
+    let is_default = spec.deletion_policy == DeletionPolicy::default();
+    (!is_default).then_some("spec.deletionPolicy is for Fleet objects, since nobody deletes a file in the cluster: remove it")
 }
 
 /// A directory name that differs between repositories of the same name.

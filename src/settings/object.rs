@@ -65,7 +65,7 @@ impl SyncConfig {
         let uid = metadata["uid"].as_str().unwrap_or_default();
         let place = format!("{}\0{uid}\0{:?}", config.url, config.credential);
         let mirror = mirror_name(&config.fleet, &place);
-        let directory = own.cache.join("fleets").join(&config.namespace);
+        let directory = own.mirrors_of(&config.namespace);
         Ok(Self {
             serve: None,
             mirror: match &config.directory {

@@ -1,6 +1,6 @@
 //! Fleet objects: as they come, change and go, and their status.
 //!
-//! In: a client and a namespace. Out: changes, for ever, and written status. A Fleet is passed on as JSON: one that cannot be
+//! In: a client and a namespace. Out: changes, for ever, and written status and finalizers. A Fleet is passed on as JSON: one that cannot be
 //! used holds no other up. It does not know what follows a fleet.
 
 use std::collections::BTreeSet;
@@ -11,13 +11,14 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use kube::runtime::watcher;
-use kube::{Api, Client, Resource as _};
+use kube::{Api, Client, Resource as _, ResourceExt as _};
 use serde_json::{Value as Json, json};
 
 use super::request::with_timeout;
 use super::steering::DAEMON;
 use super::{Error, watch};
 use crate::api::fleet::{Fleet, FleetStatus};
+use crate::api::labels::FLEET_FINALIZER;
 use crate::apply::Parent;
 use crate::model::ObjectId;
 use crate::plan::ApplySet;
@@ -79,6 +80,39 @@ pub async fn write_fleet_status(
             .map_err(|error| Error::new(&fleet.id, error))
     };
     with_timeout(&fleet.id, written).await
+}
+
+/// Has the deletion of a Fleet wait for this process, or no longer. Nothing is written that is so, nor to a Fleet that was made again.
+///
+/// # Errors
+/// If the cluster does not answer, or refuses, or somebody else changed the Fleet meanwhile.
+pub async fn hold_fleet(client: &Client, fleet: &FleetObject, is_held: bool) -> Result<(), Error> {
+    let api = api(client, &fleet.id.namespace);
+    let held = async {
+        let live = api.get_opt(&fleet.id.name).await?;
+        let live = live.filter(|live| live.metadata.uid.as_ref() == Some(&fleet.uid));
+        let Some(live) = live else { return Ok(()) };
+        let before = live.finalizers();
+        let others = before.iter().filter(|name| *name != FLEET_FINALIZER);
+        let own = is_held.then_some(FLEET_FINALIZER);
+        let after: Vec<&str> = others.map(String::as_str).chain(own).collect();
+        // One that is being deleted takes no new finalizer.
+        let is_late = is_held && live.metadata.deletion_timestamp.is_some();
+        if after.len() == before.len() || is_late {
+            return Ok(());
+        }
+        let version = &live.metadata.resource_version;
+        let patch = json!({"metadata": {"finalizers": after, "resourceVersion": version}});
+        let params = PatchParams::default();
+        let patch = Patch::Merge(patch);
+        let patched = api.patch_metadata(&fleet.id.name, &params, &patch);
+        match patched.await {
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            answer => answer.map(drop),
+        }
+    };
+    let held = async { held.await.map_err(|error| Error::new(&fleet.id, error)) };
+    with_timeout(&fleet.id, held).await
 }
 
 /// Follows the records in the parent of a set; `None` while the set has no parent.

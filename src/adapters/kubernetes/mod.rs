@@ -14,6 +14,7 @@
 //!
 //! [`survey`] is separate: it reads once what the cluster has of fleets, and writes nothing.
 
+mod absent;
 mod account;
 mod address;
 pub mod adopt;
@@ -55,6 +56,7 @@ mod watch;
 mod watch_within;
 mod workloads;
 
+pub use absent::{is_account_absent, is_secret_absent};
 pub use account::act_as;
 pub use approvals::{record_approvals, recorded_approvals, report_approval, take_annotation};
 pub use aro_controllers::{LEASE, Sharers, Sharing, Standing, share};
@@ -65,7 +67,7 @@ pub use compare::{Compared, compare};
 pub use connect::{Access, ConnectError, connect, connect_named};
 pub use discovery::unserved;
 pub use error::{Error, classify};
-pub use fleets::{FleetChange, FleetObject, fleets, parents, write_fleet_status};
+pub use fleets::{FleetChange, FleetObject, fleets, hold_fleet, parents, write_fleet_status};
 pub use held_lease::{HeldLease, Holder, Unpermitted};
 pub use install::{
     INSTALLER, InstallError, Installed, Installer, Probe, Removal, Remover, brought_by, wait,
@@ -73,8 +75,9 @@ pub use install::{
 pub use kubeconfig::Fault;
 pub use lease::LeaseName;
 pub use members::{SecondOwners, Unseen, second_owners};
+pub use namespaces::is_ending;
 pub use objects::KubeObjects;
-pub use parent::applied_revisions;
+pub use parent::{applied_revisions, recorded_members, remove_parent};
 pub use recreation::approve_recreation;
 pub use review::{Right, lacking, whoami};
 pub use rights::{Rights, missing_rights};

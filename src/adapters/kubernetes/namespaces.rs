@@ -6,6 +6,7 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::{Api, Client};
 
 use super::Error;
+use super::request::with_timeout;
 use crate::model::{ErrorClass, ObjectId};
 
 /// Why nothing can be created in the namespace `name`; `None` if it can be, or if we may not look.
@@ -28,4 +29,14 @@ pub(super) async fn fault(client: &Client, name: &str) -> Result<Option<String>,
             )
         })),
     }
+}
+
+/// Returns true if the namespace is being deleted, or gone; false if that is not known because we may not look.
+///
+/// # Errors
+/// When the cluster does not answer.
+pub async fn is_ending(client: &Client, name: &str) -> Result<bool, Error> {
+    let id = ObjectId::new("", "Namespace", "", name);
+    let fault = with_timeout(&id, fault(client, name)).await?;
+    Ok(fault.is_some())
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Client};
 use serde_json::json;
 
@@ -132,6 +132,56 @@ async fn apply(
     let (api, patch) = (api(client, &id), Patch::Apply(&payload));
     let live = api.patch(&id.name, &params, &patch).await?;
     Ok(live.metadata.resource_version.unwrap_or_default())
+}
+
+/// Removes the parent `live`, unless somebody has changed it since.
+pub(super) async fn remove(client: &Client, set: &ApplySet, live: &ConfigMap) -> Result<(), Error> {
+    let id = set.parent();
+    let params = DeleteParams {
+        preconditions: Some(Preconditions {
+            uid: live.metadata.uid.clone(),
+            resource_version: live.metadata.resource_version.clone(),
+        }),
+        ..DeleteParams::default()
+    };
+    with_timeout(&id, async {
+        match api(client, &id).delete(&id.name, &params).await {
+            Ok(_) => Ok(()),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            Err(error) => Err(Error::new(&id, error)),
+        }
+    })
+    .await
+}
+
+/// Removes the parent of a set, if there is one.
+///
+/// # Errors
+/// If the cluster does not answer, or refuses, or the parent is not ours, or somebody else changes it.
+pub async fn remove_parent(client: &Client, set: &ApplySet) -> Result<(), Error> {
+    let id = set.parent();
+    let read = async {
+        let live = api(client, &id).get_opt(&id.name).await;
+        live.map_err(|error| Error::new(&id, error))
+    };
+    let Some(live) = with_timeout(&id, read).await? else {
+        return Ok(());
+    };
+    let json = serde_json::to_value(&live).unwrap_or_default();
+    Parent::read(set, &json).map_err(Error::Parent)?;
+    remove(client, set, &live).await
+}
+
+/// The members of a set, as its parent records them; `None` without a parent. They are empty if there are too many to record.
+///
+/// # Errors
+/// If the cluster does not answer, or refuses, or the parent is not ours.
+pub async fn recorded_members(
+    client: &Client,
+    set: &ApplySet,
+) -> Result<Option<BTreeSet<ObjectId>>, Error> {
+    let parent = with_timeout(&set.parent(), read(client, set)).await?;
+    Ok(parent.map(|(parent, _)| parent.members.ids()))
 }
 
 /// Creates a namespace unless it is there.

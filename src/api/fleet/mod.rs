@@ -16,8 +16,8 @@ use serde_json::Value as Json;
 
 pub use settings::{
     Admission, Apply, ApprovalRules, CheckProvider, Checks, Cluster, Controllers, DeletionGuard,
-    FailurePolicy, FirstApply, FleetMode, Forks, Mode, OutsideObject, PULL_REQUESTS, PoolGuard,
-    PullRequests, Rules, SecretName, Serve, TEST_MERGES, merge_queue,
+    DeletionPolicy, FailurePolicy, FirstApply, FleetMode, Forks, Mode, OutsideObject,
+    PULL_REQUESTS, PoolGuard, PullRequests, Rules, SecretName, Serve, TEST_MERGES, merge_queue,
 };
 pub use source::{Directory, Git, GitReference, Source, Verify, VerifyMode};
 pub use status::{FleetObjects, FleetResult, FleetStatus};
@@ -58,6 +58,9 @@ pub struct FleetSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64))]
     pub depends_on: Vec<FleetName>,
+    /// What becomes of the applied objects when this Fleet is deleted; for Fleet objects alone.
+    #[serde(default)]
+    pub deletion_policy: DeletionPolicy,
     /// ServiceAccount of the Fleet's namespace that applies the definitions; defaults to the daemon's own, or, outside of the
     /// daemon's namespace, to that of `--default-service-account`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -297,6 +297,16 @@ pub enum FleetMode {
     Check,
 }
 
+/// What becomes of the objects of a Fleet object that is deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum DeletionPolicy {
+    /// They stay.
+    #[default]
+    Orphan,
+    /// They are removed first, by the rules for what leaves a fleet: the loss of a cluster needs approval.
+    Delete,
+}
+
 /// Whether a controller runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

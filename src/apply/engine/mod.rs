@@ -140,6 +140,7 @@ impl Work {
             embedded: Embedded::new(&assignment.embedded),
             guard: DeletionGuard {
                 prune: assignment.prune,
+                is_end: assignment.is_end,
                 without_commits: assignment.without_commits,
                 ..DeletionGuard::default()
             },

@@ -190,7 +190,7 @@ impl PruneInput<'_> {
         if !self.guard.prune {
             return Some("pruning is disabled: set spec.apply.prune in the Fleet document, or use --prune, to delete it".to_owned());
         }
-        if self.steps.is_empty() {
+        if self.steps.is_empty() && !self.guard.is_end {
             return Some("the fleet has no objects, which is probably a mistake; nothing is removed until it has one".to_owned());
         }
         let same = |(other, one): (&ObjectId, &Member)| {

@@ -6,23 +6,25 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::attempts::{Failed, attempts, rest_for, stall};
 use super::dependencies::{States, Wait, wait};
+use super::ending::{self, is_deleted, let_go, reason_to_stay, remove_members};
+use super::mirrors::tidy;
 use super::report::{Phase, Reported, report};
 use super::requests::{hand_on, request};
 use crate::adapters::git;
 use crate::adapters::kubernetes::{
-    Error, FleetObject, Holder, LeaseName, Target, act_as, connect_by_secret,
+    Error, FleetObject, Holder, LeaseName, Target, act_as, connect_by_secret, hold_fleet,
 };
-use crate::api::fleet::FleetStatus;
+use crate::api::fleet::{DeletionPolicy, FleetStatus};
+use crate::daemon::turns::in_turns;
 use crate::daemon::{Setup, Writer, forge_ports, run_with, source_access};
 use crate::follow::View;
-use crate::model::ErrorClass;
 use crate::plan::ApplySet;
 use crate::settings::{Environment, FleetOwner, SyncConfig};
 
@@ -30,10 +32,6 @@ use crate::settings::{Environment, FleetOwner, SyncConfig};
 const NO_DIRECTORY: &str = "spec.source.directory is a directory of the process, which a Fleet object may not read: use spec.source.git";
 /// The help for a Fleet of a tenant that has too many.
 const TOO_MANY: &str = "the daemon follows 50 Fleets of this namespace already, and no more of a tenant: delete one, or join two";
-/// The wait before what a Fleet lacks, such as a Secret, is looked for again.
-const RETRY: Duration = Duration::from_secs(15);
-/// The rest of a Fleet whose daemon panicked.
-const REST: Duration = Duration::from_secs(60);
 
 /// The settings that all fleets of a process share.
 pub struct FleetsSettings {
@@ -189,6 +187,12 @@ impl One {
             stall(&self.phase, &self.fleet, "InvalidSpec", error);
         }
         let config = config.ok();
+        let mirror = config.as_ref().map(|config| config.mirror.clone());
+        let mirrors = self
+            .settings
+            .environment
+            .mirrors_of(&self.fleet.id.namespace);
+        tidy(mirrors, self.fleet.id.name.clone(), mirror).await;
         let reported = Reported {
             client: self.target.client.clone(),
             fleet: Arc::clone(&self.fleet),
@@ -199,6 +203,10 @@ impl One {
         };
         let _reporting = AbortOnDropHandle::new(tokio::spawn(report(reported)));
         match config {
+            config if is_deleted(&self.fleet) => {
+                let attempt = || Arc::clone(&self).finish(config.clone());
+                attempts(&self.fleet, &self.phase, &self.stop, attempt).await;
+            }
             Some(config) => {
                 let attempt = || Arc::clone(&self).attempt(config.clone());
                 attempts(&self.fleet, &self.phase, &self.stop, attempt).await;
@@ -235,6 +243,11 @@ impl One {
         if !self.may_begin(&config).await {
             return Ok(());
         }
+        let is_held = config.deletion_policy == DeletionPolicy::Delete;
+        if is_held || ending::is_held(&self.fleet) {
+            let held = hold_fleet(&self.target.client, &self.fleet, is_held).await;
+            held.map_err(|error| Failed::new(error.class(), error.to_string()))?;
+        }
         let access = git::Access {
             reach: self.settings.reach(&self.fleet.id.namespace),
             ..source_access(&config, &self.target.client)
@@ -270,6 +283,48 @@ impl One {
             following,
         )));
         let ended = run_with(setup, target, self.view.clone(), self.stop.clone()).await;
+        if let Some(writer) = writer {
+            writer.release().await;
+        }
+        ended.map_err(|error| Failed::new(error.class(), error.to_string()))
+    }
+
+    /// Ends a Fleet that somebody deleted: removes its members if that is wanted, and lets it go.
+    async fn finish(self: Arc<Self>, config: Option<SyncConfig>) -> Result<(), Failed> {
+        let failed = |error: Error| Failed::new(error.class(), error.to_string());
+        let (fleet, client) = (&*self.fleet, &self.target.client);
+        if ending::is_held(fleet) {
+            let stays = reason_to_stay(client, fleet, config.as_ref()).await;
+            let stays = stays.map_err(failed)?;
+            if let (None, Some(config)) = (&stays, &config) {
+                self.remove(config).await?;
+            }
+            if self.stop.is_cancelled() {
+                return Ok(());
+            }
+            let gone = let_go(client, fleet, stays.as_deref()).await;
+            gone.map_err(failed)?;
+        }
+        self.stop.cancelled().await;
+        Ok(())
+    }
+
+    /// Removes the members, while this process may write the fleet; returns early if it is told to stop.
+    async fn remove(&self, config: &SyncConfig) -> Result<(), Failed> {
+        let Some(target) = self.target_of(config).await? else {
+            return Ok(());
+        };
+        let writer = self.writer(&target, config);
+        let holder = writer.as_ref().map(Writer::holder);
+        let begun = Phase::Waiting(
+            "Deleting",
+            "looking for the objects of the fleet".to_owned(),
+        );
+        let showing = show_turns(self.phase.clone(), holder.clone(), begun);
+        let _showing = AbortOnDropHandle::new(tokio::spawn(showing));
+        let of = (&*self.fleet, config);
+        let removing = || remove_members(&target, of, &self.phase, &self.stop);
+        let ended = in_turns(holder, &self.stop, removing).await;
         if let Some(writer) = writer {
             writer.release().await;
         }
@@ -370,145 +425,5 @@ async fn show_turns(
         if holder.changed().await.is_err() {
             return;
         }
-    }
-}
-
-/// Makes attempts to run the daemon, until it is told to stop.
-async fn attempts<A>(
-    fleet: &FleetObject,
-    phase: &watch::Sender<Phase>,
-    stop: &CancellationToken,
-    attempt: impl Fn() -> A,
-) where
-    A: Future<Output = Result<(), Failed>> + Send + 'static,
-{
-    while !stop.is_cancelled() {
-        let rest = match AbortOnDropHandle::new(tokio::spawn(attempt())).await {
-            Ok(Ok(())) => continue,
-            Ok(Err(failed)) => {
-                let Failed {
-                    reason, message, ..
-                } = failed;
-                let idle = if failed.may_pass {
-                    Phase::Waiting(reason, message)
-                } else {
-                    Phase::Stalled(reason, message)
-                };
-                rest_for(phase, fleet, &idle);
-                RETRY
-            }
-            Err(panic) => {
-                tracing::error!(fleet = fleet.id.name, namespace = fleet.id.namespace, error = %panic, "the daemon of a Fleet panicked");
-                let message = "a bug in capstan ended the daemon of this Fleet, which starts again; please report what its log says";
-                stall(phase, fleet, "Bug", message);
-                REST
-            }
-        };
-        tokio::select! {
-            biased;
-            () = stop.cancelled() => {}
-            () = tokio::time::sleep(rest) => {}
-        }
-    }
-}
-
-/// The reason that a daemon could not begin.
-struct Failed {
-    reason: &'static str,
-    message: String,
-    may_pass: bool,
-}
-
-impl Failed {
-    fn new(class: ErrorClass, message: String) -> Self {
-        let reason = match class {
-            ErrorClass::Transient | ErrorClass::Conflict => "Unreachable",
-            ErrorClass::Denied => "Denied",
-            ErrorClass::Gone => "NotFound",
-            ErrorClass::Invalid => "InvalidSpec",
-            ErrorClass::Bug => "Bug",
-        };
-        let may_pass = matches!(class, ErrorClass::Transient | ErrorClass::Conflict);
-        Self {
-            reason,
-            message,
-            may_pass,
-        }
-    }
-}
-
-/// Says once that a person must act.
-fn stall(phase: &watch::Sender<Phase>, fleet: &FleetObject, reason: &'static str, message: &str) {
-    rest_for(phase, fleet, &Phase::Stalled(reason, message.to_owned()));
-}
-
-/// Says once that nothing is done, and why.
-fn rest_for(phase: &watch::Sender<Phase>, fleet: &FleetObject, idle: &Phase) {
-    let is_news = phase.send_if_modified(|phase| {
-        let is_news = !phase.is(idle);
-        *phase = idle.clone();
-        is_news
-    });
-    if let (true, Phase::Stalled(reason, message) | Phase::Waiting(reason, message)) =
-        (is_news, idle)
-    {
-        tracing::warn!(
-            fleet = fleet.id.name,
-            namespace = fleet.id.namespace,
-            reason,
-            "the Fleet is not followed: {message}"
-        );
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Mutex;
-
-    use serde_json::json;
-    use tokio::time::Instant;
-
-    use super::*;
-    use crate::model::ObjectId;
-
-    #[tokio::test(start_paused = true)]
-    async fn what_fails_is_tried_again_after_15_seconds_and_what_panics_after_a_minute() {
-        let fleet = FleetObject {
-            id: ObjectId::new("capstan.dev", "Fleet", "n", "f"),
-            uid: "u".to_owned(),
-            generation: Some(1),
-            json: json!({}),
-        };
-        let (phase, phases) = watch::channel(Phase::Starting);
-        let (stop, start) = (CancellationToken::new(), Instant::now());
-        let begun = Arc::new(Mutex::new(Vec::new()));
-        let attempt = || {
-            let (begun, phases, stop) = (Arc::clone(&begun), phases.clone(), stop.clone());
-            async move {
-                let reason = match &*phases.borrow() {
-                    Phase::Stalled(reason, _) => *reason,
-                    _ => "",
-                };
-                let count = {
-                    let mut begun = begun.lock().expect("no panic");
-                    begun.push((start.elapsed().as_secs(), reason));
-                    begun.len()
-                };
-                match count {
-                    1 => {
-                        let message = "Secret/n/git does not exist".to_owned();
-                        Err(Failed::new(ErrorClass::Gone, message))
-                    }
-                    2 => unreachable!("on purpose"),
-                    _ => {
-                        stop.cancel();
-                        Ok(())
-                    }
-                }
-            }
-        };
-        attempts(&fleet, &phase, &stop, attempt).await;
-        let begun = begun.lock().expect("no panic").clone();
-        assert_eq!(begun, [(0, ""), (15, "NotFound"), (75, "Bug")]);
     }
 }

@@ -3,8 +3,11 @@
 //! In: Fleets as they come, change and go. Out: a daemon for each that can be used, and the status of each, while this process
 //! holds the Lease. A Fleet that cannot be used, or whose daemon fails, holds no other up. It does not know what a daemon does.
 
+mod attempts;
 mod dependencies;
+mod ending;
 mod fleet;
+mod mirrors;
 mod port;
 mod report;
 mod requests;
@@ -19,8 +22,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use self::dependencies::{State, States};
+use self::ending::{is_deleted, is_held, let_go};
 use self::fleet::Followed;
 pub use self::fleet::{DEFAULT_SHARD, FleetsSettings};
+use self::mirrors::tidy;
 use self::port::{PERIOD, Pulse, State as Probes};
 use crate::adapters::kubernetes::{
     self, FleetChange, FleetObject, HeldLease, Holder, LeaseName, Target, Unpermitted,
@@ -165,21 +170,28 @@ impl Fleets {
     }
 
     fn leave(&mut self, id: &ObjectId, who: &str) {
-        self.known.remove(id);
+        let fleet = self.known.remove(id);
         self.leaving.retain(|_, leaving| !leaving.is_finished());
         let Some(ending) = self.end(id) else {
             return;
         };
+        let stay = match fleet.is_some_and(|fleet| is_held(&fleet)) {
+            true => "",
+            false => "; its objects stay",
+        };
         tracing::info!(
             fleet = id.name,
             namespace = id.namespace,
-            "{who} the Fleet, which is not followed any more; its objects stay"
+            "{who} the Fleet, which is not followed any more{stay}"
         );
         let set = ApplySet::new(&*id.name, &*id.namespace);
         let (client, lease) = (self.target.client.clone(), self.settings.lease());
+        let mirrors = self.settings.environment.mirrors_of(&id.namespace);
+        let name = id.name.clone();
         let leaving = async move {
             let _ = ending.await;
             unclaim(&client, &set, &lease).await;
+            tidy(mirrors, name, None).await;
         };
         let leaving = AbortOnDropHandle::new(tokio::spawn(leaving));
         self.leaving.insert(id.clone(), leaving);
@@ -257,6 +269,33 @@ impl Fleets {
         let all = self.followed.into_values().map(Followed::stop);
         futures::future::join_all(all).await;
         futures::future::join_all(self.leaving.into_values()).await;
+        if self.is_holder {
+            release_of_ending_namespaces(&self.target.client, &self.known).await;
+        }
+    }
+}
+
+/// Lets the Fleets go whose namespace is being deleted: this process may be deleted with it, and nobody else would.
+async fn release_of_ending_namespaces(client: &Client, known: &BTreeMap<ObjectId, FleetObject>) {
+    let held = known.values().filter(|fleet| is_held(fleet));
+    let mut by_namespace: BTreeMap<&str, Vec<&FleetObject>> = BTreeMap::new();
+    for fleet in held {
+        let of = by_namespace.entry(&fleet.id.namespace);
+        of.or_default().push(fleet);
+    }
+    for (namespace, fleets) in by_namespace {
+        if !kubernetes::is_ending(client, namespace)
+            .await
+            .unwrap_or(false)
+        {
+            continue;
+        }
+        for fleet in fleets {
+            let gone = let_go(client, fleet, Some("its namespace is being deleted")).await;
+            if let Err(error) = gone {
+                tracing::warn!(fleet = fleet.id.name, namespace, %error, "cannot let the Fleet go: remove its finalizer capstan.dev/fleet");
+            }
+        }
     }
 }
 
@@ -273,9 +312,10 @@ fn is_of_shard(fleet: &FleetObject, shard: &str) -> bool {
     label.unwrap_or(DEFAULT_SHARD) == shard
 }
 
-/// Returns true if nothing changed but the status, and metadata other than the annotation that suspends.
+/// Returns true if nothing changed but the status, and metadata other than the annotation that suspends and the time of deletion.
 fn is_same(one: &FleetObject, other: &FleetObject) -> bool {
     one.uid == other.uid
+        && is_deleted(one) == is_deleted(other)
         && one.json["spec"] == other.json["spec"]
         && suspending(&one.json) == suspending(&other.json)
 }

@@ -9,9 +9,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{
-    ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, Preconditions,
-};
+use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client};
 use serde_json::{Value as Json, json};
@@ -188,7 +186,7 @@ pub async fn adopt(
         }
     }
     if !is_dry && moved.unseen.is_empty() {
-        remove(client, &live, from).await?;
+        parent::remove(client, from, &live).await?;
     }
     Ok(moved)
 }
@@ -316,27 +314,6 @@ async fn keep_approvals(client: &Client, live: &ConfigMap, to: &ApplySet) -> Res
         }
         _ => Ok(()),
     }
-}
-
-/// Removes the first parent, unless somebody has changed it since.
-async fn remove(client: &Client, live: &ConfigMap, from: &ApplySet) -> Result<(), Error> {
-    let id = from.parent();
-    let api: Api<ConfigMap> = Api::namespaced(client.clone(), &id.namespace);
-    let params = DeleteParams {
-        preconditions: Some(Preconditions {
-            uid: live.metadata.uid.clone(),
-            resource_version: live.metadata.resource_version.clone(),
-        }),
-        ..DeleteParams::default()
-    };
-    with_timeout(&id, async {
-        match api.delete(&id.name, &params).await {
-            Ok(_) => Ok(()),
-            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
-            Err(error) => Err(Error::new(&id, error)),
-        }
-    })
-    .await
 }
 
 /// The members of one kind.

@@ -157,6 +157,8 @@ fn an_empty_fleet_deletes_nothing() {
     fixture.leaves(&map("a"));
     fixture.steps.clear();
     assert!(fixture.held(&map("a")).contains("probably a mistake"));
+    fixture.guard.is_end = true;
+    assert_eq!(fixture.decision(&map("a")), PruneDecision::Delete);
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod admission;
 mod adopted;
 mod checking;
 mod credentials;
+mod deleted;
 mod entry;
 mod fixture;
 mod fleets;
