@@ -5,23 +5,21 @@
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{DynamicObject, PostParams};
 use kube::{Api, Client};
 use serde_json::json;
 
-use super::controller::writer::resource;
+use super::Error;
+use super::events::{Reporter, report_event};
 use super::request::with_timeout;
 use super::steering::{DAEMON, patch_parent};
-use super::{Error, address};
 use crate::api::labels::APPROVE_ANNOTATION;
 use crate::apply::{APPROVALS, Parent};
-use crate::model::{ErrorClass, ObjectId, cut};
+use crate::model::{ErrorClass, ObjectId};
 use crate::plan::ApplySet;
+use crate::reconcile::outcome::Event;
 
 /// How often the annotation is read again because others write the parent.
 const ATTEMPTS: usize = 5;
-/// The most bytes of an Event's note.
-const MOST_NOTE: usize = 1024;
 
 /// The parent as far as it is about approvals.
 pub struct ApprovalsParent {
@@ -108,33 +106,18 @@ pub async fn report_approval(
     let ObjectId {
         name, namespace, ..
     } = set.parent();
-    let event = json!({
-        "apiVersion": "events.k8s.io/v1",
-        "kind": "Event",
-        "metadata": {"generateName": format!("{name}-"), "namespace": namespace},
-        "eventTime": format!("{now:.6}"),
-        "reportingController": "capstan.dev/daemon",
-        "reportingInstance": DAEMON,
-        "action": "Approve",
-        "type": "Normal",
-        "reason": "Approved",
-        "note": cut::head(note, MOST_NOTE),
-        "regarding": {"apiVersion": "v1", "kind": "ConfigMap", "namespace": namespace, "name": name, "uid": uid},
-    });
-    let object = ObjectId::new("events.k8s.io", "Event", namespace.as_str(), "");
-    let created = async {
-        let failed = |error| Error::new(&object, error);
-        let resource = resource("events.k8s.io", "v1", "Event");
-        let api: Api<DynamicObject> =
-            address::api(client, &resource, (&namespace, &name)).map_err(failed)?;
-        let event = serde_json::from_value(event).map_err(|error| Error::Unsendable {
-            object: object.clone(),
-            cause: error.to_string(),
-        })?;
-        let created = api.create(&PostParams::default(), &event).await;
-        created.map(drop).map_err(failed)
+    let event = Event {
+        regarding: json!({"apiVersion": "v1", "kind": "ConfigMap", "namespace": namespace, "name": name, "uid": uid}),
+        is_warning: false,
+        reason: "Approved".to_owned(),
+        message: note.to_owned(),
     };
-    with_timeout(&object, created).await
+    let reporter = Reporter {
+        controller: "capstan.dev/daemon",
+        instance: DAEMON,
+        action: "Approve",
+    };
+    report_event(client, reporter, &event, now).await
 }
 
 async fn own_parent(client: &Client, set: &ApplySet) -> Result<Option<ConfigMap>, Error> {

@@ -29,6 +29,7 @@ mod connect;
 pub mod controller;
 mod discovery;
 mod error;
+mod events;
 mod fleets;
 mod handover;
 mod held_lease;

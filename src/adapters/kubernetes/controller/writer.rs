@@ -10,21 +10,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kube::api::{
-    ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions,
-};
+use kube::api::{ApiResource, DeleteParams, Patch, PatchParams, Preconditions};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::super::any_object::{AnyObject, Extent, Managed, ManagedObject};
+use super::super::events::{Reporter, note, report_event};
 use super::super::request::in_time;
 use super::super::{Error, address};
 use super::connectors::Connectors;
 use crate::api::kinds;
 use crate::health::Live;
-use crate::model::cut;
 use crate::model::words::said;
 use crate::model::{AdapterError, ErrorClass, ObjectId};
 use crate::reconcile::outcome::{Event, Write};
@@ -111,29 +109,22 @@ impl Writer {
 
     /// Logs and writes events, as well as can be: an event that cannot be written is dropped, with one warning until one can.
     pub(super) async fn report(&self, now: Timestamp, events: Vec<Event>) {
+        let reporter = Reporter {
+            controller: "capstan.dev/controllers",
+            instance: self.manager,
+            action: "Reconcile",
+        };
         for event in events {
             log(&event);
-            let namespace = Live(&event.regarding).text(&["namespace"]).to_owned();
-            let resource = resource("events.k8s.io", "v1", "Event");
-            let about = (namespace.as_str(), Live(&event.regarding).text(&["name"]));
-            let api: kube::Result<Api<DynamicObject>> =
-                address::api(&self.client, &resource, about);
-            let Ok(api) = api else { continue };
-            let body = serde_json::from_value(self.body(now, event));
-            let Ok(body) = body else { continue };
-            match api.create(&PostParams::default(), &body).await {
-                Ok(_) => self.is_mute.store(false, Ordering::Relaxed),
-                Err(error) => self.report_mute(&namespace, error),
+            match report_event(&self.client, reporter, &event, now).await {
+                Ok(()) => self.is_mute.store(false, Ordering::Relaxed),
+                Err(error) => self.report_mute(&error),
             }
         }
     }
 
     /// An event could not be written. What passes, and a namespace that goes, needs nobody.
-    fn report_mute(&self, namespace: &str, error: kube::Error) {
-        let error = Error::new(
-            &ObjectId::new("events.k8s.io", "Event", namespace, ""),
-            error,
-        );
+    fn report_mute(&self, error: &Error) {
         let is_refused = matches!(
             error.class(),
             ErrorClass::Denied | ErrorClass::Invalid | ErrorClass::Bug
@@ -145,37 +136,6 @@ impl Writer {
             tracing::debug!(%error, "an event could not be written");
         }
     }
-
-    /// The object of an event, as `events.k8s.io/v1` has it: a note is at most 1024 bytes long.
-    fn body(&self, now: Timestamp, event: Event) -> Value {
-        let note = note(&event).to_owned();
-        let Event {
-            regarding,
-            is_warning,
-            reason,
-            ..
-        } = event;
-        // A prefix may end with a hyphen, but not with a dot.
-        let name = format!("{}-", Live(&regarding).text(&["name"]));
-        json!({
-            "apiVersion": "events.k8s.io/v1",
-            "kind": "Event",
-            "metadata": {"generateName": name, "namespace": regarding["namespace"]},
-            "eventTime": format!("{now:.6}"),
-            "reportingController": "capstan.dev/controllers",
-            "reportingInstance": self.manager,
-            "action": "Reconcile",
-            "type": if is_warning { "Warning" } else { "Normal" },
-            "reason": reason,
-            "note": note,
-            "regarding": regarding,
-        })
-    }
-}
-
-/// The message of an event, at most 1024 bytes of it.
-fn note(event: &Event) -> &str {
-    cut::head(&event.message, 1024)
 }
 
 /// The event as one line: without a fleet nothing else shows what fails.
