@@ -6,6 +6,7 @@
 mod attempts;
 mod dependencies;
 mod ending;
+mod events;
 mod fleet;
 mod mirrors;
 mod port;

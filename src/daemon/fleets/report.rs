@@ -11,6 +11,7 @@ use kube::Client;
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::events::Events;
 use crate::adapters::kubernetes::{FleetObject, parents, write_fleet_status};
 use crate::api::fleet::FleetStatus;
 use crate::apply::{Parent, whole_seconds};
@@ -69,6 +70,7 @@ pub(super) async fn report(mut reported: Reported) {
     let before = reported.fleet.json.get("status").cloned();
     let before = before.and_then(|status| serde_json::from_value(status).ok());
     let mut written: FleetStatus = before.unwrap_or_default();
+    let mut events = Events::since(&reported.fleet, &written);
     let (recorded, mut parent) = watch::channel(None);
     let mut watching = None;
     loop {
@@ -100,6 +102,7 @@ pub(super) async fn report(mut reported: Reported) {
                 }
             }
         }
+        events.report(&reported.client, &written).await;
         tokio::time::sleep(pause).await;
         tokio::select! {
             biased;
@@ -217,7 +220,7 @@ mod tests {
     use super::*;
     use crate::model::ObjectId;
 
-    /// When the message of the first condition was written, in seconds. The second write is refused.
+    /// When the message of the first condition, or the note of an Event, was written, in seconds. The third write is refused.
     type Writes = Arc<Mutex<Vec<(u64, String)>>>;
 
     fn server(writes: &Writes) -> Client {
@@ -233,11 +236,13 @@ mod tests {
                     .to_bytes();
                 let body: Json = serde_json::from_slice(&body).expect("JSON");
                 let message = &body["status"]["conditions"][0]["message"];
+                let message = message.as_str().map(str::to_owned);
+                let noted = || format!("Event {}", body["note"]);
+                let message = message.unwrap_or_else(noted);
                 let mut writes = writes.lock().expect("no panic");
-                let message = message.as_str().unwrap_or_default().to_owned();
                 writes.push((start.elapsed().as_secs(), message));
                 let (code, answer) = match writes.len() {
-                    2 => (
+                    3 => (
                         500,
                         json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "no", "reason": "InternalError", "code": 500}),
                     ),
@@ -280,7 +285,12 @@ mod tests {
         tokio::time::sleep(Duration::from_millis(100)).await;
         phase.send_replace(stalled("three"));
         tokio::time::sleep(Duration::from_secs(20)).await;
-        let expected = [(0, "one"), (1, "three"), (6, "three")];
+        let expected = [
+            (0, "one"),
+            (0, r#"Event "one""#),
+            (1, "three"),
+            (6, "three"),
+        ];
         let expected = expected.map(|(at, why)| (at, why.to_owned()));
         assert_eq!(*writes.lock().expect("no panic"), expected);
         drop((view, phase));

@@ -178,10 +178,54 @@ fn each_fleet_object_is_followed_and_reports_and_costs_only_itself() {
             wait(fixture, name, "Stalled", &format!("True {reason}"), words);
         }
 
+        let succeeded =
+            format!("Normal Succeeded: revision {first} is applied, and everything is ready");
+        fixture.until("the Events are written", || {
+            let told = [events(fixture, "one"), events(fixture, "foreign")];
+            told[0].last() == Some(&succeeded) && !told[1].is_empty()
+        });
         let (code, said) = daemon.stop();
         assert_eq!(code, Some(0), "{said}");
         assert!(!said.contains("panicked"), "{said}");
+        let told = events(fixture, "one");
+        let foreign = events(fixture, "foreign");
+        assert_eq!(foreign.len(), 1, "{foreign:?}");
+        assert!(
+            foreign[0].starts_with("Warning InvalidSpec: "),
+            "{foreign:?}"
+        );
+
+        // Another process says nothing again.
+        let next = self::daemon(fixture);
+        next.wait("applying");
+        wait(fixture, "one", "Ready", "True Succeeded", "1/1 ready");
+        let (code, said) = next.stop();
+        assert_eq!(code, Some(0), "{said}");
+        assert_eq!(events(fixture, "one"), told);
+        assert_eq!(events(fixture, "foreign"), foreign);
     });
+}
+
+/// The Events about a Fleet, in order: `Normal Succeeded: note`.
+fn events(fixture: &Fixture, name: &str) -> Vec<String> {
+    let path = format!(
+        "/apis/events.k8s.io/v1/namespaces/{}/events",
+        fixture.namespace
+    );
+    let listed = fixture.must("GET", &path, &Json::Null);
+    let mut events: Vec<&Json> = listed["items"].as_array().into_iter().flatten().collect();
+    events.retain(|one| one["regarding"]["kind"] == "Fleet" && one["regarding"]["name"] == name);
+    events.sort_by_key(|one| one["eventTime"].as_str());
+    let text = |one: &Json, key: &str| one[key].as_str().unwrap_or_default().to_owned();
+    let shown = events.iter().map(|one| {
+        format!(
+            "{} {}: {}",
+            text(one, "type"),
+            text(one, "reason"),
+            text(one, "note")
+        )
+    });
+    shown.collect()
 }
 
 #[test]
