@@ -104,7 +104,8 @@ impl ClusterStatus {
         seconds.map_or_else(String::new, |seconds| format!("for {}", span(seconds)))
     }
 
-    fn seconds(&self, at: usize) -> Option<u64> {
+    /// The same in seconds.
+    pub(super) fn seconds(&self, at: usize) -> Option<u64> {
         let since = self.graph.status(at).since?;
         u64::try_from(self.now.duration_since(since).as_secs())
             .ok()

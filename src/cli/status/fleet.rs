@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::cluster_status::wrapped;
+use super::alike::{alike, names, neutral};
 use crate::api::labels::PART_OF;
 use crate::apply::{Newest, Parent, Reason, Reasons};
 use crate::model::cut::head;
@@ -11,8 +12,6 @@ use crate::status::{FleetView, Heartbeat, Phase};
 
 /// How many missing objects are named.
 const ABSENT: usize = 20;
-/// How many objects are named that only carry the label.
-const LABELLED: usize = 3;
 /// The width of the first column.
 const INDENT: &str = "            ";
 
@@ -161,18 +160,27 @@ fn revisions(parent: &Parent) -> String {
 
 /// The lines about objects that are missing, failed, or left over; empty if there are none.
 pub(super) fn troubles(parent: &Parent, view: &FleetView) -> String {
-    let listed = |title: &str, reasons: &Reasons| {
+    let listed = |title: &str, reasons: &Reasons, key: fn(&Reason) -> String| {
         let mut out = String::new();
-        for (at, reason) in reasons.first.iter().enumerate() {
+        let groups = alike(&reasons.first, |reason| key(reason));
+        for (at, group) in groups.iter().enumerate() {
             let indent = if at == 0 { title } else { INDENT };
-            out.push_str(&wrapped(indent, &place(reason)));
-            out.push_str(&wrapped(&format!("{INDENT}  "), &reason.message));
+            let places = names(group.iter().map(|reason| place(reason)));
+            out.push_str(&wrapped(indent, &places));
+            let message = group.first().map_or("", |reason| reason.message.as_str());
+            out.push_str(&wrapped(&format!("{INDENT}  "), message));
         }
         out + &more(reasons.total.saturating_sub(reasons.first.len()))
     };
-    let failed = listed("  failed    ", &parent.failed);
-    let kept = listed("  kept      ", &parent.kept);
+    let failed = listed("  failed    ", &parent.failed, cause);
+    let kept = listed("  kept      ", &parent.kept, |reason| reason.object.clone());
     missing(parent, view) + &failed + &left(view) + &kept + &labelled(view)
+}
+
+/// The message about an object without its name.
+fn cause(reason: &Reason) -> String {
+    let name = reason.object.rsplit('/').next().unwrap_or_default();
+    neutral(&reason.message, &[name])
 }
 
 fn more(count: usize) -> String {
@@ -228,12 +236,7 @@ fn labelled(view: &FleetView) -> String {
         return String::new();
     };
     let count = view.labelled.len();
-    let named = view.labelled.iter().take(LABELLED).map(ToString::to_string);
-    let named: Vec<String> = named.collect();
-    let more = match count.saturating_sub(LABELLED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let named = names(view.labelled.iter().map(ToString::to_string));
     let (verb, pronoun) = match count {
         1 => ("carries", "it"),
         _ => ("carry", "them"),
@@ -247,9 +250,8 @@ fn labelled(view: &FleetView) -> String {
         group => format!("{}.{group}", first.kind.to_lowercase()),
     };
     let line = format!(
-        "{} {verb} the label of the fleet, which did not apply {pronoun}: {}{more}. Copies, restored objects and what operators make are left alone. Name an object in a file to apply it, delete it, or remove the label: kubectl label {kind} {}{namespace} {PART_OF}-",
+        "{} {verb} the label of the fleet, which did not apply {pronoun}: {named}. Copies, restored objects and what operators make are left alone. Name an object in a file to apply it, delete it, or remove the label: kubectl label {kind} {}{namespace} {PART_OF}-",
         counted(count, "object"),
-        named.join(", "),
         first.name,
     );
     wrapped("  labelled  ", &line)
@@ -360,6 +362,30 @@ mod tests {
             let text = header(&fleet);
             assert!(text.contains(words), "{text}");
         }
+    }
+
+    #[test]
+    fn objects_that_fail_for_one_reason_are_one_entry() {
+        let reason = |at: usize| Reason {
+            object: format!("ConfigMap/ns/a-{at}"),
+            file: "a.yaml".to_owned(),
+            message: format!("the policy p refused a-{at}"),
+            ..Reason::default()
+        };
+        let failed = Reasons {
+            total: 40,
+            first: (0..20).map(reason).collect(),
+        };
+        let parent = Parent {
+            failed,
+            ..Parent::default()
+        };
+        let text = troubles(&parent, &FleetView::default());
+        assert_eq!(text.lines().count(), 4, "{text}");
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let named = "ConfigMap/ns/a-2 (a.yaml) and 17 more the policy p refused a-0 ";
+        assert!(words.contains(named), "{text}");
+        assert!(text.ends_with("and 20 more\n"), "{text}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `capstan status`: which clusters are ready, what blocks the others, and since when.
 
+mod alike;
 mod aso;
 mod fleet;
 mod json;
