@@ -24,6 +24,8 @@ pub enum Report {
     Recording(bool),
     /// Nothing can be done until this is fixed.
     Stuck(String),
+    /// Nothing can be done because the cluster does not answer, and why. It is asked again by itself.
+    Away(String),
     /// It is fixed, and steps start.
     Begun,
     /// The fleet is suspended. Nothing is done, unless a person asked for it just now.

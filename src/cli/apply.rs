@@ -370,7 +370,7 @@ impl Waiting {
             }
             Report::Prune(id, leaving) => self.outcomes.leaves(id, &leaving),
             Report::Settled => self.settled = true,
-            Report::Stuck(why) => self.stuck = Some(why),
+            Report::Stuck(why) | Report::Away(why) => self.stuck = Some(why),
             Report::Recording(is_recording) => self.recording = is_recording,
             Report::Suspended(Suspension { since, .. }) => self.outcomes.note(format!(
                 "the fleet has been suspended since {since}: its daemon applies nothing, but this command does"

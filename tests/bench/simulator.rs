@@ -71,7 +71,7 @@ async fn apply(plan: Arc<Plan>, set: &ApplySet) {
         match progress.recv().await.expect("the runner goes on").1 {
             Report::Settled => break,
             Report::Object(next) => assert_ne!(next.state, State::Failed, "{}", next.message),
-            Report::Stuck(why) => unreachable!("{why}"),
+            Report::Stuck(why) | Report::Away(why) => unreachable!("{why}"),
             Report::Prune(..)
             | Report::Begun
             | Report::Applied(..)

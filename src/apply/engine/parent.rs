@@ -158,7 +158,11 @@ impl Engine {
         // A write of the assignment before may have come in between.
         if failure.class != ErrorClass::Conflict || backoff.in_vain {
             self.report_denied(failure);
-            self.report(Report::Stuck(failure.to_string()));
+            let why = failure.to_string();
+            self.report(match failure.class {
+                ErrorClass::Transient => Report::Away(why),
+                _ => Report::Stuck(why),
+            });
         }
         self.wake_after(wait, |_| RetryTarget::ParentOpening);
     }

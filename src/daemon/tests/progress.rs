@@ -41,6 +41,32 @@ async fn what_nothing_could_be_applied_for_is_no_longer_told_once_it_is_mended()
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_cluster_that_does_not_answer_for_a_minute_is_reported_until_it_answers() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    let title = |case: &Case| case.daemon.view.borrow().title.clone();
+    let before = title(&case);
+    let away = || Report::Away("no route".to_owned());
+    let start = Instant::now();
+    case.reported(1, away());
+    assert_eq!(case.handle_next().await, (100, "Tick"));
+    assert_eq!(title(&case), before, "that may be a hiccup");
+    case.reported(1, away());
+    while title(&case) == before {
+        case.handle_next().await;
+    }
+    // A minute in the cluster.
+    assert_eq!(start.elapsed().as_millis(), 3000);
+    let shown = title(&case);
+    let expected = "waiting for the cluster since 1970-01-01T00:00:";
+    assert!(shown.starts_with(expected), "{shown}");
+    assert!(shown.ends_with(": no route"), "{shown}");
+    assert_eq!(case.state(), CheckState::Pending);
+    case.reported(1, Report::Begun);
+    while case.handle_next().await.1 != "Tick" {}
+    assert_eq!(title(&case), before);
+}
+
+#[tokio::test(start_paused = true)]
 async fn success_is_looked_at_again_a_minute_after_it_was_lost() {
     let mut case = Case::applying(config_maps(&["a"])).await;
     case.progress("a", State::Ready);
@@ -79,9 +105,14 @@ async fn the_plan_of_an_older_revision_is_let_go_once_a_newer_one_is_applied() {
 #[tokio::test(start_paused = true)]
 async fn what_nothing_can_be_applied_for_is_reported_once() {
     let mut case = Case::applying(config_maps(&["a"])).await;
+    let now = case.daemon.now().cluster;
     let rollout = case.parts().releases.current_mut().unwrap();
     for (why, is_new) in [("no", true), ("no", false), ("never", true)] {
-        assert_eq!(rollout.note(Report::Stuck(why.to_owned())), is_new, "{why}");
+        assert_eq!(
+            rollout.note(Report::Stuck(why.to_owned()), now),
+            is_new,
+            "{why}"
+        );
     }
 }
 

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 pub(crate) use newest::{EMPTIED, NewestRecord};
+use rollout::AWAY;
 pub(crate) use rollout::{Reported, Rollout, Stage};
 
 use super::command::{ClusterState, Command, Milestone, Record, Wait};
@@ -321,10 +322,11 @@ impl Releases {
             )));
         }
         let is_suspended = matches!(report, Report::Suspended(_));
+        let was_away = rollout.is_away();
         let was_unknown = matches!(rollout.applied, AppliedState::Unknown);
         let (is_change, unread) = match report {
             Report::Suspended(suspension) => (true, rollout.suspend(suspension)),
-            report => (rollout.note(report), None),
+            report => (rollout.note(report, turn.now.cluster), None),
         };
         if !rollout.is_running() {
             return Reported::default();
@@ -338,6 +340,9 @@ impl Releases {
         }
         if is_due {
             turn.wake(Wait::Wall(BATCH), TimeEvent::Progress);
+        }
+        if rollout.is_away() && !was_away {
+            turn.wake(Wait::Cluster(AWAY), TimeEvent::Progress);
         }
         let is_known = unread.is_none();
         if let Some(revision) = unread {

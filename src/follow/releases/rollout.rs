@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::apply::{
     AppliedRevision, AppliedState, Assignment, Progress, PruneStatus, Report, State, Suspension,
@@ -19,6 +19,9 @@ use crate::model::{Check, CheckState, ObjectId};
 use crate::plan::approvals::Approvals;
 use crate::reporting::Verdict;
 use crate::reporting::report;
+
+/// The silence of a cluster that is reported: a shorter one is a hiccup.
+pub(crate) const AWAY: Duration = Duration::from_secs(60);
 
 /// A release on its way into the cluster.
 pub(crate) struct Rollout {
@@ -35,6 +38,8 @@ pub(crate) struct Rollout {
     pub(crate) settled: bool,
     /// Why nothing can be done.
     stuck: Option<String>,
+    /// Since when the cluster does not answer, and why.
+    away: Option<(Timestamp, String)>,
     /// Since when the fleet is suspended.
     pub(crate) suspended: Option<String>,
     /// What the cluster has of the fleet.
@@ -95,6 +100,7 @@ impl Rollout {
             staying: BTreeMap::new(),
             settled: false,
             stuck: None,
+            away: None,
             suspended: None,
             applied,
             approvals: Approvals::default(),
@@ -138,6 +144,7 @@ impl Rollout {
     /// reported.
     pub(crate) fn begin_again(&mut self, number: u64, settings: &Settings, now: Timestamp) {
         (self.number, self.stuck) = (number, None);
+        self.away = None;
         if self.suspended.is_none() {
             self.settled = false;
             self.leaving.clear();
@@ -216,10 +223,15 @@ impl Rollout {
         let (summary, clusters) = self.tracker.overview(now);
         let (fleet, revision) = (&settings.fleet, &self.release.revision);
         let graph = &self.release.graph;
-        let check = match &self.stuck {
-            Some(why) => report::stuck(fleet, revision, state, why),
-            None if self.is_emptied() => report::emptied(fleet, revision, None),
-            None => {
+        let away = self.away.as_ref();
+        let away = away.filter(|(since, _)| {
+            now.duration_since(*since) >= SignedDuration::try_from(AWAY).unwrap_or_default()
+        });
+        let check = match (&self.stuck, away) {
+            (Some(why), _) => report::stuck(fleet, revision, state, why),
+            (None, Some((since, why))) => report::away(fleet, revision, *since, why),
+            (None, None) if self.is_emptied() => report::emptied(fleet, revision, None),
+            (None, None) => {
                 let shown = (&summary, &*clusters);
                 let check = report::progress(fleet, revision, state, shown, &self.leaving, graph);
                 let check = report::unseen(check, &self.unseen);
@@ -254,7 +266,7 @@ impl Rollout {
     pub(crate) fn suspend(&mut self, suspension: Suspension) -> Option<String> {
         let Suspension { since, applied } = suspension;
         tracing::info!(since, "the fleet is suspended: nothing is applied");
-        (self.suspended, self.stuck) = (Some(since), None);
+        (self.suspended, self.stuck, self.away) = (Some(since), None, None);
         let is_known = match &self.applied {
             AppliedState::This | AppliedState::Unwatched => true,
             AppliedState::Earlier((earlier, _)) => applied.is_empty() || *earlier == applied,
@@ -277,8 +289,25 @@ impl Rollout {
         }
     }
 
+    /// Returns true if the cluster does not answer.
+    pub(crate) const fn is_away(&self) -> bool {
+        self.away.is_some()
+    }
+
+    /// Notes that the cluster does not answer; `false` when that was known.
+    fn miss(&mut self, why: String, now: Timestamp) -> bool {
+        self.stuck = None;
+        if self.away.as_ref().is_some_and(|(_, known)| *known == why) {
+            return false;
+        }
+        tracing::warn!(error = why, "nothing can be applied");
+        let since = self.away.take().map_or(now, |(since, _)| since);
+        self.away = Some((since, why));
+        true
+    }
+
     /// Takes in what happened; `false` when nothing changed.
-    pub(crate) fn note(&mut self, report: Report) -> bool {
+    pub(crate) fn note(&mut self, report: Report, now: Timestamp) -> bool {
         if matches!(self.applied, AppliedState::Unknown) {
             self.applied = AppliedState::Nothing;
         }
@@ -309,19 +338,20 @@ impl Rollout {
             Report::Applied(..) => return self.open(),
             Report::Settled => {
                 self.open();
-                (self.settled, self.stuck) = (true, None);
+                (self.settled, self.stuck, self.away) = (true, None, None);
             }
             Report::Begun => {
                 self.open();
-                self.stuck = None;
+                (self.stuck, self.away) = (None, None);
             }
+            Report::Away(why) => return self.miss(why, now),
             Report::Stuck(why) => {
                 // It is tried every few seconds.
                 if self.stuck.as_ref() == Some(&why) {
                     return false;
                 }
                 tracing::warn!(error = why, "nothing can be applied");
-                self.stuck = Some(why);
+                (self.stuck, self.away) = (Some(why), None);
             }
         }
         true
@@ -350,6 +380,6 @@ impl Rollout {
 
     /// Returns true if something could not be done.
     pub(crate) fn has_failed(&self, now: Timestamp) -> bool {
-        self.stuck.is_some() || !self.tracker.summary(now).failed.is_empty()
+        self.stuck.is_some() || self.is_away() || !self.tracker.summary(now).failed.is_empty()
     }
 }

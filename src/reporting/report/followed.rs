@@ -1,11 +1,13 @@
 //! Sync checks: how a commit of the followed ref fares.
 
+use jiff::Timestamp;
+
 use super::notes::{Notes, noted};
 use super::parts::{
     EMPTIED, Fault, RESTORE, allowed, annotations, check, counted, findings, one_line,
     severity_counts, state_of, stays,
 };
-use crate::apply::AppliedState;
+use crate::apply::{AppliedState, whole_seconds};
 use crate::compile::Compiled;
 use crate::model::markdown::{markdown, plain};
 use crate::model::{Check, CheckDetail, CheckState, Severity};
@@ -15,6 +17,21 @@ use crate::reporting::sync_context;
 pub(crate) fn stuck(fleet: &str, revision: &str, state: CheckState, why: &str) -> Check {
     let title = format!("nothing can be applied: {}", one_line(why));
     check(sync_context(fleet), revision, state, &title, markdown(why))
+}
+
+/// The beginning of the title of a check of a revision that waits for the cluster.
+pub(crate) const AWAY: &str = "waiting for the cluster since ";
+
+/// The sync check of a sound revision that cannot be applied because the cluster does not answer, since this time.
+pub(crate) fn away(fleet: &str, revision: &str, since: Timestamp, why: &str) -> Check {
+    let since = whole_seconds(&since.to_string());
+    let title = format!("{AWAY}{since}: {}", one_line(why));
+    let text = format!(
+        "Since {since} the cluster does not answer, or refuses this daemon: {}\n\nOnce the cluster can be used again, this revision is checked and applied: nobody needs to push it again. What was applied before stays as it is.",
+        markdown(why)
+    );
+    let context = sync_context(fleet);
+    check(context, revision, CheckState::Pending, &title, text)
 }
 
 /// The sync check of a revision with error findings: it is not applied.

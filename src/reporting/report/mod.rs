@@ -23,7 +23,7 @@ pub(crate) use base::Base;
 pub(crate) use candidate::{ForkMerge, Merge, Told, broken_plan, conflicts, fork, plan, told};
 pub(crate) use comparison::Comparison;
 pub(crate) use followed::{
-    checked, checked_broken, checked_unreadable, emptied, paused, refused, stuck, superseded,
+    away, checked, checked_broken, checked_unreadable, emptied, paused, refused, stuck, superseded,
     suspended, unreadable,
 };
 pub(crate) use losses::Holdings;

@@ -290,6 +290,10 @@ fn a_parent_that_cannot_be_opened_is_reported_and_opened_later() {
     fixture.answer_with("read parent", Some(Fault::Fails(ErrorClass::Denied)));
     assert_eq!(fixture.reports, [(1, Report::Stuck("no".to_owned()))]);
     fixture.wake();
+    fixture.answer_with("read parent", Some(Fault::Fails(ErrorClass::Transient)));
+    let away = (1, Report::Away("no".to_owned()));
+    assert_eq!(fixture.reports.last(), Some(&away), "it need not be fixed");
+    fixture.wake();
     fixture.answer("read parent");
     fixture.answer("write parent");
     assert_eq!(fixture.reports.last(), Some(&(1, Report::Begun)));

@@ -316,6 +316,7 @@ impl Kept {
             }
             Report::Settled
             | Report::Stuck(_)
+            | Report::Away(_)
             | Report::Begun
             | Report::Applied(..)
             | Report::Denied
