@@ -55,7 +55,7 @@ pub use fleets::{DEFAULT_SHARD, FleetsSettings, run_fleets};
 pub(crate) use jobs::approvals_in_checkout;
 pub use jobs::fork::{COMMAND as FORK_COMMAND, answer as answer_fork_request};
 use jobs::runner::Runner;
-use jobs::{Origin, Source};
+use jobs::{Origin, Source, WrittenChecks, report_absence};
 pub use spans::{FLEET_SPAN, fleet_span};
 pub use turns::Writer;
 use turns::in_turns;
@@ -123,6 +123,7 @@ async fn follow(
         hears_presses: endpoint.as_ref().is_some_and(Endpoint::hears_presses),
         hints: Arc::default(),
         metrics: Arc::new(Metrics::new(ports.remaining.clone())),
+        written: Arc::default(),
         config,
         origin,
         ports,
@@ -136,7 +137,12 @@ async fn follow(
         daemon.run(&common.hints, &stop).await;
         Ok(())
     };
-    in_turns(setup.holder, &stop, daemon).await
+    let source = (&*common.config, &common.origin);
+    let checks = (&*common.ports.checks, &*common.written);
+    let away = move |since, why: String| async move {
+        report_absence(source, checks, since, &why).await;
+    };
+    in_turns(setup.holder, &stop, daemon, away).await
 }
 
 /// The parts that outlast a loss of the right to write.
@@ -149,6 +155,7 @@ struct Common {
     hears_presses: bool,
     hints: Arc<Hints>,
     metrics: Arc<Metrics>,
+    written: Arc<WrittenChecks>,
 }
 
 impl Common {
@@ -177,6 +184,7 @@ struct Daemon {
     /// What applies, once something was to be applied.
     runner: Option<Runner>,
     metrics: Arc<Metrics>,
+    written: Arc<WrittenChecks>,
     view: watch::Sender<View>,
 }
 
@@ -195,6 +203,7 @@ impl Daemon {
         };
         Self {
             metrics: Arc::clone(&common.metrics),
+            written: Arc::clone(&common.written),
             follower: Follower::new(Settings::clone(&source.settings), now),
             source: Arc::new(source),
             ports,

@@ -29,6 +29,7 @@ use crate::follow::{
 };
 use crate::model::{AdapterError, Check, Press};
 use crate::plan::losses::Unit;
+use crate::reporting::sync_context;
 
 impl Daemon {
     pub(in crate::daemon) fn carry_out(&mut self, command: Command) {
@@ -194,6 +195,8 @@ impl Daemon {
             let (state, detail, button) = (&check.state, &check.detail, &check.button);
             tracing::trace!(target: "capstan::checks", context, revision, ?state, ?detail, title, ?button, summary, "writing a check");
         }
+        let context = sync_context(&self.source.settings.fleet);
+        self.written.note(&checks, &context);
         let (sink, now) = (Arc::clone(&self.ports.checks), self.now().cluster);
         let metrics = Arc::clone(&self.metrics);
         let publishing = async move {

@@ -5,6 +5,7 @@
 
 mod approvals;
 mod attribution;
+mod away;
 mod commands;
 mod comments;
 mod commit_approvals;
@@ -29,6 +30,7 @@ mod signatures;
 mod source;
 mod startup_refs;
 
+pub(super) use away::{WrittenChecks, report_absence};
 pub(crate) use commit_approvals::in_checkout as approvals_in_checkout;
 pub(super) use origin::Origin;
 pub(super) use source::Source;

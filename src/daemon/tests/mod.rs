@@ -5,6 +5,7 @@
 
 mod annotation;
 mod approving;
+mod away;
 mod checks;
 mod commented;
 mod directory;
@@ -145,6 +146,7 @@ impl Case {
         let ports = sinks::ports(&origin, &config, forge);
         let common = Common {
             metrics: Arc::new(Metrics::new(ports.remaining.clone())),
+            written: Arc::default(),
             hints: Arc::default(),
             hears_presses: has_buttons,
             config: Arc::new(config),

@@ -23,8 +23,8 @@ pub(crate) use base::Base;
 pub(crate) use candidate::{ForkMerge, Merge, Told, broken_plan, conflicts, fork, plan, told};
 pub(crate) use comparison::Comparison;
 pub(crate) use followed::{
-    away, checked, checked_broken, checked_unreadable, emptied, paused, refused, stuck, superseded,
-    suspended, unreadable,
+    AWAY, away, checked, checked_broken, checked_unreadable, emptied, paused, refused, stuck,
+    superseded, suspended, unreadable,
 };
 pub(crate) use losses::Holdings;
 pub(crate) use not_planned::{NotPlanned, not_planned};

@@ -78,7 +78,8 @@ impl Fixture {
         Self::open(name, client, runtime, file, dir, true)
     }
 
-    fn simulated(name: &str, front: impl Fn(Router) -> Router) -> Self {
+    /// The simulator, behind this layer.
+    pub(super) fn simulated(name: &str, front: impl Fn(Router) -> Router) -> Self {
         let (runtime, dir) = (runtime(), tempfile::tempdir().expect("a directory"));
         let Server::Simulator(server) = Server::simulator() else {
             unreachable!("it is one");

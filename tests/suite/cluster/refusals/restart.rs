@@ -1,12 +1,14 @@
-//! The API server is stopped and started again with its data. (On the simulator, whole fleets go
+//! The API server is away for a while, or is stopped and started again with its data. (On the simulator, whole fleets go
 //! through that in `faults`.)
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
+use axum::middleware::{Next, from_fn};
 use capstan::model::CheckState;
 use http::{Response, StatusCode};
 use kube::Client;
@@ -90,6 +92,45 @@ async fn passed_on(client: &Client, request: Request) -> Response<Body> {
     }
 }
 
+const AWAY: &str = "waiting for the cluster since 20";
+
+/// The simulator behind something that answers in its place while it is away.
+#[test]
+fn a_commit_says_that_the_cluster_is_away_and_is_applied_once_it_answers() {
+    let is_away = Arc::new(AtomicBool::new(false));
+    let front = |router: Router| {
+        let is_away = Arc::clone(&is_away);
+        router.layer(from_fn(move |request: Request, next: Next| {
+            let is_away = is_away.load(Ordering::Relaxed);
+            async move {
+                if is_away {
+                    let mut answer = Response::new(Body::from("no server is available"));
+                    *answer.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+                    return answer;
+                }
+                next.run(request).await
+            }
+        }))
+    };
+    let fixture = Fixture::simulated("away", front);
+    let mut daemon = fixture.daemon(&fixture.kubeconfig, FREE);
+    daemon.succeeds();
+    is_away.store(true, Ordering::Relaxed);
+    let more = FREE.replace("free", "more");
+    daemon.push(&format!("{FREE}{more}"));
+    daemon.until(CheckState::Pending, &[AWAY]);
+    // The daemon does not apply any more by now, but goes on to look for commits.
+    daemon.push(&format!("{FREE}{}", FREE.replace("free", "most")));
+    let check = daemon.until(
+        CheckState::Pending,
+        &[AWAY, "nobody needs to push it again"],
+    );
+    assert!(check.title.starts_with(AWAY), "{check:#?}");
+    is_away.store(false, Ordering::Relaxed);
+    daemon.succeeds();
+    assert!(fixture.has(&fixture.path("configmaps/most")));
+}
+
 #[test]
 fn a_daemon_outlives_a_restart_of_the_api_server() {
     let data = tempfile::tempdir().expect("a directory");
@@ -103,15 +144,9 @@ fn a_daemon_outlives_a_restart_of_the_api_server() {
     front.stop();
     let more = FREE.replace("free", "more");
     daemon.push(&format!("{FREE}{more}"));
-    let expected =
-        "cannot reach the cluster: Connection refused (os error 111). Check that it is running";
-    let check = daemon.until(CheckState::Failure, &[expected]);
-    assert!(
-        check
-            .title
-            .starts_with("nothing can be applied: ConfigMap/"),
-        "{check:#?}"
-    );
+    let expected = "cannot reach the cluster: Connection refused (os error 111)";
+    let check = daemon.until(CheckState::Pending, &[AWAY, expected]);
+    assert!(check.title.starts_with(AWAY), "{check:#?}");
     let _front = Front::start(data.path(), &address).expect("it started before");
     daemon.succeeds();
     assert!(fixture.has(&fixture.path("configmaps/more")));
