@@ -26,7 +26,9 @@ use crate::yaml;
 
 pub use azure::{Azure, AzureIdentity};
 pub use environment::{Environment, HttpsProxy};
-pub use object::{FleetOwner, suspending};
+pub use object::FleetOwner;
+
+pub use crate::api::fleet::suspending;
 
 /// Where the credential of the repository is.
 #[derive(Clone, Debug, PartialEq, Eq)]

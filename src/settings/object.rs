@@ -7,8 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 
 use super::{Environment, Error, SyncConfig, mirror_name};
-use crate::api::fleet::{self, Controllers, Fleet};
-use crate::api::labels::SUSPENDED;
+use crate::api::fleet::{self, Controllers, Fleet, suspending};
 use crate::model::{Finding, Node, Origin, Severity, Span};
 
 /// The people who write a Fleet object.
@@ -89,13 +88,6 @@ impl SyncConfig {
             None => Err(Error::Mistaken(NO_ACCOUNT.to_owned())),
         }
     }
-}
-
-/// The text of the annotation that suspends a Fleet object, if it has one: by whom, and why.
-#[must_use]
-pub fn suspending(object: &Json) -> Option<&str> {
-    let text = object["metadata"]["annotations"][SUSPENDED].as_str();
-    text.filter(|text| !text.is_empty())
 }
 
 /// The help for a tenant's Fleet without an account.

@@ -5,6 +5,7 @@ mod account;
 mod settings;
 mod source;
 mod status;
+mod suspension;
 mod tenancy;
 
 use std::sync::LazyLock;
@@ -21,6 +22,7 @@ pub use settings::{
 };
 pub use source::{Directory, Git, GitReference, Source, Verify, VerifyMode};
 pub use status::{FleetObjects, FleetResult, FleetStatus};
+pub use suspension::{suspended_by, suspending};
 pub use tenancy::{FleetPolicy, Tenant};
 
 use super::{document, structural};

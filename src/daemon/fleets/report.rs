@@ -13,13 +13,13 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::events::Events;
 use crate::adapters::kubernetes::{FleetObject, parents, write_fleet_status};
-use crate::api::fleet::FleetStatus;
+use crate::api::fleet::{self, FleetStatus};
 use crate::apply::{Parent, whole_seconds};
 use crate::daemon::wall_time;
 use crate::follow::View;
 use crate::plan::ApplySet;
 use crate::reporting::{ObservedFleet, Stall, fleet_status, stalled, sync_context};
-use crate::settings::{SyncConfig, suspending};
+use crate::settings::SyncConfig;
 
 /// The time between two writes: all that changes in between is one.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -194,15 +194,11 @@ fn date_suspension(status: &mut FleetStatus, by: Option<String>, before: &FleetS
 impl Reported {
     /// The way in which the fleet is suspended, if it is.
     fn suspended_by(&self, read: Option<&Option<Parent>>) -> Option<String> {
-        if let Some(text) = suspending(&self.fleet.json) {
-            return Some(text.to_owned());
-        }
-        if self.config.as_ref().is_some_and(|config| config.suspend) {
-            return Some("spec.apply.suspend".to_owned());
-        }
-        let parent = read.and_then(Option::as_ref);
-        let by_hand = parent.is_some_and(|parent| !parent.suspended.is_empty());
-        by_hand.then(|| "capstan suspend".to_owned())
+        fleet::suspended_by(&self.fleet.json).or_else(|| {
+            let parent = read.and_then(Option::as_ref);
+            let by_hand = parent.is_some_and(|parent| !parent.suspended.is_empty());
+            by_hand.then(|| "capstan suspend".to_owned())
+        })
     }
 }
 
