@@ -9,13 +9,13 @@ use super::cluster::{AccessArgs, Found};
 use super::exit::Exit;
 use super::ui::Ui;
 use crate::adapters::kubernetes::annotate_parent;
-use crate::adapters::kubernetes::survey::{FleetChoice, fleets, heartbeat};
+use crate::adapters::kubernetes::survey::{FleetChoice, KnownFleet, fleets, heartbeat};
 use crate::api::labels;
 use crate::apply::{Newest, Parent, whole_seconds};
 use crate::daemon::wall_time;
 use crate::plan::ApplySet;
 use crate::settings::Environment;
-use crate::status::Heartbeat;
+use crate::status::{FleetObjectState, Heartbeat};
 
 #[derive(Debug, Args)]
 pub(super) struct FleetArgs {
@@ -54,7 +54,14 @@ pub(super) fn run(
             found.name
         ));
         let client = found.client;
-        let (set, parent) = find(&client, name, environment).await?;
+        let KnownFleet {
+            set,
+            parent,
+            object,
+        } = find(&client, name, environment).await?;
+        if let Some(alone) = object.as_ref().filter(|object| !object.has_parent) {
+            anyhow::bail!(not_begun(request, alone));
+        }
         let now = wall_time().to_string();
         // Of two requests to sync within a second, each counts; a suspension is for people to read.
         let now = match request {
@@ -66,10 +73,53 @@ pub(super) fn run(
         if let Some((key, value)) = change {
             annotate_parent(&client, &set, key, value).await?;
         }
-        anyhow::Ok(message)
+        let by_object = object.as_ref().filter(|_| request == Request::Resume);
+        let still = by_object.and_then(still_suspended);
+        anyhow::Ok((message, still))
     })?;
-    ui.message(&done);
-    Ok(Exit::Fine)
+    let (message, still) = done;
+    ui.message(&message);
+    if let Some(still) = &still {
+        ui.error(still);
+    }
+    Ok(Exit::failed_if(still.is_some()))
+}
+
+/// What suspends the fleet after `capstan resume`, if its Fleet object does.
+fn still_suspended(object: &FleetObjectState) -> Option<String> {
+    let FleetObjectState {
+        name, namespace, ..
+    } = object;
+    let suspended = object.suspended.as_ref()?;
+    let help = suspended.help(namespace, name);
+    Some(format!(
+        "fleet {name} stays suspended by its Fleet ({}): {help}",
+        suspended.by
+    ))
+}
+
+/// What a person does instead with a fleet of which the cluster has only its Fleet object: there is no ConfigMap to annotate.
+fn not_begun(request: Request, object: &FleetObjectState) -> String {
+    let FleetObjectState {
+        name, namespace, ..
+    } = object;
+    let annotate = format!("kubectl annotate fleet {name} -n {namespace}");
+    let help = match (request, still_suspended(object)) {
+        (Request::Resume, Some(still)) => return still,
+        (Request::Resume, None) => {
+            return format!("fleet {name} is not suspended; its Fleet {}", object.text());
+        }
+        (Request::Sync, _) => format!(
+            "ask the Fleet itself: {annotate} --overwrite capstan.dev/sync-requested=\"$(date -u +%FT%TZ)\""
+        ),
+        (Request::Suspend, _) => {
+            format!("suspend the Fleet itself: {annotate} capstan.dev/suspended=\"$USER\"")
+        }
+    };
+    format!(
+        "the cluster has no ConfigMap capstan-{name} in namespace {namespace} yet, and its Fleet {}. Meanwhile, {help}",
+        object.text()
+    )
 }
 
 /// The fleet that is meant.
@@ -77,13 +127,13 @@ async fn find(
     client: &Client,
     name: Option<&str>,
     environment: &Environment,
-) -> anyhow::Result<(ApplySet, Parent)> {
+) -> anyhow::Result<KnownFleet> {
     let choice = FleetChoice {
         fleet: name.map(str::to_owned),
         namespace: environment.namespace.clone(),
     };
     let mut found = fleets(client, &choice).await?;
-    let names: Vec<String> = found.iter().map(|(set, _)| place(set)).collect();
+    let names: Vec<String> = found.iter().map(|fleet| place(&fleet.set)).collect();
     let first = found.pop().filter(|_| found.is_empty());
     first.ok_or_else(|| match name {
         None => anyhow::anyhow!(
@@ -180,7 +230,49 @@ fn still(parent: &Parent) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn what_a_fleet_object_suspends_is_named_and_not_resumed() {
+        let read = |annotations: serde_json::Value, suspend: bool| {
+            let object = json!({"metadata": {"name": "f", "namespace": "n", "annotations": annotations},
+                "spec": {"apply": {"suspend": suspend}}});
+            FleetObjectState::read(&object).expect("it has a name")
+        };
+        let by_annotation = read(json!({labels::SUSPENDED: "ada: upgrade"}), false);
+        let by_field = read(json!({}), true);
+        for (object, words) in [
+            (
+                &by_annotation,
+                [
+                    "(ada: upgrade)",
+                    "annotate fleet f -n n capstan.dev/suspended-",
+                ],
+            ),
+            (
+                &by_field,
+                ["(spec.apply.suspend)", "`spec.apply.suspend: false`"],
+            ),
+        ] {
+            let still = still_suspended(object).unwrap_or_default();
+            let alone = not_begun(Request::Resume, object);
+            for text in [still, alone] {
+                assert!(words.iter().all(|word| text.contains(word)), "{text}");
+            }
+        }
+        let free = read(json!({}), false);
+        assert_eq!(still_suspended(&free), None);
+        for (request, word) in [
+            (Request::Resume, "is not suspended"),
+            (Request::Sync, "capstan.dev/sync-requested="),
+            (Request::Suspend, "capstan.dev/suspended="),
+        ] {
+            let text = not_begun(request, &free);
+            assert!(text.contains(word), "{text}");
+        }
+    }
 
     #[test]
     fn only_what_changes_is_written() {

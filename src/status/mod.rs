@@ -10,6 +10,7 @@
 //! It does not know: how anything was read, what is in git.
 
 mod chain;
+mod fleet_object;
 mod found;
 mod graph;
 mod heartbeat;
@@ -19,6 +20,7 @@ mod phase;
 mod tests;
 
 pub use chain::Chain;
+pub use fleet_object::{FleetObjectState, ObjectSuspension};
 pub use found::{Found, ReadError, ReadErrorReason};
 pub use graph::StatusGraph;
 pub use heartbeat::Heartbeat;

@@ -8,7 +8,7 @@ use crate::api::labels::PART_OF;
 use crate::apply::{Newest, Parent, Reason, Reasons};
 use crate::model::cut::head;
 use crate::plan::ApplySet;
-use crate::status::{FleetView, Heartbeat, Phase};
+use crate::status::{FleetObjectState, FleetView, Heartbeat, Phase};
 
 /// How many missing objects are named.
 const ABSENT: usize = 20;
@@ -25,6 +25,8 @@ pub(super) struct Fleet<'a> {
     pub(super) view: FleetView,
     /// The sign of life of its daemon.
     pub(super) heartbeat: &'a Heartbeat,
+    /// Its Fleet object, if it has one.
+    pub(super) object: Option<&'a FleetObjectState>,
     /// No daemon looks after it any more.
     pub(super) is_lost: bool,
 }
@@ -32,12 +34,29 @@ pub(super) struct Fleet<'a> {
 impl Fleet<'_> {
     /// Returns true if everything is ready, as far as somebody looks after it.
     pub(super) fn is_ready(&self) -> bool {
-        self.view.is_ready() && !self.is_blind()
+        let alone = self.alone();
+        self.view.is_ready() && !self.is_blind() && alone.is_none_or(FleetObjectState::is_ready)
+    }
+
+    /// Its object, if the cluster has nothing else of it: the daemon has not begun, or applies it elsewhere.
+    pub(super) fn alone(&self) -> Option<&FleetObjectState> {
+        self.object.filter(|object| !object.has_parent)
+    }
+
+    /// What a person must change in an object that is all there is of the fleet.
+    pub(super) fn stall(&self) -> Option<String> {
+        let stall = self.alone()?.stall()?;
+        Some(format!(
+            "Fleet/{}/{}: {stall}",
+            self.set.namespace(),
+            self.set.fleet()
+        ))
     }
 
     /// Returns true if newer commits may be there that nobody knows of.
-    pub(super) const fn is_blind(&self) -> bool {
-        self.is_lost || self.parent.source_error.is_some()
+    pub(super) fn is_blind(&self) -> bool {
+        let is_unseen = self.alone().is_some_and(FleetObjectState::is_unseen);
+        self.is_lost || self.parent.source_error.is_some() || is_unseen
     }
 }
 
@@ -58,7 +77,12 @@ pub(super) fn header(fleet: &Fleet<'_>) -> String {
         );
         out.push_str(&wrapped(INDENT, &text));
     }
-    out.push_str(&wrapped("  revision  ", &revisions(parent)));
+    match fleet.alone() {
+        Some(object) => {
+            out.push_str(&wrapped("  Fleet     ", &object.text()));
+        }
+        None => out.push_str(&wrapped("  revision  ", &revisions(parent))),
+    }
     if let Some(newest) = parent.pending() {
         out.push_str(&wrapped("  newest    ", &not_applied(newest)));
     }
@@ -69,6 +93,13 @@ pub(super) fn header(fleet: &Fleet<'_>) -> String {
             parent.suspended,
             set.fleet()
         );
+    }
+    if let Some(suspended) = fleet.object.and_then(|object| object.suspended.as_ref()) {
+        let since = suspended.since.as_ref();
+        let since = since.map_or_else(String::new, |since| format!("since {since} "));
+        let help = suspended.help(set.namespace(), set.fleet());
+        let text = format!("{since}by the Fleet ({}): {help}", suspended.by);
+        out.push_str(&wrapped("  suspended ", &text));
     }
     out
 }
@@ -355,6 +386,7 @@ mod tests {
                 parent,
                 view: FleetView::default(),
                 heartbeat,
+                object: None,
                 is_lost,
             };
             assert_eq!(fleet.is_ready(), is_ready && fleet.view.is_ready());
@@ -418,6 +450,7 @@ mod tests {
             parent: &parent,
             view: FleetView::default(),
             heartbeat: &Heartbeat::Unnamed,
+            object: None,
             is_lost: false,
         };
         assert_eq!(

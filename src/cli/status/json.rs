@@ -6,7 +6,7 @@ use super::super::cluster_status::ClusterStatus;
 use super::aso::Operators;
 use super::fleet::{Fleet, Fleets};
 use crate::apply::{Newest, Reason, Reasons, SourceError};
-use crate::status::{Chain, ClusterView};
+use crate::status::{Chain, ClusterView, FleetObjectState};
 
 /// All of it, for programs.
 pub(super) fn report(
@@ -42,6 +42,7 @@ pub(super) fn report(
             "newest": parent.pending().map(Newest::json),
             "sourceError": parent.source_error.as_ref().map(SourceError::json),
             "daemon": fleet.heartbeat.json(),
+            "object": fleet.object.map(FleetObjectState::json),
             "ready": fleet.is_ready(),
             "failed": {"total": parent.failed.total, "objects": reasons(&parent.failed)},
             "kept": {"total": parent.kept.total, "objects": reasons(&parent.kept)},

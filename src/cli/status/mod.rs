@@ -135,6 +135,11 @@ impl Seen {
         let fleets = status.survey.fleets.iter().zip(heartbeats);
         let fleets = fleets.map(|((set, parent), heartbeat)| Fleet {
             view: status.graph.fleet(set, parent),
+            object: status
+                .survey
+                .objects
+                .iter()
+                .find(|object| object.is_of(set)),
             is_lost: heartbeat.is_lost(status.now),
             set,
             parent,
@@ -147,16 +152,18 @@ impl Seen {
                 DataFormat::Json => json_document(&json::report(status, &fleets, operators)),
             },
             ready: fleets.iter().all(Fleet::is_ready),
-            failed: fleets
-                .iter()
-                .find_map(|fleet| fleet::failure(fleet.parent, &fleet.view)),
+            failed: fleets.iter().find_map(|fleet| {
+                fleet
+                    .stall()
+                    .or_else(|| fleet::failure(fleet.parent, &fleet.view))
+            }),
             refused: fleets
                 .iter()
                 .filter_map(|fleet| fleet::refusal(fleet.parent))
                 .collect(),
             broken: fleets
                 .iter()
-                .any(|fleet| fleet.view.broken || fleet.is_blind()),
+                .any(|fleet| fleet.view.broken || fleet.is_blind() || fleet.stall().is_some()),
         }
     }
 

@@ -37,7 +37,9 @@ pub(super) fn text(
         } = one;
         let _ = writeln!(out, "fleet {}", set.fleet());
         out.push_str(&fleet::header(one));
-        let _ = writeln!(out, "  objects   {}", counts(view));
+        if one.alone().is_none() {
+            let _ = writeln!(out, "  objects   {}", counts(view));
+        }
         out.push_str(&fleet::troubles(parent, view));
         out.push('\n');
         let width = |cluster: &ClusterView| name(status, cluster).len();
@@ -326,6 +328,7 @@ mod tests {
                 fleets: Vec::new(),
                 found,
                 heartbeats: Vec::new(),
+                objects: Vec::new(),
                 notes: Vec::new(),
             },
         };
@@ -335,6 +338,7 @@ mod tests {
             parent: &parent,
             view: status.graph.fleet(set, &parent),
             heartbeat: &Heartbeat::Unnamed,
+            object: None,
             is_lost: false,
         };
         text(&status, &[fleet], None)

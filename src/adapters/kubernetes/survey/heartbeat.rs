@@ -3,14 +3,12 @@
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::api::{ApiResource, DynamicObject};
-use kube::core::GroupVersionKind;
-use kube::{Api, Client, Resource as _};
+use kube::{Api, Client};
 
 use super::error::SurveyError;
+use super::objects;
 use super::read::{Failure, Reader, in_time};
 use crate::adapters::kubernetes::{Error, LeaseName};
-use crate::api::fleet::Fleet;
 use crate::apply::Parent;
 use crate::model::ObjectId;
 use crate::plan::ApplySet;
@@ -35,11 +33,7 @@ const SHARED: &str = "capstan-sync-";
 
 /// The heartbeat as far as the Fleet object of the set, if it may be read, lets its daemon work.
 async fn of_object(reader: &Reader, set: &ApplySet, heartbeat: Heartbeat) -> Heartbeat {
-    let (group, version, kind) = (Fleet::group(&()), Fleet::version(&()), Fleet::kind(&()));
-    let kind = GroupVersionKind::gvk(&group, &version, &kind);
-    let resource = ApiResource::from_gvk_with_plural(&kind, &Fleet::plural(&()));
-    let client = reader.client().clone();
-    let api: Api<DynamicObject> = Api::namespaced_with(client, set.namespace(), &resource);
+    let api = objects::api(reader, Some(set.namespace()));
     match in_time(api.get_opt(set.fleet())).await {
         Ok(fleet) => {
             let fleet = fleet.and_then(|fleet| serde_json::to_value(fleet).ok());

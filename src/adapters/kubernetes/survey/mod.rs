@@ -14,6 +14,7 @@ mod choice;
 mod error;
 mod heartbeat;
 mod kinds;
+mod objects;
 mod parents;
 mod read;
 mod sought;
@@ -31,8 +32,9 @@ use crate::api::labels::PART_OF;
 use crate::apply::Parent;
 use crate::model::ObjectId;
 use crate::plan::ApplySet;
-use crate::status::{Found, Heartbeat, ReadError, ReadErrorReason};
+use crate::status::{FleetObjectState, Found, Heartbeat, ReadError, ReadErrorReason};
 use kinds::Kinds;
+use parents::Fleets;
 use read::{Outcome, Reader, Scope};
 
 pub use choice::FleetChoice;
@@ -52,12 +54,14 @@ const ROUNDS: usize = 3;
 pub struct Survey {
     /// The time in the cluster, if it reported one.
     pub at: Option<Timestamp>,
-    /// The fleets, by name.
+    /// The fleets, by name. One that has only its Fleet object has an empty parent.
     pub fleets: Vec<(ApplySet, Parent)>,
     /// Their objects, and others that those refer to.
     pub found: Found,
     /// The heartbeats of their daemons, in the same order; none if the cluster tells no time.
     pub heartbeats: Vec<Heartbeat>,
+    /// The Fleet objects.
+    pub objects: Vec<FleetObjectState>,
     /// Notes for the user.
     pub notes: Vec<String>,
 }
@@ -69,10 +73,10 @@ pub struct Survey {
 pub async fn survey(client: &Client, choice: &FleetChoice) -> Result<Survey, SurveyError> {
     let reader = Reader::new(client.clone());
     let at = time(&reader).await?;
-    let (fleets, notes) = parents::find(&reader, choice).await?;
-    let mut surveyor = Surveyor::of(reader, &fleets).await?;
-    surveyor.read_fleets(&fleets).await?;
-    Ok(surveyor.into_survey(at, fleets, notes).await)
+    let fleets = parents::find(&reader, choice).await?;
+    let mut surveyor = Surveyor::of(reader, &fleets.parents).await?;
+    surveyor.read_fleets(&fleets.parents).await?;
+    Ok(surveyor.into_survey(at, fleets).await)
 }
 
 /// The same, and the objects that `sought` means even where no fleet has them, with what belongs to them.
@@ -86,32 +90,52 @@ pub async fn survey_around(
 ) -> Result<Survey, SurveyError> {
     let reader = Reader::new(client.clone());
     let at = time(&reader).await?;
-    let (fleets, notes) = match parents::find(&reader, choice).await {
-        Err(SurveyError::NoFleet(notes)) => (Vec::new(), notes),
+    let without = |notes| Fleets {
+        notes,
+        ..Fleets::default()
+    };
+    let fleets = match parents::find(&reader, choice).await {
+        Err(SurveyError::NoFleet(notes)) => without(notes),
         // Whoever runs the controllers alone needs no right on ConfigMaps.
-        Err(denied @ SurveyError::Denied(..)) => (Vec::new(), vec![denied.to_string()]),
+        Err(denied @ SurveyError::Denied(..)) => without(vec![denied.to_string()]),
         found => found?,
     };
-    let mut surveyor = Surveyor::of(reader, &fleets).await?;
-    if !fleets.is_empty() {
-        surveyor.read_fleets(&fleets).await?;
+    let mut surveyor = Surveyor::of(reader, &fleets.parents).await?;
+    if !fleets.parents.is_empty() {
+        surveyor.read_fleets(&fleets.parents).await?;
     }
     if !surveyor.found.objects.keys().any(|id| sought.is(id)) {
         surveyor.read_around(sought).await?;
     }
-    Ok(surveyor.into_survey(at, fleets, notes).await)
+    Ok(surveyor.into_survey(at, fleets).await)
 }
 
-/// The parents of the chosen fleets, by name: nothing else is read.
+/// A fleet that people ask something of.
+#[derive(Clone, Debug)]
+pub struct KnownFleet {
+    /// Its set.
+    pub set: ApplySet,
+    /// The parent of the set; empty if there is none yet.
+    pub parent: Parent,
+    /// Its Fleet object, if it has one that may be read.
+    pub object: Option<FleetObjectState>,
+}
+
+/// The chosen fleets, by name, without their objects.
 ///
 /// # Errors
 /// If the cluster does not answer, if they may not be read, or if it has no such fleet.
-pub async fn fleets(
-    client: &Client,
-    choice: &FleetChoice,
-) -> Result<Vec<(ApplySet, Parent)>, SurveyError> {
+pub async fn fleets(client: &Client, choice: &FleetChoice) -> Result<Vec<KnownFleet>, SurveyError> {
     let reader = Reader::new(client.clone());
-    Ok(parents::find(&reader, choice).await?.0)
+    let Fleets {
+        parents, objects, ..
+    } = parents::find(&reader, choice).await?;
+    let known = parents.into_iter().map(|(set, parent)| KnownFleet {
+        object: objects.iter().find(|object| object.is_of(&set)).cloned(),
+        set,
+        parent,
+    });
+    Ok(known.collect())
 }
 
 /// The namespaces in which members are, or may be.
@@ -141,12 +165,12 @@ impl Surveyor {
         })
     }
 
-    async fn into_survey(
-        self,
-        at: Option<Timestamp>,
-        fleets: Vec<(ApplySet, Parent)>,
-        notes: Vec<String>,
-    ) -> Survey {
+    async fn into_survey(self, at: Option<Timestamp>, chosen: Fleets) -> Survey {
+        let Fleets {
+            parents: fleets,
+            objects,
+            notes,
+        } = chosen;
         let heartbeats = match at {
             Some(now) => {
                 let reads = fleets.iter();
@@ -161,6 +185,7 @@ impl Surveyor {
             fleets,
             heartbeats,
             found: self.found,
+            objects,
             notes,
         }
     }

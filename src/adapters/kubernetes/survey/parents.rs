@@ -6,17 +6,27 @@ use serde_json::Value as Json;
 
 use super::choice::FleetChoice;
 use super::error::{SurveyError, is_denied};
+use super::objects;
 use super::read::{Failure, Reader, in_time};
 use crate::api::labels::APPLY_SET_ID;
 use crate::apply::{NotOurs, Parent};
 use crate::health::Live;
 use crate::plan::ApplySet;
+use crate::status::FleetObjectState;
+
+/// The chosen fleets.
+#[derive(Default)]
+pub(super) struct Fleets {
+    /// By name. A fleet that has only its object has an empty parent.
+    pub(super) parents: Vec<(ApplySet, Parent)>,
+    /// The Fleet objects, also those of other fleets.
+    pub(super) objects: Vec<FleetObjectState>,
+    /// Notes for the user.
+    pub(super) notes: Vec<String>,
+}
 
 /// The chosen fleets, by name, and notes for the user.
-pub(super) async fn find(
-    reader: &Reader,
-    choice: &FleetChoice,
-) -> Result<(Vec<(ApplySet, Parent)>, Vec<String>), SurveyError> {
+pub(super) async fn find(reader: &Reader, choice: &FleetChoice) -> Result<Fleets, SurveyError> {
     let mut notes = Vec::new();
     let labelled = match list(reader, None).await {
         Err(failure) if is_denied(&failure) => {
@@ -43,6 +53,14 @@ pub(super) async fn find(
             Some(Err(NotOurs::Tooling(..))) | None => {}
         }
     }
+    let mut objects = objects::read(reader, choice).await;
+    for object in &mut objects {
+        object.has_parent = fleets.iter().any(|(set, _)| object.is_of(set));
+        if !object.has_parent {
+            let set = ApplySet::new(&*object.name, &*object.namespace);
+            fleets.push((set, Parent::default()));
+        }
+    }
     fleets.sort_by_key(|(set, _)| (set.fleet().to_owned(), set.parent()));
     let known: Vec<String> = fleets
         .iter()
@@ -57,7 +75,11 @@ pub(super) async fn find(
         }
     }
     match (fleets.is_empty(), &choice.fleet) {
-        (false, _) => Ok((fleets, notes)),
+        (false, _) => Ok(Fleets {
+            parents: fleets,
+            objects,
+            notes,
+        }),
         (true, Some(wanted)) => Err(SurveyError::NoSuchFleet {
             wanted: wanted.clone(),
             known,

@@ -194,6 +194,7 @@ fn each_fleet_object_is_followed_and_reports_and_costs_only_itself() {
             foreign[0].starts_with("Warning InvalidSpec: "),
             "{foreign:?}"
         );
+        what_people_see_of_stalled_and_suspended_fleets(fixture);
 
         // Another process says nothing again.
         let next = self::daemon(fixture);
@@ -226,6 +227,61 @@ fn events(fixture: &Fixture, name: &str) -> Vec<String> {
         )
     });
     shown.collect()
+}
+
+/// The exit code of a command about a Fleet, and what it prints on both streams.
+fn told(fixture: &Fixture, command: &str, name: &str) -> (Option<i32>, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
+        .args([command, "--name", name, "--kubeconfig"])
+        .arg(&fixture.kubeconfig)
+        .env("CAPSTAN_NAMESPACE", &fixture.namespace)
+        .output()
+        .expect("it runs");
+    let text = [output.stdout, output.stderr].concat();
+    let words = String::from_utf8_lossy(&text)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    (output.status.code(), words)
+}
+
+/// `foreign` is stalled from its birth, and `one` is applied.
+fn what_people_see_of_stalled_and_suspended_fleets(fixture: &Fixture) {
+    let (code, text) = told(fixture, "status", "foreign");
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("Fleet is stalled: InvalidSpec: "), "{text}");
+    assert!(text.contains("gopher"), "{text}");
+    for (name, object, words) in [
+        (
+            "one",
+            json!({"metadata": {"annotations": {"capstan.dev/suspended": ""}}}),
+            "the annotation capstan.dev/suspended",
+        ),
+        (
+            "foreign",
+            json!({"spec": {"apply": {"suspend": true}}}),
+            "spec.apply.suspend",
+        ),
+    ] {
+        fixture.must("PATCH", &path(fixture, name), &object);
+        let (_, text) = told(fixture, "status", name);
+        assert!(text.contains(&format!("by the Fleet ({words})")), "{text}");
+        let (code, text) = told(fixture, "resume", name);
+        assert_eq!(code, Some(1), "{text}");
+        assert!(
+            text.contains(&format!("stays suspended by its Fleet ({words})")),
+            "{text}"
+        );
+    }
+    for (name, object) in [
+        (
+            "one",
+            json!({"metadata": {"annotations": {"capstan.dev/suspended": null}}}),
+        ),
+        ("foreign", json!({"spec": {"apply": null}})),
+    ] {
+        fixture.must("PATCH", &path(fixture, name), &object);
+    }
 }
 
 #[test]
