@@ -22,6 +22,7 @@ import (
 var (
 	dir      = flag.String("dir", "", "where data, certificates and the kubeconfig are kept; default: a temporary directory")
 	policies = flag.Bool("policies", false, "serve policies that change what is admitted, as webhooks do")
+	audit    = flag.String("audit", "", "a file that gets one line of JSON for each request: who asked for what; default: none")
 	verbose  = flag.Bool("verbose", false, "let the parts log to stderr")
 )
 
@@ -62,7 +63,7 @@ func run(dir string) error {
 		return fmt.Errorf("etcd: %w", err)
 	}
 
-	server, err := startServer(ctx, dir, store.endpoint, *policies)
+	server, err := startServer(ctx, dir, store.endpoint, *policies, *audit)
 	if err != nil {
 		return fmt.Errorf("kube-apiserver: %w", err)
 	}

@@ -25,6 +25,15 @@ import (
 	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
 )
 
+// auditPolicy writes down each request with its answer. A watch is answered when it starts; before the answer it is not
+// known whom the user impersonates.
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: Metadata
+`
+
 type server struct {
 	config     *rest.Config
 	kubeconfig string
@@ -33,7 +42,7 @@ type server struct {
 
 // startServer runs kube-apiserver on a free port of loopback and returns once it is ready. The one user, of group
 // system:masters, holds a random token; other users are had by impersonation, judged by RBAC.
-func startServer(ctx context.Context, dir, etcd string, policies bool) (*server, error) {
+func startServer(ctx context.Context, dir, etcd string, policies bool, audit string) (*server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -50,7 +59,7 @@ func startServer(ctx context.Context, dir, etcd string, policies bool) (*server,
 	for _, set := range opts.Flags().FlagSets {
 		flags.AddFlagSet(set)
 	}
-	err = flags.Parse([]string{
+	arguments := []string{
 		"--advertise-address=127.0.0.1",
 		"--authorization-mode=RBAC",
 		"--bind-address=127.0.0.1",
@@ -72,8 +81,15 @@ func startServer(ctx context.Context, dir, etcd string, policies bool) (*server,
 		"--enable-priority-and-fairness=false",
 		"--max-requests-inflight=4000",
 		"--max-mutating-requests-inflight=2000",
-	})
-	if err != nil {
+	}
+	if audit != "" {
+		policy := filepath.Join(dir, "audit.yaml")
+		if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+			return nil, err
+		}
+		arguments = append(arguments, "--audit-policy-file="+policy, "--audit-log-path="+audit)
+	}
+	if err := flags.Parse(arguments); err != nil {
 		return nil, err
 	}
 	if err := opts.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {

@@ -92,6 +92,12 @@ impl Kubernetes {
         Self::with(&[])
     }
 
+    /// One more server, which writes each request that it answered to `log`.
+    #[allow(dead_code, reason = "one of the suites has no use for it")]
+    pub(crate) fn audited(log: &Path) -> Option<Self> {
+        Self::with(&["-audit".as_ref(), log.as_os_str()]).filter(Self::is_whole)
+    }
+
     fn with(arguments: &[&OsStr]) -> Option<Self> {
         static TOLD: Once = Once::new();
         if let Some(assets) = std::env::var_os("KUBEBUILDER_ASSETS") {
