@@ -21,11 +21,11 @@ use super::rights;
 use super::second_owners::is_second_owner;
 use super::signals::asked_to_stop;
 use super::ui::{Ui, plain};
-use crate::adapters::kubernetes::{self, missing_rights};
+use crate::adapters::kubernetes::{self, Target, missing_rights};
 use crate::api::timeline;
 use crate::apply::{Assignment, ClusterSummary, Progress, Report, State, Suspension, Tracker};
 use crate::compile::Compiled;
-use crate::model::{Clock, hex};
+use crate::model::{Clock, ObjectId, hex};
 use crate::plan::approvals::Approval;
 use crate::plan::{self, ApplySet, Plan};
 use crate::settings::Environment;
@@ -107,18 +107,8 @@ async fn apply(
         ui.message(&format!("supplied {id} (not in the fleet)"));
     }
     let embedded: Arc<[_]> = compiled.embedded().into();
-    let client = target.client.clone();
     let (limit, start) = (target.clock.real(args.timeout), tokio::time::Instant::now());
-    let report = |line: &str| ui.error(line);
-    let second_owner = is_second_owner(&client, set, &compiled.objects, report);
-    let Some(is_second_owner) = in_time(limit, second_owner).await else {
-        ui.error(&format!(
-            "nothing was applied within {:?}: the cluster did not say what the fleet owns in Azure",
-            args.timeout
-        ));
-        return Ok(Exit::Failed);
-    };
-    if is_second_owner? {
+    if is_blocked(args, &compiled, &target, set, ui).await? {
         return Ok(Exit::Failed);
     }
     // The plan is enough; for a large fleet the objects would double the memory.
@@ -150,7 +140,7 @@ async fn apply(
         prune: args.prune,
         ..Assignment::new(Arc::clone(&plan), Arc::clone(&embedded))
     };
-    let run = kubernetes::run_once(target, options, assignment, approvals, sender);
+    let run = kubernetes::run_once(target.clone(), options, assignment, approvals, sender);
     let _runner = AbortOnDropHandle::new(tokio::spawn(run));
     let (mut live, mut broken) = (Live::default(), None);
     let draw = |shown: &Shown<'_>| {
@@ -163,15 +153,51 @@ async fn apply(
     show_end(&ended, args.timeout, ui);
     let done = ended.end == End::Done;
     if ended.denied && !done {
-        let rights = missing_rights(&client, set, &plan, &embedded, args.prune).await;
-        // Each refusal was printed; this only puts them together.
-        rights.iter().for_each(|rights| rights::show(rights, ui));
+        show_rights(args, &target, set, (&plan, &embedded), ui).await;
     }
     for unused in ended.unused.iter().filter(|_| done) {
         ui.error(unused);
     }
     broken.map_or(Ok(()), Err)?;
     Ok(Exit::failed_if(!done || ended.is_unapproved))
+}
+
+/// Returns true if nothing may be applied: an applied object owns in Azure what a new one would own, or nobody can tell within
+/// the time. Says why.
+async fn is_blocked(
+    args: &ApplyArgs,
+    compiled: &Compiled,
+    target: &Target,
+    set: &ApplySet,
+    ui: &Ui,
+) -> anyhow::Result<bool> {
+    let unread = async || {
+        let plan = plan::against_none(&compiled.objects, &compiled.graph, set);
+        show_rights(args, target, set, (&plan, &compiled.embedded()), ui).await;
+    };
+    let report = |line: &str| ui.error(line);
+    let asked = is_second_owner(&target.client, set, &compiled.objects, report, unread);
+    let Some(answer) = in_time(target.clock.real(args.timeout), asked).await else {
+        ui.error(&format!(
+            "nothing was applied within {:?}: the cluster did not say what the fleet owns in Azure",
+            args.timeout
+        ));
+        return Ok(true);
+    };
+    answer
+}
+
+/// Shows the rights that a plan, with what its objects carry, needs and lacks. Each refusal was printed; this only puts them
+/// together.
+async fn show_rights(
+    args: &ApplyArgs,
+    target: &Target,
+    set: &ApplySet,
+    needs: (&Plan, &[(ObjectId, String)]),
+    ui: &Ui,
+) {
+    let rights = missing_rights(target, set, needs, args.prune).await;
+    rights.iter().for_each(|rights| rights::show(rights, ui));
 }
 
 fn show_end(ended: &Ended, timeout: Duration, ui: &Ui) {
@@ -389,7 +415,7 @@ mod tests {
     use super::*;
     use crate::apply::{Progress, State};
     use crate::compile::compile;
-    use crate::model::{ObjectId, Tree};
+    use crate::model::Tree;
     use kube_sim::SimClock;
 
     const ONE: &str =

@@ -16,19 +16,27 @@ const AGAIN: Duration = Duration::from_secs(5);
 
 /// Returns whether an applied object owns the same resources in Azure as one of `objects`, and reports which. Nothing is
 /// applied then: the step that would create the object does not see the other one. While kinds cannot be read whose
-/// objects may own them, it reports those and goes on asking.
+/// objects may own them, it reports those and goes on asking. `unread` is called when something cannot be read, which may be for
+/// missing rights.
 pub(super) async fn is_second_owner(
     client: &Client,
     set: &ApplySet,
     objects: &[Object],
     report: impl Fn(&str),
+    unread: impl AsyncFn(),
 ) -> anyhow::Result<bool> {
     if !objects.iter().any(|one| plan::owns_resources(&one.id)) {
         return Ok(false);
     }
     let mut reported = Unseen::new();
     loop {
-        let SecondOwners { findings, unseen } = second_owners(client, set, objects).await?;
+        let SecondOwners { findings, unseen } = match second_owners(client, set, objects).await {
+            Ok(owners) => owners,
+            Err(error) => {
+                unread().await;
+                return Err(error.into());
+            }
+        };
         let kinds = |unseen: &Unseen| unseen.keys().cloned().collect::<Vec<_>>();
         if kinds(&unseen) != kinds(&reported) {
             for ((_, kind), why) in &unseen {
@@ -38,6 +46,7 @@ pub(super) async fn is_second_owner(
                 report(
                     "nothing is applied before these kinds can be read: one of their objects may own in Azure what a new object would own",
                 );
+                unread().await;
             }
         }
         for finding in &findings {
@@ -132,13 +141,14 @@ mod tests {
         Client::new(tower::service_fn(answer), "default")
     }
 
+    /// The answer about a resource group, what is reported, with the calls that say that something is unread, and the seconds.
     async fn asked(name: &str, failures: usize) -> (Option<bool>, Vec<String>, u64) {
         let set = ApplySet::new("test", "default");
         let (said, start) = (Mutex::new(Vec::new()), Instant::now());
         let report = |line: &str| said.lock().expect("no panic").push(line.to_owned());
         let client = cluster(&set, failures);
         let objects = objects(name);
-        let asking = is_second_owner(&client, &set, &objects, report);
+        let asking = is_second_owner(&client, &set, &objects, report, async || report("unread"));
         let found = tokio::time::timeout(Duration::from_secs(60), asking).await;
         let found = found.ok().map(|found| found.expect("an answer"));
         (
@@ -157,7 +167,8 @@ mod tests {
         assert_eq!((found, seconds), (Some(true), 10), "{said:?}");
         assert!(said[0].starts_with("not seen: ResourceGroup: "), "{said:?}");
         assert!(said[1].starts_with("nothing is applied before"), "{said:?}");
-        assert!(said[2].contains("U04") && said.len() == 3, "{said:?}");
+        assert_eq!(said[2], "unread");
+        assert!(said[3].contains("U04") && said.len() == 4, "{said:?}");
         assert_eq!(asked("a", 2).await.0, Some(false));
         // Nothing lasts longer than the command may.
         assert_eq!(asked("b", 100).await.0, None);

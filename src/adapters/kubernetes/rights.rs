@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use futures::FutureExt as _;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::{Api, Client};
@@ -15,6 +16,7 @@ use super::Error;
 use super::discovery::{Discovery, Served};
 use super::request::with_timeout;
 use super::review::{Right, allows, whoami};
+use super::runner::Target;
 use crate::api::azure_cluster_identity::VERSIONS;
 use crate::model::{ObjectId, hex};
 use crate::plan::{ApplySet, IdentityUse, Plan};
@@ -35,9 +37,10 @@ const MOST_NAMED: usize = 10;
 pub struct Rights {
     /// What may not be done, as `list, watch secrets in the whole cluster`.
     pub missing: Vec<String>,
-    /// A ClusterRole with everything that the plan needs, and its binding to the user if that is known.
+    /// A ClusterRole with everything that the plan needs, and its binding to the user if that is known. For an account that is
+    /// confined to namespaces, a Role for each of them with its binding, and a ClusterRole only for kinds without a namespace.
     pub grant: Vec<Json>,
-    /// The name of the ClusterRole. It depends on the rules, so that it replaces no other role.
+    /// The name of the roles. It depends on the rules, so that it replaces no other role.
     pub role: String,
 }
 
@@ -54,9 +57,17 @@ struct Need {
 struct Needs(BTreeMap<(String, String), Need>);
 
 impl Needs {
-    fn of(set: &ApplySet, plan: &Plan, embedded: &[(ObjectId, String)], prune: bool) -> Self {
+    /// The needs of a plan. Of an account that `is_confined`, the parent is none: the daemon writes it.
+    fn of(
+        set: &ApplySet,
+        (plan, embedded): (&Plan, &[(ObjectId, String)]),
+        prune: bool,
+        is_confined: bool,
+    ) -> Self {
         let mut needs = Self::default();
-        needs.add(&set.parent(), "v1", &["get", "create", "patch"]);
+        if !is_confined {
+            needs.add(&set.parent(), "v1", &["get", "create", "patch"]);
+        }
         let own = if prune { &VERBS[..] } else { &VERBS[..5] };
         for step in &plan.steps {
             let payload = &step.action.payload;
@@ -84,23 +95,25 @@ impl Needs {
     }
 }
 
-/// Asks which rights of those that `plan` needs are missing. Kinds that the cluster does not serve are left
-/// out.
+/// Asks which rights of those that a plan, with what its objects carry, needs are missing to the account of `target`. Kinds that
+/// the cluster does not serve are left out.
 ///
 /// # Errors
 /// When the API server does not answer.
 pub async fn missing_rights(
-    client: &Client,
+    target: &Target,
     set: &ApplySet,
-    plan: &Plan,
-    embedded: &[(ObjectId, String)],
+    (plan, embedded): (&Plan, &[(ObjectId, String)]),
     prune: bool,
 ) -> Result<Rights, Error> {
-    let mut needs = Needs::of(set, plan, embedded, prune);
-    let home = ObjectId::new("", "Namespace", "", set.namespace());
-    let namespaces: Api<Namespace> = Api::all(client.clone());
-    if let Ok(None) = namespaces.get_opt(set.namespace()).await {
-        needs.add(&home, "v1", &["create"]);
+    let (client, is_confined) = (&target.account, target.is_confined);
+    let mut needs = Needs::of(set, (plan, embedded), prune, is_confined);
+    if !is_confined {
+        let home = ObjectId::new("", "Namespace", "", set.namespace());
+        let namespaces: Api<Namespace> = Api::all(client.clone());
+        if let Ok(None) = namespaces.get_opt(set.namespace()).await {
+            needs.add(&home, "v1", &["create"]);
+        }
     }
     let discovery = Discovery::new(client.clone());
     let mut served = Vec::new();
@@ -109,15 +122,13 @@ pub async fn missing_rights(
         let found = with_timeout(&example, discovery.find(&example, &need.version)).await?;
         served.extend(found.map(|found| (found, need)));
     }
-    let questions = served.iter().flat_map(|(served, need)| {
-        let verbs = VERBS.iter().filter(|verb| need.verbs.contains(*verb));
-        verbs.map(move |verb| (served, *need, *verb))
-    });
-    let ask = |(served, need, verb)| async move {
-        let place = lacking(client, served, need, verb).await?;
-        Ok::<_, Error>((resource(served), verb, place))
-    };
-    let answers: Vec<_> = stream::iter(questions.map(ask))
+    let mut questions = Vec::new();
+    for (served, need) in &served {
+        for verb in VERBS.iter().filter(|verb| need.verbs.contains(*verb)) {
+            questions.push(ask(client, served, need, (verb, is_confined)).boxed());
+        }
+    }
+    let answers: Vec<_> = stream::iter(questions)
         .buffered(WIDTH)
         .try_collect()
         .await?;
@@ -128,7 +139,7 @@ pub async fn missing_rights(
         }
     }
     let user = whoami(client).await;
-    let (role, grant) = grant(set, &served, user.as_deref());
+    let (role, grant) = grant(set, &served, user.as_deref(), is_confined);
     Ok(Rights {
         missing: missing
             .into_iter()
@@ -137,6 +148,17 @@ pub async fn missing_rights(
         grant,
         role,
     })
+}
+
+/// A resource and a verb, and the place where that is missing.
+async fn ask(
+    client: &Client,
+    served: &Served,
+    need: &Need,
+    (verb, is_confined): (&'static str, bool),
+) -> Result<(String, &'static str, Option<String>), Error> {
+    let place = lacking(client, served, need, (verb, is_confined)).await?;
+    Ok((resource(served), verb, place))
 }
 
 /// `clusters.cluster.x-k8s.io`.
@@ -148,17 +170,17 @@ fn resource(served: &Served) -> String {
     }
 }
 
-/// Where `verb` is not allowed, although it is needed there.
+/// Where `verb` is not allowed, although it is needed there. A confined account lists in its namespaces.
 async fn lacking(
     client: &Client,
     served: &Served,
     need: &Need,
-    verb: &str,
+    (verb, is_confined): (&str, bool),
 ) -> Result<Option<String>, Error> {
     if may(client, served, verb, None).await? {
         return Ok(None);
     }
-    if WIDE.contains(&verb) || !served.namespaced {
+    if !served.namespaced || WIDE.contains(&verb) && !is_confined {
         return Ok(Some("in the whole cluster".to_owned()));
     }
     let mut lacking = Vec::new();
@@ -205,9 +227,47 @@ async fn may(
     allows(client, &right, None).await
 }
 
-/// The ClusterRole that allows all of it with its name, and its binding to the user if that is known. Both names
-/// depend on the content: what is there under such a name is the same.
-fn grant(set: &ApplySet, needs: &[(Served, &Need)], user: Option<&str>) -> (String, Vec<Json>) {
+/// The roles that allow all of it with their name, and their bindings to the user if that is known. The names depend on the
+/// content: what is there under such a name is the same.
+fn grant(
+    set: &ApplySet,
+    needs: &[(Served, &Need)],
+    user: Option<&str>,
+    is_confined: bool,
+) -> (String, Vec<Json>) {
+    let is_near = |served: &Served| is_confined && served.namespaced;
+    let mut places: BTreeMap<&str, Vec<&(Served, &Need)>> = BTreeMap::new();
+    for one in needs {
+        if is_near(&one.0) {
+            for namespace in &one.1.namespaces {
+                places.entry(namespace).or_default().push(one);
+            }
+        } else {
+            places.entry("").or_default().push(one);
+        }
+    }
+    let named = |content: &str| format!("capstan:apply:{}:{}", set.fleet(), digest(content));
+    let places: Vec<(&str, Json)> = places
+        .into_iter()
+        .map(|(namespace, needs)| (namespace, rules(&needs)))
+        .collect();
+    let all: Vec<String> = places.iter().map(|(_, rules)| rules.to_string()).collect();
+    let name = named(&all.join("\n"));
+    let binding = user.map(|user| (user, named(&format!("{name} {user}"))));
+    let objects = places.into_iter().flat_map(|(namespace, rules)| {
+        let role = role(namespace, &name, &rules);
+        let binding = binding.as_ref();
+        let binding = binding.map(|(user, binding)| bind(&role, binding, user));
+        std::iter::once(role).chain(binding)
+    });
+    let objects = objects.collect();
+    (name, objects)
+}
+
+const GROUP: &str = "rbac.authorization.k8s.io";
+
+/// The rules that allow what is needed.
+fn rules(needs: &[&(Served, &Need)]) -> Json {
     let mut rules: BTreeMap<(&str, Vec<&str>), Vec<&str>> = BTreeMap::new();
     for (served, need) in needs {
         let verbs = VERBS.iter().filter(|verb| need.verbs.contains(*verb));
@@ -217,27 +277,34 @@ fn grant(set: &ApplySet, needs: &[(Served, &Need)], user: Option<&str>) -> (Stri
     let rules = rules.into_iter().map(|((group, verbs), resources)| {
         json!({"apiGroups": [group], "resources": resources, "verbs": verbs})
     });
-    let rules: Vec<Json> = rules.collect();
-    let group = "rbac.authorization.k8s.io";
-    let version = format!("{group}/v1");
-    let named = |content: &str| format!("capstan:apply:{}:{}", set.fleet(), digest(content));
-    let name = named(&json!(rules).to_string());
-    let role = json!({"apiVersion": version, "kind": "ClusterRole",
+    Json::Array(rules.collect())
+}
+
+/// A Role in a namespace, or a ClusterRole if there is none.
+fn role(namespace: &str, name: &str, rules: &Json) -> Json {
+    let mut role = json!({"apiVersion": format!("{GROUP}/v1"), "kind": "ClusterRole",
         "metadata": {"name": name}, "rules": rules});
-    let bound = |user: &str| {
-        let account = user.strip_prefix("system:serviceaccount:");
-        let subject = match account.and_then(|account| account.split_once(':')) {
-            Some((namespace, name)) => {
-                json!({"kind": "ServiceAccount", "name": name, "namespace": namespace})
-            }
-            None => json!({"apiGroup": group, "kind": "User", "name": user}),
-        };
-        let binding = named(&format!("{name} {user}"));
-        json!({"apiVersion": version, "kind": "ClusterRoleBinding", "metadata": {"name": binding},
-            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name}, "subjects": [subject]})
+    if !namespace.is_empty() {
+        role["kind"] = json!("Role");
+        role["metadata"]["namespace"] = json!(namespace);
+    }
+    role
+}
+
+/// The binding of a role to a user.
+fn bind(role: &Json, name: &str, user: &str) -> Json {
+    let account = user.strip_prefix("system:serviceaccount:");
+    let subject = match account.and_then(|account| account.split_once(':')) {
+        Some((namespace, name)) => {
+            json!({"kind": "ServiceAccount", "name": name, "namespace": namespace})
+        }
+        None => json!({"apiGroup": GROUP, "kind": "User", "name": user}),
     };
-    let binding = user.map(bound);
-    (name, std::iter::once(role).chain(binding).collect())
+    let kind = role["kind"].as_str().unwrap_or_default();
+    let mut metadata = role["metadata"].clone();
+    metadata["name"] = json!(name);
+    json!({"apiVersion": role["apiVersion"], "kind": format!("{kind}Binding"), "metadata": metadata,
+        "roleRef": {"apiGroup": GROUP, "kind": kind, "name": role["metadata"]["name"]}, "subjects": [subject]})
 }
 
 fn digest(content: &str) -> String {
@@ -268,7 +335,8 @@ mod tests {
         };
         let set = ApplySet::new("f", "home");
         let vault = ObjectId::new("keyvault.azure.com", "Vault", "one", "kv");
-        let needs = Needs::of(&set, &plan, &[(vault, "v2".to_owned())], false);
+        let carried = [(vault, "v2".to_owned())];
+        let needs = Needs::of(&set, (&plan, &carried), false, false);
         let needs: Vec<String> = needs
             .0
             .iter()
@@ -287,7 +355,8 @@ mod tests {
                 "Thing.x.dev v1: create get list patch watch in one two",
             ]
         );
-        let pruned = Needs::of(&set, &plan, &[], true);
+        let pruned = Needs::of(&set, (&plan, &[]), true, true);
+        assert!(!pruned.0.keys().any(|(_, kind)| kind == "ConfigMap"));
         let thing = &pruned.0[&("x.dev".to_owned(), "Thing".to_owned())];
         assert!(thing.verbs.contains("delete"));
     }
@@ -312,7 +381,7 @@ mod tests {
             (served("", "Event", "events"), &writes),
         ];
         let set = ApplySet::new("f", "home");
-        let (name, all) = grant(&set, &needs, Some("system:serviceaccount:ci:bot"));
+        let (name, all) = grant(&set, &needs, Some("system:serviceaccount:ci:bot"), false);
         assert_eq!(
             all[0]["rules"],
             json!([
@@ -327,11 +396,53 @@ mod tests {
         assert_eq!(all[1]["roleRef"]["name"], json!(name));
         assert_ne!(all[1]["metadata"]["name"], json!(name));
         assert_eq!(
-            grant(&set, &needs, None),
+            grant(&set, &needs, None, false),
             (name.clone(), vec![all[0].clone()])
         );
-        let fewer = grant(&set, &needs[..1], None).0;
+        let fewer = grant(&set, &needs[..1], None, false).0;
         assert_ne!(fewer, name, "other rules replace nothing");
+    }
+
+    #[test]
+    fn a_confined_account_gets_a_role_in_each_namespace() {
+        let served = |kind: &str, plural: &str, namespaced| Served {
+            resource: ApiResource::from_gvk_with_plural(
+                &GroupVersionKind::gvk("x.dev", "v1", kind),
+                plural,
+            ),
+            namespaced,
+        };
+        let need = |namespaces: &[&str]| Need {
+            verbs: ["get"].into(),
+            namespaces: namespaces.iter().map(|one| (*one).to_owned()).collect(),
+            ..Need::default()
+        };
+        let (things, classes) = (need(&["one", "two"]), need(&[""]));
+        let needs = [
+            (served("Thing", "things", true), &things),
+            (served("Class", "classes", false), &classes),
+        ];
+        let set = ApplySet::new("f", "one");
+        let (name, all) = grant(&set, &needs, Some("jo"), true);
+        let shown: Vec<String> = all
+            .iter()
+            .map(|object| format!("{} {}", object["kind"], object["metadata"]["namespace"]))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "\"ClusterRole\" null",
+                "\"ClusterRoleBinding\" null",
+                "\"Role\" \"one\"",
+                "\"RoleBinding\" \"one\"",
+                "\"Role\" \"two\"",
+                "\"RoleBinding\" \"two\"",
+            ]
+        );
+        assert_eq!(all[0]["rules"][0]["resources"], json!(["classes"]));
+        assert_eq!(all[2]["rules"][0]["resources"], json!(["things"]));
+        let reference = json!({"apiGroup": GROUP, "kind": "Role", "name": name});
+        assert_eq!(all[5]["roleRef"], reference);
     }
 
     #[test]
