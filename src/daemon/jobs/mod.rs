@@ -18,6 +18,7 @@ pub(super) mod fork;
 mod fork_planner;
 mod in_progress;
 mod last_applied;
+mod missing_rights;
 mod origin;
 mod planner;
 mod press;

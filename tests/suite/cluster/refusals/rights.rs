@@ -13,6 +13,8 @@ use serde_json::{Value as Json, json};
 
 use super::fixture::{FREE, Fixture, SECRET, once, prove_real};
 use crate::cluster::pipeline::Management;
+use crate::daemon::World;
+use crate::running::Running;
 use crate::servers::{anonymous, serve_router};
 
 /// What the service account `limited` may do, everywhere.
@@ -135,18 +137,61 @@ fn all_missing_rights_are_printed_with_the_rules_that_grant_them() {
         }
         let (_, granted) = errors.split_once("\n---\n").expect("the rules");
         for document in granted.split("---\n") {
-            let mut object: Json = serde_yaml::from_str(document).expect("YAML");
-            // Other tests use the same server.
-            object["metadata"]["name"] = json!(fixture.namespace);
-            if object["kind"] == "ClusterRoleBinding" {
-                object["roleRef"]["name"] = json!(fixture.namespace);
-            }
-            fixture.put(&object);
+            put_as_own(fixture, serde_yaml::from_str(document).expect("YAML"));
         }
         fixture.until("the rules are in force", || {
             fixture.applied(&limited, &fleet).0 == Some(0)
         });
         assert!(fixture.has(&fixture.path("secrets/shut")));
+    });
+}
+
+/// Applies a printed role or binding by another name: other tests use the same server.
+fn put_as_own(fixture: &Fixture, mut object: Json) {
+    object["metadata"]["name"] = json!(fixture.namespace);
+    if object["kind"] == "ClusterRoleBinding" {
+        object["roleRef"]["name"] = json!(fixture.namespace);
+    }
+    fixture.put(&object);
+}
+
+/// The roles and bindings of the log entry of a daemon that lacks rights.
+pub(super) fn logged(said: &str) -> Vec<Json> {
+    let mut lines = said.lines().filter_map(|line| line.split_once(GRANT));
+    let (_, after) = lines.next().expect("it was waited for");
+    let mut documents = serde_json::Deserializer::from_str(after).into_iter::<Json>();
+    let list = documents.next().expect("a list").expect("JSON");
+    list["items"].as_array().expect("a list").clone()
+}
+
+/// What is before the list.
+pub(super) const GRANT: &str = "`kubectl apply --filename -` and this: ";
+
+/// The daemon logs the same once, on one line that can be applied.
+#[test]
+fn the_daemon_logs_all_missing_rights_once_with_what_grants_them() {
+    prove_real("logged-rights", |fixture| {
+        let token = fixture.token("limited");
+        let limited = fixture.kubeconfig_of(&json!({"token": token}));
+        let world = World::on(Some(&limited));
+        let fleet = format!("{FREE}{SECRET}").replace("NS", &fixture.namespace);
+        world.push("main", None, &fleet);
+        let mut command = world.talking(&fixture.namespace);
+        command.env_remove("CAPSTAN_LOG");
+        let daemon = Running::spawn(command);
+        daemon.wait(GRANT);
+        let said = daemon.said();
+        assert!(
+            said.contains("list, watch secrets in the whole cluster"),
+            "{said}"
+        );
+        for object in logged(&said) {
+            put_as_own(fixture, object);
+        }
+        fixture.until("the rules are in force", || {
+            fixture.has(&fixture.path("secrets/shut"))
+        });
+        once(&daemon.words(), "permissions are missing: ");
     });
 }
 
