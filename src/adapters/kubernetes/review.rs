@@ -93,20 +93,29 @@ fn texts<'a>(rule: &'a Json, key: &str) -> Vec<&'a str> {
     list.filter_map(Json::as_str).collect()
 }
 
+impl Right {
+    /// The resource, as `secrets git` or `clusters.cluster.x-k8s.io`.
+    #[must_use]
+    pub fn what(&self) -> String {
+        let dot = if self.group.is_empty() { "" } else { "." };
+        let space = if self.name.is_empty() { "" } else { " " };
+        format!("{}{dot}{}{space}{}", self.resource, self.group, self.name)
+    }
+
+    /// A namespace, or the whole cluster if it is empty, as a place in messages.
+    #[must_use]
+    pub fn place(namespace: &str) -> String {
+        match namespace {
+            "" => "in the whole cluster".to_owned(),
+            namespace => format!("in namespace {namespace}"),
+        }
+    }
+}
+
 /// `secrets git in namespace fleets`, without the verb.
 impl fmt::Display for Right {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.group.as_str() {
-            "" => f.write_str(&self.resource)?,
-            group => write!(f, "{}.{group}", self.resource)?,
-        }
-        if !self.name.is_empty() {
-            write!(f, " {}", self.name)?;
-        }
-        match self.namespace.as_str() {
-            "" => f.write_str(" in the whole cluster"),
-            namespace => write!(f, " in namespace {namespace}"),
-        }
+        write!(f, "{} {}", self.what(), Self::place(&self.namespace))
     }
 }
 

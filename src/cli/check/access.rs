@@ -67,28 +67,35 @@ pub(super) fn accounts(objects: &[Json]) -> BTreeMap<Account, Vec<Right>> {
     accounts
 }
 
-/// A line for each resource and place.
+/// A line for each place and set of verbs.
 fn wrong(account: &str, missing: &[Right]) -> Vec<Item> {
     let help = "apply what `capstan install` prints with the same flags; `capstan install --apply` does it";
-    let lines = by_place(missing).into_iter();
+    let lines = lines(missing).into_iter();
     lines
-        .map(|(place, verbs)| {
-            let verbs = verbs.join(", ");
-            Item::wrong(ID, format!("{account} may not {verbs} {place}"), help)
-        })
+        .map(|line| Item::wrong(ID, format!("{account} may not {line}"), help))
         .collect()
 }
 
-/// The verbs by resource and place.
-pub(super) fn by_place(rights: &[Right]) -> BTreeMap<String, Vec<&str>> {
-    let mut lines: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+/// The rights as lines such as `get, list pods, services in namespace n`: resources of one place with the same verbs share one.
+pub(super) fn lines(rights: &[Right]) -> Vec<String> {
+    let mut verbs: BTreeMap<(&str, String), Vec<&str>> = BTreeMap::new();
     for right in rights {
-        lines
-            .entry(right.to_string())
-            .or_default()
-            .push(&right.verb);
+        let verbs = verbs.entry((&right.namespace, right.what())).or_default();
+        if !verbs.contains(&right.verb.as_str()) {
+            verbs.push(&right.verb);
+        }
     }
+    let mut lines: BTreeMap<(&str, Vec<&str>), Vec<String>> = BTreeMap::new();
+    for ((namespace, what), verbs) in verbs {
+        lines.entry((namespace, verbs)).or_default().push(what);
+    }
+    let lines = lines.into_iter();
     lines
+        .map(|((namespace, verbs), resources)| {
+            let place = Right::place(namespace);
+            format!("{} {} {place}", verbs.join(", "), resources.join(", "))
+        })
+        .collect()
 }
 
 fn unknown(error: &Error, account: &Account) -> Item {
@@ -126,8 +133,29 @@ mod tests {
             ["system:serviceaccount:m:one", "system:serviceaccount:m:two"]
         );
         for rights in accounts.values() {
-            let places: Vec<String> = by_place(rights).into_keys().collect();
-            assert_eq!(places, ["pods in namespace n"]);
+            assert_eq!(lines(rights), ["get, list pods in namespace n"]);
         }
+    }
+
+    #[test]
+    fn a_line_has_all_resources_of_a_place_with_the_same_verbs_each_once() {
+        let role = |namespace: &str, resources: &[&str], verbs: &[&str]| {
+            Right::of_role(&json!({"metadata": {"namespace": namespace},
+                "rules": [{"apiGroups": ["x.dev"], "resources": resources, "verbs": verbs}]}))
+        };
+        let rights = [
+            role("n", &["a", "b"], &["get", "list"]),
+            role("n", &["b"], &["get"]),
+            role("n", &["c"], &["get"]),
+            role("", &["a"], &["get", "list"]),
+        ];
+        assert_eq!(
+            lines(&rights.concat()),
+            [
+                "get, list a.x.dev in the whole cluster",
+                "get c.x.dev in namespace n",
+                "get, list a.x.dev, b.x.dev in namespace n",
+            ]
+        );
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
-use super::access::by_place;
+use super::access::lines;
 use super::item::Item;
 use super::subject::Subject;
 use crate::adapters::kubernetes::{Error, Right, brought_by, lacking};
@@ -107,10 +107,10 @@ async fn rights(subject: &Subject<'_>) -> Result<Vec<Item>, Error> {
     let granted: Vec<Right> = granted.into_iter().collect();
     let mut items = Vec::new();
     let missing = lacking(subject.client, &needed, None).await?;
-    for (place, verbs) in by_place(&missing) {
+    for line in lines(&missing) {
         items.push(Item::wrong(
             ID,
-            format!("you may not {} {place}", verbs.join(", ")),
+            format!("you may not {line}"),
             "let an administrator of the cluster install it",
         ));
     }

@@ -155,7 +155,8 @@ fn each_right_of_the_account_and_of_the_installer_is_asked_for() {
         let said = String::from_utf8_lossy(&output.stdout);
         assert_eq!(output.status.code(), Some(1), "{said}");
         for words in [
-            "you may not create, get, patch deployments.apps in namespace",
+            "you may not create, get, patch ",
+            " deployments.apps",
             "you cannot grant ",
         ] {
             assert!(said.contains(words), "{said}");
