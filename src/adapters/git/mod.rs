@@ -56,6 +56,7 @@ pub use merge::Merged;
 pub use mirror::{Fetched, Mirror, Ref, Refs};
 pub use note_tree::{NoteEdit, Rewrite};
 pub use quarantine::Quarantine;
+pub use remote::ref_names;
 pub use retained::RetainedRef;
 pub use signature::SignatureFault;
 pub use verify::Trust;

@@ -68,6 +68,15 @@ impl Remote {
     }
 }
 
+/// The names of all refs of the repository at `url`, `HEAD` among them. Nothing is fetched or kept.
+///
+/// # Errors
+/// When the address is of an unknown kind or not allowed, or the repository does not answer.
+pub fn ref_names(url: &str, access: &Access) -> Result<Vec<String>, Error> {
+    let remote = Remote::new(&Address::parse(url, access.reach)?, access)?;
+    Ok(Connection::open(&remote)?.list()?.into_keys().collect())
+}
+
 /// A repository that answered.
 pub(super) enum Connection<'r> {
     Local(Repository, &'r Local),

@@ -1,55 +1,154 @@
-//! The Secrets that Fleets name.
+//! Fleets: the Secrets that they name, and the servers that take these credentials.
+//!
+//! In: the Fleets of the component's namespaces and of `--fleet`. Out: an item for each fault, and one for what works. It does not
+//! know whether a Fleet is applied.
 
 use std::collections::BTreeMap;
 
+use futures::StreamExt as _;
+use serde_json::Value as Json;
+
 use super::item::Item;
+use super::servers::{self, Answers, Usable};
 use super::subject::Subject;
 use crate::adapters::git::Credential;
-use crate::adapters::kubernetes::secret_keys;
+use crate::adapters::kubernetes::{Error, secret_keys};
 use crate::api::fleet::Fleet;
+use crate::cli::install::FleetPlace;
 use crate::health::Live;
-use crate::model::{Form, RepositoryUrl};
+use crate::model::{Form, ObjectId, RepositoryUrl};
 
 const ID: &str = "secrets";
+/// The most Fleets that are checked, and at the same time. Each takes 20 seconds at most.
+const MOST: usize = 50;
+const WIDTH: usize = 16;
 
-/// Checks that each Secret is there and has the keys that are read.
-pub(super) async fn check(subject: &Subject<'_>) -> Vec<Item> {
-    if !subject.set.has_fleets {
-        return Vec::new();
-    }
-    let fleets = match subject.probe.fleets(&subject.set.namespace).await {
-        Ok(fleets) => fleets,
-        Err(error) => return vec![Item::unknown(ID, &error)],
-    };
-    let (mut items, mut count) = (Vec::new(), 0);
-    for object in &fleets {
-        let id = Live(object).id();
-        let Ok(fleet) = serde_json::from_value::<Fleet>(object.clone()) else {
-            let help = "its status says what to change";
-            items.push(Item::doubtful(ID, format!("{id} is not usable"), help));
-            continue;
-        };
-        for (name, field) in named(&fleet) {
-            count += 1;
-            let keys = secret_keys(subject.client, &id.namespace, name).await;
-            let fault = match &keys {
-                Ok(keys) => fault(&fleet, field, name, keys),
-                Err(error) => Some(error.to_string()),
-            };
-            if let Some(fault) = fault {
-                let help = format!("correct the Secret, or {field} of the Fleet");
-                items.push(Item::wrong(ID, format!("{id}: {fault}"), help));
-            }
+/// Checks the Fleets that are there, unless it is before an installation, and those of `--fleet`.
+pub(super) async fn check(subject: &Subject<'_>, is_before: bool) -> Vec<Item> {
+    let set = subject.set;
+    let (mut items, mut fleets) = (Vec::new(), Vec::new());
+    for place in &set.places {
+        match fleets_of(subject, place, is_before).await {
+            Ok(found) => fleets.extend(found.into_iter().map(|fleet| (place, fleet))),
+            Err(error) => items.push(Item::unknown(ID, &error)),
         }
     }
-    if items.is_empty() {
-        let message = match count {
+    if set.places.is_empty() || fleets.is_empty() && (is_before || !items.is_empty()) {
+        return items;
+    }
+    let count = fleets.len();
+    let checks = fleets.iter().take(MOST);
+    let checks = checks.map(|(place, fleet)| one(subject, place, fleet));
+    let checks = futures::stream::iter(checks).buffered(WIDTH);
+    let (mut usable, mut sources, mut forges) = (0, 0, 0);
+    let checked: Vec<Checked> = checks.collect().await;
+    for one in checked {
+        usable += one.secrets;
+        sources += one.answers.sources;
+        forges += one.answers.forges;
+        items.extend(one.items.into_iter().chain(one.answers.items));
+    }
+    if count > MOST {
+        let message = format!("only {MOST} of {count} Fleets are checked");
+        let help = "the status of the others says what is wrong";
+        items.push(Item::doubtful(ID, message, help));
+    }
+    if !items.iter().any(|item| item.is_of(ID)) {
+        let message = match usable {
             0 => "no Fleet names a Secret".to_owned(),
-            count => format!("usable: {count}, of {} Fleets", fleets.len()),
+            usable => format!("usable: {usable}, of {count} Fleets"),
         };
         items.push(Item::fine(ID, message));
     }
+    if sources > 0 {
+        let message = format!("answer: {sources}, of {count} Fleets");
+        items.push(Item::fine(servers::SOURCES, message));
+    }
+    if forges > 0 {
+        let message = format!("take checks: {forges}, of {count} Fleets");
+        items.push(Item::fine(servers::FORGES, message));
+    }
     items
+}
+
+/// The Fleets of a place: those in the cluster, and in their stead those of `--fleet`.
+async fn fleets_of(
+    subject: &Subject<'_>,
+    place: &FleetPlace,
+    is_before: bool,
+) -> Result<Vec<Json>, Error> {
+    let is_here = |object: &&Json| {
+        let live = Live(object);
+        live.kind() == "Fleet" && live.namespace() == place.namespace
+    };
+    let written = subject.set.objects.iter().filter(is_here).cloned();
+    let written: Vec<Json> = written.collect();
+    if is_before {
+        return Ok(written);
+    }
+    let mut all = subject.probe.fleets(&place.namespace).await?;
+    all.retain(|live| {
+        written
+            .iter()
+            .all(|one| Live(one).name() != Live(live).name())
+    });
+    all.extend(written);
+    Ok(all)
+}
+
+/// The result for a Fleet: the faults of its Secrets, the number of those without one, and what servers answer.
+#[derive(Default)]
+struct Checked {
+    items: Vec<Item>,
+    secrets: usize,
+    answers: Answers,
+}
+
+/// Checks a Fleet. Servers are asked only with credentials that are there.
+async fn one(subject: &Subject<'_>, place: &FleetPlace, object: &Json) -> Checked {
+    let id = Live(object).id();
+    let mut checked = Checked::default();
+    let Ok(fleet) = serde_json::from_value::<Fleet>(object.clone()) else {
+        let help = "its status says what to change";
+        let item = Item::doubtful(ID, format!("{id} is not usable"), help);
+        checked.items.push(item);
+        return checked;
+    };
+    let mut faults = Vec::new();
+    for (name, field) in named(&fleet) {
+        match secret_fault(subject, &id, &fleet, (name, field)).await {
+            None => checked.secrets += 1,
+            Some(item) => {
+                checked.items.push(item);
+                faults.push(field);
+            }
+        }
+    }
+    // Without a credential of its own, the forge gets that of the source.
+    let has_own = fleet.spec.checks.secret_ref.is_some();
+    let of_forge = if has_own { CHECKS } else { SOURCE };
+    let usable = Usable {
+        source: !faults.contains(&SOURCE),
+        forge: !faults.contains(&of_forge),
+    };
+    checked.answers = servers::check(subject, place, object, &usable).await;
+    checked
+}
+
+/// The fault of a Secret that a Fleet names in a field.
+async fn secret_fault(
+    subject: &Subject<'_>,
+    id: &ObjectId,
+    fleet: &Fleet,
+    (name, field): (&str, &str),
+) -> Option<Item> {
+    let keys = secret_keys(subject.client, &id.namespace, name).await;
+    let fault = match &keys {
+        Ok(keys) => fault(fleet, field, name, keys)?,
+        Err(error) => error.to_string(),
+    };
+    let help = format!("correct the Secret, or {field} of the Fleet");
+    Some(Item::wrong(ID, format!("{id}: {fault}"), help))
 }
 
 /// The Secrets that a Fleet names, with the fields that name them.
@@ -58,7 +157,7 @@ fn named(fleet: &Fleet) -> Vec<(&str, &'static str)> {
     let git = spec.source.git.as_ref();
     let named = [
         (git.and_then(|git| git.secret_ref.as_ref()), SOURCE),
-        (spec.checks.secret_ref.as_ref(), "spec.checks.secretRef"),
+        (spec.checks.secret_ref.as_ref(), CHECKS),
         (
             spec.checks.webhook_secret_ref.as_ref(),
             "spec.checks.webhookSecretRef",
@@ -72,6 +171,7 @@ fn named(fleet: &Fleet) -> Vec<(&str, &'static str)> {
 }
 
 const SOURCE: &str = "spec.source.git.secretRef";
+const CHECKS: &str = "spec.checks.secretRef";
 const KUBECONFIG: &str = "spec.cluster.kubeconfigSecretRef";
 
 /// The fault of the keys of a Secret.

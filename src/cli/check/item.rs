@@ -54,6 +54,11 @@ impl Item {
         Self::doubtful(id, error.to_string(), help)
     }
 
+    /// Returns true if it has this id.
+    pub(super) fn is_of(&self, id: &str) -> bool {
+        self.id == id
+    }
+
     fn new(
         id: &'static str,
         state: State,

@@ -6,6 +6,7 @@ mod fleets;
 mod item;
 mod kinds;
 mod place;
+mod servers;
 mod subject;
 
 use clap::Args;
@@ -25,6 +26,8 @@ use subject::Subject;
 pub(super) struct CheckArgs {
     #[command(flatten)]
     set: SetArgs,
+    #[command(flatten)]
+    pods: PodArgs,
     /// Check what an installation needs, before it
     #[arg(long)]
     pre: bool,
@@ -37,7 +40,7 @@ pub(super) struct CheckArgs {
 
 /// Exits with 1 if something does not work.
 pub(super) fn run(args: &CheckArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
-    let set = Set::read(&args.set, &PodArgs::default(), environment, ui)?;
+    let set = Set::read(&args.set, &args.pods, environment, ui)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -45,17 +48,23 @@ pub(super) fn run(args: &CheckArgs, ui: &Ui, environment: &Environment) -> anyho
         tokio::select! {
             biased;
             signal = asked_to_stop() => Ok(Exit::Signal(signal)),
-            exit = check(args, &set, ui) => exit,
+            exit = check(args, &set, environment, ui) => exit,
         }
     })
 }
 
-async fn check(args: &CheckArgs, set: &Set, ui: &Ui) -> anyhow::Result<Exit> {
+async fn check(
+    args: &CheckArgs,
+    set: &Set,
+    environment: &Environment,
+    ui: &Ui,
+) -> anyhow::Result<Exit> {
     let (client, name) = connect_named(&args.access.access()).await?;
     let subject = Subject {
         client: &client,
         probe: Probe::new(&client),
         set,
+        environment,
     };
     ui.message(&format!("checking the cluster {name}"));
     let mut items = place::check(&subject).await?;
@@ -65,8 +74,8 @@ async fn check(args: &CheckArgs, set: &Set, ui: &Ui) -> anyhow::Result<Exit> {
         items.extend(kinds::definitions(&subject).await);
         items.extend(place::deployments(&subject).await);
         items.extend(access::check(&subject).await);
-        items.extend(fleets::check(&subject).await);
     }
+    items.extend(fleets::check(&subject, args.pre).await);
     items.extend(kinds::foreign(&subject, args.pre).await);
     let list = List(items);
     match args.output {

@@ -4,10 +4,12 @@ use kube::Client;
 
 use crate::adapters::kubernetes::Probe;
 use crate::cli::install::Set;
+use crate::settings::Environment;
 
 /// A cluster that is checked for a component.
 pub(super) struct Subject<'a> {
     pub(super) client: &'a Client,
     pub(super) probe: Probe,
     pub(super) set: &'a Set,
+    pub(super) environment: &'a Environment,
 }

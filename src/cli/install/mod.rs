@@ -12,7 +12,7 @@ use crate::settings::Environment;
 use crate::yaml;
 use apply::ApplyArgs;
 pub(super) use args::{Component, DEPLOYER, PodArgs, SetArgs, account, namespace, resolved};
-pub(super) use set::Set;
+pub(super) use set::{FleetPlace, Set};
 
 #[derive(Debug, Args)]
 pub(super) struct InstallArgs {

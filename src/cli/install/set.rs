@@ -23,10 +23,48 @@ pub(in crate::cli) struct Set {
     pub(in crate::cli) definitions: Vec<Json>,
     /// The other objects.
     pub(in crate::cli) objects: Vec<Json>,
-    /// The namespace of the component.
+    /// The namespaces with its Fleets.
+    pub(in crate::cli) places: Vec<FleetPlace>,
+}
+
+/// A namespace with Fleets.
+pub(in crate::cli) struct FleetPlace {
     pub(in crate::cli) namespace: String,
-    /// Fleets may be in its namespace.
-    pub(in crate::cli) has_fleets: bool,
+    /// The Fleets are those of a tenant.
+    is_tenant: bool,
+    /// The account of a tenant's Fleets that name none.
+    default_account: Option<String>,
+}
+
+impl FleetPlace {
+    /// The people who write the Fleets.
+    pub(in crate::cli) fn owner(&self) -> FleetOwner<'_> {
+        if !self.is_tenant {
+            return FleetOwner::Platform;
+        }
+        FleetOwner::Tenant {
+            default_account: self.default_account.as_deref(),
+        }
+    }
+}
+
+/// The namespaces with the Fleets of a component.
+fn places(args: &SetArgs, pods: &PodArgs, namespace: &str) -> Vec<FleetPlace> {
+    let own = FleetPlace {
+        namespace: namespace.to_owned(),
+        is_tenant: args.component == Component::Tenant,
+        default_account: Some(args.service_account.clone()),
+    };
+    let tenants = pods.tenant.iter().map(|namespace| FleetPlace {
+        namespace: namespace.clone(),
+        is_tenant: true,
+        default_account: pods.default_service_account.clone(),
+    });
+    match args.component {
+        Component::Daemon => std::iter::once(own).chain(tenants).collect(),
+        Component::Tenant => vec![own],
+        Component::Controllers | Component::Admission => Vec::new(),
+    }
 }
 
 impl Set {
@@ -56,8 +94,7 @@ impl Set {
         Ok(Self {
             definitions,
             objects,
-            namespace,
-            has_fleets: matches!(args.component, Component::Daemon | Component::Tenant),
+            places: places(args, pods, &namespace),
         })
     }
 

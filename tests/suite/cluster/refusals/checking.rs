@@ -69,7 +69,7 @@ fn what_is_missing_is_named_with_what_to_do() {
         run_pods(fixture);
         let fleet = json!({"apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet",
             "metadata": {"name": "prod", "namespace": fixture.namespace},
-            "spec": {"source": {"git": {"url": "ssh://git@example.com/fleet.git", "secretRef": {"name": "git"}}}}});
+            "spec": {"source": {"git": {"url": "ssh://git@127.0.0.1:1/fleet.git", "secretRef": {"name": "git"}}}}});
         fixture.put(&fleet);
         let dir = fixture.dir.path().join("fleet");
         std::fs::create_dir_all(&dir).expect("made");
@@ -98,6 +98,17 @@ fn what_is_missing_is_named_with_what_to_do() {
         let whole = check(fixture, &flags);
         assert_eq!(whole.code, Some(1), "the clock: {}", whole.data);
         has(&whole, "secrets", "ok", "usable: 1, of 1 Fleets");
+        has(&whole, "sources", "error", "127.0.0.1");
+        let mut shown = fleet;
+        let web = "https://127.0.0.1:1/o/r";
+        shown["spec"]["source"]["git"]["url"] = json!(web);
+        shown["spec"]["checks"] = json!({"provider": "Gitea"});
+        fixture.put(&shown);
+        secret(&json!({"password": "hunter2"}));
+        let asked = check(fixture, &flags);
+        has(&asked, "sources", "error", web);
+        has(&asked, "forges", "error", "127.0.0.1");
+        assert!(!asked.data.contains("hunter2"), "{}", asked.data);
         has(&whole, "definitions", "ok", "fleets.capstan.dev");
         has(&whole, "deployment", "ok", "is available");
         // The simulator has no reviews of access.
