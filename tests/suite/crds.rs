@@ -5,8 +5,10 @@ use std::path::Path;
 use std::process::Command;
 
 use capstan::{api, yaml};
+use serde::Deserialize as _;
 use serde_json::Value as Json;
 
+use crate::kubernetes::kubectl;
 use crate::real;
 
 /// `CAPSTAN_WRITE=1 cargo test` writes the files anew.
@@ -25,10 +27,33 @@ fn the_files_in_crds_are_what_is_generated() {
         assert!(on_disk == text, "crds/{name} is old: CAPSTAN_WRITE=1");
         expected.insert(name);
     }
+    let resources: Vec<&str> = expected.iter().map(String::as_str).collect();
+    keep_kustomization(&directory, "The kinds of Capstan.", &resources);
+    expected.insert(KUSTOMIZATION.to_owned());
     let entries = std::fs::read_dir(directory).expect("crds is readable");
     let names = entries.map(|entry| entry.expect("entry").file_name().into_string());
     let found: BTreeSet<String> = names.map(|name| name.expect("UTF-8")).collect();
     assert_eq!(found, expected);
+}
+
+const KUSTOMIZATION: &str = "kustomization.yaml";
+
+/// The kustomization of a directory has these resources, which exist.
+fn keep_kustomization(directory: &Path, comment: &str, resources: &[&str]) {
+    let resources: String = resources.iter().map(|one| format!("  - {one}\n")).collect();
+    let text = format!(
+        "# {comment}\napiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n{resources}"
+    );
+    let file = directory.join(KUSTOMIZATION);
+    if std::env::var_os("CAPSTAN_WRITE").is_some() {
+        std::fs::write(&file, &text).expect("the directory is writable");
+    }
+    let on_disk = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        on_disk == text,
+        "{} is old: CAPSTAN_WRITE=1",
+        file.display()
+    );
 }
 
 /// `CAPSTAN_WRITE=1 cargo test` writes the files anew.
@@ -60,6 +85,35 @@ fn the_files_in_examples_install_are_what_install_prints() {
             "{component}.yaml is old: CAPSTAN_WRITE=1"
         );
     }
+    let comment = "The daemon and its kinds. Use this directory as a resource of your own kustomization, which sets the image:\n\
+                   #   images: [{name: registry.example.com/capstan, newName: your.registry/capstan, newTag: \"1.0\"}]";
+    keep_kustomization(&directory, comment, &["../../crds", "daemon.yaml"]);
+}
+
+/// What kustomize builds of the example is the set that `install` prints.
+#[test]
+fn the_kustomization_has_the_objects_of_an_installation() {
+    let Some(kubectl) = kubectl() else { return };
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/install");
+    let built = Command::new(kubectl)
+        .arg("kustomize")
+        .arg(directory)
+        .output();
+    let installed = Command::new(env!("CARGO_BIN_EXE_capstan"))
+        .arg("install")
+        .env_remove("CAPSTAN_NAMESPACE")
+        .output();
+    let [built, installed] = [built, installed].map(|output| {
+        let output = output.expect("it runs");
+        assert!(output.status.success(), "{output:?}");
+        let documents = serde_yaml::Deserializer::from_slice(&output.stdout);
+        let ids = documents.map(|document| {
+            let object = Json::deserialize(document).expect("YAML");
+            [&object["kind"], &object["metadata"]["name"]].map(Json::to_string)
+        });
+        ids.collect::<BTreeSet<_>>()
+    });
+    assert_eq!(built, installed);
 }
 
 /// What restricts a value, or decides how it merges. `nullable` is not among it: an API server drops a null
