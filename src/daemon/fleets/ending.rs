@@ -10,22 +10,27 @@ use tokio::sync::mpsc::unbounded_channel;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use super::events::{REPORTER, regarding};
 use super::report::Phase;
 use crate::adapters::kubernetes::{
-    self, Error, FleetObject, Input, Options, Target, hold_fleet, is_account_absent, is_ending,
-    is_secret_absent, recorded_members, remove_parent,
+    self, Error, FleetObject, Input, Options, Reporter, Target, hold_fleet, is_account_absent,
+    is_ending, is_secret_absent, recorded_members, remove_parent, report_event,
 };
 use crate::api::fleet::DeletionPolicy;
 use crate::api::labels::{APPROVE_ANNOTATION, FLEET_FINALIZER};
 use crate::apply::{ApprovalsAnswer, ApprovalsRequest, Assignment, PruneStatus, Report};
 use crate::daemon::wall_time;
 use crate::model::ObjectId;
+use crate::model::cut::shortened;
 use crate::plan::ApplySet;
 use crate::plan::approvals::{Approval, annotated};
+use crate::reconcile::outcome::Event;
 use crate::settings::SyncConfig;
 
 /// The most objects that a message names.
 const NAMED: usize = 5;
+/// The most characters of an Event's note, which has at most 1024 bytes.
+const NOTE: usize = 400;
 
 /// Returns true if somebody deleted the Fleet.
 pub(super) fn is_deleted(fleet: &FleetObject) -> bool {
@@ -93,15 +98,38 @@ pub(super) async fn let_go(
         let set = ApplySet::new(&*fleet.id.name, &*fleet.id.namespace);
         // They are in another cluster if its kubeconfig is in a Secret, and only named for people.
         let members = recorded_members(client, &set).await.unwrap_or_default();
-        let members = members.unwrap_or_default();
+        let members = listed(members.unwrap_or_default().iter());
+        let (name, namespace) = (&fleet.id.name, &fleet.id.namespace);
         tracing::warn!(
-            fleet = fleet.id.name,
-            namespace = fleet.id.namespace,
-            members = listed(members.iter()),
+            fleet = name,
+            namespace,
+            members,
             "the Fleet is deleted and its objects stay, because {why}"
         );
+        let reporter = Reporter {
+            action: "Delete",
+            ..REPORTER
+        };
+        let event = orphaned(fleet, &members, why);
+        if let Err(error) = report_event(client, reporter, &event, wall_time()).await {
+            tracing::debug!(%error, "cannot write an Event about the Fleet that goes");
+        }
     }
     hold_fleet(client, fleet, false).await
+}
+
+/// The Event about a Fleet that goes without its members.
+fn orphaned(fleet: &FleetObject, members: &str, why: &str) -> Event {
+    Event {
+        regarding: regarding(fleet),
+        is_warning: true,
+        reason: "Orphaned".to_owned(),
+        message: shortened(
+            &format!("the objects of the fleet stay, because {why}: {members}"),
+            NOTE,
+            "...",
+        ),
+    }
 }
 
 /// The first of these objects, and the number of the others.
@@ -209,6 +237,8 @@ struct Removal {
     members: BTreeMap<ObjectId, PruneStatus>,
     /// The reason why nothing can be done.
     stuck: Option<String>,
+    /// The reason why the cluster does not answer.
+    away: Option<String>,
     /// Kinds of members that cannot be seen, and why.
     unseen: BTreeMap<(String, String), String>,
     is_suspended: bool,
@@ -222,6 +252,7 @@ impl Removal {
             parent: set.parent(),
             members: BTreeMap::new(),
             stuck: None,
+            away: None,
             unseen: BTreeMap::new(),
             is_suspended: false,
             is_settled: false,
@@ -235,7 +266,10 @@ impl Removal {
                 self.members.insert(id, status);
             }
             Report::Stuck(why) => self.stuck = Some(why),
-            Report::Begun => (self.stuck, self.is_suspended) = (None, false),
+            Report::Away(why) => self.away = Some(why),
+            Report::Begun => {
+                (self.stuck, self.away, self.is_suspended) = (None, None, false);
+            }
             Report::Suspended(_) => self.is_suspended = true,
             Report::Unseen(kind, Some(why)) => {
                 self.unseen.insert(kind, why);
@@ -263,6 +297,9 @@ impl Removal {
         }
         if let Some(why) = self.kept() {
             return Phase::Stalled("DeletionWithheld", self.with_way_out(&why));
+        }
+        if let Some(why) = &self.away {
+            return Phase::Waiting("ClusterNotReady", self.with_way_out(why));
         }
         let unseen = self.unseen.values().next().cloned();
         let failed = self.members.iter().find_map(|(id, status)| match status {

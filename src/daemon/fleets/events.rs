@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{Client, Resource as _};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use tokio::time::Instant;
 
 use crate::adapters::kubernetes::{FleetObject, Reporter, report_event};
@@ -23,13 +23,19 @@ const AT_ONCE: u32 = 25;
 const EACH: Duration = Duration::from_secs(5 * 60);
 /// The reasons of each start, which pass within seconds.
 const PASSING: [&str; 3] = ["", "Starting", "NoLease"];
+/// The writer of the Events.
+pub(super) const REPORTER: Reporter<'_> = Reporter {
+    controller: "capstan.dev/daemon",
+    instance: "capstan",
+    action: "Reconcile",
+};
 /// The most characters of a message. A note has at most 1024 bytes.
 const LONGEST: usize = 400;
 
 /// Events about a Fleet: each change of its result once, also over restarts.
 pub(super) struct Events {
     id: ObjectId,
-    uid: String,
+    regarding: Json,
     last: Outcome,
     /// Nothing was decided since the process began: the revision that it found is looked at again.
     is_new: bool,
@@ -43,7 +49,7 @@ impl Events {
     pub(super) fn since(fleet: &FleetObject, before: &FleetStatus) -> Self {
         Self {
             id: fleet.id.clone(),
-            uid: fleet.uid.clone(),
+            regarding: regarding(fleet),
             last: Outcome::recorded(before),
             is_new: true,
             budget: Budget::full(Instant::now()),
@@ -56,12 +62,7 @@ impl Events {
         let Some(event) = self.due(status, Instant::now()) else {
             return;
         };
-        let reporter = Reporter {
-            controller: "capstan.dev/daemon",
-            instance: "capstan",
-            action: "Reconcile",
-        };
-        match report_event(client, reporter, &event, wall_time()).await {
+        match report_event(client, REPORTER, &event, wall_time()).await {
             Ok(()) => self.is_mute = false,
             Err(error) if !std::mem::replace(&mut self.is_mute, true) => {
                 tracing::warn!(fleet = self.id.name, namespace = self.id.namespace, %error, "cannot write an Event about the Fleet, whose status says the same; let the daemon create events of events.k8s.io in this namespace");
@@ -91,13 +92,19 @@ impl Events {
             condition.is_some_and(|one| one.type_ == "Stalled" || one.status == "False");
         let message = condition.map_or("", |one| one.message.as_str());
         Event {
-            regarding: json!({"apiVersion": Fleet::api_version(&()), "kind": self.id.kind,
-                "namespace": self.id.namespace, "name": self.id.name, "uid": self.uid}),
+            regarding: self.regarding.clone(),
             is_warning,
             reason: self.last.reason.clone(),
             message: self.last.note(message),
         }
     }
+}
+
+/// A reference to a Fleet.
+pub(super) fn regarding(fleet: &FleetObject) -> Json {
+    let id = &fleet.id;
+    json!({"apiVersion": Fleet::api_version(&()), "kind": id.kind,
+        "namespace": id.namespace, "name": id.name, "uid": fleet.uid})
 }
 
 /// The part of a status that an Event is written about.

@@ -324,7 +324,9 @@ impl One {
         let _showing = AbortOnDropHandle::new(tokio::spawn(showing));
         let of = (&*self.fleet, config);
         let removing = || remove_members(&target, of, &self.phase, &self.stop);
-        let ended = in_turns(holder, &self.stop, removing).await;
+        // The status says it, by the holder.
+        let away = |_, _| std::future::ready(());
+        let ended = in_turns(holder, &self.stop, removing, away).await;
         if let Some(writer) = writer {
             writer.release().await;
         }

@@ -114,6 +114,16 @@ fn a_fleet_whose_cluster_is_not_known_any_more_is_let_go() {
         daemon.wait("because Secret absent with the kubeconfig does not exist");
         fixture.until("the fleet is gone", || !fixture.has(&path(fixture, "prod")));
         assert!(fixture.has(&fixture.path("configmaps/one")), "it stays");
+        let events = format!(
+            "/apis/events.k8s.io/v1/namespaces/{}/events",
+            fixture.namespace
+        );
+        let events = fixture.must("GET", &events, &Json::Null);
+        let events = events["items"].as_array().expect("a list");
+        let mut orphaned = events.iter().filter(|one| one["reason"] == "Orphaned");
+        let event = orphaned.next().expect("it is reported");
+        let note = event["note"].as_str().unwrap_or_default();
+        assert!(note.contains("Secret absent with the kubeconfig"), "{note}");
         let (code, said) = daemon.stop();
         assert_eq!(code, Some(0), "{said}");
     });
