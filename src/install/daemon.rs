@@ -14,6 +14,8 @@ pub struct DaemonSettings {
     pub applied: Applied,
     /// The Secrets of its namespace that Fleets name.
     pub secrets: Vec<String>,
+    /// Those of them with a kubeconfig.
+    pub kubeconfigs: Vec<String>,
     /// The Fleets.
     pub fleets: Vec<Json>,
     /// The mode of its ARO controllers.
@@ -36,12 +38,16 @@ pub fn daemon(component: &Component, settings: &DaemonSettings) -> Vec<Json> {
         &["customresourcedefinitions"],
         &["list", "watch"],
     ));
-    let mut near = fleet_rules(&["delete"], &["create"]);
-    if !settings.secrets.is_empty() {
-        near.push(
-            json!({"apiGroups": [""], "resources": ["secrets"], "resourceNames": settings.secrets,
-            "verbs": ["get", "list", "watch"]}),
-        );
+    let mut near = fleet_rules();
+    // A kubeconfig is followed, other keys are read when they are used. If a kubeconfig is gone, a deleted Fleet waits for nothing.
+    for (names, verbs) in [
+        (&settings.secrets, ["get"].as_slice()),
+        (&settings.kubeconfigs, ["get", "list", "watch"].as_slice()),
+    ] {
+        if !names.is_empty() {
+            near.push(json!({"apiGroups": [""], "resources": ["secrets"],
+                "resourceNames": names, "verbs": verbs}));
+        }
     }
     if settings.aro != Mode::Off {
         wide.extend(controller_rules());
@@ -76,7 +82,7 @@ pub fn daemon(component: &Component, settings: &DaemonSettings) -> Vec<Json> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::install::default_kinds;
+    use crate::install::{PEOPLE, default_kinds};
 
     fn objects(settings: &DaemonSettings) -> Vec<Json> {
         let component = Component {
@@ -92,6 +98,7 @@ mod tests {
         let settings = DaemonSettings {
             applied: default_kinds(),
             secrets: vec!["git".to_owned()],
+            kubeconfigs: vec!["git".to_owned()],
             ..DaemonSettings::default()
         };
         for aro in [Mode::Off, Mode::Auto] {
@@ -107,6 +114,43 @@ mod tests {
                 assert!(!is_of_secrets || is_named || aro == Mode::Auto, "{rule}");
             }
         }
+    }
+
+    /// The verbs that the roles of the daemon grant on a resource.
+    fn verbs(settings: &DaemonSettings, resource: &str) -> Vec<Json> {
+        let is_own = |object: &Json| {
+            !PEOPLE
+                .iter()
+                .any(|name| object["metadata"]["name"] == *name)
+        };
+        let all = objects(settings).into_iter().filter(is_own);
+        let rules = all.flat_map(|object| object["rules"].as_array().cloned().unwrap_or_default());
+        let own = rules.filter(|rule| {
+            let resources = rule["resources"].as_array();
+            resources.is_some_and(|all| all.contains(&json!(resource)))
+        });
+        own.map(|rule| rule["verbs"].clone()).collect()
+    }
+
+    #[test]
+    fn only_a_kubeconfig_is_watched_and_no_part_of_a_cluster_is_deleted() {
+        let mut settings = DaemonSettings {
+            applied: default_kinds(),
+            secrets: vec!["git".to_owned()],
+            aro: Mode::Off,
+            ..DaemonSettings::default()
+        };
+        assert_eq!(verbs(&settings, "secrets"), [json!(["get"])]);
+        settings.kubeconfigs.push("there".to_owned());
+        let both = [json!(["get"]), json!(["list", "watch"])];
+        assert_eq!(verbs(&settings, "secrets"), both);
+        let has_delete = |resource: &str| {
+            let verbs = verbs(&settings, resource);
+            verbs
+                .iter()
+                .any(|verbs| verbs.to_string().contains("delete"))
+        };
+        assert!(has_delete("machinepools") && !has_delete("arocontrolplanes"));
     }
 
     #[test]

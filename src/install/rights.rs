@@ -16,9 +16,14 @@ use crate::model::{Object, ObjectId};
 
 pub(super) const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// All that is done with an object of a fleet. It is read before it is written, and deleted when its file goes.
+/// All that is done with an object of a fleet. It is read before it is written, and deleted when its file goes; `delete` is last.
 const WRITE: [&str; 6] = ["get", "list", "watch", "create", "patch", "delete"];
 const READ: [&str; 2] = ["list", "watch"];
+/// The parts of a cluster that are never deleted alone: Capstan deletes the Cluster, and Cluster API its parts.
+const PARTS: [(&str, &str); 2] = [
+    (INFRASTRUCTURE, "aroclusters"),
+    (CONTROL_PLANE, "arocontrolplanes"),
+];
 
 /// The resources that a fleet applies, and those whose progress is followed, each a group and a plural.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -154,7 +159,7 @@ pub(super) const IDENTITIES: &str = "azureclusteridentities";
 impl Applied {
     /// The rules that applying needs in the whole cluster, one for each group and set of verbs.
     pub(super) fn rules(&self) -> Vec<Json> {
-        let mut rules = grouped(self.written.iter(), &WRITE);
+        let mut rules = writing(self.written.iter());
         rules.extend(grouped(self.read.difference(&self.written), &READ));
         rules.extend(self.reads());
         rules
@@ -163,7 +168,7 @@ impl Applied {
     /// The rules that applying needs in one namespace. Its Namespace is read alone: its labels decide which identities it may use.
     pub(super) fn namespaced_rules(&self) -> Vec<Json> {
         let written = self.written.difference(&self.cluster_scoped);
-        let mut rules = grouped(written, &WRITE);
+        let mut rules = writing(written);
         let read = self.read.difference(&self.written);
         let read = read.filter(|resource| !self.cluster_scoped.contains(resource));
         rules.extend(grouped(read, &READ));
@@ -176,7 +181,7 @@ impl Applied {
         let is_other =
             |(group, plural): &&(String, String)| !group.is_empty() || plural != NAMESPACES;
         let written = self.written.intersection(&self.cluster_scoped);
-        let mut rules = grouped(written.filter(is_other), &WRITE);
+        let mut rules = writing(written.filter(is_other));
         let read = self.read.difference(&self.written);
         let read = read.filter(|resource| self.cluster_scoped.contains(resource));
         rules.extend(grouped(read.filter(is_other), &READ));
@@ -195,6 +200,19 @@ impl Applied {
             rule(RED_HAT_OPENSHIFT, &["hcpopenshiftclusters"], &["get"]),
         ]
     }
+}
+
+/// The rules for resources that are applied.
+fn writing<'a>(resources: impl Iterator<Item = &'a (String, String)>) -> Vec<Json> {
+    let is_part = |resource: &&(String, String)| {
+        let (group, plural) = resource;
+        PARTS.contains(&(group.as_str(), plural.as_str()))
+    };
+    let (parts, others): (Vec<_>, Vec<_>) = resources.partition(is_part);
+    let [without_delete @ .., _] = WRITE;
+    let mut rules = grouped(others.into_iter(), &WRITE);
+    rules.extend(grouped(parts.into_iter(), &without_delete));
+    rules
 }
 
 pub(super) fn grouped<'a>(
@@ -257,14 +275,14 @@ pub(super) fn lease_rules() -> Vec<Json> {
 }
 
 /// The rules for Fleets, and for what the daemon writes beside them: the parents of the sets, which know how far each fleet has
-/// come, and Events. `more` is done with the parents besides.
-pub(super) fn fleet_rules(more: &[&str], events: &[&str]) -> Vec<Json> {
-    let parents = ["get", "list", "watch", "create", "patch"];
+/// come, and Events.
+pub(super) fn fleet_rules() -> Vec<Json> {
+    let parents = ["get", "list", "watch", "create", "patch", "delete"];
     vec![
         // Patched for the finalizer of those whose objects are removed before they go.
         rule(CAPSTAN, &["fleets"], &["get", "list", "watch", "patch"]),
         rule(CAPSTAN, &["fleets/status"], &["patch"]),
-        rule("", &["configmaps"], &[&parents, more].concat()),
-        rule("events.k8s.io", &["events"], events),
+        rule("", &["configmaps"], &parents),
+        rule("events.k8s.io", &["events"], &["create"]),
     ]
 }

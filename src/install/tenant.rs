@@ -73,7 +73,7 @@ impl Tenant {
 
     /// The rules of the daemon in the namespace.
     fn daemon_rules(&self) -> Vec<Json> {
-        let mut rules = fleet_rules(&["update", "delete"], &["create", "patch"]);
+        let mut rules = fleet_rules();
         match &self.secrets {
             None => rules.push(rule("", &["secrets"], &["get"])),
             Some(names) if names.is_empty() => {}

@@ -19,6 +19,7 @@ use super::review::{Right, allows, whoami};
 use super::runner::Target;
 use crate::api::azure_cluster_identity::VERSIONS;
 use crate::model::{ObjectId, hex};
+use crate::plan::losses::Role;
 use crate::plan::{ApplySet, IdentityUse, Plan};
 
 /// All verbs, in the order in which they are shown.
@@ -68,8 +69,10 @@ impl Needs {
         if !is_confined {
             needs.add(&set.parent(), "v1", &["get", "create", "patch"]);
         }
-        let own = if prune { &VERBS[..] } else { &VERBS[..5] };
         for step in &plan.steps {
+            // A part goes with its cluster, which Cluster API deletes.
+            let is_deleted = prune && Role::of(&step.object) != Some(Role::Part);
+            let own = if is_deleted { &VERBS[..] } else { &VERBS[..5] };
             let payload = &step.action.payload;
             needs.add(&step.object, payload.version(), own);
             if let Some(uses) = IdentityUse::of(step) {

@@ -176,6 +176,7 @@ fn daemon(
     let settings = DaemonSettings {
         applied: applied(args, ui)?,
         secrets: fleets.secrets,
+        kubeconfigs: fleets.kubeconfigs,
         fleets: fleets.objects,
         aro: args.aro.into(),
         replicas: pods.replicas,
@@ -223,16 +224,16 @@ fn tenant(
 }
 
 /// Fleets that are installed, and the Secrets that they name.
+#[derive(Default)]
 struct Fleets {
     objects: Vec<Json>,
     secrets: Vec<String>,
+    /// Those of the Secrets with a kubeconfig.
+    kubeconfigs: Vec<String>,
 }
 
 fn fleets(args: &SetArgs, namespace: &str, environment: &Environment) -> anyhow::Result<Fleets> {
-    let mut fleets = Fleets {
-        objects: Vec::new(),
-        secrets: Vec::new(),
-    };
+    let mut fleets = Fleets::default();
     let owner = match args.component {
         Component::Tenant => FleetOwner::Tenant {
             default_account: Some(&args.service_account),
@@ -256,10 +257,15 @@ fn fleets(args: &SetArgs, namespace: &str, environment: &Environment) -> anyhow:
             file.display()
         );
         fleets.secrets.extend(fleet.secrets().map(str::to_owned));
+        let kubeconfig = fleet.spec.cluster.kubeconfig_secret_ref.as_ref();
+        let kubeconfig = kubeconfig.map(|secret| secret.name.clone());
+        fleets.kubeconfigs.extend(kubeconfig);
         fleets.objects.push(object);
     }
-    fleets.secrets.sort();
-    fleets.secrets.dedup();
+    for names in [&mut fleets.secrets, &mut fleets.kubeconfigs] {
+        names.sort();
+        names.dedup();
+    }
     Ok(fleets)
 }
 
