@@ -42,6 +42,7 @@ mod namespaces;
 mod objects;
 mod owner;
 mod parent;
+mod per_namespace;
 mod recreation;
 mod refusal;
 mod request;

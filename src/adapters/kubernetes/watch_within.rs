@@ -6,8 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::StreamExt as _;
-use futures::stream::{self, BoxStream};
+use futures::stream::BoxStream;
 
+use super::per_namespace::{Awaited, each};
 use crate::apply::WatchEvent;
 use crate::model::ObjectId;
 
@@ -20,25 +21,22 @@ pub(super) type Namespaces = BTreeMap<String, bool>;
 /// Makes one watch of one for each of these namespaces. One that the plan does not need and that may not be watched counts as empty: objects
 /// of an earlier revision would hold up the plan for ever.
 pub(super) fn within(namespaces: &Namespaces, watch: impl Fn(&str) -> Watch) -> Watch {
-    let watches = namespaces.iter().map(|(namespace, is_needed)| {
-        let (name, is_needed) = (namespace.clone(), *is_needed);
-        watch(namespace).map(move |event| {
-            let event = match event {
-                WatchEvent::Interrupted(scope, kind, why) if why.denied && !is_needed => {
-                    tracing::debug!(namespace = name, kind = kind.2, "objects of earlier revisions are not looked for where the account may not watch them");
-                    WatchEvent::Listed(scope, kind, BTreeSet::new())
-                }
-                event => event,
-            };
-            (name.clone(), event)
-        })
+    let events = each(namespaces.keys(), |namespace| {
+        let (name, is_needed) = (namespace.to_owned(), namespaces[namespace]);
+        let events = watch(namespace).map(move |event| match event {
+            WatchEvent::Interrupted(scope, kind, why) if why.denied && !is_needed => {
+                tracing::debug!(namespace = name, kind = kind.2, "objects of earlier revisions are not looked for where the account may not watch them");
+                WatchEvent::Listed(scope, kind, BTreeSet::new())
+            }
+            event => event,
+        });
+        events.boxed()
     });
     let mut merged = Merged {
-        namespaces: namespaces.len(),
+        awaited: Awaited::of(namespaces.keys()),
         there: BTreeMap::new(),
     };
     let mut is_lost = false;
-    let events = stream::select_all(watches.map(|watch| watch.boxed()));
     let events = events
         .filter_map(move |(namespace, event)| std::future::ready(merged.event(&namespace, event)));
     let events = events.take_while(move |event| {
@@ -50,8 +48,7 @@ pub(super) fn within(namespaces: &Namespaces, watch: impl Fn(&str) -> Watch) -> 
 }
 
 struct Merged {
-    /// The number of them.
-    namespaces: usize,
+    awaited: Awaited,
     /// The objects of those that were listed.
     there: BTreeMap<String, BTreeSet<ObjectId>>,
 }
@@ -71,8 +68,7 @@ impl Merged {
             }
             WatchEvent::Listed(scope, kind, there) => {
                 self.there.insert(namespace.to_owned(), there);
-                let is_whole = self.there.len() == self.namespaces;
-                is_whole.then(|| {
+                self.awaited.listed(namespace).then(|| {
                     let all = self.there.values().flatten().cloned().collect();
                     WatchEvent::Listed(scope, kind, all)
                 })
@@ -84,7 +80,7 @@ impl Merged {
 
 #[cfg(test)]
 mod tests {
-    use futures::FutureExt as _;
+    use futures::{FutureExt as _, stream};
 
     use super::*;
     use crate::apply::{Interruption, Kind, WatchScope};
