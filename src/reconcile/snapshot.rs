@@ -14,7 +14,9 @@ use super::kept::Kept;
 use super::parent::{GroupKind, Parent, owner_uids};
 use crate::api::labels::CREDENTIAL_VERSION;
 use crate::health::Live;
-use crate::model::{AdapterError, CredentialRequest, KeyError, KeyRequest, ObjectId, WorkloadNode};
+use crate::model::{
+    AdapterError, CredentialRequest, KeyError, KeyRequest, Namespaces, ObjectId, WorkloadNode,
+};
 
 /// What a vault answered about a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +36,8 @@ pub(crate) type Denied = BTreeMap<GroupKind, String>;
 #[derive(Debug, Default)]
 #[cfg_attr(test, derive(Clone))]
 pub(crate) struct Snapshot {
+    /// The namespaces of which anything is known.
+    pub(crate) watched: Namespaces,
     /// The objects by id.
     objects: BTreeMap<Arc<ObjectId>, Kept>,
     /// Objects by the uid of each of their owners.

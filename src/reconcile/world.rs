@@ -19,7 +19,7 @@ pub(crate) enum Lookup<'a> {
     Present(Live<'a>),
     /// It does not exist.
     Absent,
-    /// It is not known yet: its kind has not been fully listed.
+    /// It is not known: its kind has not been fully listed yet, or its namespace is not watched.
     NotSynced,
 }
 
@@ -52,9 +52,15 @@ impl<'a> World<'a> {
     pub(crate) fn get(self, id: &ObjectId) -> Lookup<'a> {
         match self.0.get(id) {
             Some(live) => Lookup::Present(live),
+            None if self.is_outside(id) => Lookup::NotSynced,
             None if self.0.is_synced(&GroupKind::from(id)) => Lookup::Absent,
             None => Lookup::NotSynced,
         }
+    }
+
+    /// Whether the object is in a namespace that is not watched: nobody looks whether it is there.
+    pub(crate) fn is_outside(self, id: &ObjectId) -> bool {
+        !id.namespace.is_empty() && !self.0.watched.has(&id.namespace)
     }
 
     /// The objects below a parent, by name, of synced kinds or not.
@@ -129,6 +135,22 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::model::Namespaces;
+
+    #[test]
+    fn nothing_is_absent_where_nobody_looks() {
+        let mut snapshot = Snapshot {
+            watched: Namespaces::of_text("a"),
+            ..Snapshot::default()
+        };
+        for kind in ["Secret", "Namespace"] {
+            snapshot.sync(&GroupKind::new("", kind), true);
+        }
+        let world = World::of(&snapshot);
+        let get = |kind, namespace| world.get(&ObjectId::new("", kind, namespace, "one"));
+        assert!(get("Secret", "a").is_absent() && get("Namespace", "").is_absent());
+        assert!(matches!(get("Secret", "b"), Lookup::NotSynced));
+    }
 
     #[test]
     fn a_look_up_knows_what_it_does_not_know() {

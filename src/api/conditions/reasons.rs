@@ -206,6 +206,9 @@ reasons! {
     /// The AzureClusterIdentity does not exist.
     IDENTITY_NOT_FOUND = "IdentityNotFound", &[IDENTITY_READY, NETWORK_INFRASTRUCTURE_READY, NODE_POOL_READY, ENCRYPTION_KEY_READY], OnChange, Retried,
         "create the AzureClusterIdentity that identityRef names, or correct the name";
+    /// The AzureClusterIdentity is in a namespace that `--watch-namespace` does not name.
+    IDENTITY_NOT_WATCHED = "IdentityNotWatched", &[IDENTITY_READY, NETWORK_INFRASTRUCTURE_READY, NODE_POOL_READY, ENCRYPTION_KEY_READY], OnChange, Retried,
+        "run the controllers with --watch-namespace for the namespace of the AzureClusterIdentity as well, or create one beside the cluster";
     /// `azureEnvironment` names no cloud of Azure.
     UNKNOWN_CLOUD = "UnknownCloud", &[IDENTITY_READY, NETWORK_INFRASTRUCTURE_READY, NODE_POOL_READY], OnChange, Terminal,
         "write AzurePublicCloud, AzureChinaCloud or AzureUSGovernmentCloud, or leave azureEnvironment out";

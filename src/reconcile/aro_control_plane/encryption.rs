@@ -10,6 +10,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::super::conditions::{NewCondition, Typed};
+use super::super::credentials::unseen;
 use super::super::outcome::{Need, Outcome, Write};
 use super::super::resources::{self, Ledger};
 use super::mutators::{KeyVersion, Wanted};
@@ -105,15 +106,8 @@ fn exists(ledger: &Ledger<'_>, identity: &ObjectId, outcome: &mut Outcome) -> Re
     if ledger.world.get(identity).present().is_some() {
         return Ok(());
     }
-    let ObjectId {
-        namespace, name, ..
-    } = identity;
-    no(
-        c::IDENTITY_NOT_FOUND,
-        format!(
-            "failed to retrieve AzureClusterIdentity external object {namespace:?}/{name:?}: it does not exist"
-        ),
-    )
+    let (reason, message) = unseen(ledger.world, identity);
+    no(reason, message)
 }
 
 /// Whether the vault is ready, and the role assignments with the right to create keys in it.

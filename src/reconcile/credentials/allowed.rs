@@ -12,6 +12,24 @@ use crate::model::ObjectId;
 use crate::reconcile::conditions::Typed;
 use crate::reconcile::outcome::Outcome;
 use crate::reconcile::resources::Ledger;
+use crate::reconcile::world::World;
+
+/// The reason and the message for an identity that nobody sees.
+pub(in crate::reconcile) fn unseen(world: World<'_>, id: &ObjectId) -> (&'static str, String) {
+    let ObjectId {
+        namespace, name, ..
+    } = id;
+    if world.is_outside(id) {
+        let message = format!(
+            "the AzureClusterIdentity {namespace}/{name} is in a namespace that these controllers do not watch: add --watch-namespace {namespace}"
+        );
+        return (c::IDENTITY_NOT_WATCHED, message);
+    }
+    let message = format!(
+        "failed to retrieve AzureClusterIdentity external object {namespace:?}/{name:?}: it does not exist"
+    );
+    (c::IDENTITY_NOT_FOUND, message)
+}
 
 /// Whether the namespace of the owner may use the identity.
 pub(super) fn check(
@@ -21,15 +39,8 @@ pub(super) fn check(
 ) -> Result<(), Typed> {
     outcome.need(id.clone());
     let Some(identity) = ledger.world.get(id).present() else {
-        let ObjectId {
-            namespace, name, ..
-        } = id;
-        return no(
-            c::IDENTITY_NOT_FOUND,
-            format!(
-                "failed to retrieve AzureClusterIdentity external object {namespace:?}/{name:?}: it does not exist"
-            ),
-        );
+        let (reason, message) = unseen(ledger.world, id);
+        return no(reason, message);
     };
     let (allowed, namespace) = (Allowed::read(identity.0), ledger.owner.namespace());
     let is_allowed = allowed.allows(namespace, None).or_else(|| {

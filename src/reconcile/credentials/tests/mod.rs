@@ -137,6 +137,19 @@ fn section_5_a_selector_looks_at_the_labels_of_the_namespace() {
 }
 
 #[test]
+fn an_identity_in_a_namespace_that_is_not_watched_is_not_said_to_be_missing() {
+    let mut bench = bench(&json!({}));
+    bench.edit(PLANE, "c", |plane| {
+        plane["spec"]["identityRef"]["namespace"] = json!("elsewhere");
+    });
+    bench.fixture.snapshot.watched = Namespaces::of_text("ns");
+    bench.rest();
+    let (_, reason, message) = bench.condition(PLANE, c::IDENTITY_READY);
+    assert_eq!(reason, c::IDENTITY_NOT_WATCHED);
+    assert!(message.contains("--watch-namespace elsewhere"), "{message}");
+}
+
+#[test]
 fn a_missing_identity_and_an_unknown_cloud_are_named() {
     let mut bench = Bench::new();
     bench.edit(PLANE, "c", |plane| {
