@@ -36,4 +36,9 @@ impl Awaited {
         self.0.remove(name);
         self.0.is_empty()
     }
+
+    /// A namespace cannot be seen any more.
+    pub(super) fn lost(&mut self, name: &str) {
+        self.0.insert(name.to_owned());
+    }
 }

@@ -260,7 +260,7 @@ fn warn(resource: &ApiResource, interruption: &Interruption, was_denied: bool) {
             "the watch was interrupted; it will be taken up again"
         );
     } else if !was_denied {
-        let right = right("list and watch", resource);
+        let right = right("list and watch", resource, "in all namespaces");
         tracing::warn!(
             kind,
             error,
@@ -269,11 +269,11 @@ fn warn(resource: &ApiResource, interruption: &Interruption, was_denied: bool) {
     }
 }
 
-/// The right to use these verbs on a kind.
-pub(super) fn right(verbs: &str, resource: &ApiResource) -> String {
+/// The right to use these verbs on a kind, at a place such as `in all namespaces`.
+pub(super) fn right(verbs: &str, resource: &ApiResource, place: &str) -> String {
     let ApiResource { plural, group, .. } = resource;
     let group = if group.is_empty() { "\"\"" } else { group };
-    format!("{verbs} on {plural} of the API group {group}, in all namespaces")
+    format!("{verbs} on {plural} of the API group {group}, {place}")
 }
 
 /// What a request of the watcher came to.

@@ -28,7 +28,7 @@ use crate::api::fleet::FirstApply;
 use crate::api::kinds::{CAPI, KINDS};
 use crate::api::timeline;
 use crate::health::{Live, health};
-use crate::model::{Clock, HealthState, ObjectId};
+use crate::model::{Clock, HealthState, Namespaces, ObjectId};
 use crate::reconcile::{self, Settings};
 use kube_sim::{Server, SimClock};
 
@@ -74,7 +74,8 @@ impl Rehearsal {
         apply(&client, &namespace).await;
         let running = spawn(&client, &clock, &options);
         let kinds = kinds::all().into_iter().enumerate();
-        let watch = |(place, kind)| watches::watch(&client, place, kind, Duration::from_secs(1));
+        let second = Duration::from_secs(1);
+        let watch = |(place, kind)| watches::watch(&client, place, kind, &Namespaces::All, second);
         let seen = stream::select_all(kinds.map(watch)).boxed();
         Self {
             server,
@@ -132,7 +133,7 @@ impl Rehearsal {
             }
             WatchEvent::ListStarted | WatchEvent::ListEnded => {}
             WatchEvent::NotServed => panic!("a kind is not served"),
-            WatchEvent::Denied(error) | WatchEvent::Failed(error) => {
+            WatchEvent::Denied { why: error, .. } | WatchEvent::Failed(error) => {
                 panic!("a watch failed: {error}")
             }
         }

@@ -20,7 +20,7 @@ use super::lease::{Lease, Round};
 use crate::api::fleet::Mode;
 use crate::api::kinds::{ARO, Kind, find};
 use crate::api::suppliers::help;
-use crate::model::{Clock, ErrorClass};
+use crate::model::{Clock, ErrorClass, Namespaces};
 use crate::reconcile::controller::Controller;
 use crate::reconcile::handover::{Decision, Reason};
 use crate::reconcile::lease::RETRY;
@@ -198,7 +198,15 @@ impl Turns {
         let (may_act, acting) = watch::channel(false);
         let (client, clock) = (self.client.clone(), Arc::clone(&self.clock));
         let counts = Arc::clone(&self.counts);
-        let running = spawn_while(client, clock, controllers, connectors, acting, counts);
+        let running = spawn_while(
+            client,
+            clock,
+            controllers,
+            connectors,
+            Namespaces::All,
+            acting,
+            counts,
+        );
         let first = if self.is_forced {
             Decision::Act
         } else {

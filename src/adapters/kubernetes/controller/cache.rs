@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::api::managers::{CAPZ, EMBEDDED};
 use crate::health::Live;
-use crate::model::ObjectId;
+use crate::model::{Namespaces, ObjectId};
 use crate::reconcile::links::NO_KEY;
 use crate::reconcile::snapshot::Snapshot;
 use crate::reconcile::world::{GroupKind, Parent, World};
@@ -47,6 +47,13 @@ pub(super) struct Cache {
 }
 
 impl Cache {
+    /// Of these namespaces alone. Nothing is known of them yet.
+    pub(super) fn of(namespaces: Namespaces) -> Self {
+        let mut cache = Self::default();
+        cache.snapshot.watched = namespaces;
+        cache
+    }
+
     /// What controllers see.
     pub(super) fn world(&self) -> World<'_> {
         World::of(&self.snapshot)

@@ -17,6 +17,7 @@ mod checks;
 mod connectors;
 mod counts;
 mod keys;
+mod merged;
 mod nodes;
 mod outbox;
 mod questions;
@@ -25,6 +26,7 @@ mod schedule;
 mod secrets;
 #[cfg(test)]
 mod tests;
+mod watch_event;
 pub(crate) mod watches;
 pub(crate) mod writer;
 
@@ -36,7 +38,7 @@ use kube::Client;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::model::Clock;
+use crate::model::{Clock, Namespaces};
 use crate::reconcile::controller::Controller;
 
 /// Controllers at work; dropping it stops them.
@@ -72,23 +74,34 @@ pub fn spawn(
 ) -> Running {
     let (sender, may_act) = watch::channel(true);
     let counts = Arc::default();
-    let running = spawn_while(client, clock, controllers, connectors, may_act, counts);
+    let all = Namespaces::All;
+    let running = spawn_while(client, clock, controllers, connectors, all, may_act, counts);
     // Without a sender the value stays.
     drop(sender);
     running
 }
 
-/// The same, but they decide and write only while `may_act` is true. They watch in any case. `counts` has what they did.
+/// The same, but they see these namespaces alone, and decide and write only while `may_act` is true. They watch in any case.
+/// `counts` has what they did.
 #[must_use]
 pub fn spawn_while(
     client: Client,
     clock: Arc<dyn Clock>,
     controllers: Vec<Controller>,
     connectors: Connectors,
+    namespaces: Namespaces,
     may_act: watch::Receiver<bool>,
     counts: Arc<Counts>,
 ) -> Running {
-    let runtime = runtime::Runtime::new(client, clock, controllers, connectors, may_act, counts);
+    let runtime = runtime::Runtime::new(
+        client,
+        clock,
+        controllers,
+        connectors,
+        namespaces,
+        may_act,
+        counts,
+    );
     let resting = runtime.resting();
     let task = tokio::spawn(runtime.run());
     Running { task, resting }

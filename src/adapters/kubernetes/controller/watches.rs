@@ -1,6 +1,6 @@
 //! One stream of everything that happens to the watched kinds.
 //!
-//! In: a client and kinds. Out: events in order, one watch per kind. A watch that breaks is started
+//! In: a client, kinds and namespaces. Out: events in order, one watch per kind. A watch that breaks is started
 //! again after a pause; after longer and longer ones if its kind is not served, or may not be watched. It does not know
 //! what is done about an event.
 
@@ -9,20 +9,22 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use futures::future;
-use futures::stream::{self, BoxStream, StreamExt};
-use kube::ResourceExt as _;
+use futures::stream::{self, BoxStream, Stream, StreamExt};
 use kube::api::ApiResource;
 use kube::runtime::watcher::{self, Event};
-use kube::{Api, Client, Resource as _};
-use serde_json::Value;
+use kube::{Api, Client};
 
 use super::super::Error;
 use super::super::any_object::UnreadObject;
 use super::super::discovery::Discovery;
-use super::super::watch::{classified, is_missing, patient, right};
+use super::super::per_namespace::each;
+use super::super::watch::{classified, is_missing, patient};
+use super::merged::Merged;
+use super::watch_event::missing_right;
+pub(crate) use super::watch_event::{Seen, WatchEvent};
 use super::writer::resource;
-use crate::api::kinds;
-use crate::model::{ErrorClass, ObjectId};
+use crate::api::kinds::{self, is_cluster_scoped};
+use crate::model::{ErrorClass, Namespaces, ObjectId};
 use crate::reconcile::world::GroupKind;
 
 /// Something that happened to one kind.
@@ -31,71 +33,6 @@ pub(crate) struct KindEvent {
     pub(crate) kind: usize,
     /// What happened.
     pub(crate) event: WatchEvent,
-}
-
-/// What a watch can show.
-pub(crate) enum WatchEvent {
-    /// A list of all objects begins.
-    ListStarted,
-    /// An object of that list.
-    Listed(Seen),
-    /// The list is complete: what was not in it does not exist.
-    ListEnded,
-    /// An object was created or changed.
-    Applied(Seen),
-    /// The object of this id and uid was deleted.
-    Deleted(ObjectId, String),
-    /// The cluster does not serve the kind: there are no objects.
-    NotServed,
-    /// The cluster does not permit the watch; it is started again.
-    Denied(String),
-    /// The watch failed; it is started again.
-    Failed(String),
-}
-
-/// An object as a watch shows it. Whoever has its version already need not read it.
-pub(crate) struct Seen {
-    object: UnreadObject,
-    resource: Arc<ApiResource>,
-}
-
-impl Seen {
-    /// Its id.
-    pub(crate) fn id(&self) -> ObjectId {
-        let ApiResource { group, kind, .. } = &*self.resource;
-        let namespace = self.object.namespace().unwrap_or_default();
-        ObjectId::new(
-            group.as_str(),
-            kind.as_str(),
-            namespace,
-            self.object.name_any(),
-        )
-    }
-
-    /// Its uid.
-    pub(crate) fn uid(&self) -> &str {
-        self.object.meta().uid.as_deref().unwrap_or_default()
-    }
-
-    /// Its resource version.
-    pub(crate) fn version(&self) -> &str {
-        self.object
-            .meta()
-            .resource_version
-            .as_deref()
-            .unwrap_or_default()
-    }
-
-    /// The object as JSON. Items of a list of a built-in kind do not say what they are.
-    ///
-    /// # Errors
-    /// When it is nested too deeply, or has a number out of range.
-    pub(crate) fn read(&self) -> serde_json::Result<Value> {
-        let mut value = self.object.read()?;
-        value["apiVersion"] = Value::from(self.resource.api_version.as_str());
-        value["kind"] = Value::from(self.resource.kind.as_str());
-        Ok(value)
-    }
 }
 
 /// The longest pause, in first ones.
@@ -114,7 +51,7 @@ impl Pauses {
     async fn after(&self, event: &WatchEvent) {
         let factor = match event {
             WatchEvent::Failed(_) => 1,
-            WatchEvent::Denied(_) | WatchEvent::NotServed => {
+            WatchEvent::Denied { .. } | WatchEvent::NotServed => {
                 let times = self.vain.fetch_add(1, Ordering::Relaxed);
                 1_u32.checked_shl(times).unwrap_or(LONGEST).min(LONGEST)
             }
@@ -124,35 +61,64 @@ impl Pauses {
         };
         tokio::time::sleep(self.first * factor).await;
     }
+
+    /// Events, each after its pause.
+    fn before(
+        &self,
+        events: impl Stream<Item = WatchEvent> + Send + 'static,
+    ) -> BoxStream<'static, WatchEvent> {
+        let pauses = self.clone();
+        let after_pause = move |event: WatchEvent| {
+            let pauses = pauses.clone();
+            async move {
+                pauses.after(&event).await;
+                event
+            }
+        };
+        events.then(after_pause).boxed()
+    }
 }
 
-/// Watches the kind at a place; the stream never ends. A watch that fails is started again after
-/// `pause`. The version is the newest we know; the one that the cluster prefers if it does not serve
+/// Watches the kind at a place, in these namespaces alone if it has some; the stream never ends. A watch that fails is started
+/// again after `pause`. The version is the newest we know; the one that the cluster prefers if it does not serve
 /// that, or if we do not know the kind.
 pub(crate) fn watch(
     client: &Client,
-    place: usize,
+    number: usize,
     kind: GroupKind,
+    namespaces: &Namespaces,
     pause: Duration,
 ) -> BoxStream<'static, KindEvent> {
-    let client = patient(client);
+    let place = (patient(client), namespaces.clone());
     let pauses = Pauses {
         first: pause,
         vain: Arc::default(),
     };
     let attempts = stream::unfold(known(&kind), move |guess| {
-        let (client, kind, pauses) = (client.clone(), kind.clone(), pauses.clone());
+        let ((client, namespaces), kind) = (place.clone(), kind.clone());
+        let pauses = pauses.clone();
         async move {
             let resource = match guess {
                 Some(resource) => Ok(Some(resource)),
                 None => served(client.clone(), &kind).await,
             };
-            Some((attempt(client, resource, pauses), None))
+            let events = match resource {
+                Ok(Some(resource)) => events(&client, resource, &namespaces, &pauses),
+                Ok(None) => pauses.before(stream::iter([WatchEvent::NotServed])),
+                Err(error) => {
+                    let (class, why) = (error.class(), error.to_string());
+                    pauses.before(stream::iter([failed(class, why, &kind, None)]))
+                }
+            };
+            Some((events, None))
         }
     });
     let events = attempts.flatten();
     events
-        .map(move |event| KindEvent { kind: place, event })
+        .map(move |event| KindEvent {
+            kind: number,
+            event,
+        })
         .boxed()
 }
 
@@ -164,12 +130,6 @@ fn known(kind: &GroupKind) -> Option<ApiResource> {
         _ => kinds::find(group, kind).and_then(|known| known.versions.last().copied()),
     };
     version.map(|version| resource(group, version, kind))
-}
-
-/// The right that is missing for a watch that the cluster does not permit.
-pub(super) fn missing_right(kind: &GroupKind) -> String {
-    let GroupKind { group, kind } = kind;
-    right("get, list and watch", &resource(group, "", kind))
 }
 
 /// The kind at the version that the cluster prefers; `None` if it does not serve it.
@@ -186,42 +146,83 @@ async fn served(client: Client, kind: &GroupKind) -> Result<Option<ApiResource>,
 }
 
 /// The events of a kind until it turns out not to be served. What failed is reported after a pause.
-fn attempt(
-    client: Client,
-    resource: Result<Option<ApiResource>, Error>,
-    pauses: Pauses,
+fn events(
+    client: &Client,
+    resource: ApiResource,
+    namespaces: &Namespaces,
+    pauses: &Pauses,
 ) -> BoxStream<'static, WatchEvent> {
-    let after_pause = move |event: WatchEvent| {
-        let pauses = pauses.clone();
-        async move {
-            pauses.after(&event).await;
-            event
+    let resource = Arc::new(resource);
+    let kind = GroupKind::new(&resource.group, &resource.kind);
+    let is_namespace = kind == GroupKind::new("", "Namespace");
+    let id = ObjectId::new(kind.group.as_str(), kind.kind.as_str(), "", "");
+    let names = match namespaces {
+        Namespaces::Some(names) if is_namespace || !is_cluster_scoped(&id) => names,
+        _ => {
+            let api = Api::all_with(client.clone(), &*resource);
+            let events = part(api, watcher::Config::default(), &resource, None);
+            return pauses.before(served_only(events));
         }
     };
-    let events = match resource {
-        Ok(Some(resource)) => events(client, resource),
-        Ok(None) => stream::iter([WatchEvent::NotServed]).boxed(),
-        Err(error) => stream::iter([failed(error.class(), error.to_string())]).boxed(),
-    };
-    events.then(after_pause).boxed()
+    let watches = each(names, |name| {
+        let mut config = watcher::Config::default();
+        let api = if is_namespace {
+            config = config.fields(&format!("metadata.name={name}"));
+            Api::all_with(client.clone(), &*resource)
+        } else {
+            Api::namespaced_with(client.clone(), name, &*resource)
+        };
+        let events = part(api, config, &resource, Some(name.to_owned()));
+        // A namespace that waits does not keep the others waiting.
+        let pauses = Pauses {
+            first: pauses.first,
+            vain: Arc::default(),
+        };
+        let after_pause = move |event: Option<WatchEvent>| {
+            let pauses = pauses.clone();
+            async move {
+                if let Some(event) = &event {
+                    pauses.after(event).await;
+                }
+                event
+            }
+        };
+        events.then(after_pause).boxed()
+    });
+    let mut merged = Merged::of(kind, names);
+    let watches = watches.map(move |(name, event)| event.map(|event| merged.event(&name, event)));
+    served_only(watches).flat_map(stream::iter).boxed()
 }
 
-fn events(client: Client, resource: ApiResource) -> BoxStream<'static, WatchEvent> {
-    let api: Api<UnreadObject> = Api::all_with(client, &resource);
-    let events = watcher::watcher(api, watcher::Config::default());
-    let served = |event: &watcher::Result<_>| !event.as_ref().is_err_and(is_missing);
-    let events = events.take_while(move |event| future::ready(served(event)));
-    let resource = Arc::new(resource);
-    let events = events.map(move |event| read(event, &resource));
+/// What a watch shows until the kind is not served.
+fn served_only<T>(events: impl Stream<Item = Option<T>> + Send) -> impl Stream<Item = T> + Send
+where
+    T: Send,
+{
+    let served = events.take_while(|event| future::ready(event.is_some()));
+    served.filter_map(future::ready)
+}
+
+/// The events of one watch, of a namespace or of the whole cluster; `None` if nothing is at the address of the kind.
+fn part(
+    api: Api<UnreadObject>,
+    config: watcher::Config,
+    resource: &Arc<ApiResource>,
+    namespace: Option<String>,
+) -> BoxStream<'static, Option<WatchEvent>> {
+    let resource = Arc::clone(resource);
+    let events = watcher::watcher(api, config);
+    let events = events.map(move |event| read(event, &resource, namespace.as_deref()));
     events.boxed()
 }
 
-fn read(event: watcher::Result<Event<UnreadObject>>, resource: &Arc<ApiResource>) -> WatchEvent {
-    let seen = |object| Seen {
-        object,
-        resource: Arc::clone(resource),
-    };
-    match event {
+fn read(
+    event: watcher::Result<Event<UnreadObject>>,
+    resource: &Arc<ApiResource>,
+    namespace: Option<&str>,
+) -> Option<WatchEvent> {
+    let seen = |object| Seen::new(object, resource);
+    Some(match event {
         Ok(Event::Init) => WatchEvent::ListStarted,
         Ok(Event::InitApply(object)) => WatchEvent::Listed(seen(object)),
         Ok(Event::InitDone) => WatchEvent::ListEnded,
@@ -230,16 +231,21 @@ fn read(event: watcher::Result<Event<UnreadObject>>, resource: &Arc<ApiResource>
             let gone = seen(object);
             WatchEvent::Deleted(gone.id(), gone.uid().to_owned())
         }
+        Err(error) if is_missing(&error) => return None,
         Err(error) => {
             let (class, why) = classified(&error);
-            failed(class, why)
+            let kind = GroupKind::new(&resource.group, &resource.kind);
+            failed(class, why, &kind, namespace)
         }
-    }
+    })
 }
 
-fn failed(class: ErrorClass, why: String) -> WatchEvent {
+fn failed(class: ErrorClass, why: String, kind: &GroupKind, namespace: Option<&str>) -> WatchEvent {
     match class {
-        ErrorClass::Denied => WatchEvent::Denied(why),
+        ErrorClass::Denied => WatchEvent::Denied {
+            right: missing_right(kind, namespace.as_slice()),
+            why,
+        },
         _ => WatchEvent::Failed(why),
     }
 }
@@ -274,8 +280,14 @@ mod tests {
         });
         let client = Client::new(client, "default");
         let kind = GroupKind::new("", "ConfigMap");
-        let failed = watch(&client, 0, kind, Duration::from_millis(700))
-            .filter(|seen| future::ready(matches!(seen.event, WatchEvent::Failed(_))));
+        let failed = watch(
+            &client,
+            0,
+            kind,
+            &Namespaces::All,
+            Duration::from_millis(700),
+        )
+        .filter(|seen| future::ready(matches!(seen.event, WatchEvent::Failed(_))));
         assert_eq!(failed.take(3).count().await, 3);
         assert_eq!(*times.lock().unwrap(), [0, 700, 1400]);
     }
@@ -291,18 +303,15 @@ mod tests {
         });
         let client = Client::new(client, "default");
         let kind = GroupKind::new("", "Secret");
-        let mut events = watch(&client, 0, kind.clone(), Duration::from_secs(1));
-        let is_denied = |event| matches!(event, WatchEvent::Denied(_));
-        let mut last = false;
-        for _ in 0..2 {
-            last = events
-                .next()
-                .await
-                .is_some_and(|seen| is_denied(seen.event));
-        }
-        assert!(last, "after the begin of the list");
-        let right = "get, list and watch on secrets of the API group \"\", in all namespaces";
-        assert_eq!(missing_right(&kind), right);
+        let mut events = watch(&client, 0, kind, &Namespaces::All, Duration::from_secs(1));
+        let begin = events.next().await.map(|seen| seen.event);
+        assert!(matches!(begin, Some(WatchEvent::ListStarted)));
+        let Some(WatchEvent::Denied { right, .. }) = events.next().await.map(|seen| seen.event)
+        else {
+            unreachable!("after the begin of the list");
+        };
+        let expected = "get, list and watch on secrets of the API group \"\", in all namespaces";
+        assert_eq!(right, expected);
     }
 
     #[tokio::test(start_paused = true)]
@@ -311,7 +320,7 @@ mod tests {
         let clock = Arc::new(SimClock::new(Timestamp::UNIX_EPOCH, 1));
         let client = Server::new(clock).client("default");
         let kind = GroupKind::new("resources.azure.com", "ResourceGroup");
-        let times = watch(&client, 0, kind, Duration::from_secs(1))
+        let times = watch(&client, 0, kind, &Namespaces::All, Duration::from_secs(1))
             .filter(|seen| future::ready(!matches!(seen.event, WatchEvent::ListStarted)))
             .map(|_| start.elapsed().as_secs());
         let times: Vec<u64> = times.take(8).collect().await;
@@ -333,7 +342,7 @@ mod tests {
         let group = json!({"apiVersion": format!("resources.azure.com/{version}"), "kind": "ResourceGroup",
             "metadata": {"name": "rg", "namespace": "default"}});
         let kind = GroupKind::new("resources.azure.com", "ResourceGroup");
-        let mut events = watch(&client, 0, kind, Duration::from_secs(1));
+        let mut events = watch(&client, 0, kind, &Namespaces::All, Duration::from_secs(1));
         let missing = events.next().await.map(|seen| seen.event);
         assert!(matches!(missing, Some(WatchEvent::ListStarted)));
         let missing = events.next().await.map(|seen| seen.event);
@@ -357,5 +366,50 @@ mod tests {
                 format!("resources.azure.com/{version}")
             );
         }
+    }
+
+    /// Applies objects to a cluster, and returns a watch of their kind in the namespaces `a` and `b`.
+    async fn watched(server: &Server, kind: &GroupKind, objects: Vec<Value>) -> Vec<String> {
+        let client = server.client("default");
+        let writes = objects.into_iter().map(Write::Apply).collect();
+        perform(&client, "somebody", writes).await.1.unwrap();
+        let namespaces = Namespaces::of_text("a,b");
+        let events = watch(
+            &client,
+            0,
+            kind.clone(),
+            &namespaces,
+            Duration::from_secs(1),
+        );
+        let is_open = |seen: &KindEvent| !matches!(seen.event, WatchEvent::ListEnded);
+        let list = events.take_while(|seen| future::ready(is_open(seen)));
+        let names = list.filter_map(|seen| {
+            future::ready(match seen.event {
+                WatchEvent::Listed(seen) => Some(seen.id().to_string()),
+                _ => None,
+            })
+        });
+        let mut names: Vec<String> = names.collect().await;
+        names.sort();
+        names
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn objects_outside_of_the_namespaces_are_not_seen() {
+        let clock = Arc::new(SimClock::new(Timestamp::UNIX_EPOCH, 1));
+        let server = Server::new(clock);
+        let names = ["a", "b", "c"];
+        let namespace =
+            |name| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        let kind = GroupKind::new("", "Namespace");
+        let seen = watched(&server, &kind, names.map(namespace).to_vec()).await;
+        assert_eq!(seen, ["Namespace//a", "Namespace//b"]);
+        let secret = |name| {
+            json!({"apiVersion": "v1", "kind": "Secret",
+                "metadata": {"name": "one", "namespace": name}})
+        };
+        let kind = GroupKind::new("", "Secret");
+        let seen = watched(&server, &kind, names.map(secret).to_vec()).await;
+        assert_eq!(seen, ["Secret/a/one", "Secret/b/one"]);
     }
 }

@@ -10,7 +10,7 @@ use crate::adapters::kubernetes::controller::checks::CredentialAnswer;
 use crate::adapters::kubernetes::controller::keys::KeyAnswer;
 use crate::adapters::kubernetes::controller::nodes::Heard;
 use crate::adapters::kubernetes::controller::schedule::Key;
-use crate::adapters::kubernetes::controller::watches::{self, KindEvent, Seen, WatchEvent};
+use crate::adapters::kubernetes::controller::watches::{KindEvent, Seen, WatchEvent};
 use crate::health::Live;
 use crate::model::ObjectId;
 use crate::reconcile::outcome::Need;
@@ -61,7 +61,7 @@ impl Runtime {
                     self.forget(&id, parents);
                 }
             }
-            WatchEvent::Denied(error) => self.deny(kind, &error),
+            WatchEvent::Denied { right, why } => self.deny(kind, &right, &why),
             WatchEvent::Failed(error) => {
                 let GroupKind { group, kind } = &self.kinds[kind];
                 tracing::debug!(group, kind, error, "a watch failed");
@@ -84,12 +84,13 @@ impl Runtime {
     }
 
     /// A kind may not be watched: the objects that need it say so.
-    fn deny(&mut self, kind: usize, error: &str) {
+    fn deny(&mut self, kind: usize, right: &str, error: &str) {
         let kind = self.kinds[kind].clone();
-        let right = watches::missing_right(&kind);
-        let help = format!("grant {right}: {error}");
+        let grant = format!("grant {right}: ");
+        let help = format!("{grant}{error}");
         let before = self.cache.snapshot.denied.insert(kind.clone(), help);
-        if before.is_none() {
+        let is_known = before.as_ref().is_some_and(|one| one.starts_with(&grant));
+        if !is_known {
             let (group, name) = (&kind.group, &kind.kind);
             tracing::warn!(
                 group,

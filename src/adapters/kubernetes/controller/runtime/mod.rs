@@ -37,7 +37,7 @@ use super::outbox::{Outbox, Verdict};
 use super::schedule::{Key, Schedule};
 use super::watches::{self, KindEvent};
 use super::writer::{Writer, Written};
-use crate::model::{Clock, ErrorClass, ObjectId};
+use crate::model::{Clock, ErrorClass, Namespaces, ObjectId};
 use crate::reconcile::blocked::blocked;
 use crate::reconcile::controller::Controller;
 use crate::reconcile::outcome::{Event, Need, Outcome, Write};
@@ -111,6 +111,7 @@ impl Runtime {
         clock: Arc<dyn Clock>,
         controllers: Vec<Controller>,
         connectors: Connectors,
+        namespaces: Namespaces,
         may_act: watch::Receiver<bool>,
         counts: Arc<Counts>,
     ) -> Self {
@@ -132,7 +133,7 @@ impl Runtime {
             keys,
             checks,
             connectors,
-            cache: Cache::default(),
+            cache: Cache::of(namespaces),
             schedule: Schedule::default(),
             outbox: Outbox::default(),
             starting,
@@ -202,7 +203,8 @@ impl Runtime {
         if !self.kinds.contains(&kind) {
             let pause = self.clock.real(WATCH_PAUSE);
             let place = self.kinds.len();
-            let events = watches::watch(&self.client, place, kind.clone(), pause);
+            let namespaces = &self.cache.snapshot.watched;
+            let events = watches::watch(&self.client, place, kind.clone(), namespaces, pause);
             self.watches.push(events);
             self.kinds.push(kind);
         }

@@ -15,6 +15,7 @@ async fn run_beside(connectors: Connectors, controller: Controller, seconds: u64
         Arc::new(time),
         vec![controller],
         connectors,
+        Namespaces::All,
         may_act,
         Arc::default(),
     );
