@@ -1,13 +1,13 @@
 //! Watches what CAPZ does in a cluster, and decides whether our ARO controllers act.
 //!
-//! In: a client. Out: a decision whenever it changes. Of custom resources only metadata is read, of Deployments
+//! In: a client, and the namespaces whose custom resources count. Out: a decision whenever it changes. Of custom resources only metadata is read, of Deployments
 //! only those of CAPZ. The rules are [`Seen`]'s. It does not know who acts.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::FutureExt as _;
+use futures::future::{self, FutureExt as _};
 use futures::stream::{self, BoxStream, SelectAll, StreamExt as _};
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::Deployment;
@@ -19,10 +19,11 @@ use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::controller::writer::{merging, resource};
+use super::per_namespace::{Awaited, each};
 use super::watch::{classified, is_missing};
 use crate::api::kinds::{ARO, find};
 use crate::api::labels::{INFRASTRUCTURE_AZURE, PROVIDER, STEPPED_BACK};
-use crate::model::{Clock, ErrorClass, ObjectId};
+use crate::model::{Clock, ErrorClass, Namespaces, ObjectId};
 use crate::reconcile::handover::{Decision, Reason, Seen};
 
 /// How long a watch that fails waits before it is tried again.
@@ -49,6 +50,7 @@ type Heard = (&'static str, News);
 pub(super) async fn decide(
     client: Client,
     clock: Arc<dyn Clock>,
+    watched: Namespaces,
     decisions: watch::Sender<Decision>,
 ) {
     let mut kinds: Vec<&'static str> = ARO.iter().map(|(_, kind)| *kind).collect();
@@ -56,7 +58,7 @@ pub(super) async fn decide(
     let mut seen = Seen::nothing_of(&kinds);
     let mut listed: Vec<&'static str> = Vec::new();
     let mut notes = Notes::of(&client);
-    let mut news = watches(&client, clock.as_ref());
+    let mut news = watches(&client, clock.as_ref(), &watched);
     while !decisions.is_closed() {
         let decision = seen.decide(clock.now());
         let until = match &decision {
@@ -188,29 +190,30 @@ async fn note(client: &Client, id: &ObjectId, text: &str) -> kube::Result<()> {
     Ok(())
 }
 
-/// Everything that is watched.
-fn watches(client: &Client, clock: &dyn Clock) -> SelectAll<BoxStream<'static, Heard>> {
+/// Everything that is watched. Deployments are in the whole cluster: nobody knows where CAPZ is.
+fn watches(
+    client: &Client,
+    clock: &dyn Clock,
+    watched: &Namespaces,
+) -> SelectAll<BoxStream<'static, Heard>> {
     let pause = clock.real(PAUSE);
     let mut all = SelectAll::new();
     for (group, kind) in ARO {
         let newest = find(group, kind).and_then(|known| known.versions.last());
         let resource = resource(group, newest.copied().unwrap_or_default(), kind);
-        let api: Api<PartialObjectMeta<DynamicObject>> = Api::all_with(client.clone(), &resource);
-        let events = watcher::watcher(api, watcher::Config::default());
-        let named = move |object: &PartialObjectMeta<DynamicObject>| {
-            ObjectId::new(
-                group,
-                kind,
-                object.namespace().unwrap_or_default(),
-                object.name_any(),
-            )
-        };
-        let fields = |object: PartialObjectMeta<DynamicObject>| {
-            let annotations = object.metadata.annotations.unwrap_or_default();
-            let managed = serde_json::to_value(object.metadata.managed_fields);
-            json!({"managedFields": managed.unwrap_or_default(), "note": annotations.get(STEPPED_BACK)})
-        };
-        all.push(heard(kind, events.boxed(), named, fields, pause));
+        all.push(match watched {
+            Namespaces::All => {
+                let api = Api::all_with(client.clone(), &resource);
+                custom(api, group, kind, pause)
+            }
+            Namespaces::Some(names) => {
+                let watches = each(names, |name| {
+                    let api = Api::namespaced_with(client.clone(), name, &resource);
+                    custom(api, group, kind, pause)
+                });
+                together(watches, Awaited::of(names))
+            }
+        });
     }
     let api: Api<Deployment> = Api::all(client.clone());
     let labels = format!("{PROVIDER}={INFRASTRUCTURE_AZURE}");
@@ -226,6 +229,49 @@ fn watches(client: &Client, clock: &dyn Clock) -> SelectAll<BoxStream<'static, H
     let whole = |object: Deployment| serde_json::to_value(object).unwrap_or_default();
     all.push(heard(DEPLOYMENT, events.boxed(), named, whole, pause));
     all
+}
+
+/// What is heard of a custom kind of ours.
+fn custom(
+    api: Api<PartialObjectMeta<DynamicObject>>,
+    group: &'static str,
+    kind: &'static str,
+    pause: Duration,
+) -> BoxStream<'static, Heard> {
+    let events = watcher::watcher(api, watcher::Config::default());
+    let named = move |object: &PartialObjectMeta<DynamicObject>| {
+        ObjectId::new(
+            group,
+            kind,
+            object.namespace().unwrap_or_default(),
+            object.name_any(),
+        )
+    };
+    let fields = |object: PartialObjectMeta<DynamicObject>| {
+        let annotations = object.metadata.annotations.unwrap_or_default();
+        let managed = serde_json::to_value(object.metadata.managed_fields);
+        json!({"managedFields": managed.unwrap_or_default(), "note": annotations.get(STEPPED_BACK)})
+    };
+    heard(kind, events.boxed(), named, fields, pause)
+}
+
+/// What is heard of a kind in several namespaces: all of it was seen once that is so in every namespace.
+fn together(
+    watches: BoxStream<'static, (Arc<str>, Heard)>,
+    mut awaited: Awaited,
+) -> BoxStream<'static, Heard> {
+    let heard = watches.filter_map(move |(namespace, (kind, news))| {
+        let counts = match &news {
+            News::Listed => awaited.listed(&namespace),
+            News::Failed { .. } => {
+                awaited.lost(&namespace);
+                true
+            }
+            News::Object(..) => true,
+        };
+        future::ready(counts.then_some((kind, news)))
+    });
+    heard.boxed()
 }
 
 /// The events of one kind, in our words. A watch that fails goes on after `pause`.
@@ -267,4 +313,34 @@ fn failed(error: &watcher::Error) -> News {
     let (class, why) = classified(error);
     let denied = class == ErrorClass::Denied;
     News::Failed { denied, why }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_is_seen_once_it_is_listed_in_every_namespace() {
+        let denied = || News::Failed {
+            denied: true,
+            why: "no".to_owned(),
+        };
+        let news = [
+            ("a", News::Listed),
+            ("b", denied()),
+            ("a", News::Listed),
+            ("b", News::Listed),
+            ("b", News::Listed),
+        ];
+        let names = ["a", "b"].map(str::to_owned);
+        let news = news.map(|(namespace, news)| (Arc::from(namespace), (DEPLOYMENT, news)));
+        let heard = together(stream::iter(news).boxed(), Awaited::of(&names));
+        let words = heard.map(|(_, news)| match news {
+            News::Listed => "listed",
+            News::Failed { .. } => "failed",
+            News::Object(..) => "object",
+        });
+        let words: Vec<&str> = futures::executor::block_on(words.collect());
+        assert_eq!(words, ["failed", "listed", "listed"]);
+    }
 }

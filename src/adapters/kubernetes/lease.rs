@@ -63,6 +63,8 @@ pub(super) struct Lease {
     election: Election,
     /// Our field manager.
     manager: &'static str,
+    /// Its namespace is made if it is missing. Otherwise the Lease counts as held as long as it is missing: nothing is in it.
+    makes_namespace: bool,
 }
 
 impl Lease {
@@ -73,6 +75,15 @@ impl Lease {
             id: ObjectId::new("coordination.k8s.io", "Lease", namespace, name),
             election: Election::new(identity),
             manager: crate::plan::MANAGER,
+            makes_namespace: true,
+        }
+    }
+
+    /// The same in a namespace that somebody else makes.
+    pub(super) fn existing(client: Client, namespace: &str, name: &str, identity: String) -> Self {
+        Self {
+            makes_namespace: false,
+            ..Self::new(client, namespace, name, identity)
         }
     }
 
@@ -102,6 +113,24 @@ impl Lease {
                 patience: most,
             }),
         }
+    }
+
+    /// Looks at the Lease for at most this long, and does not take it. Returns who else holds it.
+    pub(super) async fn look(
+        &mut self,
+        clock: &dyn Clock,
+        most: Duration,
+    ) -> Result<Option<String>, Error> {
+        let Ok(live) = tokio::time::timeout(clock.real(most), self.read()).await else {
+            return Err(Error::Silent {
+                object: self.id.clone(),
+                patience: most,
+            });
+        };
+        Ok(match self.election.read(live?.as_ref(), clock.now()) {
+            Turn::Wait(holder) => Some(holder),
+            Turn::Create(_) | Turn::Replace(_) => None,
+        })
     }
 
     /// Who else holds it, if so.
@@ -155,6 +184,7 @@ impl Lease {
         let lease = serde_json::from_value(lease).map_err(kube::Error::SerdeError)?;
         let params = self.params();
         match self.api().create(&params, &lease).await {
+            Err(kube::Error::Api(status)) if status.code == 404 && !self.makes_namespace => Ok(()),
             Err(kube::Error::Api(status)) if status.code == 404 => {
                 // What is refused here is named by the next look.
                 let made = make_namespace(&self.client, &self.id.namespace).await;

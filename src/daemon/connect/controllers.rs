@@ -19,7 +19,7 @@ use crate::adapters::kubernetes::{
     examine_capi, share,
 };
 use crate::api::fleet::{Controllers, Mode};
-use crate::model::hex;
+use crate::model::{Namespaces, hex};
 use crate::reconcile::preflight::{Level, Report};
 use crate::reconcile::{self, ProcessIdentity, Settings};
 use crate::settings::{Azure, AzureIdentity, Environment};
@@ -43,6 +43,7 @@ pub fn controllers(
         mode: controllers.aro,
         namespace: environment.namespace.clone(),
         identity: identity(name, environment),
+        watched: Namespaces::All,
     };
     let clock = Arc::clone(&target.clock);
     let all = reconcile::aro(Settings {

@@ -71,13 +71,18 @@ capstan_controllers_writes_total{{result=\"error\"}} {failed}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapters::kubernetes::LeaseHolder;
 
     #[test]
     fn whoever_waits_for_its_turn_is_ready_and_does_not_act() {
+        let holder = LeaseHolder {
+            name: "other".to_owned(),
+            namespace: None,
+        };
         let cases = [
             (Standing::Acting, true, 1),
             (Standing::Unguarded("x".to_owned()), true, 1),
-            (Standing::Waiting("other".to_owned()), true, 0),
+            (Standing::Waiting(holder), true, 0),
             (Standing::SteppedBack("CAPZ acts".to_owned()), true, 0),
             (Standing::Unserved("install".to_owned()), false, 0),
             (Standing::Blocked("no right".to_owned()), false, 0),

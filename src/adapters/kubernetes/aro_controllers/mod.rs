@@ -1,8 +1,11 @@
 //! Our ARO controllers on a cluster where others may run them: CAPZ, and other processes of ours.
 //!
 //! In: the controllers, and how careful to be. Out: their work while it is this process' turn, and what they do now.
-//! By `auto` it is, once CAPZ's controllers do not act and this process holds the Lease; by `on` whatever CAPZ does,
-//! and also without the Lease if that may not be used. It does not know what the controllers do.
+//! By `auto` it is, once CAPZ's controllers do not act and this process holds the Lease, or one in each namespace that it
+//! watches; by `on` whatever CAPZ does, and also without the Lease if that may not be used. It does not know what the controllers
+//! do.
+
+mod leases;
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,11 +15,12 @@ use kube::Client;
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
+pub use self::leases::{Holder, LEASE};
+use self::leases::{Leases, Outcome};
 use super::Error;
 use super::controller::{Connectors, Counts, Running, spawn_while};
 use super::discovery::unserved;
 use super::handover;
-use super::lease::{Lease, Round};
 use crate::api::fleet::Mode;
 use crate::api::kinds::{ARO, Kind, find};
 use crate::api::suppliers::help;
@@ -25,18 +29,17 @@ use crate::reconcile::controller::Controller;
 use crate::reconcile::handover::{Decision, Reason};
 use crate::reconcile::lease::RETRY;
 
-/// The name of the Lease.
-pub const LEASE: &str = "capstan-aro-controllers";
-
 /// How the controllers share the cluster.
 #[derive(Clone, Debug)]
 pub struct Sharing {
     /// Whether they act whatever CAPZ does. `Off` is as `Auto`: who wants none starts none.
     pub mode: Mode,
-    /// The namespace of the Lease.
+    /// The namespace of the Lease of a process for the whole cluster.
     pub namespace: String,
     /// The name of this process. No other has it.
     pub identity: String,
+    /// The namespaces whose objects the controllers see. If it has some, each has a Lease of its own.
+    pub watched: Namespaces,
 }
 
 /// How often a cluster is asked whether it serves the kinds.
@@ -53,7 +56,7 @@ pub enum Standing {
     /// They step back for CAPZ's, or do not know yet whether to.
     SteppedBack(String),
     /// They wait for another process.
-    Waiting(String),
+    Waiting(Holder),
     /// They may not know whether another process acts, so that they do not.
     Blocked(String),
     /// They act.
@@ -101,15 +104,7 @@ impl fmt::Display for Standing {
                 "the ARO controllers wait until the cluster serves their kinds: {help}"
             ),
             Self::SteppedBack(why) => write!(f, "the ARO controllers step back: {why}"),
-            Self::Waiting(holder) if holder.is_empty() => {
-                f.write_str("the ARO controllers wait for another process, which runs them")
-            }
-            Self::Waiting(holder) => {
-                write!(
-                    f,
-                    "the ARO controllers wait: {holder} runs them (Lease {LEASE})"
-                )
-            }
+            Self::Waiting(holder) => write!(f, "the ARO controllers wait: {holder}"),
             Self::Blocked(why) => write!(f, "the ARO controllers wait for their Lease: {why}"),
             Self::Acting => f.write_str("the ARO controllers run"),
             Self::Unguarded(why) => write!(
@@ -164,7 +159,13 @@ pub fn share(
         client: client.clone(),
         counts: Arc::clone(&counts),
         clock,
-        lease: Lease::new(client.clone(), &sharing.namespace, LEASE, sharing.identity),
+        leases: Leases::of(
+            client,
+            &sharing.namespace,
+            &sharing.watched,
+            &sharing.identity,
+        ),
+        watched: sharing.watched,
         is_forced: sharing.mode == Mode::On,
         said,
         stopped,
@@ -183,7 +184,8 @@ struct Turns {
     client: Client,
     counts: Arc<Counts>,
     clock: Arc<dyn Clock>,
-    lease: Lease,
+    leases: Leases,
+    watched: Namespaces,
     is_forced: bool,
     said: watch::Sender<Standing>,
     stopped: watch::Receiver<bool>,
@@ -197,13 +199,13 @@ impl Turns {
         }
         let (may_act, acting) = watch::channel(false);
         let (client, clock) = (self.client.clone(), Arc::clone(&self.clock));
-        let counts = Arc::clone(&self.counts);
+        let (counts, watched) = (Arc::clone(&self.counts), self.watched.clone());
         let running = spawn_while(
             client,
             clock,
             controllers,
             connectors,
-            Namespaces::All,
+            watched,
             acting,
             counts,
         );
@@ -218,7 +220,7 @@ impl Turns {
         let (sender, mut decisions) = watch::channel(first);
         let _deciding = (!self.is_forced).then(|| {
             let (client, clock) = (self.client.clone(), Arc::clone(&self.clock));
-            let decide = handover::decide(client, clock, sender.clone());
+            let decide = handover::decide(client, clock, self.watched.clone(), sender.clone());
             AbortOnDropHandle::new(tokio::spawn(decide))
         });
         while !*self.stopped.borrow() {
@@ -238,10 +240,10 @@ impl Turns {
 
     /// Gives the Lease up once nothing is being written any more. If that takes longer than we hold it, it expires.
     async fn release(&mut self, running: &Running) {
-        if let Some(left) = self.lease.left(self.clock.now()) {
+        if let Some(left) = self.leases.left(self.clock.now()) {
             let _ = tokio::time::timeout(self.clock.real(left), running.rest()).await;
         }
-        self.lease.release(self.clock.as_ref()).await;
+        self.leases.release(self.clock.as_ref()).await;
     }
 
     /// Whether the cluster serves one of the kinds.
@@ -267,7 +269,7 @@ impl Turns {
         decisions: &mut watch::Receiver<Decision>,
     ) {
         let acts = *self.said.borrow() == Standing::Acting;
-        if acts && self.lease.left(self.clock.now()).is_none() {
+        if acts && self.leases.left(self.clock.now()).is_none() {
             // The answer to this look may come after others take the Lease.
             self.say(may_act, Standing::Blocked(NOT_RENEWED.to_owned()));
         }
@@ -276,18 +278,18 @@ impl Turns {
             biased;
             _ = decisions.changed() => return,
             _ = stopped.changed() => return,
-            round = self.lease.round(self.clock.as_ref()) => round,
+            round = self.leases.round(self.clock.as_ref()) => round,
         };
-        let left = self.lease.left(self.clock.now());
+        let left = self.leases.left(self.clock.now());
         match round {
-            Round::Held => self.say(may_act, Standing::Acting),
-            Round::Others(holder) => self.say(may_act, Standing::Waiting(holder)),
-            Round::Failed(error) if is_unusable(&error) => {
+            Outcome::Held => self.say(may_act, Standing::Acting),
+            Outcome::Others(holder) => self.say(may_act, Standing::Waiting(holder)),
+            Outcome::Failed(error) if is_unusable(&error) => {
                 self.say(may_act, self.without_lease(&error));
             }
             // Until the time is over in which nobody else takes the Lease.
-            Round::Failed(_) if left.is_some() => {}
-            Round::Failed(error) => self.say(may_act, Standing::Blocked(error.to_string())),
+            Outcome::Failed(_) if left.is_some() => {}
+            Outcome::Failed(error) => self.say(may_act, Standing::Blocked(error.to_string())),
         }
         let pause = left.map_or(RETRY, |left| left.min(RETRY));
         tokio::select! {

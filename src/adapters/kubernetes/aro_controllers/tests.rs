@@ -14,6 +14,7 @@ use tower::ServiceExt as _;
 
 use super::*;
 use crate::adapters::kubernetes::controller::writer::perform;
+use crate::adapters::kubernetes::lease::{Lease, Round};
 use crate::api::crds::crds;
 use crate::health::Live;
 use crate::reconcile::outcome::{Outcome, Write};
@@ -99,6 +100,7 @@ impl Cluster {
             mode,
             namespace: "capstan-system".to_owned(),
             identity: name.to_owned(),
+            watched: Namespaces::All,
         };
         let (clock, connectors) = (Arc::new(self.clock), Connectors::default());
         share(client, clock, vec![controller], connectors, sharing)
@@ -380,7 +382,8 @@ async fn of_two_processes_one_acts_and_the_other_takes_over_when_it_stops() {
     until(&first, Standing::acts).await;
     let second = cluster.process("b", Mode::On);
     let waits = until(&second, |standing| matches!(standing, Standing::Waiting(_))).await;
-    assert_eq!(waits, Standing::Waiting("a".to_owned()));
+    let said = "the ARO controllers wait: a runs them (Lease capstan-aro-controllers)";
+    assert_eq!(waits.to_string(), said);
     pass(60).await;
     assert_eq!(cluster.acted_since(0), ["a"]);
     let stopped = cluster.seconds();
@@ -497,6 +500,7 @@ async fn a_lease_is_not_given_up_while_a_write_is_under_way() {
         mode: Mode::Auto,
         namespace: "capstan-system".to_owned(),
         identity: "a".to_owned(),
+        watched: Namespaces::All,
     };
     let client = cluster.faulty("configmaps/two", None);
     let (clock, connectors) = (Arc::new(cluster.clock), Connectors::default());

@@ -7,6 +7,7 @@ use std::time::Duration;
 use capstan::adapters::kubernetes::controller::Running;
 use capstan::adapters::kubernetes::{Sharers, Sharing, Standing, share};
 use capstan::api::fleet::Mode;
+use capstan::model::Namespaces;
 use capstan::reconcile::aro;
 use jiff::Timestamp;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams, Patch, PatchParams};
@@ -34,6 +35,7 @@ fn capstan(fixture: &Fixture, log: &Log) -> Sharers {
         mode: Mode::Auto,
         namespace: "capstan-system".to_owned(),
         identity: "ours".to_owned(),
+        watched: Namespaces::All,
     };
     let connectors = connectors(&client, &fixture.clock);
     share(
