@@ -11,6 +11,7 @@ use super::ui::Ui;
 use crate::adapters::kubernetes::survey::{FleetChoice, Sought, Survey, survey, survey_around};
 use crate::adapters::kubernetes::{examine_aso, examine_capi};
 use crate::daemon::wall_time;
+use crate::model::Namespaces;
 use crate::reconcile::preflight::Report;
 use crate::settings::Environment;
 use crate::status::{Phase, StatusGraph};
@@ -82,7 +83,7 @@ impl StatusReader {
 
     /// What is there of Azure Service Operator; `namespaces` are those with clusters.
     pub(super) async fn aso(&self, namespaces: BTreeSet<String>) -> Report {
-        examine_aso(&self.client, namespaces).await
+        examine_aso(&self.client, namespaces, &Namespaces::All).await
     }
 
     /// The parts of Cluster API that are there.

@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use super::args::{AroMode, duration};
 use super::cluster::AccessArgs;
 use super::exit::Exit;
+use super::install::WatchArgs;
 use super::log_lines::LogArgs;
 use super::run::LEAVE;
 use super::signals::asked_to_stop;
@@ -18,6 +19,7 @@ use crate::api::fleet::{Controllers, FirstApply};
 use crate::api::kinds::{self, Kind};
 use crate::api::suppliers;
 use crate::daemon::{self, ProbedPort, WallClock};
+use crate::model::Namespaces;
 use crate::settings::Environment;
 
 #[derive(Debug, Args)]
@@ -36,6 +38,8 @@ pub(super) struct ControllersArgs {
     /// Serve /healthz, /readyz and /metrics there: HOST:PORT, or :PORT for all addresses
     #[arg(long, value_name = "ADDRESS")]
     serve: Option<String>,
+    #[command(flatten)]
+    watched: WatchArgs,
     #[command(flatten)]
     pub(super) log: LogArgs,
 }
@@ -81,6 +85,7 @@ pub(super) fn run(
 }
 
 async fn work(args: &ControllersArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
+    let watched = args.watched.namespaces()?;
     daemon::report_fault(environment);
     // What is begun below is ended in order, whenever that is asked for.
     let stop = asked_to_stop();
@@ -96,8 +101,12 @@ async fn work(args: &ControllersArgs, ui: &Ui, environment: &Environment) -> any
         AroMode::On => "whatever CAPZ does",
         _ => "unless CAPZ does",
     };
+    let place = match &watched {
+        Namespaces::All => String::new(),
+        names => format!(" in the namespaces {names}"),
+    };
     ui.message(&format!(
-        "running the ARO controllers on the cluster {name}, {mode}"
+        "running the ARO controllers on the cluster {name}{place}, {mode}"
     ));
     let target = Target::new(client, Arc::new(WallClock::start()));
     missing(&target, ui).await?;
@@ -108,6 +117,7 @@ async fn work(args: &ControllersArgs, ui: &Ui, environment: &Environment) -> any
         args.settle,
         "controllers",
         environment,
+        &watched,
     );
     let running = running.context("there is nothing to run")?;
     let _serving = port.map(|port| {

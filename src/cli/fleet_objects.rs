@@ -12,7 +12,7 @@ use crate::adapters::git::Reach;
 use crate::api::fleet::Controllers;
 use crate::api::timeline::SETTLE;
 use crate::daemon::{self, DEFAULT_SHARD, FleetsSettings, ProbedPort};
-use crate::model::is_dns_label;
+use crate::model::{Namespaces, is_dns_label};
 use crate::settings::Environment;
 
 /// The name of the process in the Lease of the controllers.
@@ -67,7 +67,14 @@ pub(super) async fn follow(
     if let Some(mode) = aro {
         settings.aro = mode.into();
     }
-    let controllers = daemon::controllers(target, settings, SETTLE, NAME, environment);
+    let controllers = daemon::controllers(
+        target,
+        settings,
+        SETTLE,
+        NAME,
+        environment,
+        &Namespaces::All,
+    );
     let settings = FleetsSettings {
         environment: environment.clone(),
         fork_planner: program,

@@ -25,7 +25,7 @@ use crate::adapters::git;
 use crate::adapters::kubernetes::{Error, Sharers, Target, act_as, connect_by_secret};
 use crate::api::fleet::{GitReference, PULL_REQUESTS};
 use crate::daemon::{self, AdmissionServer, Endpoint, Setup, View, Writer, fleet_span};
-use crate::model::TagRange;
+use crate::model::{Namespaces, TagRange};
 use crate::settings::{Environment, SourceCredential, SyncConfig};
 
 #[derive(Debug, Args)]
@@ -370,7 +370,14 @@ fn controllers(
         return None;
     }
     let (fleet, settle) = (&config.fleet, config.settle);
-    daemon::controllers(target, config.controllers, settle, fleet, environment)
+    daemon::controllers(
+        target,
+        config.controllers,
+        settle,
+        fleet,
+        environment,
+        &Namespaces::All,
+    )
 }
 
 /// The right to write the fleet on a real cluster, which other processes may want, too. A simulated one is of this process.

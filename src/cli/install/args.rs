@@ -2,12 +2,13 @@
 //!
 //! In: the command line. Out: checked values. It does not know what the objects look like.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
 use crate::cli::args::{AroMode, OnFailure};
-use crate::model::{is_dns_label, is_dns_subdomain};
+use crate::model::{Namespaces, is_dns_label, is_dns_subdomain};
 use crate::settings::Environment;
 
 /// The flags that decide which rights a component needs.
@@ -39,6 +40,34 @@ pub(in crate::cli) struct SetArgs {
     /// The namespace of the daemon that follows a tenant's Fleets [default: CAPSTAN_NAMESPACE, else capstan-system]
     #[arg(long, value_name = "NAME", value_parser = namespace)]
     daemon_namespace: Option<String>,
+}
+
+/// The most namespaces that the ARO controllers watch one by one: each has a watch for every kind.
+const MOST_WATCHED: usize = 32;
+
+/// The flag that says where the ARO controllers work.
+#[derive(Debug, Default, Args)]
+pub(in crate::cli) struct WatchArgs {
+    /// A namespace that the ARO controllers watch; may be repeated. They neither read nor write objects of others [default: the
+    /// whole cluster]
+    #[arg(long, value_name = "NAMESPACE", value_parser = namespace)]
+    watch_namespace: Vec<String>,
+}
+
+impl WatchArgs {
+    /// The namespaces in which the controllers work.
+    pub(in crate::cli) fn namespaces(&self) -> anyhow::Result<Namespaces> {
+        if self.watch_namespace.is_empty() {
+            return Ok(Namespaces::All);
+        }
+        let names: BTreeSet<String> = self.watch_namespace.iter().cloned().collect();
+        anyhow::ensure!(
+            names.len() <= MOST_WATCHED,
+            "--watch-namespace: {} namespaces are more than the {MOST_WATCHED} that are watched one by one; leave the flag out to watch the whole cluster, or run several processes for some namespaces each",
+            names.len()
+        );
+        Ok(Namespaces::Some(names))
+    }
 }
 
 /// The account of a tenant's Fleets, by default.
@@ -191,6 +220,26 @@ pub(in crate::cli) fn resolved(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn some_namespaces_are_watched_one_by_one_up_to_a_limit() {
+        let watched = |count: usize| {
+            let names = (0..count).chain([0]).map(|number| format!("team-{number}"));
+            let args = WatchArgs {
+                watch_namespace: names.collect(),
+            };
+            args.namespaces()
+        };
+        assert_eq!(
+            WatchArgs::default().namespaces().ok(),
+            Some(Namespaces::All)
+        );
+        assert!(watched(MOST_WATCHED).is_ok_and(|names| names.has("team-31")));
+        let refused = watched(MOST_WATCHED + 1)
+            .err()
+            .map(|error| error.to_string());
+        assert!(refused.is_some_and(|why| why.contains("33 namespaces are more than the 32")));
+    }
 
     #[test]
     fn names_that_kubernetes_refuses_are_refused() {

@@ -11,7 +11,9 @@ use super::ui::Ui;
 use crate::settings::Environment;
 use crate::yaml;
 use apply::ApplyArgs;
-pub(super) use args::{Component, DEPLOYER, PodArgs, SetArgs, account, namespace, resolved};
+pub(super) use args::{
+    Component, DEPLOYER, PodArgs, SetArgs, WatchArgs, account, namespace, resolved,
+};
 pub(super) use set::{FleetPlace, Set};
 
 #[derive(Debug, Args)]

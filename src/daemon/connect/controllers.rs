@@ -25,7 +25,7 @@ use crate::reconcile::{self, ProcessIdentity, Settings};
 use crate::settings::{Azure, AzureIdentity, Environment};
 
 /// Starts the controllers that `controllers` asks for; `None` if it asks for none. The HCP cluster is applied `settle`
-/// after its last role assignment. `name` is what to call this process.
+/// after its last role assignment. `name` is what to call this process. They see the objects of the namespaces `watched` alone.
 #[must_use]
 pub fn controllers(
     target: &Target,
@@ -33,17 +33,18 @@ pub fn controllers(
     settle: Duration,
     name: &str,
     environment: &Environment,
+    watched: &Namespaces,
 ) -> Option<Sharers> {
     if controllers.aro == Mode::Off {
         return None;
     }
     // Nothing waits for it.
-    tokio::spawn(preflight(target.client.clone()));
+    tokio::spawn(preflight(target.client.clone(), watched.clone()));
     let sharing = Sharing {
         mode: controllers.aro,
         namespace: environment.namespace.clone(),
         identity: identity(name, environment),
-        watched: Namespaces::All,
+        watched: watched.clone(),
     };
     let clock = Arc::clone(&target.clock);
     let all = reconcile::aro(Settings {
@@ -51,7 +52,7 @@ pub fn controllers(
         first_apply: controllers.first_apply,
         identity: uses_identity(&environment.azure),
     });
-    let credentials = Arc::new(credentials(target, &environment.azure));
+    let credentials = Arc::new(credentials(target, &environment.azure, watched));
     let vaults = AzureKeys::new(Arc::clone(&credentials) as _, Arc::clone(&clock));
     let connectors = Connectors {
         workloads: Arc::new(KubeWorkloads::new(Arc::clone(&clock))),
@@ -71,9 +72,9 @@ pub fn report_fault(environment: &Environment) {
 }
 
 /// Says once what is there of Azure Service Operator and Cluster API, and what is wrong with them.
-async fn preflight(client: Client) {
-    let namespaces = cluster_namespaces(&client).await;
-    say(&examine_aso(&client, namespaces).await);
+async fn preflight(client: Client, watched: Namespaces) {
+    let namespaces = cluster_namespaces(&client, &watched).await;
+    say(&examine_aso(&client, namespaces, &watched).await);
     say(&examine_capi(&client).await);
 }
 
@@ -136,7 +137,7 @@ fn version(identity: &AzureIdentity) -> String {
 }
 
 /// The credentials of the identities in a cluster, and that of this process.
-fn credentials(target: &Target, azure: &Azure) -> AzureCredentials {
+fn credentials(target: &Target, azure: &Azure, watched: &Namespaces) -> AzureCredentials {
     if let Some(identity) = &azure.identity {
         let (client, namespaces) = (&identity.client, azure.namespaces.to_string());
         tracing::info!(
@@ -157,7 +158,8 @@ fn credentials(target: &Target, azure: &Azure) -> AzureCredentials {
         fault: azure.fault.clone(),
         ..credentials::Settings::default()
     };
-    let objects = Arc::new(KubeObjects::new(target.client.clone()));
+    let objects = KubeObjects::within(target.client.clone(), watched.clone());
+    let objects = Arc::new(objects);
     AzureCredentials::new(objects, Arc::clone(&target.clock), settings)
 }
 

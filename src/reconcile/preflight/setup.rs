@@ -208,7 +208,9 @@ fn secret(operator: &Operator) -> Option<Finding> {
             level: Level::Note,
             reason: "SettingsNotSeen",
             message: format!("the keys of the Secret {SETTINGS} cannot be seen: {why}"),
-            help: format!("to have its settings checked, grant get of secrets in {namespace}"),
+            help: format!(
+                "to have its settings checked, grant get of secrets in {namespace}, or run `capstan status` as somebody who has that right"
+            ),
         }),
     }
 }

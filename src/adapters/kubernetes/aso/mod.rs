@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::future::{join_all, try_join};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::{DynamicObject, ListParams};
+use kube::api::{ApiResource, DynamicObject, ListParams};
 use kube::core::metadata::PartialObjectMeta;
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::Value;
@@ -19,20 +19,24 @@ use super::controller::writer::resource;
 use super::discovery::unserved;
 use super::request::in_time;
 use crate::api::kinds::{ARO, CONTROL_PLANE, KINDS, Kind, find, is_aso};
-use crate::model::ObjectId;
+use crate::model::{Namespaces, ObjectId};
 use crate::reconcile::preflight::{
     DEPLOYMENT, Keys, LABEL, Operator, Report, SETTINGS, Seen, report,
 };
 
-/// What is there of ASO, and what to do about it. `namespaces` are those with clusters.
-pub(crate) async fn examine_aso(client: &Client, namespaces: BTreeSet<String>) -> Report {
+/// What is there of ASO, and what to do about it. `namespaces` are those with clusters, of those that are `watched`.
+pub(crate) async fn examine_aso(
+    client: &Client,
+    namespaces: BTreeSet<String>,
+    watched: &Namespaces,
+) -> Report {
     let needed = KINDS.iter().filter(|kind| is_aso(kind.group));
     let needed: Vec<Kind> = needed.copied().collect();
     let about = ObjectId::new("apps", "Deployment", "", DEPLOYMENT);
     let (operators, unserved, environments) = tokio::join!(
-        operators(client, &about),
+        operators(client, &about, watched),
         in_time(&about, unserved(client, &needed)),
-        environments(client)
+        environments(client, watched)
     );
     report(&Seen {
         operators: operators.map_err(|error| error.to_string()),
@@ -43,18 +47,21 @@ pub(crate) async fn examine_aso(client: &Client, namespaces: BTreeSet<String>) -
 }
 
 /// The clouds that clusters name, as far as they may be seen.
-async fn environments(client: &Client) -> BTreeSet<String> {
+async fn environments(client: &Client, watched: &Namespaces) -> BTreeSet<String> {
     let newest = find(CONTROL_PLANE, "AROControlPlane").and_then(|known| known.versions.last());
     let newest = newest.copied().unwrap_or_default();
     let resource = resource(CONTROL_PLANE, newest, "AROControlPlane");
-    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
     let id = ObjectId::new(CONTROL_PLANE, "AROControlPlane", "", "");
-    let list = async {
-        let list = api.list(&ListParams::default()).await;
-        list.map_err(|error| Error::new(&id, error))
-    };
-    let found = in_time(&id, list).await.map(|list| list.items);
-    let found = found.unwrap_or_default().into_iter();
+    let lists = places(client, &resource, watched).into_iter().map(|api| {
+        let id = &id;
+        let list = async move {
+            let list = api.list(&ListParams::default()).await;
+            list.map_err(|error| Error::new(id, error))
+        };
+        in_time(id, list)
+    });
+    let found = join_all(lists).await.into_iter().flatten();
+    let found = found.flat_map(|list| list.items);
     let named = |plane: DynamicObject| {
         let environment = plane.data["spec"]["azureEnvironment"].as_str();
         environment.unwrap_or_default().to_owned()
@@ -62,31 +69,57 @@ async fn environments(client: &Client) -> BTreeSet<String> {
     found.map(named).collect()
 }
 
-/// The namespaces with clusters of ours, as far as they may be seen.
-pub(crate) async fn cluster_namespaces(client: &Client) -> BTreeSet<String> {
-    let lists = ARO.iter().map(|(group, kind)| async move {
+/// The namespaces with clusters of ours, as far as they may be seen, of those that are `watched`.
+pub(crate) async fn cluster_namespaces(client: &Client, watched: &Namespaces) -> BTreeSet<String> {
+    let lists = ARO.iter().flat_map(|(group, kind)| {
         let newest = find(group, kind).and_then(|known| known.versions.last());
         let resource = resource(group, newest.copied().unwrap_or_default(), kind);
-        let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-        let id = ObjectId::new(*group, *kind, "", "");
-        let list = async {
-            let list = api.list_metadata(&ListParams::default()).await;
-            list.map_err(|error| Error::new(&id, error))
-        };
-        let list = in_time(&id, list).await;
-        let found = list.map(|list| list.items).unwrap_or_default();
-        let names = found.iter().filter_map(|one| one.namespace());
-        names.collect::<Vec<_>>()
+        let apis = places(client, &resource, watched).into_iter();
+        apis.map(move |api| names(api, ObjectId::new(*group, *kind, "", "")))
     });
     join_all(lists).await.into_iter().flatten().collect()
 }
 
+/// The namespaces of objects; none if they may not be seen.
+async fn names(api: Api<DynamicObject>, id: ObjectId) -> Vec<String> {
+    let list = async {
+        let list = api.list_metadata(&ListParams::default()).await;
+        list.map_err(|error| Error::new(&id, error))
+    };
+    let list = in_time(&id, list).await;
+    let found = list.map(|list| list.items).unwrap_or_default();
+    found.iter().filter_map(|one| one.namespace()).collect()
+}
+
+/// The objects of a kind, where they may be looked at.
+fn places(
+    client: &Client,
+    resource: &ApiResource,
+    watched: &Namespaces,
+) -> Vec<Api<DynamicObject>> {
+    match watched {
+        Namespaces::All => vec![Api::all_with(client.clone(), resource)],
+        Namespaces::Some(names) => names
+            .iter()
+            .map(|name| Api::namespaced_with(client.clone(), name, resource))
+            .collect(),
+    }
+}
+
 /// The Deployments of ASO in all namespaces, by their name or their label.
-async fn operators(client: &Client, about: &ObjectId) -> Result<Vec<Operator>, Error> {
+async fn operators(
+    client: &Client,
+    about: &ObjectId,
+    watched: &Namespaces,
+) -> Result<Vec<Operator>, Error> {
     let all = deployments(client, about, DEPLOYMENT, LABEL).await?;
     let read = all.into_iter().map(|deployment| async move {
         let namespace = deployment.namespace().unwrap_or_default();
-        let keys = keys(client, &namespace).await;
+        let keys = if watched.has(&namespace) {
+            keys(client, &namespace).await
+        } else {
+            Keys::Unseen(format!("the namespace {namespace} is not watched"))
+        };
         let json = serde_json::to_value(deployment).unwrap_or_default();
         Operator::read(&json, keys)
     });
