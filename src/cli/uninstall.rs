@@ -100,6 +100,9 @@ async fn uninstall(
         .iter()
         .flat_map(|component| Set::everything(*component, &home, &args.service_account))
         .collect();
+    if components.contains(&Component::Controllers) {
+        objects.extend(task.roles_in_namespaces(&home).await?);
+    }
     task.spare_shared(&mut objects, &Probe::new(&client))
         .await?;
     let mut namespaces = BTreeSet::new();
@@ -202,6 +205,15 @@ impl Task<'_> {
             tenants.extend(named.map(str::to_owned));
         }
         Ok(tenants)
+    }
+
+    /// What the controllers have in the namespaces that they watch, or watched.
+    async fn roles_in_namespaces(&self, home: &str) -> anyhow::Result<Vec<Json>> {
+        let mut all = Vec::new();
+        for role in Set::in_a_watched_namespace(home) {
+            all.extend(self.remover.like(&role).await?);
+        }
+        Ok(all)
     }
 
     /// Leaves out what has no namespace and one name for all installations, if another installation has the component, too.

@@ -1,6 +1,8 @@
 //! What every component has: an account with its rights, and a Deployment that runs as any user with a read-only root, as
 //! OpenShift's `restricted-v2` wants it.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value as Json, json};
 
 use super::rights::RBAC;
@@ -67,6 +69,21 @@ impl Component {
             role("Role", &self.metadata(), near),
             binding("Role", &self.metadata(), account),
         ]
+    }
+
+    /// A Role in each of these namespaces with the rules, and what binds it to the account.
+    pub(super) fn roles_in(&self, namespaces: &BTreeSet<String>, rules: &[Json]) -> Vec<Json> {
+        let account = (self.namespace.as_str(), self.name);
+        let roles = namespaces.iter().flat_map(|namespace| {
+            // An installation in another namespace may have rights there, too.
+            let name = self.cluster_name();
+            let metadata = json!({"name": name, "namespace": namespace, "labels": self.labels()});
+            [
+                role("Role", &metadata, rules),
+                binding("Role", &metadata, account),
+            ]
+        });
+        roles.collect()
     }
 
     /// The Service of the port of its pods, the Deployment, and a budget for its disruptions where it has several pods.

@@ -231,6 +231,30 @@ pub(super) fn grouped<'a>(
 
 /// The rules of the ARO controllers in the whole cluster, which docs/controllers.md explains.
 pub(super) fn controller_rules() -> Vec<Json> {
+    let mut rules = namespaced_controller_rules();
+    rules.extend([
+        rule("", &[NAMESPACES], &["get", "list", "watch"]),
+        deployment_rule(),
+    ]);
+    rules
+}
+
+/// The rules of the ARO controllers in the whole cluster, if they watch these namespaces alone.
+pub(super) fn cluster_controller_rules(watched: &BTreeSet<String>) -> Vec<Json> {
+    vec![
+        json!({"apiGroups": [""], "resources": [NAMESPACES], "resourceNames": watched,
+            "verbs": ["get", "list", "watch"]}),
+        deployment_rule(),
+    ]
+}
+
+/// The rule for Deployments, by which CAPZ, Cluster API and Azure Service Operator are found wherever they are.
+fn deployment_rule() -> Json {
+    rule("apps", &["deployments"], &["list", "watch"])
+}
+
+/// The rules of the ARO controllers in a namespace that they watch.
+pub(super) fn namespaced_controller_rules() -> Vec<Json> {
     let watch = ["get", "list", "watch", "patch"];
     let aro = [
         (
@@ -258,11 +282,14 @@ pub(super) fn controller_rules() -> Vec<Json> {
             &["secrets"],
             &["get", "list", "watch", "create", "patch"],
         ),
-        rule("", &["namespaces"], &["get", "list", "watch"]),
         rule("events.k8s.io", &["events"], &["create"]),
-        rule("apps", &["deployments"], &["list", "watch"]),
     ]);
     rules
+}
+
+/// The rule to look who holds a Lease.
+pub(super) fn lease_reading_rule() -> Json {
+    rule("coordination.k8s.io", &["leases"], &["get"])
 }
 
 /// The rules for Leases in their namespace.

@@ -40,6 +40,8 @@ pub(in crate::cli) struct SetArgs {
     /// The namespace of the daemon that follows a tenant's Fleets [default: CAPSTAN_NAMESPACE, else capstan-system]
     #[arg(long, value_name = "NAME", value_parser = namespace)]
     daemon_namespace: Option<String>,
+    #[command(flatten)]
+    pub(super) watched: WatchArgs,
 }
 
 /// The most namespaces that the ARO controllers watch one by one: each has a watch for every kind.
@@ -199,6 +201,10 @@ impl SetArgs {
             component == Component::Daemon
                 || pods.tenant.is_empty() && pods.default_service_account.is_none(),
             "--tenant and --default-service-account are for --component daemon"
+        );
+        anyhow::ensure!(
+            component == Component::Controllers || self.watched.watch_namespace.is_empty(),
+            "--watch-namespace is for --component controllers"
         );
         anyhow::ensure!(
             !is_tenant || self.namespace.is_some(),

@@ -14,7 +14,7 @@ use crate::cli::args::AroMode;
 use crate::cli::ui::Ui;
 use crate::compile::compile;
 use crate::install::{self, Applied, DaemonSettings, Tenant};
-use crate::model::RepositoryUrl;
+use crate::model::{Namespaces, RepositoryUrl};
 use crate::settings::{self, Environment, FleetOwner, SyncConfig};
 
 /// A component as it is installed.
@@ -79,7 +79,7 @@ impl Set {
         let namespace = args.namespace(environment)?;
         let mut objects = match args.component {
             Component::Daemon => daemon(args, pods, &namespace, environment, ui)?,
-            Component::Controllers => controllers(pods, &namespace),
+            Component::Controllers => controllers(pods, &namespace, &args.watched.namespaces()?),
             Component::Admission => admission(pods, &namespace),
             Component::Tenant => tenant(args, &namespace, environment, ui)?,
         };
@@ -98,7 +98,8 @@ impl Set {
         })
     }
 
-    /// All that `install` may make of a component in a namespace. `account` is that of a tenant.
+    /// All that `install` may make of a component in a namespace, but for what the controllers have in the namespaces that they
+    /// watch. `account` is that of a tenant.
     pub(in crate::cli) fn everything(
         component: Component,
         namespace: &str,
@@ -116,7 +117,7 @@ impl Set {
                     &settings,
                 )
             }
-            Component::Controllers => controllers(&pods, namespace),
+            Component::Controllers => controllers(&pods, namespace, &Namespaces::All),
             Component::Admission => admission(&pods, namespace),
             Component::Tenant => install::tenant(&Tenant {
                 namespace: namespace.to_owned(),
@@ -126,6 +127,14 @@ impl Set {
             }),
         };
         objects.extend(network_policy(component, namespace));
+        objects
+    }
+
+    /// What the controllers of an installation have in a namespace that they watch.
+    pub(in crate::cli) fn in_a_watched_namespace(home: &str) -> Vec<Json> {
+        let watched = Namespaces::of_text("watched");
+        let mut objects = controllers(&PodArgs::default(), home, &watched);
+        objects.retain(|object| object["metadata"]["namespace"] == "watched");
         objects
     }
 }
@@ -153,8 +162,9 @@ fn network_policy(component: Component, namespace: &str) -> Option<Json> {
 
 const CONTROLLERS: &str = "capstan-controllers";
 
-fn controllers(pods: &PodArgs, namespace: &str) -> Vec<Json> {
-    install::controllers(&component(CONTROLLERS, namespace, pods), pods.replicas)
+fn controllers(pods: &PodArgs, namespace: &str, watched: &Namespaces) -> Vec<Json> {
+    let component = component(CONTROLLERS, namespace, pods);
+    install::controllers(&component, pods.replicas, watched)
 }
 
 fn component(name: &'static str, namespace: &str, pods: &PodArgs) -> install::Component {

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
+use kube::api::{DynamicObject, ListParams, PartialObjectMeta, Patch, PatchParams};
 use kube::{Api, Client, Resource as _, ResourceExt as _};
 use serde_json::{Value as Json, json};
 use tokio::time::{Instant, sleep};
@@ -120,6 +120,39 @@ impl Remover {
             }
         };
         with_timeout(&id, counted).await
+    }
+
+    /// The objects like this one in all namespaces, by its kind, name and labels, each as it was installed.
+    ///
+    /// # Errors
+    /// If the cluster does not answer or refuses.
+    pub async fn like(&self, installed: &Json) -> Result<Vec<Json>, Error> {
+        let id = Live(installed).id();
+        let labels = installed["metadata"]["labels"].as_object();
+        let labels = labels.into_iter().flatten();
+        let labels = labels.filter_map(|(key, value)| Some(format!("{key}={}", value.as_str()?)));
+        let labels: Vec<String> = labels.collect();
+        let params = ListParams::default().labels(&labels.join(","));
+        let listed = async {
+            let found = self.discovery.find(&id, Live(installed).version()).await?;
+            let Some(served) = found else {
+                return Ok(Vec::new());
+            };
+            let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &served.resource);
+            let listed = api.list_metadata(&params).await;
+            let listed = listed.map_err(|error| Error::new(&id, error))?.items;
+            Ok(listed
+                .into_iter()
+                .filter(|one| one.name_any() == id.name)
+                .collect())
+        };
+        let found = with_timeout(&id, listed).await?.into_iter();
+        let in_its_namespace = |one: PartialObjectMeta<DynamicObject>| {
+            let mut object = installed.clone();
+            object["metadata"]["namespace"] = Json::from(one.namespace());
+            object
+        };
+        Ok(found.map(in_its_namespace).collect())
     }
 
     /// The arguments of the program in an installed Deployment; none if it is not there.

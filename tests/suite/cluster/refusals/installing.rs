@@ -295,6 +295,10 @@ fn flags_of_other_components_are_refused() {
             &["--component", "controllers", "."],
             "fleets are the daemon's or a tenant's",
         ),
+        (
+            &["--watch-namespace", "x"],
+            "--watch-namespace is for --component controllers",
+        ),
         (&["--kubeconfig", "x"], "add --apply"),
         (&["--tenant", "Not a name"], "lower-case"),
     ] {

@@ -19,6 +19,7 @@ mod restart;
 mod rights;
 mod suspended;
 mod tenants;
+mod watched;
 mod writers;
 
 /// These sleep for minutes, so they do it together.
