@@ -259,7 +259,7 @@ mod tests {
     use http::{Request, Response, StatusCode};
     use jiff::Timestamp;
     use kube::client::Body;
-    use serde_json::json;
+    use serde_json::{Value, json};
     use tokio::time::Instant;
 
     use super::super::writer::perform;
