@@ -57,13 +57,23 @@ impl Repository {
         parent: Option<&str>,
         files: &[(&str, &str)],
     ) -> String {
+        self.push_saying("change it", branch, parent, files)
+    }
+
+    /// The same with this message.
+    pub(crate) fn push_saying(
+        &self,
+        message: &str,
+        branch: &str,
+        parent: Option<&str>,
+        files: &[(&str, &str)],
+    ) -> String {
         let files = files.iter();
         let files: Files = files
             .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
             .collect();
-        let pushed = self
-            .author
-            .push(branch, parent, &files, "change it", Timestamp::UNIX_EPOCH);
+        let author = &self.author;
+        let pushed = author.push(branch, parent, &files, message, Timestamp::UNIX_EPOCH);
         pushed.expect("pushed")
     }
 

@@ -91,7 +91,8 @@ impl Fixture {
         Self::open(name, client, runtime, kubeconfig, dir, false)
     }
 
-    fn real(name: &str, real: &Kubernetes) -> Self {
+    /// A namespace of a real server.
+    pub(super) fn real(name: &str, real: &Kubernetes) -> Self {
         let (runtime, dir) = (runtime(), tempfile::tempdir().expect("a directory"));
         let client = runtime.block_on(real.client());
         let kubeconfig = real.kubeconfig().to_owned();

@@ -38,7 +38,7 @@ pub(super) fn install(fixture: &Fixture, more: &[&str]) -> Ended {
 }
 
 /// The objects that `install` prints.
-fn printed(fixture: &Fixture, flags: &[&str]) -> Vec<Json> {
+pub(super) fn printed(fixture: &Fixture, flags: &[&str]) -> Vec<Json> {
     let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
         .arg("install")
         .args(flags)

@@ -4,6 +4,7 @@
 
 mod admission;
 mod adopted;
+mod audit;
 mod checking;
 mod credentials;
 mod deleted;
@@ -14,6 +15,7 @@ mod installing;
 mod kinds;
 mod namespaces;
 mod operating;
+mod platform;
 mod recorded;
 mod restart;
 mod rights;

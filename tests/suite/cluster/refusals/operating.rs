@@ -9,11 +9,15 @@ use base64::engine::general_purpose::STANDARD;
 use kube::config::Kubeconfig;
 use serde_json::{Value as Json, json};
 
-use super::fixture::{Fixture, prove_real};
+use super::audit::no_right_is_unneeded;
+use super::fixture::Fixture;
 use super::fleets::{path_in, wait_in};
-use super::installing::{Ended, capstan, run_pods};
+use super::installing::{self, Ended, capstan, run_pods};
+use super::platform::Platform;
+use super::rights::{GRANT, logged};
 use super::tenants::{Remote, map, put};
 use super::writers::{elsewhere, one_line};
+use crate::kubernetes::Kubernetes;
 use crate::patience::until;
 use crate::running::Running;
 use crate::sources::nameless::{can_play, hand_over, in_pod};
@@ -104,23 +108,33 @@ impl<'a> Tenant<'a> {
         std::fs::create_dir_all(&dir).expect("made");
         std::fs::write(dir.join("one.yaml"), map(&namespace, "one")).expect("written");
         let dir = dir.to_str().expect("UTF-8").to_owned();
-        let prepare = ["install", "--apply", "--component", "tenant"];
-        let place = [
-            "--namespace",
-            &*namespace,
-            "--daemon-namespace",
-            &fixture.namespace,
-            &dir,
-        ];
-        operates(fixture, &[&prepare[..], &place].concat());
         let remote = Remote::start();
-        fixture.put(&remote.secret(&namespace, "s3cret"));
-        Self {
+        let tenant = Self {
             fixture,
             namespace,
             dir,
             remote,
-        }
+        };
+        operates(
+            fixture,
+            &[&["install", "--apply"], &tenant.flags()[..]].concat(),
+        );
+        fixture.put(&tenant.remote.secret(&tenant.namespace, "s3cret"));
+        tenant
+    }
+
+    /// The flags with which it is installed.
+    fn flags(&self) -> [&str; 7] {
+        let (own, daemon) = (&*self.namespace, &*self.fixture.namespace);
+        [
+            "--component",
+            "tenant",
+            "--namespace",
+            own,
+            "--daemon-namespace",
+            daemon,
+            &self.dir,
+        ]
     }
 
     fn push(&self, name: &str) -> String {
@@ -167,12 +181,9 @@ impl<'a> Tenant<'a> {
 }
 
 /// Installs the daemon, while somebody plays the controller of Deployments.
-fn install_daemon(fixture: &Fixture, tenants: &[&Tenant<'_>]) {
-    let mut arguments = vec!["install", "--apply", "--timeout", "60s", "--aro", "off"];
-    for tenant in tenants {
-        arguments.extend(["--tenant", &*tenant.namespace, &*tenant.dir]);
-    }
-    arguments.extend(["--default-service-account", "deployer"]);
+fn install_daemon(fixture: &Fixture, flags: &[&str]) {
+    let prepare = ["install", "--apply", "--timeout", "60s"];
+    let arguments = [&prepare[..], flags].concat();
     let is_over = AtomicBool::new(false);
     let namespace = &fixture.namespace;
     let path = format!("/apis/apps/v1/namespaces/{namespace}/deployments/capstan");
@@ -192,12 +203,16 @@ fn install_daemon(fixture: &Fixture, tenants: &[&Tenant<'_>]) {
 }
 
 /// What plays the controllers of this server runs no pods, and that is all that is wrong.
-fn check(fixture: &Fixture, dir: &str) {
-    let checked = capstan(fixture, &["check", "--aro", "off", dir]);
+fn check(fixture: &Fixture, flags: &[&str]) {
+    let checked = capstan(fixture, &[&["check"], flags].concat());
     let wrong = checked.data.lines().filter(|line| line.starts_with('×'));
     let wrong: Vec<&str> = wrong.collect();
     let is_sound = wrong.len() <= 1 && wrong.iter().all(|line| line.contains("Deployment/"));
     assert!(is_sound, "{}", checked.data);
+    let mut lines = checked.data.lines();
+    let answers =
+        |line: &str| line.starts_with("√ sources") && line.ends_with("answer: 3, of 3 Fleets");
+    assert!(lines.any(answers), "{}", checked.data);
 }
 
 /// Kills the pod that applies. The other goes on.
@@ -220,22 +235,21 @@ fn run_a_third(b: &Tenant<'_>) {
     assert!(!said.contains("applying"), "{said}");
 }
 
-/// The rights of one account are revoked, and given back. The other fleet goes on.
-fn revoke_rights(a: &Tenant<'_>, b: &Tenant<'_>) {
+/// The rights of one account are revoked, and given back as the daemon logs them. The other fleet goes on.
+fn revoke_rights(a: &Tenant<'_>, b: &Tenant<'_>, daemon: &Running) {
     let (fixture, namespace) = (a.fixture, &a.namespace);
     let path =
         format!("/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/rolebindings/deployer");
-    let bound = fixture.must("GET", &path, &Json::Null);
     fixture.must("DELETE", &path, &json!({}));
     let denied = a.push("three");
     let account = format!("system:serviceaccount:{namespace}:deployer");
     a.wait("Ready", "False", &account);
     b.moves_on("three");
-    fixture.put(
-        &json!({"apiVersion": bound["apiVersion"], "kind": "RoleBinding",
-        "metadata": {"name": "deployer", "namespace": namespace},
-        "roleRef": bound["roleRef"], "subjects": bound["subjects"]}),
-    );
+    daemon.wait(GRANT);
+    for object in logged(&daemon.said()) {
+        assert_eq!(object["metadata"]["namespace"], **namespace);
+        fixture.put(&object);
+    }
     a.wait("Applied", "True", &denied);
 }
 
@@ -266,37 +280,67 @@ fn rename(a: &Tenant<'_>, daemon: &Running) {
     assert_eq!(a.uid("three"), before);
 }
 
+/// The objects of the daemon and of each tenant, as `install` prints them.
+fn printed(fixture: &Fixture, daemon: &[&str], tenants: &[&Tenant<'_>]) -> Vec<Json> {
+    let mut objects = installing::printed(fixture, daemon);
+    for tenant in tenants {
+        objects.extend(installing::printed(fixture, &tenant.flags()));
+    }
+    objects
+}
+
 #[test]
 fn an_installation_works_as_its_page_says_from_install_to_uninstall() {
     let pods = tempfile::tempdir().expect("a directory");
     if !can_play(pods.path()) {
         return;
     }
-    prove_real("operating", |fixture| {
-        let (a, b) = (Tenant::install(fixture, "a"), Tenant::install(fixture, "b"));
-        install_daemon(fixture, &[&a, &b]);
-        a.put("prod");
-        b.put("prod");
-        check(fixture, &a.dir);
-        let leader = pod(fixture, &pods.path().join("1"), "pod-1");
-        a.moves_on("one");
-        b.moves_on("one");
-        let other = pod(fixture, &pods.path().join("2"), "pod-2");
-        other.wait("holds the Lease and applies");
+    let log = pods.path().join("audit.log");
+    let Some(server) = Kubernetes::audited(&log) else {
+        return;
+    };
+    let fixture = &Fixture::real("operating", &server);
+    let platform = Platform::start(fixture);
+    let (a, b) = (Tenant::install(fixture, "a"), Tenant::install(fixture, "b"));
+    let flags = [
+        "--aro",
+        "off",
+        "--fleet",
+        &platform.file,
+        &platform.dir,
+        "--tenant",
+        &a.namespace,
+        "--tenant",
+        &b.namespace,
+        "--default-service-account",
+        "deployer",
+    ];
+    let objects = printed(fixture, &flags, &[&a, &b]);
+    install_daemon(fixture, &flags);
+    a.put("prod");
+    b.put("prod");
+    let leader = pod(fixture, &pods.path().join("1"), "pod-1");
+    a.moves_on("one");
+    b.moves_on("one");
+    platform.comes_up();
+    check(fixture, &flags);
+    let other = pod(fixture, &pods.path().join("2"), "pod-2");
+    other.wait("holds the Lease and applies");
 
-        lose_the_leader(leader, &a);
-        run_a_third(&b);
-        revoke_rights(&a, &b);
-        lose_the_repository(&a, &b);
-        rename(&a, &other);
+    lose_the_leader(leader, &a);
+    run_a_third(&b);
+    revoke_rights(&a, &b, &other);
+    lose_the_repository(&a, &b);
+    rename(&a, &other);
+    platform.goes();
 
-        let (code, said) = other.stop();
-        assert_eq!(code, Some(0), "{said}");
-        b.status_says(0, "no daemon serves the fleet since");
-        let before = (a.uid("three"), b.uid("three"));
-        operates(fixture, &["uninstall", "--component", "daemon"]);
-        assert!(!fixture.has(&fixture.path("serviceaccounts/capstan")));
-        assert!(before.0.is_string() && before.1.is_string());
-        assert_eq!((a.uid("three"), b.uid("three")), before);
-    });
+    let (code, said) = other.stop();
+    assert_eq!(code, Some(0), "{said}");
+    b.status_says(0, "no daemon serves the fleet since");
+    no_right_is_unneeded(&objects, &log);
+    let before = (a.uid("three"), b.uid("three"));
+    operates(fixture, &["uninstall", "--component", "daemon"]);
+    assert!(!fixture.has(&fixture.path("serviceaccounts/capstan")));
+    assert!(before.0.is_string() && before.1.is_string());
+    assert_eq!((a.uid("three"), b.uid("three")), before);
 }
