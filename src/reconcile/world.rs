@@ -139,10 +139,8 @@ mod tests {
 
     #[test]
     fn nothing_is_absent_where_nobody_looks() {
-        let mut snapshot = Snapshot {
-            watched: Namespaces::of_text("a"),
-            ..Snapshot::default()
-        };
+        let mut snapshot = Snapshot::default();
+        snapshot.watched = Namespaces::of_text("a");
         for kind in ["Secret", "Namespace"] {
             snapshot.sync(&GroupKind::new("", kind), true);
         }

@@ -119,11 +119,7 @@ fn unused(objects: &[Json], log: &str) -> BTreeSet<String> {
 }
 
 /// Rights that are granted and that the operation of an installation does not use, with the reason.
-const UNUSED: [(&str, &str); 7] = [
-    (
-        "capstan: create events.events.k8s.io",
-        "only an approval with a button, in a comment or with an annotation is an Event",
-    ),
+const UNUSED: [(&str, &str); 6] = [
     (
         "capstan: delete aromachinepools.infrastructure.cluster.x-k8s.io",
         "only a node pool that has no MachinePool is deleted alone",

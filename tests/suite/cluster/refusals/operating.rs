@@ -280,6 +280,22 @@ fn rename(a: &Tenant<'_>, daemon: &Running) {
     assert_eq!(a.uid("three"), before);
 }
 
+/// A Fleet of another branch is deleted, and its object with it.
+fn delete_with_its_object(tenant: &Tenant<'_>) {
+    let (fixture, namespace) = (tenant.fixture, &tenant.namespace);
+    let text = map(namespace, "passing");
+    tenant.remote.repository.push("passing", &text);
+    let mut source = tenant.remote.source();
+    source["git"]["ref"] = json!({"branch": "passing"});
+    let spec = json!({"source": source, "deletionPolicy": "Delete"});
+    put(fixture, namespace, "passing", &spec);
+    wait_in(fixture, namespace, "passing", "Applied", "True", "");
+    let fleet = path_in(namespace, "passing");
+    fixture.must("DELETE", &fleet, &json!({}));
+    fixture.until("the Fleet is gone", || !fixture.has(&fleet));
+    assert_eq!(tenant.uid("passing"), Json::Null);
+}
+
 /// The objects of the daemon and of each tenant, as `install` prints them.
 fn printed(fixture: &Fixture, daemon: &[&str], tenants: &[&Tenant<'_>]) -> Vec<Json> {
     let mut objects = installing::printed(fixture, daemon);
@@ -332,6 +348,8 @@ fn an_installation_works_as_its_page_says_from_install_to_uninstall() {
     revoke_rights(&a, &b, &other);
     lose_the_repository(&a, &b);
     rename(&a, &other);
+    delete_with_its_object(&a);
+    delete_with_its_object(&b);
     platform.goes();
 
     let (code, said) = other.stop();

@@ -11,7 +11,7 @@ use kube_sim::SimClock;
 use serde_json::json;
 
 use super::fixture::Fixture;
-use super::fleets::{map, wait};
+use super::fleets::{map, path_in, wait};
 use super::tenants::Remote;
 use crate::cluster::pipeline::{apply, established, expected};
 use crate::daemon::{DEFINITION, identity};
@@ -60,7 +60,7 @@ impl<'a> Platform<'a> {
         fixture.put(&remote.secret(namespace, "s3cret"));
         let fleet = json!({"apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet",
             "metadata": {"name": "platform", "namespace": namespace},
-            "spec": {"source": remote.source()}});
+            "spec": {"source": remote.source(), "deletionPolicy": "Delete"}});
         let (dir, file) = (
             fixture.dir.path().join("platform"),
             fixture.dir.path().join("platform.yaml"),
@@ -112,7 +112,7 @@ impl<'a> Platform<'a> {
         self.push("begin", 2);
     }
 
-    /// A node pool leaves the fleet, then the cluster and a ConfigMap.
+    /// A node pool leaves the fleet, then the cluster and a ConfigMap, and then the Fleet is deleted with the rest.
     pub(super) fn goes(&self) {
         self.push("fewer\n\nCapstan-Approve: delete clusters/one/mp2\n", 1);
         let clusters = "/apis/cluster.x-k8s.io/v1beta2/namespaces/clusters";
@@ -120,5 +120,9 @@ impl<'a> Platform<'a> {
         self.push("end\n\nCapstan-Approve: delete clusters/one\n", 0);
         self.is_gone(&format!("{clusters}/clusters/one"));
         self.is_gone(&self.fixture.path("configmaps/first"));
+        let fleet = path_in(&self.fixture.namespace, "platform");
+        self.fixture.must("DELETE", &fleet, &json!({}));
+        self.is_gone(&fleet);
+        assert!(!self.fixture.has(&self.fixture.path("configmaps/second")));
     }
 }
