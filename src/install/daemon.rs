@@ -142,7 +142,7 @@ mod tests {
         };
         assert_eq!(verbs(&settings, "secrets"), [json!(["get"])]);
         settings.kubeconfigs.push("there".to_owned());
-        let both = [json!(["get"]), json!(["list", "watch"])];
+        let both = [json!(["get"]), json!(["get", "list", "watch"])];
         assert_eq!(verbs(&settings, "secrets"), both);
         let has_delete = |resource: &str| {
             let verbs = verbs(&settings, resource);
