@@ -64,7 +64,7 @@ pub(super) fn neutral(message: &str, names: &[&str]) -> String {
         let word = piece.trim_end_matches(|c| !is_part(c));
         if is_own(word) || is_uuid(word) {
             out.push('*');
-            out.push_str(&piece[word.len()..]);
+            out.extend(piece.strip_prefix(word));
         } else {
             out.push_str(piece);
         }

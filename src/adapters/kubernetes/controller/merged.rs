@@ -218,8 +218,9 @@ mod tests {
         assert_eq!(bench.denied("a"), [of_a]);
         assert!(bench.lists("b", &["b/1"]).is_empty(), "a is not known");
         let of_both = format!("{}: no a", right("in the namespaces a, b"));
-        assert_eq!(bench.denied("b"), [of_both.clone()]);
-        assert_eq!(bench.denied("a"), [of_both]);
+        for namespace in ["b", "a"] {
+            assert_eq!(bench.denied(namespace), std::slice::from_ref(&of_both));
+        }
         assert!(bench.lists("b", &["b/1"]).is_empty(), "a is not known");
         assert_eq!(bench.lists("a", &[]), ["ends"]);
     }
