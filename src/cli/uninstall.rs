@@ -107,8 +107,10 @@ async fn uninstall(
         .await?;
     let mut namespaces = BTreeSet::new();
     if components.contains(&Component::Daemon) {
+        namespaces.extend(task.tenants(&objects, &home).await?);
+    }
+    if components.contains(&Component::Daemon) || components.contains(&Component::Tenant) {
         namespaces.insert(home);
-        namespaces.extend(task.tenants(&objects).await?);
     }
     let deadline = Instant::now() + args.timeout;
     let mut is_whole = true;
@@ -191,9 +193,9 @@ impl Task<'_> {
         }
     }
 
-    /// The namespaces of tenants that the installed daemon follows.
-    async fn tenants(&self, objects: &[Json]) -> anyhow::Result<Vec<String>> {
-        let mut tenants = Vec::new();
+    /// The namespaces of tenants that the daemon follows, or followed: those that its Deployment names, and those in which it has rights.
+    async fn tenants(&self, objects: &[Json], home: &str) -> anyhow::Result<BTreeSet<String>> {
+        let mut tenants = BTreeSet::new();
         for object in objects
             .iter()
             .filter(|object| object["kind"] == "Deployment")
@@ -203,6 +205,14 @@ impl Task<'_> {
                 .iter()
                 .filter_map(|one| one.strip_prefix("--tenant="));
             tenants.extend(named.map(str::to_owned));
+        }
+        let everything = Set::everything(Component::Tenant, "tenant", DEPLOYER);
+        let bindings = everything.iter().filter(|object| {
+            object["kind"] == "RoleBinding" && object["subjects"][0]["name"] == DAEMON
+        });
+        for binding in bindings {
+            let bound = self.remover.bound_to(binding, home).await?;
+            tenants.extend(bound);
         }
         Ok(tenants)
     }

@@ -6,6 +6,7 @@ use super::component::{Component, Pods};
 use super::people::people;
 use super::rights::{Applied, controller_rules, fleet_rules, lease_rules, rule};
 use crate::api::fleet::Mode;
+use crate::api::kinds::CAPSTAN;
 
 /// The fleets of a daemon, and its settings.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -39,6 +40,12 @@ pub fn daemon(component: &Component, settings: &DaemonSettings) -> Vec<Json> {
         &["list", "watch"],
     ));
     let mut near = fleet_rules();
+    // A Fleet is let go while its namespace is deleted, and with it the rights there.
+    near.push(rule("", &["namespaces"], &["get"]));
+    if !settings.tenants.is_empty() {
+        wide.push(rule("", &["namespaces"], &["get"]));
+        wide.push(rule(CAPSTAN, &["fleets"], &["get", "patch"]));
+    }
     // A kubeconfig is followed, other keys are read when they are used. If a kubeconfig is gone, a deleted Fleet waits for nothing.
     for (names, verbs) in [
         (&settings.secrets, ["get"].as_slice()),

@@ -29,6 +29,8 @@ pub struct Tenant {
     pub applied: Applied,
     /// The Secrets that its Fleets name; `None` for all of the namespace.
     pub secrets: Option<Vec<String>>,
+    /// Those of the Secrets with a kubeconfig, which are followed.
+    pub kubeconfigs: Vec<String>,
     /// The Fleets.
     pub fleets: Vec<Json>,
 }
@@ -81,6 +83,10 @@ impl Tenant {
                 json!({"apiGroups": [""], "resources": ["secrets"], "resourceNames": names, "verbs": ["get"]}),
             ),
         }
+        if !self.kubeconfigs.is_empty() {
+            rules.push(json!({"apiGroups": [""], "resources": ["secrets"],
+                "resourceNames": self.kubeconfigs, "verbs": ["list", "watch"]}));
+        }
         rules.push(json!({"apiGroups": [""], "resources": ["serviceaccounts"],
             "resourceNames": [self.account], "verbs": ["get", "impersonate"]}));
         rules
@@ -104,6 +110,7 @@ mod tests {
             daemon_namespace: "capstan-system".to_owned(),
             applied,
             secrets: Some(vec!["git".to_owned()]),
+            kubeconfigs: vec!["there".to_owned()],
             fleets: Vec::new(),
         })
     }
@@ -140,6 +147,7 @@ mod tests {
         for part in [
             r#""resourceNames":["deployer"],"resources":["serviceaccounts"],"verbs":["get","impersonate"]"#,
             r#""resourceNames":["git"],"resources":["secrets"],"verbs":["get"]"#,
+            r#""resourceNames":["there"],"resources":["secrets"],"verbs":["list","watch"]"#,
         ] {
             assert!(of_daemon.contains(part), "{of_daemon}");
         }

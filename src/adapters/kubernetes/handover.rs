@@ -263,11 +263,12 @@ fn together(
     let heard = watches.filter_map(move |(namespace, (kind, news))| {
         let counts = match &news {
             News::Listed => awaited.listed(&namespace),
-            News::Failed { .. } => {
+            // One that passes is followed by what has changed, not by a new list.
+            News::Failed { denied: true, .. } => {
                 awaited.lost(&namespace);
                 true
             }
-            News::Object(..) => true,
+            News::Failed { .. } | News::Object(..) => true,
         };
         future::ready(counts.then_some((kind, news)))
     });

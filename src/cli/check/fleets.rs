@@ -12,11 +12,11 @@ use super::item::Item;
 use super::servers::{self, Answers, Usable};
 use super::subject::Subject;
 use crate::adapters::git::Credential;
-use crate::adapters::kubernetes::{Error, secret_keys};
+use crate::adapters::kubernetes::{Error, Right, lacking, secret_keys, whoami};
 use crate::api::fleet::Fleet;
 use crate::cli::install::FleetPlace;
 use crate::health::Live;
-use crate::model::{Form, ObjectId, RepositoryUrl};
+use crate::model::{ErrorClass, Form, ObjectId, RepositoryUrl};
 
 const ID: &str = "secrets";
 /// The most Fleets that are checked, and at the same time. Each takes 20 seconds at most.
@@ -38,7 +38,12 @@ pub(super) async fn check(subject: &Subject<'_>, is_before: bool) -> Vec<Item> {
     }
     let count = fleets.len();
     let checks = fleets.iter().take(MOST);
-    let checks = checks.map(|(place, fleet)| one(subject, place, fleet));
+    let caller = whoami(subject.client).await;
+    let reader = Reader {
+        caller: caller.as_deref(),
+        is_before,
+    };
+    let checks = checks.map(|(place, fleet)| one(subject, place, fleet, reader));
     let checks = futures::stream::iter(checks).buffered(WIDTH);
     let (mut usable, mut sources, mut forges) = (0, 0, 0);
     let checked: Vec<Checked> = checks.collect().await;
@@ -104,8 +109,23 @@ struct Checked {
     answers: Answers,
 }
 
-/// Checks a Fleet. Servers are asked only with credentials that are there.
-async fn one(subject: &Subject<'_>, place: &FleetPlace, object: &Json) -> Checked {
+/// Who reads the Secrets.
+#[derive(Clone, Copy)]
+struct Reader<'a> {
+    /// The user who checks, if that is known.
+    caller: Option<&'a str>,
+    /// Nothing is installed yet.
+    is_before: bool,
+}
+
+/// Checks a Fleet. Servers are asked only with credentials that are there, and that the daemon may read: whoever writes the Fleet chooses
+/// the server.
+async fn one(
+    subject: &Subject<'_>,
+    place: &FleetPlace,
+    object: &Json,
+    reader: Reader<'_>,
+) -> Checked {
     let id = Live(object).id();
     let mut checked = Checked::default();
     let Ok(fleet) = serde_json::from_value::<Fleet>(object.clone()) else {
@@ -116,7 +136,12 @@ async fn one(subject: &Subject<'_>, place: &FleetPlace, object: &Json) -> Checke
     };
     let mut faults = Vec::new();
     for (name, field) in named(&fleet) {
-        match secret_fault(subject, &id, &fleet, (name, field)).await {
+        let unread = unreadable(subject, place, (&id, name, field), reader).await;
+        let fault = match unread {
+            None => secret_fault(subject, &id, &fleet, (name, field)).await,
+            unread => unread,
+        };
+        match fault {
             None => checked.secrets += 1,
             Some(item) => {
                 checked.items.push(item);
@@ -133,6 +158,39 @@ async fn one(subject: &Subject<'_>, place: &FleetPlace, object: &Json) -> Checke
     };
     checked.answers = servers::check(subject, place, object, &usable).await;
     checked
+}
+
+/// The fault of a Secret that the daemon may not read. Its account has no rights before it is installed.
+async fn unreadable(
+    subject: &Subject<'_>,
+    place: &FleetPlace,
+    (id, name, field): (&ObjectId, &str, &str),
+    reader: Reader<'_>,
+) -> Option<Item> {
+    if reader.is_before {
+        return None;
+    }
+    let right = Right {
+        resource: "secrets".to_owned(),
+        name: name.to_owned(),
+        namespace: id.namespace.clone(),
+        verb: "get".to_owned(),
+        ..Right::default()
+    };
+    let daemon = place.daemon();
+    let asked = (reader.caller != Some(&*daemon)).then_some(&*daemon);
+    match lacking(subject.client, &[right], asked).await {
+        Ok(missing) if missing.is_empty() => None,
+        Ok(_) => {
+            let message = format!("{id}: {daemon} may not read Secret {name}");
+            let help =
+                format!("correct {field} of the Fleet, or install with --fleet and this Fleet");
+            Some(Item::wrong(ID, message, help))
+        }
+        // A cluster without reviews has no rights, either.
+        Err(error) if error.class() == ErrorClass::Gone => None,
+        Err(error) => Some(Item::unknown(ID, &error)),
+    }
 }
 
 /// The fault of a Secret that a Fleet names in a field.
@@ -187,9 +245,9 @@ fn fault(
     }
     let has = |key: &str| keys.get(key).is_some_and(|value| !value.is_empty());
     match field {
-        KUBECONFIG if !has("value") && !has("kubeconfig") => {
-            Some(format!("{place} has neither the key value nor kubeconfig"))
-        }
+        KUBECONFIG if !has("value") && !has("kubeconfig") && keys.len() > 1 => Some(format!(
+            "{place} has neither the key value nor kubeconfig, and more than one key"
+        )),
         SOURCE => {
             let url = fleet.spec.source.git.as_ref().map(|git| git.url.as_str());
             let form = RepositoryUrl::split(url.unwrap_or_default()).form;
@@ -242,8 +300,9 @@ mod tests {
             fault(&web, SOURCE, "git", &keys(&["username", "password"])),
             None
         );
-        let found = fault(&web, KUBECONFIG, "there", &keys(&["config"]));
+        let found = fault(&web, KUBECONFIG, "there", &keys(&["config", "more"]));
         assert!(found.is_some_and(|why| why.contains("neither")));
+        assert_eq!(fault(&web, KUBECONFIG, "there", &keys(&["config"])), None);
         assert!(fault(&web, "spec.checks.secretRef", "x", &keys(&[])).is_some());
     }
 }

@@ -30,6 +30,8 @@ pub(in crate::cli) struct Set {
 /// A namespace with Fleets.
 pub(in crate::cli) struct FleetPlace {
     pub(in crate::cli) namespace: String,
+    /// The namespace of their daemon.
+    daemon_namespace: String,
     /// The Fleets are those of a tenant.
     is_tenant: bool,
     /// The account of a tenant's Fleets that name none.
@@ -37,6 +39,12 @@ pub(in crate::cli) struct FleetPlace {
 }
 
 impl FleetPlace {
+    /// The user name of the daemon's account.
+    pub(in crate::cli) fn daemon(&self) -> String {
+        let (namespace, name) = (&self.daemon_namespace, install::DAEMON);
+        format!("system:serviceaccount:{namespace}:{name}")
+    }
+
     /// The people who write the Fleets.
     pub(in crate::cli) fn owner(&self) -> FleetOwner<'_> {
         if !self.is_tenant {
@@ -49,22 +57,33 @@ impl FleetPlace {
 }
 
 /// The namespaces with the Fleets of a component.
-fn places(args: &SetArgs, pods: &PodArgs, namespace: &str) -> Vec<FleetPlace> {
+fn places(
+    args: &SetArgs,
+    pods: &PodArgs,
+    namespace: &str,
+    environment: &Environment,
+) -> anyhow::Result<Vec<FleetPlace>> {
+    let daemon_namespace = match args.component {
+        Component::Tenant => args.daemon_namespace(environment)?,
+        _ => namespace.to_owned(),
+    };
     let own = FleetPlace {
         namespace: namespace.to_owned(),
+        daemon_namespace: daemon_namespace.clone(),
         is_tenant: args.component == Component::Tenant,
         default_account: Some(args.service_account.clone()),
     };
     let tenants = pods.tenant.iter().map(|namespace| FleetPlace {
         namespace: namespace.clone(),
+        daemon_namespace: daemon_namespace.clone(),
         is_tenant: true,
         default_account: pods.default_service_account.clone(),
     });
-    match args.component {
+    Ok(match args.component {
         Component::Daemon => std::iter::once(own).chain(tenants).collect(),
         Component::Tenant => vec![own],
         Component::Controllers | Component::Admission => Vec::new(),
-    }
+    })
 }
 
 impl Set {
@@ -94,7 +113,7 @@ impl Set {
         Ok(Self {
             definitions,
             objects,
-            places: places(args, pods, &namespace),
+            places: places(args, pods, &namespace, environment)?,
         })
     }
 
@@ -134,7 +153,14 @@ impl Set {
     pub(in crate::cli) fn in_a_watched_namespace(home: &str) -> Vec<Json> {
         let watched = Namespaces::of_text("watched");
         let mut objects = controllers(&PodArgs::default(), home, &watched);
-        objects.retain(|object| object["metadata"]["namespace"] == "watched");
+        // The namespace of the installation may have that name, too.
+        let is_role = |kind: &Json| kind == "Role" || kind == "RoleBinding";
+        let is_there = |object: &Json| {
+            let name = object["metadata"]["name"].as_str();
+            name.is_some_and(|name| name.ends_with(&format!(":{home}")))
+                && object["metadata"]["namespace"] == "watched"
+        };
+        objects.retain(|object| is_role(&object["kind"]) && is_there(object));
         objects
     }
 }
@@ -229,6 +255,7 @@ fn tenant(
         daemon_namespace,
         applied,
         secrets: (!args.fleet.is_empty()).then_some(fleets.secrets),
+        kubeconfigs: fleets.kubeconfigs,
         fleets: fleets.objects,
     }))
 }

@@ -4,6 +4,7 @@
 //! It does not know when that is wanted.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use futures::StreamExt as _;
 use tokio::sync::mpsc::unbounded_channel;
@@ -29,6 +30,8 @@ use crate::settings::SyncConfig;
 
 /// The most objects that a message names.
 const NAMED: usize = 5;
+/// The time between two looks for a reason to let a Fleet go.
+const LOOK: Duration = Duration::from_secs(30);
 /// The most characters of an Event's note, which has at most 1024 bytes.
 const NOTE: usize = 400;
 
@@ -83,6 +86,32 @@ pub(super) async fn reason_to_stay(
         )));
     }
     Ok(None)
+}
+
+/// Returns the reason why the members stay after all, once there is one: it may come while they are removed, or while that waits.
+pub(super) async fn reason_comes(
+    client: &kube::Client,
+    fleet: &FleetObject,
+    config: &SyncConfig,
+) -> String {
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let reason = reason_to_stay(client, fleet, Some(config)).await;
+        if let Ok(Some(why)) = reason {
+            return why;
+        }
+    }
+}
+
+/// The phase of a deleted Fleet that is suspended.
+pub(super) fn suspended() -> Phase {
+    let why = "the fleet is suspended, so nothing is removed: resume it";
+    Phase::Stalled("Suspended", with_way_out(why))
+}
+
+/// The message, with the way to let the Fleet go.
+fn with_way_out(why: &str) -> String {
+    format!("{why}. To keep the objects, set spec.deletionPolicy: Orphan")
 }
 
 /// Lets a deleted Fleet go. `left` is the reason why its members stay, if they do.
@@ -164,25 +193,31 @@ pub(super) async fn remove_members(
         concurrency: config.concurrency,
         set: set.clone(),
     };
-    let _ = input.send(Input::Assign(nothing(fleet, config)));
     let mut steering = kubernetes::steering(&target.client, &set);
     let run = kubernetes::run(target.clone(), options, inputs, reports, questions);
     tokio::pin!(run);
     let mut removal = Removal::new(&set);
     let mut approvals = Approvals::default();
+    let (mut number, mut suspension) = (0, None);
     while !removal.is_done {
         phase.send_replace(removal.phase());
         tokio::select! {
             biased;
             () = stop.cancelled() => return Ok(()),
-            Some((_, report)) = reported.recv() => {
+            Some((of, report)) = reported.recv() => if of == number {
                 removal.note(report);
-                while let Ok((_, report)) = reported.try_recv() {
-                    removal.note(report);
+            },
+            Some(request) = asked.recv() => approvals.request = Some(request),
+            Some(steering) = steering.next() => {
+                approvals.text = steering.approve;
+                // It begins, and whenever the fleet is suspended or resumed it begins again.
+                if suspension.as_ref() != Some(&steering.suspended) {
+                    suspension = Some(steering.suspended);
+                    number += 1;
+                    removal = Removal::new(&set);
+                    let _ = input.send(Input::Assign(nothing(fleet, config, number)));
                 }
             }
-            Some(request) = asked.recv() => approvals.request = Some(request),
-            Some(steering) = steering.next() => approvals.text = steering.approve,
             () = &mut run => {}
         }
         if let Some(answer) = approvals.news() {
@@ -193,8 +228,9 @@ pub(super) async fn remove_members(
 }
 
 /// The plan that has no objects. Its revision is no commit: no approval is used up by it.
-fn nothing(fleet: &FleetObject, config: &SyncConfig) -> Assignment {
+fn nothing(fleet: &FleetObject, config: &SyncConfig, number: u64) -> Assignment {
     Assignment {
+        number,
         revision: format!("deletion-{}", fleet.uid),
         source: config.url.clone(),
         prune: true,
@@ -289,17 +325,16 @@ impl Removal {
     /// What to say of it in the status of the Fleet.
     fn phase(&self) -> Phase {
         if let Some(why) = &self.stuck {
-            return Phase::Stalled("DeletionFailed", self.with_way_out(why));
+            return Phase::Stalled("DeletionFailed", with_way_out(why));
         }
         if self.is_suspended {
-            let why = "the fleet is suspended, so nothing is removed: resume it";
-            return Phase::Stalled("Suspended", self.with_way_out(why));
+            return suspended();
         }
         if let Some(why) = self.kept() {
-            return Phase::Stalled("DeletionWithheld", self.with_way_out(&why));
+            return Phase::Stalled("DeletionWithheld", with_way_out(&why));
         }
         if let Some(why) = &self.away {
-            return Phase::Waiting("ClusterNotReady", self.with_way_out(why));
+            return Phase::Waiting("ClusterNotReady", with_way_out(why));
         }
         let unseen = self.unseen.values().next().cloned();
         let failed = self.members.iter().find_map(|(id, status)| match status {
@@ -307,7 +342,7 @@ impl Removal {
             _ => None,
         });
         if let Some(why) = unseen.or(failed) {
-            return Phase::Waiting("DeletionFailed", self.with_way_out(&why));
+            return Phase::Waiting("DeletionFailed", with_way_out(&why));
         }
         let left = self.members.iter();
         let mut left = left.filter(|(_, status)| !status.is_final());
@@ -341,19 +376,24 @@ impl Removal {
         let (id, status) = kept.find(|(_, status)| status.is_kept())?;
         Some(format!("{id} {status}"))
     }
-
-    /// The message, with the way to let the Fleet go.
-    fn with_way_out(&self, why: &str) -> String {
-        format!("{why}. To keep the objects, set spec.deletionPolicy: Orphan")
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use http::{Request, Response};
+    use kube::client::Body;
+    use serde_json::json;
+    use tokio::time::Instant;
+
     use super::*;
     use crate::apply::Unapproved;
     use crate::plan::approvals::Verb;
     use crate::plan::losses::Unit;
+    use crate::settings::Environment;
 
     fn shown(removal: &Removal) -> (&'static str, String) {
         match removal.phase() {
@@ -391,6 +431,36 @@ mod tests {
         assert!(message.contains(command), "{message}");
         removal.note(Report::Prune(id("b"), PruneStatus::Gone));
         assert!(removal.is_done);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reason_to_let_go_is_looked_for_every_30_seconds() {
+        let looks = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&looks);
+        let service = tower::service_fn(move |_: Request<Body>| {
+            let look = counted.fetch_add(1, Ordering::SeqCst) + 1;
+            let metadata = match look {
+                ..3 => json!({"name": "n"}),
+                _ => json!({"name": "n", "deletionTimestamp": "2026-01-01T00:00:00Z"}),
+            };
+            let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata});
+            let body = Body::from(namespace.to_string().into_bytes());
+            std::future::ready(Ok::<_, Infallible>(Response::new(body)))
+        });
+        let client = kube::Client::new(service, "n");
+        let fleet = FleetObject {
+            id: ObjectId::new("capstan.dev", "Fleet", "n", "f"),
+            uid: "u".to_owned(),
+            generation: None,
+            json: json!({}),
+        };
+        let environment = Environment::read();
+        let mut config = SyncConfig::source("https://h/r", None, &environment);
+        config.deletion_policy = DeletionPolicy::Delete;
+        let start = Instant::now();
+        let why = reason_comes(&client, &fleet, &config).await;
+        assert_eq!(why, "its namespace is being deleted");
+        assert_eq!(start.elapsed(), LOOK * 3);
     }
 
     #[test]

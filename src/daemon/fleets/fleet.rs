@@ -13,7 +13,9 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::attempts::{Failed, attempts, rest_for, stall};
 use super::dependencies::{States, Wait, wait};
-use super::ending::{self, is_deleted, let_go, reason_to_stay, remove_members};
+use super::ending::{
+    self, is_deleted, let_go, reason_comes, reason_to_stay, remove_members, suspended,
+};
 use super::mirrors::tidy;
 use super::report::{Phase, Reported, report};
 use super::requests::{hand_on, request};
@@ -222,7 +224,7 @@ impl One {
         let owner = settings.owner(namespace);
         let config = SyncConfig::object(&self.fleet.json, owner, &settings.environment);
         let config = config.map_err(|error| error.to_string())?;
-        if self.is_over {
+        if self.is_over && !is_deleted(&self.fleet) {
             return Err(TOO_MANY.to_owned());
         }
         if config.directory.is_some() && settings.reach(namespace) == git::Reach::Servers {
@@ -236,17 +238,18 @@ impl One {
 
     /// Runs the daemon until it is told to stop, or until it cannot.
     async fn attempt(self: Arc<Self>, config: SyncConfig) -> Result<(), Failed> {
+        // First: it may be deleted while it waits, and have objects from before.
+        let is_held = config.deletion_policy == DeletionPolicy::Delete;
+        if is_held || ending::is_held(&self.fleet) {
+            let held = hold_fleet(&self.target.client, &self.fleet, is_held).await;
+            held.map_err(|error| Failed::new(error.class(), error.to_string()))?;
+        }
         if config.directory.is_none() {
             git::check_address(&config.url)
                 .map_err(|error| Failed::new(error.class(), error.to_string()))?;
         }
         if !self.may_begin(&config).await {
             return Ok(());
-        }
-        let is_held = config.deletion_policy == DeletionPolicy::Delete;
-        if is_held || ending::is_held(&self.fleet) {
-            let held = hold_fleet(&self.target.client, &self.fleet, is_held).await;
-            held.map_err(|error| Failed::new(error.class(), error.to_string()))?;
         }
         let access = git::Access {
             reach: self.settings.reach(&self.fleet.id.namespace),
@@ -296,9 +299,22 @@ impl One {
         if ending::is_held(fleet) {
             let stays = reason_to_stay(client, fleet, config.as_ref()).await;
             let stays = stays.map_err(failed)?;
-            if let (None, Some(config)) = (&stays, &config) {
-                self.remove(config).await?;
-            }
+            let stays = match (stays, &config) {
+                (None, Some(config)) if config.suspend => {
+                    rest_for(&self.phase, fleet, &suspended());
+                    self.stop.cancelled().await;
+                    return Ok(());
+                }
+                (None, Some(config)) => tokio::select! {
+                    biased;
+                    why = reason_comes(client, fleet, config) => Some(why),
+                    removed = self.remove(config) => {
+                        removed?;
+                        None
+                    }
+                },
+                (stays, _) => stays,
+            };
             if self.stop.is_cancelled() {
                 return Ok(());
             }

@@ -11,13 +11,15 @@ use futures::future::join_all;
 use jiff::Timestamp;
 use kube::Client;
 
-use crate::adapters::kubernetes::Error;
 use crate::adapters::kubernetes::lease::{Lease, Round};
+use crate::adapters::kubernetes::{self, Error};
 use crate::model::{Clock, Namespaces};
 use crate::reconcile::lease::RENEW;
 
-/// The name of the Lease.
+/// The name of the Lease for the whole cluster.
 pub const LEASE: &str = "capstan-aro-controllers";
+/// The name of the Lease in a namespace that is watched: another one, since that may be the namespace of the first.
+const OWN: &str = "capstan-aro-controllers-namespace";
 
 /// Another process, and the Lease that it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,10 +37,9 @@ impl fmt::Display for Holder {
             "" => "another process",
             name => name,
         };
-        write!(f, "{name} runs them (Lease {LEASE}")?;
         match &self.namespace {
-            Some(namespace) => write!(f, " in {namespace})"),
-            None => f.write_str(")"),
+            Some(namespace) => write!(f, "{name} runs them (Lease {OWN} in {namespace})"),
+            None => write!(f, "{name} runs them (Lease {LEASE})"),
         }
     }
 }
@@ -55,10 +56,22 @@ pub(super) enum Outcome {
 
 /// The Leases that this process needs.
 pub(super) struct Leases {
-    /// Those that it holds while it acts, by the names of their namespaces.
-    own: Vec<(Option<String>, Lease)>,
+    client: Client,
+    /// Those that it holds while it acts.
+    own: Vec<Own>,
     /// The Lease of a process that watches the whole cluster. It is never taken here.
     whole: Option<Lease>,
+    /// Those from this place on are to be given up, once nothing is being written any more.
+    due: Option<usize>,
+}
+
+/// A Lease that this process needs.
+struct Own {
+    /// The namespace that it stands for; `None` for the whole cluster.
+    namespace: Option<String>,
+    lease: Lease,
+    /// The namespace is being deleted, so nobody can hold it.
+    is_ending: bool,
 }
 
 impl Leases {
@@ -67,40 +80,61 @@ impl Leases {
         let whole = || Lease::new(client.clone(), home, LEASE, identity.to_owned());
         let Namespaces::Some(names) = watched else {
             return Self {
-                own: vec![(None, whole())],
+                client: client.clone(),
+                own: vec![Own {
+                    namespace: None,
+                    lease: whole(),
+                    is_ending: false,
+                }],
                 whole: None,
+                due: None,
             };
         };
-        let own = names.iter().map(|name| {
-            let lease = Lease::existing(client.clone(), name, LEASE, identity.to_owned());
-            (Some(name.clone()), lease)
+        let own = names.iter().map(|name| Own {
+            namespace: Some(name.clone()),
+            lease: Lease::existing(client.clone(), name, OWN, identity.to_owned()),
+            is_ending: false,
         });
         Self {
+            client: client.clone(),
             own: own.collect(),
-            // Beside it, a Lease in the same namespace would be the same.
-            whole: (!names.contains(home)).then(whole),
+            whole: Some(whole()),
+            due: None,
         }
     }
 
     /// How long this process may go on without another round; `None` if it does not hold all.
     pub(super) fn left(&self, now: Timestamp) -> Option<Duration> {
-        let mut left = self.own.iter().map(|(_, lease)| lease.left(now));
-        let first = left.next()??;
-        left.try_fold(first, |least, left| Some(least.min(left?)))
+        let needed = self.own.iter().filter(|own| !own.is_ending);
+        let mut left = needed.map(|own| own.lease.left(now));
+        let Some(first) = left.next() else {
+            // Every namespace is being deleted.
+            return Some(RENEW);
+        };
+        left.try_fold(first?, |least, left| Some(least.min(left?)))
     }
 
-    /// Looks at all once, and takes or renews those that may be. Those that are held are renewed at the same time.
+    /// How long nobody else takes those that it holds; `None` if it holds none.
+    pub(super) fn held_for(&self, now: Timestamp) -> Option<Duration> {
+        self.own.iter().filter_map(|own| own.lease.left(now)).min()
+    }
+
+    /// Returns true if some are to be given up once nothing is being written any more; see [`Self::give_up`].
+    pub(super) const fn is_due(&self) -> bool {
+        self.due.is_some()
+    }
+
+    /// Looks at all once, and takes or renews those that may be. Those that are held are renewed at the same time. Behind one that is
+    /// somebody else's none is kept: those are due to be given up.
     pub(super) async fn round(&mut self, clock: &dyn Clock) -> Outcome {
         if let Some(whole) = &mut self.whole {
-            let most = self
-                .own
-                .iter()
-                .filter_map(|(_, lease)| lease.left(clock.now()));
-            let most = most.min().unwrap_or(RENEW);
+            let held = self.own.iter();
+            let held = held.filter_map(|own| own.lease.left(clock.now()));
+            let most = held.min().unwrap_or(RENEW);
             match whole.look(clock, most).await {
                 Ok(None) => {}
                 Ok(Some(name)) => {
-                    self.release_from(0, clock).await;
+                    self.due = Some(0);
                     let namespace = None;
                     return Outcome::Others(Holder { name, namespace });
                 }
@@ -108,17 +142,30 @@ impl Leases {
             }
         }
         let now = clock.now();
-        let renewals = self.own.iter_mut().map(async |(_, lease)| {
-            lease.left(now)?;
-            Some(lease.round(clock).await)
+        let renewals = self.own.iter_mut().map(async |own| {
+            own.lease.left(now)?;
+            Some(own.lease.round(clock).await)
         });
         let mut rounds = join_all(renewals).await;
         for (place, round) in rounds.iter_mut().enumerate() {
-            let (namespace, lease) = &mut self.own[place];
+            let Own {
+                namespace,
+                lease,
+                is_ending,
+            } = &mut self.own[place];
             let round = match round.take() {
                 Some(round) => round,
                 None => lease.round(clock).await,
             };
+            *is_ending = match (&round, &namespace) {
+                (Round::Failed(_), Some(name)) => kubernetes::is_ending(&self.client, name)
+                    .await
+                    .unwrap_or(false),
+                _ => false,
+            };
+            if *is_ending {
+                continue;
+            }
             let (ended, is_lost) = match round {
                 Round::Held => continue,
                 Round::Others(name) => {
@@ -128,7 +175,7 @@ impl Leases {
                 Round::Failed(error) => (Outcome::Failed(error), lease.left(clock.now()).is_none()),
             };
             if is_lost {
-                self.release_from(place + 1, clock).await;
+                self.due = Some(place + 1);
             }
             return ended;
         }
@@ -140,9 +187,17 @@ impl Leases {
         self.release_from(0, clock).await;
     }
 
+    /// Gives up those that are due.
+    pub(super) async fn give_up(&mut self, clock: &dyn Clock) {
+        if let Some(place) = self.due {
+            self.release_from(place, clock).await;
+        }
+    }
+
     async fn release_from(&mut self, place: usize, clock: &dyn Clock) {
+        self.due = None;
         let leases = self.own.iter_mut().skip(place);
-        join_all(leases.map(|(_, lease)| lease.release(clock))).await;
+        join_all(leases.map(|own| own.lease.release(clock))).await;
     }
 }
 
@@ -196,7 +251,9 @@ mod tests {
 
         /// What a look leads to.
         async fn round(&self, leases: &mut Leases) -> String {
-            match leases.round(&self.clock).await {
+            let outcome = leases.round(&self.clock).await;
+            leases.give_up(&self.clock).await;
+            match outcome {
                 Outcome::Held => "held".to_owned(),
                 Outcome::Others(holder) => holder.to_string(),
                 Outcome::Failed(error) => error.to_string(),
@@ -225,11 +282,11 @@ mod tests {
         let mut two = cluster.leases("two", "a,b,c");
         let mut three = cluster.leases("three", "b,c");
         assert_eq!(cluster.round(&mut one).await, "held");
-        let waits = "one runs them (Lease capstan-aro-controllers in a)";
+        let waits = "one runs them (Lease capstan-aro-controllers-namespace in a)";
         assert_eq!(cluster.round(&mut two).await, waits);
         assert_eq!(cluster.round(&mut three).await, "held");
         one.release(&cluster.clock).await;
-        let waits = "three runs them (Lease capstan-aro-controllers in b)";
+        let waits = "three runs them (Lease capstan-aro-controllers-namespace in b)";
         assert_eq!(cluster.round(&mut two).await, waits);
         assert!(!cluster.is_held(&two));
         three.release(&cluster.clock).await;
@@ -258,7 +315,7 @@ mod tests {
         cluster.make("later").await;
         let mut two = cluster.leases("two", "later");
         assert_eq!(cluster.round(&mut two).await, "held");
-        let waits = "two runs them (Lease capstan-aro-controllers in later)";
+        let waits = "two runs them (Lease capstan-aro-controllers-namespace in later)";
         assert_eq!(cluster.round(&mut one).await, waits);
     }
 

@@ -231,7 +231,7 @@ impl Turns {
                     self.release(&running).await;
                     self.changed(&mut decisions).await;
                 }
-                Decision::Act => self.take_turn(&may_act, &mut decisions).await,
+                Decision::Act => self.take_turn(&may_act, &running, &mut decisions).await,
             }
         }
         may_act.send_replace(false);
@@ -240,10 +240,15 @@ impl Turns {
 
     /// Gives the Lease up once nothing is being written any more. If that takes longer than we hold it, it expires.
     async fn release(&mut self, running: &Running) {
-        if let Some(left) = self.leases.left(self.clock.now()) {
+        self.rest(running).await;
+        self.leases.release(self.clock.as_ref()).await;
+    }
+
+    /// Waits until nothing is being written any more, for as long as nobody else takes what we hold.
+    async fn rest(&self, running: &Running) {
+        if let Some(left) = self.leases.held_for(self.clock.now()) {
             let _ = tokio::time::timeout(self.clock.real(left), running.rest()).await;
         }
-        self.leases.release(self.clock.as_ref()).await;
     }
 
     /// Whether the cluster serves one of the kinds.
@@ -266,6 +271,7 @@ impl Turns {
     async fn take_turn(
         &mut self,
         may_act: &watch::Sender<bool>,
+        running: &Running,
         decisions: &mut watch::Receiver<Decision>,
     ) {
         let acts = *self.said.borrow() == Standing::Acting;
@@ -290,6 +296,10 @@ impl Turns {
             // Until the time is over in which nobody else takes the Lease.
             Outcome::Failed(_) if left.is_some() => {}
             Outcome::Failed(error) => self.say(may_act, Standing::Blocked(error.to_string())),
+        }
+        if self.leases.is_due() {
+            self.rest(running).await;
+            self.leases.give_up(self.clock.as_ref()).await;
         }
         let pause = left.map_or(RETRY, |left| left.min(RETRY));
         tokio::select! {

@@ -122,17 +122,36 @@ impl Remover {
         with_timeout(&id, counted).await
     }
 
+    /// The namespaces with a binding like this one, by its name and labels, for an account of the namespace `home`.
+    ///
+    /// # Errors
+    /// If the cluster does not answer or refuses.
+    pub async fn bound_to(&self, installed: &Json, home: &str) -> Result<Vec<String>, Error> {
+        let id = Live(installed).id();
+        let params = labelled_like(installed);
+        let listed = async {
+            let found = self.discovery.find(&id, Live(installed).version()).await?;
+            let Some(served) = found else {
+                return Ok(Vec::new());
+            };
+            let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &served.resource);
+            let listed = api.list(&params).await;
+            Ok(listed.map_err(|error| Error::new(&id, error))?.items)
+        };
+        let listed = with_timeout(&id, listed).await?.into_iter();
+        let own = listed.filter(|one| {
+            one.name_any() == id.name && one.data["subjects"][0]["namespace"] == home
+        });
+        Ok(own.filter_map(|one| one.namespace()).collect())
+    }
+
     /// The objects like this one in all namespaces, by its kind, name and labels, each as it was installed.
     ///
     /// # Errors
     /// If the cluster does not answer or refuses.
     pub async fn like(&self, installed: &Json) -> Result<Vec<Json>, Error> {
         let id = Live(installed).id();
-        let labels = installed["metadata"]["labels"].as_object();
-        let labels = labels.into_iter().flatten();
-        let labels = labels.filter_map(|(key, value)| Some(format!("{key}={}", value.as_str()?)));
-        let labels: Vec<String> = labels.collect();
-        let params = ListParams::default().labels(&labels.join(","));
+        let params = labelled_like(installed);
         let listed = async {
             let found = self.discovery.find(&id, Live(installed).version()).await?;
             let Some(served) = found else {
@@ -281,6 +300,15 @@ impl Remover {
         }
         Ok(Removal::Deleted)
     }
+}
+
+/// Selects what has the labels of an installed object.
+fn labelled_like(installed: &Json) -> ListParams {
+    let labels = installed["metadata"]["labels"].as_object();
+    let labels = labels.into_iter().flatten();
+    let labels = labels.filter_map(|(key, value)| Some(format!("{key}={}", value.as_str()?)));
+    let labels: Vec<String> = labels.collect();
+    ListParams::default().labels(&labels.join(","))
 }
 
 fn is_finalizer_of_capstan(name: &str) -> bool {

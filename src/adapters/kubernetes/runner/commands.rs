@@ -259,6 +259,11 @@ impl Runner {
         self.watches.push(watched);
     }
 
+    /// The fleet ends: members in every namespace must be seen.
+    pub(super) const fn end(&mut self) {
+        self.reach.end();
+    }
+
     /// The plan has objects in these namespaces, which are watched from now on.
     pub(super) fn look_in<'a>(&mut self, namespaces: impl IntoIterator<Item = &'a str>) {
         for (scope, kind) in self.reach.plan(namespaces) {

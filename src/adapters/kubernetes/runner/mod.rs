@@ -44,6 +44,9 @@ pub async fn run(
             biased;
             Some(input) = inputs.recv() => Some(match input {
                 Input::Assign(assignment) => {
+                    if assignment.is_end {
+                        runner.end();
+                    }
                     let steps = assignment.plan.steps.iter();
                     runner.look_in(steps.map(|step| step.object.namespace.as_str()));
                     What::Assigned(Box::new(assignment))

@@ -18,6 +18,8 @@ const MOST_NAMESPACES: usize = 32;
 pub(super) struct Reach {
     /// `None` for the whole cluster.
     namespaces: Option<Namespaces>,
+    /// All namespaces are needed: what is not seen would be left behind for good.
+    is_end: bool,
     /// The handle that ends each watch.
     watches: BTreeMap<(bool, Kind), AbortHandle>,
 }
@@ -27,8 +29,14 @@ impl Reach {
     pub(super) fn new(is_confined: bool, namespace: &str) -> Self {
         Self {
             namespaces: is_confined.then(|| [(namespace.to_owned(), true)].into()),
+            is_end: false,
             watches: BTreeMap::new(),
         }
+    }
+
+    /// From now on every namespace of the set is needed: the fleet ends.
+    pub(super) const fn end(&mut self) {
+        self.is_end = true;
     }
 
     /// The namespaces to watch one by one; `None` to watch in the whole cluster.
@@ -58,7 +66,8 @@ impl Reach {
             return Vec::new();
         };
         let before = known.clone();
-        known.values_mut().for_each(|is_needed| *is_needed = false);
+        let is_end = self.is_end;
+        known.values_mut().for_each(|is_needed| *is_needed = is_end);
         for name in namespaces.into_iter().filter(|name| !name.is_empty()) {
             known.insert(name.to_owned(), true);
         }
@@ -75,7 +84,7 @@ impl Reach {
         };
         let before = known.clone();
         for name in namespaces.into_iter().filter(|name| !name.is_empty()) {
-            known.entry(name.to_owned()).or_insert(false);
+            known.entry(name.to_owned()).or_insert(self.is_end);
         }
         self.again(&before)
     }
@@ -142,5 +151,15 @@ mod tests {
         let mut reach = Reach::new(false, "own");
         assert_eq!(reach.namespaces(), None);
         assert_eq!(reach.plan(["other"]), []);
+    }
+
+    #[test]
+    fn of_a_fleet_that_ends_every_namespace_is_needed() {
+        let mut reach = Reach::new(true, "own");
+        reach.end();
+        reach.plan([]);
+        reach.look_back(["other"]);
+        let needed = [("other".to_owned(), true), ("own".to_owned(), true)];
+        assert_eq!(reach.namespaces(), Some(needed.into()));
     }
 }

@@ -28,8 +28,10 @@ pub(super) struct Fleets {
 /// The chosen fleets, by name, and notes for the user.
 pub(super) async fn find(reader: &Reader, choice: &FleetChoice) -> Result<Fleets, SurveyError> {
     let mut notes = Vec::new();
+    let mut is_narrow = false;
     let labelled = match list(reader, None).await {
         Err(failure) if is_denied(&failure) => {
+            is_narrow = true;
             let namespace = &choice.namespace;
             notes.push(format!(
                 "no permission to list configmaps in all namespaces: only fleets of namespace {namespace} are known"
@@ -54,6 +56,8 @@ pub(super) async fn find(reader: &Reader, choice: &FleetChoice) -> Result<Fleets
         }
     }
     let mut objects = objects::read(reader, choice).await;
+    // Elsewhere it is not known if there is a parent.
+    objects.retain(|object| !is_narrow || object.namespace == choice.namespace);
     for object in &mut objects {
         object.has_parent = fleets.iter().any(|(set, _)| object.is_of(set));
         if !object.has_parent {

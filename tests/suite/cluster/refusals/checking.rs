@@ -65,11 +65,15 @@ fn what_is_missing_is_named_with_what_to_do() {
             text.data
         );
 
-        install(fixture, &["--aro", "off"]);
-        run_pods(fixture);
         let fleet = json!({"apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet",
             "metadata": {"name": "prod", "namespace": fixture.namespace},
             "spec": {"source": {"git": {"url": "ssh://git@127.0.0.1:1/fleet.git", "secretRef": {"name": "git"}}}}});
+        let file = fixture.dir.path().join("fleet.yaml");
+        std::fs::write(&file, fleet.to_string()).expect("written");
+        // The daemon may read the Secrets of this Fleet.
+        let file = file.to_str().expect("UTF-8");
+        install(fixture, &["--aro", "off", "--fleet", file]);
+        run_pods(fixture);
         fixture.put(&fleet);
         let dir = fixture.dir.path().join("fleet");
         std::fs::create_dir_all(&dir).expect("made");
@@ -109,6 +113,9 @@ fn what_is_missing_is_named_with_what_to_do() {
         has(&asked, "sources", "error", web);
         has(&asked, "forges", "error", "127.0.0.1");
         assert!(!asked.data.contains("hunter2"), "{}", asked.data);
+        if fixture.is_real {
+            refuses_to_hand_out_a_secret(fixture, &flags);
+        }
         has(&whole, "definitions", "ok", "fleets.capstan.dev");
         has(&whole, "deployment", "ok", "is available");
         // The simulator has no reviews of access.
@@ -120,11 +127,37 @@ fn what_is_missing_is_named_with_what_to_do() {
     });
 }
 
+/// Whoever writes a Fleet names its servers and Secrets. One that the daemon may not read is not sent there by a person who may.
+fn refuses_to_hand_out_a_secret(fixture: &Fixture, flags: &[&str]) {
+    fixture.put(
+        &json!({"apiVersion": "v1", "kind": "Secret", "stringData": {"password": "hunter3"},
+        "metadata": {"name": "treasure", "namespace": fixture.namespace}}),
+    );
+    fixture.put(
+        &json!({"apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet",
+        "metadata": {"name": "greedy", "namespace": fixture.namespace},
+        "spec": {"source": {"git": {"url": "https://127.0.0.1:2/o/r", "secretRef": {"name": "treasure"}}}}}),
+    );
+    let checked = check(fixture, flags);
+    has(&checked, "secrets", "error", "may not read Secret treasure");
+    let asked = checks(&checked, "sources");
+    let is_sent = |(_, text): &(String, String)| text.contains("127.0.0.1:2");
+    assert!(!asked.iter().any(is_sent), "{}", checked.data);
+}
+
 /// The simulator has no rights, so this needs the real server.
 #[test]
 fn each_right_of_the_account_and_of_the_installer_is_asked_for() {
     prove_real("asked", |fixture| {
-        install(fixture, &["--aro", "off"]);
+        // Other tests change the kinds of this server meanwhile.
+        fixture.until("it is installed", || {
+            install(fixture, &["--aro", "off"]);
+            let path = format!(
+                "/apis/apps/v1/namespaces/{}/deployments/capstan",
+                fixture.namespace
+            );
+            fixture.has(&path)
+        });
         let all = check(fixture, &["--aro", "off"]);
         has(&all, "rights", "ok", "has all ");
         let role = format!(

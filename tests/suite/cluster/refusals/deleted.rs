@@ -47,16 +47,19 @@ fn a_deleted_fleet_takes_its_objects_along_if_it_says_so_and_no_cluster_without_
     prove("deleted", |fixture| {
         install(fixture);
         fixture.put(&clusters());
-        let [first, second] = [(); 2].map(|()| World::on(None));
+        let [first, second, third] = [(); 3].map(|()| World::on(None));
         let both = [map(fixture, "one"), cluster(fixture, "c")].join("---\n");
         first.push("main", None, &both);
         second.push("main", None, &map(fixture, "two"));
+        third.push("main", None, &map(fixture, "three"));
         let goes = json!({"deletionPolicy": "Delete"});
         put(fixture, "going", &git(&first), &goes);
         put(fixture, "staying", &git(&second), &goes);
+        put(fixture, "resumed", &git(&third), &goes);
         let daemon = daemon(fixture);
         wait(fixture, "going", "Applied", "True", "");
         wait(fixture, "staying", "Ready", "True Succeeded", "");
+        wait(fixture, "resumed", "Ready", "True Succeeded", "");
         let held = fixture.must("GET", &path(fixture, "going"), &Json::Null);
         assert_eq!(held["metadata"]["finalizers"], json!(["capstan.dev/fleet"]));
         assert!(mirrors(fixture, "going-") > 0);
@@ -76,11 +79,23 @@ fn a_deleted_fleet_takes_its_objects_along_if_it_says_so_and_no_cluster_without_
         assert!(!fixture.has(&parent));
         fixture.until("its mirror is gone", || mirrors(fixture, "going-") == 0);
 
-        // One that nobody wants to wait for any more.
-        fixture.asked(&["suspend", "--name", "staying"]);
-        delete(fixture, "staying");
         let words = "set spec.deletionPolicy: Orphan";
+        fixture.asked(&["suspend", "--name", "resumed"]);
+        delete(fixture, "resumed");
+        wait(fixture, "resumed", "Stalled", "True Suspended", words);
+        assert!(fixture.has(&fixture.path("configmaps/three")), "it waits");
+        fixture.asked(&["resume", "--name", "resumed"]);
+        fixture.until("the fleet is gone", || {
+            !fixture.has(&path(fixture, "resumed"))
+        });
+        assert!(!fixture.has(&fixture.path("configmaps/three")));
+
+        // One that nobody wants to wait for any more.
+        let suspended = json!({"metadata": {"annotations": {"capstan.dev/suspended": "ann"}}});
+        fixture.must("PATCH", &path(fixture, "staying"), &suspended);
+        delete(fixture, "staying");
         wait(fixture, "staying", "Stalled", "True Suspended", words);
+        assert!(fixture.has(&fixture.path("configmaps/two")), "it waits");
         let orphan = json!({"spec": {"deletionPolicy": "Orphan"}});
         fixture.must("PATCH", &path(fixture, "staying"), &orphan);
         fixture.until("the fleet is gone", || {

@@ -120,7 +120,7 @@ fn controllers_work_in_the_namespaces_that_they_watch_alone() {
     assert_eq!(live["metadata"]["finalizers"], Json::Null);
     let lease = |namespace| {
         let group = "coordination.k8s.io/v1";
-        path(group, namespace, "leases/capstan-aro-controllers")
+        path(group, namespace, "leases/capstan-aro-controllers-namespace")
     };
     assert!(fixture.has(&lease(WATCHED)) && !fixture.has(&lease(&fixture.namespace)));
     let reads = |namespace| ["get", "list"].map(|verb| may(&fixture, namespace, verb, "secrets"));
