@@ -259,6 +259,8 @@ fn fault(
                 Some(key) => Some(format!(
                     "{place} has no key {key}, which an SSH address needs"
                 )),
+                // Of these, tokens are made: whoever asks the server says what is wrong.
+                None if has("githubAppID") || has("azureIdentityType") => None,
                 None => Credential::read(&place, keys)
                     .err()
                     .map(|error| error.to_string()),
@@ -300,6 +302,8 @@ mod tests {
             fault(&web, SOURCE, "git", &keys(&["username", "password"])),
             None
         );
+        let app = keys(&["githubAppID", "githubAppPrivateKey"]);
+        assert_eq!(fault(&web, SOURCE, "git", &app), None);
         let found = fault(&web, KUBECONFIG, "there", &keys(&["config", "more"]));
         assert!(found.is_some_and(|why| why.contains("neither")));
         assert_eq!(fault(&web, KUBECONFIG, "there", &keys(&["config"])), None);
