@@ -64,67 +64,68 @@ fn what_is_missing_is_named_with_what_to_do() {
             "{}",
             text.data
         );
-
-        let fleet = json!({"apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet",
-            "metadata": {"name": "prod", "namespace": fixture.namespace},
-            "spec": {"source": {"git": {"url": "ssh://git@127.0.0.1:1/fleet.git", "secretRef": {"name": "git"}}}}});
-        let file = fixture.dir.path().join("fleet.yaml");
-        std::fs::write(&file, fleet.to_string()).expect("written");
-        // The daemon may read the Secrets of this Fleet.
-        let file = file.to_str().expect("UTF-8");
-        install(fixture, &["--aro", "off", "--fleet", file]);
-        run_pods(fixture);
-        fixture.put(&fleet);
-        let dir = fixture.dir.path().join("fleet");
-        std::fs::create_dir_all(&dir).expect("made");
-        let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}\n";
-        std::fs::write(dir.join("a.yaml"), map).expect("written");
-        let dir = dir.to_str().expect("UTF-8");
-        let flags = ["--aro", "off", dir];
-        let absent = check(fixture, &flags);
-        assert_eq!(absent.code, Some(1), "{}", absent.data);
-        has(&absent, "secrets", "error", "Fleet/");
-        let secret = |keys: &Json| {
-            fixture.put(
-                &json!({"apiVersion": "v1", "kind": "Secret", "stringData": keys,
-                "metadata": {"name": "git", "namespace": fixture.namespace}}),
-            );
-        };
-        secret(&json!({"identity": "key"}));
-        has(
-            &check(fixture, &flags),
-            "secrets",
-            "error",
-            "no key known_hosts",
-        );
-        let key = "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n";
-        secret(&json!({"identity": key, "known_hosts": "hosts"}));
-        let whole = check(fixture, &flags);
-        assert_eq!(whole.code, Some(1), "the clock: {}", whole.data);
-        has(&whole, "secrets", "ok", "usable: 1, of 1 Fleets");
-        has(&whole, "sources", "error", "127.0.0.1");
-        let mut shown = fleet;
-        let web = "https://127.0.0.1:1/o/r";
-        shown["spec"]["source"]["git"]["url"] = json!(web);
-        shown["spec"]["checks"] = json!({"provider": "Gitea"});
-        fixture.put(&shown);
-        secret(&json!({"password": "hunter2"}));
-        let asked = check(fixture, &flags);
-        has(&asked, "sources", "error", web);
-        has(&asked, "forges", "error", "127.0.0.1");
-        assert!(!asked.data.contains("hunter2"), "{}", asked.data);
-        if fixture.is_real {
-            refuses_to_hand_out_a_secret(fixture, &flags);
-        }
-        has(&whole, "definitions", "ok", "fleets.capstan.dev");
-        has(&whole, "deployment", "ok", "is available");
-        // The simulator has no reviews of access.
-        assert_eq!(checks(&whole, "rights")[0].0, "warning");
-        assert!(
-            checks(&whole, "cluster-api").is_empty(),
-            "the fleet has no clusters"
-        );
+        what_an_installation_lacks(fixture);
     });
+}
+
+/// Checks an installation with one Fleet, whose Secret is made and whose servers do not answer.
+fn what_an_installation_lacks(fixture: &Fixture) {
+    let fleet = json!({"apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet",
+        "metadata": {"name": "prod", "namespace": fixture.namespace},
+        "spec": {"source": {"git": {"url": "ssh://git@127.0.0.1:1/fleet.git", "secretRef": {"name": "git"}}}}});
+    let file = fixture.dir.path().join("fleet.yaml");
+    std::fs::write(&file, fleet.to_string()).expect("written");
+    // The daemon may read the Secrets of this Fleet.
+    let file = file.to_str().expect("UTF-8");
+    install(fixture, &["--aro", "off", "--fleet", file]);
+    run_pods(fixture);
+    fixture.put(&fleet);
+    let dir = fixture.dir.path().join("fleet");
+    std::fs::create_dir_all(&dir).expect("made");
+    let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}\n";
+    std::fs::write(dir.join("a.yaml"), map).expect("written");
+    let dir = dir.to_str().expect("UTF-8");
+    let flags = ["--aro", "off", dir];
+    let absent = check(fixture, &flags);
+    assert_eq!(absent.code, Some(1), "{}", absent.data);
+    has(&absent, "secrets", "error", "Fleet/");
+    let secret = |keys: &Json| {
+        fixture.put(
+            &json!({"apiVersion": "v1", "kind": "Secret", "stringData": keys,
+            "metadata": {"name": "git", "namespace": fixture.namespace}}),
+        );
+    };
+    secret(&json!({"identity": "key"}));
+    has(
+        &check(fixture, &flags),
+        "secrets",
+        "error",
+        "no key known_hosts",
+    );
+    let key = "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n";
+    secret(&json!({"identity": key, "known_hosts": "hosts"}));
+    let whole = check(fixture, &flags);
+    assert_eq!(whole.code, Some(1), "the clock: {}", whole.data);
+    has(&whole, "secrets", "ok", "usable: 1, of 1 Fleets");
+    has(&whole, "sources", "error", "127.0.0.1");
+    let mut shown = fleet;
+    let web = "https://127.0.0.1:1/o/r";
+    shown["spec"]["source"]["git"]["url"] = json!(web);
+    shown["spec"]["checks"] = json!({"provider": "Gitea"});
+    fixture.put(&shown);
+    secret(&json!({"password": "hunter2"}));
+    let asked = check(fixture, &flags);
+    has(&asked, "sources", "error", web);
+    has(&asked, "forges", "error", "127.0.0.1");
+    assert!(!asked.data.contains("hunter2"), "{}", asked.data);
+    has(&whole, "definitions", "ok", "fleets.capstan.dev");
+    has(&whole, "deployment", "ok", "is available");
+    // The simulator has no reviews of access.
+    assert_eq!(checks(&whole, "rights")[0].0, "warning");
+    assert!(
+        checks(&whole, "cluster-api").is_empty(),
+        "the fleet has no clusters"
+    );
 }
 
 /// Whoever writes a Fleet names its servers and Secrets. One that the daemon may not read is not sent there by a person who may.
@@ -160,6 +161,7 @@ fn each_right_of_the_account_and_of_the_installer_is_asked_for() {
         });
         let all = check(fixture, &["--aro", "off"]);
         has(&all, "rights", "ok", "has all ");
+        refuses_to_hand_out_a_secret(fixture, &["--aro", "off"]);
         let role = format!(
             "/apis/rbac.authorization.k8s.io/v1/namespaces/{}/roles/capstan",
             fixture.namespace
