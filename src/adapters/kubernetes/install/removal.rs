@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{DynamicObject, ListParams, PartialObjectMeta, Patch, PatchParams};
+use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Api, Client, Resource as _, ResourceExt as _};
 use serde_json::{Value as Json, json};
 use tokio::time::{Instant, sleep};
@@ -127,21 +127,8 @@ impl Remover {
     /// # Errors
     /// If the cluster does not answer or refuses.
     pub async fn bound_to(&self, installed: &Json, home: &str) -> Result<Vec<String>, Error> {
-        let id = Live(installed).id();
-        let params = labelled_like(installed);
-        let listed = async {
-            let found = self.discovery.find(&id, Live(installed).version()).await?;
-            let Some(served) = found else {
-                return Ok(Vec::new());
-            };
-            let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &served.resource);
-            let listed = api.list(&params).await;
-            Ok(listed.map_err(|error| Error::new(&id, error))?.items)
-        };
-        let listed = with_timeout(&id, listed).await?.into_iter();
-        let own = listed.filter(|one| {
-            one.name_any() == id.name && one.data["subjects"][0]["namespace"] == home
-        });
+        let bindings = self.all_like(installed).await?.into_iter();
+        let own = bindings.filter(|one| one.data["subjects"][0]["namespace"] == home);
         Ok(own.filter_map(|one| one.namespace()).collect())
     }
 
@@ -150,28 +137,34 @@ impl Remover {
     /// # Errors
     /// If the cluster does not answer or refuses.
     pub async fn like(&self, installed: &Json) -> Result<Vec<Json>, Error> {
+        let live = self.all_like(installed).await?.into_iter();
+        let in_its_namespace = |one: DynamicObject| {
+            let mut object = installed.clone();
+            object["metadata"]["namespace"] = Json::from(one.namespace());
+            object
+        };
+        Ok(live.map(in_its_namespace).collect())
+    }
+
+    async fn all_like(&self, installed: &Json) -> Result<Vec<DynamicObject>, Error> {
         let id = Live(installed).id();
-        let params = labelled_like(installed);
+        let labels = installed["metadata"]["labels"].as_object();
+        let labels = labels.into_iter().flatten();
+        let labels = labels.filter_map(|(key, value)| Some(format!("{key}={}", value.as_str()?)));
+        let labels: Vec<String> = labels.collect();
+        let params = ListParams::default().labels(&labels.join(","));
         let listed = async {
             let found = self.discovery.find(&id, Live(installed).version()).await?;
             let Some(served) = found else {
                 return Ok(Vec::new());
             };
             let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &served.resource);
-            let listed = api.list_metadata(&params).await;
-            let listed = listed.map_err(|error| Error::new(&id, error))?.items;
-            Ok(listed
-                .into_iter()
-                .filter(|one| one.name_any() == id.name)
-                .collect())
+            let listed = api.list(&params).await;
+            let mut live = listed.map_err(|error| Error::new(&id, error))?.items;
+            live.retain(|one| one.name_any() == id.name);
+            Ok(live)
         };
-        let found = with_timeout(&id, listed).await?.into_iter();
-        let in_its_namespace = |one: PartialObjectMeta<DynamicObject>| {
-            let mut object = installed.clone();
-            object["metadata"]["namespace"] = Json::from(one.namespace());
-            object
-        };
-        Ok(found.map(in_its_namespace).collect())
+        with_timeout(&id, listed).await
     }
 
     /// The arguments of the program in an installed Deployment; none if it is not there.
@@ -300,15 +293,6 @@ impl Remover {
         }
         Ok(Removal::Deleted)
     }
-}
-
-/// Selects what has the labels of an installed object.
-fn labelled_like(installed: &Json) -> ListParams {
-    let labels = installed["metadata"]["labels"].as_object();
-    let labels = labels.into_iter().flatten();
-    let labels = labels.filter_map(|(key, value)| Some(format!("{key}={}", value.as_str()?)));
-    let labels: Vec<String> = labels.collect();
-    ListParams::default().labels(&labels.join(","))
 }
 
 fn is_finalizer_of_capstan(name: &str) -> bool {
