@@ -6,6 +6,7 @@
 mod azure;
 mod environment;
 mod object;
+mod object_only;
 #[cfg(test)]
 mod tests;
 
@@ -107,7 +108,7 @@ pub struct SyncConfig {
     pub namespace: String,
     /// The Fleets of that namespace that must be ready before this one begins.
     pub depends_on: Vec<String>,
-    /// What becomes of the applied objects when the Fleet object is deleted.
+    /// The policy for the applied objects when the Fleet object is deleted.
     pub deletion_policy: DeletionPolicy,
     /// The ServiceAccount of that namespace that applies the objects; `None` for that of the process, or of the kubeconfig.
     pub service_account: Option<String>,
@@ -298,7 +299,7 @@ impl SyncConfig {
 
     fn document(path: &str, text: &[u8], environment: &Environment) -> Result<Self, Error> {
         let (document, fleet) = fleet_in(path, text)?;
-        if let Some(why) = object_settings(&fleet) {
+        if let Some(why) = object_only::object_settings(&fleet) {
             return Err(Error::Mistaken(format!("{path}: {why}")));
         }
         Self::settled(path, &document, fleet, environment)
@@ -323,9 +324,7 @@ impl SyncConfig {
         let git = git.ok_or_else(missing)?;
         let name = fleet.metadata.name.unwrap_or_default();
         let forge = forge(&fleet.spec.checks, environment);
-        let depends_on = fleet.spec.depends_on.into_iter();
-        let depends_on = depends_on.map(|fleet| fleet.name).collect();
-        let deletion_policy = fleet.spec.deletion_policy;
+        let depends_on = fleet.spec.depends_on;
         let pulls = fleet.spec.checks.pull_requests;
         let fork_limits = pulls.forks.into();
         let webhook_secret = fleet.spec.checks.webhook_secret_ref;
@@ -344,8 +343,8 @@ impl SyncConfig {
             is_tenants: false,
             fleet: name,
             service_account: fleet.spec.service_account_name,
-            depends_on,
-            deletion_policy,
+            depends_on: depends_on.into_iter().map(|fleet| fleet.name).collect(),
+            deletion_policy: fleet.spec.deletion_policy,
             namespace: fleet
                 .metadata
                 .namespace
@@ -590,16 +589,6 @@ fn name_of(url: &str) -> String {
         "" => "fleet".to_owned(),
         name => name.chars().take(40).collect(),
     }
-}
-
-/// The settings of a Fleet document that only a Fleet object can have: why they cannot stand there.
-fn object_settings(fleet: &Fleet) -> Option<&'static str> {
-    let spec = &fleet.spec;
-    if !spec.depends_on.is_empty() {
-        return Some("spec.dependsOn is for Fleet objects, which one process follows: remove it");
-    }
-    let is_default = spec.deletion_policy == DeletionPolicy::default();
-    (!is_default).then_some("spec.deletionPolicy is for Fleet objects, since nobody deletes a file in the cluster: remove it")
 }
 
 /// A directory name that differs between repositories of the same name.
