@@ -195,7 +195,7 @@ pub(super) async fn remove_members(
     };
     let mut steering = kubernetes::steering(&target.client, &set);
     let run = kubernetes::run(target.clone(), options, inputs, reports, questions);
-    tokio::pin!(run);
+    let mut run = Box::pin(run);
     let mut removal = Removal::new(&set);
     let mut approvals = Approvals::default();
     let (mut number, mut suspension) = (0, None);
@@ -204,9 +204,12 @@ pub(super) async fn remove_members(
         tokio::select! {
             biased;
             () = stop.cancelled() => return Ok(()),
-            Some((of, report)) = reported.recv() => if of == number {
-                removal.note(report);
-            },
+            Some(first) = reported.recv() => {
+                // All that were sent by now: a write of the parent is reported with what it is about.
+                let more = std::iter::from_fn(|| reported.try_recv().ok());
+                let of_now = std::iter::once(first).chain(more).filter(|(of, _)| *of == number);
+                of_now.for_each(|(_, report)| removal.note(report));
+            }
             Some(request) = asked.recv() => approvals.request = Some(request),
             Some(steering) = steering.next() => {
                 approvals.text = steering.approve;
@@ -224,6 +227,8 @@ pub(super) async fn remove_members(
             let _ = input.send(Input::Approve(answer));
         }
     }
+    // A write that is under way would make the parent again.
+    drop(run);
     remove_parent(&target.client, &set).await
 }
 
@@ -279,6 +284,8 @@ struct Removal {
     unseen: BTreeMap<(String, String), String>,
     is_suspended: bool,
     is_settled: bool,
+    /// The parent is being written.
+    is_recording: bool,
     is_done: bool,
 }
 
@@ -292,6 +299,7 @@ impl Removal {
             unseen: BTreeMap::new(),
             is_suspended: false,
             is_settled: false,
+            is_recording: false,
             is_done: false,
         }
     }
@@ -314,15 +322,16 @@ impl Removal {
                 self.unseen.remove(&kind);
             }
             Report::Settled => self.is_settled = true,
-            Report::Object(_) | Report::Applied(..) | Report::Denied | Report::Recording(_) => {}
+            Report::Recording(is_recording) => self.is_recording = is_recording,
+            Report::Object(_) | Report::Applied(..) | Report::Denied => {}
         }
         let mut statuses = self.members.values();
         let is_left =
             |status: &PruneStatus| matches!(status, PruneStatus::Gone | PruneStatus::Released);
-        self.is_done = self.is_settled && statuses.all(is_left);
+        self.is_done = self.is_settled && !self.is_recording && statuses.all(is_left);
     }
 
-    /// What to say of it in the status of the Fleet.
+    /// The phase of the Fleet.
     fn phase(&self) -> Phase {
         if let Some(why) = &self.stuck {
             return Phase::Stalled("DeletionFailed", with_way_out(why));
@@ -429,7 +438,10 @@ mod tests {
         assert_eq!(reason, "DeletionWithheld");
         let command = "kubectl annotate configmap capstan-f -n n --overwrite capstan.dev/approve=\"delete n/c\"";
         assert!(message.contains(command), "{message}");
+        removal.note(Report::Recording(true));
         removal.note(Report::Prune(id("b"), PruneStatus::Gone));
+        assert!(!removal.is_done, "the parent would be made again");
+        removal.note(Report::Recording(false));
         assert!(removal.is_done);
     }
 
