@@ -23,7 +23,7 @@ pub struct Assignment {
     pub source: String,
     /// Whether members that the plan lacks are removed.
     pub prune: bool,
-    /// The fleet itself ends: that the plan has no objects is no mistake.
+    /// The fleet itself is removed, so its plan has no objects on purpose.
     pub is_end: bool,
     /// Whether nobody can approve in the message of a commit.
     pub without_commits: bool,

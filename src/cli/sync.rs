@@ -85,7 +85,7 @@ pub(super) fn run(
     Ok(Exit::failed_if(still.is_some()))
 }
 
-/// What suspends the fleet after `capstan resume`, if its Fleet object does.
+/// The message after `capstan resume` if the Fleet object still suspends the fleet.
 fn still_suspended(object: &FleetObjectState) -> Option<String> {
     let FleetObjectState {
         name, namespace, ..
@@ -98,7 +98,7 @@ fn still_suspended(object: &FleetObjectState) -> Option<String> {
     ))
 }
 
-/// What a person does instead with a fleet of which the cluster has only its Fleet object: there is no ConfigMap to annotate.
+/// The help for a fleet of which the cluster has only the Fleet object: it has no ConfigMap to annotate.
 fn not_begun(request: Request, object: &FleetObjectState) -> String {
     let FleetObjectState {
         name, namespace, ..

@@ -217,7 +217,7 @@ impl Task<'_> {
         Ok(tenants)
     }
 
-    /// What the controllers have in the namespaces that they watch, or watched.
+    /// The Roles and bindings of the controllers in the namespaces that they watch, or watched.
     async fn roles_in_namespaces(&self, home: &str) -> anyhow::Result<Vec<Json>> {
         let mut all = Vec::new();
         for role in Set::in_a_watched_namespace(home) {

@@ -58,7 +58,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Whether the object is in a namespace that is not watched: nobody looks whether it is there.
+    /// Returns true if the object is in a namespace that is not watched, so that nobody knows if it exists.
     pub(crate) fn is_outside(self, id: &ObjectId) -> bool {
         !id.namespace.is_empty() && !self.0.watched.has(&id.namespace)
     }

@@ -16,7 +16,7 @@ pub struct FleetObjectState {
     pub namespace: String,
     /// This cluster has a parent of the fleet, which knows its revisions and objects.
     pub has_parent: bool,
-    /// What suspends the fleet, if the object does.
+    /// The suspension of the fleet by the object, if there is one.
     pub suspended: Option<ObjectSuspension>,
     ready: Option<Reported>,
     stalled: Option<Reported>,
@@ -83,7 +83,7 @@ impl FleetObjectState {
         self.stalled.is_none() && self.ready.as_ref().is_some_and(|one| one.status == "True")
     }
 
-    /// What a person must change, if the object says so: the reason and the message.
+    /// The reason and the message of the condition Stalled, if it is true.
     #[must_use]
     pub fn stall(&self) -> Option<String> {
         let failed = || self.ready.as_ref().filter(|one| one.status == "False");
@@ -97,7 +97,7 @@ impl FleetObjectState {
         self.ready.is_none()
     }
 
-    /// What it says of itself, in a sentence.
+    /// Its condition in a sentence.
     #[must_use]
     pub fn text(&self) -> String {
         match (&self.stalled, &self.ready) {
@@ -129,7 +129,7 @@ impl FleetObjectState {
 }
 
 impl ObjectSuspension {
-    /// What continues the fleet.
+    /// The help to end the suspension.
     #[must_use]
     pub fn help(&self, namespace: &str, name: &str) -> String {
         match self.is_annotation {

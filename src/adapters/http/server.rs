@@ -68,7 +68,7 @@ impl Server {
     /// Opens the port at `address`: `host:port`, or `:port` on all addresses.
     ///
     /// # Errors
-    /// If that is no address, or of another machine or process.
+    /// If the address is not valid, not of this machine, or in use.
     pub async fn bind(address: &str) -> Result<Self, Error> {
         let listener = match address.strip_prefix(':') {
             Some(port) => match TcpListener::bind(format!("[::]:{port}")).await {

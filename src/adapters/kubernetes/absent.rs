@@ -1,6 +1,6 @@
 //! Accounts and Secrets that a fleet needs and that are gone.
 //!
-//! In: a name. Out: true if the cluster says that there is no such object. It does not know what it was needed for.
+//! In: a name. Out: true if the cluster reports that no such object exists. It does not know what needs the object.
 
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};

@@ -18,7 +18,7 @@ use crate::reconcile::outcome::Event;
 /// The most bytes of a note, as the API server allows.
 const MOST_NOTE: usize = 1024;
 
-/// Who reports Events, and about which work.
+/// The reporter of Events, and its work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reporter<'a> {
     /// A name with a domain, such as `capstan.dev/daemon`.

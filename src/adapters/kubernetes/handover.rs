@@ -231,7 +231,7 @@ fn watches(
     all
 }
 
-/// What is heard of a custom kind of ours.
+/// The news of a custom kind of ours.
 fn custom(
     api: Api<PartialObjectMeta<DynamicObject>>,
     group: &'static str,
@@ -255,7 +255,7 @@ fn custom(
     heard(kind, events.boxed(), named, fields, pause)
 }
 
-/// What is heard of a kind in several namespaces: all of it was seen once that is so in every namespace.
+/// The news of a kind in several namespaces. It is listed once it is listed in every namespace.
 fn together(
     watches: BoxStream<'static, (Arc<str>, Heard)>,
     mut awaited: Awaited,

@@ -60,7 +60,7 @@ pub struct FleetSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64))]
     pub depends_on: Vec<FleetName>,
-    /// What becomes of the applied objects when this Fleet is deleted; for Fleet objects alone.
+    /// Policy for the applied objects when this Fleet is deleted; for Fleet objects alone.
     #[serde(default)]
     pub deletion_policy: DeletionPolicy,
     /// ServiceAccount of the Fleet's namespace that applies the definitions; defaults to the daemon's own, or, outside of the

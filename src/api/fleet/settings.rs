@@ -100,7 +100,7 @@ impl JsonSchema for CheckProvider {
 }
 
 /// The heads of pull requests at GitHub, Gitea and Forgejo; of merge requests at GitLab; of pull requests at Bitbucket
-/// Data Center (facts/forges.md §6); and branches of that name, for remotes without such refs.
+/// Data Center; and branches of that name, for remotes without such refs.
 pub const PULL_REQUESTS: [&str; 4] = [
     "refs/pull/*/head",
     "refs/merge-requests/*/head",
@@ -108,7 +108,7 @@ pub const PULL_REQUESTS: [&str; 4] = [
     "refs/heads/pr/*",
 ];
 
-/// On Azure DevOps, which has no refs of heads: the test merges, whose second parent is the head (facts/forges.md §2d).
+/// On Azure DevOps, which has no refs of heads: the test merges, whose second parent is the head.
 pub const TEST_MERGES: &str = "refs/pull/*/merge";
 
 /// The merges that the merge queue of this branch tries on GitHub, which waits for their required checks: branches such as
@@ -297,7 +297,7 @@ pub enum FleetMode {
     Check,
 }
 
-/// What becomes of the objects of a Fleet object that is deleted.
+/// The policy for the objects of a Fleet object that is deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum DeletionPolicy {
     /// They stay.

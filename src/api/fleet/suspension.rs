@@ -4,7 +4,8 @@ use serde_json::Value as Json;
 
 use crate::api::labels::SUSPENDED;
 
-/// The text of the annotation that suspends a Fleet object: by whom, and why. It may be empty; `None` if there is no annotation.
+/// The text of the annotation that suspends a Fleet object, in which people write their name and the reason. It may be empty; `None` without
+/// the annotation.
 #[must_use]
 pub fn suspending(object: &Json) -> Option<&str> {
     object["metadata"]["annotations"][SUSPENDED].as_str()

@@ -28,7 +28,7 @@ pub struct Unapproved {
 pub struct DeletionGuard {
     /// Whether anything is removed at all.
     pub prune: bool,
-    /// The fleet itself ends: that it has no objects is no mistake.
+    /// The fleet itself is removed, so it has no objects on purpose.
     pub is_end: bool,
     /// Whether the revision was fully applied before: then a deletion comes from another binary or
     /// other definitions, and no commit asked for it.

@@ -1,5 +1,4 @@
-//! What happens to members that the fleet no longer has (DESIGN §7; the nine rules of
-//! `facts/gitops-peers.md` §4). Nothing is deleted by accident.
+//! Decides about members that the fleet no longer has. Nothing is deleted by accident.
 //!
 //! In: the members of the set, which of them leave, how far the applies have come, what was approved.
 //! Out: a [`PruneDecision`] for each that leaves. Asked again whenever one of those changes. It does not know:

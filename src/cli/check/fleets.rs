@@ -109,7 +109,7 @@ struct Checked {
     answers: Answers,
 }
 
-/// Who reads the Secrets.
+/// The user who reads the Secrets.
 #[derive(Clone, Copy)]
 struct Reader<'a> {
     /// The user who checks, if that is known.
@@ -259,7 +259,7 @@ fn fault(
                 Some(key) => Some(format!(
                     "{place} has no key {key}, which an SSH address needs"
                 )),
-                // Of these, tokens are made: whoever asks the server says what is wrong.
+                // Capstan makes tokens from these keys. The request to the server shows whether they work.
                 None if has("githubAppID") || has("azureIdentityType") => None,
                 None => Credential::read(&place, keys)
                     .err()

@@ -149,7 +149,7 @@ impl Set {
         objects
     }
 
-    /// What the controllers of an installation have in a namespace that they watch.
+    /// The Role and binding of the controllers in a namespace that they watch.
     pub(in crate::cli) fn in_a_watched_namespace(home: &str) -> Vec<Json> {
         let watched = Namespaces::of_text("watched");
         let mut objects = controllers(&PodArgs::default(), home, &watched);

@@ -43,7 +43,7 @@ impl Fleet<'_> {
         self.object.filter(|object| !object.has_parent)
     }
 
-    /// What a person must change in an object that is all there is of the fleet.
+    /// The change that a person must make to an object that is all there is of the fleet.
     pub(super) fn stall(&self) -> Option<String> {
         let stall = self.alone()?.stall()?;
         Some(format!(

@@ -16,7 +16,7 @@ impl ProbedPort {
     /// Opens the port at `address`: `host:port`, or `:port` on all addresses.
     ///
     /// # Errors
-    /// If that is no address, or of another machine or process.
+    /// If the address is not valid, not of this machine, or in use.
     pub async fn open(address: &str) -> Result<Self, AdapterError> {
         let server = Server::bind(address).await;
         let server = server.map_err(|error| AdapterError::new(error.class(), error.to_string()))?;

@@ -195,9 +195,10 @@ impl Budget {
     fn take(&mut self, now: Instant) -> bool {
         let earned = now.duration_since(self.since).as_secs() / EACH.as_secs();
         let earned = u32::try_from(earned).unwrap_or(AT_ONCE).min(AT_ONCE);
-        self.since = match self.left + earned >= AT_ONCE {
-            true => now,
-            false => self.since + EACH * earned,
+        self.since = if self.left + earned >= AT_ONCE {
+            now
+        } else {
+            self.since + EACH * earned
         };
         self.left = (self.left + earned).min(AT_ONCE);
         let is_left = self.left > 0;

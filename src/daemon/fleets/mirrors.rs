@@ -18,9 +18,10 @@ pub(super) async fn tidy(directory: PathBuf, name: String, kept: Option<PathBuf>
                 continue;
             }
             let path = entry.path();
-            let removed = match path.is_dir() {
-                true => fs::remove_dir_all(&path),
-                false => fs::remove_file(&path),
+            let removed = if path.is_dir() {
+                fs::remove_dir_all(&path)
+            } else {
+                fs::remove_file(&path)
             };
             if let Err(error) = removed {
                 let path = path.display();

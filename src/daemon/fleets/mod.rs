@@ -176,10 +176,8 @@ impl Fleets {
         let Some(ending) = self.end(id) else {
             return;
         };
-        let stay = match fleet.is_some_and(|fleet| is_held(&fleet)) {
-            true => "",
-            false => "; its objects stay",
-        };
+        let is_held = fleet.is_some_and(|fleet| is_held(&fleet));
+        let stay = if is_held { "" } else { "; its objects stay" };
         tracing::info!(
             fleet = id.name,
             namespace = id.namespace,

@@ -1,4 +1,4 @@
-//! Whether a namespace may use an identity (facts/aro-controllers.md §5).
+//! The namespaces that may use an identity.
 //!
 //! In: the identity, and the labels of the namespace if they are needed. Out: the condition that refuses. CAPZ does not check
 //! this for ARO.

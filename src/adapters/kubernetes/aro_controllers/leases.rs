@@ -44,7 +44,7 @@ impl fmt::Display for Holder {
     }
 }
 
-/// What one look at the Leases led to.
+/// The result of one look at the Leases.
 pub(super) enum Outcome {
     /// All are ours.
     Held,
@@ -103,7 +103,7 @@ impl Leases {
         }
     }
 
-    /// How long this process may go on without another round; `None` if it does not hold all.
+    /// The time that this process may act without another round; `None` if it does not hold all.
     pub(super) fn left(&self, now: Timestamp) -> Option<Duration> {
         let needed = self.own.iter().filter(|own| !own.is_ending);
         let mut left = needed.map(|own| own.lease.left(now));
@@ -114,7 +114,7 @@ impl Leases {
         left.try_fold(first?, |least, left| Some(least.min(left?)))
     }
 
-    /// How long nobody else takes those that it holds; `None` if it holds none.
+    /// The time in which nobody else takes the Leases that it holds; `None` if it holds none.
     pub(super) fn held_for(&self, now: Timestamp) -> Option<Duration> {
         self.own.iter().filter_map(|own| own.lease.left(now)).min()
     }

@@ -1,4 +1,4 @@
-//! What the watch of a kind can show.
+//! The events of the watch of a kind.
 //!
 //! In: an object as an API server sends it. Out: its id, uid and version, and the object once somebody wants it. It does not know
 //! who watches.
@@ -15,7 +15,7 @@ use super::writer::resource;
 use crate::model::ObjectId;
 use crate::reconcile::world::GroupKind;
 
-/// What a watch can show.
+/// An event of a watch.
 pub(crate) enum WatchEvent {
     /// A list of all objects begins.
     ListStarted,

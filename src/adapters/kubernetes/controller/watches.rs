@@ -194,7 +194,7 @@ fn events(
     served_only(watches).flat_map(stream::iter).boxed()
 }
 
-/// What a watch shows until the kind is not served.
+/// The events of a watch until the kind is not served.
 fn served_only<T>(events: impl Stream<Item = Option<T>> + Send) -> impl Stream<Item = T> + Send
 where
     T: Send,

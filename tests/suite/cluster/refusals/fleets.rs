@@ -121,6 +121,31 @@ pub(super) fn daemon(fixture: &Fixture) -> Running {
     Running::spawn(command)
 }
 
+/// Fleets that cannot be used: without its branch, of a strange URL, with settings of the process, and without its Secret.
+fn put_unusable(fixture: &Fixture, whole: &World, empty: &World) {
+    let mut lost = git(empty);
+    lost["ref"] = json!({"branch": "nothing"});
+    put(fixture, "lost", &lost, &json!({}));
+    put(
+        fixture,
+        "foreign",
+        &json!({"url": "gopher://x/y"}),
+        &json!({}),
+    );
+    put(
+        fixture,
+        "own",
+        &git(whole),
+        &json!({"controllers": {"aro": "off"}}),
+    );
+    put(
+        fixture,
+        "away",
+        &git(whole),
+        &json!({"cluster": {"kubeconfigSecretRef": {"name": "absent"}}}),
+    );
+}
+
 #[test]
 fn each_fleet_object_is_followed_and_reports_and_costs_only_itself() {
     prove("fleets", |fixture| {
@@ -131,27 +156,7 @@ fn each_fleet_object_is_followed_and_reports_and_costs_only_itself() {
         let other = two.push("main", None, &map(fixture, "two"));
         put(fixture, "one", &git(&one), &json!({}));
         put(fixture, "two", &git(&two), &json!({}));
-        let mut lost = git(&third);
-        lost["ref"] = json!({"branch": "nothing"});
-        put(fixture, "lost", &lost, &json!({}));
-        put(
-            fixture,
-            "foreign",
-            &json!({"url": "gopher://x/y"}),
-            &json!({}),
-        );
-        put(
-            fixture,
-            "own",
-            &git(&two),
-            &json!({"controllers": {"aro": "off"}}),
-        );
-        put(
-            fixture,
-            "away",
-            &git(&two),
-            &json!({"cluster": {"kubeconfigSecretRef": {"name": "absent"}}}),
-        );
+        put_unusable(fixture, &two, &third);
         let daemon = daemon(fixture);
 
         let status = wait(fixture, "one", "Ready", "True Succeeded", "1/1 ready");
