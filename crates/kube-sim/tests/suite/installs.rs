@@ -39,7 +39,9 @@ fn read(directory: &Path) -> Option<Vec<Json>> {
             .collect();
         documents
     });
-    Some(documents.filter(|document| !document.is_null()).collect())
+    // A directory may have a kustomization beside them.
+    let definitions = documents.filter(|document| document["kind"] == "CustomResourceDefinition");
+    Some(definitions.collect())
 }
 
 /// The real ones and ours over them, then ours without the others.
