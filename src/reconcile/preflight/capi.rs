@@ -1,4 +1,4 @@
-//! Whether Cluster API is there, runs, and has its feature gate `MachinePool` on.
+//! Whether Cluster API is there, runs, is new enough, and has its feature gate `MachinePool` on.
 //!
 //! In: the Deployments of its core controllers, and the kinds that the cluster does not serve. Out: a report, with what to do
 //! about each finding. It does not know who looked.
@@ -18,8 +18,9 @@ pub(crate) const LABEL: (&str, &str) = ("cluster.x-k8s.io/provider", "cluster-ap
 const PRODUCT: &str = "Cluster API";
 /// The feature gate.
 const GATE: &str = "MachinePool";
-/// The first minor version of Cluster API 1 in which the gate is on by default.
-const ON_BY_DEFAULT: u32 = 7;
+/// The first minor version of Cluster API 1 that knows the contract `v1beta2`, by whose label it finds the kinds of ARO. The gate is on by
+/// default in all since 1.7.
+const MINIMUM: u32 = 11;
 const INSTALL: &str = "install its core provider: EXP_MACHINE_POOL=true clusterctl init --bootstrap - --control-plane - (it brings cert-manager)";
 
 /// Cluster API as it was seen.
@@ -38,6 +39,7 @@ pub(crate) fn report(seen: &Seen) -> Report {
     let mut findings: Vec<Finding> = presence(seen).into_iter().collect();
     for core in &controllers {
         findings.extend(health(&core.id, &core.trouble));
+        findings.extend(core.age());
         findings.extend(core.gate());
     }
     if !controllers.is_empty() {
@@ -84,14 +86,28 @@ impl Core {
         }
     }
 
-    /// Returns a finding if the gate is off; of an unknown version without an argument nothing is known.
+    /// Returns a finding if the version is too old; of a version that is not known nothing is said.
+    fn age(&self) -> Option<Finding> {
+        let is_old = minor(&self.version).is_some_and(|minor| minor < MINIMUM);
+        is_old.then(|| Finding {
+            level: Level::Error,
+            reason: "TooOld",
+            message: format!(
+                "{} runs {}, which does not find AROCluster, AROControlPlane and AROMachinePool: it does not know the contract v1beta2",
+                self.id, self.version
+            ),
+            help: format!(
+                "upgrade it to v1.{MINIMUM} or later: clusterctl upgrade apply --contract v1beta2"
+            ),
+        })
+    }
+
+    /// Returns a finding if the gate is off.
     fn gate(&self) -> Option<Finding> {
         let gates = self.gates.split(',');
         let mut gates = gates.filter_map(|gate| gate.split_once('='));
-        let is_on = match gates.rfind(|(name, _)| name.trim() == GATE) {
-            Some((_, value)) => value.trim().parse().unwrap_or(true),
-            None => minor(&self.version).is_none_or(|minor| minor >= ON_BY_DEFAULT),
-        };
+        let (_, value) = gates.rfind(|(name, _)| name.trim() == GATE)?;
+        let is_on = value.trim().parse().unwrap_or(true);
         (!is_on).then(|| Finding {
             level: Level::Error,
             reason: "FeatureGateOff",
@@ -203,18 +219,32 @@ mod tests {
     }
 
     #[test]
-    fn the_gate_is_that_of_the_argument_else_of_the_version() {
-        let gate = |version: &str, gates: &str| reasons(&[deployment(version, gates, 1)], true);
+    fn a_gate_that_is_turned_off_is_named() {
+        let gate = |gates: &str| reasons(&[deployment("v1.12.0", gates, 1)], true);
         let on = "--feature-gates=ClusterTopology=false,MachinePool=true";
         let off = "--feature-gates=MachinePool=false,ClusterTopology=true";
-        assert_eq!(gate("v1.6.3", on), [""; 0]);
-        assert_eq!(gate("v1.12.0", off), ["FeatureGateOff"]);
-        assert_eq!(gate("v1.6.3", "--v=2"), ["FeatureGateOff"]);
-        for version in ["v1.7.0", "v1.11.0-rc.0", "2025-01", ""] {
-            assert_eq!(
-                gate(version, "--feature-gates=ClusterTopology=true"),
-                [""; 0]
-            );
+        assert_eq!(gate(off), ["FeatureGateOff"]);
+        for fine in [on, "--feature-gates=ClusterTopology=true", "--v=2"] {
+            assert_eq!(gate(fine), [""; 0], "{fine}");
+        }
+    }
+
+    #[test]
+    fn a_version_without_the_contract_of_our_kinds_is_too_old() {
+        let version = |version: &str| reasons(&[deployment(version, "--v=2", 1)], true);
+        for old in ["v1.6.3", "1.10.7", "v1.10.0-rc.1"] {
+            assert_eq!(version(old), ["TooOld"], "{old}");
+        }
+        // Downstream builds have versions of their own.
+        for fine in [
+            "v1.11.0",
+            "v1.11.0-rc.0",
+            "v1.13.4",
+            "2025-01",
+            "v4.20.1",
+            "",
+        ] {
+            assert_eq!(version(fine), [""; 0], "{fine}");
         }
     }
 
