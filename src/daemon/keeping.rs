@@ -14,6 +14,7 @@ use tracing::Instrument as _;
 
 use super::jobs::Source;
 use crate::adapters::kubernetes;
+use crate::model::ErrorClass;
 use crate::plan::approvals::ApprovalRecord;
 
 /// After how long what failed is tried again, or a missing parent is looked for.
@@ -61,7 +62,9 @@ impl Keeper {
                 }
                 continue;
             }
+            // After a conflict somebody else wrote the parent, perhaps other approvals: no reason to warn.
             if let Err(error) = attempt
+                && error.class() != ErrorClass::Conflict
                 && !std::mem::replace(&mut self.is_failing, true)
             {
                 let object = self.source.set.parent();
@@ -90,7 +93,7 @@ impl Keeper {
         recorded.recall(before.clone());
         let record = recorded.record();
         if record != before.unwrap_or_default() {
-            kubernetes::record_approvals(&self.client, set, &record.text()).await?;
+            kubernetes::record_approvals(&self.client, set, &parent, &record.text()).await?;
         }
         self.report(&parent.uid).await;
         Ok(Attempt::Kept)

@@ -11,15 +11,12 @@ use serde_json::json;
 use super::Error;
 use super::events::{Reporter, report_event};
 use super::request::with_timeout;
-use super::steering::{DAEMON, patch_parent};
+use super::steering::{ATTEMPTS, DAEMON, patch_parent};
 use crate::api::labels::APPROVE_ANNOTATION;
 use crate::apply::{APPROVALS, Parent};
 use crate::model::{ErrorClass, ObjectId};
 use crate::plan::ApplySet;
 use crate::reconcile::outcome::Event;
-
-/// How often the annotation is read again because others write the parent.
-const ATTEMPTS: usize = 5;
 
 /// The parent as far as it is about approvals.
 pub struct ApprovalsParent {
@@ -27,6 +24,8 @@ pub struct ApprovalsParent {
     pub record: Option<String>,
     /// Which parent it is.
     pub uid: String,
+    /// Its version as it was read.
+    version: Option<String>,
 }
 
 /// Reads the record of approvals from the parent of `set`; `None` if there is no parent.
@@ -43,18 +42,27 @@ pub async fn recorded_approvals(
             return Ok(None);
         };
         let record = live.data.and_then(|mut data| data.remove(APPROVALS));
-        let uid = live.metadata.uid.unwrap_or_default();
-        Ok(Some(ApprovalsParent { record, uid }))
+        Ok(Some(ApprovalsParent {
+            record,
+            uid: live.metadata.uid.unwrap_or_default(),
+            version: live.metadata.resource_version,
+        }))
     };
     with_timeout(&object, read).await
 }
 
-/// Writes the record of approvals into the parent of `set`.
+/// Writes the record of approvals into the `parent` of `set`.
 ///
 /// # Errors
-/// If the cluster does not answer, or refuses.
-pub async fn record_approvals(client: &Client, set: &ApplySet, record: &str) -> Result<(), Error> {
-    let patch = json!({"data": {APPROVALS: record}});
+/// If the cluster does not answer, or refuses, or somebody has changed the parent since it was read.
+pub async fn record_approvals(
+    client: &Client,
+    set: &ApplySet,
+    parent: &ApprovalsParent,
+    record: &str,
+) -> Result<(), Error> {
+    let metadata = json!({"resourceVersion": parent.version});
+    let patch = json!({"metadata": metadata, "data": {APPROVALS: record}});
     with_timeout(&set.parent(), patch_parent(client, set, DAEMON, patch)).await
 }
 

@@ -56,17 +56,18 @@ pub fn fleets(client: &Client, namespace: &str) -> BoxStream<'static, FleetChang
     changes.boxed()
 }
 
-/// Writes the status of a Fleet.
+/// Writes the status of a Fleet in place of the one of this `version`: a late request of a process that does not follow it any more
+/// changes nothing. Returns the new version.
 ///
 /// # Errors
-/// If the cluster does not answer, or refuses, or the Fleet was deleted or made again.
+/// If the cluster does not answer, or refuses, or the Fleet was changed, deleted or made again.
 pub async fn write_fleet_status(
     client: &Client,
     fleet: &FleetObject,
+    version: &str,
     status: &FleetStatus,
-) -> Result<(), Error> {
-    let metadata =
-        json!({"name": fleet.id.name, "namespace": fleet.id.namespace, "uid": fleet.uid});
+) -> Result<String, Error> {
+    let metadata = json!({"name": fleet.id.name, "namespace": fleet.id.namespace, "uid": fleet.uid, "resourceVersion": version});
     let (version, kind) = (Fleet::api_version(&()), Fleet::kind(&()));
     let patch =
         json!({"apiVersion": version, "kind": kind, "metadata": metadata, "status": status});
@@ -75,11 +76,25 @@ pub async fn write_fleet_status(
         let api = api(client, &fleet.id.namespace);
         let patch = Patch::Apply(patch);
         let written = api.patch_status(&fleet.id.name, &params, &patch).await;
-        written
-            .map(drop)
-            .map_err(|error| Error::new(&fleet.id, error))
+        let written = written.map_err(|error| Error::new(&fleet.id, error))?;
+        Ok(written.metadata.resource_version.unwrap_or_default())
     };
     with_timeout(&fleet.id, written).await
+}
+
+/// The version of a Fleet as it is now; `None` if it was deleted or made again.
+///
+/// # Errors
+/// If the cluster does not answer, or refuses.
+pub async fn fleet_version(client: &Client, fleet: &FleetObject) -> Result<Option<String>, Error> {
+    let read = async {
+        let api = api(client, &fleet.id.namespace);
+        let live = api.get_metadata_opt(&fleet.id.name).await;
+        live.map_err(|error| Error::new(&fleet.id, error))
+    };
+    let live = with_timeout(&fleet.id, read).await?;
+    let live = live.filter(|live| live.metadata.uid.as_ref() == Some(&fleet.uid));
+    Ok(live.and_then(|live| live.metadata.resource_version))
 }
 
 /// Has the deletion of a Fleet wait for this process, or no longer. Nothing is written that is so, nor to a Fleet that was made again.

@@ -70,7 +70,9 @@ pub use connect::{Access, ConnectError, connect, connect_named};
 pub use discovery::unserved;
 pub use error::{Error, classify};
 pub(crate) use events::{Reporter, report_event};
-pub use fleets::{FleetChange, FleetObject, fleets, hold_fleet, parents, write_fleet_status};
+pub use fleets::{
+    FleetChange, FleetObject, fleet_version, fleets, hold_fleet, parents, write_fleet_status,
+};
 pub use held_lease::{HeldLease, Holder, Unpermitted};
 pub use install::{
     INSTALLER, InstallError, Installed, Installer, Probe, Removal, Remover, brought_by, wait,

@@ -21,10 +21,13 @@ use crate::api::labels;
 use crate::apply::{
     APPLYING, NEWEST, Newest, Parent, SOURCE_ERROR, SourceError, Steering, whole_seconds,
 };
+use crate::model::ErrorClass;
 use crate::plan::ApplySet;
 
 /// How often the parent is read where it may not be watched.
 const POLL: Duration = Duration::from_secs(20);
+/// How often the parent is read again because others write it.
+pub(super) const ATTEMPTS: usize = 5;
 /// Who writes the annotations: another manager than the one of the parent's other fields, so that
 /// neither removes what the other wrote.
 const BY_HAND: &str = "capstan-cli";
@@ -193,12 +196,8 @@ pub async fn annotate_parent(
     key: &str,
     value: Option<&str>,
 ) -> Result<(), Error> {
-    let patch = json!({"metadata": {"annotations": {key: value}}});
-    let annotated = async {
-        parent::read(client, set).await?;
-        patch_parent(client, set, BY_HAND, patch).await
-    };
-    with_timeout(&set.parent(), annotated).await
+    let patch = |_: Option<&Parent>| Some(json!({"metadata": {"annotations": {key: value}}}));
+    with_timeout(&set.parent(), change_parent(client, set, BY_HAND, patch)).await
 }
 
 /// Records in the parent of `set` that the newest commit of its `source` is not applied, and why; or that it is.
@@ -223,8 +222,8 @@ pub async fn record_newest(
                 return Ok(());
             }
         }
-        let patch = json!({"data": {NEWEST: newest.map(Newest::text)}});
-        patch_parent(client, set, DAEMON, patch).await
+        let patch = |_: Option<&Parent>| Some(json!({"data": {NEWEST: newest.map(Newest::text)}}));
+        change_parent(client, set, DAEMON, patch).await
     };
     with_timeout(&set.parent(), recorded).await
 }
@@ -238,15 +237,11 @@ pub async fn record_source_error(
     set: &ApplySet,
     error: Option<&SourceError>,
 ) -> Result<(), Error> {
-    let recorded = async {
-        let parent = parent::read(client, set).await?;
-        if parent.is_none_or(|(parent, _)| parent.source_error.as_ref() == error) {
-            return Ok(());
-        }
-        let patch = json!({"data": {SOURCE_ERROR: error.map(SourceError::text)}});
-        patch_parent(client, set, DAEMON, patch).await
+    let patch = |parent: Option<&Parent>| {
+        let is_new = parent.is_some_and(|parent| parent.source_error.as_ref() != error);
+        is_new.then(|| json!({"data": {SOURCE_ERROR: error.map(SourceError::text)}}))
     };
-    with_timeout(&set.parent(), recorded).await
+    with_timeout(&set.parent(), change_parent(client, set, DAEMON, patch)).await
 }
 
 /// Creates a parent that knows the source and the newest commit; `false` if there is one by now.
@@ -267,6 +262,30 @@ async fn create_parent(
         ..Parent::default()
     };
     parent::create(client, set, DAEMON, &begin, &parent).await
+}
+
+/// Changes the parent of a set, unless `patch` finds nothing to change. The patch carries the version that was read: a request that
+/// arrives late, of a process that may not write the fleet any more, changes nothing.
+async fn change_parent(
+    client: &Client,
+    set: &ApplySet,
+    manager: &str,
+    patch: impl Fn(Option<&Parent>) -> Option<Json>,
+) -> Result<(), Error> {
+    let mut attempts = 1..ATTEMPTS;
+    loop {
+        let (parent, version) = parent::read(client, set).await?.unzip();
+        let Some(mut patch) = patch(parent.as_ref()) else {
+            return Ok(());
+        };
+        if let Some(version) = version {
+            patch["metadata"]["resourceVersion"] = json!(version);
+        }
+        match patch_parent(client, set, manager, patch).await {
+            Err(error) if error.class() == ErrorClass::Conflict && attempts.next().is_some() => {}
+            answer => return answer,
+        }
+    }
 }
 
 pub(super) async fn patch_parent(
@@ -304,7 +323,7 @@ mod tests {
 
     use super::*;
     use crate::apply::{Members, Reason, Reasons};
-    use crate::model::{ErrorClass, ObjectId};
+    use crate::model::ObjectId;
 
     fn set() -> ApplySet {
         ApplySet::new("prod", "capstan-system")
@@ -438,6 +457,43 @@ mod tests {
             ..applied()
         };
         assert_eq!(read, expected);
+    }
+
+    /// A client whose first patch arrives after somebody else has written the parent.
+    fn too_late(server: &Server, seen: &Arc<Mutex<usize>>) -> Client {
+        let (router, other) = (server.router(), server.client("default"));
+        let seen = Arc::clone(seen);
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let (mut router, other) = (router.clone(), other.clone());
+            let is_first = request.method() == Method::PATCH && {
+                let mut seen = seen.lock().unwrap();
+                *seen += 1;
+                *seen == 1
+            };
+            async move {
+                if is_first {
+                    let patch = json!({"data": {NEWEST: Newest::refused("3", "other").text()}});
+                    patch_parent(&other, &set(), DAEMON, patch).await.unwrap();
+                }
+                tower::Service::call(&mut router, request).await
+            }
+        });
+        Client::new(service, "default")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_arrives_late_is_refused_and_decided_again() {
+        let (server, set, patches) = (server(), set(), Arc::default());
+        let client = server.client("default");
+        parent::write(&client, &set, &applied(), "").await.unwrap();
+        let error = SourceError::new("then", "no route");
+        let late = too_late(&server, &patches);
+        let recorded = record_source_error(&late, &set, Some(&error)).await;
+        recorded.unwrap();
+        let (read, _) = parent::read(&client, &set).await.unwrap().unwrap();
+        assert_eq!(read.newest, Some(Newest::refused("3", "other")));
+        assert_eq!(read.source_error, Some(error));
+        assert_eq!(*patches.lock().unwrap(), 2);
     }
 
     #[tokio::test(start_paused = true)]

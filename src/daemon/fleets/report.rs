@@ -12,11 +12,12 @@ use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::events::Events;
-use crate::adapters::kubernetes::{FleetObject, parents, write_fleet_status};
+use crate::adapters::kubernetes::{Error, FleetObject, fleet_version, parents, write_fleet_status};
 use crate::api::fleet::{self, FleetStatus};
 use crate::apply::{Parent, whole_seconds};
 use crate::daemon::wall_time;
 use crate::follow::View;
+use crate::model::ErrorClass;
 use crate::plan::ApplySet;
 use crate::reporting::{ObservedFleet, Stall, fleet_status, stalled, sync_context};
 use crate::settings::SyncConfig;
@@ -70,6 +71,8 @@ pub(super) async fn report(mut reported: Reported) {
     let before = reported.fleet.json.get("status").cloned();
     let before = before.and_then(|status| serde_json::from_value(status).ok());
     let mut written: FleetStatus = before.unwrap_or_default();
+    let version = &reported.fleet.json["metadata"]["resourceVersion"];
+    let mut version = version.as_str().map(str::to_owned);
     let mut events = Events::since(&reported.fleet, &written);
     let (recorded, mut parent) = watch::channel(None);
     let mut watching = None;
@@ -93,8 +96,11 @@ pub(super) async fn report(mut reported: Reported) {
         date_suspension(&mut status, suspended_by, &written);
         let mut pause = PAUSE;
         if status != written {
-            match write_fleet_status(&reported.client, &reported.fleet, &status).await {
+            match reported.write(&mut version, &status).await {
                 Ok(()) => written = status,
+                Err(error) if error.class() == ErrorClass::Conflict => {
+                    reported.view.mark_changed();
+                }
                 Err(error) => {
                     tracing::warn!(fleet = reported.fleet.id.name, namespace = reported.fleet.id.namespace, %error, "the status of the Fleet cannot be written; retrying");
                     pause = RETRY;
@@ -139,6 +145,20 @@ fn watch_parent(
 }
 
 impl Reported {
+    /// Writes the status in place of the one of this version of the Fleet, which is read if it is not known.
+    async fn write(&self, version: &mut Option<String>, status: &FleetStatus) -> Result<(), Error> {
+        let known = match version.take() {
+            None => fleet_version(&self.client, &self.fleet).await?,
+            known => known,
+        };
+        let Some(known) = known else {
+            return Ok(());
+        };
+        let new = write_fleet_status(&self.client, &self.fleet, &known, status).await?;
+        *version = Some(new);
+        Ok(())
+    }
+
     fn status(
         &mut self,
         phase: &Phase,
@@ -207,7 +227,7 @@ mod tests {
     use std::convert::Infallible;
     use std::sync::Mutex;
 
-    use http::{Request, Response};
+    use http::{Method, Request, Response};
     use http_body_util::BodyExt as _;
     use kube::client::Body;
     use serde_json::{Value as Json, json};
@@ -216,36 +236,45 @@ mod tests {
     use super::*;
     use crate::model::ObjectId;
 
-    /// When the message of the first condition, or the note of an Event, was written, in seconds. The third write is refused.
+    /// When the message of the first condition, or the note of an Event, was written, in seconds; with the version that a status replaces.
     type Writes = Arc<Mutex<Vec<(u64, String)>>>;
 
+    const FLEET: fn(u64) -> Json = |version| {
+        json!({"apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet",
+            "metadata": {"name": "f", "uid": "u", "resourceVersion": version.to_string()}})
+    };
+
+    /// Refuses the third write and the fifth. Somebody else changes the Fleet before the fifth.
     fn server(writes: &Writes) -> Client {
         let (writes, start) = (Arc::clone(writes), Instant::now());
         let service = tower::service_fn(move |request: Request<Body>| {
             let writes = Arc::clone(&writes);
             async move {
-                let body = request
-                    .into_body()
-                    .collect()
-                    .await
-                    .expect("whole")
-                    .to_bytes();
-                let body: Json = serde_json::from_slice(&body).expect("JSON");
-                let message = &body["status"]["conditions"][0]["message"];
-                let message = message.as_str().map(str::to_owned);
-                let noted = || format!("Event {}", body["note"]);
-                let message = message.unwrap_or_else(noted);
+                let is_read = request.method() == Method::GET;
+                let body = request.into_body().collect().await;
+                let body = body.expect("whole").to_bytes();
                 let mut writes = writes.lock().expect("no panic");
-                writes.push((start.elapsed().as_secs(), message));
-                let (code, answer) = match writes.len() {
-                    3 => (
-                        500,
-                        json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "no", "reason": "InternalError", "code": 500}),
-                    ),
-                    _ => (
-                        200,
-                        json!({"apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet", "metadata": {"name": "f"}}),
-                    ),
+                if !is_read {
+                    let body: Json = serde_json::from_slice(&body).expect("JSON");
+                    let written = match &body["note"] {
+                        Json::Null => format!(
+                            "{} {}",
+                            body["metadata"]["resourceVersion"],
+                            body["status"]["conditions"][0]["message"]
+                        ),
+                        note => format!("Event {note}"),
+                    };
+                    writes.push((start.elapsed().as_secs(), written));
+                }
+                let count = writes.len() as u64;
+                let refused = |reason: &str, code: u16| {
+                    let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "no", "reason": reason, "code": code});
+                    (code, status)
+                };
+                let (code, answer) = match count {
+                    3 if !is_read => refused("InternalError", 500),
+                    5 if !is_read => refused("Conflict", 409),
+                    _ => (200, FLEET(count)),
                 };
                 let answer = Body::from(answer.to_string().into_bytes());
                 let answer = Response::builder().status(code).body(answer);
@@ -256,7 +285,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_status_is_written_once_a_second_and_again_5_seconds_after_a_failure() {
+    async fn a_status_is_written_once_a_second_and_again_after_a_failure_or_a_change() {
         let writes = Writes::default();
         let (view, viewed) = watch::channel(View::default());
         let stalled = |why: &str| Phase::Stalled("InvalidSpec", why.to_owned());
@@ -266,7 +295,7 @@ mod tests {
             id: ObjectId::new("capstan.dev", "Fleet", "n", "f"),
             uid: "u".to_owned(),
             generation: Some(1),
-            json: json!({}),
+            json: FLEET(0),
         };
         let reporting = tokio::spawn(report(Reported {
             client: server(&writes),
@@ -281,11 +310,16 @@ mod tests {
         tokio::time::sleep(Duration::from_millis(100)).await;
         phase.send_replace(stalled("three"));
         tokio::time::sleep(Duration::from_secs(20)).await;
+        phase.send_replace(stalled("four"));
+        tokio::time::sleep(Duration::from_secs(20)).await;
         let expected = [
-            (0, "one"),
+            (0, r#""0" "one""#),
             (0, r#"Event "one""#),
-            (1, "three"),
-            (6, "three"),
+            // After the failure it is not known what was written.
+            (1, r#""1" "three""#),
+            (6, r#""3" "three""#),
+            (20, r#""4" "four""#),
+            (21, r#""5" "four""#),
         ];
         let expected = expected.map(|(at, why)| (at, why.to_owned()));
         assert_eq!(*writes.lock().expect("no panic"), expected);

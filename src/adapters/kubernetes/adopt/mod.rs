@@ -309,7 +309,8 @@ async fn keep_approvals(client: &Client, live: &ConfigMap, to: &ApplySet) -> Res
     let record = |parent: &ConfigMap| parent.data.as_ref()?.get(APPROVALS).cloned();
     match (record(live), record(&there)) {
         (Some(approvals), None) => {
-            let patch = json!({"data": {APPROVALS: approvals}});
+            let metadata = json!({"resourceVersion": there.metadata.resource_version});
+            let patch = json!({"metadata": metadata, "data": {APPROVALS: approvals}});
             patch_parent(client, to, DAEMON, patch).await
         }
         _ => Ok(()),
