@@ -4,8 +4,10 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 /// A reason to fetch.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hint {
     /// The checks that somebody wants again.
     pub reruns: BTreeSet<Rerun>,
@@ -14,7 +16,7 @@ pub struct Hint {
 }
 
 /// Somebody wants a check of a commit again.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Rerun {
     /// The commit.
     pub head: Head,
@@ -25,7 +27,7 @@ pub struct Rerun {
 }
 
 /// A commit, as webhooks name it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Head {
     /// By its id, or by at least 12 digits of it: Bitbucket Cloud writes no more.
     Commit(String),
@@ -57,7 +59,7 @@ impl Head {
 }
 
 /// Somebody pressed a button of a check.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Press {
     /// The commit of the check.
     pub commit: String,

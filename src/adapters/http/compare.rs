@@ -18,6 +18,12 @@ pub(super) fn is_signed(secret: &[u8], signed: &[u8], tag: &[u8]) -> bool {
     hmac::verify(&key, signed, tag).is_ok()
 }
 
+/// The HMAC-SHA256 of `signed`.
+pub(super) fn sign(secret: &[u8], signed: &[u8]) -> hmac::Tag {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, secret);
+    hmac::sign(&key, signed)
+}
+
 /// Tries every secret, also after one that fits.
 pub(super) fn any(secrets: &[Vec<u8>], fits: impl Fn(&[u8]) -> bool) -> Result<(), Refusal> {
     let fitting = secrets.iter().filter(|secret| fits(secret)).count();

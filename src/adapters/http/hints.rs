@@ -38,6 +38,17 @@ impl Hints {
         self.arrived.notify_one();
     }
 
+    /// Adds all that another process, or an earlier attempt, was asked for.
+    pub fn add(&self, hint: Hint) {
+        self.leave(None);
+        hint.reruns
+            .into_iter()
+            .for_each(|rerun| self.leave(Some(rerun)));
+        hint.presses
+            .into_iter()
+            .for_each(|press| self.leave_press(press));
+    }
+
     /// Waits for one. It carries all since the last.
     pub async fn next(&self) -> Hint {
         loop {
@@ -100,5 +111,10 @@ mod tests {
         }
         let hint = hints.next().now_or_never().expect("one");
         assert_eq!(hint.presses.len(), MOST_PRESSES);
+        hints.leave_press(press(0));
+        hints.add(hint.clone());
+        assert_eq!(hints.next().now_or_never(), Some(hint));
+        hints.add(Hint::default());
+        assert_eq!(hints.next().now_or_never(), Some(Hint::default()));
     }
 }

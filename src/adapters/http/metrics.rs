@@ -8,6 +8,13 @@ use parking_lot::Mutex;
 use super::sender::Sender;
 use crate::model::RateRemaining;
 
+const DELIVERIES: &str = "capstan_webhook_deliveries_total";
+/// What comes before the lines of webhooks.
+pub(super) const DELIVERIES_HEAD: &str =
+    "# HELP capstan_webhook_deliveries_total Webhook deliveries by forge and result.
+# TYPE capstan_webhook_deliveries_total counter
+";
+
 /// What became of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Delivered {
@@ -67,6 +74,18 @@ struct Counts {
     applied: Option<(String, String)>,
 }
 
+impl Counts {
+    fn add_deliveries(&self, labels: &str, text: &mut String) {
+        for ((sender, result), count) in &self.deliveries {
+            let (forge, result) = (sender.name(), result.name());
+            let _ = writeln!(
+                text,
+                "{DELIVERIES}{{{labels}forge=\"{forge}\",result=\"{result}\"}} {count}"
+            );
+        }
+    }
+}
+
 impl Metrics {
     /// Nothing happened yet; `rate_remaining` is what the limit of the forge leaves.
     #[must_use]
@@ -108,6 +127,11 @@ impl Metrics {
         }
     }
 
+    /// Adds the lines of webhooks, which begin with these `labels`.
+    pub(super) fn add_deliveries(&self, labels: &str, text: &mut String) {
+        self.counts.lock().add_deliveries(labels, text);
+    }
+
     /// Whether the repository was asked once.
     #[must_use]
     pub fn is_ready(&self) -> bool {
@@ -122,20 +146,8 @@ impl Metrics {
         let head = |text: &mut String, name: &str, kind: &str, help: &str| {
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
         };
-        let name = "capstan_webhook_deliveries_total";
-        head(
-            &mut text,
-            name,
-            "counter",
-            "Webhook deliveries by forge and result.",
-        );
-        for ((sender, result), count) in &counts.deliveries {
-            let (forge, result) = (sender.name(), result.name());
-            let _ = writeln!(
-                text,
-                "{name}{{forge=\"{forge}\",result=\"{result}\"}} {count}"
-            );
-        }
+        text.push_str(DELIVERIES_HEAD);
+        counts.add_deliveries("", &mut text);
         for (name, help, results, values) in [
             (
                 "capstan_fetches_total",

@@ -6,11 +6,13 @@
 
 mod compare;
 mod event;
+mod fleets;
 mod form;
 mod hints;
 mod metrics;
 mod payload;
 mod press;
+mod relay;
 mod repository;
 mod rerun;
 #[cfg(test)]
@@ -23,9 +25,11 @@ mod standard_webhook;
 mod tls;
 mod webhook;
 
+pub use fleets::FleetWebhooks;
 pub use hints::Hints;
 pub use metrics::{Delivered, Metrics};
+pub use relay::{seal, unseal};
 pub use secrets::{SecretSource, Secrets};
 pub use sender::Sender;
-pub use server::{Error, Probed, Server, probes, router};
+pub use server::{Error, Probed, Server, fleets_router, probes, router};
 pub use webhook::Webhooks;

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
+
 use crate::model::{AdapterError, ErrorClass};
 
 /// Every key that begins with this is a secret; several are valid at once while one replaces another.
@@ -14,7 +16,7 @@ const USER: &str = "username";
 const DEFAULT_USER: &str = "capstan";
 
 /// Gives out the secrets that are valid now; `None` while they cannot be read.
-pub type SecretSource = Arc<dyn Fn() -> Option<Arc<Secrets>> + Send + Sync>;
+pub type SecretSource = Arc<dyn Fn() -> BoxFuture<'static, Option<Arc<Secrets>>> + Send + Sync>;
 
 /// What senders authenticate with.
 #[derive(Clone, PartialEq, Eq)]

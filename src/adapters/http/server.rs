@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{Path, Request, State};
 use axum::routing::{get, post};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
@@ -19,6 +19,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep};
 use tokio_util::task::AbortOnDropHandle;
 
+use super::fleets::FleetWebhooks;
 use super::metrics::Metrics;
 use super::sender::Sender;
 use super::tls::Tls;
@@ -173,6 +174,22 @@ pub fn router(metrics: Arc<Metrics>, webhooks: Option<Arc<Webhooks>>) -> Router 
         let webhooks = Arc::clone(&webhooks);
         let deliver = async move |request: Request| webhooks.deliver(sender, request).await;
         router.route(&format!("/webhook/{}", sender.name()), post(deliver))
+    })
+}
+
+/// Health and metrics of a process, and the webhooks of its fleets, each at a path of its own.
+pub fn fleets_router(process: Arc<dyn Probed>, fleets: &Arc<FleetWebhooks>) -> Router {
+    Sender::all().fold(probes(process), |router, sender| {
+        let fleets = Arc::clone(fleets);
+        let deliver = async move |Path((namespace, name)): Path<(String, String)>,
+                                  request: Request| {
+            match fleets.get(&namespace, &name) {
+                Ok(webhooks) => webhooks.deliver(sender, request).await,
+                Err(status) => status,
+            }
+        };
+        let path = format!("/webhook/{}/{{namespace}}/{{name}}", sender.name());
+        router.route(&path, post(deliver))
     })
 }
 

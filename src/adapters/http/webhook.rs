@@ -13,7 +13,7 @@ use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use jiff::Timestamp;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::compare::Refusal;
 use super::event::{self, Event, Kind};
@@ -29,6 +29,13 @@ use super::signature::{Delivery, authenticate};
 const ARRIVAL: Duration = Duration::from_secs(10);
 /// How many KiB of bodies may be in memory at once, whoever sends them.
 const ROOM: usize = 64 * 1024;
+/// The same for one of several fleets: the largest body has room, and what is sent to one keeps no other out.
+const ROOM_OF_ONE: usize = ROOM / 2;
+
+/// The room of several fleets together.
+pub(super) fn shared_room() -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(ROOM))
+}
 
 /// Takes deliveries for one repository.
 pub struct Webhooks {
@@ -39,7 +46,25 @@ pub struct Webhooks {
     metrics: Arc<Metrics>,
     /// The time outside.
     now: fn() -> Timestamp,
-    room: Semaphore,
+    room: Room,
+}
+
+/// The memory for bodies, in KiB.
+struct Room {
+    own: Semaphore,
+    /// That of several fleets together.
+    shared: Option<Arc<Semaphore>>,
+}
+
+impl Room {
+    /// Takes so much of it, until the answer is dropped.
+    fn take(&self, more: u32) -> Result<[Option<SemaphorePermit<'_>>; 2], Delivered> {
+        let own = self.own.try_acquire_many(more);
+        let own = own.map_err(|_| Delivered::Busy)?;
+        let shared = self.shared.as_ref().map(|room| room.try_acquire_many(more));
+        let shared = shared.transpose().map_err(|_| Delivered::Busy)?;
+        Ok([Some(own), shared])
+    }
 }
 
 impl Webhooks {
@@ -58,8 +83,21 @@ impl Webhooks {
             hints,
             metrics,
             now,
-            room: Semaphore::new(ROOM),
+            room: Room {
+                own: Semaphore::new(ROOM),
+                shared: None,
+            },
         }
+    }
+
+    /// The same beside the webhooks of other fleets, all of which have this room.
+    #[must_use]
+    pub(super) fn beside_others(self, shared: &Arc<Semaphore>) -> Self {
+        let room = Room {
+            own: Semaphore::new(ROOM_OF_ONE),
+            shared: Some(Arc::clone(shared)),
+        };
+        Self { room, ..self }
     }
 
     /// Takes one delivery in.
@@ -95,7 +133,7 @@ impl Webhooks {
             body: &body,
             body_type,
         };
-        let secrets = (self.secrets)().ok_or(Delivered::Busy)?;
+        let secrets = (self.secrets)().await.ok_or(Delivered::Busy)?;
         let now = (self.now)().as_second();
         authenticate(&delivery, &secrets, now).map_err(|refusal| match refusal {
             Refusal::Unsigned => Delivered::Unsigned,
@@ -116,8 +154,7 @@ impl Webhooks {
             whole.extend_from_slice(&data);
             let more = whole.len().div_ceil(1024) - held;
             let more = u32::try_from(more).map_err(|_| Delivered::TooLarge)?;
-            let more = self.room.try_acquire_many(more);
-            room.push(more.map_err(|_| Delivered::Busy)?);
+            room.push(self.room.take(more)?);
         }
         Ok(whole)
     }

@@ -49,7 +49,10 @@ impl Endpoint {
             Some(SourceCredential::Directory(directory)) => {
                 read(directory)?;
                 let directory: PathBuf = directory.clone();
-                let source: SecretSource = Arc::new(move || read(&directory).ok().map(Arc::new));
+                let source: SecretSource = Arc::new(move || {
+                    let secrets = read(&directory).ok().map(Arc::new);
+                    Box::pin(std::future::ready(secrets))
+                });
                 (Some(source), None)
             }
             Some(SourceCredential::Secret(name)) => {
@@ -79,9 +82,9 @@ impl Endpoint {
         }
     }
 
-    /// Whether webhooks tell of the buttons that people press.
-    pub(in crate::daemon) const fn hears_presses(&self) -> bool {
-        self.secrets.is_some()
+    /// The secrets of its webhooks, if it has any. They also tell of the buttons that people press.
+    pub(in crate::daemon) const fn secrets(&self) -> Option<&SecretSource> {
+        self.secrets.as_ref()
     }
 
     /// Answers from now on.
@@ -152,7 +155,10 @@ async fn follow(
         }
     };
     let follower = tokio::spawn(follower.in_current_span());
-    let source: SecretSource = Arc::new(move || known.read().clone());
+    let source: SecretSource = Arc::new(move || {
+        let secrets = known.read().clone();
+        Box::pin(std::future::ready(secrets))
+    });
     Ok((source, AbortOnDropHandle::new(follower)))
 }
 
