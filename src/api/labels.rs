@@ -32,6 +32,8 @@ pub const SHARD: &str = "capstan.dev/shard";
 pub const SUSPENDED: &str = "capstan.dev/suspended";
 /// On the parent of an ApplySet: when somebody asked the daemon to look for commits at once.
 pub const SYNC_REQUESTED: &str = "capstan.dev/sync-requested";
+/// On a Fleet, or on the parent of an ApplySet: what a webhook asked of a process that does not follow the fleet, for the one that does.
+pub const WEBHOOK_RECEIVED: &str = "capstan.dev/webhook-received";
 /// On the parent of an ApplySet: losses that are approved of the revision that is applied, each as in a trailer, separated by
 /// commas or lines. The daemon takes it off when it counts.
 pub const APPROVE_ANNOTATION: &str = "capstan.dev/approve";

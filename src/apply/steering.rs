@@ -9,6 +9,8 @@ pub struct Steering {
     pub suspended: Option<String>,
     /// When somebody last asked to look for commits at once.
     pub sync_requested: Option<String>,
+    /// What a webhook asked of another process, as text that only those with its secret can write.
+    pub webhook: Option<String>,
     /// The annotation that approves losses of what is applied.
     pub approve: Option<String>,
     /// The revision that the parent names as being applied, or applied last.

@@ -121,7 +121,7 @@ async fn work(args: &ControllersArgs, ui: &Ui, environment: &Environment) -> any
     );
     let running = running.context("there is nothing to run")?;
     let _serving = port.map(|port| {
-        ui.message(&port.shown());
+        ui.message(&port.shown("health and metrics"));
         daemon::serve_controllers(port, &running)
     });
     stop.await;

@@ -86,10 +86,11 @@ pub(super) async fn follow(
         tenants: args.tenant.iter().cloned().collect(),
         default_service_account: args.default_service_account.clone(),
         shard: args.shard.clone(),
+        has_port: port.is_some(),
     };
     ui.message(&followed(&settings));
     if let Some(port) = &port {
-        ui.message(&port.shown());
+        ui.message(&port.shown("health, metrics and webhooks"));
     }
     daemon::run_fleets(target.clone(), settings, port, stop).await;
     if let Some(controllers) = controllers {

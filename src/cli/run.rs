@@ -81,7 +81,7 @@ pub(super) struct RunArgs {
     /// Refs whose commits get a plan check, with --source; may be repeated
     #[arg(long, value_name = "GLOB", default_values = PULL_REQUESTS, conflicts_with_all = ["config", "directory"])]
     pub(super) candidates: Vec<String>,
-    /// Serve /healthz, /readyz and /metrics there, and webhooks if they have a secret: HOST:PORT, or :PORT
+    /// Serve /healthz, /readyz and /metrics there, and webhooks if they have a secret or belong to Fleet objects: HOST:PORT, or :PORT
     /// for all addresses [default: spec.serve.address, if the Fleet document has spec.serve]
     #[arg(long, value_name = "ADDRESS")]
     pub(super) serve: Option<String>,
@@ -315,6 +315,7 @@ async fn follow(
         config,
         access,
         endpoint,
+        hints: None,
         forge,
         holder: writer.as_ref().map(Writer::holder),
     };

@@ -13,6 +13,7 @@ mod connect;
 mod fleets;
 mod jobs;
 mod keeping;
+mod relay;
 mod spans;
 #[cfg(test)]
 mod tests;
@@ -31,11 +32,13 @@ use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
 use crate::adapters::git;
-use crate::adapters::http::{Hints, Metrics};
-use crate::adapters::kubernetes::{Holder, Options, Target};
+use crate::adapters::http::{Hints, Metrics, SecretSource};
+use crate::adapters::kubernetes::{Holder, Options, Target, annotate_parent};
+use crate::api::labels::WEBHOOK_RECEIVED;
 use crate::follow::{
     ChecksEvent, ClusterEvent, Command, Event, Follower, GitEvent, Settings, TimeEvent,
 };
+use crate::plan::ApplySet;
 use crate::reporting::Now;
 use crate::settings::SyncConfig;
 
@@ -56,6 +59,7 @@ pub(crate) use jobs::approvals_in_checkout;
 pub use jobs::fork::{COMMAND as FORK_COMMAND, answer as answer_fork_request};
 use jobs::runner::Runner;
 use jobs::{Origin, Source, WrittenChecks, report_absence};
+use relay::Relay;
 pub use spans::{FLEET_SPAN, fleet_span};
 pub use turns::Writer;
 use turns::in_turns;
@@ -75,6 +79,7 @@ pub async fn run(
         config,
         access: git::Access::default(),
         endpoint: None,
+        hints: None,
         forge: None,
         holder: None,
     };
@@ -89,6 +94,8 @@ pub struct Setup {
     pub access: git::Access,
     /// The port, which answers also while another process writes.
     pub endpoint: Option<Endpoint>,
+    /// What webhooks ask that arrive at another port; `None` if there are none.
+    pub hints: Option<Arc<Hints>>,
     /// The forge that checks go to; `None` for git notes.
     pub forge: Option<ForgePorts>,
     /// The process that may write the fleet; `None` if there is no other than this.
@@ -119,9 +126,11 @@ async fn follow(
     let origin = Origin::open(&config, &setup.access)?;
     let ports = sinks::ports(&origin, &config, setup.forge);
     let endpoint = setup.endpoint;
+    let secrets = endpoint.as_ref().and_then(Endpoint::secrets).cloned();
     let common = Common {
-        hears_presses: endpoint.as_ref().is_some_and(Endpoint::hears_presses),
-        hints: Arc::default(),
+        hears_presses: secrets.is_some() || setup.hints.is_some(),
+        hints: setup.hints.unwrap_or_default(),
+        relayed: watch::Sender::new(None),
         metrics: Arc::new(Metrics::new(ports.remaining.clone())),
         written: Arc::default(),
         config,
@@ -132,9 +141,11 @@ async fn follow(
         let (hints, metrics) = (Arc::clone(&common.hints), Arc::clone(&common.metrics));
         endpoint.serve(common.announced(), hints, metrics)
     });
+    let relaying = secrets.zip(setup.holder.clone());
+    let _relaying = relaying.map(|(secrets, holder)| common.relay(secrets, holder, &target));
     let daemon = || async {
         let daemon = Daemon::new(&common, target.clone(), view.clone());
-        daemon.run(&common.hints, &stop).await;
+        daemon.run(&common, &stop).await;
         Ok(())
     };
     let source = (&*common.config, &common.origin);
@@ -154,11 +165,36 @@ struct Common {
     /// Webhooks tell of the buttons that people press.
     hears_presses: bool,
     hints: Arc<Hints>,
+    /// What a webhook asked of another process.
+    relayed: watch::Sender<Option<String>>,
     metrics: Arc<Metrics>,
     written: Arc<WrittenChecks>,
 }
 
 impl Common {
+    /// Passes webhooks on by the parent of the fleet while another process follows it, until the answer is dropped.
+    fn relay(
+        &self,
+        secrets: SecretSource,
+        holder: watch::Receiver<Holder>,
+        target: &Target,
+    ) -> AbortOnDropHandle<()> {
+        let Self { config, hints, .. } = self;
+        let set = ApplySet::new(&*config.fleet, &*config.namespace);
+        let relay = Relay {
+            fleet: format!("{}/{}", config.namespace, config.fleet),
+            hints: Arc::clone(hints),
+            secrets,
+        };
+        let client = target.client.clone();
+        let write = move |text: String| {
+            let (client, set) = (client.clone(), set.clone());
+            async move { annotate_parent(&client, &set, WEBHOOK_RECEIVED, Some(&text)).await }
+        };
+        let relaying = relay.run(holder, self.relayed.subscribe(), write);
+        AbortOnDropHandle::new(tokio::spawn(relaying.in_current_span()))
+    }
+
     /// The address that deliveries of webhooks name. Of a directory it is not known: all are for it.
     fn announced(&self) -> &str {
         match self.origin.directory() {
@@ -217,8 +253,8 @@ impl Daemon {
         }
     }
 
-    async fn run(mut self, hints: &Arc<Hints>, stop: &CancellationToken) {
-        let _watches = self.watch(hints);
+    async fn run(mut self, common: &Common, stop: &CancellationToken) {
+        let _watches = self.watch(&common.hints, &common.relayed);
         self.handle(Event::Time(TimeEvent::Look(Duration::ZERO)));
         loop {
             let event = tokio::select! {
@@ -268,13 +304,18 @@ impl Daemon {
     }
 
     /// Watches the cluster, webhooks and a directory until the answer is dropped.
-    fn watch(&self, hints: &Arc<Hints>) -> Vec<AbortOnDropHandle<()>> {
+    fn watch(
+        &self,
+        hints: &Arc<Hints>,
+        relayed: &watch::Sender<Option<String>>,
+    ) -> Vec<AbortOnDropHandle<()>> {
         let events = || self.events.clone();
         let (client, set) = (&self.target.client, &self.source.set);
         let (hints, buttons) = (Arc::clone(hints), self.ports.buttons.clone());
         let mut watches = vec![watching::follow_hints(hints, buttons, events())];
         if !self.source.config.is_check_only() {
-            watches.push(watching::follow_steering(client, set, events()));
+            let relayed = relayed.clone();
+            watches.push(watching::follow_steering(client, set, relayed, events()));
             watches.push(keeping::keep_approvals(client, &self.source));
             let view = self.view.subscribe();
             watches.push(watching::record_source_errors(client, set, view));

@@ -29,15 +29,22 @@ const RETRY: Duration = Duration::from_secs(5);
 /// The same for one change of a directory and the next.
 const CHANGES_PAUSE: Duration = Duration::from_millis(500);
 
-/// Follows what people ask of the fleet of `set`.
+/// Follows what people ask of the fleet of `set`. What a webhook asked of another process goes to `relayed`.
 pub(super) fn follow_steering(
     client: &Client,
     set: &ApplySet,
+    relayed: watch::Sender<Option<String>>,
     events: UnboundedSender<Event>,
 ) -> AbortOnDropHandle<()> {
     let mut asked = kubernetes::steering(client, set);
     let following = async move {
-        while let Some(steering) = asked.next().await {
+        while let Some(mut steering) = asked.next().await {
+            let text = steering.webhook.take();
+            relayed.send_if_modified(|known| {
+                let is_new = *known != text;
+                *known = text;
+                is_new
+            });
             let _ = events.send(Event::People(PeopleEvent::Steered(steering)));
         }
     };

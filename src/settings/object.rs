@@ -98,13 +98,10 @@ fn process_settings(fleet: &Fleet) -> Option<&'static str> {
     let spec = &fleet.spec;
     match () {
         () if spec.serve != fleet::Serve::default() => Some(
-            "spec.serve belongs to the process, which follows several fleets and serves no port: remove it",
+            "spec.serve belongs to the process, which follows several fleets and has one port for all, that of --serve: remove it",
         ),
         () if spec.controllers != Controllers::default() => Some(
             "spec.controllers belongs to the process, which runs them for the whole cluster: remove it, and set --aro of `capstan run`",
-        ),
-        () if spec.checks.webhook_secret_ref.is_some() => Some(
-            "spec.checks.webhookSecretRef is not used in a Fleet object, since its process serves no webhooks: remove it; the repository is polled",
         ),
         () => None,
     }

@@ -352,6 +352,10 @@ fn a_fleet_object_has_nothing_of_the_process() {
     );
     let secret = SourceCredential::Secret("git".to_owned());
     assert_eq!(config.credential, Some(secret));
+    let hook = json!({"source": source, "checks": {"webhookSecretRef": {"name": "hook"}}});
+    let hook = object("1", &hook).expect("it is sound");
+    let secret = SourceCredential::Secret("hook".to_owned());
+    assert_eq!(hook.webhook_secret, Some(secret));
     let open = json!({"source": {"git": {"url": "https://h/x"}}});
     let open = object("1", &open).expect("it is sound");
     assert_eq!(open.credential, None, "the process has another one");
@@ -359,13 +363,8 @@ fn a_fleet_object_has_nothing_of_the_process() {
     let again = object("2", &spec).expect("it is sound");
     assert_ne!(again.mirror, config.mirror, "another object of the name");
     for (key, value, words) in [
-        ("serve", json!({"address": ":9"}), "serves no port"),
+        ("serve", json!({"address": ":9"}), "has one port for all"),
         ("controllers", json!({"aro": "off"}), "set --aro"),
-        (
-            "checks",
-            json!({"webhookSecretRef": {"name": "hook"}}),
-            "remove it; the repository is polled",
-        ),
         ("aply", json!({}), "aply"),
     ] {
         let mut spec = spec.clone();

@@ -246,6 +246,7 @@ impl Inside {
         let task = tokio::spawn(async move {
             let access = Access::default();
             let setup = Setup {
+                hints: None,
                 config,
                 access,
                 endpoint,

@@ -43,6 +43,8 @@ pub enum FleetChange {
     Present(Box<FleetObject>),
     /// It is gone.
     Gone(ObjectId),
+    /// All that were there in this namespace have come.
+    Listed(String),
 }
 
 /// Follows the Fleets of a namespace. Those that were there before come first.
@@ -51,8 +53,13 @@ pub fn fleets(client: &Client, namespace: &str) -> BoxStream<'static, FleetChang
     let api = api(&watch::patient(client), namespace);
     let events = watcher(api, watcher::Config::default());
     let events = watch::patiently(events, "Fleet");
-    let mut seen = Seen::default();
-    let changes = events.flat_map(move |event| futures::stream::iter(seen.changes(event)));
+    let (mut seen, namespace) = (Seen::default(), namespace.to_owned());
+    let changes = events.flat_map(move |event| {
+        let is_whole = matches!(event, Ok(watcher::Event::InitDone));
+        let listed = is_whole.then(|| FleetChange::Listed(namespace.clone()));
+        let changes = seen.changes(event).into_iter().chain(listed);
+        futures::stream::iter(changes.collect::<Vec<_>>())
+    });
     changes.boxed()
 }
 
@@ -95,6 +102,32 @@ pub async fn fleet_version(client: &Client, fleet: &FleetObject) -> Result<Optio
     let live = with_timeout(&fleet.id, read).await?;
     let live = live.filter(|live| live.metadata.uid.as_ref() == Some(&fleet.uid));
     Ok(live.and_then(|live| live.metadata.resource_version))
+}
+
+/// Sets an annotation on a Fleet.
+///
+/// # Errors
+/// If the cluster does not answer, or refuses, or the Fleet was deleted or made again.
+pub async fn annotate_fleet(
+    client: &Client,
+    fleet: &FleetObject,
+    key: &str,
+    value: &str,
+) -> Result<(), Error> {
+    let patch = json!({"metadata": {"uid": fleet.uid, "annotations": {key: value}}});
+    let annotated = async {
+        let api = api(client, &fleet.id.namespace);
+        let params = PatchParams {
+            field_manager: Some(DAEMON.to_owned()),
+            ..PatchParams::default()
+        };
+        let patch = Patch::Merge(patch);
+        let patched = api.patch_metadata(&fleet.id.name, &params, &patch).await;
+        patched
+            .map(drop)
+            .map_err(|error| Error::new(&fleet.id, error))
+    };
+    with_timeout(&fleet.id, annotated).await
 }
 
 /// Has the deletion of a Fleet wait for this process, or no longer. Nothing is written that is so, nor to a Fleet that was made again.
@@ -239,6 +272,7 @@ mod tests {
         let name = |change| match change {
             FleetChange::Present(fleet) => format!("+{}", fleet.id.name),
             FleetChange::Gone(id) => format!("-{}", id.name),
+            FleetChange::Listed(namespace) => namespace,
         };
         changes.into_iter().map(name).collect()
     }

@@ -71,7 +71,8 @@ pub use discovery::unserved;
 pub use error::{Error, classify};
 pub(crate) use events::{Reporter, report_event};
 pub use fleets::{
-    FleetChange, FleetObject, fleet_version, fleets, hold_fleet, parents, write_fleet_status,
+    FleetChange, FleetObject, annotate_fleet, fleet_version, fleets, hold_fleet, parents,
+    write_fleet_status,
 };
 pub use held_lease::{HeldLease, Holder, Unpermitted};
 pub use install::{

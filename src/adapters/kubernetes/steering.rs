@@ -46,6 +46,7 @@ fn of(parent: Option<&ConfigMap>) -> Steering {
     Steering {
         suspended: text(labels::SUSPENDED).map(|since| whole_seconds(&since)),
         sync_requested: text(labels::SYNC_REQUESTED),
+        webhook: text(labels::WEBHOOK_RECEIVED),
         approve: text(labels::APPROVE_ANNOTATION),
         applying: data
             .and_then(|data| data.get(APPLYING))
@@ -550,6 +551,7 @@ mod tests {
         let expected = Steering {
             suspended: Some("then".to_owned()),
             sync_requested: Some("now".to_owned()),
+            webhook: None,
             approve: Some("delete c/one".to_owned()),
             applying: String::new(),
             newest: None,

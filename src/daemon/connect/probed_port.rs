@@ -1,4 +1,4 @@
-//! The port of a process without webhooks: health, readiness and metrics.
+//! The port of a process that follows no fleet of its own: health, readiness and metrics, and the webhooks of Fleet objects.
 //!
 //! In: an address, and a process that can be asked how it is. Out: an open port. It does not know what the process does.
 
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::adapters::http::{Probed, Server, probes};
+use crate::adapters::http::{FleetWebhooks, Probed, Server, fleets_router, probes};
 use crate::model::AdapterError;
 
 /// A port that is open.
@@ -23,16 +23,25 @@ impl ProbedPort {
         Ok(Self(server))
     }
 
-    /// The port for people.
+    /// The port for people, with what is served there.
     #[must_use]
-    pub fn shown(&self) -> String {
+    pub fn shown(&self, what: &str) -> String {
         let address = self.0.address();
         let address = address.map_or_else(|_| String::new(), |at| format!(" on http://{at}"));
-        format!("health and metrics{address}")
+        format!("{what}{address}")
     }
 
     /// Answers about this process until the handle is dropped.
     pub(in crate::daemon) fn serve(self, process: impl Probed) -> AbortOnDropHandle<()> {
         self.0.serve(probes(Arc::new(process)))
+    }
+
+    /// The same, and takes the webhooks of these fleets.
+    pub(in crate::daemon) fn serve_fleets(
+        self,
+        process: impl Probed,
+        fleets: &Arc<FleetWebhooks>,
+    ) -> AbortOnDropHandle<()> {
+        self.0.serve(fleets_router(Arc::new(process), fleets))
     }
 }

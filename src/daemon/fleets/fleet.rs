@@ -19,7 +19,9 @@ use super::ending::{
 use super::mirrors::tidy;
 use super::report::{Phase, Reported, report};
 use super::requests::{hand_on, request};
+use super::webhooks::check_secret;
 use crate::adapters::git;
+use crate::adapters::http::Hints;
 use crate::adapters::kubernetes::{
     Error, FleetObject, Holder, LeaseName, Target, act_as, connect_by_secret, hold_fleet,
 };
@@ -32,6 +34,8 @@ use crate::settings::{Environment, FleetOwner, SyncConfig};
 
 /// The help for a Fleet object with a directory.
 const NO_DIRECTORY: &str = "spec.source.directory is a directory of the process, which a Fleet object may not read: use spec.source.git";
+/// The help for a Fleet object with webhooks that cannot arrive.
+const NO_PORT: &str = "spec.checks.webhookSecretRef is for webhooks, and the daemon has no port: start it with --serve, or remove this";
 /// The help for a Fleet of a tenant that has too many.
 const TOO_MANY: &str = "the daemon follows 50 Fleets of this namespace already, and no more of a tenant: delete one, or join two";
 
@@ -50,6 +54,8 @@ pub struct FleetsSettings {
     pub default_service_account: Option<String>,
     /// Only Fleets with this value of the label `capstan.dev/shard`, or without it if that is [`DEFAULT_SHARD`], are followed.
     pub shard: String,
+    /// It has a port, at which webhooks can arrive.
+    pub has_port: bool,
 }
 
 /// The shard of Fleets without a label.
@@ -79,6 +85,23 @@ impl FleetsSettings {
         }
     }
 
+    /// The settings of a Fleet, or what is wrong with it.
+    pub(super) fn config(&self, fleet: &FleetObject) -> Result<SyncConfig, String> {
+        let namespace = &fleet.id.namespace;
+        let config = SyncConfig::object(&fleet.json, self.owner(namespace), &self.environment);
+        let config = config.map_err(|error| error.to_string())?;
+        if config.directory.is_some() && self.reach(namespace) == git::Reach::Servers {
+            return Err(NO_DIRECTORY.to_owned());
+        }
+        if config.webhook_secret.is_some() && !self.has_port {
+            return Err(NO_PORT.to_owned());
+        }
+        Ok(SyncConfig {
+            fork_planner: Some(self.fork_planner.clone()),
+            ..config
+        })
+    }
+
     /// The namespaces whose Fleets are followed.
     pub(super) fn namespaces(&self) -> BTreeSet<String> {
         let own = std::iter::once(&self.environment.namespace);
@@ -92,6 +115,16 @@ impl FleetsSettings {
             name: format!("capstan-sync-{}", self.shard),
         }
     }
+}
+
+/// What happens outside of a Fleet.
+pub(super) struct Signals {
+    /// The process that may write.
+    pub(super) holder: watch::Receiver<Holder>,
+    /// The Fleets that it may wait for.
+    pub(super) states: watch::Receiver<States>,
+    /// What its webhooks ask; `None` if it has none.
+    pub(super) hints: Option<Arc<Hints>>,
 }
 
 /// A Fleet that is followed. Dropped, it is stopped at once.
@@ -110,7 +143,7 @@ impl Followed {
         fleet: FleetObject,
         target: Target,
         settings: Arc<FleetsSettings>,
-        (holder, states): (watch::Receiver<Holder>, watch::Receiver<States>),
+        signals: Signals,
         before: Option<AbortOnDropHandle<()>>,
         is_over: bool,
     ) -> Self {
@@ -123,8 +156,7 @@ impl Followed {
             fleet: Arc::new(fleet),
             target,
             settings,
-            holder,
-            states,
+            signals,
             requests: requests.subscribe(),
             handled,
             is_over,
@@ -169,9 +201,7 @@ struct One {
     fleet: Arc<FleetObject>,
     target: Target,
     settings: Arc<FleetsSettings>,
-    holder: watch::Receiver<Holder>,
-    /// The Fleets that it may wait for.
-    states: watch::Receiver<States>,
+    signals: Signals,
     /// The requests to sync, and the last one that was handed on.
     requests: watch::Receiver<Option<String>>,
     handled: watch::Sender<Option<String>>,
@@ -219,21 +249,11 @@ impl One {
 
     /// The settings, or what is wrong with the Fleet.
     fn config(&self) -> Result<SyncConfig, String> {
-        let settings = &self.settings;
-        let namespace = &self.fleet.id.namespace;
-        let owner = settings.owner(namespace);
-        let config = SyncConfig::object(&self.fleet.json, owner, &settings.environment);
-        let config = config.map_err(|error| error.to_string())?;
-        if self.is_over && !is_deleted(&self.fleet) {
-            return Err(TOO_MANY.to_owned());
+        let config = self.settings.config(&self.fleet)?;
+        match self.is_over && !is_deleted(&self.fleet) {
+            true => Err(TOO_MANY.to_owned()),
+            false => Ok(config),
         }
-        if config.directory.is_some() && settings.reach(namespace) == git::Reach::Servers {
-            return Err(NO_DIRECTORY.to_owned());
-        }
-        Ok(SyncConfig {
-            fork_planner: Some(settings.fork_planner.clone()),
-            ..config
-        })
     }
 
     /// Runs the daemon until it is told to stop, or until it cannot.
@@ -255,6 +275,8 @@ impl One {
             reach: self.settings.reach(&self.fleet.id.namespace),
             ..source_access(&config, &self.target.client)
         };
+        let checked = check_secret(&self.target.client, &config).await;
+        checked.map_err(|error| Failed::new(error.class(), error.to_string()))?;
         let forge = forge_ports(&config, &self.target.client).await;
         let forge = forge.map_err(|error| Failed::new(error.class(), error.to_string()))?;
         let Some(target) = self.target_of(&config).await? else {
@@ -276,6 +298,7 @@ impl One {
             config,
             access,
             endpoint: None,
+            hints: self.signals.hints.clone(),
             forge,
             holder: holder.clone(),
         };
@@ -351,7 +374,7 @@ impl One {
 
     /// Waits for other Fleets; `false` if it is told to stop before they are ready.
     async fn may_begin(&self, config: &SyncConfig) -> bool {
-        let mut states = self.states.clone();
+        let mut states = self.signals.states.clone();
         loop {
             let wait = {
                 let states = states.borrow_and_update();
@@ -381,7 +404,12 @@ impl One {
         let settings = &self.settings;
         Some(match config.kubeconfig_secret {
             Some(_) => Writer::take(target, config, &settings.environment),
-            None => Writer::share(target, config, settings.lease(), self.holder.clone()),
+            None => Writer::share(
+                target,
+                config,
+                settings.lease(),
+                self.signals.holder.clone(),
+            ),
         })
     }
 

@@ -12,6 +12,7 @@ mod mirrors;
 mod port;
 mod report;
 mod requests;
+mod webhooks;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,10 +25,11 @@ use tokio_util::task::AbortOnDropHandle;
 
 use self::dependencies::{State, States};
 use self::ending::{is_deleted, is_held, let_go};
-use self::fleet::Followed;
 pub use self::fleet::{DEFAULT_SHARD, FleetsSettings};
+use self::fleet::{Followed, Signals};
 use self::mirrors::tidy;
 use self::port::{PERIOD, Pulse, State as Probes};
+use self::webhooks::Received;
 use crate::adapters::kubernetes::{
     self, FleetChange, FleetObject, HeldLease, Holder, LeaseName, Target, Unpermitted,
 };
@@ -63,9 +65,11 @@ pub async fn run_fleets(
         .iter()
         .map(|namespace| kubernetes::fleets(&target.client, namespace));
     let mut changes = futures::stream::select_all(changes);
+    let received = Received::new(&target.client, lease.holder(), namespaces.clone());
     let mut fleets = Fleets {
         target,
         settings: Arc::new(settings),
+        received,
         known: BTreeMap::new(),
         states: watch::Sender::new(States::new()),
         followed: BTreeMap::new(),
@@ -80,8 +84,9 @@ pub async fn run_fleets(
         holder: lease.holder(),
         looked: lease.looked(),
         pulse: pulse.clone(),
+        webhooks: fleets.received.served(),
     };
-    let _serving = port.map(|port| port.serve(probes));
+    let _serving = port.map(|port| port.serve_fleets(probes, &fleets.received.served()));
     let mut beat = tokio::time::interval(PERIOD);
     loop {
         tokio::select! {
@@ -110,6 +115,7 @@ pub async fn run_fleets(
 struct Fleets {
     target: Target,
     settings: Arc<FleetsSettings>,
+    received: Received,
     known: BTreeMap<ObjectId, FleetObject>,
     /// The same for those that wait for others, and those of other shards.
     states: watch::Sender<States>,
@@ -144,6 +150,8 @@ impl Fleets {
         match change {
             FleetChange::Present(fleet) if is_of_shard(&fleet, &self.settings.shard) => {
                 let id = fleet.id.clone();
+                let config = self.settings.config(&fleet).ok();
+                self.received.set(&fleet, config.as_ref());
                 let earlier = self.known.insert(id.clone(), (*fleet).clone());
                 let is_new = earlier.is_none_or(|earlier| !is_same(&earlier, &fleet));
                 if self.is_holder && is_new {
@@ -155,6 +163,7 @@ impl Fleets {
             }
             FleetChange::Present(fleet) => self.leave(&fleet.id, "another shard has"),
             FleetChange::Gone(id) => self.leave(&id, "somebody deleted"),
+            FleetChange::Listed(namespace) => self.received.listed(&namespace),
         }
     }
 
@@ -167,11 +176,13 @@ impl Fleets {
                 earlier.as_ref() != states.get(&fleet.id)
             }
             FleetChange::Gone(id) => states.remove(id).is_some(),
+            FleetChange::Listed(_) => false,
         });
     }
 
     fn leave(&mut self, id: &ObjectId, who: &str) {
         let fleet = self.known.remove(id);
+        self.received.remove(id);
         self.leaving.retain(|_, leaving| !leaving.is_finished());
         let Some(ending) = self.end(id) else {
             return;
@@ -246,8 +257,12 @@ impl Fleets {
             "the Fleet is followed"
         );
         let (target, settings) = (self.target.clone(), Arc::clone(&self.settings));
-        let watched = (self.holder.clone(), self.states.subscribe());
-        let followed = Followed::start(fleet, target, settings, watched, before, is_over);
+        let signals = Signals {
+            holder: self.holder.clone(),
+            states: self.states.subscribe(),
+            hints: self.received.hints(&id),
+        };
+        let followed = Followed::start(fleet, target, settings, signals, before, is_over);
         self.followed.insert(id, followed);
     }
 

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::adapters::http::Probed;
+use crate::adapters::http::{FleetWebhooks, Probed};
 use crate::adapters::kubernetes::Holder;
 
 /// The time between two signs of life of what follows the Fleets. A look at the Lease takes no longer.
@@ -39,6 +39,7 @@ pub(super) struct State {
     /// The last look at the Lease.
     pub(super) looked: Arc<Mutex<Instant>>,
     pub(super) pulse: Pulse,
+    pub(super) webhooks: Arc<FleetWebhooks>,
 }
 
 impl Probed for State {
@@ -64,7 +65,7 @@ impl Probed for State {
     }
 
     fn metrics(&self) -> String {
-        let mut text = String::new();
+        let mut text = self.webhooks.metrics();
         let is_leader = u8::from(*self.holder.borrow() == Holder::Us);
         let _ = write!(
             text,
@@ -88,6 +89,7 @@ mod tests {
             holder,
             looked: Arc::new(Mutex::new(Instant::now())),
             pulse: Pulse::start(),
+            webhooks: Arc::new(FleetWebhooks::new([].into())),
         };
         assert_eq!((state.liveness(), state.readiness()), (Ok(()), Ok(())));
         assert!(state.metrics().ends_with("{name=\"sync\"} 0\n"));

@@ -235,7 +235,9 @@ async fn where_nothing_is_applied_approvals_are_in_memory() {
         std::future::pending::<Result<Response<Body>, Infallible>>()
     });
     case.daemon.target.client = Client::new(service, "default");
-    let _watches = case.daemon.watch(&Arc::default());
+    let _watches = case
+        .daemon
+        .watch(&Arc::default(), &tokio::sync::watch::Sender::new(None));
     case.approve("c/one");
     tokio::time::sleep(Duration::from_secs(60)).await;
     let deletable = deletable(&case.daemon.source, &case.commit).await;

@@ -148,6 +148,7 @@ impl Case {
             metrics: Arc::new(Metrics::new(ports.remaining.clone())),
             written: Arc::default(),
             hints: Arc::default(),
+            relayed: watch::Sender::new(None),
             hears_presses: has_buttons,
             config: Arc::new(config),
             origin,

@@ -104,7 +104,7 @@ pub(super) fn git(world: &World) -> Json {
     json!({"url": world.source(), "interval": "1s"})
 }
 
-pub(super) fn daemon(fixture: &Fixture) -> Running {
+pub(super) fn command(fixture: &Fixture) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
     command
         .args([
@@ -118,7 +118,11 @@ pub(super) fn daemon(fixture: &Fixture) -> Running {
         .arg(&fixture.kubeconfig)
         .env("CAPSTAN_NAMESPACE", &fixture.namespace)
         .env("CAPSTAN_CACHE", fixture.dir.path().join("cache"));
-    Running::spawn(command)
+    command
+}
+
+pub(super) fn daemon(fixture: &Fixture) -> Running {
+    Running::spawn(command(fixture))
 }
 
 /// Fleets that cannot be used: without its branch, of a strange URL, with settings of the process, and without its Secret.

@@ -11,6 +11,7 @@ mod deleted;
 mod entry;
 mod fixture;
 mod fleets;
+mod hooked;
 mod installing;
 mod kinds;
 mod namespaces;

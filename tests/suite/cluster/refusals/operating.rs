@@ -12,6 +12,7 @@ use serde_json::{Value as Json, json};
 use super::audit::no_right_is_unneeded;
 use super::fixture::Fixture;
 use super::fleets::{path_in, wait_in};
+use super::hooked::{address, deliver, secret};
 use super::installing::{self, Ended, capstan, run_pods};
 use super::platform::Platform;
 use super::rights::{GRANT, logged};
@@ -143,7 +144,10 @@ impl<'a> Tenant<'a> {
     }
 
     fn put(&self, name: &str) {
-        let spec = json!({"source": self.remote.source()});
+        self.fixture
+            .put(&secret(&self.namespace, "webhook", "s3cret"));
+        let checks = json!({"webhookSecretRef": {"name": "webhook"}});
+        let spec = json!({"source": self.remote.source(), "checks": checks});
         put(self.fixture, &self.namespace, name, &spec);
     }
 
@@ -213,6 +217,21 @@ fn check(fixture: &Fixture, flags: &[&str]) {
     let answers =
         |line: &str| line.starts_with("√ sources") && line.ends_with("answer: 3, of 3 Fleets");
     assert!(lines.any(answers), "{}", checked.data);
+}
+
+/// A webhook at the pod that waits is passed on.
+fn hear_a_webhook(a: &Tenant<'_>, b: &Tenant<'_>, waiting: &Running) {
+    let (here, path) = (address(waiting), format!("/{}/prod", a.namespace));
+    let is_heard = || deliver(here, &path, "s3cret") == 200;
+    a.fixture.until("the pod takes webhooks", is_heard);
+    let annotation = |tenant: &Tenant<'_>| {
+        let path = path_in(&tenant.namespace, "prod");
+        let fleet = tenant.fixture.must("GET", &path, &Json::Null);
+        fleet["metadata"]["annotations"]["capstan.dev/webhook-received"].clone()
+    };
+    let is_passed_on = || annotation(a).is_string();
+    a.fixture.until("it is passed on", is_passed_on);
+    assert_eq!(annotation(b), Json::Null);
 }
 
 /// Kills the pod that applies. The other goes on.
@@ -343,6 +362,7 @@ fn an_installation_works_as_its_page_says_from_install_to_uninstall() {
     let other = pod(fixture, &pods.path().join("2"), "pod-2");
     other.wait("holds the Lease and applies");
 
+    hear_a_webhook(&a, &b, &other);
     lose_the_leader(leader, &a);
     run_a_third(&b);
     revoke_rights(&a, &b, &other);
