@@ -312,13 +312,13 @@ impl Daemon {
         let events = || self.events.clone();
         let (client, set) = (&self.target.client, &self.source.set);
         let (hints, buttons) = (Arc::clone(hints), self.ports.buttons.clone());
-        let mut watches = vec![watching::follow_hints(hints, buttons, events())];
+        let view = || self.view.subscribe();
+        let mut watches = vec![watching::follow_hints(hints, buttons, view(), events())];
         if !self.source.config.is_check_only() {
             let relayed = relayed.clone();
             watches.push(watching::follow_steering(client, set, relayed, events()));
             watches.push(keeping::keep_approvals(client, &self.source));
-            let view = self.view.subscribe();
-            watches.push(watching::record_source_errors(client, set, view));
+            watches.push(watching::record_source_errors(client, set, view()));
         }
         let directory = self.source.revisions.origin.directory().cloned();
         watches.extend(directory.map(|it| watching::follow_directory(it, events())));

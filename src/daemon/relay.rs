@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use super::connect::clock::wall_time;
 use crate::adapters::http::{Hints, SecretSource, seal, unseal};
 use crate::adapters::kubernetes::{Error, Holder};
-use crate::model::Hint;
+use crate::model::{ErrorClass, Hint};
 
 /// How long after one text the next is written: all that comes in between is one.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -38,7 +38,10 @@ impl Relay {
             let current = holder.borrow_and_update().clone();
             if current == Holder::Us && texts.has_changed().unwrap_or(false) {
                 let text = texts.borrow_and_update().clone();
-                self.take_in(text).await;
+                if !self.take_in(text).await {
+                    texts.mark_changed();
+                    tokio::time::sleep(RETRY).await;
+                }
                 continue;
             }
             let is_another = matches!(current, Holder::Other(_) | Holder::OtherLease { .. });
@@ -57,10 +60,11 @@ impl Relay {
         }
     }
 
-    async fn take_in(&self, text: Option<String>) {
-        let Some(text) = text else { return };
+    /// Leaves the hint of a text; `false` if it cannot be told now whether it is one.
+    async fn take_in(&self, text: Option<String>) -> bool {
+        let Some(text) = text else { return true };
         let Some(secrets) = (self.secrets)().await else {
-            return;
+            return false;
         };
         let now = wall_time().as_second();
         match unseal(&text, &self.fleet, &secrets, now) {
@@ -70,6 +74,7 @@ impl Relay {
                 "a webhook that another process left is old, or not signed with the secret"
             ),
         }
+        true
     }
 
     async fn pass_on<W: Future<Output = Result<(), Error>>>(
@@ -78,14 +83,23 @@ impl Relay {
         write: &impl Fn(String) -> W,
     ) {
         let Some(secrets) = (self.secrets)().await else {
-            return;
+            self.hints.add(hint);
+            return tokio::time::sleep(RETRY).await;
         };
         let text = seal(hint.clone(), &self.fleet, &secrets, wall_time().as_second());
         let Err(error) = write(text).await else {
             return tokio::time::sleep(PAUSE).await;
         };
-        tracing::warn!(fleet = self.fleet, %error, "a webhook cannot be passed on to the daemon that follows the fleet; retrying");
-        self.hints.add(hint);
+        let may_pass = matches!(error.class(), ErrorClass::Transient | ErrorClass::Conflict);
+        match may_pass {
+            true => {
+                tracing::warn!(fleet = self.fleet, %error, "a webhook cannot be passed on to the daemon that follows the fleet; retrying");
+                self.hints.add(hint);
+            }
+            false => {
+                tracing::warn!(fleet = self.fleet, %error, "a webhook cannot be passed on to the daemon that follows the fleet, which looks at its next interval");
+            }
+        }
         tokio::time::sleep(RETRY).await;
     }
 }
@@ -93,6 +107,7 @@ impl Relay {
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use tokio::time::Instant;
 
@@ -119,15 +134,19 @@ mod tests {
         let (_us, us) = watch::channel(Holder::Us);
         let (start, tries) = (Instant::now(), Arc::new(Mutex::new(Vec::new())));
         let tried = Arc::clone(&tries);
-        // The first write fails.
+        // The first write fails, and the fourth is refused.
         let write = move |text: String| {
             let (left, tried) = (left.clone(), Arc::clone(&tried));
             async move {
+                let object = ObjectId::new("", "ConfigMap", "n", "capstan-f");
                 let mut tried = tried.lock().expect("no panic");
                 tried.push(start.elapsed().as_secs());
                 if tried.len() == 1 {
-                    let object = ObjectId::new("", "ConfigMap", "n", "capstan-f");
-                    let cause = "no".to_owned();
+                    let source = Box::new(kube::Error::LinesCodecMaxLineLengthExceeded);
+                    return Err(Error::Unreachable { object, source });
+                }
+                if tried.len() == 4 {
+                    let cause = "too large".to_owned();
                     return Err(Error::Unsendable { object, cause });
                 }
                 left.send_replace(Some(text));
@@ -146,15 +165,58 @@ mod tests {
         here.leave(None);
         here.leave(None);
         assert_eq!(there.next().await, Hint::default());
-        assert_eq!(*tries.lock().expect("no panic"), [10, 15, 17]);
+        pause(3).await;
+        here.leave(None);
+        pause(10).await;
+        assert_eq!(*tries.lock().expect("no panic"), [10, 15, 17, 20]);
         // What arrives at the process that follows stays there.
         said.send_replace(Holder::Us);
         pause(10).await;
         here.leave(None);
         pause(10).await;
-        assert_eq!(tries.lock().expect("no panic").len(), 3);
+        assert_eq!(tries.lock().expect("no panic").len(), 4);
         assert_eq!(here.next().await, Hint::default());
         drop(said);
         sending.await.expect("it ends");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn while_the_secret_cannot_be_read_hints_wait_5_seconds_each_time() {
+        let is_readable = Arc::new(AtomicBool::new(false));
+        let blind = |hints: &Arc<Hints>| {
+            let (relay, is_readable) = (relay(hints), Arc::clone(&is_readable));
+            let secrets = Arc::clone(&relay.secrets);
+            Relay {
+                secrets: Arc::new(move || match is_readable.load(Ordering::SeqCst) {
+                    true => secrets(),
+                    false => Box::pin(std::future::ready(None)),
+                }),
+                ..relay
+            }
+        };
+        let (here, there) = <(Arc<Hints>, Arc<Hints>)>::default();
+        let (left, texts) = watch::channel(None);
+        let (_quiet, nothing) = watch::channel(None);
+        let (_other, other) = watch::channel(Holder::Other("b".to_owned()));
+        let (_us, us) = watch::channel(Holder::Us);
+        let start = Instant::now();
+        let write = move |text: String| {
+            left.send_replace(Some(text));
+            std::future::ready(Ok(()))
+        };
+        let never = |_| std::future::ready(Ok(()));
+        here.leave(None);
+        let _sending = tokio::spawn(blind(&here).run(other, nothing, write));
+        tokio::time::sleep(Duration::from_secs(7)).await;
+        is_readable.store(true, Ordering::SeqCst);
+        let mut seen = texts.clone();
+        seen.changed().await.expect("it is told");
+        assert_eq!(start.elapsed().as_secs(), 10);
+        is_readable.store(false, Ordering::SeqCst);
+        let _receiving = tokio::spawn(blind(&there).run(us, texts, never));
+        tokio::time::sleep(Duration::from_secs(7)).await;
+        is_readable.store(true, Ordering::SeqCst);
+        assert_eq!(there.next().await, Hint::default());
+        assert_eq!(start.elapsed().as_secs(), 20);
     }
 }

@@ -91,13 +91,19 @@ fn now() -> String {
     whole_seconds(&wall_time().to_string())
 }
 
-/// Follows the webhooks. What they ask of the checks of other apps than that with these `buttons` is left out.
+/// Follows the webhooks, once the view tells what the fleet reports on: a press or a re-run that came before would be for nothing. What they
+/// ask of the checks of other apps than that with these `buttons` is left out.
 pub(super) fn follow_hints(
     hints: Arc<Hints>,
     buttons: Option<Arc<dyn ApprovalButtons>>,
+    mut view: watch::Receiver<View>,
     events: UnboundedSender<Event>,
 ) -> AbortOnDropHandle<()> {
     AbortOnDropHandle::new(tokio::spawn(async move {
+        let is_known = |view: &View| view.examined.is_some() || view.source_error.is_some();
+        if view.wait_for(is_known).await.is_err() {
+            return;
+        }
         loop {
             let hint = of_own_app(hints.next().await, buttons.as_deref());
             let _ = events.send(Event::People(PeopleEvent::WebhookReceived(hint)));

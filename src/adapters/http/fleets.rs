@@ -9,11 +9,12 @@ use http::StatusCode;
 use jiff::Timestamp;
 use parking_lot::RwLock;
 use tokio::sync::Semaphore;
+use tracing::Span;
 
 use super::hints::Hints;
 use super::metrics::{DELIVERIES_HEAD, Metrics};
 use super::secrets::SecretSource;
-use super::webhook::{Webhooks, shared_room};
+use super::webhook::{Webhooks, room_of_one, whole_room};
 
 /// The webhooks by the namespace and the name of their fleets.
 pub struct FleetWebhooks {
@@ -23,7 +24,10 @@ pub struct FleetWebhooks {
     room: Arc<Semaphore>,
 }
 
+/// The webhooks of one fleet.
 struct One {
+    /// The memory for bodies of its namespace.
+    room: Arc<Semaphore>,
     webhooks: Arc<Webhooks>,
     metrics: Arc<Metrics>,
 }
@@ -35,7 +39,7 @@ impl FleetWebhooks {
         Self {
             known: RwLock::default(),
             unlisted: RwLock::new(namespaces),
-            room: shared_room(),
+            room: whole_room(),
         }
     }
 
@@ -44,22 +48,31 @@ impl FleetWebhooks {
         self.unlisted.write().remove(namespace);
     }
 
-    /// Takes deliveries for the repository of a fleet at `url`, instead of those before. Its count goes on.
+    /// Takes deliveries for the repository of a fleet at `url`, instead of those before. Its count goes on. `now` is the time outside, and the
+    /// span names the fleet in the log.
     pub fn set(
         &self,
         (namespace, name): (&str, &str),
         url: &str,
         secrets: SecretSource,
         hints: Arc<Hints>,
-        now: fn() -> Timestamp,
+        (now, span): (fn() -> Timestamp, Span),
     ) {
         let key = (namespace.to_owned(), name.to_owned());
         let mut known = self.known.write();
         let metrics = known.get(&key).map(|one| Arc::clone(&one.metrics));
         let metrics = metrics.unwrap_or_default();
+        let mut near = known.iter().filter(|((other, _), _)| other == namespace);
+        let room = near.next().map(|(_, one)| Arc::clone(&one.room));
+        let room = room.unwrap_or_else(room_of_one);
         let webhooks = Webhooks::new(url, secrets, hints, Arc::clone(&metrics), now);
-        let webhooks = Arc::new(webhooks.beside_others(&self.room));
-        known.insert(key, One { webhooks, metrics });
+        let webhooks = Arc::new(webhooks.beside_others([&room, &self.room], span));
+        let one = One {
+            room,
+            webhooks,
+            metrics,
+        };
+        known.insert(key, one);
     }
 
     /// Takes no deliveries for this fleet any more.
@@ -68,8 +81,7 @@ impl FleetWebhooks {
         self.known.write().remove(&key);
     }
 
-    /// The webhooks of a fleet, or the answer if it has none: it is that to a wrong secret, since strangers do not learn which fleets there
-    /// are, unless the fleet may come to be known.
+    /// The webhooks of a fleet, or the answer if it has none: that to a wrong secret, or to ask later if the fleet may be there.
     pub(super) fn get(&self, namespace: &str, name: &str) -> Result<Arc<Webhooks>, StatusCode> {
         let key = (namespace.to_owned(), name.to_owned());
         if let Some(one) = self.known.read().get(&key) {

@@ -3,10 +3,12 @@
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::model::{Hint, Press, Rerun};
+use crate::model::{Head, Hint, Press, Rerun};
 
 /// How many re-runs are remembered at most. Who asks for more gets the rest with the next push.
 const MOST_RERUNS: usize = 100;
+/// The longest text of a re-run or a press, in bytes. Names of checks have 255 at most on GitHub; whoever knows the secret may send more.
+const MOST_TEXT: usize = 256;
 /// How many presses of buttons are remembered at most. Who pressed more has to press again.
 const MOST_PRESSES: usize = 100;
 
@@ -23,7 +25,7 @@ impl Hints {
         let mut pending = self.pending.lock();
         let hint = pending.get_or_insert_default();
         if hint.reruns.len() < MOST_RERUNS {
-            hint.reruns.extend(rerun);
+            hint.reruns.extend(rerun.filter(is_short_rerun));
         }
         self.arrived.notify_one();
     }
@@ -32,7 +34,7 @@ impl Hints {
     pub fn leave_press(&self, press: Press) {
         let mut pending = self.pending.lock();
         let hint = pending.get_or_insert_default();
-        if hint.presses.len() < MOST_PRESSES {
+        if hint.presses.len() < MOST_PRESSES && is_short_press(&press) {
             hint.presses.insert(press);
         }
         self.arrived.notify_one();
@@ -65,12 +67,50 @@ impl Hints {
     }
 }
 
+fn is_short_rerun(rerun: &Rerun) -> bool {
+    let commit = match &rerun.head {
+        Head::Commit(commit) => commit.as_str(),
+        Head::PullRequest(_) => "",
+    };
+    let context = rerun.context.as_deref().unwrap_or_default();
+    commit.len().max(context.len()) <= MOST_TEXT
+}
+
+fn is_short_press(press: &Press) -> bool {
+    let texts = [&press.commit, &press.context, &press.button, &press.login];
+    texts.iter().all(|text| text.len() <= MOST_TEXT)
+}
+
 #[cfg(test)]
 mod tests {
     use futures::FutureExt as _;
 
     use super::*;
-    use crate::model::Head;
+
+    #[test]
+    fn what_is_long_is_a_reason_to_fetch_and_takes_no_memory() {
+        let hints = Hints::default();
+        let (long, most) = ("a".repeat(MOST_TEXT + 1), "a".repeat(MOST_TEXT));
+        let rerun = |commit: &str, context: &str| Rerun {
+            context: Some(context.to_owned()),
+            ..Rerun::all(Head::Commit(commit.to_owned()))
+        };
+        hints.leave(Some(rerun(&long, "c")));
+        hints.leave(Some(rerun("1", &long)));
+        let press = |button: &str| Press {
+            commit: "1".to_owned(),
+            context: "c".to_owned(),
+            app: 1,
+            button: button.to_owned(),
+            login: "octocat".to_owned(),
+        };
+        hints.leave_press(press(&long));
+        assert_eq!(hints.next().now_or_never(), Some(Hint::default()));
+        hints.leave(Some(rerun(&most, &most)));
+        hints.leave_press(press(&most));
+        let hint = hints.next().now_or_never().expect("one");
+        assert_eq!((hint.reruns.len(), hint.presses.len()), (1, 1));
+    }
 
     #[test]
     fn a_thousand_hints_are_one_with_all_reruns() {

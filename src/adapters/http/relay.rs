@@ -12,8 +12,8 @@ use crate::model::Hint;
 
 /// The time for which a text is of use, in seconds. It also covers clocks that differ.
 const LIFE: u64 = 300;
-/// What is signed begins with this, which no delivery does.
-const PURPOSE: &str = "capstan relay\n";
+/// What the key is made for: the secret itself signs deliveries, and whoever may read a text must not have a delivery.
+const PURPOSE: &[u8] = b"capstan: relay";
 
 #[derive(Serialize, Deserialize)]
 struct Relayed {
@@ -24,7 +24,8 @@ struct Relayed {
     hint: Hint,
 }
 
-/// A text that carries the hint to the process that follows `fleet`. `now` is in seconds since 1970.
+/// A text that carries the hint to the process that follows `fleet`. It is signed with every secret: the other process may have
+/// read the Secret before one replaced another. `now` is in seconds since 1970.
 #[must_use]
 pub fn seal(hint: Hint, fleet: &str, secrets: &Secrets, now: i64) -> String {
     let relayed = Relayed {
@@ -33,19 +34,23 @@ pub fn seal(hint: Hint, fleet: &str, secrets: &Secrets, now: i64) -> String {
         hint,
     };
     let text = serde_json::to_string(&relayed).unwrap_or_default();
-    let secret = secrets.tokens.first().map(Vec::as_slice);
-    let tag = sign(secret.unwrap_or_default(), signed(&text).as_bytes());
-    format!("{} {text}", BASE64_STANDARD.encode(tag))
+    let tags = secrets.tokens.iter();
+    let tags =
+        tags.map(|secret| BASE64_STANDARD.encode(sign(key(secret).as_ref(), text.as_bytes())));
+    let tags: Vec<String> = tags.collect();
+    format!("{} {text}", tags.join(","))
 }
 
 /// The hint of a text; `None` if it is of somebody without a secret, for another fleet, or too old.
 #[must_use]
 pub fn unseal(text: &str, fleet: &str, secrets: &Secrets, now: i64) -> Option<Hint> {
-    let (tag, text) = text.split_once(' ')?;
-    let tag = BASE64_STANDARD.decode(tag).ok()?;
-    let signed = signed(text);
+    let (tags, text) = text.split_once(' ')?;
+    let tags = tags.split(',').map(|tag| BASE64_STANDARD.decode(tag));
+    let tags: Vec<Vec<u8>> = tags.collect::<Result<_, _>>().ok()?;
     any(&secrets.tokens, |secret| {
-        is_signed(secret, signed.as_bytes(), &tag)
+        let key = key(secret);
+        let mut tags = tags.iter();
+        tags.any(|tag| is_signed(key.as_ref(), text.as_bytes(), tag))
     })
     .ok()?;
     let relayed: Relayed = serde_json::from_str(text).ok()?;
@@ -53,8 +58,8 @@ pub fn unseal(text: &str, fleet: &str, secrets: &Secrets, now: i64) -> Option<Hi
     is_ours.then_some(relayed.hint)
 }
 
-fn signed(text: &str) -> String {
-    format!("{PURPOSE}{text}")
+fn key(secret: &[u8]) -> impl AsRef<[u8]> {
+    sign(secret, PURPOSE)
 }
 
 #[cfg(test)]
@@ -81,9 +86,13 @@ mod tests {
             }]
             .into(),
         };
-        let text = seal(hint.clone(), "n/f", &secrets(&["old"]), 1_000);
-        let both = secrets(&["new", "old"]);
-        assert_eq!(unseal(&text, "n/f", &both, 1_300), Some(hint));
+        let [old, both, new] = [&["old"][..], &["new", "old"], &["new"]].map(secrets);
+        for (from, to) in [(&old, &both), (&both, &old), (&both, &new)] {
+            let text = seal(hint.clone(), "n/f", from, 1_000);
+            assert_eq!(unseal(&text, "n/f", to, 1_300), Some(hint.clone()));
+        }
+        let text = seal(hint, "n/f", &new, 1_000);
+        assert_eq!(unseal(&text, "n/f", &old, 1_000), None);
     }
 
     #[test]

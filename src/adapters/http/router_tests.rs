@@ -300,8 +300,8 @@ async fn it_is_ready_once_the_repository_was_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_sent_to_one_fleet_keeps_no_other_out() {
-    let fleets = Arc::new(FleetWebhooks::new(["n".to_owned()].into()));
+async fn what_is_sent_to_one_tenant_keeps_no_other_out() {
+    let fleets = Arc::new(FleetWebhooks::new(["a".to_owned()].into()));
     let keys = [("token".to_owned(), TOKEN.as_bytes().to_vec())].into();
     let secrets = Arc::new(Secrets::read("it", &keys).expect("sound"));
     let hints = <[Arc<Hints>; 2]>::default();
@@ -309,8 +309,9 @@ async fn what_is_sent_to_one_fleet_keeps_no_other_out() {
         let secrets = Arc::clone(&secrets);
         let source: SecretSource =
             Arc::new(move || Box::pin(std::future::ready(Some(Arc::clone(&secrets)))));
-        let now = || Timestamp::UNIX_EPOCH;
-        fleets.set(("n", name), "", source, Arc::clone(hints), now);
+        let now: fn() -> Timestamp = || Timestamp::UNIX_EPOCH;
+        let log = (now, tracing::Span::none());
+        fleets.set((name, "f"), "", source, Arc::clone(hints), log);
     }
     let router = fleets_router(Arc::new(Metrics::default()), &fleets);
     let post = |path: &str, body: Body| {
@@ -320,28 +321,28 @@ async fn what_is_sent_to_one_fleet_keeps_no_other_out() {
         let answer = router.clone().oneshot(request);
         async move { answer.await.expect("infallible").status().as_u16() }
     };
-    assert_eq!(post("n/c", Body::empty()).await, 503, "it may come");
-    fleets.listed("n");
-    assert_eq!(post("n/c", Body::empty()).await, 401);
+    assert_eq!(post("a/g", Body::empty()).await, 503, "it may come");
+    fleets.listed("a");
+    assert_eq!(post("a/g", Body::empty()).await, 401);
     let slow = || {
         let begun = stream::iter([Ok::<_, Infallible>(vec![b'a'; 3 << 20])]);
         Body::from_stream(begun.chain(stream::pending()))
     };
-    let sent = (0..30).map(|_| post("n/a", slow()));
+    let sent = (0..30).map(|_| post("a/f", slow()));
     let sent = futures::future::join_all(sent);
     let other = async {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        let own = post("n/a", Body::from(vec![b'a'; 3 << 20])).await;
-        (own, post("n/b", Body::from("{}")).await)
+        let own = post("a/f", Body::from(vec![b'a'; 3 << 20])).await;
+        (own, post("b/f", Body::from("{}")).await)
     };
     let (sent, other) = futures::join!(sent, other);
     assert_eq!(other, (503, 200), "only the one has no room");
     assert!(sent.contains(&503) && sent.contains(&408), "{sent:?}");
     let [a, b] = hints.map(|hints| hints.next().now_or_never());
     assert_eq!((a, b), (None, Some(Hint::default())));
-    fleets.remove("n", "b");
-    assert_eq!(post("n/b", Body::empty()).await, 401);
+    fleets.remove("b", "f");
+    assert_eq!(post("b/f", Body::empty()).await, 401);
     let text = fleets.metrics();
-    let busy = "{namespace=\"n\",fleet=\"a\",forge=\"generic\",result=\"busy\"} ";
+    let busy = "{namespace=\"a\",fleet=\"f\",forge=\"generic\",result=\"busy\"} ";
     assert!(text.contains(busy), "{text}");
 }

@@ -14,6 +14,7 @@ use http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use jiff::Timestamp;
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tracing::{Instrument as _, Span};
 
 use super::compare::Refusal;
 use super::event::{self, Event, Kind};
@@ -29,12 +30,17 @@ use super::signature::{Delivery, authenticate};
 const ARRIVAL: Duration = Duration::from_secs(10);
 /// How many KiB of bodies may be in memory at once, whoever sends them.
 const ROOM: usize = 64 * 1024;
-/// The same for one of several fleets: the largest body has room, and what is sent to one keeps no other out.
+/// The same for the fleets of one namespace of several: the largest body has room, and what is sent to one tenant keeps no other out.
 const ROOM_OF_ONE: usize = ROOM / 2;
 
-/// The room of several fleets together.
-pub(super) fn shared_room() -> Arc<Semaphore> {
+/// The memory for bodies of all fleets together.
+pub(super) fn whole_room() -> Arc<Semaphore> {
     Arc::new(Semaphore::new(ROOM))
+}
+
+/// That of the fleets of one namespace.
+pub(super) fn room_of_one() -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(ROOM_OF_ONE))
 }
 
 /// Takes deliveries for one repository.
@@ -46,25 +52,10 @@ pub struct Webhooks {
     metrics: Arc<Metrics>,
     /// The time outside.
     now: fn() -> Timestamp,
-    room: Room,
-}
-
-/// The memory for bodies, in KiB.
-struct Room {
-    own: Semaphore,
-    /// That of several fleets together.
-    shared: Option<Arc<Semaphore>>,
-}
-
-impl Room {
-    /// Takes so much of it, until the answer is dropped.
-    fn take(&self, more: u32) -> Result<[Option<SemaphorePermit<'_>>; 2], Delivered> {
-        let own = self.own.try_acquire_many(more);
-        let own = own.map_err(|_| Delivered::Busy)?;
-        let shared = self.shared.as_ref().map(|room| room.try_acquire_many(more));
-        let shared = shared.transpose().map_err(|_| Delivered::Busy)?;
-        Ok([Some(own), shared])
-    }
+    /// The memory for bodies, in KiB: a body needs room in each.
+    rooms: Vec<Arc<Semaphore>>,
+    /// Names the fleet in the log, where there are several.
+    span: Span,
 }
 
 impl Webhooks {
@@ -83,25 +74,30 @@ impl Webhooks {
             hints,
             metrics,
             now,
-            room: Room {
-                own: Semaphore::new(ROOM),
-                shared: None,
-            },
+            rooms: vec![whole_room()],
+            span: Span::none(),
         }
     }
 
-    /// The same beside the webhooks of other fleets, all of which have this room.
+    /// The same beside the webhooks of other fleets, with which it shares these rooms.
     #[must_use]
-    pub(super) fn beside_others(self, shared: &Arc<Semaphore>) -> Self {
-        let room = Room {
-            own: Semaphore::new(ROOM_OF_ONE),
-            shared: Some(Arc::clone(shared)),
-        };
-        Self { room, ..self }
+    pub(super) fn beside_others(self, rooms: [&Arc<Semaphore>; 2], span: Span) -> Self {
+        let rooms = rooms.map(Arc::clone).to_vec();
+        Self {
+            rooms,
+            span,
+            ..self
+        }
     }
 
     /// Takes one delivery in.
     pub(super) async fn deliver(&self, sender: Sender, request: Request) -> StatusCode {
+        self.take(sender, request)
+            .instrument(self.span.clone())
+            .await
+    }
+
+    async fn take(&self, sender: Sender, request: Request) -> StatusCode {
         let result = self.judge(sender, request).await;
         let result = result.unwrap_or_else(|refused| refused);
         let count = self.metrics.delivered(sender, result);
@@ -154,9 +150,14 @@ impl Webhooks {
             whole.extend_from_slice(&data);
             let more = whole.len().div_ceil(1024) - held;
             let more = u32::try_from(more).map_err(|_| Delivered::TooLarge)?;
-            room.push(self.room.take(more)?);
+            room.extend(self.room(more)?);
         }
         Ok(whole)
+    }
+
+    fn room(&self, more: u32) -> Result<Vec<SemaphorePermit<'_>>, Delivered> {
+        let taken = self.rooms.iter().map(|room| room.try_acquire_many(more));
+        taken.collect::<Result<_, _>>().map_err(|_| Delivered::Busy)
     }
 
     /// Leaves a hint if the delivery is a reason to fetch.

@@ -86,7 +86,7 @@ pub async fn run_fleets(
         pulse: pulse.clone(),
         webhooks: fleets.received.served(),
     };
-    let _serving = port.map(|port| port.serve_fleets(probes, &fleets.received.served()));
+    let serving = port.map(|port| port.serve_fleets(probes, &fleets.received.served()));
     let mut beat = tokio::time::interval(PERIOD);
     loop {
         tokio::select! {
@@ -107,6 +107,8 @@ pub async fn run_fleets(
             Some(change) = changes.next() => fleets.on_change(change),
         }
     }
+    // What arrived now would be for nothing: the next process takes it.
+    drop(serving);
     fleets.stop().await;
     lease.release().await;
 }
@@ -151,7 +153,13 @@ impl Fleets {
             FleetChange::Present(fleet) if is_of_shard(&fleet, &self.settings.shard) => {
                 let id = fleet.id.clone();
                 let config = self.settings.config(&fleet).ok();
-                self.received.set(&fleet, config.as_ref());
+                let is_tenant = self.settings.is_tenant(&id.namespace);
+                let most = if is_tenant {
+                    MOST_OF_TENANT
+                } else {
+                    usize::MAX
+                };
+                self.received.set(&fleet, config.as_ref(), most);
                 let earlier = self.known.insert(id.clone(), (*fleet).clone());
                 let is_new = earlier.is_none_or(|earlier| !is_same(&earlier, &fleet));
                 if self.is_holder && is_new {

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use kube::Client;
 use tokio::sync::{Mutex, watch};
 use tokio::time::Instant;
@@ -16,12 +17,15 @@ use crate::adapters::http::{FleetWebhooks, Hints, SecretSource, Secrets};
 use crate::adapters::kubernetes::{FleetObject, Holder, annotate_fleet, secret_keys};
 use crate::api::labels::WEBHOOK_RECEIVED;
 use crate::daemon::relay::Relay;
-use crate::daemon::wall_time;
+use crate::daemon::{fleet_span, wall_time};
 use crate::model::{AdapterError, ErrorClass, ObjectId};
 use crate::settings::{SourceCredential, SyncConfig};
 
 /// The time for which a Secret that was read is used: whoever sends many deliveries causes no more reads.
 const FRESH: Duration = Duration::from_secs(30);
+
+/// The time for a Secret to be read.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The webhooks of the Fleets that are known.
 pub(super) struct Received {
@@ -90,16 +94,22 @@ impl Received {
         self.each.get(id).map(|one| Arc::clone(&one.hints))
     }
 
-    /// Takes a Fleet in that is new or changed; without settings it cannot be used.
-    pub(super) fn set(&mut self, fleet: &FleetObject, config: Option<&SyncConfig>) {
-        let Some(subscription) = config.and_then(|config| Subscription::of(fleet, config)) else {
-            self.remove(&fleet.id);
-            return;
-        };
+    /// Takes a Fleet in that is new or changed. One whose settings have errors keeps those of before: a forge that gets the answer 401 for some
+    /// time sends nothing any more. No more than `most` Fleets of a namespace have webhooks.
+    pub(super) fn set(&mut self, fleet: &FleetObject, config: Option<&SyncConfig>, most: usize) {
         let known = self.each.get(&fleet.id);
-        if known.is_none_or(|one| one.subscription != subscription) {
-            let one = self.start(fleet, subscription);
-            self.each.insert(fleet.id.clone(), one);
+        match config.map(|config| Subscription::of(fleet, config)) {
+            Some(None) => return self.remove(&fleet.id),
+            Some(Some(new)) if known.is_none_or(|one| one.subscription != new) => {
+                let others = self.each.keys();
+                let others = others.filter(|id| id.namespace == fleet.id.namespace);
+                if known.is_none() && others.count() >= most {
+                    return;
+                }
+                let one = self.start(fleet, new);
+                self.each.insert(fleet.id.clone(), one);
+            }
+            _ => {}
         }
         let text = fleet.json["metadata"]["annotations"][WEBHOOK_RECEIVED].as_str();
         let text = text.map(str::to_owned);
@@ -129,8 +139,11 @@ impl Received {
         let secrets = secrets(&self.client, &id.namespace, &subscription.secret);
         let key = (&*id.namespace, &*id.name);
         let (given, left) = (Arc::clone(&secrets), Arc::clone(&hints));
-        self.served
-            .set(key, &subscription.url, given, left, wall_time);
+        let log = (
+            wall_time as fn() -> Timestamp,
+            fleet_span(&id.namespace, &id.name),
+        );
+        self.served.set(key, &subscription.url, given, left, log);
         let relay = Relay {
             fleet: format!("{}/{}", id.namespace, id.name),
             hints: Arc::clone(&hints),
@@ -181,10 +194,14 @@ fn secrets(client: &Client, namespace: &str, name: &str) -> SecretSource {
             if let Some((_, secrets)) = known.as_ref().filter(|(at, _)| at.elapsed() < FRESH) {
                 return secrets.clone();
             }
-            let secrets = match read(&client, &place).await {
+            // A forge gives up after 10 seconds, and nothing would be known then.
+            let reading = tokio::time::timeout(PATIENCE, read(&client, &place));
+            let late =
+                |_| AdapterError::new(ErrorClass::Transient, format!("{place}: no answer in time"));
+            let secrets = match reading.await.map_err(late).flatten() {
                 Ok(secrets) => Some(Arc::new(secrets)),
                 Err(error) => {
-                    tracing::warn!(%error, "webhooks of a Fleet are refused or need the last secret: its spec.checks.webhookSecretRef cannot be used");
+                    tracing::warn!(%error, "the Secret of spec.checks.webhookSecretRef cannot be read: webhooks of the Fleet are refused, or compared with the secret that was read last");
                     let last = known.take().and_then(|(_, last)| last);
                     last.filter(|_| error.class() == ErrorClass::Transient)
                 }
@@ -202,47 +219,94 @@ mod tests {
 
     use http::{Request, Response};
     use kube::client::Body;
-    use serde_json::json;
+    use serde_json::{Value as Json, json};
 
     use super::*;
+    use crate::settings::Environment;
+
+    fn refused(reason: &str, code: u16) -> Option<(u16, Json)> {
+        let status = json!({"kind": "Status", "status": "Failure", "reason": reason, "message": "no", "code": code});
+        Some((code, status))
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_secret_is_read_every_30_seconds_and_outlives_an_outage_but_no_deletion() {
         let reads = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&reads);
         let service = tower::service_fn(move |_: Request<Body>| {
-            let (code, answer) = match count.fetch_add(1, Ordering::SeqCst) {
-                0 => (
+            let answer = match count.fetch_add(1, Ordering::SeqCst) {
+                0 => Some((
                     200,
                     json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "hook"}, "data": {"token": "YQ=="}}),
-                ),
-                1 => (
-                    500,
-                    json!({"kind": "Status", "status": "Failure", "reason": "InternalError", "message": "no", "code": 500}),
-                ),
-                _ => (
-                    404,
-                    json!({"kind": "Status", "status": "Failure", "reason": "NotFound", "message": "no", "code": 404}),
-                ),
+                )),
+                1 => refused("InternalError", 500),
+                2 => None,
+                _ => refused("NotFound", 404),
             };
-            let answer = Response::builder()
-                .status(code)
-                .body(Body::from(answer.to_string().into_bytes()));
-            std::future::ready(Ok::<_, Infallible>(answer.expect("an answer")))
+            async move {
+                let Some((code, answer)) = answer else {
+                    return std::future::pending().await;
+                };
+                let body = Body::from(answer.to_string().into_bytes());
+                let answer = Response::builder().status(code).body(body);
+                Ok::<_, Infallible>(answer.expect("an answer"))
+            }
         });
         let source = secrets(&Client::new(service, "n"), "n", "hook");
-        for (after, is_known, expected) in [
-            (0, true, 1),
-            (29, true, 1),
-            (1, true, 2),
-            (30, false, 3),
-            (1, false, 3),
+        for (after, is_known, read, takes) in [
+            (0, true, 1, 0),
+            (29, true, 1, 0),
+            (1, true, 2, 0),
+            (30, true, 3, 3),
+            (30, false, 4, 0),
+            (1, false, 4, 0),
         ] {
             tokio::time::sleep(Duration::from_secs(after)).await;
+            let start = Instant::now();
             for _ in 0..100 {
-                assert_eq!(source().await.is_some(), is_known, "{expected}");
+                assert_eq!(source().await.is_some(), is_known, "{read}");
             }
-            assert_eq!(reads.load(Ordering::SeqCst), expected);
+            assert_eq!(start.elapsed().as_secs(), takes, "{read}");
+            assert_eq!(reads.load(Ordering::SeqCst), read);
         }
+    }
+
+    #[tokio::test]
+    async fn a_fleet_with_errors_keeps_its_webhooks_and_one_too_many_gets_none() {
+        let service = tower::service_fn(|_: Request<Body>| {
+            std::future::pending::<Result<Response<Body>, Infallible>>()
+        });
+        let client = Client::new(service, "n");
+        let (_said, holder) = watch::channel(Holder::Us);
+        let mut received = Received::new(&client, holder, BTreeSet::new());
+        let fleet = |name: &str| FleetObject {
+            id: ObjectId::new("capstan.dev", "Fleet", "n", name),
+            uid: "u".to_owned(),
+            generation: Some(1),
+            json: json!({}),
+        };
+        let plain = SyncConfig::source("https://h/o/r.git", None, &Environment::default());
+        let hooked = SyncConfig {
+            webhook_secret: Some(SourceCredential::Secret("hook".to_owned())),
+            ..plain.clone()
+        };
+        let (a, b) = (fleet("a"), fleet("b"));
+        received.set(&a, None, 1);
+        assert!(received.hints(&a.id).is_none());
+        received.set(&a, Some(&hooked), 1);
+        received.set(&b, Some(&hooked), 1);
+        assert!(received.hints(&a.id).is_some() && received.hints(&b.id).is_none());
+        let hints = received.hints(&a.id).expect("some");
+        let moved = SyncConfig {
+            url: "https://h/o/other.git".to_owned(),
+            ..hooked
+        };
+        for config in [None, Some(&moved)] {
+            received.set(&a, config, 1);
+            let now = received.hints(&a.id).expect("some");
+            assert!(Arc::ptr_eq(&now, &hints), "what was asked before counts");
+        }
+        received.set(&a, Some(&plain), 1);
+        assert!(received.hints(&a.id).is_none());
     }
 }

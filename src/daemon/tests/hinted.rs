@@ -72,7 +72,8 @@ async fn a_thousand_hints_in_a_second_are_heard_twice() {
     let mut case = Case::new();
     let hints = Arc::<Hints>::default();
     let events = case.daemon.events.clone();
-    let _following = watching::follow_hints(Arc::clone(&hints), None, events);
+    let (view, viewed) = watch::channel(View::default());
+    let _following = watching::follow_hints(Arc::clone(&hints), None, viewed, events);
     let mut heard = async |milliseconds: u64| {
         tokio::time::sleep(Duration::from_millis(milliseconds)).await;
         let mut count = 0;
@@ -83,6 +84,12 @@ async fn a_thousand_hints_in_a_second_are_heard_twice() {
         count
     };
     hints.leave(None);
+    assert_eq!(
+        heard(60_000).await,
+        0,
+        "it is not known what is reported on"
+    );
+    view.send_modify(|view| view.examined = Some("1".to_owned()));
     assert_eq!(heard(1).await, 1, "at once");
     for _ in 0..1000 {
         hints.leave(None);
