@@ -17,6 +17,8 @@ use crate::adapters::kubernetes;
 use crate::model::ErrorClass;
 use crate::plan::approvals::ApprovalRecord;
 
+/// How often the record is written at once because others write the parent.
+const ATTEMPTS: usize = 5;
 /// After how long what failed is tried again, or a missing parent is looked for.
 const RETRY: Duration = Duration::from_secs(5);
 
@@ -62,9 +64,7 @@ impl Keeper {
                 }
                 continue;
             }
-            // After a conflict somebody else wrote the parent, perhaps other approvals: no reason to warn.
             if let Err(error) = attempt
-                && error.class() != ErrorClass::Conflict
                 && !std::mem::replace(&mut self.is_failing, true)
             {
                 let object = self.source.set.parent();
@@ -74,8 +74,19 @@ impl Keeper {
         }
     }
 
-    /// Reads what is recorded, adds it to what this process has, and writes that if it is more.
+    /// Keeps the record. Others write the parent, too, and perhaps other approvals: then it is read again.
     async fn keep(&mut self) -> Result<Attempt, kubernetes::Error> {
+        for _ in 1..ATTEMPTS {
+            match self.try_keep().await {
+                Err(error) if error.class() == ErrorClass::Conflict => {}
+                kept => return kept,
+            }
+        }
+        self.try_keep().await
+    }
+
+    /// Reads what is recorded, adds it to what this process has, and writes that if it is more.
+    async fn try_keep(&mut self) -> Result<Attempt, kubernetes::Error> {
         let (set, recorded) = (&self.source.set, &self.source.approvals.recorded);
         let Some(parent) = kubernetes::recorded_approvals(&self.client, set).await? else {
             recorded.recall(None);

@@ -64,7 +64,7 @@ pub fn fleets(client: &Client, namespace: &str) -> BoxStream<'static, FleetChang
 }
 
 /// Writes the status of a Fleet in place of the one of this `version`: a late request of a process that does not follow it any more
-/// changes nothing. Returns the new version.
+/// does not change what somebody has written since. Returns the new version.
 ///
 /// # Errors
 /// If the cluster does not answer, or refuses, or the Fleet was changed, deleted or made again.

@@ -265,8 +265,8 @@ async fn create_parent(
     parent::create(client, set, DAEMON, &begin, &parent).await
 }
 
-/// Changes the parent of a set, unless `patch` finds nothing to change. The patch carries the version that was read: a request that
-/// arrives late, of a process that may not write the fleet any more, changes nothing.
+/// Changes the parent of a set, unless `patch` finds nothing to change. The patch carries the version that was read: a late
+/// request of a process that may not write the fleet any more does not change what somebody has written since.
 async fn change_parent(
     client: &Client,
     set: &ApplySet,

@@ -93,7 +93,7 @@ impl Core {
             level: Level::Error,
             reason: "TooOld",
             message: format!(
-                "{} runs {}, which does not find AROCluster, AROControlPlane and AROMachinePool: it does not know the contract v1beta2",
+                "{} runs {}, which cannot use AROCluster, AROControlPlane and AROMachinePool: it does not know the contract v1beta2",
                 self.id, self.version
             ),
             help: format!(
