@@ -27,6 +27,7 @@ pub mod labels;
 pub mod managers;
 pub mod overlay;
 pub mod period;
+pub mod platform;
 mod resource_status;
 pub mod structural;
 pub mod suppliers;

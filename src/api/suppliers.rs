@@ -4,9 +4,7 @@
 //! facts/aro-rules.md §1.1, facts/aro-controllers.md. It does not know what the cluster serves.
 
 use super::kinds::{CAPI, CAPSTAN, CONTROL_PLANE, INFRASTRUCTURE, is_aso};
-
-/// HyperShift: hosted clusters and node pools.
-const HYPERSHIFT: &str = "hypershift.openshift.io";
+use super::platform::HYPERSHIFT;
 
 /// What to do so that `kind` of `group` is served.
 #[must_use]

@@ -5,6 +5,7 @@
 
 use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE, is_aso};
 use crate::api::labels::{ORPHANED_FROM, PART_OF};
+use crate::api::platform::is_leader;
 use crate::apply::Parent;
 use crate::health::Live;
 use crate::model::ObjectId;
@@ -99,13 +100,18 @@ fn runs_on(id: &ObjectId) -> &'static str {
 
 /// What deletes an object. A part of a cluster goes with it.
 fn deletes(id: &ObjectId) -> String {
-    if !id.is(CAPI, "Cluster") {
+    if !is_leader(id) {
         return "It stays until a person deletes it".to_owned();
     }
     let ObjectId {
-        name, namespace, ..
+        group,
+        kind,
+        name,
+        namespace,
     } = id;
-    format!("`kubectl delete cluster.{CAPI} {name} -n {namespace}` deletes it, in Azure too")
+    let kind = kind.to_lowercase();
+    let also = if group == CAPI { ", in Azure too" } else { "" };
+    format!("`kubectl delete {kind}.{group} {name} -n {namespace}` deletes it{also}")
 }
 
 #[cfg(test)]

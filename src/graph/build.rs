@@ -358,7 +358,7 @@ impl Builder {
             .push(finding.at(origin.span()).of(object).help(help));
     }
 
-    /// The order within each Cluster API cluster, and the gates between its embedded resources.
+    /// The order within each cluster, and the gates between its embedded resources.
     fn clusters(&mut self) {
         self.graph.clusters = self.graph.find_clusters();
         for mut members in self.graph.clusters.clone() {

@@ -1,24 +1,33 @@
-//! Which vertices make up one Cluster API cluster, and in which order sync applies the fleet.
+//! Which vertices make up one cluster, and in which order sync applies the fleet.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Executor, Graph, Place, references};
-use crate::api::kinds::CAPI;
+use super::{Executor, Graph, Place, Vertex, references};
+use crate::api::platform::{Platform, Role, is_root};
 use crate::model::Needed;
 
 impl Graph {
     /// Finds the clusters. The edges are sorted.
     pub(super) fn find_clusters(&self) -> Vec<Vec<usize>> {
-        let mut clusters: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        let roots = self.vertices.iter().enumerate();
+        let roots = roots.filter(|(_, vertex)| is_hosted(vertex));
+        let mut clusters: BTreeMap<usize, BTreeSet<usize>> =
+            roots.map(|(at, _)| (at, [at].into())).collect();
         for edge in &self.edges {
             let (from, to) = (&self.vertices[edge.from].id, &self.vertices[edge.to].id);
-            if from.is(CAPI, "Cluster") && references::sync_rank(to).is_some() {
+            let (Some(platform), Some(other)) = (Platform::of(from), Platform::of(to)) else {
+                continue;
+            };
+            if !platform.is_ordered || platform != other {
+                continue;
+            }
+            if is_root(from) {
                 clusters
                     .entry(edge.from)
                     .or_default()
                     .extend([edge.from, edge.to]);
             }
-            if from.is(CAPI, "MachinePool") && to.is(CAPI, "Cluster") {
+            if Role::of(from) == Some(Role::Pool) && is_root(to) {
                 let members = clusters.entry(edge.to).or_default();
                 members.extend([edge.from, edge.to]);
                 members.extend(self.pool_parts(edge.from));
@@ -30,7 +39,7 @@ impl Graph {
             .collect()
     }
 
-    /// What a MachinePool names that belongs to the same cluster: its AROMachinePool.
+    /// What a node pool names that belongs to the same cluster, such as the AROMachinePool of a MachinePool.
     fn pool_parts(&self, pool: usize) -> impl Iterator<Item = usize> {
         let named = self.needs(pool).map(|edge| edge.to);
         named.filter(|to| references::sync_rank(&self.vertices[*to].id).is_some())
@@ -86,4 +95,11 @@ impl Graph {
         }
         waves
     }
+}
+
+/// Returns true for a cluster that has no other parts than its pools, and may have none.
+fn is_hosted(vertex: &Vertex) -> bool {
+    let platform = Platform::of(&vertex.id);
+    let is_hosted = platform.is_some_and(|platform| platform.is_ordered && !platform.mirrors);
+    is_hosted && is_root(&vertex.id) && matches!(vertex.place, Place::TopLevel(_))
 }

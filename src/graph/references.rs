@@ -1,7 +1,8 @@
 //! The references of an object, read from its fields alone.
 
 use crate::api::aro_control_plane::identity_namespace;
-use crate::api::kinds::{AUTHORIZATION, CAPI, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
+use crate::api::kinds::{AUTHORIZATION, CAPI, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
+use crate::api::platform::{HYPERSHIFT, Platform, PlatformKind};
 use crate::api::{aso, capi, labels};
 use crate::model::{Needed, Node, Object, ObjectId, Origin, Value};
 
@@ -29,7 +30,9 @@ pub(super) fn of(object: &Object) -> Vec<Reference> {
                 within(&name.name, node, namespace, &mut found);
             }
         }
-        found.extend(machine_pool(object, spec));
+        found.extend(cluster(object));
+        found.extend(bootstrap(object, spec));
+        found.extend(hosted(object));
     }
     found.extend(annotations(object));
     if !namespace.is_empty() && !["default", "kube-system"].contains(&namespace) {
@@ -177,30 +180,81 @@ fn named(field: &str, node: &Node, namespace: &str) -> Option<Reference> {
     }
 }
 
-fn machine_pool(object: &Object, spec: &Node) -> Vec<Reference> {
-    if !object.id.is(CAPI, "MachinePool") {
-        return Vec::new();
-    }
-    let fields: [(&[&str], (&str, &str)); 2] = [
-        (&["clusterName"], (CAPI, "Cluster")),
-        (
-            &["template", "spec", "bootstrap", "dataSecretName"],
-            ("", "Secret"),
-        ),
-    ];
-    let read = |(path, of): (&[&str], (&str, &str))| {
-        let node = spec.at(path)?;
+/// The cluster that a node pool names.
+fn cluster(object: &Object) -> Option<Reference> {
+    let (platform, kind) = (Platform::of(&object.id)?, PlatformKind::of(&object.id)?);
+    let node = object.node.at(kind.cluster)?;
+    let why = kind.cluster.last().filter(|_| platform.is_ordered)?;
+    let root = platform.root("", "");
+    Some(reference(
+        (&root.group, &root.kind),
+        &object.id.namespace,
+        node.as_str()?,
+        Needed::Applied,
+        why,
+        &node.origin,
+    ))
+}
+
+/// The fields of HyperShift's kinds that name a Secret or a ConfigMap, or several.
+const HOSTED: [(&str, &[&str], &str); 7] = [
+    ("HostedCluster", &["spec", "pullSecret"], "Secret"),
+    ("HostedCluster", &["spec", "sshKey"], "Secret"),
+    (
+        "HostedCluster",
+        &["spec", "serviceAccountSigningKey"],
+        "Secret",
+    ),
+    (
+        "HostedCluster",
+        &["spec", "secretEncryption", "aescbc", "activeKey"],
+        "Secret",
+    ),
+    (
+        "HostedCluster",
+        &["spec", "additionalTrustBundle"],
+        "ConfigMap",
+    ),
+    ("NodePool", &["spec", "config"], "ConfigMap"),
+    ("NodePool", &["spec", "tuningConfig"], "ConfigMap"),
+];
+
+fn hosted(object: &Object) -> impl Iterator<Item = Reference> {
+    let fields = HOSTED.iter();
+    let fields = fields.filter(|(kind, ..)| object.id.is(HYPERSHIFT, kind));
+    fields.flat_map(move |(_, path, kind)| {
+        let field = object.node.at(path);
+        let items = field.map(|field| field.as_list().unwrap_or(std::slice::from_ref(field)));
         let why = path.last().copied().unwrap_or_default();
-        Some(reference(
-            of,
-            &object.id.namespace,
-            node.as_str()?,
-            Needed::Applied,
-            why,
-            &node.origin,
-        ))
-    };
-    fields.into_iter().filter_map(read).collect()
+        items.unwrap_or_default().iter().filter_map(move |item| {
+            let name = item.get("name")?;
+            let (text, namespace) = (name.as_str()?, &object.id.namespace);
+            let of = ("", *kind);
+            Some(reference(
+                of,
+                namespace,
+                text,
+                Needed::Applied,
+                why,
+                &name.origin,
+            ))
+        })
+    })
+}
+
+fn bootstrap(object: &Object, spec: &Node) -> Option<Reference> {
+    let path = ["template", "spec", "bootstrap", "dataSecretName"];
+    let node = spec
+        .at(&path)
+        .filter(|_| object.id.is(CAPI, "MachinePool"))?;
+    Some(reference(
+        ("", "Secret"),
+        &object.id.namespace,
+        node.as_str()?,
+        Needed::Applied,
+        "dataSecretName",
+        &node.origin,
+    ))
 }
 
 fn annotations(object: &Object) -> Vec<Reference> {
@@ -292,15 +346,8 @@ pub(super) fn may_be_outside(id: &ObjectId) -> bool {
     }
 }
 
-/// The place of a kind in the order in which the parts of one Cluster API cluster are applied
-/// (DESIGN §6); `None` for kinds outside it.
+/// The place of a kind in the order in which the parts of one cluster are applied (DESIGN §6); `None` for kinds outside it.
 pub(super) fn sync_rank(id: &ObjectId) -> Option<usize> {
-    const ORDER: [(&str, &str); 5] = [
-        (INFRASTRUCTURE, "AROCluster"),
-        (CONTROL_PLANE, "AROControlPlane"),
-        (INFRASTRUCTURE, "AROMachinePool"),
-        (CAPI, "Cluster"),
-        (CAPI, "MachinePool"),
-    ];
-    ORDER.iter().position(|(group, kind)| id.is(group, kind))
+    let platform = Platform::of(id).filter(|platform| platform.is_ordered);
+    platform.and_then(|platform| platform.rank(id))
 }

@@ -177,6 +177,41 @@ fn a_cluster_has_its_order_its_references_and_its_gates() {
 }
 
 #[test]
+fn a_hosted_cluster_comes_before_its_pools_and_needs_its_secrets() {
+    let (graph, findings) = built(
+        "{apiVersion: hypershift.openshift.io/v1beta1, kind: NodePool, metadata: {name: c-a},
+ spec: {clusterName: c, config: [{name: tuned}]}}
+---
+{apiVersion: hypershift.openshift.io/v1beta1, kind: HostedCluster, metadata: {name: c},
+ spec: {pullSecret: {name: pull}, sshKey: {name: ssh}}}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: pull}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: tuned}}
+---
+{apiVersion: hypershift.openshift.io/v1beta1, kind: HostedCluster, metadata: {name: alone}, spec: {}}
+",
+    );
+    let outside = "R04 5: Secret/ns/ssh is not in the fleet, so it must exist in the cluster";
+    assert_eq!(reported(&findings), [outside]);
+    let expected = [
+        "HostedCluster/c -> Secret/pull Applied Sync",
+        "HostedCluster/c -> Secret/ssh Applied Sync",
+        "NodePool/c-a -> ConfigMap/tuned Applied Sync",
+        "NodePool/c-a -> HostedCluster/c Applied Sync",
+        "NodePool/c-a -> HostedCluster/c Applied Sync",
+    ];
+    assert_eq!(edges(&graph), expected);
+    let name = |at: &usize| graph.vertices[*at].id.name.as_str();
+    let clusters: Vec<Vec<&str>> = graph
+        .clusters()
+        .iter()
+        .map(|members| members.iter().map(name).collect())
+        .collect();
+    assert_eq!(clusters, [vec!["c-a", "c"], vec!["alone"]]);
+}
+
+#[test]
 fn the_critical_path_is_the_longest_and_waits_for_roles_to_settle() {
     let (graph, _) = built(CLUSTER);
     let typical = |_: usize, id: &ObjectId| {

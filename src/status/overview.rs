@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Chain, Phase, StatusGraph};
-use crate::api::kinds::CAPI;
+use crate::api::platform::is_leader;
 use crate::apply::Parent;
 use crate::model::ObjectId;
 use crate::plan::ApplySet;
@@ -120,11 +120,7 @@ impl StatusGraph {
             ..FleetView::default()
         };
         let mut parts = BTreeSet::new();
-        for root in members
-            .iter()
-            .copied()
-            .filter(|at| self.id(*at).is(CAPI, "Cluster"))
-        {
+        for root in members.iter().copied().filter(|at| is_leader(self.id(*at))) {
             let mut all = self.graph.clusters().iter();
             // A set whose parts are all gone has none.
             let alone = [root];

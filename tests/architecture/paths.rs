@@ -55,6 +55,15 @@ const FOREIGN: &[(&str, &str)] = &[
         "status.properties.replicas",
     ),
     (
+        "hypershift/hostedclusters.hypershift.openshift.io",
+        "spec.additionalTrustBundle spec.pullSecret spec.release.image spec.secretEncryption.aescbc.activeKey
+         spec.serviceAccountSigningKey spec.sshKey status.version.history",
+    ),
+    (
+        "hypershift/nodepools.hypershift.openshift.io",
+        "spec.config spec.tuningConfig",
+    ),
+    (
         "",
         "spec.clusterIP spec.containers spec.group spec.holderIdentity spec.leaseDurationSeconds spec.names.kind
          spec.progressDeadlineSeconds spec.renewTime spec.selector.matchLabels spec.suspend

@@ -13,10 +13,11 @@ use super::discovery::Discovery;
 use super::request::{answers, with_timeout};
 use super::{Error, parent};
 use crate::api::labels;
+use crate::api::platform::Role;
 use crate::apply::{self, DeletionGuard, Member, PruneDecision, PruneInput};
 use crate::health::Live;
 use crate::model::{Finding, Object, ObjectId};
-use crate::plan::losses::{self, Role};
+use crate::plan::losses;
 use crate::plan::{self, ApplySet, Changes, Plan};
 
 /// The kinds, by group and kind, that cannot be listed, and why. Their members are neither there nor gone: nobody knows.

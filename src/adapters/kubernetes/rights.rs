@@ -18,8 +18,8 @@ use super::request::with_timeout;
 use super::review::{Right, allows, whoami};
 use super::runner::Target;
 use crate::api::azure_cluster_identity::VERSIONS;
+use crate::api::platform::Role;
 use crate::model::{ObjectId, hex};
-use crate::plan::losses::Role;
 use crate::plan::{ApplySet, IdentityUse, Plan};
 
 /// All verbs, in the order in which they are shown.

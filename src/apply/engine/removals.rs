@@ -13,9 +13,10 @@ use super::super::{Kind, PruneStatus, Report, is_member};
 use super::renames::unapproved_renames;
 use super::{Engine, Work};
 use crate::api::labels;
+use crate::api::platform::is_root;
 use crate::health::Live;
 use crate::model::ObjectId;
-use crate::plan::losses::{Likeness, Role};
+use crate::plan::losses::Likeness;
 
 /// What is said of an object before its finalizers are known.
 const BEING_DELETED: &str = "being deleted";
@@ -134,7 +135,7 @@ impl Engine {
             if let (Some(uid), Some(kind)) = (uid, kind) {
                 let state = RemovalState::Removing { uid: uid.clone() };
                 self.work.removals.enter(&object, state);
-                if Role::of(&object) == Some(Role::Root) {
+                if is_root(&object) {
                     self.work.guard.begun.insert(object.clone());
                 }
                 self.command(Command::Remove {

@@ -11,8 +11,9 @@ use super::super::prune::Unapproved;
 use super::super::steps::payload;
 use super::super::{PruneDecision, State};
 use super::{EarlierKind, Engine};
+use crate::api::platform::Role;
 use crate::model::ObjectId;
-use crate::plan::losses::{self, Likeness, Role, Unit};
+use crate::plan::losses::{self, Likeness, Unit};
 
 /// The new names of what stays, since nobody approved its rename.
 pub(super) fn unapproved_renames(

@@ -11,7 +11,7 @@ use super::super::kinds::KindState;
 use super::super::steps::{StepState, payload};
 use super::super::{DriftState, Member, Outcome, PruneStatus, Report, State};
 use super::Engine;
-use crate::api::kinds::CAPI;
+use crate::api::platform::{CLUSTER_API, Platform, is_root};
 use crate::model::ObjectId;
 use crate::plan;
 
@@ -101,7 +101,8 @@ impl Engine {
     fn being_deleted(&self, at: usize) -> Option<(ObjectId, String)> {
         let (object, step) = (self.work.steps.object(at), self.work.steps.step(at));
         let cluster = payload(step).cluster();
-        let root = ObjectId::new(CAPI, "Cluster", &*object.namespace, cluster);
+        let platform = Platform::of(object).unwrap_or(&CLUSTER_API);
+        let root = platform.root(&object.namespace, cluster);
         let deleted = |id: &ObjectId| {
             let member = self.inventory.get(id).filter(|one| one.deleting)?;
             Some((id.clone(), member.held.clone()))
@@ -270,7 +271,7 @@ impl Engine {
         if !self.work.removals.is_empty() {
             self.work.removals.stir();
         }
-        if id.is(CAPI, "Cluster") {
+        if is_root(id) {
             self.work.steps.queue_held();
         }
     }

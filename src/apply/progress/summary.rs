@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use crate::api::kinds::{AUTHORIZATION, MANAGED_IDENTITY, RED_HAT_OPENSHIFT};
+use crate::api::platform::HYPERSHIFT;
 use crate::graph::about;
 use crate::model::ObjectId;
 use crate::model::cut::shortened;
@@ -107,6 +108,8 @@ pub(super) fn label(id: &ObjectId) -> String {
         (RED_HAT_OPENSHIFT, "HcpOpenShiftCluster") => "HCP cluster".to_owned(),
         (RED_HAT_OPENSHIFT, "HcpOpenShiftClustersNodePool") => "node pool".to_owned(),
         (RED_HAT_OPENSHIFT, "HcpOpenShiftClustersExternalAuth") => "external auth".to_owned(),
+        (HYPERSHIFT, "HostedCluster") => "hosted cluster".to_owned(),
+        (HYPERSHIFT, "NodePool") => "node pool".to_owned(),
         (_, kind) => kind.to_owned(),
     }
 }

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use super::state::{Progress, State};
 use super::summary::{ClusterSummary, Summary, label};
 use crate::api::kinds::CAPI;
+use crate::api::platform::is_root;
 use crate::api::timeline;
 use crate::graph::{Graph, Pace, Place, Schedule};
 use crate::model::{Needed, ObjectId, Predecessor};
@@ -190,7 +191,7 @@ impl Tracker {
         now: Timestamp,
     ) -> Option<ClusterSummary> {
         let id = |at: &usize| &self.graph.vertices[*at].id;
-        let root = members.iter().find(|at| id(at).is(CAPI, "Cluster"))?;
+        let root = members.iter().find(|at| is_root(id(at)))?;
         let parts = members.iter();
         let parts = parts.flat_map(|at| std::iter::once(*at).chain(self.graph.carried(*at)));
         let parts: Vec<usize> = parts.collect();

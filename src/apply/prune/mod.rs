@@ -14,12 +14,13 @@ use serde_json::Value as Json;
 
 pub use self::guard::{DeletionGuard, LeftBehind, Unapproved};
 use super::Member;
-use crate::api::deletion_policy::{HYPERSHIFT, default_deletion_policy};
-use crate::api::kinds::{CAPI, INFRASTRUCTURE, RED_HAT_OPENSHIFT, is_aso};
+use crate::api::deletion_policy::default_deletion_policy;
+use crate::api::kinds::{CAPI, INFRASTRUCTURE, is_aso};
+use crate::api::platform::{CLUSTER_API, Platform, Role, is_root};
 use crate::graph::{self, Executor, Place};
 use crate::model::{Node, Object, ObjectId, Origin, Span};
 use crate::plan::approvals::Verb;
-use crate::plan::losses::{Role, Unit};
+use crate::plan::losses::Unit;
 
 /// What is to be done with a member that leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -176,9 +177,8 @@ impl PruneInput<'_> {
             "" => default_deletion_policy(id),
             policy => policy,
         };
-        let is_root = Role::of(id) == Some(Role::Root);
         match policy {
-            _ if is_root => self.cluster(id, policy == "Delete", known),
+            _ if is_root(id) => self.cluster(id, policy == "Delete", known),
             "Delete" => self.delete(self.goes_with_approved(id)),
             _ => PruneDecision::Orphan,
         }
@@ -289,7 +289,7 @@ impl PruneInput<'_> {
         let going = self.leaving.keys().filter(is_going);
         let is_unnamed = |other: &&ObjectId| {
             let unit = Unit::new(&other.namespace, &other.name);
-            Role::of(other) == Some(Role::Root) && *other != id && !self.guard.names(&unit)
+            is_root(other) && *other != id && !self.guard.names(&unit)
         };
         let all = decided.chain(going).chain(&self.guard.begun);
         all.filter(is_unnamed).collect::<BTreeSet<_>>().len()
@@ -402,18 +402,10 @@ fn root(id: &ObjectId, member: &Member) -> Option<ObjectId> {
     (!name.is_empty()).then(|| root_of(id, name))
 }
 
-/// The cluster of this name that a part belongs to: a resource of Azure Service Operator belongs to another one.
+/// The cluster of this name that a part belongs to.
 fn root_of(id: &ObjectId, name: &str) -> ObjectId {
-    match id.group.as_str() {
-        RED_HAT_OPENSHIFT => ObjectId::new(
-            RED_HAT_OPENSHIFT,
-            "HcpOpenShiftCluster",
-            &*id.namespace,
-            name,
-        ),
-        HYPERSHIFT => ObjectId::new(HYPERSHIFT, "HostedCluster", &*id.namespace, name),
-        _ => ObjectId::new(CAPI, "Cluster", &*id.namespace, name),
-    }
+    let platform = Platform::of(id).unwrap_or(&CLUSTER_API);
+    platform.root(&id.namespace, name)
 }
 
 #[cfg(test)]

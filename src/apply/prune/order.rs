@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use super::{PruneDecision, PruneInput, carries_clusters, holds_others, is_part};
+use crate::api::platform::is_root;
 use crate::model::ObjectId;
-use crate::plan::losses::Role;
 
 impl PruneInput<'_> {
     /// Makes deletions wait for what depends on the object, and releases for what the object depends
@@ -152,8 +152,7 @@ impl PruneInput<'_> {
             _ => false,
         };
         let carried = carries_clusters(id)
-            && (Role::of(other) == Some(Role::Root)
-                || is_part(other) && !member.cluster.is_empty())
+            && (is_root(other) || is_part(other) && !member.cluster.is_empty())
             && (other.namespace == id.namespace && self.leaving.contains_key(other));
         refers || inside || carried
     }

@@ -15,10 +15,10 @@ use super::used::used;
 use crate::api::deletion_policy::default_deletion_policy;
 use crate::api::kinds::{RESOURCES, is_aso};
 use crate::api::labels::{DELETION_POLICY, RECONCILE_POLICY};
+use crate::api::platform::is_root;
 use crate::graph::{Graph, Place, Vertex};
 use crate::health::Live;
 use crate::model::{Finding, Object, ObjectId, Payload, message, rule_id};
-use crate::plan::losses::Role;
 use crate::plan::placed;
 
 impl Changes {
@@ -132,7 +132,7 @@ impl<'a> Along<'a> {
             along.namespaces.insert(&id.namespace);
             for one in std::iter::once(object).chain(Live(object).list(&["spec", "resources"])) {
                 along.kinds.insert((Live(one).group(), Live(one).kind()));
-                if Role::of(&Live(one).id()) == Some(Role::Root) {
+                if is_root(&Live(one).id()) {
                     let owner = Live(one).text(&["spec", "owner", "name"]);
                     along.owners.insert((&id.namespace, owner));
                     along.named.collect(one, None);

@@ -24,8 +24,8 @@ use serde_json::Value as Json;
 
 use super::Consequence;
 use super::losses::Unit;
-use crate::api::kinds::CAPI;
 use crate::api::labels;
+use crate::api::platform::is_leader;
 use crate::model::{Change, Finding, Object, ObjectId};
 use crate::schema::strategic::ListKeys;
 pub use field::FieldChange;
@@ -209,7 +209,7 @@ pub fn cluster(object: &Object) -> Option<String> {
             return Some(format!("{}/{}", definition.namespace, definition.name));
         }
         (None, Some(name)) => name,
-        (None, None) if id.is(CAPI, "Cluster") => &id.name,
+        (None, None) if is_leader(id) => &id.name,
         (None, None) => return None,
     };
     Some(format!("{}/{name}", id.namespace))

@@ -9,4 +9,4 @@ mod unit;
 
 pub use likeness::{Likeness, renamed, renames};
 pub use pool::{Pool, version};
-pub use unit::{Role, Unit, cluster_of};
+pub use unit::{Unit, cluster_of};

@@ -9,9 +9,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::api::deletion_policy::HYPERSHIFT;
-use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
 use crate::api::labels::CLUSTER_NAME;
+use crate::api::platform::{PlatformKind, Role};
 use crate::health::Live;
 use crate::model::{Object, ObjectId};
 
@@ -24,35 +23,6 @@ pub struct Unit {
     pub cluster: String,
     /// The name of the pool within the cluster; `None` for the cluster itself.
     pub pool: Option<String>,
-}
-
-/// What an object is of a cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// The cluster: its parts are deleted with it.
-    Root,
-    /// A node pool.
-    Pool,
-    /// Another part, which stays as long as the cluster does.
-    Part,
-}
-
-impl Role {
-    /// The role of an object; `None` for what is no part of a cluster by its kind.
-    #[must_use]
-    pub fn of(id: &ObjectId) -> Option<Self> {
-        match (id.group.as_str(), id.kind.as_str()) {
-            (CAPI, "Cluster")
-            | (RED_HAT_OPENSHIFT, "HcpOpenShiftCluster")
-            | (HYPERSHIFT, "HostedCluster") => Some(Self::Root),
-            (CAPI, "MachinePool")
-            | (INFRASTRUCTURE, "AROMachinePool")
-            | (RED_HAT_OPENSHIFT, "HcpOpenShiftClustersNodePool")
-            | (HYPERSHIFT, "NodePool") => Some(Self::Pool),
-            (INFRASTRUCTURE, "AROCluster") | (CONTROL_PLANE, "AROControlPlane") => Some(Self::Part),
-            _ => None,
-        }
-    }
 }
 
 impl Unit {
@@ -192,12 +162,10 @@ pub fn cluster_of<'a>(id: &ObjectId, object: &'a Json) -> &'a str {
 
 /// The label wins, since Cluster API sets it to what it has resolved.
 fn stated<'a>(id: &ObjectId, label: Option<&'a str>, name: impl Fn(&[&str]) -> &'a str) -> &'a str {
-    let field: &[&str] = match (id.group.as_str(), id.kind.as_str()) {
-        (CAPI, "MachinePool") | (HYPERSHIFT, "NodePool") => &["spec", "clusterName"],
-        (RED_HAT_OPENSHIFT, "HcpOpenShiftClustersNodePool") => &["spec", "owner", "name"],
-        _ => return label.unwrap_or_default(),
-    };
-    label.unwrap_or_else(|| name(field))
+    label.unwrap_or_else(|| match PlatformKind::of(id) {
+        Some(kind) if !kind.cluster.is_empty() => name(kind.cluster),
+        _ => "",
+    })
 }
 
 /// `<namespace>/<cluster>[/<pool>]`, as an approval names it.
@@ -216,6 +184,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
 
     fn named(object: &Json) -> Option<String> {
         let units = Unit::all(std::iter::once(object)).into_values();

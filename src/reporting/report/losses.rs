@@ -12,9 +12,10 @@ use super::parts::{counted, list};
 use crate::api::fleet::{DeletionGuard, PoolGuard};
 use crate::api::labels;
 use crate::api::labels::DELETION_POLICY;
+use crate::api::platform::Role;
 use crate::model::Object;
 use crate::plan;
-use crate::plan::losses::{Role, Unit};
+use crate::plan::losses::Unit;
 
 /// The clusters and node pools of a revision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::api::{kinds, labels};
+use crate::api::labels;
+use crate::api::platform::is_leader;
 use crate::model::{Finding, ObjectId, Payload, Severity};
 
 /// How many objects of a file are named.
@@ -51,7 +52,7 @@ impl Unread {
 
 /// A few objects by name, clusters first, and the number of the others.
 fn named(mut ids: Vec<&ObjectId>) -> String {
-    ids.sort_by_key(|id| (!id.is(kinds::CAPI, "Cluster"), *id));
+    ids.sort_by_key(|id| (!is_leader(id), *id));
     let names = ids.iter().take(NAMED).map(ToString::to_string);
     let names = names.collect::<Vec<_>>().join(", ");
     match ids.len().saturating_sub(NAMED) {

@@ -1,6 +1,8 @@
 //! Clusters and node pools go with an approval only.
 
 use super::*;
+use crate::api::kinds::RED_HAT_OPENSHIFT;
+use crate::api::platform::HYPERSHIFT;
 
 #[test]
 fn a_cluster_is_deleted_only_with_approval_and_through_its_root() {

@@ -10,12 +10,13 @@ use serde_json::Value as Json;
 
 use super::kept::Kept;
 use super::loss::Loss;
+use crate::api::platform::{Platform, Role};
 use crate::api::{kinds, labels, timeline};
 use crate::apply::{self, DeletionGuard, Member, PruneDecision, PruneInput};
 use crate::compile::Compiled;
 use crate::model::{ObjectId, Payload};
 use crate::plan::approvals::{Verb, What};
-use crate::plan::losses::{self, Pool, Role, Unit};
+use crate::plan::losses::{self, Pool, Unit};
 use crate::plan::{self, ApplySet, Plan};
 
 /// What becomes of objects that leave the fleet.
@@ -102,18 +103,23 @@ impl Leaving {
     }
 
     fn delete(&mut self, id: &ObjectId, is_of_loss: bool) {
-        let kind = match Role::of(id) {
-            Some(Role::Root) => Some("HcpOpenShiftCluster"),
-            Some(Role::Pool) => Some("HcpOpenShiftClustersNodePool"),
-            Some(Role::Part) | None => None,
-        };
-        let azure = kind.map(|kind| ObjectId::new(kinds::RED_HAT_OPENSHIFT, kind, "", ""));
-        let takes = timeline::deletion(azure.as_ref().unwrap_or(id));
+        let takes = timeline::deletion(behind(id).as_ref().unwrap_or(id));
         self.takes = self.takes.max(takes);
         if !is_of_loss {
             self.removed.push(format!("delete {id}"));
         }
     }
+}
+
+/// The resource in Azure that an object of Cluster API stands for.
+fn behind(id: &ObjectId) -> Option<ObjectId> {
+    Platform::of(id).filter(|platform| platform.mirrors)?;
+    let kind = match Role::of(id)? {
+        Role::Root => "HcpOpenShiftCluster",
+        Role::Pool => "HcpOpenShiftClustersNodePool",
+        Role::Part => return None,
+    };
+    Some(ObjectId::new(kinds::RED_HAT_OPENSHIFT, kind, "", ""))
 }
 
 /// The cluster that a label names.

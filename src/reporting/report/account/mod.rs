@@ -19,12 +19,13 @@ use serde_json::Value as Json;
 
 use super::parts::unread_count;
 use super::unread::Unread;
+use crate::api::platform::{Role, is_root};
 use crate::api::{kinds, labels, timeline};
 use crate::apply::{DeletionGuard, Unapproved};
 use crate::compile::Compiled;
 use crate::model::{Change, Finding, Object, ObjectId, Payload, Severity, Step, rule_id};
 use crate::plan::approvals::Verb;
-use crate::plan::losses::{Pool, Role, Unit};
+use crate::plan::losses::{Pool, Unit};
 use crate::plan::{self, ApplySet, Changes, Plan};
 use counts::{Counts, Fate};
 use created::Created;
@@ -272,7 +273,7 @@ impl Parts {
         let roots: BTreeSet<Unit> = self
             .units
             .iter()
-            .filter(|(id, _)| Role::of(id) == Some(Role::Root) && is_new(id))
+            .filter(|(id, _)| is_root(id) && is_new(id))
             .map(|(_, unit)| unit.clone())
             .collect();
         let mut objects: BTreeMap<Unit, usize> =
