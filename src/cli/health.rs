@@ -18,7 +18,7 @@ pub(super) struct HealthArgs {
 
 #[derive(Debug, Subcommand)]
 enum HealthCommand {
-    /// Print the readiness rules of ARO, Cluster API and ASO kinds as settings of Argo CD or Flux
+    /// Print the readiness rules of ARO, HyperShift, Cluster API and ASO kinds as settings of Argo CD or Flux
     ///
     /// For Argo CD, a ConfigMap `argocd-cm` with a Lua script for each kind, to be merged into the one that is there.
     /// For Flux, `healthCheckExprs` for each kind, to be merged into a Kustomization or HelmRelease. A kind is ready

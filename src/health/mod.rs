@@ -1,7 +1,7 @@
 //! The health of a live object (DESIGN §8).
 //!
 //! In: an object as the API server sent it. Out: a [`Health`]. Generic objects follow kstatus; the
-//! kinds of Azure Service Operator, Cluster API and the ARO provider follow their own rules, which
+//! kinds of Azure Service Operator, Cluster API, the ARO provider and HyperShift follow their own rules, which
 //! require a true condition about the newest spec: an object without a status is progressing, never
 //! ready. Those rules are a table, which [`export`] writes for other engines.
 //!
@@ -15,6 +15,7 @@ mod core;
 mod deletion;
 pub mod export;
 mod help;
+mod hyper_shift;
 mod kstatus;
 mod live;
 mod pod;

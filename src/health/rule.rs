@@ -33,6 +33,10 @@ pub(super) enum Test {
     Filled(Keys),
     /// The list has an object of this kind.
     Holds(Keys, &'static str),
+    /// The first item of the list has this text in this field.
+    FirstText(Keys, &'static str, &'static str),
+    /// The first item of the list has the text in this field that the object has at this path.
+    FirstSame(Keys, &'static str, Keys),
     /// The value is a whole number.
     Number(Keys),
     /// Both numbers are there and equal.
@@ -145,6 +149,11 @@ impl Test {
                 .list(keys)
                 .iter()
                 .any(|item| Live(item).kind() == *kind),
+            Self::FirstText(list, field, text) => first(live, list, field) == *text,
+            Self::FirstSame(list, field, keys) => {
+                let text = live.text(keys);
+                !text.is_empty() && first(live, list, field) == text
+            }
             Self::Number(keys) => live.number(keys).is_some(),
             Self::Equal(one, other) => {
                 live.number(one).is_some() && live.number(one) == live.number(other)
@@ -155,6 +164,12 @@ impl Test {
                 .is_some_and(|condition| of.iter().all(|of| of.holds(live, condition))),
         }
     }
+}
+
+/// The text in a field of the first item of a list.
+fn first<'a>(live: Live<'a>, list: Keys, field: &str) -> &'a str {
+    let item = live.list(list).first();
+    item.map_or("", |item| Live(item).text(&[field]))
 }
 
 impl Of {

@@ -5,8 +5,9 @@
 use std::sync::LazyLock;
 
 use super::rule::{Clause, Rules};
-use super::{aro, aso, capi};
+use super::{aro, aso, capi, hyper_shift};
 use crate::api::kinds::{self, CAPI, CONTROL_PLANE, INFRASTRUCTURE, KINDS};
+use crate::api::platform::HYPERSHIFT;
 
 static TABLE: LazyLock<Vec<Rules>> = LazyLock::new(|| {
     let rules = |group, kind, clauses| Rules {
@@ -21,6 +22,8 @@ static TABLE: LazyLock<Vec<Rules>> = LazyLock::new(|| {
         rules(CONTROL_PLANE, "AROControlPlane", aro::control_plane()),
         rules(INFRASTRUCTURE, "AROMachinePool", aro::machine_pool()),
         rules(INFRASTRUCTURE, "AzureClusterIdentity", aro::identity()),
+        rules(HYPERSHIFT, "HostedCluster", hyper_shift::hosted_cluster()),
+        rules(HYPERSHIFT, "NodePool", hyper_shift::node_pool()),
     ]
 });
 static ASO: LazyLock<Vec<Clause>> = LazyLock::new(aso::clauses);

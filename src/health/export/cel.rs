@@ -68,6 +68,16 @@ fn test(group: &str, it: &Test) -> String {
             path(keys),
             quoted(kind)
         ),
+        Test::FirstText(list, field, text) => {
+            format!("({} == {})", first(list, field), quoted(text))
+        }
+        Test::FirstSame(list, field, keys) => {
+            let (is_there, other) = (there(keys), path(keys));
+            format!(
+                "({is_there} && {other} != '' && {} == {other})",
+                first(list, field)
+            )
+        }
         Test::Number(keys) => there(keys),
         Test::Equal(one, other) => {
             let (a, b) = (path(one), path(other));
@@ -119,6 +129,12 @@ fn asked(of: &Of) -> String {
         Of::MessageStarts(start) => call("message", "startsWith", start),
         Of::MessageContains(part) => call("message", "contains", part),
     }
+}
+
+/// The text in a field of the first item of a list; empty when absent.
+fn first(list: Keys, field: &str) -> String {
+    let (is_there, list) = (there(list), path(list));
+    format!("({is_there} && size({list}) > 0 && has({list}[0].{field}) ? {list}[0].{field} : '')")
 }
 
 /// The number at a path; zero when absent.

@@ -61,6 +61,15 @@ end
 ",
     ),
     (
+        "first",
+        "local function first(items, field)
+  local item = list(items)[1]
+  if type(item) ~= \"table\" then return \"\" end
+  return text(item[field])
+end
+",
+    ),
+    (
         "condition",
         "local function condition(kind)
   for _, one in ipairs(list(at(\"status\", \"conditions\"))) do
@@ -216,6 +225,14 @@ fn test(group: &str, it: &Test) -> String {
         Test::Text(keys, text) => format!("(text({}) == {})", at(keys), quoted(text)),
         Test::Filled(keys) => format!("(#list({}) > 0)", at(keys)),
         Test::Holds(keys, kind) => format!("holds({}, {})", at(keys), quoted(kind)),
+        Test::FirstText(list, field, text) => {
+            let (list, field) = (at(list), quoted(field));
+            format!("(first({list}, {field}) == {})", quoted(text))
+        }
+        Test::FirstSame(list, field, keys) => {
+            let (list, field, other) = (at(list), quoted(field), at(keys));
+            format!("(text({other}) ~= \"\" and first({list}, {field}) == text({other}))")
+        }
         Test::Number(keys) => format!("(type({}) == \"number\")", at(keys)),
         Test::Equal(one, other) => {
             let (a, b) = (at(one), at(other));

@@ -55,7 +55,7 @@ fn expressions(rules: &Rules) -> Value {
     // Only the group is compared.
     let version = known.and_then(|kind| kind.versions.last()).copied();
     let mut entry = json!({
-        "apiVersion": format!("{}/{}", rules.group, version.unwrap_or("v1")),
+        "apiVersion": format!("{}/{}", rules.group, version.unwrap_or("v1beta1")),
         "kind": rules.kind,
         "current": cel::expression(rules, Answer::Ready),
     });

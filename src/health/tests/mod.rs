@@ -6,6 +6,7 @@
 
 mod azure;
 mod generic;
+mod hyper_shift;
 
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::random::Random;
 
 /// The kinds, with the versions that their objects may have.
-pub(super) const KINDS: [(&str, &[&str], &str); 8] = [
+pub(super) const KINDS: [(&str, &[&str], &str); 10] = [
     ("cluster.x-k8s.io", &["v1beta1", "v1beta2"], "Cluster"),
     ("cluster.x-k8s.io", &["v1beta1", "v1beta2"], "MachinePool"),
     (
@@ -34,9 +34,11 @@ pub(super) const KINDS: [(&str, &[&str], &str); 8] = [
         &["v1api20240610preview"],
         "HcpOpenShiftCluster",
     ),
+    ("hypershift.openshift.io", &["v1beta1"], "HostedCluster"),
+    ("hypershift.openshift.io", &["v1beta1"], "NodePool"),
 ];
 
-const CONDITIONS: [&str; 15] = [
+const CONDITIONS: [&str; 20] = [
     "Ready",
     "Available",
     "InfrastructureReady",
@@ -51,6 +53,11 @@ const CONDITIONS: [&str; 15] = [
     "ExternalAuthReady",
     "NodePoolReady",
     "AgentPoolsReady",
+    "Progressing",
+    "Degraded",
+    "ValidReleaseImage",
+    "UpdatingVersion",
+    "UpdatingConfig",
     "Other",
 ];
 const REASONS: [&str; 12] = [
@@ -113,6 +120,18 @@ fn spec(random: &mut Random) -> Json {
         json!([{"kind": "ResourceGroup"}, {"kind": "HcpOpenShiftClustersExternalAuth"}]),
     ];
     maybe(&mut spec, random, "resources", &resources);
+    maybe(
+        &mut spec,
+        random,
+        "release",
+        &[
+            json!({"image": "a"}),
+            json!({"image": "a"}),
+            json!({"image": "a"}),
+            json!({"image": ""}),
+            json!({}),
+        ],
+    );
     maybe(&mut spec, random, "paused", &[json!(true), json!(false)]);
     maybe(
         &mut spec,
@@ -163,6 +182,20 @@ fn status(random: &mut Random) -> Json {
     );
     for number in ["replicas", "readyReplicas"] {
         maybe(&mut status, random, number, &numbers);
+    }
+    let updates = [
+        json!([{"state": "Completed", "image": "a"}]),
+        json!([{"state": "Completed", "image": "a"}]),
+        json!([{"state": "Completed", "image": "a"}]),
+        json!([{"state": "Completed", "image": "a"}, {"state": "Completed", "image": "b"}]),
+        json!([{"state": "Partial", "image": "a"}]),
+        json!([{"state": "Completed"}, {"state": "Completed", "image": "a"}]),
+        json!([]),
+    ];
+    if random.chance(80) {
+        let mut version = Map::new();
+        maybe(&mut version, random, "history", &updates);
+        status.insert("version".to_owned(), Json::Object(version));
     }
     if random.chance(5) {
         status.insert("failureMessage".to_owned(), json!("no quota"));
