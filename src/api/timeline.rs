@@ -1,4 +1,4 @@
-//! How long each kind typically takes, as observed in Azure (facts/aro-controllers.md §8).
+//! How long each kind typically takes, as observed in Azure (facts/aro-controllers.md §8), or as estimated.
 //!
 //! In: a kind, or an object's id. Out: durations, the same for the same id: for the critical path, for the
 //! time left of a rollout, and for the simulated Azure. It does not know what an object waits for before
@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::api::kinds::{
     AUTHORIZATION, KEYVAULT, MANAGED_IDENTITY, NETWORK, RED_HAT_OPENSHIFT, RESOURCES,
 };
+use crate::api::platform::HYPERSHIFT;
 use crate::model::ObjectId;
 
 /// How long to wait between the last role assignment and the HCP cluster, so that the assignments
@@ -79,13 +80,21 @@ const TYPICAL: &[Typical] = &[
     ),
 ];
 
+/// Durations of HyperShift's kinds: estimates, since none was measured. A control plane with its operators takes 10 to 20 minutes, and so does
+/// a node from its virtual machine on.
+const ESTIMATED: &[Typical] = &[
+    typical(HYPERSHIFT, "HostedCluster", (900, 900), 600, 420),
+    typical(HYPERSHIFT, "NodePool", (600, 600), 420, 180),
+];
+
 /// Durations of Azure resources that were not measured.
 const UNMEASURED: Typical = typical("", "", (20, 20), 10, 15);
 
 fn find(group: &str, kind: &str) -> Option<&'static Typical> {
     let same = |known: &&Typical| known.group == group && known.kind == kind;
     let unmeasured = super::kinds::is_aso(group).then_some(&UNMEASURED);
-    TYPICAL.iter().find(same).or(unmeasured)
+    let mut known = TYPICAL.iter().chain(ESTIMATED);
+    known.find(same).or(unmeasured)
 }
 
 /// The longest a kind typically takes from "may start" to Ready. Zero for kinds outside Azure, which are
@@ -173,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_change_is_shorter_than_a_creation() {
-        for known in TYPICAL {
+        for known in TYPICAL.iter().chain(ESTIMATED) {
             assert!(known.update < known.create.0, "{}", known.kind);
         }
     }

@@ -12,6 +12,7 @@ mod entry;
 mod fixture;
 mod fleets;
 mod hooked;
+mod hosted;
 mod installing;
 mod kinds;
 mod namespaces;
