@@ -1,12 +1,11 @@
 //! Which fields are immutable, and which replace nodes when they change. Data.
 //!
 //! Sources: facts/aro-rules.md §1.7, §2.2, §2.3 and §3 (kind U); facts/aro-2026-09-01.md §1.2 (C53) and §2;
-//! facts/aro-controllers.md §2 and §7;
-//! facts/private-topology.md §1.1; validation of Kubernetes and Cluster API themselves.
+//! facts/aro-controllers.md §2 and §7; validation of Kubernetes and Cluster API themselves.
 
 use serde_json::Value as Json;
 
-use super::alike::{exact, location, loose, name, owner, topology};
+use super::alike::{exact, location, loose, name, owner};
 use crate::api::kinds::{AUTHORIZATION, CAPI, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
 use crate::model::Change;
 
@@ -47,7 +46,7 @@ pub(super) struct Field {
     pub(super) same: fn(&Json, &Json) -> bool,
 }
 
-const fn fixed(at: &'static str, absent: Absent, why: &'static str) -> Field {
+pub(super) const fn fixed(at: &'static str, absent: Absent, why: &'static str) -> Field {
     Field {
         at,
         older: "",
@@ -59,7 +58,7 @@ const fn fixed(at: &'static str, absent: Absent, why: &'static str) -> Field {
     }
 }
 
-const fn rolling(at: &'static str, absent: Absent, why: &'static str) -> Field {
+pub(super) const fn rolling(at: &'static str, absent: Absent, why: &'static str) -> Field {
     Field {
         change: Change::Rolling,
         same: exact,
@@ -75,7 +74,7 @@ const fn plain(at: &'static str, absent: Absent) -> Field {
     }
 }
 
-const NOTHING: Absent = Absent::Is("null");
+pub(super) const NOTHING: Absent = Absent::Is("null");
 /// Azure reads an empty text as none.
 const EMPTY: Absent = Absent::Is(r#""""#);
 const PUBLIC: Absent = Absent::Is(r#""Public""#);
@@ -87,7 +86,6 @@ const POOL: &str = "Azure does not allow changes after the node pool is created"
 const MIRRORS: &str = "changing image mirrors replaces every node of every node pool";
 const VERSION: &str = "an upgrade replaces every node of the node pool";
 const CLUSTER_API: &str = "the object would refer to another cluster";
-const HYPERSHIFT: &str = "HyperShift does not allow changes after the cluster is created";
 const KUBERNETES: &str = "Kubernetes does not allow changes after creation";
 
 /// Of every kind of Azure Service Operator.
@@ -276,32 +274,6 @@ const CLUSTER: &[Field] = &[
     },
 ];
 
-const HOSTED_CLUSTER: &[Field] = &[
-    Field {
-        same: topology,
-        ..fixed(
-            "/spec/platform/azure/topology",
-            Absent::Chosen,
-            "HyperShift does not allow a cluster to become public or stop being public",
-        )
-    },
-    fixed(
-        "/spec/platform/azure/private/type",
-        NOTHING,
-        "HyperShift does not allow it to be changed, added or removed after the cluster is created",
-    ),
-    fixed(
-        "/spec/platform/azure/private/privateLink/natSubnetID",
-        Absent::Chosen,
-        HYPERSHIFT,
-    ),
-    fixed(
-        "/spec/platform/azure/private/swift/podNetworkInstance",
-        Absent::Chosen,
-        HYPERSHIFT,
-    ),
-];
-
 const SELECTOR: &[Field] = &[plain("/spec/selector", Absent::Chosen)];
 
 const STATEFUL_SET: &[Field] = &[
@@ -342,8 +314,11 @@ const SECRET: &[Field] = &[
     plain("/type", Absent::Is(r#""Opaque""#)),
 ];
 
+/// The fields of a group and kind.
+pub(super) type Row = (&'static str, &'static str, &'static [Field]);
+
 /// Per group and kind.
-pub(super) const FIELDS: &[(&str, &str, &[Field])] = &[
+pub(super) const FIELDS: &[Row] = &[
     (RED_HAT_OPENSHIFT, "HcpOpenShiftCluster", HCP_CLUSTER),
     (RED_HAT_OPENSHIFT, "HcpOpenShiftClustersNodePool", NODE_POOL),
     (AUTHORIZATION, "RoleAssignment", ROLE_ASSIGNMENT),
@@ -362,7 +337,6 @@ pub(super) const FIELDS: &[(&str, &str, &[Field])] = &[
         "AzureClusterIdentity",
         &[fixed("/spec/type", NOTHING, "the field is immutable")],
     ),
-    ("hypershift.openshift.io", "HostedCluster", HOSTED_CLUSTER),
     ("", "ConfigMap", CONFIG_MAP),
     ("", "Secret", SECRET),
     ("", "PersistentVolumeClaim", CLAIM),

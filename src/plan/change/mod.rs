@@ -8,6 +8,7 @@
 mod alike;
 mod fields;
 mod gate;
+mod hyper_shift;
 mod nodes;
 mod versions;
 
@@ -20,7 +21,7 @@ use crate::api::embedded;
 use crate::api::kinds::is_aso;
 use crate::health::Live;
 use crate::model::{Change, ObjectId, Path, rule_id, work};
-use fields::{Absent, CARRIED, EVERY_ASO, FIELDS, Field, GONE, INTEGRATION_SUBNET, When};
+use fields::{Absent, CARRIED, EVERY_ASO, FIELDS, Field, GONE, INTEGRATION_SUBNET, Row, When};
 
 pub use gate::{Withheld, gate, would_be};
 pub use nodes::Rolled;
@@ -180,7 +181,11 @@ pub fn is_looked_at(id: &ObjectId) -> bool {
     !is_plain(&id.group)
         && (is_aso(&id.group)
             || embedded::carries(id)
-            || FIELDS.iter().any(|(group, kind, _)| id.is(group, kind)))
+            || rows().any(|(group, kind, _)| id.is(group, kind)))
+}
+
+fn rows() -> impl Iterator<Item = &'static Row> {
+    FIELDS.iter().chain(hyper_shift::FIELDS)
 }
 
 /// Whether the group belongs to Kubernetes itself.
@@ -217,8 +222,7 @@ fn embedded_in(owner: &Json) -> Vec<Part<'_>> {
 impl Part<'_> {
     /// The consequences of changing `before`, a resource of `owner`, into it.
     fn against(&self, owner: &Owner<'_>, before: &Json) -> Vec<Consequence> {
-        let own = FIELDS
-            .iter()
+        let own = rows()
             .find(|(group, kind, _)| self.id.is(group, kind))
             .map_or(&[][..], |(_, _, fields)| *fields);
         let aso = match is_aso(&self.id.group) {

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::Value as Json;
 
 use super::{Consequence, Part, embedded_in};
-use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::api::labels;
+use crate::api::platform::{Platform, Role};
 use crate::health::Live;
 use crate::model::{Change, ObjectId, Path};
+use crate::plan::losses::cluster_of;
 
 /// The nodes that are replaced, and their clusters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,16 +36,15 @@ impl Rolled {
             return Self::default();
         }
         let parts: Vec<(Cluster, Part<'_>)> = objects.flat_map(parts).collect();
-        let of_kind = |kind: &'static str| {
-            parts
-                .iter()
-                .filter(move |(_, part)| part.id.is(RED_HAT_OPENSHIFT, kind))
+        let of_role = |role: Role| {
+            let parts = parts.iter();
+            parts.filter(move |(_, part)| has_nodes(&part.id) && Role::of(&part.id) == Some(role))
         };
-        let whole: BTreeSet<&Cluster> = of_kind("HcpOpenShiftCluster")
+        let whole: BTreeSet<&Cluster> = of_role(Role::Root)
             .filter(|(_, part)| rolled.contains(&part.id))
             .map(|(cluster, _)| cluster)
             .collect();
-        let pools: Vec<_> = of_kind("HcpOpenShiftClustersNodePool")
+        let pools: Vec<_> = of_role(Role::Pool)
             .filter(|(cluster, pool)| whole.contains(cluster) || rolled.contains(&pool.id))
             .collect();
         let touched = pools.iter().map(|(cluster, _)| cluster).chain(whole);
@@ -68,12 +68,21 @@ impl std::fmt::Display for Rolled {
     }
 }
 
+/// Returns true for what has nodes itself: an object of Cluster API only stands for one.
+fn has_nodes(id: &ObjectId) -> bool {
+    Platform::of(id).is_some_and(|platform| !platform.mirrors)
+}
+
 /// The maximum number of nodes of a node pool.
 fn size(pool: &Json) -> u64 {
-    let count = |pointer: &str| pool.pointer(pointer).and_then(Json::as_u64);
-    count("/spec/properties/replicas")
-        .or_else(|| count("/spec/properties/autoScaling/max"))
-        .unwrap_or_default()
+    let count = |pointer: &&str| pool.pointer(pointer).and_then(Json::as_u64);
+    let counts = [
+        "/spec/properties/replicas",
+        "/spec/properties/autoScaling/max",
+        "/spec/replicas",
+        "/spec/autoScaling/max",
+    ];
+    counts.iter().find_map(count).unwrap_or_default()
 }
 
 /// An object and those embedded in it, each with its cluster.
@@ -85,10 +94,10 @@ fn parts(object: &Json) -> Vec<(Cluster, Part<'_>)> {
         value: object,
     };
     let cluster = |part: &Part<'_>| {
-        let name = match part.id.kind.as_str() {
-            _ if !label.is_empty() => label,
-            "HcpOpenShiftClustersNodePool" => Live(part.value).text(&["spec", "owner", "name"]),
-            _ => part.id.name.as_str(),
+        let name = match (label, cluster_of(&part.id, part.value)) {
+            ("", "") => part.id.name.as_str(),
+            ("", stated) => stated,
+            (label, _) => label,
         };
         (part.id.namespace.clone(), name.to_owned())
     };
