@@ -199,7 +199,6 @@ fn a_hosted_cluster_comes_before_its_pools_and_needs_its_secrets() {
         "HostedCluster/c -> Secret/ssh Applied Sync",
         "NodePool/c-a -> ConfigMap/tuned Applied Sync",
         "NodePool/c-a -> HostedCluster/c Applied Sync",
-        "NodePool/c-a -> HostedCluster/c Applied Sync",
     ];
     assert_eq!(edges(&graph), expected);
     let name = |at: &usize| graph.vertices[*at].id.name.as_str();
