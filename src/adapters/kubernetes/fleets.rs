@@ -15,12 +15,12 @@ use kube::{Api, Client, Resource as _, ResourceExt as _};
 use serde_json::{Value as Json, json};
 
 use super::request::with_timeout;
-use super::steering::DAEMON;
+use super::steering::{ATTEMPTS, DAEMON};
 use super::{Error, watch};
 use crate::api::fleet::{Fleet, FleetStatus};
 use crate::api::labels::FLEET_FINALIZER;
 use crate::apply::Parent;
-use crate::model::ObjectId;
+use crate::model::{ErrorClass, ObjectId};
 use crate::plan::ApplySet;
 
 /// A Fleet as the cluster has it.
@@ -133,8 +133,19 @@ pub async fn annotate_fleet(
 /// Has the deletion of a Fleet wait for this process, or no longer. Nothing is written that is so, nor to a Fleet that was made again.
 ///
 /// # Errors
-/// If the cluster does not answer, or refuses, or somebody else changed the Fleet meanwhile.
+/// If the cluster does not answer, or refuses, or others keep changing the Fleet.
 pub async fn hold_fleet(client: &Client, fleet: &FleetObject, is_held: bool) -> Result<(), Error> {
+    for _ in 1..ATTEMPTS {
+        match try_hold(client, fleet, is_held).await {
+            // The status of the Fleet is written at the same time.
+            Err(error) if error.class() == ErrorClass::Conflict => {}
+            held => return held,
+        }
+    }
+    try_hold(client, fleet, is_held).await
+}
+
+async fn try_hold(client: &Client, fleet: &FleetObject, is_held: bool) -> Result<(), Error> {
     let api = api(client, &fleet.id.namespace);
     let held = async {
         let live = api.get_opt(&fleet.id.name).await?;
