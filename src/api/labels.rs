@@ -24,6 +24,8 @@ pub const APPLIED: &str = "capstan.dev/applied";
 pub const DELETION_POLICY: &str = "capstan.dev/deletion-policy";
 /// On the parent: the namespace and name of the Lease of the process that writes the fleet.
 pub const LEASE: &str = "capstan.dev/lease";
+/// On the parent of an ApplySet: since when no daemon serves the fleet any more, because its Fleet object left the one that did.
+pub const UNSERVED: &str = "capstan.dev/unserved-since";
 /// The finalizer of a Fleet whose objects are removed before it goes.
 pub const FLEET_FINALIZER: &str = "capstan.dev/fleet";
 /// On a Fleet: which of several daemons follows it.

@@ -56,6 +56,8 @@ pub struct Parent {
     /// The namespace and name of the Lease of the process that writes the set; empty for none. The process claims the set with it, so it
     /// is never written here.
     pub lease: String,
+    /// Since when no process serves the set any more that did; empty if that is not so. That process wrote it, so it is never written here.
+    pub unserved: String,
 }
 
 /// The field of the parent that holds [`Parent::applying`].
@@ -115,6 +117,7 @@ impl Parent {
             newest: Newest::read(&data(NEWEST)),
             source_error: SourceError::read(&data(SOURCE_ERROR)),
             lease: text("annotations", labels::LEASE),
+            unserved: text("annotations", labels::UNSERVED),
         })
     }
 

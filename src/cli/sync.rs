@@ -165,6 +165,10 @@ fn answer<'a>(
     let since = parent.suspended.as_str();
     let look = look(heartbeat);
     let (change, message) = match (request, since) {
+        (Request::Sync, "") if matches!(heartbeat, Heartbeat::Idle(_)) => (
+            Some((labels::SYNC_REQUESTED, Some(now))),
+            format!("requested, but {look}"),
+        ),
         (Request::Sync, "") => (
             Some((labels::SYNC_REQUESTED, Some(now))),
             format!(

@@ -60,6 +60,18 @@ impl Heartbeat {
         }
     }
 
+    /// That of a fleet whose parent names no Lease, and perhaps since when that is so.
+    #[must_use]
+    pub fn unnamed(since: &str) -> Self {
+        match since.parse() {
+            Ok(since) => Self::Silent {
+                last: String::new(),
+                since: Some(since),
+            },
+            Err(_) => Self::Unnamed,
+        }
+    }
+
     /// The same for a Lease that the Fleet objects of a process share, and the object of the fleet; `None` if that does not exist.
     #[must_use]
     pub fn of_object(self, fleet: Option<&Json>) -> Self {

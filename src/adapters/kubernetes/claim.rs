@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
+use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{ListParams, ObjectMeta};
@@ -23,7 +24,7 @@ use super::lease::LeaseName;
 use super::request::with_timeout;
 use super::steering::{DAEMON, patch_parent};
 use super::{Error, parent};
-use crate::api::labels::{APPLY_SET_ID, LEASE};
+use crate::api::labels::{APPLY_SET_ID, LEASE, UNSERVED};
 use crate::apply::Parent;
 use crate::model::{Clock, ErrorClass, ObjectId};
 use crate::plan::ApplySet;
@@ -188,7 +189,7 @@ impl Claimant {
         }
         let version = live.metadata.resource_version;
         let patch = json!({"metadata": {
-            "resourceVersion": version, "annotations": {LEASE: self.lease.to_string()}}});
+            "resourceVersion": version, "annotations": {LEASE: self.lease.to_string(), UNSERVED: null}}});
         let written = with_timeout(&id, patch_parent(&self.client, &self.set, DAEMON, patch)).await;
         written.map(|()| Holder::Us)
     }
@@ -232,11 +233,16 @@ impl Claimant {
     }
 }
 
-/// Takes the claim of `lease` to `set` back: nobody serves the set any more.
+/// Takes the claim of `lease` to `set` back, and records that nobody serves the set any more since `now`.
 ///
 /// # Errors
 /// If the cluster does not answer, or refuses.
-pub async fn unclaim(client: &Client, set: &ApplySet, lease: &LeaseName) -> Result<(), Error> {
+pub async fn unclaim(
+    client: &Client,
+    set: &ApplySet,
+    lease: &LeaseName,
+    now: Timestamp,
+) -> Result<(), Error> {
     let id = set.parent();
     let api: Api<ConfigMap> = Api::namespaced(client.clone(), &id.namespace);
     let given_up = async {
@@ -246,7 +252,7 @@ pub async fn unclaim(client: &Client, set: &ApplySet, lease: &LeaseName) -> Resu
             return Ok(());
         };
         let version = live.metadata.resource_version;
-        let patch = json!({"metadata": {"resourceVersion": version, "annotations": {LEASE: null}}});
+        let patch = json!({"metadata": {"resourceVersion": version, "annotations": {LEASE: null, UNSERVED: now.to_string()}}});
         patch_parent(client, set, DAEMON, patch).await
     };
     with_timeout(&id, given_up).await
@@ -376,9 +382,17 @@ mod tests {
         assert!(start.elapsed() <= RETRY, "{:?}", start.elapsed());
         assert_eq!((names("a").await, names("b").await), (0, 1));
         drop(second);
-        unclaim(&world.client, &world.set, &lease("b"))
-            .await
-            .expect("it answers");
+        let (b, now) = (lease("b"), Timestamp::UNIX_EPOCH);
+        let given_up = unclaim(&world.client, &world.set, &b, now);
+        given_up.await.expect("it answers");
         assert_eq!(names("b").await, 0);
+        let unserved = async || {
+            let read = parent::read(&world.client, &world.set).await;
+            read.expect("it answers").expect("a parent").0.unserved
+        };
+        assert_eq!(unserved().await, "1970-01-01T00:00:00Z");
+        let (_third_lease, third) = world.process("c");
+        until(&third, |holder| *holder == Holder::Us).await;
+        assert_eq!(unserved().await, "");
     }
 }

@@ -36,6 +36,7 @@ use crate::adapters::kubernetes::{
 use crate::api::labels::SHARD;
 use crate::daemon::connect::controllers::identity;
 use crate::daemon::connect::probed_port::ProbedPort;
+use crate::daemon::wall_time;
 use crate::model::ObjectId;
 use crate::plan::ApplySet;
 use crate::settings::suspending;
@@ -323,7 +324,7 @@ async fn release_of_ending_namespaces(client: &Client, known: &BTreeMap<ObjectId
 
 /// Nobody serves the set any more: another daemon may, and people see that none does.
 async fn unclaim(client: &Client, set: &ApplySet, lease: &LeaseName) {
-    if let Err(error) = kubernetes::unclaim(client, set, lease).await {
+    if let Err(error) = kubernetes::unclaim(client, set, lease, wall_time()).await {
         let object = set.parent();
         tracing::warn!(%object, %error, "cannot remove the annotation capstan.dev/lease: `capstan status` goes on saying that this process serves the fleet");
     }

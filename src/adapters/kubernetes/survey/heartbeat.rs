@@ -50,7 +50,7 @@ pub(super) async fn read(
     now: Timestamp,
 ) -> Heartbeat {
     let Some(LeaseName { namespace, name }) = LeaseName::read(&parent.lease) else {
-        return Heartbeat::Unnamed;
+        return Heartbeat::unnamed(&parent.unserved);
     };
     let object = ObjectId::new("coordination.k8s.io", "Lease", &*namespace, &*name);
     let api: Api<Lease> = Api::namespaced(reader.client().clone(), &namespace);
