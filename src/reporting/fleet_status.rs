@@ -227,7 +227,8 @@ fn applied(status: &FleetStatus, observed: &ObservedFleet<'_>) -> Draft<'static>
     };
     let message = match &status.applied_revision {
         _ if observed.is_check_only => "nothing is applied (spec.mode: check)".to_owned(),
-        Some(revision) => format!("revision {revision} is applied"),
+        Some(revision) if is_applied == "True" => format!("revision {revision} is applied"),
+        Some(revision) => format!("the newest revision is not applied; revision {revision} is"),
         None => "no revision is applied".to_owned(),
     };
     Draft::new("Applied", is_applied, reason, &message)

@@ -174,7 +174,14 @@ pub(super) async fn check_secret(client: &Client, config: &SyncConfig) -> Result
         return Ok(());
     };
     let place = ObjectId::new("", "Secret", &*config.namespace, &**name);
-    read(client, &place).await.map(drop)
+    let help = |error: AdapterError| match error.class() {
+        ErrorClass::Gone => AdapterError::new(
+            ErrorClass::Gone,
+            format!("{place} does not exist: create it, or correct spec.checks.webhookSecretRef"),
+        ),
+        _ => error,
+    };
+    read(client, &place).await.map(drop).map_err(help)
 }
 
 async fn read(client: &Client, secret: &ObjectId) -> Result<Secrets, AdapterError> {

