@@ -57,7 +57,9 @@ pub(crate) fn fleet_status(
     let parent = observed.parent;
     let recorded = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
     let refused = parent.and_then(Parent::pending);
-    let refused = refused.filter(|newest| newest.is_refused);
+    // One that was refused before the newest says nothing about that.
+    let is_newest = |revision: &str| observed.revision.is_none_or(|newest| newest == revision);
+    let refused = refused.filter(|newest| newest.is_refused && is_newest(&newest.revision));
     // What the cluster was not asked for yet stays as it was.
     let kept = |recorded: Option<String>, before: &Option<String>| {
         if observed.is_parent_read {
@@ -431,6 +433,21 @@ mod tests {
         );
         assert_eq!(status.refused_revision.as_deref(), Some("1"));
         assert_eq!(status.conditions[0].message, "a.yaml:3: error C01: no");
+        // What mends it is not refused, though the cluster does not record that yet.
+        let waits = check("2", CheckState::Pending, "0/1 ready");
+        let mended = ObservedFleet {
+            revision: Some("2"),
+            check: Some(&waits),
+            ..refused
+        };
+        let status = fleet_status(&status, &mended, at(1));
+        let conditions = shown(&status);
+        assert!(
+            conditions.starts_with("Ready=Unknown Progressing"),
+            "{conditions}"
+        );
+        assert!(!conditions.contains("Stalled"), "{conditions}");
+        assert_eq!(status.refused_revision, None);
         // Another attempt may succeed after an error.
         let error = check("1", CheckState::Error, "the commit cannot be read");
         let status = fleet_status(
