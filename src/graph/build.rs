@@ -10,6 +10,7 @@ use super::{Edge, Executor, Graph, Place, Vertex, cycles};
 use crate::api::embedded;
 use crate::api::fleet::OutsideObject;
 use crate::api::kinds::{AUTHORIZATION, CAPI, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
+use crate::api::platform::Platform;
 use crate::model::{Finding, Needed, Object, ObjectId, Origin, Severity, message, rule_id};
 
 /// Builds the graph of `objects` (top-level, unique ids) with its findings: R01 for dangling references, R04 for
@@ -173,10 +174,11 @@ impl Builder {
         for reference in part.references {
             let ranked = references::sync_rank(&reference.to).is_some();
             if let Some(&to) = self.by_id.get(&reference.to) {
-                let until = if ranked {
-                    Needed::Applied
-                } else {
-                    reference.until
+                // An object of Cluster API is ready only once those are there that refer to it.
+                let mirrors = Platform::of(&reference.to).is_some_and(|it| it.mirrors);
+                let until = match mirrors {
+                    true => Needed::Applied,
+                    false => reference.until,
                 };
                 self.edge(from, to, until, &reference.why);
                 if ranked && reference.why.ends_with("Ref") {

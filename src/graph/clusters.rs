@@ -6,6 +6,9 @@ use super::{Executor, Graph, Place, Vertex, references};
 use crate::api::platform::{Platform, Role, is_root};
 use crate::model::Needed;
 
+/// The field in which a node pool names its cluster.
+const CLUSTER_NAME: &str = "clusterName";
+
 impl Graph {
     /// Finds the clusters. The edges are sorted.
     pub(super) fn find_clusters(&self) -> Vec<Vec<usize>> {
@@ -21,13 +24,14 @@ impl Graph {
             if !platform.is_ordered || platform != other {
                 continue;
             }
-            if is_root(from) {
+            // A Cluster names its parts; another HostedCluster may only have to be ready before.
+            if is_root(from) && platform.mirrors {
                 clusters
                     .entry(edge.from)
                     .or_default()
                     .extend([edge.from, edge.to]);
             }
-            if Role::of(from) == Some(Role::Pool) && is_root(to) {
+            if Role::of(from) == Some(Role::Pool) && is_root(to) && edge.why == CLUSTER_NAME {
                 let members = clusters.entry(edge.to).or_default();
                 members.extend([edge.from, edge.to]);
                 members.extend(self.pool_parts(edge.from));

@@ -197,7 +197,7 @@ fn cluster(object: &Object) -> Option<Reference> {
 }
 
 /// The fields of HyperShift's kinds that name a Secret or a ConfigMap, or several.
-const HOSTED: [(&str, &[&str], &str); 7] = [
+const HOSTED: [(&str, &[&str], &str); 9] = [
     ("HostedCluster", &["spec", "pullSecret"], "Secret"),
     ("HostedCluster", &["spec", "sshKey"], "Secret"),
     (
@@ -210,6 +210,12 @@ const HOSTED: [(&str, &[&str], &str); 7] = [
         &["spec", "secretEncryption", "aescbc", "activeKey"],
         "Secret",
     ),
+    (
+        "HostedCluster",
+        &["spec", "secretEncryption", "aescbc", "backupKey"],
+        "Secret",
+    ),
+    ("HostedCluster", &["spec", "auditWebhook"], "Secret"),
     (
         "HostedCluster",
         &["spec", "additionalTrustBundle"],

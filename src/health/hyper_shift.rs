@@ -57,11 +57,14 @@ pub(super) fn node_pool() -> Vec<Clause> {
         "ValidReleaseImage",
         "ValidPlatformImage",
         "ValidPlatformConfig",
-        "ValidMachineConfig",
         "ValidTuningConfig",
         "ValidMachineTemplate",
         "SupportedVersionSkew",
     ]);
+    // It is also false while the control plane has not made the configuration of nodes yet.
+    let unmade = Test::Condition("ValidMachineConfig", vec![Of::False, Of::Current]);
+    let why = Why::Condition("ValidMachineConfig");
+    clauses.push(clause(unmade, Progressing, why));
     clauses.extend(busy(&[
         "UpdatingVersion",
         "UpdatingConfig",

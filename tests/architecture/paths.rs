@@ -57,6 +57,7 @@ const FOREIGN: &[(&str, &str)] = &[
     (
         "hypershift/hostedclusters.hypershift.openshift.io",
         "spec.additionalTrustBundle spec.pullSecret spec.release.image spec.secretEncryption.aescbc.activeKey
+         spec.auditWebhook spec.secretEncryption.aescbc.backupKey
          spec.serviceAccountSigningKey spec.sshKey status.version.history",
     ),
     (
