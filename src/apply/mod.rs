@@ -50,7 +50,7 @@ pub use membership::{is_applied, is_member, trim as trim_managed_fields};
 pub use newest::Newest;
 pub use ownership::{Claim, Foreign, claim, handover, release, yielded};
 pub(crate) use parent::{APPLYING, APPROVALS, NEWEST, SOURCE_ERROR};
-pub use parent::{NotOurs, Parent, whole_seconds};
+pub use parent::{CONTENT, NotOurs, Parent, whole_seconds};
 pub use progress::{ClusterSummary, Progress, State, Summary, Tracker};
 pub use prune::{
     DeletionGuard, LeftBehind, PruneDecision, PruneInput, Unapproved, prune, references,

@@ -60,6 +60,9 @@ pub struct Parent {
     pub unserved: String,
 }
 
+/// How the name of what is applied by hand begins.
+pub const CONTENT: &str = "content-";
+
 /// The field of the parent that holds [`Parent::applying`].
 pub(crate) const APPLYING: &str = "applying";
 /// The field of the parent that holds [`Parent::newest`].

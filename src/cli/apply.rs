@@ -23,7 +23,9 @@ use super::signals::asked_to_stop;
 use super::ui::{Ui, plain};
 use crate::adapters::kubernetes::{self, Target, missing_rights};
 use crate::api::timeline;
-use crate::apply::{Assignment, ClusterSummary, Progress, Report, State, Suspension, Tracker};
+use crate::apply::{
+    Assignment, CONTENT, ClusterSummary, Progress, Report, State, Suspension, Tracker,
+};
 use crate::compile::Compiled;
 use crate::model::{Clock, ObjectId, hex};
 use crate::plan::approvals::Approval;
@@ -223,9 +225,6 @@ fn show_line(line: &Line, ui: &Ui) -> anyhow::Result<()> {
         }
     }
 }
-
-/// How the name of what is applied by hand begins.
-pub(super) const CONTENT: &str = "content-";
 
 /// The name of what is applied, in place of a revision: the same for the same objects.
 fn content(plan: &Plan) -> String {

@@ -4,14 +4,13 @@
 use clap::Args;
 use kube::Client;
 
-use super::apply::CONTENT;
 use super::cluster::{AccessArgs, Found};
 use super::exit::Exit;
 use super::ui::Ui;
 use crate::adapters::kubernetes::annotate_parent;
 use crate::adapters::kubernetes::survey::{FleetChoice, KnownFleet, fleets, heartbeat};
 use crate::api::labels;
-use crate::apply::{Newest, Parent, whole_seconds};
+use crate::apply::{CONTENT, Newest, Parent, whole_seconds};
 use crate::daemon::wall_time;
 use crate::plan::ApplySet;
 use crate::settings::Environment;

@@ -293,6 +293,7 @@ impl Engine {
             newest: parent.newest.clone(),
             source_error: parent.source_error.clone(),
             lease: parent.lease.clone(),
+            unserved: parent.unserved.clone(),
             ..wanted
         };
         wanted.tidy(&self.settings.set)

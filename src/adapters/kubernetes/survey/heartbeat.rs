@@ -9,7 +9,7 @@ use super::error::SurveyError;
 use super::objects;
 use super::read::{Failure, Reader, in_time};
 use crate::adapters::kubernetes::{Error, LeaseName};
-use crate::apply::Parent;
+use crate::apply::{CONTENT, Parent};
 use crate::model::ObjectId;
 use crate::plan::ApplySet;
 use crate::status::Heartbeat;
@@ -43,6 +43,15 @@ async fn of_object(reader: &Reader, set: &ApplySet, heartbeat: Heartbeat) -> Hea
     }
 }
 
+/// The heartbeat of a fleet that its daemon gave up, unless it has a Fleet object again: one that is only checked claims nothing.
+async fn of_absent(reader: &Reader, set: &ApplySet, heartbeat: Heartbeat) -> Heartbeat {
+    let api = objects::api(reader, Some(set.namespace()));
+    match in_time(api.get_opt(set.fleet())).await {
+        Ok(Some(_)) => Heartbeat::Unnamed,
+        _ => heartbeat,
+    }
+}
+
 /// The heartbeat of the daemon of a fleet, at this time in the cluster.
 pub(super) async fn read(
     reader: &Reader,
@@ -50,7 +59,12 @@ pub(super) async fn read(
     now: Timestamp,
 ) -> Heartbeat {
     let Some(LeaseName { namespace, name }) = LeaseName::read(&parent.lease) else {
-        return Heartbeat::unnamed(&parent.unserved);
+        let is_by_hand = parent.applying.starts_with(CONTENT);
+        let since = if is_by_hand { "" } else { &parent.unserved };
+        return match Heartbeat::unnamed(since) {
+            silent @ Heartbeat::Silent { .. } => of_absent(reader, set, silent).await,
+            unnamed => unnamed,
+        };
     };
     let object = ObjectId::new("coordination.k8s.io", "Lease", &*namespace, &*name);
     let api: Api<Lease> = Api::namespaced(reader.client().clone(), &namespace);
