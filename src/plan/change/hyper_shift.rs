@@ -1,7 +1,6 @@
 //! The fields of HyperShift's kinds that are immutable, or that roll the nodes when they change. Data.
 //!
-//! Sources: the rules about `oldSelf` in the CRDs of HyperShift, which a test compares with this; facts/service-provider.md §8 and
-//! facts/private-topology.md §1.1.
+//! Source: the rules about `oldSelf` in the CRDs of HyperShift, which a test compares with this.
 
 use serde_json::Value as Json;
 

@@ -1,6 +1,8 @@
 //! The table: of every row a change that counts and one that does not; then what objects carry, how many
 //! nodes that is, and what is held.
 
+mod hyper_shift;
+
 use serde_json::{Value as Json, json};
 
 use super::*;
@@ -516,127 +518,4 @@ fn between_two_revisions_the_help_names_the_way_back() {
         help("4.20", "4.23"),
         "write \"4.21\", and go on when the control plane runs it"
     );
-}
-
-/// A pool of HyperShift with a value.
-fn hosted_pool(name: &str, spec: &Json) -> Json {
-    json!({"apiVersion": "hypershift.openshift.io/v1beta1", "kind": "NodePool",
-        "metadata": {"name": name, "namespace": "ns"}, "spec": spec})
-}
-
-#[test]
-fn the_nodes_of_hosted_clusters_are_counted() {
-    let pool = |name: &str, size: &Json, image: &str| {
-        let mut spec = size.clone();
-        spec["clusterName"] = json!("c");
-        spec["release"] = json!({"image": image});
-        hosted_pool(name, &spec)
-    };
-    let cluster = |secret: &str| {
-        let spec = json!({"pullSecret": {"name": secret}, "release": {"image": "old"}});
-        json!({"apiVersion": "hypershift.openshift.io/v1beta1", "kind": "HostedCluster",
-            "metadata": {"name": "c", "namespace": "ns"}, "spec": spec})
-    };
-    let (three, up) = (
-        json!({"replicas": 3}),
-        json!({"autoScaling": {"min": 1, "max": 5}}),
-    );
-    let after = [
-        cluster("new"),
-        pool("a", &three, "new"),
-        pool("b", &up, "old"),
-    ];
-    let rolled = |before: &Json, after: &Json, all: &[Json]| {
-        let found = consequences(before, after);
-        Rolled::count(all.iter(), found.iter()).to_string()
-    };
-    let upgraded = rolled(&pool("a", &three, "old"), &after[1], &after);
-    assert_eq!(upgraded, "rolls 3 nodes of 1 cluster");
-    let secret = rolled(&cluster("old"), &after[0], &after);
-    assert_eq!(secret, "rolls 8 nodes of 1 cluster");
-}
-
-/// The fields that a rule about `oldSelf` in a schema is about.
-fn guarded(schema: &Json, at: &str, found: &mut Vec<String>) {
-    let rules = schema["x-kubernetes-validations"].as_array();
-    let rules = rules.into_iter().flatten();
-    let is_old = |rule: &Json| {
-        rule["rule"]
-            .as_str()
-            .is_some_and(|rule| rule.contains("oldSelf"))
-    };
-    if rules.clone().any(is_old) {
-        found.push(at.to_owned());
-    }
-    for (name, below) in schema["properties"].as_object().into_iter().flatten() {
-        guarded(below, &format!("{at}/{name}"), found);
-    }
-    guarded_items(schema, at, found);
-}
-
-fn guarded_items(schema: &Json, at: &str, found: &mut Vec<String>) {
-    if schema["items"].is_object() {
-        guarded(&schema["items"], &format!("{at}/*"), found);
-    }
-}
-
-/// Rules that only forbid to remove something or to leave a set of features, and one about a field whose map may be added later: it is left
-/// to the API server.
-const REMOVALS: [&str; 5] = [
-    "/spec/secretEncryption/kms/azure",
-    "/spec/configuration/featureGate/featureSet",
-    "/spec/secretEncryption",
-    "/spec/secretEncryption/kms/azure/kms",
-    "/spec/operatorConfiguration/clusterNetworkOperator/ovnKubernetesConfig",
-];
-
-#[test]
-fn what_is_immutable_in_hyper_shift_is_what_its_crds_say() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/crds/hypershift");
-    let mut compared = 0;
-    for (plural, kind) in [
-        ("hostedclusters", "HostedCluster"),
-        ("nodepools", "NodePool"),
-    ] {
-        let file = root.join(format!("{plural}.hypershift.openshift.io.yaml"));
-        let Ok(text) = std::fs::read(&file) else {
-            // They are test data, used when present.
-            return;
-        };
-        let (documents, _) = crate::yaml::read(&std::sync::Arc::from(plural), &text);
-        let crd = documents[0].to_json();
-        let schema = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
-        let mut rules = Vec::new();
-        guarded(&schema["properties"]["spec"], "/spec", &mut rules);
-        let fields = rows().find(|(_, other, _)| *other == kind);
-        let fields = fields.expect("it is in the table").2.iter();
-        let fixed: Vec<&str> = fields
-            .filter(|field| field.change == Change::Replace)
-            .map(|field| field.at)
-            .collect();
-        // A rule of a map may be about a field in it, and one of a field is covered by that of a map.
-        let is_near = |one: &str, other: &str| {
-            let within = |outer: &str, inner: &str| {
-                inner
-                    .strip_prefix(outer)
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            };
-            within(one, other) || within(other, one)
-        };
-        for rule in &rules {
-            let is_covered = fixed.iter().any(|at| is_near(rule, at));
-            assert!(
-                is_covered || REMOVALS.contains(&rule.as_str()),
-                "{kind}: no row for {rule}"
-            );
-        }
-        for at in fixed {
-            assert!(
-                rules.iter().any(|rule| is_near(rule, at)),
-                "{kind}: no rule for {at}"
-            );
-        }
-        compared += rules.len();
-    }
-    assert!(compared > 50, "{compared}");
 }
