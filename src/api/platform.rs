@@ -8,7 +8,7 @@ use crate::model::ObjectId;
 /// HyperShift: hosted clusters and their node pools.
 pub const HYPERSHIFT: &str = "hypershift.openshift.io";
 
-/// What an object is of a cluster.
+/// The role of an object in its cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The cluster: its parts are deleted with it.
@@ -26,7 +26,7 @@ pub struct PlatformKind {
     pub group: &'static str,
     /// Kind.
     pub kind: &'static str,
-    /// What an object of this kind is of its cluster.
+    /// The role of an object of this kind in its cluster.
     pub role: Role,
     /// The field with the name of the cluster; empty if only the label has it.
     pub cluster: &'static [&'static str],
@@ -40,7 +40,7 @@ pub struct Platform {
     /// The objects of one cluster are applied in the order of the kinds, and none waits until another is ready. Otherwise only what they name
     /// decides.
     pub is_ordered: bool,
-    /// What its objects report only mirrors the resources behind them, which take the time.
+    /// Its objects only mirror the status of the resources behind them, which take the time.
     pub mirrors: bool,
 }
 
@@ -100,7 +100,7 @@ pub static HYPER_SHIFT: Platform = Platform {
 pub static PLATFORMS: [&Platform; 3] = [&CLUSTER_API, &ASO, &HYPER_SHIFT];
 
 impl Platform {
-    /// The platform of an object; `None` for what is no part of a cluster by its kind.
+    /// The platform that an object belongs to; `None` if clusters are not made of its kind.
     #[must_use]
     pub fn of(id: &ObjectId) -> Option<&'static Self> {
         PLATFORMS
@@ -108,8 +108,7 @@ impl Platform {
             .find(|platform| platform.rank(id).is_some())
     }
 
-    /// The place of an object in the order in which the objects of one cluster are applied; `None` for what is no part of a cluster of this
-    /// platform.
+    /// The position of an object in the order in which the objects of one cluster are applied; `None` if its kind is not of this platform.
     #[must_use]
     pub fn rank(&self, id: &ObjectId) -> Option<usize> {
         self.kinds.iter().position(|kind| kind.is(id))
@@ -127,7 +126,7 @@ impl Platform {
 }
 
 impl PlatformKind {
-    /// The kind of an object; `None` for what is no part of a cluster by its kind.
+    /// The kind of an object; `None` if clusters are not made of it.
     #[must_use]
     pub fn of(id: &ObjectId) -> Option<&'static Self> {
         let mut kinds = PLATFORMS.into_iter().flat_map(|platform| platform.kinds);
@@ -140,7 +139,7 @@ impl PlatformKind {
 }
 
 impl Role {
-    /// The role of an object; `None` for what is no part of a cluster by its kind.
+    /// The role of an object in its cluster; `None` if clusters are not made of its kind.
     #[must_use]
     pub fn of(id: &ObjectId) -> Option<Self> {
         PlatformKind::of(id).map(|kind| kind.role)

@@ -1,4 +1,4 @@
-//! How long each kind typically takes, as observed in Azure (facts/aro-controllers.md §8), or as estimated.
+//! How long each kind typically takes, as observed in Azure, or as estimated.
 //!
 //! In: a kind, or an object's id. Out: durations, the same for the same id: for the critical path, for the
 //! time left of a rollout, and for the simulated Azure. It does not know what an object waits for before

@@ -9,7 +9,7 @@ pub struct Steering {
     pub suspended: Option<String>,
     /// When somebody last asked to look for commits at once.
     pub sync_requested: Option<String>,
-    /// What a webhook asked of another process, as text that only those with its secret can write.
+    /// A hint that a webhook left at another process, signed with the secret of the webhook.
     pub webhook: Option<String>,
     /// The annotation that approves losses of what is applied.
     pub approve: Option<String>,

@@ -94,7 +94,7 @@ pub struct Setup {
     pub access: git::Access,
     /// The port, which answers also while another process writes.
     pub endpoint: Option<Endpoint>,
-    /// What webhooks ask that arrive at another port; `None` if there are none.
+    /// The hints of webhooks that arrive at another port; `None` if there are none.
     pub hints: Option<Arc<Hints>>,
     /// The forge that checks go to; `None` for git notes.
     pub forge: Option<ForgePorts>,
@@ -165,7 +165,7 @@ struct Common {
     /// Webhooks tell of the buttons that people press.
     hears_presses: bool,
     hints: Arc<Hints>,
-    /// What a webhook asked of another process.
+    /// The signed hint of a webhook that another process left.
     relayed: watch::Sender<Option<String>>,
     metrics: Arc<Metrics>,
     written: Arc<WrittenChecks>,

@@ -29,7 +29,7 @@ const RETRY: Duration = Duration::from_secs(5);
 /// The same for one change of a directory and the next.
 const CHANGES_PAUSE: Duration = Duration::from_millis(500);
 
-/// Follows what people ask of the fleet of `set`. What a webhook asked of another process goes to `relayed`.
+/// Follows what people ask of the fleet of `set`. A signed hint that another process left goes to `relayed`.
 pub(super) fn follow_steering(
     client: &Client,
     set: &ApplySet,

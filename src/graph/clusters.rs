@@ -43,7 +43,7 @@ impl Graph {
             .collect()
     }
 
-    /// What a node pool names that belongs to the same cluster, such as the AROMachinePool of a MachinePool.
+    /// The parts of the same cluster that a node pool names, such as the AROMachinePool of a MachinePool.
     fn pool_parts(&self, pool: usize) -> impl Iterator<Item = usize> {
         let named = self.needs(pool).map(|edge| edge.to);
         named.filter(|to| references::sync_rank(&self.vertices[*to].id).is_some())

@@ -352,7 +352,7 @@ pub(super) fn may_be_outside(id: &ObjectId) -> bool {
     }
 }
 
-/// The place of a kind in the order in which the parts of one cluster are applied (DESIGN §6); `None` for kinds outside it.
+/// The place of a kind in the order in which the parts of one cluster are applied; `None` for kinds outside it.
 pub(super) fn sync_rank(id: &ObjectId) -> Option<usize> {
     let platform = Platform::of(id).filter(|platform| platform.is_ordered);
     platform.and_then(|platform| platform.rank(id))

@@ -2,7 +2,7 @@
 //!
 //! In: nothing. Out: the clauses of HostedCluster and NodePool. While a cluster is brought up or upgraded, the operator reports `Degraded`
 //! and `Progressing: False` of one that is well, so neither is a failure; and it reports `Available` before the nodes have made the cluster
-//! whole, so the newest version must be complete (facts/service-provider.md §0.5, §3.3, §8).
+//! whole, so the newest version must be complete.
 
 use super::rule::{ALWAYS, Clause, Keys, Of, Test, WANTED_NODES, Why, clause, not};
 use crate::model::HealthState::{Failed, Progressing, Ready};
@@ -43,7 +43,7 @@ pub(super) fn hosted_cluster() -> Vec<Clause> {
     clauses
 }
 
-/// A NodePool: it is as its spec says, and all of its nodes are available. With an autoscaler there is no number to reach.
+/// A NodePool: the nodes are updated to its spec, and the wanted number of them is available. An autoscaler wants no fixed number.
 pub(super) fn node_pool() -> Vec<Clause> {
     let complete = Test::Any(vec![
         not(Test::Number(WANTED_NODES)),

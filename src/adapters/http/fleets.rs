@@ -93,7 +93,7 @@ impl FleetWebhooks {
         }
     }
 
-    /// What was counted, as Prometheus reads it.
+    /// The counts of deliveries, as Prometheus reads them.
     #[must_use]
     pub fn metrics(&self) -> String {
         let mut text = DELIVERIES_HEAD.to_owned();

@@ -9,7 +9,7 @@ use super::sender::Sender;
 use crate::model::RateRemaining;
 
 const DELIVERIES: &str = "capstan_webhook_deliveries_total";
-/// What comes before the lines of webhooks.
+/// The head of the lines of webhooks.
 pub(super) const DELIVERIES_HEAD: &str =
     "# HELP capstan_webhook_deliveries_total Webhook deliveries by forge and result.
 # TYPE capstan_webhook_deliveries_total counter

@@ -12,7 +12,7 @@ use crate::model::Hint;
 
 /// The time for which a text is of use, in seconds. It also covers clocks that differ.
 const LIFE: u64 = 300;
-/// What the key is made for: the secret itself signs deliveries, and whoever may read a text must not have a delivery.
+/// The purpose of the key. The secret itself signs deliveries, and nobody who reads a text may have a delivery with it.
 const PURPOSE: &[u8] = b"capstan: relay";
 
 #[derive(Serialize, Deserialize)]

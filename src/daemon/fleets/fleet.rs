@@ -117,13 +117,13 @@ impl FleetsSettings {
     }
 }
 
-/// What happens outside of a Fleet.
+/// The signals from outside of a Fleet.
 pub(super) struct Signals {
     /// The process that may write.
     pub(super) holder: watch::Receiver<Holder>,
     /// The Fleets that it may wait for.
     pub(super) states: watch::Receiver<States>,
-    /// What its webhooks ask; `None` if it has none.
+    /// The hints of its webhooks; `None` if it has none.
     pub(super) hints: Option<Arc<Hints>>,
 }
 

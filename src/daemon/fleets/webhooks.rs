@@ -1,7 +1,7 @@
 //! The webhooks of Fleet objects, which every process takes, also one that waits for the Lease.
 //!
-//! In: Fleets as they come, change and go, and the holder of the Lease. Out: hints for their daemons, and what other processes are told by
-//! an annotation on the Fleet. One Fleet's Secret is of no use for another. It does not know what a daemon does.
+//! In: Fleets as they come, change and go, and the holder of the Lease. Out: hints for their daemons, and for those of other processes by an
+//! annotation on the Fleet. One Fleet's Secret is of no use for another. It does not know what a daemon does.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -84,7 +84,7 @@ impl Received {
         }
     }
 
-    /// What is to be served.
+    /// The webhooks to serve.
     pub(super) fn served(&self) -> Arc<FleetWebhooks> {
         Arc::clone(&self.served)
     }
@@ -165,7 +165,7 @@ impl Received {
     }
 }
 
-/// Reads the Secret of the webhooks of a Fleet, if it has any: what is wrong with it is told before somebody sends a delivery.
+/// Reads the Secret of the webhooks of a Fleet, if it has any, so that a mistake is reported before the first delivery.
 ///
 /// # Errors
 /// If it cannot be read, or has no secret, or an empty one.

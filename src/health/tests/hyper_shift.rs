@@ -1,4 +1,4 @@
-//! HyperShift (facts/service-provider.md §0.5, §3.3, §8).
+//! HyperShift: what its operator reports while a cluster comes up, is upgraded and has all it needs.
 
 use super::*;
 
@@ -25,15 +25,23 @@ fn older(mut condition: Value) -> Value {
     condition
 }
 
+/// The condition `Progressing` of a cluster of which the operator says nothing else, whether it is being brought up or not.
+fn calm() -> Value {
+    off("Progressing", "AsExpected", "")
+}
+
+fn unwell() -> Value {
+    let mut degraded = on("Degraded");
+    degraded["reason"] = json!("UnavailableReplicas");
+    degraded
+}
+
 #[test]
 fn a_hosted_cluster_is_ready_once_its_release_is_complete() {
-    let done = || version("Completed", "new");
-    let calm = || off("Progressing", "AsExpected", "");
-    let unwell = || {
-        let mut degraded = on("Degraded");
-        degraded["reason"] = json!("UnavailableReplicas");
-        degraded
-    };
+    let partial = |conditions| hosted(conditions, version("Partial", "new"));
+    let unavailable = || off("Available", "WaitingForAvailable", "");
+    let healthy = off("Degraded", "AsExpected", "");
+    let invalid = || off("ValidReleaseImage", "InvalidImage", "no");
     check(vec![
         (
             "nothing is reported",
@@ -42,26 +50,19 @@ fn a_hosted_cluster_is_ready_once_its_release_is_complete() {
         ),
         (
             "its control plane comes up",
-            hosted(
-                vec![
-                    off("Available", "WaitingForAvailable", ""),
-                    calm(),
-                    unwell(),
-                ],
-                version("Partial", "new"),
-            ),
+            partial(vec![unavailable(), calm(), unwell()]),
             Progressing,
         ),
         (
             "its nodes are missing",
-            hosted(vec![on("Available"), calm()], version("Partial", "new")),
+            partial(vec![on("Available"), calm()]),
             Progressing,
         ),
         (
             "all is there",
             hosted(
-                vec![on("Available"), calm(), off("Degraded", "AsExpected", "")],
-                done(),
+                vec![on("Available"), calm(), healthy],
+                version("Completed", "new"),
             ),
             Ready,
         ),
@@ -71,58 +72,50 @@ fn a_hosted_cluster_is_ready_once_its_release_is_complete() {
             Progressing,
         ),
         (
-            "an upgrade was not seen yet",
-            hosted(vec![older(on("Available")), calm()], done()),
-            Progressing,
-        ),
-        (
-            "an upgrade has not begun",
-            hosted(vec![on("Available"), calm()], version("Completed", "older")),
-            Progressing,
-        ),
-        (
-            "an upgrade is under way",
-            hosted(vec![on("Available"), on("Progressing")], done()),
-            Progressing,
-        ),
-        (
-            "replicas are missing",
-            hosted(vec![on("Available"), calm(), unwell()], done()),
-            Progressing,
-        ),
-        (
-            "an upgrade is blocked",
-            hosted(
-                vec![on("Available"), off("Progressing", "Blocked", "no"), calm()],
-                done(),
-            ),
-            FAILED,
-        ),
-        (
             "its release does not exist",
-            hosted(
-                vec![
-                    off("ValidReleaseImage", "InvalidImage", "no"),
-                    off("Available", "WaitingForAvailable", ""),
-                ],
-                version("Partial", "new"),
-            ),
+            partial(vec![invalid(), unavailable()]),
             FAILED,
         ),
         (
             "an older release did not exist",
-            hosted(
-                vec![
-                    older(off("ValidReleaseImage", "InvalidImage", "no")),
-                    off("Available", "WaitingForAvailable", ""),
-                ],
-                version("Partial", "new"),
-            ),
+            partial(vec![older(invalid()), unavailable()]),
             Progressing,
         ),
     ]);
-    let found = health(&hosted(vec![on("Available")], version("Partial", "new")));
+    let found = health(&partial(vec![on("Available")]));
     assert_eq!(found.reason, "VersionNotComplete");
+}
+
+#[test]
+fn an_upgrade_of_a_hosted_cluster_is_seen_from_its_first_moment_on() {
+    let done = |conditions| hosted(conditions, version("Completed", "new"));
+    check(vec![
+        (
+            "it was not seen yet",
+            done(vec![older(on("Available")), calm()]),
+            Progressing,
+        ),
+        (
+            "it has not begun",
+            hosted(vec![on("Available"), calm()], version("Completed", "older")),
+            Progressing,
+        ),
+        (
+            "it is under way",
+            done(vec![on("Available"), on("Progressing")]),
+            Progressing,
+        ),
+        (
+            "replicas are missing",
+            done(vec![on("Available"), calm(), unwell()]),
+            Progressing,
+        ),
+        (
+            "it is blocked",
+            done(vec![on("Available"), off("Progressing", "Blocked", "no")]),
+            FAILED,
+        ),
+    ]);
 }
 
 #[test]

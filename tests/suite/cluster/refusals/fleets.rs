@@ -334,6 +334,12 @@ fn a_fleet_object_is_mended_and_refused_and_takes_nothing_along_when_it_goes() {
         });
         assert!(fixture.has(&fixture.path("configmaps/two")));
         assert!(!fixture.has(&fixture.path("configmaps/four")));
+        let status = || fixture.asked(&["status", "--name", "two"]).1;
+        let is_given_up = || status().contains("no daemon serves the fleet since");
+        until(|| is_given_up().then_some(()), status);
+        // One that is only checked is served, and claims nothing.
+        put(fixture, "two", &git(&two), &json!({"mode": "check"}));
+        until(|| (!is_given_up()).then_some(()), status);
         let (code, said) = daemon.stop();
         assert_eq!(code, Some(0), "{said}");
     });
