@@ -109,6 +109,12 @@ pub fn lacks_a_field(finding: &Finding) -> bool {
     finding.args.iter().any(|(name, _)| *name == MISSING)
 }
 
+/// Returns true if the finding is about a field that belongs in another place, which the help names.
+#[must_use]
+pub fn is_misplaced(finding: &Finding) -> bool {
+    finding.args.iter().any(|(name, _)| *name == HOME)
+}
+
 /// The field that is probably meant by an unknown one.
 #[must_use]
 pub fn meant(finding: &Finding) -> Option<&str> {
@@ -118,6 +124,8 @@ pub fn meant(finding: &Finding) -> Option<&str> {
 
 /// The argument of a finding about an unknown field with the one that is probably meant.
 const MEANT: &str = "meant";
+/// The argument of a finding about a known field in the wrong place with the right one.
+const HOME: &str = "home";
 /// The argument of a finding that stands for a missing field.
 const MISSING: &str = "missing";
 
@@ -158,6 +166,8 @@ impl Teller<'_> {
         finding.args.extend(self.missing(violation));
         let missed = reported.is_missed.then(|| reported.names[0].clone());
         finding.args.extend(missed.map(|name| (MISSING, name)));
+        let home = reported.homes.first().map(|home| (HOME, home.to_string()));
+        finding.args.extend(home);
         finding.object = self.object.cloned();
         finding.help = self.elsewhere(reported).or_else(|| self.help(violation));
         finding

@@ -17,7 +17,7 @@ pub mod patterns;
 mod repair;
 pub mod strategic;
 
-pub use findings::{findings, lacks_a_field, meant};
+pub use findings::{findings, is_misplaced, lacks_a_field, meant};
 pub use kube_schema::nearest;
 pub use repair::{Repair, rename};
 

@@ -29,6 +29,27 @@ pub const NETWORK: &str = "^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9_])?$";
 /// A pattern for the names of user-assigned identities: 3 to 128 characters.
 pub const IDENTITY: &str = "^[A-Za-z0-9][-A-Za-z0-9_]*$";
 
+/// A pattern for domains of at least two labels.
+pub const DOMAIN: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?\.)+[a-z]{2,}$";
+
+/// A pattern for container images and their repositories.
+pub const IMAGE: &str = r"^\w+\S+$";
+
+/// A pattern for OpenShift versions with their patch version, and of candidates.
+pub const PATCH_VERSION: &str = r"^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z]+(\.[0-9A-Za-z]+)*)?$";
+
+/// A pattern for ARM IDs of virtual networks, as HyperShift compares them.
+pub const NETWORK_ID: &str = r"^/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Network/virtualNetworks/[^/]+$";
+
+/// A pattern for ARM IDs of subnets, as HyperShift compares them.
+pub const SUBNET_ID: &str = r"^/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Network/virtualNetworks/[^/]+/subnets/[^/]+$";
+
+/// A pattern for ARM IDs of network security groups.
+pub const SECURITY_GROUP_ID: &str = r"^/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Network/networkSecurityGroups/[^/]+$";
+
+/// A pattern for addresses of websites.
+pub const HTTPS_URL: &str = r"^https://[^\s/]+(/\S*)?$";
+
 /// A pattern for one word.
 pub const WORD: &str = r"^\S+$";
 
@@ -55,6 +76,19 @@ pub fn advice(pattern: &str) -> Option<&'static str> {
             "use letters, digits, `_`, `.` and `-`; start with a letter or digit, and do not end with `.` or `-`"
         }
         IDENTITY => "use letters, digits, `-` and `_`, and start with a letter or digit",
+        DOMAIN => "write a domain in lower case, such as example.com",
+        IMAGE => "write it as in `podman pull`, such as quay.io/openshift-release-dev/ocp-release",
+        PATCH_VERSION => "write the full version, such as 4.20.17",
+        NETWORK_ID => {
+            "write the ID as Azure shows it: /subscriptions/<id>/resourceGroups/<group>/providers/Microsoft.Network/virtualNetworks/<name>"
+        }
+        SUBNET_ID => {
+            "write the ID as Azure shows it: /subscriptions/<id>/resourceGroups/<group>/providers/Microsoft.Network/virtualNetworks/<name>/subnets/<subnet>"
+        }
+        SECURITY_GROUP_ID => {
+            "write the ID as Azure shows it: /subscriptions/<id>/resourceGroups/<group>/providers/Microsoft.Network/networkSecurityGroups/<name>"
+        }
+        HTTPS_URL => "write an address that starts with https://",
         WORD => "write it without spaces",
         _ => return None,
     };
