@@ -10,6 +10,7 @@ use super::aro_cluster::AROCluster;
 use super::aro_control_plane::AROControlPlane;
 use super::aro_machine_pool::AROMachinePool;
 use super::azure_cluster_identity::AzureClusterIdentity;
+use super::cluster_definition::Platform;
 use super::fleet::Fleet;
 use super::labels::CLUSTERCTL;
 use super::{cluster_definition, fleet, overlay, structural};
@@ -65,7 +66,7 @@ fn crd<T: CustomResourceExt>() -> Json {
 #[must_use]
 pub fn schema(kind: &str) -> Option<Json> {
     let mut schema = match kind {
-        "ClusterDefinition" => cluster_definition::schema(),
+        "ClusterDefinition" => cluster_definition::schema_of(Platform::Aro),
         "Overlay" => overlay::schema(),
         "Fleet" => fleet::schema(),
         _ => of_crd(kind)?,

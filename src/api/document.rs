@@ -133,30 +133,38 @@ fn list_without_nulls(node: Node) -> Node {
 /// Turns versions that were written as numbers into strings and reports them (Y11): YAML reads 4.20 as
 /// the number 4.2. `spec` is a definition's whole or partial spec, at the path `at`.
 pub(super) fn quote_versions(spec: &mut Node, at: &Path) -> Vec<Finding> {
+    let minor = |text: &str| (with_minor(text), in_quotes(text));
+    let patch = |text: &str| (full(text), in_full(text));
     let mut findings = Vec::new();
-    if let Some(version) = child(spec, "version") {
-        let field = at.key("version").key("id");
-        let id = child(version, "id");
-        let suggestion = |text: &str| (with_minor(text), in_quotes(text));
-        findings.extend(id.and_then(|id| quote(id, &field, suggestion)));
-    }
+    findings.extend(quote(spec, at, &["version", "id"], minor));
+    findings.extend(quote(
+        spec,
+        at,
+        &["hyperShift", "release", "version"],
+        patch,
+    ));
     if let Some(Value::List(pools)) = child(spec, "nodePools").map(|node| &mut node.value) {
         for (index, pool) in pools.iter_mut().enumerate() {
-            let field = at.key("nodePools").index(index).key("version");
-            let version = child(pool, "version");
-            let suggestion = |text: &str| (full(text), in_full(text));
-            findings.extend(version.and_then(|version| quote(version, &field, suggestion)));
+            let at = at.key("nodePools").index(index);
+            findings.extend(quote(pool, &at, &["version"], patch));
+            findings.extend(quote(pool, &at, &["release", "version"], patch));
         }
     }
     findings
 }
 
-/// Replaces a version that is a number by the text that is suggested, so that nothing else depends on the mistake.
+/// Replaces a version that is a number by the text that is suggested, so that nothing else depends on the mistake. It is at
+/// the end of a chain of fields of `node`, which is at the path `at`.
 fn quote(
-    version: &mut Node,
-    field: &Path,
+    node: &mut Node,
+    at: &Path,
+    fields: &[&str],
     suggestion: impl Fn(&str) -> (String, String),
 ) -> Option<Finding> {
+    let field = fields.iter().fold(at.clone(), |at, name| at.key(*name));
+    let version = fields
+        .iter()
+        .try_fold(node, |node, name| child(node, name))?;
     let text = match &version.value {
         Value::Int(int) => int.to_string(),
         Value::Float(_, text) => text.to_string(),
@@ -168,7 +176,7 @@ fn quote(
     );
     let (right, help) = suggestion(&text);
     let found = Finding::error(rule_id::UNQUOTED_VERSION, message);
-    let found = found.at(version.span()).field(field).help(help);
+    let found = found.at(version.span()).field(&field).help(help);
     version.value = Value::String(right.into());
     Some(found)
 }

@@ -22,6 +22,8 @@ pub const SOURCE: &str = "capstan.dev/source";
 pub const APPLIED: &str = "capstan.dev/applied";
 /// What happens to the object when it is removed from the fleet.
 pub const DELETION_POLICY: &str = "capstan.dev/deletion-policy";
+/// On a HostedCluster: the range of the subnet to create for the addresses of its Private Link Service.
+pub const NAT_SUBNET_RANGE: &str = "capstan.dev/nat-subnet-range";
 /// On the parent: the namespace and name of the Lease of the process that writes the fleet.
 pub const LEASE: &str = "capstan.dev/lease";
 /// On the parent of an ApplySet: since when no daemon serves the fleet any more, because its Fleet object left the one that did.

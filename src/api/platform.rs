@@ -7,6 +7,8 @@ use crate::model::ObjectId;
 
 /// HyperShift: hosted clusters and their node pools.
 pub const HYPERSHIFT: &str = "hypershift.openshift.io";
+/// The version of HyperShift's kinds, without the group.
+pub const HYPERSHIFT_VERSION: &str = "v1beta1";
 
 /// The role of an object in its cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,7 +25,7 @@ pub(super) fn correct(document: &mut Node) -> Vec<Finding> {
         .collect();
     let fields = match document.text(&["kind"]) {
         Some("Overlay") => overlay::spec_fields(),
-        _ => cluster_definition::spec_fields(),
+        _ => cluster_definition::spec_fields(document),
     };
     findings.extend(outdent(document, &fields));
     if let Some(metadata) = child(document, "metadata") {

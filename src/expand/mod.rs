@@ -7,28 +7,23 @@
 //! It does not know clusters, files, other definitions, or who applies the objects.
 
 mod aro;
+mod hyper_shift;
 mod node;
+mod top;
 mod values;
 mod weight;
 
 pub use weight::weight;
 
-use crate::api::cluster_definition::{ClusterDefinition, Platform};
+use crate::api::cluster_definition::{ClusterDefinition, Spec};
 use crate::model::{Finding, Object};
 
 /// The objects of the cluster in apply order, and findings. A definition that cannot be expanded gives only
 /// findings.
 #[must_use]
 pub fn expand(definition: &ClusterDefinition) -> (Vec<Object>, Vec<Finding>) {
-    match definition.spec.platform {
-        Platform::Aro => aro::expand(definition),
-        Platform::HyperShift => (Vec::new(), vec![hyper_shift(definition)]),
+    match &definition.spec {
+        Spec::Aro(spec) => aro::expand(definition, spec),
+        Spec::HyperShift(spec) => hyper_shift::expand(definition, spec),
     }
-}
-
-fn hyper_shift(definition: &ClusterDefinition) -> Finding {
-    values::Values::of(definition)
-        .refused("platform", "platform HyperShift is not supported yet")
-        .help("use platform: ARO")
-        .of(&definition.id)
 }

@@ -9,6 +9,8 @@ use crate::overlay;
 pub(super) struct Values {
     node: Node,
     name: Origin,
+    /// The place in the definition.
+    field: Path,
 }
 
 impl Values {
@@ -22,6 +24,7 @@ impl Values {
         Self {
             node,
             name: definition.origin.clone(),
+            field: Path::dotted("spec"),
         }
     }
 
@@ -58,21 +61,25 @@ impl Values {
     pub(super) fn items(&self, path: &str) -> Vec<Self> {
         let list = self.node.lookup(&Path::dotted(path));
         let items = list.and_then(Node::as_list).unwrap_or_default();
-        let item = |node: &Node| Self {
+        let item = |(index, node): (usize, &Node)| Self {
             node: node.clone(),
             name: self.name.clone(),
+            field: self.field_at(path).index(index),
         };
-        items.iter().map(item).collect()
+        items.iter().enumerate().map(item).collect()
     }
 
     /// A finding for a value at `path` that is not supported.
     pub(super) fn refused(&self, path: &str, message: &str) -> Finding {
-        let path = Path::dotted(path);
-        let mut field = Path::dotted("spec");
-        field.0.extend(path.0.iter().cloned());
         Finding::error(rule_id::INVALID_VALUE, message)
-            .at(self.node.nearest(&path).span())
-            .field(&field)
+            .at(self.node.nearest(&Path::dotted(path)).span())
+            .field(&self.field_at(path))
+    }
+
+    /// The path of the value at `path` in the definition.
+    fn field_at(&self, path: &str) -> Path {
+        let below = Path::dotted(path);
+        Path(self.field.0.iter().chain(&below.0).cloned().collect())
     }
 }
 

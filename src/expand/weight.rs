@@ -32,13 +32,13 @@ pub fn weight(definition: &ClusterDefinition) -> u64 {
     let all = Weight::of(&definition.node);
     let values = all.values - pools.values - properties.values;
     let texts = all.texts - pools.texts - properties.texts;
-    let in_pools = POOL_COPIES * definition.spec.node_pools.len() as u64;
+    let in_pools = POOL_COPIES * definition.spec.pools() as u64;
     CLUSTER
         + values.saturating_sub(USUAL) * (COPIES + in_pools)
         + texts * (TEXT_COPIES + in_pools)
         + (pools.values + pools.texts) * POOL_COPIES
         + (properties.values + properties.texts) * 2
-        + definition.spec.node_pools.len() as u64 * POOL
+        + definition.spec.pools() as u64 * POOL
 }
 
 /// The keys and values of a part of a definition, and as how many more its long texts count.

@@ -3,15 +3,24 @@
 //! In: a document with its overlays merged. Out: the typed definition with its node, and findings. It
 //! does not know what a definition expands to.
 
+mod hyper_shift;
 mod node_pool;
+mod of_platform;
 mod spec;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
+pub use hyper_shift::{
+    AgentNodes, ApiShape, Azure, AzureNodes, EndpointAccess, HostedNodePool, HostedPlatform,
+    HyperShift, HyperShiftSpec, Infrastructure, KubeVirtNodes, MarketplaceImage, NatSubnet,
+    NodeDisk, NodeImage, PrivateConnectivity, Quantity, Release, RootVolume, WorkloadIdentities,
+    WorkloadIdentity,
+};
 pub use node_pool::{Autoscaling, NodePool, OsDisk, Taint};
 pub use spec::{
     Api, AzureEnvironment, ClusterAutoscaling, ClusterDefinitionSpec, ClusterImageRegistry,
@@ -23,7 +32,7 @@ pub use spec::{
 use super::{document, structural};
 use crate::model::{Finding, Node, ObjectId, Origin, Path, Value, rule_id};
 use crate::schema::Repair;
-use crate::schema::patterns::LETTER_FIRST;
+use crate::schema::patterns::{LABEL, LETTER_FIRST};
 use kube_schema::Schema;
 
 /// A definition that was read: without errors, or as far as it can be for its rules.
@@ -36,27 +45,81 @@ pub struct ClusterDefinition {
     /// `metadata.labels`, copied to the top-level objects.
     pub labels: BTreeMap<String, String>,
     /// The spec with defaults.
-    pub spec: ClusterDefinitionSpec,
+    pub spec: Spec,
     /// The whole document, without `null`s, with the origin of every value.
     pub node: Node,
 }
 
+/// What a definition says of its cluster, by platform.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Spec {
+    /// ARO HCP.
+    Aro(Box<ClusterDefinitionSpec>),
+    /// HyperShift.
+    HyperShift(Box<HyperShiftSpec>),
+}
+
+impl Spec {
+    /// The number of node pools.
+    #[must_use]
+    pub fn pools(&self) -> usize {
+        match self {
+            Self::Aro(spec) => spec.node_pools.len(),
+            Self::HyperShift(spec) => spec.node_pools.len(),
+        }
+    }
+}
+
 const KIND: &str = "ClusterDefinition";
 
-static SCHEMA: LazyLock<Schema> = LazyLock::new(|| document::compiled(&schema()));
+static ARO: LazyLock<Schema> = LazyLock::new(|| document::compiled(&schema_of(Platform::Aro)));
+static HYPER_SHIFT: LazyLock<Schema> =
+    LazyLock::new(|| document::compiled(&schema_of(Platform::HyperShift)));
 
-/// The JSON schema of a whole document.
-pub(super) fn schema() -> Json {
-    let mut schema = document::schema(KIND, &structural::of::<ClusterDefinitionSpec>());
-    // An HcpOpenShiftCluster has the same name (facts/aro-rules.md §1.7).
+/// The JSON schema of a whole document of a platform.
+pub(super) fn schema_of(platform: Platform) -> Json {
+    let spec = match platform {
+        Platform::Aro => structural::of::<ClusterDefinitionSpec>(),
+        Platform::HyperShift => structural::of::<HyperShiftSpec>(),
+    };
+    let mut schema = document::schema(KIND, &spec);
     let name = &mut schema["properties"]["metadata"]["properties"]["name"];
-    *name = json!({
-        "type": "string",
-        "pattern": LETTER_FIRST,
-        "minLength": 3,
-        "maxLength": 54,
-    });
+    *name = match platform {
+        // An HcpOpenShiftCluster has the same name (facts/aro-rules.md §1.7).
+        Platform::Aro => json!({
+            "type": "string",
+            "pattern": LETTER_FIRST,
+            "minLength": 3,
+            "maxLength": 54,
+        }),
+        Platform::HyperShift => json!({
+            "type": "string",
+            "pattern": LABEL,
+            "minLength": 1,
+            "maxLength": 63,
+        }),
+    };
     schema
+}
+
+fn compiled(platform: Platform) -> &'static Schema {
+    match platform {
+        Platform::Aro => &ARO,
+        Platform::HyperShift => &HYPER_SHIFT,
+    }
+}
+
+/// The platform that a definition is probably meant for.
+#[must_use]
+pub fn platform(node: &Node) -> Platform {
+    let has_field = node.at(&["spec", "hyperShift"]).is_some();
+    match node.text(&["spec", "platform"]) {
+        Some("HyperShift") => Platform::HyperShift,
+        Some("ARO") => Platform::Aro,
+        _ if has_field => Platform::HyperShift,
+        _ => Platform::Aro,
+    }
 }
 
 /// The identity of a definition.
@@ -65,10 +128,10 @@ pub fn id(node: &Node) -> ObjectId {
     document::identity(node, KIND).0
 }
 
-/// The names of the fields of `spec`.
+/// The names of the fields of `spec` that a definition may have.
 #[must_use]
-pub fn spec_fields() -> Vec<&'static str> {
-    document::spec_fields(&SCHEMA)
+pub fn spec_fields(node: &Node) -> Vec<&'static str> {
+    document::spec_fields(compiled(platform(node)))
 }
 
 /// Reads a definition with its overlays merged. `None` if the findings contain an error.
@@ -81,12 +144,30 @@ pub fn read(merged: &Node) -> (Option<ClusterDefinition>, Vec<Finding>) {
         None => Vec::new(),
     };
     let versions_fine = findings.is_empty();
-    let (document, found) = document::typed::<Document>(&node, &SCHEMA);
-    findings.extend(found.into_iter().map(|found| at_null(found, merged)));
+    let platform = platform(&node);
+    let (spec, found) = match platform {
+        Platform::Aro => typed(&node, platform, Spec::Aro),
+        Platform::HyperShift => typed(&node, platform, Spec::HyperShift),
+    };
+    let found = found.into_iter().map(|found| {
+        let found = at_null(found, merged);
+        of_platform::explained(found, platform, &node)
+    });
+    findings.extend(found);
     let findings = findings.into_iter().map(|found| found.of(&id)).collect();
-    let definition = document.filter(|_| versions_fine);
-    let definition = definition.map(|document| assemble(document, id, origin, node));
+    let spec = spec.filter(|_| versions_fine);
+    let definition = spec.map(|spec| assemble(spec, id, origin, node));
     (definition, findings)
+}
+
+/// The spec of a document of a platform.
+fn typed<S: DeserializeOwned>(
+    node: &Node,
+    platform: Platform,
+    spec: fn(Box<S>) -> Spec,
+) -> (Option<Spec>, Vec<Finding>) {
+    let (document, found) = document::typed::<Document<S>>(node, compiled(platform));
+    (document.map(|document| spec(document.spec)), found)
 }
 
 /// The finding, at the `null` that removed the missing field if there is one: an overlay may have it.
@@ -116,29 +197,40 @@ pub fn read_rest(node: &Node) -> Option<ClusterDefinition> {
     if let Some(spec) = document::child(&mut node, "spec") {
         document::quote_versions(spec, &Path::dotted("spec"));
     }
-    let repair = Repair::of_fields(&SCHEMA, &node);
+    let platform = platform(&node);
+    let schema = compiled(platform);
+    let repair = Repair::of_fields(schema, &node);
     repair.apply(&mut node);
-    if !repair.lost.is_empty() || !Repair::of_fields(&SCHEMA, &node).is_nothing() {
+    if !repair.lost.is_empty() || !Repair::of_fields(schema, &node).is_nothing() {
         return None;
     }
     let (id, origin) = document::identity(&node, KIND);
-    let document = serde_json::from_value(node.to_json()).ok()?;
-    (!id.name.is_empty()).then(|| assemble(document, id, origin, node))
+    let spec = match platform {
+        Platform::Aro => Spec::Aro(rest(&node)?),
+        Platform::HyperShift => Spec::HyperShift(rest(&node)?),
+    };
+    (!id.name.is_empty()).then(|| assemble(spec, id, origin, node))
 }
 
-fn assemble(document: Document, id: ObjectId, origin: Origin, node: Node) -> ClusterDefinition {
+fn rest<S: DeserializeOwned>(node: &Node) -> Option<Box<S>> {
+    let document: Document<S> = serde_json::from_value(node.to_json()).ok()?;
+    Some(document.spec)
+}
+
+fn assemble(spec: Spec, id: ObjectId, origin: Origin, node: Node) -> ClusterDefinition {
     ClusterDefinition {
         id,
         origin,
         labels: document::labels(&node),
-        spec: document.spec,
+        spec,
         node,
     }
 }
 
 #[derive(Deserialize)]
-struct Document {
-    spec: ClusterDefinitionSpec,
+#[serde(bound(deserialize = "S: DeserializeOwned"))]
+struct Document<S> {
+    spec: Box<S>,
 }
 
 #[cfg(test)]
@@ -162,6 +254,13 @@ spec:
   nodePools: [{name: mp1, version: 4.20.17, vmSize: Standard_D4s_v3}]
 ";
 
+    fn aro(definition: ClusterDefinition) -> ClusterDefinitionSpec {
+        match definition.spec {
+            Spec::Aro(spec) => *spec,
+            Spec::HyperShift(_) => panic!("it is one of ARO"),
+        }
+    }
+
     #[test]
     fn what_every_definition_needs_is_enough() {
         let (definition, findings) = read(&document(SMALLEST));
@@ -173,7 +272,7 @@ spec:
         );
         assert_eq!(definition.labels["env"], "prod");
         assert_eq!(definition.origin.span().to_string(), "a.yaml:4:18");
-        let spec = definition.spec;
+        let spec = aro(definition);
         assert_eq!(spec.platform, Platform::Aro);
         assert_eq!(spec.phase, Phase::Cluster);
         assert_eq!(spec.arm_api_version, ArmVersion::V20251223);
@@ -235,9 +334,10 @@ spec:
             .replace("3f0c7d3e-", "3f0c7d3e");
         assert_eq!(read(&document(&text)).0, None);
         let rest = read_rest(&document(&text)).unwrap();
-        assert_eq!(rest.spec.location, "uksouth");
-        assert_eq!(rest.spec.version.id, "4.20");
-        assert_eq!(rest.spec.node_pools.len(), 1);
+        let rest = aro(rest);
+        assert_eq!(rest.location, "uksouth");
+        assert_eq!(rest.version.id, "4.20");
+        assert_eq!(rest.node_pools.len(), 1);
         for unreadable in ["  location: uksouth\n", "name: prod-uks-1, "] {
             let text = SMALLEST.replace(unreadable, "");
             assert_eq!(read_rest(&document(&text)), None, "{unreadable}");
@@ -269,7 +369,82 @@ spec:
         let text = format!("{SMALLEST}  network: {{podCIDR: null}}\n  externalAuth: null\n");
         let (definition, findings) = read(&document(&text));
         assert_eq!(findings, []);
-        assert_eq!(definition.unwrap().spec.network, Network::default());
+        assert_eq!(aro(definition.unwrap()).network, Network::default());
+    }
+
+    const HOSTED: &str = "
+apiVersion: capstan.dev/v1alpha1
+kind: ClusterDefinition
+metadata: {name: 1-guest}
+spec:
+  platform: HyperShift
+  hyperShift:
+    infrastructure: KubeVirt
+    release: {version: 4.20.17}
+    baseDomain: example.com
+    pullSecretRef: {name: pull-secret}
+  nodePools: [{name: 1-pool}]
+";
+
+    #[test]
+    fn the_platform_decides_about_fields_and_names() {
+        let (definition, findings) = read(&document(HOSTED));
+        assert_eq!(findings, []);
+        assert_eq!(definition.unwrap().spec.pools(), 1);
+        let without = HOSTED.replace("  platform: HyperShift\n", "");
+        let (_, findings) = read(&document(&without));
+        assert_eq!(places(&findings), ["S03 5:1 spec.platform"]);
+        let aro = SMALLEST.replace("prod-uks-1", "1-guest");
+        let (_, findings) = read(&document(&aro));
+        assert_eq!(places(&findings), ["S04 4:18 metadata.name"]);
+    }
+
+    #[test]
+    fn a_field_of_the_other_platform_is_explained() {
+        let told = |text: &str| {
+            let (_, findings) = read(&document(text));
+            let told = |found: Finding| (found.message, found.help.unwrap_or_default());
+            findings.into_iter().map(told).collect::<Vec<_>>()
+        };
+        let explained = |message: &str, help: &str| (message.to_owned(), help.to_owned());
+        let aro = |fields: &str| told(&format!("{SMALLEST}  {fields}\n"));
+        assert_eq!(
+            aro("platform: ARO\n  hyperShift: {infrastructure: Agent}"),
+            [explained(
+                "`spec.hyperShift` is a field of platform HyperShift, and this definition is of platform ARO",
+                "remove it, or write `platform: HyperShift`",
+            )]
+        );
+        assert_eq!(
+            aro("endpointAccess: Private"),
+            [explained(
+                "`spec.endpointAccess` is a field of platform HyperShift, and this definition is of platform ARO",
+                "Azure makes and manages the endpoint of an ARO HCP cluster, without a Private Link Service of yours: write `api: {visibility: Private}` to keep it off the internet",
+            )]
+        );
+        assert_eq!(
+            told(&HOSTED.replace("{name: 1-pool}", "{name: 1-pool, vmSize: Standard_D4s_v5}")),
+            [explained(
+                "`spec.nodePools[0].vmSize` is a field of platform ARO, and this definition is of platform HyperShift",
+                "`vmSize` belongs below `spec.nodePools[].azure`",
+            )]
+        );
+        assert_eq!(
+            told(&format!("{HOSTED}  tags: {{team: a}}\n")),
+            [explained(
+                "`spec.tags` is a field of platform ARO, and this definition is of platform HyperShift",
+                "remove it, or write `platform: ARO`",
+            )]
+        );
+    }
+
+    #[test]
+    fn a_minor_version_alone_is_no_release() {
+        for (version, expected) in [("4.20", "Y11"), ("'4.20'", "S04"), ("4.20.0-rc.3", "")] {
+            let (_, findings) = read(&document(&HOSTED.replace("4.20.17", version)));
+            let ids: Vec<&str> = findings.iter().map(|found| found.id).collect();
+            assert_eq!(ids.join(" "), expected, "{version}");
+        }
     }
 
     #[test]

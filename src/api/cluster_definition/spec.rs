@@ -116,6 +116,29 @@ pub enum Platform {
     HyperShift,
 }
 
+impl Platform {
+    /// All platforms.
+    pub const ALL: [Self; 2] = [Self::Aro, Self::HyperShift];
+
+    /// Its name in definitions.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Aro => "ARO",
+            Self::HyperShift => "HyperShift",
+        }
+    }
+
+    /// The platform that it is not.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Aro => Self::HyperShift,
+            Self::HyperShift => Self::Aro,
+        }
+    }
+}
+
 /// How much of a cluster to create.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Phase {

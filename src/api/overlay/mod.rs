@@ -11,13 +11,13 @@ use std::sync::LazyLock;
 
 use schemars::{JsonSchema, Schema as Generated, SchemaGenerator, json_schema};
 use serde::Deserialize;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 pub use selector::{NotASelector, Operator, Requirement, Selector};
 use target::TargetSpec;
 pub use target::{Pattern, Patterns, Target};
 
-use super::cluster_definition::ClusterDefinitionSpec;
+use super::cluster_definition::{ClusterDefinitionSpec, HyperShiftSpec, Platform};
 use super::document;
 use super::structural::{self, Properties, any_object, any_objects};
 use crate::model::{Finding, Map, Node, ObjectId, Origin, Path, Segment, Value, rule_id};
@@ -116,17 +116,34 @@ struct PatchSpec {
     _json6902: Option<Vec<Properties>>,
 }
 
-/// The schema of a definition without required fields, and with node pools that may be named `*`.
+/// The schema of a definition of any platform without required fields, and with node pools that may be named `*`.
 fn partial_definition(_: &mut SchemaGenerator) -> Generated {
     let mut partial = structural::of::<ClusterDefinitionSpec>();
+    add_fields(&mut partial, &structural::of::<HyperShiftSpec>());
+    partial["properties"]["platform"] =
+        json!({"type": "string", "enum": Platform::ALL.map(Platform::name)});
     structural::each(&mut partial, &|fields| {
         fields
             .retain(|keyword, _| !matches!(keyword.as_str(), "required" | "minItems" | "default"));
     });
     let pool = &mut partial["properties"]["nodePools"]["items"];
     pool["required"] = ["name"].as_slice().into();
-    pool["properties"]["name"]["pattern"] = r"^(\*|[a-z]([-a-z0-9]*[a-z0-9])?)$".into();
+    pool["properties"]["name"]["pattern"] = r"^(\*|[a-z0-9]([-a-z0-9]*[a-z0-9])?)$".into();
     Generated::try_from(partial).unwrap_or_else(|_| json_schema!({}))
+}
+
+/// Adds the fields of another schema that one lacks, also below fields that both have.
+fn add_fields(schema: &mut Json, other: &Json) {
+    if let Some(items) = other.get("items") {
+        add_fields(&mut schema["items"], items);
+    }
+    let others = other.get("properties").and_then(Json::as_object);
+    for (name, field) in others.into_iter().flatten() {
+        match schema["properties"].get_mut(name) {
+            Some(own) => add_fields(own, field),
+            None => schema["properties"][name] = field.clone(),
+        }
+    }
 }
 
 /// The names of the fields of `spec`.

@@ -1,7 +1,7 @@
 //! `AROCluster`: the Azure resources around a cluster, in the order they can be made.
 
 use super::blueprint::Blueprint;
-use super::write::Top;
+use super::write::top;
 use super::{
     network_security_group, resource_group, role_assignment, user_assigned_identity, vault,
     virtual_network, virtual_networks_subnet,
@@ -12,7 +12,7 @@ use crate::model::{Node, Object};
 
 pub(super) fn object(b: &Blueprint) -> Object {
     let spec = node!(b.origin(), {"resources": resources(b)});
-    Top::new(b, INFRASTRUCTURE, "AROCluster", &b.names.cluster)
+    top(b, INFRASTRUCTURE, "AROCluster", &b.names.cluster)
         .in_cluster()
         .spec(spec)
 }

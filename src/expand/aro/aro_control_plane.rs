@@ -1,7 +1,7 @@
 //! `AROControlPlane`: the hosted control plane and its external authentication.
 
 use super::blueprint::Blueprint;
-use super::write::Top;
+use super::write::top;
 use super::{hcp_open_shift_cluster, hcp_open_shift_clusters_external_auth};
 use crate::api::cluster_definition::AzureEnvironment;
 use crate::api::kinds::CONTROL_PLANE;
@@ -19,7 +19,7 @@ pub(super) fn object(b: &Blueprint) -> Object {
             hcp_open_shift_clusters_external_auth::resource(b),
         ],
     });
-    Top::new(b, CONTROL_PLANE, "AROControlPlane", &b.names.cluster)
+    top(b, CONTROL_PLANE, "AROControlPlane", &b.names.cluster)
         .in_cluster()
         .spec(spec)
 }

@@ -10,6 +10,7 @@ use crate::model::{Node, Origin, Value};
 /// One cluster, about to be written.
 pub(super) struct Blueprint<'a> {
     pub(super) definition: &'a ClusterDefinition,
+    spec: &'a ClusterDefinitionSpec,
     pub(super) values: Values,
     pub(super) names: Names,
     pub(super) pools: Vec<Pool<'a>>,
@@ -24,13 +25,9 @@ pub(super) struct Pool<'a> {
 }
 
 impl<'a> Blueprint<'a> {
-    pub(super) fn of(definition: &'a ClusterDefinition) -> Self {
-        let (values, names) = (Values::of(definition), Names::of(definition));
-        let pools = definition
-            .spec
-            .node_pools
-            .iter()
-            .zip(values.items("nodePools"));
+    pub(super) fn of(definition: &'a ClusterDefinition, spec: &'a ClusterDefinitionSpec) -> Self {
+        let (values, names) = (Values::of(definition), Names::of(&definition.id, spec));
+        let pools = spec.node_pools.iter().zip(values.items("nodePools"));
         let pool = |(spec, values): (&'a NodePool, Values)| Pool {
             spec,
             values,
@@ -39,13 +36,14 @@ impl<'a> Blueprint<'a> {
         Self {
             pools: pools.map(pool).collect(),
             definition,
+            spec,
             values,
             names,
         }
     }
 
     pub(super) fn spec(&self) -> &'a ClusterDefinitionSpec {
-        &self.definition.spec
+        self.spec
     }
 
     pub(super) fn namespace(&self) -> &'a str {

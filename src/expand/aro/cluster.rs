@@ -1,7 +1,7 @@
 //! `Cluster`: the root that Cluster API's objects hang on.
 
 use super::blueprint::Blueprint;
-use super::write::Top;
+use super::write::top;
 use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE};
 use crate::api::labels::DELETION_POLICY;
 use crate::expand::node::node;
@@ -16,7 +16,7 @@ pub(super) fn object(b: &Blueprint) -> Object {
         "controlPlaneRef": {"apiGroup": CONTROL_PLANE, "kind": "AROControlPlane", "name": name},
         "infrastructureRef": {"apiGroup": INFRASTRUCTURE, "kind": "AROCluster", "name": name},
     });
-    Top::new(b, CAPI, "Cluster", name)
+    top(b, CAPI, "Cluster", name)
         .annotation(DELETION_POLICY, b.value("deletionPolicy"))
         .spec(spec)
 }

@@ -1,7 +1,7 @@
 //! `MachinePool`: Cluster API's side of a node pool.
 
 use super::blueprint::{Blueprint, Pool};
-use super::write::Top;
+use super::write::top;
 use crate::api::kinds::{CAPI, INFRASTRUCTURE};
 use crate::expand::node::node;
 use crate::model::Object;
@@ -29,7 +29,5 @@ pub(super) fn object(b: &Blueprint, pool: &Pool) -> Object {
             },
         },
     });
-    Top::new(b, CAPI, "MachinePool", name)
-        .in_cluster()
-        .spec(spec)
+    top(b, CAPI, "MachinePool", name).in_cluster().spec(spec)
 }

@@ -30,12 +30,17 @@ mod tests;
 
 use blueprint::Blueprint;
 
-use crate::api::cluster_definition::{ClusterDefinition, IdentityMode, Phase, Visibility};
+use crate::api::cluster_definition::{
+    ClusterDefinition, ClusterDefinitionSpec, IdentityMode, Phase, Visibility,
+};
 use crate::model::{Finding, Object};
 
 /// The cluster's objects in apply order, and what is wrong with what was asked for.
-pub(super) fn expand(definition: &ClusterDefinition) -> (Vec<Object>, Vec<Finding>) {
-    let blueprint = Blueprint::of(definition);
+pub(super) fn expand(
+    definition: &ClusterDefinition,
+    spec: &ClusterDefinitionSpec,
+) -> (Vec<Object>, Vec<Finding>) {
+    let blueprint = Blueprint::of(definition, spec);
     let refused = refusals(&blueprint);
     if !refused.is_empty() {
         return (Vec::new(), refused);

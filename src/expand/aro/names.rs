@@ -29,8 +29,8 @@
 use sha2::{Digest, Sha256};
 
 use super::identities::Identity;
-use crate::api::cluster_definition::{ClusterDefinition, NodePool};
-use crate::model::hex;
+use crate::api::cluster_definition::{ClusterDefinitionSpec, NodePool};
+use crate::model::{ObjectId, hex};
 
 /// The maximum length of the cluster's name in names that must be short.
 const PREFIX: usize = 14;
@@ -62,10 +62,10 @@ pub(super) struct Named {
 }
 
 impl Names {
-    pub(super) fn of(definition: &ClusterDefinition) -> Self {
-        let name = &definition.id.name;
-        let (prefix, suffix) = (prefix(name), suffix(definition));
-        let pool = definition.spec.managed_identities.pool();
+    pub(super) fn of(id: &ObjectId, spec: &ClusterDefinitionSpec) -> Self {
+        let name = &id.name;
+        let (prefix, suffix) = (prefix(name), suffix(id, spec));
+        let pool = spec.managed_identities.pool();
         let identities = pool.map(|pool| pool_suffix(pool).unwrap_or(&prefix));
         let network = format!("{prefix}-vnet-{suffix}");
         let in_network = |azure: String| Named {
@@ -130,11 +130,11 @@ fn pool_suffix(group: &str) -> Option<&str> {
 }
 
 /// The suffix that makes Azure names unique: given, or a digest of what names the cluster.
-fn suffix(definition: &ClusterDefinition) -> String {
-    if let Some(given) = &definition.spec.name_suffix {
+fn suffix(id: &ObjectId, spec: &ClusterDefinitionSpec) -> String {
+    if let Some(given) = &spec.name_suffix {
         return given.clone();
     }
-    let (id, subscription) = (&definition.id, &definition.spec.subscription_id);
+    let subscription = &spec.subscription_id;
     let whole = format!("{subscription}/{}/{}", id.namespace, id.name).to_lowercase();
     let digest = Sha256::digest(whole.as_bytes());
     hex(&digest[..3])
@@ -146,9 +146,22 @@ mod tests {
 
     use super::super::tests::definition;
     use super::*;
+    use crate::api::cluster_definition::{ClusterDefinition, Spec};
+
+    fn aro(definition: &ClusterDefinition) -> &ClusterDefinitionSpec {
+        match &definition.spec {
+            Spec::Aro(spec) => spec,
+            Spec::HyperShift(_) => panic!("it is one of ARO"),
+        }
+    }
 
     fn names(name: &str) -> Names {
-        Names::of(&definition(json!({"metadata": {"name": name}})))
+        let definition = definition(json!({"metadata": {"name": name}}));
+        Names::of(&definition.id, aro(&definition))
+    }
+
+    fn suffix(definition: &ClusterDefinition) -> String {
+        super::suffix(&definition.id, aro(definition))
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::blueprint::Blueprint;
 use crate::api::{kinds, labels};
 use crate::expand::node::node;
-use crate::model::{Node, Object};
+use crate::expand::top::Top;
+use crate::model::Node;
 
 /// An embedded resource, by its group, kind and name. Its namespace is written, since CAPZ reads it there.
 pub(super) fn embedded(b: &Blueprint, id: [&str; 3], spec: Node) -> Node {
@@ -76,92 +77,14 @@ pub(super) fn reference(
     node!(b.origin(), {"group": group, "kind": kind, "name": name.to_owned()})
 }
 
-/// A top-level object, about to be written.
-pub(super) struct Top<'a> {
-    b: &'a Blueprint<'a>,
+/// A top-level object, at the newest version of its kind.
+pub(super) fn top<'a>(
+    b: &Blueprint<'a>,
     group: &'static str,
     kind: &'static str,
     name: &'a str,
-    labels: BTreeMap<&'a str, Node>,
-    annotations: BTreeMap<&'a str, Node>,
-}
-
-impl<'a> Top<'a> {
-    /// An object with the definition's labels and our marks.
-    pub(super) fn new(
-        b: &'a Blueprint<'a>,
-        group: &'static str,
-        kind: &'static str,
-        name: &'a str,
-    ) -> Self {
-        let path = b.origin().span().path.to_string();
-        Self {
-            b,
-            group,
-            kind,
-            name,
-            labels: definition_labels(b),
-            annotations: asked_of_us(b),
-        }
-        .annotation(labels::SOURCE, Some(b.text(path)))
-        .label(labels::MANAGED_BY, b.text(labels::MANAGED_BY_VALUE))
-    }
-
-    /// Says that it belongs to the cluster.
-    pub(super) fn in_cluster(self) -> Self {
-        let cluster = self.b.text(&*self.b.names.cluster);
-        self.label(labels::CLUSTER_NAME, cluster)
-    }
-
-    pub(super) fn annotation(mut self, name: &'a str, value: Option<Node>) -> Self {
-        self.annotations.extend(value.map(|value| (name, value)));
-        self
-    }
-
-    fn label(mut self, name: &'a str, value: Node) -> Self {
-        self.labels.insert(name, value);
-        self
-    }
-
-    /// The object with its spec.
-    pub(super) fn spec(self, spec: Node) -> Object {
-        let b = self.b;
-        let known = kinds::find(self.group, self.kind).expect("a kind of our table");
-        let version = known.versions.last().expect("a kind has a version");
-        let node = node!(b.origin(), {
-            "apiVersion": format!("{}/{version}", self.group),
-            "kind": self.kind,
-            "metadata": {
-                "name": self.name.to_owned(),
-                "namespace": b.namespace().to_owned(),
-                "labels": self.labels,
-                "annotations": self.annotations,
-            },
-            "spec": spec,
-        });
-        let mut object = Object::from_node(node, "").expect("it has an identity");
-        object.definition = Some(b.definition.id.clone());
-        object
-    }
-}
-
-/// What a definition asks of us for all its objects.
-fn asked_of_us<'a>(b: &Blueprint) -> BTreeMap<&'a str, Node> {
-    let written = b.definition.node.at(&["metadata", "annotations"]);
-    let asked = [labels::ADOPT, labels::FORCE_CONFLICTS].into_iter();
-    asked
-        .filter_map(|name| Some((name, written?.get(name)?.clone())))
-        .collect()
-}
-
-fn definition_labels<'a>(b: &'a Blueprint) -> BTreeMap<&'a str, Node> {
-    let written = b.definition.node.at(&["metadata", "labels"]);
-    let node = |name: &str, value: &str| {
-        let written = written.and_then(|labels| labels.get(name)).cloned();
-        written.unwrap_or_else(|| b.text(value))
-    };
-    let labels = b.definition.labels.iter();
-    labels
-        .map(|(name, value)| (name.as_str(), node(name, value)))
-        .collect()
+) -> Top<'a> {
+    let known = kinds::find(group, kind).expect("a kind of our table");
+    let version = known.versions.last().expect("a kind has a version");
+    Top::new(b.definition, format!("{group}/{version}"), kind, name)
 }
