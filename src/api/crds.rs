@@ -15,9 +15,12 @@ use super::fleet::Fleet;
 use super::labels::CLUSTERCTL;
 use super::{cluster_definition, fleet, overlay, structural};
 
+/// The kind with a [`definition`] for each platform.
+pub const DEFINITION: &str = "ClusterDefinition";
+
 /// The kinds with a [`schema`].
 pub const KINDS: [&str; 7] = [
-    "ClusterDefinition",
+    DEFINITION,
     "Overlay",
     "Fleet",
     "AROCluster",
@@ -62,19 +65,41 @@ fn crd<T: CustomResourceExt>() -> Json {
 }
 
 /// The JSON schema of a document of `kind` for editors: unknown fields are errors. `None` if the kind is
-/// not one of ours.
+/// not one of ours. That of a definition depends on its platform.
 #[must_use]
 pub fn schema(kind: &str) -> Option<Json> {
     let mut schema = match kind {
-        "ClusterDefinition" => cluster_definition::schema_of(Platform::Aro),
+        DEFINITION => by_platform(),
         "Overlay" => overlay::schema(),
         "Fleet" => fleet::schema(),
         _ => of_crd(kind)?,
     };
     close(&mut schema);
+    Some(titled(schema, kind))
+}
+
+/// The JSON schema of a definition of one platform.
+#[must_use]
+pub fn definition(platform: Platform) -> Json {
+    let mut schema = cluster_definition::schema_of(platform);
+    close(&mut schema);
+    titled(schema, DEFINITION)
+}
+
+fn by_platform() -> Json {
+    let [mut aro, mut hyper_shift] = Platform::ALL.map(cluster_definition::schema_of);
+    close(&mut aro);
+    close(&mut hyper_shift);
+    let platform = json!({"const": Platform::HyperShift.name()});
+    let spec = json!({"required": ["platform"], "properties": {"platform": platform}});
+    let is_hyper_shift = json!({"required": ["spec"], "properties": {"spec": spec}});
+    json!({"type": "object", "if": is_hyper_shift, "then": hyper_shift, "else": aro})
+}
+
+fn titled(mut schema: Json, kind: &str) -> Json {
     schema["$schema"] = "http://json-schema.org/draft-07/schema#".into();
     schema["title"] = kind.into();
-    Some(schema)
+    schema
 }
 
 fn of_crd(kind: &str) -> Option<Json> {
@@ -129,15 +154,37 @@ mod tests {
     fn editors_get_schemas_of_all_our_kinds() {
         for kind in KINDS {
             let schema = schema(kind).unwrap();
-            assert_eq!(schema["properties"]["kind"]["enum"][0], kind);
-            assert_eq!(schema["additionalProperties"], false);
+            let branches = match schema.get("if") {
+                Some(_) => vec![&schema["then"], &schema["else"]],
+                None => vec![&schema],
+            };
+            for schema in branches {
+                assert_eq!(schema["properties"]["kind"]["enum"][0], kind);
+                assert_eq!(schema["additionalProperties"], false);
+            }
         }
         assert_eq!(schema("Deployment"), None);
     }
 
     #[test]
+    fn the_schema_of_a_definition_depends_on_its_platform() {
+        let whole = schema(DEFINITION).unwrap();
+        for (branch, platform) in [("then", Platform::HyperShift), ("else", Platform::Aro)] {
+            let one = definition(platform);
+            assert_eq!(whole[branch]["properties"], one["properties"]);
+        }
+        let own = |platform, field: &str| {
+            definition(platform)["properties"]["spec"]["properties"]
+                .get(field)
+                .is_some()
+        };
+        assert!(own(Platform::Aro, "location") && !own(Platform::HyperShift, "location"));
+        assert!(own(Platform::HyperShift, "hyperShift") && !own(Platform::Aro, "hyperShift"));
+    }
+
+    #[test]
     fn what_azure_defines_stays_open() {
-        let schema = schema("ClusterDefinition").unwrap();
+        let schema = definition(Platform::Aro);
         let spec = &schema["properties"]["spec"];
         assert_eq!(spec["additionalProperties"], false);
         assert_eq!(

@@ -4,11 +4,32 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
+use crate::api::cluster_definition::Platform;
 use crate::api::fleet::{FailurePolicy, Mode};
 use crate::api::period::{NotAPeriod, Period};
 
 /// The name of a fleet that is a directory without a Fleet document.
 pub(super) const LOCAL: &str = "local";
+
+/// A platform of definitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum DefinitionPlatform {
+    /// ARO HCP.
+    #[value(name = "ARO")]
+    Aro,
+    /// HyperShift.
+    #[value(name = "HyperShift")]
+    HyperShift,
+}
+
+impl From<DefinitionPlatform> for Platform {
+    fn from(platform: DefinitionPlatform) -> Self {
+        match platform {
+            DefinitionPlatform::Aro => Self::Aro,
+            DefinitionPlatform::HyperShift => Self::HyperShift,
+        }
+    }
+}
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum DataFormat {

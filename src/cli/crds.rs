@@ -3,6 +3,7 @@
 use super::exit::Exit;
 use super::ui::Ui;
 use crate::api;
+use crate::api::cluster_definition::Platform;
 use crate::model::words::json_document;
 use crate::yaml;
 
@@ -12,9 +13,11 @@ pub(super) fn crds(ui: &Ui) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// The JSON schema of one kind.
-pub(super) fn schema(kind: &str, ui: &Ui) -> anyhow::Result<Exit> {
-    let Some(schema) = api::crds::schema(kind) else {
+/// The JSON schema of one kind; that of a definition may be for one platform.
+pub(super) fn schema(kind: &str, platform: Option<Platform>, ui: &Ui) -> anyhow::Result<Exit> {
+    let of_platform = platform.filter(|_| kind == api::crds::DEFINITION);
+    let schema = of_platform.map(api::crds::definition);
+    let Some(schema) = schema.or_else(|| api::crds::schema(kind)) else {
         anyhow::bail!(
             "unknown kind `{kind}`; the kinds are {}",
             api::crds::KINDS.join(", ")

@@ -172,6 +172,9 @@ enum Command {
     Schema {
         /// For example ClusterDefinition
         kind: String,
+        /// Of a ClusterDefinition: the platform [default: both, chosen by `spec.platform`]
+        #[arg(long)]
+        platform: Option<args::DefinitionPlatform>,
     },
     /// Plan the head of a fork, as the daemon requests it on standard input
     #[command(name = daemon::FORK_COMMAND, hide = true)]
@@ -247,7 +250,7 @@ fn dispatch(command: Command, ui: &Ui, environment: &Environment) -> anyhow::Res
         Command::Rules { id } => rules::run(id.as_deref(), ui),
         Command::Health(args) => health::run(&args, ui),
         Command::Crds => crds::crds(ui),
-        Command::Schema { kind } => crds::schema(&kind, ui),
+        Command::Schema { kind, platform } => crds::schema(&kind, platform.map(Into::into), ui),
         Command::PlanFork => plan_fork::run(ui),
         Command::Version => crds::version(ui),
         Command::Completion { shell } => crds::completion(shell, Cli::command(), ui),

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use capstan::api::cluster_definition::Platform;
 use capstan::api::{arm_properties, azure_fields, crds};
 use capstan::yaml;
 use serde_json::{Value as Json, json};
@@ -122,14 +123,19 @@ pub(super) fn faults(sources: Sources<'_>) -> Vec<String> {
 
 /// The paths in `expand` that a definition does not have: a value at one would be dropped.
 fn expanded(sources: Sources<'_>) -> Vec<String> {
-    let definition = schema("ClusterDefinition");
-    let spec = &definition["properties"]["spec"];
-    let pool = &spec["properties"]["nodePools"]["items"];
+    let definitions = Platform::ALL.map(crds::definition);
     let of_expand = sources
         .iter()
         .filter(|(file, _)| file.starts_with("expand/"));
     let mut faults = Vec::new();
     for (file, code) in of_expand {
+        let [aro, hyper_shift] = &definitions;
+        let definition = match file.starts_with("expand/hyper_shift/") {
+            true => hyper_shift,
+            false => aro,
+        };
+        let spec = &definition["properties"]["spec"];
+        let pool = &spec["properties"]["nodePools"]["items"];
         for path in CALLS.iter().flat_map(|call| arguments(code, *call)) {
             let keys: Vec<&str> = path.split('.').collect();
             if ![spec, pool].iter().any(|schema| has(schema, &keys)) {
@@ -170,7 +176,10 @@ fn known(paths: &str) -> impl Iterator<Item = String> {
 }
 
 fn schema(kind: &str) -> Json {
-    crds::schema(kind).expect("it is one of our kinds")
+    match kind {
+        crds::DEFINITION => crds::definition(Platform::Aro),
+        _ => crds::schema(kind).expect("it is one of our kinds"),
+    }
 }
 
 /// The schemas of Azure Service Operator's kinds, those of `spec.properties` filled in.

@@ -55,26 +55,37 @@ pub(super) fn object(b: &Blueprint) -> Object {
     top.spec(b.values.onto(spec, "hyperShift.properties"))
 }
 
-/// How each service of the control plane is reached. Private Link leads to the router alone, so an API server that is private has a route.
+/// How each service of the control plane is reached. Private Link leads to the router alone, so an API server that is private has a route,
+/// as has one with a name of its own (facts/private-topology.md §4).
 fn services(b: &Blueprint) -> Node {
-    let access = b.spec.azure.as_ref().map(|azure| azure.endpoint_access);
-    let api = match access {
-        None | Some(EndpointAccess::Public) => "LoadBalancer",
-        Some(EndpointAccess::PublicAndPrivate | EndpointAccess::Private) => "Route",
+    let azure = b.spec.azure.as_ref();
+    let is_public = azure.is_none_or(|azure| azure.endpoint_access == EndpointAccess::Public);
+    let domain = azure.and_then(|azure| azure.external_dns_domain.as_deref());
+    let api = match (is_public, domain) {
+        (true, None) => "LoadBalancer",
+        _ => "Route",
     };
-    let service = |name: &'static str, published: &'static str| {
+    let route = |prefix: &str| {
+        let name = format!("{prefix}-{}.{}", b.name(), domain?);
+        let hostname = b
+            .values
+            .made_from("hyperShift.azure.externalDNSDomain", name);
+        Some(node!(b.origin(), {"hostname": hostname}))
+    };
+    let of_public = |prefix| is_public.then(|| route(prefix)).flatten();
+    let service = |name: &'static str, published: &'static str, route: Option<Node>| {
         node!(b.origin(), {
             "service": name,
-            "servicePublishingStrategy": {"type": published},
+            "servicePublishingStrategy": {"type": published, "route": route},
         })
     };
     node!(
         b.origin(),
         [
-            service("APIServer", api),
-            service("OAuthServer", "Route"),
-            service("Konnectivity", "Route"),
-            service("Ignition", "Route"),
+            service("APIServer", api, route("api")),
+            service("OAuthServer", "Route", route("oauth")),
+            service("Konnectivity", "Route", of_public("konnectivity")),
+            service("Ignition", "Route", of_public("ignition")),
         ]
     )
 }

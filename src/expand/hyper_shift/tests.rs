@@ -266,6 +266,33 @@ fn a_private_cluster_is_written_in_the_shape_that_is_served() {
 }
 
 #[test]
+fn endpoints_have_names_in_the_external_domain() {
+    let nat = format!("{GROUP}/virtualNetworks/hub/subnets/nat");
+    let names = |over: Json| {
+        let over = with(json!({"externalDNSDomain": "ext.example.net"}), over);
+        let made = objects(&with(
+            azure(),
+            json!({"spec": {"hyperShift": {"azure": over}}}),
+        ));
+        let services = made[0]["spec"]["services"].as_array().unwrap().clone();
+        let name = |service: Json| {
+            let strategy = &service["servicePublishingStrategy"];
+            assert_eq!(strategy["type"], "Route");
+            strategy["route"]["hostname"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        services.into_iter().map(name).collect::<Vec<_>>()
+    };
+    let all = ["api", "oauth", "konnectivity", "ignition"];
+    let all = all.map(|prefix| format!("{prefix}-guest-1.ext.example.net"));
+    assert_eq!(names(json!({})), all);
+    let private = json!({"endpointAccess": "Private", "privateConnectivity": {"natSubnetID": nat}});
+    assert_eq!(names(private), [&all[0], &all[1], "", ""]);
+}
+
+#[test]
 fn a_new_nat_subnet_has_the_name_of_the_cluster() {
     let over = json!({"spec": {"hyperShift": {"azure": {
         "endpointAccess": "PublicAndPrivate",

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::cluster_definition::AzureEnvironment;
 use crate::schema::patterns::{
-    HTTPS_URL, NETWORK_ID, RESOURCE_GROUP, SECURITY_GROUP_ID, SUBNET_ID, UUID,
+    DOMAIN, HTTPS_URL, NETWORK_ID, RESOURCE_GROUP, SECURITY_GROUP_ID, SUBNET_ID, UUID,
 };
 
 /// The network and the identities of a hosted cluster on Azure.
@@ -49,6 +49,11 @@ pub struct Azure {
     pub service_account_signing_key_ref: super::SecretRef,
     /// The managed identities of the cluster's operators.
     pub workload_identities: WorkloadIdentities,
+    /// The domain for the names of the cluster's endpoints, `api-<cluster>` and `oauth-<cluster>`; if absent, HyperShift chooses. A cluster
+    /// that is not public needs one outside of its own domain. It cannot change.
+    #[serde(rename = "externalDNSDomain", skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = DOMAIN), length(min = 1, max = 180))]
+    pub external_dns_domain: Option<String>,
     /// Where the cluster's API server can be reached from. It cannot change between `Public` and the others.
     #[serde(default)]
     pub endpoint_access: EndpointAccess,
