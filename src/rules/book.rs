@@ -14,6 +14,7 @@ const FILES: &[&str] = &[
     include_str!("pages/dead-ends.md"),
     include_str!("pages/external-auth.md"),
     include_str!("pages/fleet.md"),
+    include_str!("pages/hosted.md"),
     include_str!("pages/network.md"),
     include_str!("pages/node-pool.md"),
     include_str!("pages/overlay.md"),

@@ -19,6 +19,7 @@ mod dead_ends;
 mod duration;
 mod external_auth;
 mod fleet;
+mod hosted;
 mod identity;
 mod key_version;
 mod live;
@@ -212,6 +213,7 @@ fn check_right(
     found.extend(served::check(objects));
     found.extend(bound_clients::check(objects, &policy.bindings));
     found.extend(dead_ends::check(objects));
+    found.extend(hosted::check(objects));
     found
 }
 

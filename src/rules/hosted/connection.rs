@@ -1,0 +1,434 @@
+//! H03, H04, H08 and H10: clusters on Azure whose API server is reached over Private Link.
+
+use std::collections::BTreeSet;
+
+use super::parts::{Hosted, Parts};
+use crate::api::labels::NAT_SUBNET_RANGE;
+use crate::model::{Finding, Path, Segment, message};
+use crate::rules::cidr;
+
+const AZURE: &str = "spec.platform.azure";
+const OPERATOR: &str =
+    "spec.platform.azure.azureAuthenticationConfig.workloadIdentities.controlPlaneOperator";
+const SERVICE: &str =
+    "spec.platform.azure.azureAuthenticationConfig.workloadIdentities.privateLinkService";
+
+/// The fields of one shape of the API: who reaches the API server, and how.
+struct Shape {
+    access: &'static str,
+    connection: &'static str,
+    nat_subnet: &'static str,
+}
+
+const LANDED: Shape = Shape {
+    access: "topology",
+    connection: "private",
+    nat_subnet: "private.privateLink.natSubnetID",
+};
+const PROPOSAL: Shape = Shape {
+    access: "endpointAccess",
+    connection: "privateConnectivity",
+    nat_subnet: "privateConnectivity.natSubnetID",
+};
+
+impl Shape {
+    /// The shape in which a cluster on Azure is written.
+    fn of(cluster: Hosted<'_>) -> Self {
+        let proposed = [PROPOSAL.access, PROPOSAL.connection];
+        let is_proposal = proposed.iter().any(|field| cluster.has(&below(field)));
+        if is_proposal { PROPOSAL } else { LANDED }
+    }
+}
+
+fn below(field: &str) -> String {
+    format!("{AZURE}.{field}")
+}
+
+/// Returns true if the API server is reached over Private Link, alone or too.
+pub(super) fn is_private(cluster: Hosted<'_>) -> bool {
+    let access = cluster.text(&below(Shape::of(cluster).access));
+    access.is_some_and(|access| access != "Public")
+}
+
+/// The ARM ID of the cluster's virtual network, in lower case.
+pub(super) fn network(cluster: Hosted<'_>) -> Option<String> {
+    cluster.text(&below("vnetID")).map(str::to_lowercase)
+}
+
+/// H03: a connection is there exactly if it is needed, and complete.
+pub(super) fn connections_are_complete(parts: &Parts<'_>) -> Vec<Finding> {
+    let on_azure = parts.clusters().filter(|one| one.has(AZURE));
+    on_azure.flat_map(incomplete).collect()
+}
+
+fn incomplete(cluster: Hosted<'_>) -> Vec<Finding> {
+    let shape = Shape::of(cluster);
+    let has_connection = cluster.has(&below(shape.connection));
+    let is_proposal = shape.access == PROPOSAL.access;
+    let mut findings = Vec::new();
+    if has_connection != is_private(cluster) {
+        let said = match is_proposal {
+            false => {
+                "private is required when topology is Private or PublicAndPrivate, and forbidden otherwise"
+            }
+            true => {
+                "privateConnectivity is required when endpointAccess is Private or PublicAndPrivate, and forbidden otherwise"
+            }
+        };
+        let (field, help) = match has_connection {
+            true => (
+                shape.connection,
+                format!("remove it, or set `{}`", shape.access),
+            ),
+            false => (shape.access, format!("add `{}`", shape.connection)),
+        };
+        findings.push(
+            cluster
+                .error("H03", &Path::dotted(&below(field)), said)
+                .help(help),
+        );
+        return findings;
+    }
+    if !is_proposal {
+        findings.extend(of_union(cluster));
+    }
+    let kind = cluster.text(&below("private.type"));
+    let uses_link = has_connection && (is_proposal || kind == Some("PrivateLink"));
+    let identities = format!("{AZURE}.azureAuthenticationConfig.workloadIdentities");
+    if !uses_link || !cluster.has(&identities) {
+        return findings;
+    }
+    let needed = [
+        (OPERATOR, "controlPlaneOperator"),
+        (SERVICE, "privateLinkService"),
+    ];
+    let needed = needed.into_iter().take(if is_proposal { 2 } else { 1 });
+    for (_, name) in needed.filter(|(path, _)| !cluster.has(path)) {
+        let message = message!(
+            "workloadIdentities.{name} is required when Private Link is configured with WorkloadIdentities authentication",
+            name
+        );
+        let help = format!("add `{name}: {{clientID: ...}}`");
+        findings.push(
+            cluster
+                .error("H03", &Path::dotted(&identities), message)
+                .help(help),
+        );
+    }
+    findings
+}
+
+/// The landed shape chooses between two kinds of connections.
+fn of_union(cluster: Hosted<'_>) -> Vec<Finding> {
+    let Some(kind) = cluster.text(&below("private.type")) else {
+        return Vec::new();
+    };
+    let arms = [
+        (
+            "PrivateLink",
+            "privateLink",
+            "privateLink is required when type is PrivateLink, and forbidden otherwise",
+        ),
+        (
+            "Swift",
+            "swift",
+            "swift is required when type is Swift, and forbidden otherwise",
+        ),
+    ];
+    let is_wrong = |(of, field, _): &(&str, &str, &str)| {
+        cluster.has(&below(&format!("private.{field}"))) != (kind == *of)
+    };
+    let finding = |(_, field, said): (&str, &str, &'static str)| {
+        let help = format!("write the settings of `type: {kind}`, and no others");
+        let path = below(&format!("private.{field}"));
+        cluster.error("H03", &Path::dotted(&path), said).help(help)
+    };
+    arms.into_iter().filter(is_wrong).map(finding).collect()
+}
+
+/// H04: Private Link leads to the router, so an API server with a load balancer is not reached over it.
+pub(super) fn private_servers_have_a_route(parts: &Parts<'_>) -> Vec<Finding> {
+    let private = parts.clusters().filter(|one| is_private(*one));
+    private.filter_map(balanced).collect()
+}
+
+fn balanced(cluster: Hosted<'_>) -> Option<Finding> {
+    let services = cluster.items("spec.services");
+    let is_server = |one: &crate::model::Node| one.text(&["service"]) == Some("APIServer");
+    let index = services.iter().position(is_server)?;
+    let way = services[index].text(&["servicePublishingStrategy", "type"])?;
+    if way != "LoadBalancer" {
+        return None;
+    }
+    let path = Path::dotted("spec.services")
+        .index(index)
+        .key("servicePublishingStrategy")
+        .key("type");
+    let message = "the nodes of a private cluster cannot reach an API server with a load balancer: its Private Link Service leads to the router";
+    Some(
+        cluster
+            .error("H04", &path, message)
+            .help("publish APIServer by Route"),
+    )
+}
+
+/// H08: the subnet for the addresses of a Private Link Service is in the management cluster's network, and nothing else is in it.
+pub(super) fn nat_subnets_are_dedicated(parts: &Parts<'_>) -> Vec<Finding> {
+    let of_nodes = parts
+        .clusters()
+        .filter_map(|one| one.text(&below("subnetID")));
+    let of_pools = parts
+        .pools()
+        .filter_map(|one| one.text("spec.platform.azure.subnetID"));
+    let of_nodes: BTreeSet<String> = of_nodes.chain(of_pools).map(str::to_lowercase).collect();
+    let private = parts.clusters().filter(|one| is_private(*one));
+    let mut findings = Vec::new();
+    for cluster in private {
+        findings.extend(range(cluster));
+        let path = below(Shape::of(cluster).nat_subnet);
+        let Some(subnet) = cluster.text(&path).map(str::to_lowercase) else {
+            continue;
+        };
+        if of_nodes.contains(&subnet) {
+            let message =
+                "nodes are in the NAT subnet, which must be dedicated to the Private Link Service";
+            let help = "name another subnet of the management cluster's network";
+            findings.push(
+                cluster
+                    .error("H08", &Path::dotted(&path), message)
+                    .help(help),
+            );
+        } else if network(cluster).is_some_and(|vnet| subnet.starts_with(&format!("{vnet}/"))) {
+            let message = "the NAT subnet is in the hosted cluster's network, but its Private Link Service is made in the management cluster's";
+            let help =
+                "name a subnet of the management cluster's network, unless it is the same one";
+            findings.push(
+                cluster
+                    .warning("H08", &Path::dotted(&path), message)
+                    .help(help),
+            );
+        }
+    }
+    findings
+}
+
+/// The range of a subnet to create.
+fn range(cluster: Hosted<'_>) -> Option<Finding> {
+    let annotation = ["metadata", "annotations", NAT_SUBNET_RANGE];
+    let written = cluster.object.node.at(&annotation)?;
+    let text = written.as_str()?;
+    let reason = cidr::read(text).err()?;
+    let message = message!("the range {text} of the NAT subnet {reason}", text, reason);
+    let path = Path(annotation.map(|key| Segment::Key(key.to_owned())).to_vec());
+    let finding = Finding::error("H08", message)
+        .at(written.span())
+        .field(&path);
+    Some(finding.of(&cluster.object.id).help(cidr::instead(text)))
+}
+
+/// H10: the private zone of a cluster's endpoints does not hide the names that its nodes look up in the public one.
+pub(super) fn zones_shadow_nothing(parts: &Parts<'_>) -> Vec<Finding> {
+    let private = parts.clusters().filter(|one| is_private(*one));
+    private.filter_map(shadowing).collect()
+}
+
+fn shadowing(cluster: Hosted<'_>) -> Option<Finding> {
+    let base = cluster.text("spec.dns.baseDomain")?;
+    let own = format!("{}.{base}", cluster.name()).to_lowercase();
+    match zone(cluster) {
+        Some(zone) if own == zone || own.ends_with(&format!(".{zone}")) => {
+            let message = message!(
+                "external DNS domain \"{zone}\" conflicts with cluster domain \"{own}\": its private zone hides the public names of the cluster, such as *.apps.{own}",
+                zone,
+                own
+            );
+            let help = "choose a domain that the cluster's own domain is not in";
+            Some(
+                cluster
+                    .error("H10", &Path::dotted("spec.services"), message)
+                    .help(help),
+            )
+        }
+        Some(_) => None,
+        None => {
+            let message = message!(
+                "the private zone of this cluster is its base domain {base}, and hides the public names in it from the cluster's network, such as *.apps.{own}",
+                base,
+                own
+            );
+            let help = "write `externalDNSDomain` in a definition, or the hostname of OAuthServer's route: the zone is then that domain";
+            Some(
+                cluster
+                    .warning("H10", &Path::dotted("spec.dns.baseDomain"), message)
+                    .help(help),
+            )
+        }
+    }
+}
+
+/// The private zone of a cluster's endpoints: what follows `oauth-<cluster>.` in the name of its login; `None` if the base domain takes its
+/// place (facts/private-topology.md §2.1).
+pub(super) fn zone(cluster: Hosted<'_>) -> Option<String> {
+    let services = cluster.items("spec.services").iter();
+    let mut login = services.filter(|one| one.text(&["service"]) == Some("OAuthServer"));
+    let login = login.find_map(|one| {
+        let route = one.text(&["servicePublishingStrategy", "route", "hostname"]);
+        route.or_else(|| one.text(&["servicePublishingStrategy", "loadBalancer", "hostname"]))
+    })?;
+    let zone = login.strip_prefix(&format!("oauth-{}.", cluster.name()))?;
+    Some(zone.to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::findings_of;
+    use super::*;
+
+    const NETWORK: &str =
+        "/subscriptions/s/resourceGroups/g/providers/Microsoft.Network/virtualNetworks";
+
+    fn cluster(spec: &str) -> String {
+        format!(
+            "{{apiVersion: hypershift.openshift.io/v1beta1, kind: HostedCluster, metadata: {{name: c, namespace: n}}, spec: {{dns: {{baseDomain: example.com}}, {spec}}}}}\n"
+        )
+    }
+
+    fn azure(fields: &str) -> String {
+        cluster(&format!(
+            "platform: {{type: Azure, azure: {{vnetID: {NETWORK}/guest, subnetID: {NETWORK}/guest/subnets/nodes, azureAuthenticationConfig: {{workloadIdentities: {{}}}}, {fields}}}}}"
+        ))
+    }
+
+    fn said(rule: super::super::HostedRule, text: &str) -> Vec<String> {
+        let found = findings_of(rule, text).into_iter();
+        found
+            .map(|one| one.splitn(3, ' ').nth(2).unwrap_or_default().to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn a_connection_is_complete_and_only_there_if_needed() {
+        let operator = "workloadIdentities.controlPlaneOperator is required when Private Link is configured with WorkloadIdentities authentication";
+        let service = operator.replace("controlPlaneOperator", "privateLinkService");
+        let union = "private is required when topology is Private or PublicAndPrivate, and forbidden otherwise";
+        let proposal = "privateConnectivity is required when endpointAccess is Private or PublicAndPrivate, and forbidden otherwise";
+        for (fields, expected) in [
+            ("", &[][..]),
+            ("topology: Public", &[]),
+            ("topology: Private", &[union]),
+            ("private: {type: PrivateLink}", &[union]),
+            ("topology: Public, private: {type: PrivateLink}", &[union]),
+            (
+                "topology: Private, private: {type: PrivateLink, privateLink: {natSubnetID: x}}",
+                &[operator],
+            ),
+            ("topology: Private, private: {type: Swift, swift: {}}", &[]),
+            (
+                "topology: Private, private: {type: Swift, privateLink: {}}",
+                &[
+                    "privateLink is required when type is PrivateLink, and forbidden otherwise",
+                    "swift is required when type is Swift, and forbidden otherwise",
+                ],
+            ),
+            ("endpointAccess: Private", &[proposal]),
+            (
+                "endpointAccess: Private, privateConnectivity: {natSubnetID: x}",
+                &[operator, &service],
+            ),
+        ] {
+            assert_eq!(
+                said(connections_are_complete, &azure(fields)),
+                expected,
+                "{fields}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_private_server_has_a_route() {
+        let text = |topology: &str, way: &str| {
+            cluster(&format!(
+                "platform: {{azure: {{topology: {topology}}}}}, services: [{{service: APIServer, servicePublishingStrategy: {{type: {way}}}}}]"
+            ))
+        };
+        assert_eq!(
+            said(
+                private_servers_have_a_route,
+                &text("Private", "LoadBalancer")
+            )
+            .len(),
+            1
+        );
+        assert_eq!(
+            said(
+                private_servers_have_a_route,
+                &text("PublicAndPrivate", "LoadBalancer")
+            )
+            .len(),
+            1
+        );
+        for (topology, way) in [("Private", "Route"), ("Public", "LoadBalancer")] {
+            assert_eq!(
+                said(private_servers_have_a_route, &text(topology, way)),
+                [""; 0]
+            );
+        }
+    }
+
+    #[test]
+    fn a_nat_subnet_holds_nothing_else() {
+        let text = |subnet: &str| {
+            azure(&format!(
+                "topology: Private, private: {{type: PrivateLink, privateLink: {{natSubnetID: {NETWORK}/{subnet}}}}}"
+            ))
+        };
+        assert_eq!(
+            said(nat_subnets_are_dedicated, &text("hub/subnets/nat")),
+            [""; 0]
+        );
+        let used = said(nat_subnets_are_dedicated, &text("GUEST/subnets/Nodes"));
+        assert_eq!(
+            used,
+            ["nodes are in the NAT subnet, which must be dedicated to the Private Link Service"]
+        );
+        let within = said(nat_subnets_are_dedicated, &text("guest/subnets/nat"));
+        assert!(within[0].starts_with("the NAT subnet is in the hosted cluster's network"));
+        let range = text("hub/subnets/nat").replace(
+            "namespace: n",
+            "namespace: n, annotations: {capstan.dev/nat-subnet-range: 10.0.0.1/24}",
+        );
+        let found = said(nat_subnets_are_dedicated, &range);
+        assert_eq!(
+            found,
+            [
+                "the range 10.0.0.1/24 of the NAT subnet has host bits set; the network is 10.0.0.0/24"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_private_zone_hides_no_public_names() {
+        let text = |login: &str| {
+            cluster(&format!(
+                "platform: {{azure: {{topology: Private}}}}, services: [{{service: OAuthServer, servicePublishingStrategy: {{type: Route, route: {{hostname: {login}}}}}}}]"
+            ))
+        };
+        assert_eq!(
+            said(zones_shadow_nothing, &text("oauth-c.example.net")),
+            [""; 0]
+        );
+        for login in [
+            "oauth-c.example.com",
+            "oauth-c.c.example.com",
+            "oauth-c.com",
+        ] {
+            let found = said(zones_shadow_nothing, &text(login));
+            assert!(
+                found[0].contains("conflicts with cluster domain \"c.example.com\""),
+                "{login}: {found:?}"
+            );
+        }
+        let found = said(zones_shadow_nothing, &text("login.example.net"));
+        assert!(found[0].starts_with("the private zone of this cluster is its base domain"));
+    }
+}

@@ -1,0 +1,60 @@
+//! H: HostedClusters and NodePools of HyperShift, expanded or written by hand.
+//!
+//! In: all objects. Out: findings with the words that HyperShift's API and operator would use, where they have some. It does not know the
+//! fields of the kinds: `shape` does; nor changes: `plan` does.
+
+mod cluster;
+mod connection;
+mod fleet;
+mod parts;
+mod pool;
+
+use parts::Parts;
+
+use crate::model::{Finding, Object};
+
+/// A rule for all hosted clusters.
+type HostedRule = fn(&Parts<'_>) -> Vec<Finding>;
+
+/// The rules, in order of id.
+const RULES: &[HostedRule] = &[
+    cluster::names_fit_a_namespace,
+    cluster::services_are_published,
+    connection::connections_are_complete,
+    connection::private_servers_have_a_route,
+    cluster::networks_are_apart,
+    pool::scaling_is_possible,
+    pool::platforms_agree,
+    connection::nat_subnets_are_dedicated,
+    fleet::names_are_apart_in_a_network,
+    connection::zones_shadow_nothing,
+    fleet::private_links_are_few,
+    pool::releases_are_near,
+];
+
+/// The findings of all rules.
+pub(super) fn check(objects: &[Object]) -> Vec<Finding> {
+    let parts = Parts::of(objects);
+    match parts.is_empty() {
+        true => Vec::new(),
+        false => RULES.iter().flat_map(|rule| rule(&parts)).collect(),
+    }
+}
+
+/// Runs one rule on YAML documents and shows its findings as `id line:column message`.
+#[cfg(test)]
+fn findings_of(rule: HostedRule, yaml: &str) -> Vec<String> {
+    let path = std::sync::Arc::from("test.yaml");
+    let (documents, findings) = crate::yaml::read(&path, yaml.as_bytes());
+    assert_eq!(findings, [], "the test's YAML is valid");
+    let objects = documents.into_iter();
+    let objects: Vec<Object> = objects
+        .filter_map(|document| Object::from_node(document, "default"))
+        .collect();
+    let say = |finding: Finding| {
+        let start = finding.span.expect("a rule points somewhere").start;
+        let (id, message) = (finding.id, finding.message);
+        format!("{id} {}:{} {message}", start.line, start.column)
+    };
+    rule(&Parts::of(&objects)).into_iter().map(say).collect()
+}
