@@ -22,6 +22,7 @@ mod document;
 pub mod embedded;
 pub mod fields;
 pub mod fleet;
+pub mod hyper_shift_fields;
 pub mod kinds;
 pub mod labels;
 pub mod managers;

@@ -7,6 +7,7 @@ mod cluster_api;
 mod contract;
 mod fields;
 mod fixture;
+mod hyper_shift_fields;
 mod installer;
 mod oracle;
 mod reviewed;
