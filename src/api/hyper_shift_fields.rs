@@ -10,6 +10,9 @@ use super::platform::HYPERSHIFT;
 
 const FIELDS: &str = include_str!("hyper_shift_fields.txt");
 
+/// Platforms that are not in the table: the CRDs have them only with features in technology preview.
+pub const PREVIEWED: [&str; 2] = ["GCP", "OpenStack"];
+
 /// The group, kind and version of an object.
 pub type Id = [&'static str; 3];
 

@@ -1,5 +1,5 @@
-//! S: the objects that carry resources, identities, and Cluster API's Cluster and MachinePool have only known
-//! fields. The API server would reject a misspelled field, or drop it silently.
+//! S: the objects that carry resources, identities, Cluster API's Cluster and MachinePool, and HyperShift's HostedCluster
+//! and NodePool have only known fields. The API server would reject a misspelled field, or drop it silently.
 //!
 //! An unknown version may have unknown fields: only the version is reported. `status` is never applied, and
 //! carried resources have rules of their own: neither is checked here.
@@ -9,12 +9,18 @@ use std::sync::OnceLock;
 
 use serde_json::{Value as Json, json};
 
-use super::{contract, data};
+use super::{contract, data, properties};
+use crate::api::hyper_shift_fields::{self, PREVIEWED};
 use crate::api::kinds::CAPI;
+use crate::api::platform::HYPERSHIFT;
 use crate::api::{crds, fields};
 use crate::model::{Finding, Key, Node, Object, Path, Severity, Value, message, rule_id};
 use crate::schema;
 use kube_schema::Schema;
+
+/// What to know about a platform that only some installations have.
+const PREVIEW: &str =
+    "HyperShift has this platform only if it is installed with its features in technology preview";
 
 /// The schema of one kind and version.
 struct Shape {
@@ -44,8 +50,16 @@ pub(super) fn is_known(object: &Object) -> Vec<Finding> {
             .collect();
         found.retain(|one| one.id != rule_id::UNKNOWN_FIELD || left.contains(&one.field.as_ref()));
     }
-    for finding in found.iter_mut().filter(|finding| may_be_new(finding)) {
-        finding.severity = Severity::Warning;
+    let is_hyper_shift = object.id.group == HYPERSHIFT;
+    for finding in &mut found {
+        let is_typo = is_hyper_shift && properties::is_typo(finding);
+        let is_preview = is_hyper_shift && is_previewed(object, finding);
+        if is_preview {
+            finding.help = Some(PREVIEW.to_owned());
+        }
+        if is_preview || !is_typo && may_be_new(finding) {
+            finding.severity = Severity::Warning;
+        }
     }
     found
 }
@@ -56,6 +70,14 @@ fn may_be_new(finding: &Finding) -> bool {
     let field = finding.field.as_ref();
     let in_spec = field.is_some_and(|field| field.0.starts_with(&spec.0));
     finding.id == rule_id::UNKNOWN_FIELD && in_spec && !schema::lacks_a_field(finding)
+}
+
+/// Returns true for a platform that HyperShift has only with its previewed features. The cluster may have them.
+fn is_previewed(object: &Object, finding: &Finding) -> bool {
+    let field = Path::dotted("spec.platform.type");
+    let platform = object.node.lookup(&field).and_then(Node::as_str);
+    let is_preview = platform.is_some_and(|name| PREVIEWED.contains(&name));
+    is_preview && finding.id == rule_id::INVALID_VALUE && finding.field == Some(field)
 }
 
 /// A known kind at an unknown version.
@@ -113,7 +135,10 @@ fn shapes() -> &'static [Shape] {
                 shape([CAPI, kind, version], &spec)
             })
         });
-        crds::crds().iter().map(of_crd).chain(capi).collect()
+        let hyper_shift = hyper_shift_fields::specs().map(|(id, spec)| shape(id, &spec));
+        let ours = crds::crds();
+        let ours = ours.iter().map(of_crd);
+        ours.chain(capi).chain(hyper_shift).collect()
     })
 }
 
@@ -295,6 +320,116 @@ mod tests {
             );
             let help = format!("did you mean `{near}`?");
             assert_eq!(found[0].help.as_deref(), Some(&*help));
+        }
+    }
+
+    /// A kind of HyperShift with the fields that it requires, and others.
+    fn hosted(kind: &str, spec: &str) -> String {
+        let required = match kind {
+            "HostedCluster" => {
+                "platform: {type: Agent, agent: {agentNamespace: a}}, pullSecret: {name: p}, services: []"
+            }
+            _ => "clusterName: c, management: {upgradeType: Replace}, platform: {type: Agent}",
+        };
+        format!(
+            "apiVersion: hypershift.openshift.io/v1beta1\nkind: {kind}\nmetadata: {{name: a}}\nspec:\n  {{{spec}}}\n"
+        )
+        .replace("REQUIRED", &format!("release: {{image: i}}, {required}"))
+    }
+
+    #[test]
+    fn the_fields_of_hyper_shift_are_known() {
+        for (kind, spec, expected) in [
+            (
+                "HostedCluster",
+                "chanel: stable-4.20, REQUIRED",
+                "S01 5:4 unknown field `spec.chanel`",
+            ),
+            (
+                "HostedCluster",
+                "fips: 'true', REQUIRED",
+                "S02 5:10 `spec.fips` must be true or false, not a string",
+            ),
+            (
+                "HostedCluster",
+                "dns: {publicZoneID: z}, REQUIRED",
+                "S03 5:4 `spec.dns.baseDomain` is missing",
+            ),
+            (
+                "HostedCluster",
+                "networking: {machineNetwork: []}, REQUIRED",
+                "S04 5:33 `spec.networking.machineNetwork`: invalid value: 0: should have at least 1 items",
+            ),
+            (
+                "HostedCluster",
+                "clusterID: c, REQUIRED",
+                "S04 5:15 `spec.clusterID`: invalid value: \"c\": should be at least 36 chars long",
+            ),
+            (
+                "NodePool",
+                "replicas: '2', REQUIRED",
+                "S02 5:14 `spec.replicas` must be an integer, not a string",
+            ),
+            (
+                "NodePool",
+                "arch: x86, REQUIRED",
+                "S04 5:10 `spec.arch`: unsupported value: \"x86\": supported values: \"arm64\", \"amd64\", \"ppc64le\", \"s390x\"",
+            ),
+            (
+                "NodePool",
+                "autoScaling: {min: 1, max: 0}, REQUIRED",
+                "S04 5:31 `spec.autoScaling.max`: invalid value: 0: should be greater than or equal to 1",
+            ),
+            (
+                "NodePool",
+                "taints: [{key: a}], REQUIRED",
+                "S03 5:13 `spec.taints[0].effect` is missing",
+            ),
+        ] {
+            let reported = findings_of(is_known, &hosted(kind, spec));
+            assert_eq!(reported, [expected], "{kind} {spec}");
+        }
+    }
+
+    #[test]
+    fn what_hyper_shift_takes_is_not_reported() {
+        for (kind, spec) in [
+            (
+                "HostedCluster",
+                "configuration: {proxy: {x: 1}}, etcd: null, REQUIRED",
+            ),
+            (
+                "HostedCluster",
+                "capabilities: {}, labels: {a: b}, REQUIRED",
+            ),
+            (
+                "NodePool",
+                "management: {upgradeType: Replace, replace: {rollingUpdate: {maxSurge: 1, maxUnavailable: 25%}}}, release: {image: i}, clusterName: c, platform: {type: KubeVirt, kubevirt: {compute: {memory: 8Gi}}}",
+            ),
+        ] {
+            let reported = findings_of(is_known, &hosted(kind, spec));
+            assert_eq!(reported, NONE, "{kind} {spec}");
+        }
+        let older = hosted("NodePool", "unknown: 1").replace("v1beta1", "v1alpha1");
+        let expected = "C49 1:13 unknown version v1alpha1 of NodePool: its fields are not checked";
+        assert_eq!(findings_of(is_known, &older), [expected]);
+    }
+
+    #[test]
+    fn hyper_shift_may_have_more_than_is_known_but_no_typos() {
+        let platform = "platform: {type: OpenStack}, release: {image: i}, clusterName: c, management: {upgradeType: Replace}";
+        for (spec, expected) in [
+            ("clusterNam: c, REQUIRED", [("S01", Severity::Error)]),
+            ("brandNew: 1, REQUIRED", [("S01", Severity::Warning)]),
+            (platform, [("S04", Severity::Warning)]),
+        ] {
+            let text = hosted("NodePool", spec);
+            let path = std::sync::Arc::from("a.yaml");
+            let document = crate::yaml::read(&path, text.as_bytes()).0.remove(0);
+            let object = Object::from_node(document, "").expect("an object");
+            let found = is_known(&object);
+            let found: Vec<_> = found.iter().map(|one| (one.id, one.severity)).collect();
+            assert_eq!(found, expected, "{spec}");
         }
     }
 }

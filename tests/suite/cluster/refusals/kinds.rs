@@ -32,7 +32,7 @@ fn a_missing_kind_is_reported_with_its_supplier_and_applied_once_it_is_served() 
             ),
             (
                 "hypershift.openshift.io/v1beta1",
-                "HostedCluster",
+                "HostedControlPlane",
                 "install the HyperShift operator",
             ),
             (
