@@ -27,6 +27,8 @@ pub const MANAGED_IDENTITY: &str = "managedidentity.azure.com";
 pub const AUTHORIZATION: &str = "authorization.azure.com";
 /// ASO: ARO HCP clusters, node pools and external auths.
 pub const RED_HAT_OPENSHIFT: &str = "redhatopenshift.azure.com";
+/// The hub: machines that are registered for clusters.
+pub const AGENT_INSTALL: &str = "agent-install.openshift.io";
 /// Our own kinds.
 pub const CAPSTAN: &str = "capstan.dev";
 

@@ -14,7 +14,7 @@ use kube::{Api, Client};
 use serde_json::{Value as Json, json};
 
 use crate::adapters::azure_sim as actors;
-use crate::adapters::azure_sim::crds::foreign;
+use crate::adapters::azure_sim::crds::{foreign, hyper_shift};
 use crate::adapters::azure_sim::{SimulatedCredentials, SimulatedVaults, SimulatedWorkloads};
 use crate::adapters::kubernetes::Target;
 use crate::adapters::kubernetes::controller::{self, Connectors, Running};
@@ -34,7 +34,7 @@ pub(super) struct Embedded {
 }
 
 impl Embedded {
-    /// Starts one on `clock`, with the kinds of Cluster API, ASO and the ARO provider installed, in
+    /// Starts one on `clock`, with the kinds of Cluster API, ASO, the ARO provider and HyperShift installed, in
     /// which nothing fails. Our controllers apply the HCP cluster `settle` after its last role assignment.
     pub(super) async fn start(clock: SimClock, settle: Duration) -> anyhow::Result<Self> {
         let options = actors::Options::default();
@@ -72,11 +72,11 @@ impl Embedded {
     }
 }
 
-/// An API server with the kinds of Cluster API, ASO and the ARO provider installed.
+/// An API server with the kinds of Cluster API, ASO, the ARO provider and HyperShift installed.
 pub(super) async fn server(clock: SimClock) -> anyhow::Result<Server> {
     let server = Server::new(Arc::new(clock));
     let client = server.client("default");
-    for crd in foreign().into_iter().chain(crds()) {
+    for crd in foreign().into_iter().chain(hyper_shift()).chain(crds()) {
         let name = crd["metadata"]["name"]
             .as_str()
             .unwrap_or_default()

@@ -13,7 +13,7 @@ use super::outcome::{Event, Write};
 use super::snapshot::Snapshot;
 use super::world::{GroupKind, World};
 use crate::api::conditions as c;
-use crate::api::kinds::{ARO, CAPI, KINDS};
+use crate::api::kinds::{ARO, CAPI, KINDS, is_cluster_scoped};
 use crate::health::{Live, health};
 use crate::model::{AdapterError, ErrorClass, Health, ObjectId, WorkloadNode};
 
@@ -87,7 +87,8 @@ impl Fixture {
 
     /// Creates an object, or edits it; a new spec is a new generation.
     pub(crate) fn put(&mut self, mut object: Value) {
-        if object["metadata"]["namespace"].is_null() {
+        let is_namespaced = !is_cluster_scoped(&Live(&object).id());
+        if is_namespaced && object["metadata"]["namespace"].is_null() {
             object["metadata"]["namespace"] = json!("ns");
         }
         let id = Live(&object).id();

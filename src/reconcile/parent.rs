@@ -5,8 +5,9 @@
 use serde_json::Value;
 
 use crate::api::aro_control_plane::identity_namespace;
-use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE, is_aso};
+use crate::api::kinds::{AGENT_INSTALL, CAPI, CONTROL_PLANE, INFRASTRUCTURE, is_aso};
 use crate::api::labels::CLUSTER_NAME;
+use crate::api::platform::HYPERSHIFT;
 use crate::health::Live;
 use crate::model::ObjectId;
 
@@ -40,14 +41,14 @@ impl From<&ObjectId> for GroupKind {
 }
 
 /// What objects of one kind have in common: the Cluster of those of Cluster API and its providers, and the owner in Azure
-/// of ASO resources, by its name in Kubernetes.
+/// of ASO resources, by its name in Kubernetes; the HostedCluster of those of HyperShift, and of Agents their namespace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Parent {
     /// The kind of the objects.
     pub(crate) kind: GroupKind,
     /// Their namespace.
     pub(crate) namespace: String,
-    /// The name of the Cluster, or of the owner in Azure.
+    /// The name of the Cluster, of the owner in Azure, or of the namespace.
     pub(crate) name: String,
 }
 
@@ -92,6 +93,8 @@ impl Parent {
                 "" => live.label(CLUSTER_NAME),
                 name => name,
             },
+            HYPERSHIFT => live.text(&["spec", "clusterName"]),
+            AGENT_INSTALL => live.namespace(),
             group if is_aso(group) => live.text(&["spec", "owner", "name"]),
             _ => "",
         };
@@ -113,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_parent_is_a_cluster_or_an_owner_in_azure() {
+    fn a_parent_is_a_cluster_an_owner_in_azure_or_a_namespace() {
         let cases = [
             (
                 json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachinePool", "spec": {"clusterName": "c"}}),
@@ -126,6 +129,14 @@ mod tests {
             (
                 json!({"apiVersion": "redhatopenshift.azure.com/v1", "kind": "HcpOpenShiftClustersNodePool", "spec": {"owner": {"name": "c"}}}),
                 Some("c"),
+            ),
+            (
+                json!({"apiVersion": "hypershift.openshift.io/v1beta1", "kind": "NodePool", "spec": {"clusterName": "c"}}),
+                Some("c"),
+            ),
+            (
+                json!({"apiVersion": "agent-install.openshift.io/v1beta1", "kind": "Agent", "metadata": {"namespace": "lab"}}),
+                Some("lab"),
             ),
             (
                 json!({"apiVersion": "resources.azure.com/v1", "kind": "ResourceGroup", "spec": {}}),

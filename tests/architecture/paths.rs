@@ -57,13 +57,24 @@ const FOREIGN: &[(&str, &str)] = &[
     ),
     (
         "hypershift/hostedclusters.hypershift.openshift.io",
-        "spec.additionalTrustBundle spec.pullSecret spec.release.image spec.secretEncryption.aescbc.activeKey
+        "spec.additionalTrustBundle spec.pullSecret.name spec.release.image spec.secretEncryption.aescbc.activeKey
          spec.auditWebhook spec.secretEncryption.aescbc.backupKey
-         spec.serviceAccountSigningKey spec.sshKey status.version.history",
+         spec.serviceAccountSigningKey spec.sshKey.name status.version.history spec.infraID spec.pausedUntil
+         spec.platform.agent.agentNamespace",
     ),
     (
         "hypershift/nodepools.hypershift.openshift.io",
-        "spec.config spec.tuningConfig",
+        "spec.config spec.tuningConfig spec.autoScaling.min spec.management.upgradeType
+         spec.platform.agent.agentLabelSelector spec.platform.type spec.release.image status.version",
+    ),
+    (
+        "hypershift/hostedcontrolplanes.hypershift.openshift.io",
+        "spec.dns.baseDomain spec.platform.azure spec.platform.type spec.releaseImage spec.services
+         status.controlPlaneEndpoint",
+    ),
+    (
+        "hub/agents.agent-install.openshift.io",
+        "spec.approved spec.clusterDeploymentName.name",
     ),
     (
         "",
@@ -71,7 +82,7 @@ const FOREIGN: &[(&str, &str)] = &[
          spec.progressDeadlineSeconds spec.renewTime spec.selector.matchLabels spec.suspend
          spec.template.spec.containers spec.type spec.updateStrategy.rollingUpdate.partition
          spec.updateStrategy.type spec.versions status.active status.containerStatuses status.currentRevision
-         status.desiredNumberScheduled status.phase status.startTime status.storedVersions status.succeeded
+         status.desiredNumberScheduled status.loadBalancer.ingress status.phase status.startTime status.storedVersions status.succeeded
          status.updateRevision",
     ),
 ];

@@ -165,7 +165,7 @@ fn a_failure_that_is_asked_for_fails_the_rehearsal_and_names_the_object() {
 }
 
 #[test]
-fn only_what_azure_makes_can_be_made_to_fail() {
+fn only_what_azure_and_hypershift_make_can_be_made_to_fail() {
     let output = stderr(
         &[
             "rehearse",
@@ -176,7 +176,7 @@ fn only_what_azure_makes_can_be_made_to_fail() {
         2,
     );
     assert!(
-        output.contains("only Azure resources can be made to fail"),
+        output.contains("only Azure resources, HostedClusters and NodePools can be made to fail"),
         "{output}"
     );
 }

@@ -1,6 +1,7 @@
 //! CustomResourceDefinitions of other people's kinds, as far as the simulator needs them.
 //!
-//! In: the table of kinds. Out: one definition for each of Cluster API's and Azure Service Operator's.
+//! In: the tables of kinds. Out: one definition for each of Cluster API's and Azure Service Operator's, and for each of
+//! HyperShift's.
 //! They are permissive: what the real ones check beyond the few required fields is checked where
 //! fleets are validated, against the real schemas. It does not know the kinds of the ARO provider.
 
@@ -13,6 +14,12 @@ use crate::api::kinds::{CAPI, KINDS, Kind, is_aso};
 pub fn foreign() -> Vec<Value> {
     let ours = |kind: &&Kind| kind.group == CAPI || is_aso(kind.group);
     KINDS.iter().filter(ours).map(definition).collect()
+}
+
+/// The definitions of HyperShift's kinds, and of those of the hub that it uses.
+#[must_use]
+pub fn hyper_shift() -> Vec<Value> {
+    super::hyper_shift::KINDS.iter().map(definition).collect()
 }
 
 /// A permissive definition of one kind: every version served, the newest stored.

@@ -1,8 +1,10 @@
-//! Which Azure resources fail, and how that is written on a command line.
+//! Which objects fail, and how that is written on a command line.
 
 use std::str::FromStr;
 
-/// An Azure resource that will fail.
+use crate::health::Live;
+
+/// An Azure resource, a HostedCluster or a NodePool that will fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Its kind.
@@ -11,7 +13,7 @@ pub struct Failure {
     pub namespace: Option<String>,
     /// Its name.
     pub name: String,
-    /// The reason it ends with: an error code of Azure or a reason of ASO.
+    /// The reason it ends with: an error code of Azure, or a reason of ASO or HyperShift.
     pub reason: String,
 }
 
@@ -19,6 +21,16 @@ pub struct Failure {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("`{0}` is not written Kind/name=Reason or Kind/namespace/name=Reason")]
 pub struct BadFailure(String);
+
+impl Failure {
+    /// Whether it is about this object.
+    pub(super) fn hits(&self, live: Live<'_>) -> bool {
+        let elsewhere = self.namespace.as_deref();
+        self.kind == live.kind()
+            && self.name == live.name()
+            && elsewhere.is_none_or(|namespace| namespace == live.namespace())
+    }
+}
 
 impl FromStr for Failure {
     type Err = BadFailure;

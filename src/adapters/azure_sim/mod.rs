@@ -1,5 +1,5 @@
-//! Small controllers that play the systems around us: Cluster API, and Azure Service Operator with Azure behind it; and
-//! what our own controllers reach besides the cluster: the nodes of workload clusters, vaults, and Entra ID.
+//! Small controllers that play the systems around us: Cluster API, Azure Service Operator with Azure behind it, and
+//! HyperShift with a lab of machines; and what our own controllers reach besides the cluster: the nodes of workload clusters, vaults, and Entra ID.
 //!
 //! In: what should fail, and what exists in Azure. Out: controllers as values, which decide what the real ones would
 //! write, and about as long after one another; connectors. They speak only Kubernetes, so they run on the in-process API
@@ -13,6 +13,7 @@ mod clock;
 pub mod crds;
 mod credentials;
 mod failure;
+mod hyper_shift;
 mod kinds;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ mod workloads;
 pub use azure::{Azure, Deed};
 pub use credentials::SimulatedCredentials;
 pub use failure::{BadFailure, Failure};
+pub(crate) use hyper_shift::can_fail;
 pub use vaults::SimulatedVaults;
 pub use workloads::SimulatedWorkloads;
 
@@ -34,6 +36,10 @@ pub enum Role {
     Aso,
     /// Cluster API.
     Capi,
+    /// HyperShift's operator.
+    HyperShift,
+    /// The machines for HyperShift's Agent platform.
+    Lab,
 }
 
 /// Who plays, and how.
@@ -45,7 +51,7 @@ pub struct Options {
     pub failures: Vec<Failure>,
     /// What exists in Azure.
     pub azure: Azure,
-    /// What is watched, in this order.
+    /// What those around ARO HCP watch, in this order.
     pub kinds: Vec<GroupKind>,
 }
 
@@ -53,7 +59,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            roles: vec![Role::Aso, Role::Capi],
+            roles: vec![Role::Aso, Role::Capi, Role::HyperShift, Role::Lab],
             failures: Vec::new(),
             azure: Azure::default(),
             kinds: kinds::all(),
@@ -73,6 +79,8 @@ pub fn controllers(options: &Options) -> Vec<Controller> {
     let controllers = options.roles.iter().flat_map(|role| match role {
         Role::Aso => aso::controllers(failures, kinds, azure),
         Role::Capi => capi::controllers(kinds),
+        Role::HyperShift => hyper_shift::controllers(failures),
+        Role::Lab => vec![hyper_shift::lab()],
     });
     controllers.collect()
 }

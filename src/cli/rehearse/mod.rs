@@ -15,7 +15,7 @@ use super::args::{DataFormat, LOCAL};
 use super::exit::Exit;
 use super::fleet::{Fleet, FleetArgs, SelectorArgs};
 use super::ui::{Ui, plain_lines};
-use crate::adapters::azure_sim::{Failure, Options};
+use crate::adapters::azure_sim::{Failure, Options, can_fail};
 use crate::api::kinds::{KINDS, is_aso};
 use crate::compile::Compiled;
 use crate::compile::select::Extent;
@@ -51,9 +51,9 @@ pub(super) fn run(args: &RehearseArgs, ui: &Ui, environment: &Environment) -> an
         return Ok(Exit::Fine);
     }
     let set = ApplySet::new(LOCAL, environment.namespace.as_str());
-    if let Some(failure) = args.fail.iter().find(|failure| !is_azures(failure)) {
+    if let Some(failure) = args.fail.iter().find(|failure| !is_played(failure)) {
         anyhow::bail!(
-            "--fail {}/{}: only Azure resources can be made to fail, such as HcpOpenShiftCluster",
+            "--fail {}/{}: only Azure resources, HostedClusters and NodePools can be made to fail",
             failure.kind,
             failure.name
         );
@@ -81,9 +81,9 @@ pub(super) fn run(args: &RehearseArgs, ui: &Ui, environment: &Environment) -> an
     Ok(Exit::failed_if(!rehearsal.is_ready()))
 }
 
-fn is_azures(failure: &Failure) -> bool {
-    let kinds = KINDS.iter().filter(|kind| is_aso(kind.group));
-    kinds.into_iter().any(|kind| kind.kind == failure.kind)
+fn is_played(failure: &Failure) -> bool {
+    let mut azures = KINDS.iter().filter(|kind| is_aso(kind.group));
+    azures.any(|kind| kind.kind == failure.kind) || can_fail(&failure.kind)
 }
 
 fn names_an_object(compiled: &Compiled, failure: &Failure) -> bool {

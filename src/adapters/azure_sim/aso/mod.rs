@@ -69,7 +69,7 @@ impl Aso {
         if live.is_deleting() {
             return deletion::reconcile(&self.azure, live, now);
         }
-        let failure = self.failures.iter().find(|failure| hits(failure, live));
+        let failure = self.failures.iter().find(|failure| failure.hits(live));
         match Operation::of(live) {
             Some(operation) if operation.is_about(live) && !is_settled(live, failure) => {
                 self.run(world, live, now, &operation, failure)
@@ -206,13 +206,6 @@ impl Aso {
 fn working(live: Live<'_>, now: Timestamp, state: &str) -> Option<Write> {
     let condition = NewCondition::no(aso::RECONCILING, AT_WORK).severe(aso::INFO);
     status::report(live, now, condition, Some(state))
-}
-
-fn hits(failure: &Failure, live: Live<'_>) -> bool {
-    let elsewhere = failure.namespace.as_deref();
-    failure.kind == live.kind()
-        && failure.name == live.name()
-        && elsewhere.is_none_or(|namespace| namespace == live.namespace())
 }
 
 /// Whether the condition about this spec is final: it succeeded, or Azure refused it. Waiting for
