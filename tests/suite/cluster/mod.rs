@@ -8,6 +8,7 @@ mod controllers;
 mod crash;
 mod definitions;
 mod drill;
+mod hosted;
 mod hunt;
 mod identities;
 mod keeping;

@@ -1,0 +1,276 @@
+//! HostedClusters on three platforms from nothing to ready and back, on both servers, while the actors play HyperShift. The
+//! definitions are the real ones where they are at hand.
+
+use std::path::Path;
+
+use capstan::adapters::azure_sim as actors;
+use capstan::adapters::azure_sim::crds::hyper_shift;
+use serde_json::{Value as Json, json};
+
+use super::pipeline::{Management, apply, established};
+use crate::cli::{stderr, stdout};
+use crate::fleet::directory;
+use crate::patience::until;
+
+const SPEED: u32 = 600;
+const API: &str = "/apis/hypershift.openshift.io/v1beta1/namespaces/clusters";
+const SUBSCRIPTION: &str = "3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10";
+
+/// A HostedCluster, and a NodePool with two nodes.
+fn hosted(name: &str, platform: &Json, of_nodes: &Json) -> String {
+    let release = json!({"image": "quay.io/openshift-release-dev/ocp-release:4.17.3-multi"});
+    let service = |(service, strategy): (&str, &str)| json!({"service": service, "servicePublishingStrategy": {"type": strategy}});
+    let services = [
+        ("APIServer", "LoadBalancer"),
+        ("OAuthServer", "Route"),
+        ("Konnectivity", "Route"),
+        ("Ignition", "Route"),
+    ];
+    let cluster = json!({
+        "apiVersion": "hypershift.openshift.io/v1beta1", "kind": "HostedCluster",
+        "metadata": {"name": name, "namespace": "clusters"},
+        "spec": {
+            "release": release, "platform": platform, "pullSecret": {"name": "pull"}, "networking": {},
+            "dns": {"baseDomain": "example.com"}, "services": services.map(service),
+            "etcd": {"managementType": "Managed", "managed": {"storage": {"type": "PersistentVolume"}}},
+        },
+    });
+    let pool = json!({
+        "apiVersion": "hypershift.openshift.io/v1beta1", "kind": "NodePool",
+        "metadata": {"name": format!("{name}-a"), "namespace": "clusters"},
+        "spec": {"clusterName": name, "replicas": 2, "release": release, "platform": of_nodes,
+            "management": {"upgradeType": "Replace"}},
+    });
+    format!("---\n{cluster}\n---\n{pool}\n")
+}
+
+fn azure() -> Json {
+    let group =
+        format!("/subscriptions/{SUBSCRIPTION}/resourceGroups/rg/providers/Microsoft.Network");
+    let identity = json!({"clientID": SUBSCRIPTION});
+    let roles = [
+        "cloudProvider",
+        "controlPlaneOperator",
+        "disk",
+        "file",
+        "imageRegistry",
+        "ingress",
+        "network",
+        "nodePoolManagement",
+    ];
+    let identities: serde_json::Map<String, Json> = roles
+        .iter()
+        .map(|role| ((*role).to_owned(), identity.clone()))
+        .collect();
+    json!({
+        "location": "uksouth", "resourceGroup": "rg", "subscriptionID": SUBSCRIPTION, "tenantID": SUBSCRIPTION,
+        "vnetID": format!("{group}/virtualNetworks/vnet"),
+        "subnetID": format!("{group}/virtualNetworks/vnet/subnets/nodes"),
+        "securityGroupID": format!("{group}/networkSecurityGroups/nsg"),
+        "topology": "Private",
+        "private": {"type": "PrivateLink", "privateLink": {"natSubnetID": format!("{group}/virtualNetworks/vnet/subnets/nat")}},
+        "azureAuthenticationConfig": {"azureAuthenticationConfigType": "WorkloadIdentities",
+            "workloadIdentities": identities},
+    })
+}
+
+/// One on each platform.
+fn fleet() -> String {
+    let azure = azure();
+    let kubevirt = json!({"type": "KubeVirt", "kubevirt": {
+        "rootVolume": {"type": "Persistent", "persistent": {"size": "32Gi"}}, "compute": {"cores": 4, "memory": "16Gi"}}});
+    let of_azure = json!({"type": "Azure", "azure": {"vmSize": "Standard_D4s_v3", "osDisk": {}, "subnetID": azure["subnetID"],
+        "image": {"type": "AzureMarketplace", "azureMarketplace": {"imageGeneration": "Gen2"}}}});
+    let selector = json!({"matchLabels": {"rack": "a"}});
+    [
+        hosted(
+            "vm",
+            &json!({"type": "KubeVirt", "kubevirt": {}}),
+            &kubevirt,
+        ),
+        hosted(
+            "metal",
+            &json!({"type": "Agent", "agent": {"agentNamespace": "lab"}}),
+            &json!({"type": "Agent", "agent": {"agentLabelSelector": selector}}),
+        ),
+        hosted(
+            "cloud",
+            &json!({"type": "Azure", "azure": azure}),
+            &of_azure,
+        ),
+    ]
+    .concat()
+}
+
+#[test]
+fn hosted_clusters_are_rehearsed() {
+    let dir = directory([("fleet.yaml", fleet())]);
+    let path = dir.path().to_str().expect("UTF-8");
+    let ready = stdout(&["rehearse", path], 0);
+    assert!(
+        ready.contains("ready after 25m00s (virtual): 6 objects"),
+        "{ready}"
+    );
+    let failures = [
+        "HostedCluster/clusters/vm=UnsupportedHostedCluster",
+        "NodePool/cloud-a=ValidationFailed",
+    ];
+    let failed = stdout(
+        &[
+            "rehearse",
+            path,
+            "--fail",
+            failures[0],
+            "--fail",
+            failures[1],
+        ],
+        1,
+    );
+    for part in [
+        "HostedCluster/clusters/vm: Failed UnsupportedHostedCluster",
+        "NodePool/clusters/cloud-a: Failed ValidationFailed",
+        "Ready  HostedCluster/clusters/metal",
+    ] {
+        assert!(failed.contains(part), "{part}: {failed}");
+    }
+    let stranger = stderr(&["rehearse", path, "--fail", "NodePool/nobody=NotFound"], 2);
+    assert!(
+        stranger.contains("the fleet has no such object"),
+        "{stranger}"
+    );
+}
+
+/// The real definitions, or those of a rehearsal.
+fn definitions() -> Vec<Json> {
+    let crds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/crds");
+    let read = |file: &str| {
+        let text = std::fs::read_to_string(crds.join(file)).ok()?;
+        let mut definition: Json = serde_yaml::from_str(&text).ok()?;
+        // One of them is no valid name.
+        definition["metadata"]
+            .as_object_mut()?
+            .remove("annotations");
+        Some(definition)
+    };
+    let real: Option<Vec<Json>> = [
+        "hypershift/hostedclusters.hypershift.openshift.io.yaml",
+        "hypershift/hostedcontrolplanes.hypershift.openshift.io.yaml",
+        "hypershift/nodepools.hypershift.openshift.io.yaml",
+        "hub/agents.agent-install.openshift.io.yaml",
+    ]
+    .iter()
+    .map(|file| read(file))
+    .collect();
+    real.unwrap_or_else(hyper_shift)
+}
+
+/// What the server has at a path; null if nothing.
+fn get(cluster: &Management, path: &str) -> Json {
+    let request = http::Request::get(path)
+        .body(Vec::new())
+        .expect("a request");
+    let answer = cluster.client.request::<Json>(request);
+    match cluster.runtime.block_on(answer) {
+        Ok(found) => found,
+        Err(kube::Error::Api(status)) if status.code == 404 => Json::Null,
+        Err(error) => panic!("{path}: {error}"),
+    }
+}
+
+fn delete(cluster: &Management, path: &str) {
+    let request = http::Request::delete(path)
+        .body(Vec::new())
+        .expect("a request");
+    let answer = cluster.client.request::<Json>(request);
+    cluster.runtime.block_on(answer).expect("it is there");
+}
+
+/// How many Agents of the lab are bound.
+fn bound(cluster: &Management) -> usize {
+    let all = get(
+        cluster,
+        "/apis/agent-install.openshift.io/v1beta1/namespaces/lab/agents",
+    );
+    let all = all["items"].as_array().cloned().unwrap_or_default();
+    let name = |agent: &&Json| agent["spec"]["clusterDeploymentName"]["name"].is_string();
+    all.iter().filter(name).count()
+}
+
+fn they_come_and_go(cluster: &Management) {
+    cluster.runtime.block_on(async {
+        for definition in definitions() {
+            apply(&cluster.client, &definition).await;
+        }
+        established(&cluster.client).await;
+        let pull = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "pull", "namespace": "clusters"}});
+        apply(&cluster.client, &pull).await;
+    });
+    let dir = directory([("fleet.yaml", fleet())]);
+    let path = dir.path().to_str().expect("UTF-8");
+    let output = cluster.capstan(&["apply", path, "--wait", "--timeout", "4m"]);
+    let talk = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{talk}");
+
+    let status = get(cluster, &format!("{API}/hostedclusters/cloud"))["status"].clone();
+    assert_eq!(
+        status["version"]["history"][0]["state"], "Completed",
+        "{status:#}"
+    );
+    assert_eq!(status["kubeconfig"]["name"], "cloud-admin-kubeconfig");
+    let router = get(
+        cluster,
+        "/api/v1/namespaces/clusters-cloud/services/private-router",
+    );
+    assert!(
+        router["status"]["loadBalancer"]["ingress"][0]["ip"].is_string(),
+        "{router:#}"
+    );
+    assert_eq!(bound(cluster), 2);
+
+    // When everything is as it should be, nobody writes.
+    let version = |path: &str| get(cluster, path)["metadata"]["resourceVersion"].clone();
+    let watched = [
+        format!("{API}/hostedclusters/cloud"),
+        format!("{API}/nodepools/metal-a"),
+        "/apis/hypershift.openshift.io/v1beta1/namespaces/clusters-cloud/hostedcontrolplanes/cloud"
+            .to_owned(),
+    ];
+    let before = watched.clone().map(|path| version(&path));
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    assert_eq!(watched.map(|path| version(&path)), before);
+
+    let beside = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "beside", "namespace": "clusters-metal"}});
+    cluster.runtime.block_on(apply(&cluster.client, &beside));
+    for name in ["metal", "cloud"] {
+        delete(cluster, &format!("{API}/hostedclusters/{name}"));
+    }
+    let left = || {
+        let mut paths = vec![
+            format!("{API}/hostedclusters/metal"),
+            format!("{API}/hostedclusters/cloud"),
+            format!("{API}/nodepools/metal-a"),
+            "/api/v1/namespaces/clusters-metal".to_owned(),
+            "/api/v1/namespaces/clusters-cloud".to_owned(),
+        ];
+        paths.retain(|path| !get(cluster, path).is_null());
+        paths
+    };
+    until(
+        || left().is_empty().then_some(()),
+        || format!("still there: {:?}", left()),
+    );
+    assert_eq!(bound(cluster), 0);
+    assert!(!get(cluster, &format!("{API}/hostedclusters/vm")).is_null());
+}
+
+#[test]
+fn hosted_clusters_come_and_go_on_the_simulator() {
+    they_come_and_go(&Management::simulated(SPEED, actors::Options::default()));
+}
+
+#[test]
+fn hosted_clusters_come_and_go_on_kube_apiserver() {
+    if let Some(cluster) = Management::real(SPEED, actors::Options::default()) {
+        they_come_and_go(&cluster);
+    }
+}
