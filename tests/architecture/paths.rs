@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use capstan::api::cluster_definition::Platform;
-use capstan::api::{arm_properties, azure_fields, crds};
+use capstan::api::{arm_properties, azure_fields, crds, hyper_shift_fields};
 use capstan::yaml;
 use serde_json::{Value as Json, json};
 
 /// The kinds that one module alone reads; other modules read what is in a cluster.
 const DOCUMENTS: &[(&str, &str)] = &[
+    ("api/cluster_definition/", "ClusterDefinition"),
     ("api/fleet/", "Fleet"),
     ("api/overlay/", "Overlay"),
     ("compile/explain.rs", "Overlay"),
@@ -57,15 +58,11 @@ const FOREIGN: &[(&str, &str)] = &[
     ),
     (
         "hypershift/hostedclusters.hypershift.openshift.io",
-        "spec.additionalTrustBundle spec.pullSecret.name spec.release.image spec.secretEncryption.aescbc.activeKey
-         spec.auditWebhook spec.secretEncryption.aescbc.backupKey
-         spec.serviceAccountSigningKey spec.sshKey.name status.version.history spec.infraID spec.pausedUntil
-         spec.platform.agent.agentNamespace",
+        "status.version.history",
     ),
     (
         "hypershift/nodepools.hypershift.openshift.io",
-        "spec.config spec.tuningConfig spec.autoScaling.min spec.management.upgradeType
-         spec.platform.agent.agentLabelSelector spec.platform.type spec.release.image status.version",
+        "status.version",
     ),
     (
         "hypershift/hostedcontrolplanes.hypershift.openshift.io",
@@ -102,11 +99,8 @@ type Sources<'a> = &'a [(&'a str, &'a str)];
 
 /// The paths in `sources` that lead nowhere.
 pub(super) fn faults(sources: Sources<'_>) -> Vec<String> {
-    let in_cluster: Vec<Json> = OURS
-        .iter()
-        .map(|kind| schema(kind))
-        .chain(azure())
-        .collect();
+    let ours = OURS.iter().flat_map(|kind| schemas_of(kind));
+    let in_cluster: Vec<Json> = ours.chain(azure()).chain(hyper_shift()).collect();
     let foreign = FOREIGN.iter().flat_map(|(_, paths)| known(paths));
     let foreign: Vec<String> = foreign.map(|path| path + ".").collect();
     let mut faults = Vec::new();
@@ -117,7 +111,7 @@ pub(super) fn faults(sources: Sources<'_>) -> Vec<String> {
         let document = DOCUMENTS
             .iter()
             .find(|(module, _)| file.starts_with(module));
-        let of_document = document.map(|(_, kind)| vec![schema(kind)]);
+        let of_document = document.map(|(_, kind)| schemas_of(kind));
         let schemas = of_document.as_ref().unwrap_or(&in_cluster);
         for path in literals(code, file.starts_with("reconcile/")) {
             let whole = path.join(".") + ".";
@@ -186,11 +180,16 @@ fn known(paths: &str) -> impl Iterator<Item = String> {
     paths.split_whitespace().map(str::to_owned)
 }
 
-fn schema(kind: &str) -> Json {
+fn schemas_of(kind: &str) -> Vec<Json> {
     match kind {
-        crds::DEFINITION => crds::definition(Platform::Aro),
-        _ => crds::schema(kind).expect("it is one of our kinds"),
+        crds::DEFINITION => Platform::ALL.map(crds::definition).to_vec(),
+        _ => vec![crds::schema(kind).expect("it is one of our kinds")],
     }
+}
+
+fn hyper_shift() -> impl Iterator<Item = Json> {
+    let specs = hyper_shift_fields::specs();
+    specs.map(|(_, spec)| json!({"properties": {"spec": spec}}))
 }
 
 /// The schemas of Azure Service Operator's kinds, those of `spec.properties` filled in.

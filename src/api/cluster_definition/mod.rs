@@ -151,7 +151,7 @@ pub fn read(merged: &Node) -> (Option<ClusterDefinition>, Vec<Finding>) {
     };
     let found = found.into_iter().map(|found| {
         let found = at_null(found, merged);
-        of_platform::explained(found, platform, &node)
+        of_platform::explained(found, platform, compiled(platform.other()), &node)
     });
     findings.extend(found);
     let findings = findings.into_iter().map(|found| found.of(&id)).collect();

@@ -2,21 +2,27 @@
 //!
 //! In: a finding about a definition. Out: the same, which says so where that is the reason. It does not know how fields are checked.
 
-use super::{Platform, compiled};
+use super::spec::Platform;
 use crate::model::{Finding, Node, Path, Segment, message, rule_id};
 use crate::schema;
+use kube_schema::Schema;
 
 /// The fields of a private connection, which people look for on both platforms.
 const PRIVATE: [&str; 2] = ["endpointAccess", "privateConnectivity"];
 
-/// The finding about a definition of `platform`, explained if the field is one of the other platform.
-pub(super) fn explained(finding: Finding, platform: Platform, definition: &Node) -> Finding {
+/// The finding about a definition of `platform`, explained if the field is one of the `other` platform, whose schema this is.
+pub(super) fn explained(
+    finding: Finding,
+    platform: Platform,
+    other: &Schema,
+    definition: &Node,
+) -> Finding {
     let unknown = finding.id == rule_id::UNKNOWN_FIELD;
     let Some(field) = finding.field.clone().filter(|_| unknown) else {
         return finding;
     };
     let is_private = platform == Platform::Aro && is_private(&field);
-    if !is_private && compiled(platform.other()).at(&field).is_none() {
+    if !is_private && other.at(&field).is_none() {
         return finding;
     }
     let (here, there) = (platform.name(), platform.other().name());

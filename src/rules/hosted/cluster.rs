@@ -188,7 +188,7 @@ mod tests {
 
     fn cluster(spec: &str) -> String {
         format!(
-            "{{apiVersion: hypershift.openshift.io/v1beta1, kind: HostedCluster, metadata: {{name: c, namespace: n}}, spec: {{{spec}}}}}\n"
+            "{{apiVersion: hypershift.openshift.io/v1beta1, kind: HostedCluster, metadata: {{name: c, namespace: ns}}, spec: {{{spec}}}}}\n"
         )
     }
 
@@ -197,8 +197,8 @@ mod tests {
         let named = |length: usize| {
             cluster("").replace("name: c", &format!("name: {}", "c".repeat(length)))
         };
-        assert_eq!(findings_of(names_fit_a_namespace, &named(61)), [""; 0]);
-        let found = findings_of(names_fit_a_namespace, &named(62));
+        assert_eq!(findings_of(names_fit_a_namespace, &named(60)), [""; 0]);
+        let found = findings_of(names_fit_a_namespace, &named(61));
         assert!(
             found[0].ends_with("64 characters, and 63 are possible"),
             "{found:?}"

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::parts::{Hosted, Parts};
 use crate::api::labels::NAT_SUBNET_RANGE;
-use crate::model::{Finding, Path, Segment, message};
+use crate::model::{Finding, Node, Path, Segment, message};
 use crate::rules::cidr;
 
 const AZURE: &str = "spec.platform.azure";
@@ -154,7 +154,7 @@ pub(super) fn private_servers_have_a_route(parts: &Parts<'_>) -> Vec<Finding> {
 
 fn balanced(cluster: Hosted<'_>) -> Option<Finding> {
     let services = cluster.items("spec.services");
-    let is_server = |one: &crate::model::Node| one.text(&["service"]) == Some("APIServer");
+    let is_server = |one: &Node| one.text(&["service"]) == Some("APIServer");
     let index = services.iter().position(is_server)?;
     let way = services[index].text(&["servicePublishingStrategy", "type"])?;
     if way != "LoadBalancer" {
@@ -236,18 +236,14 @@ fn shadowing(cluster: Hosted<'_>) -> Option<Finding> {
     let base = cluster.text("spec.dns.baseDomain")?;
     let own = format!("{}.{base}", cluster.name()).to_lowercase();
     match zone(cluster) {
-        Some(zone) if own == zone || own.ends_with(&format!(".{zone}")) => {
+        Some((path, zone)) if own == zone || own.ends_with(&format!(".{zone}")) => {
             let message = message!(
                 "external DNS domain \"{zone}\" conflicts with cluster domain \"{own}\": its private zone hides the public names of the cluster, such as *.apps.{own}",
                 zone,
                 own
             );
             let help = "choose a domain that the cluster's own domain is not in";
-            Some(
-                cluster
-                    .error("H10", &Path::dotted("spec.services"), message)
-                    .help(help),
-            )
+            Some(cluster.error("H10", &path, message).help(help))
         }
         Some(_) => None,
         None => {
@@ -266,17 +262,22 @@ fn shadowing(cluster: Hosted<'_>) -> Option<Finding> {
     }
 }
 
-/// The private zone of a cluster's endpoints: what follows `oauth-<cluster>.` in the name of its login; `None` if the base domain takes its
-/// place (facts/private-topology.md §2.1).
-pub(super) fn zone(cluster: Hosted<'_>) -> Option<String> {
-    let services = cluster.items("spec.services").iter();
-    let mut login = services.filter(|one| one.text(&["service"]) == Some("OAuthServer"));
-    let login = login.find_map(|one| {
-        let route = one.text(&["servicePublishingStrategy", "route", "hostname"]);
-        route.or_else(|| one.text(&["servicePublishingStrategy", "loadBalancer", "hostname"]))
-    })?;
-    let zone = login.strip_prefix(&format!("oauth-{}.", cluster.name()))?;
-    Some(zone.to_lowercase())
+/// The private zone of a cluster's endpoints, with the field of the name that it is from: what follows `oauth-<cluster>.` in the name of its
+/// login. `None` if the base domain takes its place (facts/private-topology.md §2.1).
+pub(super) fn zone(cluster: Hosted<'_>) -> Option<(Path, String)> {
+    let services = cluster.items("spec.services");
+    let is_login = |one: &Node| one.text(&["service"]) == Some("OAuthServer");
+    let index = services.iter().position(is_login)?;
+    let strategy = services[index].get("servicePublishingStrategy")?;
+    let mut ways = ["route", "loadBalancer"].into_iter();
+    let (way, name) = ways.find_map(|way| Some((way, strategy.text(&[way, "hostname"])?)))?;
+    let zone = name.strip_prefix(&format!("oauth-{}.", cluster.name()))?;
+    let path = Path::dotted("spec.services").index(index);
+    let path = path
+        .key("servicePublishingStrategy")
+        .key(way)
+        .key("hostname");
+    Some((path, zone.to_lowercase()))
 }
 
 #[cfg(test)]
@@ -289,7 +290,7 @@ mod tests {
 
     fn cluster(spec: &str) -> String {
         format!(
-            "{{apiVersion: hypershift.openshift.io/v1beta1, kind: HostedCluster, metadata: {{name: c, namespace: n}}, spec: {{dns: {{baseDomain: example.com}}, {spec}}}}}\n"
+            "{{apiVersion: hypershift.openshift.io/v1beta1, kind: HostedCluster, metadata: {{name: c, namespace: ns}}, spec: {{dns: {{baseDomain: example.com}}, {spec}}}}}\n"
         )
     }
 
@@ -394,8 +395,8 @@ mod tests {
         let within = said(nat_subnets_are_dedicated, &text("guest/subnets/nat"));
         assert!(within[0].starts_with("the NAT subnet is in the hosted cluster's network"));
         let range = text("hub/subnets/nat").replace(
-            "namespace: n",
-            "namespace: n, annotations: {capstan.dev/nat-subnet-range: 10.0.0.1/24}",
+            "namespace: ns",
+            "namespace: ns, annotations: {capstan.dev/nat-subnet-range: 10.0.0.1/24}",
         );
         let found = said(nat_subnets_are_dedicated, &range);
         assert_eq!(

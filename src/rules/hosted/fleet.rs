@@ -38,7 +38,7 @@ pub(super) fn names_are_apart_in_a_network(parts: &Parts<'_>) -> Vec<Finding> {
             continue;
         }
         let base = cluster.text("spec.dns.baseDomain").map(str::to_lowercase);
-        let Some(zone) = zone(cluster).or(base) else {
+        let Some(zone) = zone(cluster).map(|(_, zone)| zone).or(base) else {
             continue;
         };
         let first = zones.entry((network, zone.clone())).or_insert(cluster);
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(
             named,
             [
-                "H09 4:84 HostedCluster/a/c has the same name in the same network, where both would have the private zone c.hypershift.local"
+                "H09 4:85 HostedCluster/a/c has the same name in the same network, where both would have the private zone c.hypershift.local"
             ]
         );
         let zone = found(cluster("b", "d", "h", "/net"));

@@ -195,7 +195,7 @@ mod tests {
 
     fn object(kind: &str, name: &str, spec: &str) -> String {
         format!(
-            "---\n{{apiVersion: hypershift.openshift.io/v1beta1, kind: {kind}, metadata: {{name: {name}, namespace: n}}, spec: {{{spec}}}}}\n"
+            "---\n{{apiVersion: hypershift.openshift.io/v1beta1, kind: {kind}, metadata: {{name: {name}, namespace: ns}}, spec: {{{spec}}}}}\n"
         )
     }
 

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::parts::SecretRef;
 use crate::api::cluster_definition::AzureEnvironment;
 use crate::schema::patterns::{
     DOMAIN, HTTPS_URL, NETWORK_ID, RESOURCE_GROUP, SECURITY_GROUP_ID, SUBNET_ID, UUID,
@@ -46,7 +47,7 @@ pub struct Azure {
     #[schemars(regex(pattern = HTTPS_URL), length(min = 1))]
     pub issuer_url: String,
     /// Secret with the private key in `key` that signs service account tokens, in the cluster's namespace.
-    pub service_account_signing_key_ref: super::SecretRef,
+    pub service_account_signing_key_ref: SecretRef,
     /// The managed identities of the cluster's operators.
     pub workload_identities: WorkloadIdentities,
     /// The domain for the names of the cluster's endpoints, `api-<cluster>` and `oauth-<cluster>`; if absent, HyperShift chooses. A cluster

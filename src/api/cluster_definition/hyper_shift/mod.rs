@@ -3,6 +3,7 @@
 
 mod azure;
 mod node_pool;
+mod parts;
 mod quantity;
 
 use schemars::JsonSchema;
@@ -16,11 +17,13 @@ pub use node_pool::{
     AgentNodes, AzureNodes, HostedNodePool, KubeVirtNodes, MarketplaceImage, NodeDisk, NodeImage,
     RootVolume,
 };
+pub use parts::Release;
+use parts::SecretRef;
 pub use quantity::Quantity;
 
 use super::spec::DeletionPolicy;
 use crate::api::structural::{Properties, any_object};
-use crate::schema::patterns::{DOMAIN, IMAGE, LABEL, PATCH_VERSION, SUBDOMAIN};
+use crate::schema::patterns::{DOMAIN, LABEL};
 
 /// One hosted cluster, as a person defines it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -103,36 +106,6 @@ impl Infrastructure {
             Self::Agent => "Agent",
         }
     }
-}
-
-/// An OpenShift release: a version, or an image.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Release {
-    /// `X.Y.Z`, which becomes the image `<repository>:X.Y.Z-multi`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(regex(pattern = PATCH_VERSION))]
-    pub version: Option<String>,
-    /// The image, as an alternative to `version`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(regex(pattern = IMAGE), length(min = 1, max = 253))]
-    pub image: Option<String>,
-    /// The repository of the images of versions.
-    #[serde(default = "release_repository")]
-    #[schemars(regex(pattern = IMAGE), length(min = 1, max = 200))]
-    pub repository: String,
-}
-
-fn release_repository() -> String {
-    "quay.io/openshift-release-dev/ocp-release".to_owned()
-}
-
-/// A Secret in the cluster's namespace.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SecretRef {
-    /// Its name.
-    #[schemars(regex(pattern = SUBDOMAIN), length(min = 1, max = 253))]
-    pub name: String,
 }
 
 /// What the API server and etcd of a control plane request, each.

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Quantity, Release};
+use super::parts::Release;
+use super::quantity::Quantity;
 use crate::api::cluster_definition::{Autoscaling, NodePool, Taint};
 use crate::api::structural::{Properties, any_object};
 use crate::schema::patterns::{LABEL, SUBNET_ID};
