@@ -131,6 +131,33 @@ fn without_values(message: &str) -> Cow<'_, str> {
     }
 }
 
+/// The fields of private connections in each shape of HyperShift's API, and the setting for the other one
+/// (facts/private-topology.md §7).
+const SHAPES: [(&str, &str); 4] = [
+    (
+        ".spec.platform.azure.topology: field not declared",
+        "proposal",
+    ),
+    (
+        ".spec.platform.azure.private: field not declared",
+        "proposal",
+    ),
+    (
+        ".spec.platform.azure.endpointAccess: field not declared",
+        "landed",
+    ),
+    (
+        ".spec.platform.azure.privateConnectivity: field not declared",
+        "landed",
+    ),
+];
+
+/// The shape that the kinds of the cluster have, if the refusal is about a field of the other one.
+fn shape(message: &str) -> Option<&'static str> {
+    let mut shapes = SHAPES.iter();
+    shapes.find_map(|(refused, other)| message.contains(refused).then_some(*other))
+}
+
 /// API servers answer 500 to an apply that does not fit the kind's schema (kubernetes issue 122480),
 /// to an apply to an object that no longer fits it, and to an apply to an object with managers at a
 /// version that its definition no longer has.
@@ -183,8 +210,12 @@ impl fmt::Display for Refusal<'_> {
                     "" => write!(f, "{})", self.status.code)?,
                     reason => write!(f, "{reason})")?,
                 }
-                match self.class() {
-                    ErrorClass::Invalid => f.write_str("; correct it where it is written"),
+                match (self.class(), shape(&message)) {
+                    (ErrorClass::Invalid, Some(shape)) => write!(
+                        f,
+                        "; its HyperShift has other fields for this: write `apiShape: {shape}` below `hyperShift.azure` of the definition"
+                    ),
+                    (ErrorClass::Invalid, None) => f.write_str("; correct it where it is written"),
                     _ => Ok(()),
                 }
             }
@@ -302,6 +333,16 @@ mod tests {
             let status = status(code, "", message);
             assert_eq!(Refusal::of(&status).class(), class, "{code} {message}");
         }
+    }
+
+    #[test]
+    fn the_other_shape_of_an_api_is_named() {
+        let message = "failed to create typed patch object (a/b; hypershift.openshift.io/v1beta1, Kind=HostedCluster): .spec.platform.azure.topology: field not declared in schema";
+        let said = Refusal::of(&status(500, "", message)).to_string();
+        assert!(
+            said.ends_with("write `apiShape: proposal` below `hyperShift.azure` of the definition"),
+            "{said}"
+        );
     }
 
     #[test]

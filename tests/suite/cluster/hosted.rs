@@ -13,7 +13,7 @@ use crate::fleet::directory;
 use crate::patience::until;
 
 const SPEED: u32 = 600;
-const API: &str = "/apis/hypershift.openshift.io/v1beta1/namespaces/clusters";
+pub(super) const API: &str = "/apis/hypershift.openshift.io/v1beta1/namespaces/clusters";
 const SUBSCRIPTION: &str = "3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10";
 
 /// A HostedCluster, and a NodePool with two nodes.
@@ -21,7 +21,7 @@ fn hosted(name: &str, platform: &Json, of_nodes: &Json) -> String {
     let release = json!({"image": "quay.io/openshift-release-dev/ocp-release:4.17.3-multi"});
     let service = |(service, strategy): (&str, &str)| json!({"service": service, "servicePublishingStrategy": {"type": strategy}});
     let services = [
-        ("APIServer", "LoadBalancer"),
+        ("APIServer", "Route"),
         ("OAuthServer", "Route"),
         ("Konnectivity", "Route"),
         ("Ignition", "Route"),
@@ -68,7 +68,7 @@ fn azure() -> Json {
         "subnetID": format!("{group}/virtualNetworks/vnet/subnets/nodes"),
         "securityGroupID": format!("{group}/networkSecurityGroups/nsg"),
         "topology": "Private",
-        "private": {"type": "PrivateLink", "privateLink": {"natSubnetID": format!("{group}/virtualNetworks/vnet/subnets/nat")}},
+        "private": {"type": "PrivateLink", "privateLink": {"natSubnetID": format!("{group}/virtualNetworks/hub/subnets/nat")}},
         "azureAuthenticationConfig": {"azureAuthenticationConfigType": "WorkloadIdentities",
             "workloadIdentities": identities},
     })
@@ -141,7 +141,7 @@ fn hosted_clusters_are_rehearsed() {
 }
 
 /// The real definitions, or those of a rehearsal.
-fn definitions() -> Vec<Json> {
+pub(super) fn definitions() -> Vec<Json> {
     let crds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/crds");
     let read = |file: &str| {
         let text = std::fs::read_to_string(crds.join(file)).ok()?;
@@ -165,7 +165,7 @@ fn definitions() -> Vec<Json> {
 }
 
 /// What the server has at a path; null if nothing.
-fn get(cluster: &Management, path: &str) -> Json {
+pub(super) fn get(cluster: &Management, path: &str) -> Json {
     let request = http::Request::get(path)
         .body(Vec::new())
         .expect("a request");

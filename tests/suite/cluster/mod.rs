@@ -9,6 +9,7 @@ mod crash;
 mod definitions;
 mod drill;
 mod hosted;
+mod hosting;
 mod hunt;
 mod identities;
 mod keeping;

@@ -10,7 +10,7 @@ const GROUP: &str = "hypershift.openshift.io";
 const FLEET: &str = "---
 {apiVersion: hypershift.openshift.io/v1beta1, kind: NodePool, metadata: {name: c-a, namespace: NS}, spec: {clusterName: c, replicas: 2, release: {image: 'r:0'}, management: {upgradeType: Replace}, platform: {type: None}}}
 ---
-{apiVersion: hypershift.openshift.io/v1beta1, kind: HostedCluster, metadata: {name: c, namespace: NS}, spec: {release: {image: 'r:1'}, platform: {type: None}, pullSecret: {}, services: []}}
+{apiVersion: hypershift.openshift.io/v1beta1, kind: HostedCluster, metadata: {name: c, namespace: NS}, spec: {release: {image: 'r:1'}, platform: {type: None}, pullSecret: {}, services: [{service: APIServer, servicePublishingStrategy: {type: LoadBalancer}}, {service: OAuthServer, servicePublishingStrategy: {type: Route}}, {service: Konnectivity, servicePublishingStrategy: {type: Route}}, {service: Ignition, servicePublishingStrategy: {type: Route}}]}}
 ";
 
 /// The definition of a kind with any content.
