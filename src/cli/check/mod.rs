@@ -3,6 +3,7 @@
 mod access;
 mod before;
 mod fleets;
+mod hosted;
 mod item;
 mod kinds;
 mod place;
@@ -77,6 +78,7 @@ async fn check(
     }
     items.extend(fleets::check(&subject, args.pre).await);
     items.extend(kinds::foreign(&subject, args.pre).await);
+    items.extend(hosted::check(&subject).await);
     let list = List(items);
     match args.output {
         DataFormat::Text => ui.tell(&list.to_string())?,

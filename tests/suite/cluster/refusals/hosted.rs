@@ -4,6 +4,7 @@ use capstan::model::CheckState;
 use serde_json::{Value as Json, json};
 
 use super::fixture::Fixture;
+use super::installing::capstan;
 use crate::patience::until;
 
 const GROUP: &str = "hypershift.openshift.io";
@@ -100,4 +101,46 @@ fn a_hosted_cluster_is_no_success_before_its_release_is_complete() {
     daemon.push("---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: other, namespace: NS}}\n");
     daemon.until(CheckState::Failure, &["Capstan-Approve: release"]);
     assert!(fixture.has(&cluster) && fixture.has(&pool));
+}
+
+#[test]
+fn a_private_cluster_needs_a_management_cluster_in_azure() {
+    let fixture = &Fixture::simulated("private", |router| router);
+    let checked = || {
+        let ended = capstan(
+            fixture,
+            &["check", "--pre", "--aro", "off", "--output", "json"],
+        );
+        let json: Json = serde_json::from_str(&ended.data).expect("JSON");
+        let mut all = json["checks"].as_array().expect("a list").iter();
+        let own = all.find(|check| check["id"] == "private-link");
+        own.map(|check| (check["state"].clone(), check["message"].clone()))
+    };
+    assert_eq!(checked(), None, "HyperShift is not there");
+    fixture.put(&definition("HostedCluster"));
+    let served = path(fixture, "hostedclusters", "");
+    fixture.until("the kind is served", || {
+        fixture.ask("GET", &served, &Json::Null).0 == 200
+    });
+    assert_eq!(checked(), None, "no cluster is private");
+    fixture.put(&json!({"apiVersion": format!("{GROUP}/v1beta1"), "kind": "HostedCluster",
+        "metadata": {"name": "c", "namespace": fixture.namespace}, "spec": {"platform": {"azure": {"topology": "Private"}}}}));
+    let state = || checked().expect("it is private").0;
+    assert_eq!(state(), "warning", "there are no nodes");
+    let node = |name: &str, id: &str| {
+        fixture.put(&json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "spec": {"providerID": id}}));
+    };
+    node(
+        "a",
+        "azure:///subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/virtualMachines/a",
+    );
+    assert_eq!(state(), "ok");
+    node("b", "aws:///eu-west-1a/i-0a");
+    let (state, message) = checked().expect("it is private");
+    assert_eq!(state, "error");
+    let message = message.as_str().expect("text");
+    assert!(
+        message.ends_with("is not in Azure: it has the node aws:///eu-west-1a/i-0a"),
+        "{message}"
+    );
 }
