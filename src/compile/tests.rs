@@ -401,3 +401,77 @@ fn a_definition_with_errors_is_checked_as_far_as_it_can_be_read() {
         assert_eq!((found.matches(' ').count(), unread), (1, 1), "{found}");
     }
 }
+
+#[test]
+fn an_overlay_sets_fields_of_the_platforms_of_the_definitions_it_selects() {
+    let text = "\
+apiVersion: capstan.dev/v1alpha1
+kind: ClusterDefinition
+metadata: {name: 1-guest, namespace: ns, labels: {env: lab}}
+spec:
+  platform: HyperShift
+  hyperShift:
+    infrastructure: KubeVirt
+    release: {image: 'r:4.20.1'}
+    baseDomain: example.com
+    pullSecretRef: {name: pull}
+  nodePools:
+  - {name: 1-pool}
+  - {name: '2'}
+---
+apiVersion: capstan.dev/v1alpha1
+kind: Overlay
+metadata: {name: lab}
+spec:
+  precedence: Enforced
+  selector: {matchLabels: {env: lab}}
+  merge:
+    hyperShift: {release: {image: null, version: 4.20.18}}
+    nodePools:
+    - {name: '*', kubeVirt: {cores: 8}}
+    - {name: '2', replicas: 5}
+";
+    let made = compiled(text);
+    let errors = |made: &Compiled| -> Vec<String> {
+        let found = made
+            .findings
+            .iter()
+            .filter(|one| one.severity == Severity::Error);
+        found
+            .map(|one| format!("{} {}", one.id, one.message))
+            .collect()
+    };
+    assert_eq!(errors(&made), [""; 0]);
+    let pools: Vec<(String, String)> = made
+        .objects
+        .iter()
+        .filter(|object| object.id.kind == "NodePool")
+        .map(|object| {
+            let spec = object.node.to_json()["spec"].clone();
+            let nodes = format!(
+                "{} of {}",
+                spec["replicas"], spec["platform"]["kubevirt"]["compute"]["cores"]
+            );
+            assert_eq!(
+                spec["release"]["image"],
+                "quay.io/openshift-release-dev/ocp-release:4.20.18-multi"
+            );
+            (object.id.name.clone(), nodes)
+        })
+        .collect();
+    let expected = [("1-guest-1-pool", "2 of 8"), ("1-guest-2", "5 of 8")];
+    assert_eq!(
+        pools,
+        expected.map(|(name, nodes)| (name.to_owned(), nodes.to_owned()))
+    );
+    let foreign = compiled(&text.replace(
+        "    nodePools:\n    - {name: '*'",
+        "    location: uksouth\n    nodePools:\n    - {name: '*'",
+    ));
+    assert_eq!(
+        errors(&foreign),
+        [
+            "S01 `spec.location` is a field of platform ARO, and this definition is of platform HyperShift"
+        ]
+    );
+}

@@ -50,6 +50,10 @@ pub const SECURITY_GROUP_ID: &str = r"^/subscriptions/[^/]+/resourceGroups/[^/]+
 /// A pattern for addresses of websites.
 pub const HTTPS_URL: &str = r"^https://[^\s/]+(/\S*)?$";
 
+/// A pattern for amounts of a resource above zero.
+pub const QUANTITY: &str =
+    r"^([1-9][0-9]*(\.[0-9]+)?|0\.[0-9]*[1-9][0-9]*)(m|[kMGTPE]|[KMGTPE]i)?$";
+
 /// A pattern for one word.
 pub const WORD: &str = r"^\S+$";
 
@@ -89,6 +93,7 @@ pub fn advice(pattern: &str) -> Option<&'static str> {
             "write the ID as Azure shows it: /subscriptions/<id>/resourceGroups/<group>/providers/Microsoft.Network/networkSecurityGroups/<name>"
         }
         HTTPS_URL => "write an address that starts with https://",
+        QUANTITY => "write an amount as Kubernetes does, such as 16Gi, 500m or 4",
         WORD => "write it without spaces",
         _ => return None,
     };

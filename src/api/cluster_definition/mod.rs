@@ -423,7 +423,11 @@ spec:
             )]
         );
         assert_eq!(
-            told(&HOSTED.replace("{name: 1-pool}", "{name: 1-pool, vmSize: Standard_D4s_v5}")),
+            told(
+                &HOSTED
+                    .replace("{name: 1-pool}", "{name: 1-pool, vmSize: Standard_D4s_v5}")
+                    .replace("KubeVirt", "Azure")
+            ),
             [explained(
                 "`spec.nodePools[0].vmSize` is a field of platform ARO, and this definition is of platform HyperShift",
                 "`vmSize` belongs below `spec.nodePools[].azure`",

@@ -408,3 +408,52 @@ fn a_private_connection_is_there_exactly_if_it_is_needed() {
         assert_eq!(refused(azure(), over(fields)), [expected]);
     }
 }
+
+#[test]
+fn no_definition_becomes_more_than_it_weighs() {
+    let long = "x".repeat(20_000);
+    let map = |count: usize, value: &str| -> Json {
+        (0..count)
+            .map(|at| (format!("k{at}"), json!(value)))
+            .collect()
+    };
+    let pool = |at: usize, more: &Json| with(json!({"name": format!("p{at}")}), more.clone());
+    let pools = |count, more: Json| -> Json { (0..count).map(|at| pool(at, &more)).collect() };
+    for (base, over) in [
+        (kube_virt(), json!({})),
+        (
+            kube_virt(),
+            json!({"spec": {"nodePools": pools(300, json!({}))}}),
+        ),
+        (
+            agent(),
+            json!({"spec": {"nodePools": pools(100, json!({"agent": {"labels": map(50, "a")}}))}}),
+        ),
+        (
+            kube_virt(),
+            json!({"metadata": {"labels": map(500, "a")}, "spec": {"nodePools": pools(100, json!({}))}}),
+        ),
+        (kube_virt(), json!({"metadata": {"name": long}})),
+        (
+            kube_virt(),
+            json!({"spec": {"hyperShift": {"release": {"image": long}}, "nodePools": pools(100, json!({}))}}),
+        ),
+        (
+            kube_virt(),
+            json!({"spec": {"hyperShift": {"properties": map(5_000, "a")}}}),
+        ),
+        (
+            azure(),
+            json!({"spec": {"hyperShift": {"azure": {"subnetID": long}}, "nodePools": pools(50, json!({"azure": {"vmSize": long}}))}}),
+        ),
+    ] {
+        // Values that are too long are reported, and the rest is expanded all the same.
+        let node = Node::from_json(&with(base, over), &origin("base.yaml"));
+        let Some(definition) = cluster_definition::read_rest(&node) else {
+            panic!("it can be read");
+        };
+        let (objects, _) = crate::expand::expand(&definition);
+        let made: u64 = objects.iter().map(|object| object.node.weight()).sum();
+        assert!(made <= crate::expand::weight(&definition), "{made}");
+    }
+}

@@ -6,8 +6,7 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A pattern for amounts above zero, as Kubernetes writes them.
-const PATTERN: &str = r"^([1-9][0-9]*(\.[0-9]+)?|0\.[0-9]*[1-9][0-9]*)(m|[kMGTPE]|[KMGTPE]i)?$";
+use crate::schema::patterns::QUANTITY;
 
 /// An amount of a resource as Kubernetes writes it, such as `4`, `500m` or `16Gi`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +53,6 @@ impl JsonSchema for Quantity {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"x-kubernetes-int-or-string": true, "minimum": 1, "pattern": PATTERN})
+        json_schema!({"x-kubernetes-int-or-string": true, "minimum": 1, "pattern": QUANTITY})
     }
 }
