@@ -142,6 +142,8 @@ fn suffix(id: &ObjectId, spec: &ClusterDefinitionSpec) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::panic)]
+
     use serde_json::json;
 
     use super::super::tests::definition;
