@@ -7,6 +7,8 @@ pub(super) enum Exit {
     Fine,
     /// Findings of severity error, or the work failed.
     Failed,
+    /// The command line is wrong, and what is wrong with it was said.
+    Refused,
     /// There are changes, and it was asked whether there are.
     Changed,
     /// A signal with this number ended it early.
@@ -19,6 +21,7 @@ impl Exit {
         match self {
             Self::Fine => 0,
             Self::Failed => 1,
+            Self::Refused => 2,
             Self::Changed => 3,
             Self::Signal(number) => 128 + number,
         }

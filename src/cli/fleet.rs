@@ -64,6 +64,30 @@ impl Fleet {
         Ok(fleet)
     }
 
+    /// The fleet as it is, and as it would be with one more file, whose path counts from where those of the fleet do.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub(super) fn read_with(
+        args: &FleetArgs,
+        file: &str,
+        text: &str,
+    ) -> anyhow::Result<(Self, Self)> {
+        let (policy, mut before) = Self::sources(args)?;
+        let mut after = Self {
+            tree: before.tree.clone(),
+            overlays: before.overlays.clone(),
+            compiled: Compiled::default(),
+            others: None,
+            elsewhere: BTreeSet::new(),
+            paths: Paths::new(&directory::root(&args.path)?),
+        };
+        after.tree.files.insert(file.into(), text.as_bytes().into());
+        before.compiled = compile_by(&policy, &before.tree, &before.overlays);
+        after.compiled = compile_by(&policy, &after.tree, &after.overlays);
+        Ok((before, after))
+    }
+
     /// The same, of what is selected.
     ///
     /// # Errors
@@ -116,6 +140,11 @@ impl Fleet {
     /// Where the values of its objects come from.
     pub(super) fn explanation(&self) -> Explanation {
         explain(&self.tree, &self.overlays, &self.compiled)
+    }
+
+    /// Its own files, without those of overlays beside it.
+    pub(super) const fn tree(&self) -> &Tree {
+        &self.tree
     }
 
     /// Its files as people find them.

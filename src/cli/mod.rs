@@ -14,6 +14,7 @@ mod cluster;
 mod cluster_status;
 mod controllers;
 mod crds;
+mod create;
 mod demo;
 mod embedded;
 mod exit;
@@ -79,6 +80,8 @@ enum Command {
     /// Files that exist are never changed. So a second run with another `--environment` or `--name` adds an
     /// environment or a cluster.
     Init(init::InitArgs),
+    /// Write the definition of a cluster from flags, and check it
+    Create(Box<create::CreateArgs>),
     /// Print every object of a fleet, in apply order
     Render(render::RenderArgs),
     /// Report mistakes in a fleet, with file and line
@@ -227,6 +230,7 @@ pub fn main() -> ExitCode {
 fn dispatch(command: Command, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
     match command {
         Command::Init(args) => init::run(&args, ui),
+        Command::Create(args) => create::run(&args, ui),
         Command::Render(args) => render::run(&args, ui),
         Command::Validate(args) => validate::run(&args, ui),
         Command::Explain(args) => explain::run(&args, ui),

@@ -11,8 +11,12 @@ const HOSTILE: &str =
     "x\\n::error ::y\\n##vso[task.setvariable variable=PATH]y\\n##[error]y\\e[2J\\u202Ey\\u2066z";
 
 /// The commands that print what a fleet says, each with its formats; and the others, with the reason.
-const COMMANDS: [(&str, Says); 27] = [
+const COMMANDS: [(&str, Says); 28] = [
     ("init", Says::Nothing("it reads no fleet")),
+    (
+        "create",
+        Says::Nothing("it reads a fleet only to commit to it: `create` looks at what it prints"),
+    ),
     (
         "render",
         Says::Fleet(&[&["--for", "argocd"], &["--for", "flux"], &[]]),

@@ -9,6 +9,7 @@ mod cli;
 mod cluster;
 mod corpus;
 mod crds;
+mod create;
 mod daemon;
 mod documented;
 mod embedded;
