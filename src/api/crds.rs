@@ -65,11 +65,11 @@ fn crd<T: CustomResourceExt>() -> Json {
 }
 
 /// The JSON schema of a document of `kind` for editors: unknown fields are errors. `None` if the kind is
-/// not one of ours. That of a definition depends on its platform.
+/// not one of ours. That of a definition is of platform ARO.
 #[must_use]
 pub fn schema(kind: &str) -> Option<Json> {
     let mut schema = match kind {
-        DEFINITION => by_platform(),
+        DEFINITION => cluster_definition::schema_of(Platform::Aro),
         "Overlay" => overlay::schema(),
         "Fleet" => fleet::schema(),
         _ => of_crd(kind)?,
@@ -86,14 +86,17 @@ pub fn definition(platform: Platform) -> Json {
     titled(schema, DEFINITION)
 }
 
-fn by_platform() -> Json {
+/// The JSON schema of a definition of any platform, which depends on it.
+#[must_use]
+pub fn definitions() -> Json {
     let [mut aro, mut hyper_shift] = Platform::ALL.map(cluster_definition::schema_of);
     close(&mut aro);
     close(&mut hyper_shift);
     let platform = json!({"const": Platform::HyperShift.name()});
     let spec = json!({"required": ["platform"], "properties": {"platform": platform}});
     let is_hyper_shift = json!({"required": ["spec"], "properties": {"spec": spec}});
-    json!({"type": "object", "if": is_hyper_shift, "then": hyper_shift, "else": aro})
+    let schema = json!({"type": "object", "if": is_hyper_shift, "then": hyper_shift, "else": aro});
+    titled(schema, DEFINITION)
 }
 
 fn titled(mut schema: Json, kind: &str) -> Json {
@@ -154,21 +157,16 @@ mod tests {
     fn editors_get_schemas_of_all_our_kinds() {
         for kind in KINDS {
             let schema = schema(kind).unwrap();
-            let branches = match schema.get("if") {
-                Some(_) => vec![&schema["then"], &schema["else"]],
-                None => vec![&schema],
-            };
-            for schema in branches {
-                assert_eq!(schema["properties"]["kind"]["enum"][0], kind);
-                assert_eq!(schema["additionalProperties"], false);
-            }
+            assert_eq!(schema["properties"]["kind"]["enum"][0], kind);
+            assert_eq!(schema["additionalProperties"], false);
         }
         assert_eq!(schema("Deployment"), None);
     }
 
     #[test]
     fn the_schema_of_a_definition_depends_on_its_platform() {
-        let whole = schema(DEFINITION).unwrap();
+        let whole = definitions();
+        assert_eq!(schema(DEFINITION), Some(definition(Platform::Aro)));
         for (branch, platform) in [("then", Platform::HyperShift), ("else", Platform::Aro)] {
             let one = definition(platform);
             assert_eq!(whole[branch]["properties"], one["properties"]);

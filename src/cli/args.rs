@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
-use crate::api::cluster_definition::Platform;
 use crate::api::fleet::{FailurePolicy, Mode};
 use crate::api::period::{NotAPeriod, Period};
 
@@ -12,23 +11,18 @@ use crate::api::period::{NotAPeriod, Period};
 pub(super) const LOCAL: &str = "local";
 
 /// A platform of definitions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum DefinitionPlatform {
-    /// ARO HCP.
+    /// ARO HCP
+    #[default]
     #[value(name = "ARO")]
     Aro,
-    /// HyperShift.
+    /// HyperShift
     #[value(name = "HyperShift")]
     HyperShift,
-}
-
-impl From<DefinitionPlatform> for Platform {
-    fn from(platform: DefinitionPlatform) -> Self {
-        match platform {
-            DefinitionPlatform::Aro => Self::Aro,
-            DefinitionPlatform::HyperShift => Self::HyperShift,
-        }
-    }
+    /// All, by the field `spec.platform`
+    #[value(name = "Any")]
+    Any,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -1,5 +1,6 @@
 //! `capstan crds`, `capstan schema`, `capstan completion`.
 
+use super::args::DefinitionPlatform;
 use super::exit::Exit;
 use super::ui::Ui;
 use crate::api;
@@ -13,11 +14,16 @@ pub(super) fn crds(ui: &Ui) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// The JSON schema of one kind; that of a definition may be for one platform.
-pub(super) fn schema(kind: &str, platform: Option<Platform>, ui: &Ui) -> anyhow::Result<Exit> {
-    let of_platform = platform.filter(|_| kind == api::crds::DEFINITION);
-    let schema = of_platform.map(api::crds::definition);
-    let Some(schema) = schema.or_else(|| api::crds::schema(kind)) else {
+/// The JSON schema of one kind; that of a definition may be of another platform.
+pub(super) fn schema(kind: &str, platform: DefinitionPlatform, ui: &Ui) -> anyhow::Result<Exit> {
+    let schema = match (kind, platform) {
+        (api::crds::DEFINITION, DefinitionPlatform::HyperShift) => {
+            Some(api::crds::definition(Platform::HyperShift))
+        }
+        (api::crds::DEFINITION, DefinitionPlatform::Any) => Some(api::crds::definitions()),
+        _ => api::crds::schema(kind),
+    };
+    let Some(schema) = schema else {
         anyhow::bail!(
             "unknown kind `{kind}`; the kinds are {}",
             api::crds::KINDS.join(", ")

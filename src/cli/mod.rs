@@ -175,9 +175,9 @@ enum Command {
     Schema {
         /// For example ClusterDefinition
         kind: String,
-        /// Of a ClusterDefinition: the platform [default: both, chosen by `spec.platform`]
-        #[arg(long)]
-        platform: Option<args::DefinitionPlatform>,
+        /// The platform of a ClusterDefinition
+        #[arg(long, value_enum, default_value_t)]
+        platform: args::DefinitionPlatform,
     },
     /// Plan the head of a fork, as the daemon requests it on standard input
     #[command(name = daemon::FORK_COMMAND, hide = true)]
@@ -254,7 +254,7 @@ fn dispatch(command: Command, ui: &Ui, environment: &Environment) -> anyhow::Res
         Command::Rules { id } => rules::run(id.as_deref(), ui),
         Command::Health(args) => health::run(&args, ui),
         Command::Crds => crds::crds(ui),
-        Command::Schema { kind, platform } => crds::schema(&kind, platform.map(Into::into), ui),
+        Command::Schema { kind, platform } => crds::schema(&kind, platform, ui),
         Command::PlanFork => plan_fork::run(ui),
         Command::Version => crds::version(ui),
         Command::Completion { shell } => crds::completion(shell, Cli::command(), ui),

@@ -323,6 +323,15 @@ fn schemas_crds_and_completions_print() {
     let schema: serde_json::Value =
         serde_json::from_str(&stdout(&["schema", "ClusterDefinition"], 0)).expect("JSON");
     assert!(schema["properties"]["spec"]["properties"]["nodePools"].is_object());
+    for (platform, path) in [
+        ("HyperShift", "/properties/spec/properties/hyperShift"),
+        ("Any", "/then/properties/spec/properties/hyperShift"),
+        ("Any", "/else/properties/spec/properties/location"),
+    ] {
+        let text = stdout(&["schema", "ClusterDefinition", "--platform", platform], 0);
+        let schema: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert!(schema.pointer(path).is_some(), "{platform} {path}");
+    }
     assert!(stderr(&["schema", "Nonsense"], 2).contains("the kinds are ClusterDefinition"));
     assert!(stdout(&["completion", "bash"], 0).contains("_capstan"));
 }

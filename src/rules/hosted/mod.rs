@@ -30,6 +30,7 @@ const RULES: &[HostedRule] = &[
     connection::zones_shadow_nothing,
     fleet::private_links_are_few,
     pool::releases_are_near,
+    pool::labels_are_well_formed,
 ];
 
 /// The findings of all rules.

@@ -2,6 +2,7 @@
 
 use super::parts::{Hosted, Parts};
 use crate::model::{Finding, Node, Path, message};
+use crate::rules::wording;
 
 /// The blocks of settings of the platforms, by the type of the platform.
 const BLOCKS: [(&str, &str); 6] = [
@@ -188,6 +189,44 @@ fn version(image: &str) -> Option<(u32, u32, u32)> {
     (!is_candidate && numbers.next().is_none()).then_some((major, minor, patch))
 }
 
+/// H13: the labels and taints of nodes, and the labels that agents are chosen by, are valid in Kubernetes.
+pub(super) fn labels_are_well_formed(parts: &Parts<'_>) -> Vec<Finding> {
+    const MAPS: [&str; 2] = [
+        "spec.nodeLabels",
+        "spec.platform.agent.agentLabelSelector.matchLabels",
+    ];
+    let mut findings = Vec::new();
+    for pool in parts.pools() {
+        for map in MAPS {
+            let entries = pool.at(map).and_then(Node::as_map);
+            for (key, value) in entries.into_iter().flat_map(|map| map.iter()) {
+                let at = Path::dotted(map).key(key.name.clone());
+                findings.extend(malformed(pool, &at, &key.name, value.as_str()));
+            }
+        }
+        for (index, taint) in pool.items("spec.taints").iter().enumerate() {
+            let at = Path::dotted("spec.taints").index(index).key("key");
+            let key = taint.text(&["key"]).unwrap_or_default();
+            findings.extend(malformed(pool, &at, key, taint.text(&["value"])));
+        }
+    }
+    findings
+}
+
+/// A key or a value that Kubernetes does not take.
+fn malformed(pool: Hosted<'_>, at: &Path, key: &str, value: Option<&str>) -> Option<Finding> {
+    if let Some(why) = wording::of_label_key(key) {
+        let message = message!("invalid key {key:?}: {why}", key, why);
+        let help = "write a key such as example.com/team or team";
+        return Some(pool.error("H13", at, message).help(help));
+    }
+    let value = value?;
+    let why = wording::of_label_value(value)?;
+    let message = message!("invalid value {value:?} of {key}: {why}", value, key, why);
+    let help = "write a value such as a-and-b, or an empty one";
+    Some(pool.error("H13", at, message).help(help))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::findings_of;
@@ -295,5 +334,19 @@ mod tests {
         ] {
             assert_eq!(found(near), [""; 0], "{near}");
         }
+    }
+
+    #[test]
+    fn labels_and_taints_are_valid() {
+        let found = |fields: &str| said(labels_are_well_formed, &object("NodePool", "p", fields));
+        assert_eq!(
+            found("nodeLabels: {a: b, example.com/c: ''}, taints: [{key: a, value: b}]"),
+            [""; 0]
+        );
+        assert_eq!(found("nodeLabels: {a b: c}").len(), 1);
+        assert_eq!(found("nodeLabels: {a: b c}").len(), 1);
+        assert_eq!(found("taints: [{key: a/b/c}, {value: a}]").len(), 2);
+        let agents = "platform: {agent: {agentLabelSelector: {matchLabels: {'a: b': c}}}}";
+        assert_eq!(found(agents).len(), 1);
     }
 }
