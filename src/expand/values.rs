@@ -40,6 +40,11 @@ impl Values {
         Some(node)
     }
 
+    /// Returns true if there is a value at `path`.
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.node.lookup(&Path::dotted(path)).is_some()
+    }
+
     /// A text that was made from the value at `path`, and changes with it.
     pub(super) fn made_from(&self, path: &str, text: String) -> Node {
         let source = self.node.lookup(&Path::dotted(path));

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use serde_json::{Value as Json, json};
 
 use super::{contract, data, properties};
-use crate::api::hyper_shift_fields::{self, PREVIEWED};
+use crate::api::hyper_shift_fields::{self, PREVIEWED, PROPOSED};
 use crate::api::kinds::CAPI;
 use crate::api::platform::HYPERSHIFT;
 use crate::api::{crds, fields};
@@ -51,6 +51,7 @@ pub(super) fn is_known(object: &Object) -> Vec<Finding> {
         found.retain(|one| one.id != rule_id::UNKNOWN_FIELD || left.contains(&one.field.as_ref()));
     }
     let is_hyper_shift = object.id.group == HYPERSHIFT;
+    found.retain(|finding| !(is_hyper_shift && is_proposed(finding)));
     for finding in &mut found {
         let is_typo = is_hyper_shift && properties::is_typo(finding);
         let is_preview = is_hyper_shift && is_previewed(object, finding);
@@ -70,6 +71,12 @@ fn may_be_new(finding: &Finding) -> bool {
     let field = finding.field.as_ref();
     let in_spec = field.is_some_and(|field| field.0.starts_with(&spec.0));
     finding.id == rule_id::UNKNOWN_FIELD && in_spec && !schema::lacks_a_field(finding)
+}
+
+/// Returns true for a field that HyperShift's kinds have in the shape of the proposal. What is wrong with them is H03.
+fn is_proposed(finding: &Finding) -> bool {
+    let is = |name: &&str| finding.field.as_ref() == Some(&Path::dotted(name));
+    finding.id == rule_id::UNKNOWN_FIELD && PROPOSED.iter().any(|name| is(&name))
 }
 
 /// Returns true for a platform that HyperShift has only with its previewed features. The cluster may have them.

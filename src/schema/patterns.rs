@@ -32,17 +32,21 @@ pub const IDENTITY: &str = "^[A-Za-z0-9][-A-Za-z0-9_]*$";
 /// A pattern for domains of at least two labels.
 pub const DOMAIN: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?\.)+[a-z]{2,}$";
 
-/// A pattern for container images and their repositories.
+/// A pattern for container images.
 pub const IMAGE: &str = r"^\w+\S+$";
 
 /// A pattern for OpenShift versions with their patch version, and of candidates.
-pub const PATCH_VERSION: &str = r"^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z]+(\.[0-9A-Za-z]+)*)?$";
+pub const PATCH_VERSION: &str = r"^[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,4}(-(ec|fc|rc)\.[0-9]{1,3})?$";
+
+/// A pattern for repositories of images, without a tag.
+pub const REPOSITORY: &str =
+    r"^[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+$";
 
 /// A pattern for ARM IDs of virtual networks, as HyperShift compares them.
 pub const NETWORK_ID: &str = r"^/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Network/virtualNetworks/[^/]+$";
 
 /// A pattern for ARM IDs of subnets, as HyperShift compares them.
-pub const SUBNET_ID: &str = r"^/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Network/virtualNetworks/[^/]+/subnets/[^/]+$";
+pub const SUBNET_ID: &str = r"^/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Network/virtualNetworks/[^/]+/subnets/[A-Za-z0-9]([A-Za-z0-9_.-]{0,78}[A-Za-z0-9_])?$";
 
 /// A pattern for ARM IDs of network security groups.
 pub const SECURITY_GROUP_ID: &str = r"^/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Network/networkSecurityGroups/[^/]+$";
@@ -81,8 +85,11 @@ pub fn advice(pattern: &str) -> Option<&'static str> {
         }
         IDENTITY => "use letters, digits, `-` and `_`, and start with a letter or digit",
         DOMAIN => "write a domain in lower case, such as example.com",
-        IMAGE => "write it as in `podman pull`, such as quay.io/openshift-release-dev/ocp-release",
-        PATCH_VERSION => "write the full version, such as 4.20.17",
+        IMAGE => {
+            "write it as in `podman pull`, such as quay.io/openshift-release-dev/ocp-release:4.20.17-multi"
+        }
+        PATCH_VERSION => "write the full version and no more, such as 4.20.17",
+        REPOSITORY => "write it without a tag, such as quay.io/openshift-release-dev/ocp-release",
         NETWORK_ID => {
             "write the ID as Azure shows it: /subscriptions/<id>/resourceGroups/<group>/providers/Microsoft.Network/virtualNetworks/<name>"
         }

@@ -1,6 +1,8 @@
 //! What a hosted cluster on Azure has besides: the network, the identities, and the private connection in either shape of the API
 //! (facts/private-topology.md §1.1, §7).
 
+use std::collections::HashSet;
+
 use super::blueprint::Blueprint;
 use crate::api::cluster_definition::{
     ApiShape, Azure, EndpointAccess, PrivateConnectivity, WorkloadIdentity,
@@ -73,14 +75,9 @@ fn connectivity(b: &Blueprint, azure: &Azure, connection: &PrivateConnectivity) 
 
 /// The allowed subscriptions other than the cluster's own, each once.
 fn others(azure: &Azure, connection: &PrivateConnectivity) -> Vec<String> {
-    let mut seen = vec![azure.subscription_id.to_lowercase()];
+    let mut seen = HashSet::from([azure.subscription_id.to_lowercase()]);
     let mut others = connection.allowed_subscriptions.clone();
-    others.retain(|id| {
-        let id = id.to_lowercase();
-        let is_new = !seen.contains(&id);
-        seen.push(id);
-        is_new
-    });
+    others.retain(|id| seen.insert(id.to_lowercase()));
     others
 }
 

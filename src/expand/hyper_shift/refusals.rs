@@ -10,6 +10,11 @@ use crate::model::Finding;
 /// Everything that is refused.
 pub(super) fn refusals(b: &Blueprint) -> Vec<Finding> {
     let mut refused = of_infrastructure(b);
+    refused.extend(decided(
+        &b.values,
+        "hyperShift.properties",
+        &["platform.type"],
+    ));
     refused.extend(of_release(&b.values, "hyperShift.release", &b.spec.release));
     refused.extend(of_azure(b));
     for pool in &b.pools {
@@ -52,6 +57,21 @@ fn of_infrastructure(b: &Blueprint) -> Vec<Finding> {
     };
     refused.extend(missing.map(|(field, help)| lacking(&b.values, infrastructure, field, help)));
     refused
+}
+
+/// Other fields that the definition has decided: an object with another value would belong to no cluster.
+fn decided(values: &Values, properties: &str, fields: &[&str]) -> Vec<Finding> {
+    let fields = fields
+        .iter()
+        .map(|field| (field, format!("{properties}.{field}")));
+    let refuse = |(field, path): (&&str, String)| {
+        let message = format!("`{field}` follows from the definition");
+        let help = "remove it from `properties`";
+        values
+            .has(&path)
+            .then(|| values.refused(&path, &message).help(help))
+    };
+    fields.filter_map(refuse).collect()
 }
 
 /// Fields of another infrastructure than the cluster's.
@@ -157,6 +177,11 @@ fn of_pool(b: &Blueprint, pool: &Pool) -> Vec<Finding> {
             "azure: {vmSize: ...}",
         ));
     }
+    refused.extend(decided(
+        values,
+        "properties",
+        &["clusterName", "platform.type"],
+    ));
     let release = spec.release.as_ref();
     refused.extend(release.and_then(|release| of_release(values, "release", release)));
     if spec.replicas.is_some() && spec.autoscaling.is_some() {

@@ -376,6 +376,16 @@ fn parts_of_another_infrastructure_are_refused_and_missing_ones_named() {
             ),
             "spec.nodePools[0].agent.labels: the label infraenvs.agent-install.openshift.io is that of the InfraEnv",
         ),
+        (
+            kube_virt(),
+            pools(json!({"name": "workers", "properties": {"clusterName": "other"}})),
+            "spec.nodePools[0].properties.clusterName: `clusterName` follows from the definition",
+        ),
+        (
+            kube_virt(),
+            hyper_shift(json!({"properties": {"platform": {"type": "AWS"}}})),
+            "spec.hyperShift.properties.platform.type: `platform.type` follows from the definition",
+        ),
     ] {
         assert_eq!(refused(definition, over), [expected]);
     }

@@ -18,6 +18,8 @@ pub(super) enum Absent {
     Name,
     /// Another component chooses a value: adding or removing the field may change nothing.
     Chosen,
+    /// The field may be added later, and is not removed.
+    Kept,
 }
 
 /// When a field matters.

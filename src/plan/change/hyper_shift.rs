@@ -1,6 +1,7 @@
 //! The fields of HyperShift's kinds that are immutable, or that roll the nodes when they change. Data.
 //!
-//! Source: the rules about `oldSelf` in the CRDs of HyperShift, which a test compares with this.
+//! Source: the rules about `oldSelf` in the CRDs of HyperShift, which a test compares with this, and the descriptions of fields there; for the
+//! fields of the proposal, facts/private-topology.md §7.
 
 use serde_json::Value as Json;
 
@@ -44,11 +45,35 @@ const fn once(at: &'static str) -> Field {
     created(at, Absent::Chosen)
 }
 
+/// A field that may be added later, and is not removed.
+const fn kept(at: &'static str) -> Field {
+    created(at, Absent::Kept)
+}
+
+/// A map that is not removed, and whose fields have rules of their own.
+const fn kept_map(at: &'static str) -> Field {
+    Field {
+        same: any,
+        ..fixed(
+            at,
+            Absent::Kept,
+            "HyperShift does not allow it to be removed",
+        )
+    }
+}
+
+const fn any(_: &Json, _: &Json) -> bool {
+    true
+}
+
 const HOSTED_CLUSTER: &[Field] = &[
     once("/spec/platform/type"),
     once("/spec/services"),
-    once("/spec/clusterID"),
-    once("/spec/infraID"),
+    kept("/spec/clusterID"),
+    kept("/spec/infraID"),
+    kept_map("/spec/secretEncryption"),
+    kept_map("/spec/secretEncryption/kms/azure/kms"),
+    kept_map("/spec/operatorConfiguration/clusterNetworkOperator/ovnKubernetesConfig"),
     Field {
         same: unset_or_same,
         ..once("/spec/dns/baseDomain")
@@ -107,7 +132,7 @@ const HOSTED_CLUSTER: &[Field] = &[
         same: topology,
         ..fixed(
             "/spec/platform/azure/topology",
-            Absent::Chosen,
+            Absent::Kept,
             "HyperShift does not allow a cluster to become public or stop being public",
         )
     },
@@ -121,6 +146,11 @@ const HOSTED_CLUSTER: &[Field] = &[
     },
     once("/spec/platform/azure/private/privateLink/natSubnetID"),
     once("/spec/platform/azure/private/swift/podNetworkInstance"),
+    created(
+        "/spec/platform/azure/endpointAccess",
+        Absent::Is(r#""Public""#),
+    ),
+    created("/spec/platform/azure/privateConnectivity", NOTHING),
     once("/spec/platform/kubevirt/baseDomainPassthrough"),
     once("/spec/platform/kubevirt/credentials/infraKubeConfigSecret"),
     once("/spec/platform/kubevirt/credentials/infraNamespace"),
@@ -133,6 +163,10 @@ const HOSTED_CLUSTER: &[Field] = &[
     rolling("/spec/pullSecret/name", Absent::Chosen, CLUSTER),
     rolling("/spec/sshKey/name", NOTHING, CLUSTER),
     rolling("/spec/additionalTrustBundle/name", NOTHING, CLUSTER),
+    rolling("/spec/imageContentSources", Absent::Is("[]"), CLUSTER),
+    rolling("/spec/configuration/proxy", NOTHING, CLUSTER),
+    rolling("/spec/configuration/image", NOTHING, CLUSTER),
+    rolling("/spec/platform/azure/containerRegistry", NOTHING, CLUSTER),
 ];
 
 const NODE_POOL: &[Field] = &[
@@ -143,6 +177,7 @@ const NODE_POOL: &[Field] = &[
     pool("/spec/platform/azure/subnetID", Absent::Chosen),
     rolling("/spec/release/image", Absent::Chosen, RELEASE),
     rolling("/spec/config", Absent::Is("[]"), NODES),
+    rolling("/spec/tuningConfig", Absent::Is("[]"), NODES),
     rolling("/spec/platform/kubevirt/compute", Absent::Chosen, NODES),
     rolling("/spec/platform/kubevirt/rootVolume", Absent::Chosen, NODES),
     rolling("/spec/platform/azure/vmSize", Absent::Chosen, NODES),

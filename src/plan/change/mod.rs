@@ -283,12 +283,14 @@ impl Part<'_> {
         let absent = match field.absent {
             Absent::Is(text) => serde_json::from_str(text).ok(),
             Absent::Name => Some(Json::from(self.id.name.as_str())),
-            Absent::Chosen => None,
+            Absent::Chosen | Absent::Kept => None,
         };
+        let is_kept = matches!(field.absent, Absent::Kept);
         let differs = |keys: &Vec<String>| {
             let old = value(before, keys).or_else(|| absent.clone());
             match (old, value(self.value, keys).or_else(|| absent.clone())) {
                 (Some(old), Some(new)) => !(field.same)(&old, &new),
+                (Some(_), None) => is_kept,
                 _ => false,
             }
         };

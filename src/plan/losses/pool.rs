@@ -9,6 +9,7 @@ use serde_json::Value as Json;
 use super::Unit;
 use crate::api::embedded;
 use crate::api::kinds::RED_HAT_OPENSHIFT;
+use crate::api::platform::HYPERSHIFT;
 use crate::health::Live;
 use crate::model::cut;
 
@@ -45,6 +46,9 @@ impl Pool {
 
     fn of(object: &Json) -> Self {
         let id = Live(object).id();
+        if id.is(HYPERSHIFT, "NodePool") {
+            return Self::hosted(object);
+        }
         let is_resource = |item: &&Json| {
             Live(item).group() == RED_HAT_OPENSHIFT
                 && Live(item).kind() == "HcpOpenShiftClustersNodePool"
@@ -69,6 +73,18 @@ impl Pool {
         }
     }
 
+    /// The nodes of a NodePool of HyperShift. Their size has a name only in Azure.
+    fn hosted(object: &Json) -> Self {
+        let count = |pointer: &str| object.pointer(pointer).and_then(Json::as_u64);
+        let nodes = count("/spec/replicas").or_else(|| count("/spec/autoScaling/max"));
+        let size = Live(object).text(&["spec", "platform", "azure", "vmSize"]);
+        Self {
+            nodes: nodes.unwrap_or_default(),
+            size: size.to_owned(),
+            version: release(object).to_owned(),
+        }
+    }
+
     /// The processors of all nodes; `None` if the name of their size does not say that.
     #[must_use]
     pub fn processors(&self) -> Option<u64> {
@@ -76,9 +92,19 @@ impl Pool {
     }
 }
 
+/// The version in the tag of an object's release image, such as `4.20.17-multi`; the image if it has no tag.
+fn release(object: &Json) -> &str {
+    let image = Live(object).text(&["spec", "release", "image"]);
+    let tag = image.rsplit_once(':').filter(|_| !image.contains('@'));
+    tag.map_or(image, |(_, tag)| tag.trim_end_matches("-multi"))
+}
+
 /// The version of OpenShift that a control plane has; empty for other objects.
 #[must_use]
 pub fn version(object: &Json) -> &str {
+    if Live(object).id().is(HYPERSHIFT, "HostedCluster") {
+        return release(object);
+    }
     let of = |object: &'_ Json| Live(object).kind() == "HcpOpenShiftCluster";
     let embedded = Live(object).list(&["spec", "resources"]).iter();
     let cluster = embedded.chain([object]).find(|object| of(object));
@@ -105,7 +131,34 @@ fn processors(size: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn hosted_nodes_are_counted() {
+        let pool = |name: &str, spec: Json| {
+            json!({"apiVersion": "hypershift.openshift.io/v1beta1", "kind": "NodePool",
+                "metadata": {"name": name, "namespace": "ns"}, "spec": spec})
+        };
+        let azure = json!({"azure": {"vmSize": "Standard_D4s_v5"}});
+        let objects = [
+            pool(
+                "a",
+                json!({"clusterName": "c", "replicas": 3, "platform": azure, "release": {"image": "r:4.20.17-multi"}}),
+            ),
+            pool(
+                "b",
+                json!({"clusterName": "c", "autoScaling": {"max": 5}, "release": {"image": "r@sha256:0a"}}),
+            ),
+        ];
+        let pools: Vec<Pool> = Pool::all(objects.iter()).into_values().collect();
+        let told = |pool: &Pool| (pool.nodes, pool.size.clone(), pool.version.clone());
+        let expected = [(3, "Standard_D4s_v5", "4.20.17"), (5, "", "r@sha256:0a")];
+        let expected =
+            expected.map(|(nodes, size, version)| (nodes, size.to_owned(), version.to_owned()));
+        assert_eq!(pools.iter().map(told).collect::<Vec<_>>(), expected);
+    }
 
     #[test]
     fn the_name_of_a_size_says_how_many_processors_it_has() {

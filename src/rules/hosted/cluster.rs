@@ -53,6 +53,7 @@ pub(super) fn services_are_published(parts: &Parts<'_>) -> Vec<Finding> {
     for cluster in parts.clusters().filter(|one| one.has("spec.services")) {
         let services = cluster.items("spec.services");
         let platform = cluster.text("spec.platform.type");
+        findings.extend(unpublished(cluster, services));
         if services.len() < 4 && platform != Some("IBMCloud") {
             let said = "spec.services in body should have at least 4 items or 3 for IBMCloud";
             let help = "publish APIServer, OAuthServer, Konnectivity and Ignition";
@@ -100,6 +101,27 @@ fn of_azure(cluster: Hosted<'_>, services: &[Node]) -> Vec<Finding> {
     refused.collect()
 }
 
+/// The services that every cluster publishes.
+const SERVICES: [&str; 4] = ["APIServer", "OAuthServer", "Konnectivity", "Ignition"];
+
+/// A service that is published twice in a list that is long enough, and so one that is not published.
+fn unpublished(cluster: Hosted<'_>, services: &[Node]) -> Option<Finding> {
+    let names: Vec<&str> = services
+        .iter()
+        .filter_map(|one| one.text(&["service"]))
+        .collect();
+    let lacking = SERVICES.into_iter().find(|name| !names.contains(name))?;
+    let is_long =
+        services.len() >= SERVICES.len() && cluster.text("spec.platform.type") != Some("IBMCloud");
+    let message = message!("{lacking} is not published", lacking);
+    let help = format!("add `{{service: {lacking}, servicePublishingStrategy: {{type: Route}}}}`");
+    is_long.then(|| {
+        cluster
+            .error("H02", &Path::dotted("spec.services"), message)
+            .help(help)
+    })
+}
+
 /// A way to publish a service, with the settings of another one.
 fn misfit(cluster: Hosted<'_>, index: usize, service: &Node) -> Option<Finding> {
     let strategy = service.get("servicePublishingStrategy")?;
@@ -142,6 +164,9 @@ fn misfit(cluster: Hosted<'_>, index: usize, service: &Node) -> Option<Finding> 
 /// The networks of a hosted cluster.
 const NETWORKS: [&str; 3] = ["machineNetwork", "clusterNetwork", "serviceNetwork"];
 
+/// The most ranges of a network that are compared; fewer are allowed.
+const MOST: usize = 16;
+
 /// H05: the networks of a cluster do not overlap.
 pub(super) fn networks_are_apart(parts: &Parts<'_>) -> Vec<Finding> {
     parts.clusters().flat_map(overlapping).collect()
@@ -152,7 +177,7 @@ fn overlapping(cluster: Hosted<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for name in NETWORKS {
         let ranges = cluster.items(&format!("spec.networking.{name}"));
-        for (index, range) in ranges.iter().enumerate() {
+        for (index, range) in ranges.iter().take(MOST).enumerate() {
             let net = range
                 .text(&["cidr"])
                 .and_then(|text| text.parse::<IpNet>().ok());
@@ -256,6 +281,14 @@ mod tests {
                 "only loadBalancer is required when type is LoadBalancer, and forbidden otherwise",
                 "None does not allowed any configuration for loadBalancer, nodePort, or route",
             ]
+        );
+        let twice = cluster(
+            "platform: {type: Agent}, services: [{service: APIServer}, {service: APIServer}, {service: APIServer}, {service: OAuthServer}]",
+        );
+        let found = findings_of(services_are_published, &twice);
+        assert!(
+            found[0].ends_with("Konnectivity is not published"),
+            "{found:?}"
         );
         let few = cluster("platform: {type: Agent}, services: []");
         assert_eq!(findings_of(services_are_published, &few).len(), 1);

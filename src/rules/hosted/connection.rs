@@ -13,6 +13,9 @@ const OPERATOR: &str =
 const SERVICE: &str =
     "spec.platform.azure.azureAuthenticationConfig.workloadIdentities.privateLinkService";
 
+/// The longest prefix of a subnet: Azure keeps five addresses of each.
+const SMALLEST: u8 = 29;
+
 /// The fields of one shape of the API: who reaches the API server, and how.
 struct Shape {
     access: &'static str,
@@ -62,6 +65,9 @@ pub(super) fn connections_are_complete(parts: &Parts<'_>) -> Vec<Finding> {
 }
 
 fn incomplete(cluster: Hosted<'_>) -> Vec<Finding> {
+    if let Some(finding) = of_both_shapes(cluster) {
+        return vec![finding];
+    }
     let shape = Shape::of(cluster);
     let has_connection = cluster.has(&below(shape.connection));
     let is_proposal = shape.access == PROPOSAL.access;
@@ -116,6 +122,25 @@ fn incomplete(cluster: Hosted<'_>) -> Vec<Finding> {
         );
     }
     findings
+}
+
+/// A cluster in both shapes: what serves one of them drops the fields of the other.
+fn of_both_shapes(cluster: Hosted<'_>) -> Option<Finding> {
+    let has = |field: &&str| cluster.has(&below(field));
+    let landed = [LANDED.access, LANDED.connection]
+        .into_iter()
+        .find(|field| has(field))?;
+    let proposed = [PROPOSAL.access, PROPOSAL.connection]
+        .into_iter()
+        .find(|field| has(field))?;
+    let message = message!(
+        "{landed} and {proposed} are of different shapes of HyperShift's API",
+        landed,
+        proposed
+    );
+    let help = "write the fields of the shape that the management cluster has: `topology` and `private`, or `endpointAccess` and `privateConnectivity`";
+    let field = Path::dotted(&below(proposed));
+    Some(cluster.error("H03", &field, message).help(help))
 }
 
 /// The landed shape chooses between two kinds of connections.
@@ -212,12 +237,42 @@ pub(super) fn nat_subnets_are_dedicated(parts: &Parts<'_>) -> Vec<Finding> {
     findings
 }
 
+/// H14: the subnets of the nodes of a cluster on Azure are in its network.
+pub(super) fn subnets_are_in_the_network(parts: &Parts<'_>) -> Vec<Finding> {
+    const OF_POOL: &str = "spec.platform.azure.subnetID";
+    let own = below("subnetID");
+    let clusters = parts
+        .clusters()
+        .map(|cluster| (cluster, cluster, own.as_str()));
+    let pools = parts
+        .pools()
+        .filter_map(|pool| Some((pool, parts.cluster_of(pool)?, OF_POOL)));
+    let outside = clusters.chain(pools).filter_map(|(one, cluster, path)| {
+        let subnet = one.text(path)?;
+        let network = network(cluster)?;
+        let is_inside = subnet
+            .to_lowercase()
+            .starts_with(&format!("{network}/subnets/"));
+        let message = message!(
+            "the subnet {subnet} is not in the network of the cluster",
+            subnet
+        );
+        let help = format!("name a subnet of {network}, or the network of this subnet");
+        (!is_inside).then(|| one.error("H14", &Path::dotted(path), message).help(help))
+    });
+    outside.collect()
+}
+
 /// The range of a subnet to create.
 fn range(cluster: Hosted<'_>) -> Option<Finding> {
     let annotation = ["metadata", "annotations", NAT_SUBNET_RANGE];
     let written = cluster.object.node.at(&annotation)?;
     let text = written.as_str()?;
-    let reason = cidr::read(text).err()?;
+    let reason = match cidr::read(text) {
+        Ok(net) if net.prefix_len() <= SMALLEST => return None,
+        Ok(_) => format!("is too small: Azure has no subnets beyond /{SMALLEST}"),
+        Err(reason) => reason,
+    };
     let message = message!("the range {text} of the NAT subnet {reason}", text, reason);
     let path = Path(annotation.map(|key| Segment::Key(key.to_owned())).to_vec());
     let finding = Finding::error("H08", message)
@@ -331,6 +386,10 @@ mod tests {
                     "swift is required when type is Swift, and forbidden otherwise",
                 ],
             ),
+            (
+                "endpointAccess: Public, topology: Private",
+                &["topology and endpointAccess are of different shapes of HyperShift's API"],
+            ),
             ("endpointAccess: Private", &[proposal]),
             (
                 "endpointAccess: Private, privateConnectivity: {natSubnetID: x}",
@@ -405,6 +464,25 @@ mod tests {
                 "the range 10.0.0.1/24 of the NAT subnet has host bits set; the network is 10.0.0.0/24"
             ]
         );
+    }
+
+    #[test]
+    fn the_subnets_of_nodes_are_in_the_network() {
+        let pool = |subnet: &str| {
+            format!(
+                "---\n{{apiVersion: hypershift.openshift.io/v1beta1, kind: NodePool, metadata: {{name: p, namespace: ns}}, spec: {{clusterName: c, platform: {{azure: {{subnetID: {NETWORK}/{subnet}}}}}}}}}\n"
+            )
+        };
+        let found = |own: &str, subnet: &str| {
+            let cluster = azure("topology: Public").replace("guest/subnets/nodes", own);
+            said(
+                subnets_are_in_the_network,
+                &format!("{cluster}{}", pool(subnet)),
+            )
+            .len()
+        };
+        assert_eq!(found("GUEST/subnets/nodes", "guest/subnets/others"), 0);
+        assert_eq!(found("guests/subnets/nodes", "other/subnets/nodes"), 2);
     }
 
     #[test]

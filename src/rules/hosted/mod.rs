@@ -31,6 +31,7 @@ const RULES: &[HostedRule] = &[
     fleet::private_links_are_few,
     pool::releases_are_near,
     pool::labels_are_well_formed,
+    connection::subnets_are_in_the_network,
 ];
 
 /// The findings of all rules.

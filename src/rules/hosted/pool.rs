@@ -166,7 +166,7 @@ fn far<'a>(parts: &Parts<'a>, pool: Hosted<'a>) -> Option<Finding> {
         let help = "upgrade the cluster first";
         return Some(pool.error("H12", &Path::dotted(IMAGE), message).help(help));
     }
-    let is_far = nodes.0 == plane.0 && nodes.1 + BEHIND < plane.1;
+    let is_far = nodes.0 == plane.0 && nodes.1.saturating_add(BEHIND) < plane.1;
     let message = message!(
         "the release {own} of the nodes is more than {BEHIND} minor versions older than {of_cluster} of their cluster",
         own,

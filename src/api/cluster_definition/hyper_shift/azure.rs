@@ -134,7 +134,8 @@ pub struct PrivateConnectivity {
     #[serde(rename = "natSubnetID", skip_serializing_if = "Option::is_none")]
     #[schemars(regex(pattern = SUBNET_ID), length(max = 355))]
     pub nat_subnet_id: Option<String>,
-    /// A new subnet for them, as an alternative to `natSubnetID`.
+    /// A new subnet for them, as an alternative to `natSubnetID`. Its name is `<namespace>-<cluster>-pls-nat`; as long as nothing creates it,
+    /// it must be made by hand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nat_subnet: Option<NatSubnet>,
     /// Subscriptions that may connect besides the cluster's own.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::schema::patterns::{IMAGE, PATCH_VERSION, SUBDOMAIN};
+use crate::schema::patterns::{IMAGE, PATCH_VERSION, REPOSITORY, SUBDOMAIN};
 
 /// An OpenShift release: a version, or an image.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,7 +19,7 @@ pub struct Release {
     pub image: Option<String>,
     /// The repository of the images of versions.
     #[serde(default = "release_repository")]
-    #[schemars(regex(pattern = IMAGE), length(min = 1, max = 200))]
+    #[schemars(regex(pattern = REPOSITORY), length(min = 1, max = 200))]
     pub repository: String,
 }
 
