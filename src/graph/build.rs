@@ -363,21 +363,18 @@ impl Builder {
     /// The order within each cluster, and the gates between its embedded resources.
     fn clusters(&mut self) {
         self.graph.clusters = self.graph.find_clusters();
-        for mut members in self.graph.clusters.clone() {
-            let rank = |at: &usize| references::sync_rank(&self.graph.vertices[*at].id);
-            members.sort_by_key(|at| (rank(at), *at));
-            let mut order = Vec::new();
-            for &from in &members {
-                order.extend(
-                    members
-                        .iter()
-                        .filter(|to| rank(to) < rank(&from))
-                        .map(|&to| (from, to)),
-                );
+        for members in self.graph.clusters.clone() {
+            let rank = |at: usize| references::sync_rank(&self.graph.vertices[at].id);
+            let mut ranked: Vec<(Option<usize>, usize)> =
+                members.into_iter().map(|at| (rank(at), at)).collect();
+            ranked.sort_unstable();
+            for &(own, from) in &ranked {
+                // Sorted by rank, those before are at the start.
+                for &(_, to) in ranked.iter().take_while(|(rank, _)| *rank < own) {
+                    self.edge(from, to, Needed::Applied, "order within a cluster");
+                }
             }
-            for (from, to) in order {
-                self.edge(from, to, Needed::Applied, "order within a cluster");
-            }
+            let members: Vec<usize> = ranked.into_iter().map(|(_, at)| at).collect();
             self.gates(&members);
         }
     }
