@@ -76,7 +76,7 @@ fn may_be_new(finding: &Finding) -> bool {
 /// Returns true for a field that HyperShift's kinds have in the shape of the proposal. What is wrong with them is H03.
 fn is_proposed(finding: &Finding) -> bool {
     let is = |name: &&str| finding.field.as_ref() == Some(&Path::dotted(name));
-    finding.id == rule_id::UNKNOWN_FIELD && PROPOSED.iter().any(|name| is(&name))
+    finding.id == rule_id::UNKNOWN_FIELD && PROPOSED.iter().any(is)
 }
 
 /// Returns true for a platform that HyperShift has only with its previewed features. The cluster may have them.
