@@ -173,9 +173,9 @@ impl Builder {
         }
         for reference in part.references {
             let ranked = references::sync_rank(&reference.to).is_some();
+            let mirrors = Platform::of(&reference.to).is_some_and(|it| it.mirrors);
             if let Some(&to) = self.by_id.get(&reference.to) {
                 // An object of Cluster API is ready only once those are there that refer to it.
-                let mirrors = Platform::of(&reference.to).is_some_and(|it| it.mirrors);
                 let until = match mirrors {
                     true => Needed::Applied,
                     false => reference.until,
@@ -191,7 +191,7 @@ impl Builder {
                 self.edge(from, to, Needed::Applied, &reference.why);
             } else if references::may_be_outside(&reference.to) {
                 self.outside(from, &reference);
-            } else if !(ranked && part.expanded) {
+            } else if !(part.expanded && mirrors) {
                 // A definition in `phase: Infrastructure` names a control plane that comes with a
                 // later commit.
                 self.dangling(from, &reference);

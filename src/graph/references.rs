@@ -197,7 +197,7 @@ fn cluster(object: &Object) -> Option<Reference> {
 }
 
 /// The fields of HyperShift's kinds that name a Secret or a ConfigMap, or several.
-const HOSTED: [(&str, &[&str], &str); 9] = [
+const HOSTED: [(&str, &[&str], &str); 10] = [
     ("HostedCluster", &["spec", "pullSecret"], "Secret"),
     ("HostedCluster", &["spec", "sshKey"], "Secret"),
     (
@@ -213,6 +213,17 @@ const HOSTED: [(&str, &[&str], &str); 9] = [
     (
         "HostedCluster",
         &["spec", "secretEncryption", "aescbc", "backupKey"],
+        "Secret",
+    ),
+    (
+        "HostedCluster",
+        &[
+            "spec",
+            "platform",
+            "kubevirt",
+            "credentials",
+            "infraKubeConfigSecret",
+        ],
         "Secret",
     ),
     ("HostedCluster", &["spec", "auditWebhook"], "Secret"),

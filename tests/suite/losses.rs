@@ -272,3 +272,61 @@ fn without_labels(text: &str) -> String {
 fn says(check: &Check, words: &str) {
     assert!(check.summary.contains(words), "{}", check.summary);
 }
+
+/// The same of hosted clusters, which need not be in Azure.
+#[test]
+fn the_losses_of_hosted_clusters_are_no_success_either() {
+    let example = |name: &str| {
+        let root = env!("CARGO_MANIFEST_DIR");
+        let path = format!("{root}/examples/hypershift/{name}.yaml");
+        std::fs::read_to_string(path).expect("the example is readable")
+    };
+    let files: Files = ["kubevirt", "agent"]
+        .map(|name| (format!("clusters/{name}.yaml"), example(name)))
+        .into();
+    let mut world = World::on(None);
+    let first = world.push_saying("begin", "main", None, &files);
+    world.start(3000);
+    let done = world.wait(&first, SYNC, CheckState::Success);
+    assert_eq!(done.title, "4/4 ready");
+    let removed: Change = |files| drop(files.remove("clusters/agent.yaml"));
+    let renamed: Change = |files| {
+        edit(
+            files,
+            "clusters/kubevirt.yaml",
+            "name: workers",
+            "name: others",
+        )
+    };
+    let immutable: Change = |files| {
+        edit(
+            files,
+            "clusters/kubevirt.yaml",
+            "lab.example.com",
+            "other.example.com",
+        )
+    };
+    for (branch, change, title, text) in [
+        (
+            "removed",
+            removed,
+            "needs approval: 1 cluster released",
+            "- cluster clusters/lab-agent is released: it goes on running; nobody manages, patches or deletes it\n",
+        ),
+        (
+            "renamed",
+            renamed,
+            "needs approval: 1 pool renamed (3 nodes)",
+            "- node pool clusters/lab-kubevirt/workers is renamed to clusters/lab-kubevirt/others: new nodes are made; of the old pool, its 3 nodes and what runs on them go\n",
+        ),
+        ("immutable", immutable, "1 error", "U01"),
+    ] {
+        let mut changed = files.clone();
+        change(&mut changed);
+        let branch = format!("pr/{branch}");
+        let head = world.push_saying("change it", &branch, Some(&first), &changed);
+        let check = world.wait(&head, PLAN, CheckState::Failure);
+        assert!(check.title.starts_with(title), "{branch}: {}", check.title);
+        assert!(check.summary.contains(text), "{branch}: {}", check.summary);
+    }
+}

@@ -12,6 +12,7 @@ use serde_json::Value as Json;
 use super::Unit;
 use crate::api::embedded;
 use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
+use crate::api::platform::HYPERSHIFT;
 use crate::health::Live;
 use crate::model::ObjectId;
 
@@ -48,6 +49,7 @@ impl Likeness {
                     RED_HAT_OPENSHIFT,
                     "HcpOpenShiftCluster" | "HcpOpenShiftClustersNodePool"
                 )
+                | (HYPERSHIFT, "HostedCluster" | "NodePool")
         )
     }
 

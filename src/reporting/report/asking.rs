@@ -91,7 +91,8 @@ pub(super) fn meaning(loss: &Loss) -> String {
         1 => "its node and what runs on it go".to_owned(),
         nodes => format!("its {nodes} nodes and what runs on them go"),
     };
-    let stays = "goes on running in Azure; nobody manages, patches or deletes it";
+    let place = if loss.is_in_azure { " in Azure" } else { "" };
+    let stays = format!("goes on running{place}; nobody manages, patches or deletes it");
     match (&loss.renamed, &unit.pool, loss.is_deleted) {
         (None, _, true) => format!("{what} {unit} is deleted: {nodes}"),
         (None, _, false) => format!("{what} {unit} is released: it {stays}"),

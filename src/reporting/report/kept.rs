@@ -126,6 +126,7 @@ impl<'a> Waiting<'a> {
                 verb: loss.verb,
                 renamed: None,
                 is_deleted: loss.verb == Verb::Delete,
+                is_in_azure: true,
                 nodes: 0,
                 is_approved: true,
             }),

@@ -1,5 +1,7 @@
 //! H01, H02 and H05: what a HostedCluster says of itself.
 
+use std::collections::BTreeMap;
+
 use ipnet::IpNet;
 
 use super::parts::{Hosted, Parts};
@@ -8,24 +10,35 @@ use crate::model::{Finding, Node, Path, message, work};
 /// The longest name of a namespace.
 const NAMESPACE: usize = 63;
 
-/// H01: the namespace of the control plane, `<namespace>-<name>`, has a possible name.
+/// H01: the namespace of the control plane, `<namespace>-<name>`, has a possible name and is of one cluster.
 pub(super) fn names_fit_a_namespace(parts: &Parts<'_>) -> Vec<Finding> {
-    let long = |cluster: Hosted<'_>| {
+    let mut first: BTreeMap<String, Hosted<'_>> = BTreeMap::new();
+    let mut findings = Vec::new();
+    for cluster in parts.clusters() {
         let namespace = format!("{}-{}", cluster.namespace(), cluster.name());
         let length = namespace.chars().count();
-        let message = message!(
-            "the namespace of the control plane would be called {namespace}: {length} characters, and {NAMESPACE} are possible",
-            namespace,
-            length
-        );
-        let help = "choose a shorter name or namespace";
-        (length > NAMESPACE).then(|| {
-            cluster
-                .error("H01", &Path::dotted("metadata.name"), message)
-                .help(help)
-        })
-    };
-    parts.clusters().filter_map(long).collect()
+        let name = Path::dotted("metadata.name");
+        if length > NAMESPACE {
+            let message = message!(
+                "the namespace of the control plane would be called {namespace}: {length} characters, and {NAMESPACE} are possible",
+                namespace,
+                length
+            );
+            let help = "choose a shorter name or namespace";
+            findings.push(cluster.error("H01", &name, message).help(help));
+        }
+        let before = first.entry(namespace.clone()).or_insert(cluster);
+        if before.object.id != cluster.object.id {
+            let message = message!(
+                "the control plane of {before} has the same namespace, {namespace}",
+                before = before.object.id,
+                namespace
+            );
+            let help = "give one of them another name or namespace";
+            findings.push(cluster.error("H01", &name, message).help(help));
+        }
+    }
+    findings
 }
 
 /// What Azure needs of a service: its name, the ways to publish it, and what HyperShift says otherwise.
@@ -178,10 +191,20 @@ fn overlapping(cluster: Hosted<'_>) -> Vec<Finding> {
     for name in NETWORKS {
         let ranges = cluster.items(&format!("spec.networking.{name}"));
         for (index, range) in ranges.iter().take(MOST).enumerate() {
-            let net = range
-                .text(&["cidr"])
-                .and_then(|text| text.parse::<IpNet>().ok());
-            let Some(net) = net else { continue };
+            let Some(text) = range.text(&["cidr"]) else {
+                continue;
+            };
+            let path = Path::dotted("spec.networking")
+                .key(name)
+                .index(index)
+                .key("cidr");
+            let net = match text.parse::<IpNet>() {
+                Ok(net) if net.trunc() == net => net,
+                fault => {
+                    findings.push(no_network(cluster, &path, text, fault.ok()));
+                    continue;
+                }
+            };
             let overlaps = |(_, other): &&(&str, IpNet)| {
                 work::step();
                 other.contains(&net) || net.contains(other)
@@ -193,10 +216,6 @@ fn overlapping(cluster: Hosted<'_>) -> Vec<Finding> {
                     other,
                     first
                 );
-                let path = Path::dotted("spec.networking")
-                    .key(name)
-                    .index(index)
-                    .key("cidr");
                 let help = "give each network a range of its own";
                 findings.push(cluster.error("H05", &path, message).help(help));
             }
@@ -204,6 +223,16 @@ fn overlapping(cluster: Hosted<'_>) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// A text that is not a network, or one with bits that belong to addresses in it.
+fn no_network(cluster: Hosted<'_>, path: &Path, text: &str, net: Option<IpNet>) -> Finding {
+    let message = message!("{text} is not a network", text);
+    let help = match net {
+        Some(net) => format!("write {}", net.trunc()),
+        None => "write an address and the length of its prefix, such as 10.132.0.0/14".to_owned(),
+    };
+    cluster.error("H05", path, message).help(help)
 }
 
 #[cfg(test)]
@@ -223,6 +252,20 @@ mod tests {
             cluster("").replace("name: c", &format!("name: {}", "c".repeat(length)))
         };
         assert_eq!(findings_of(names_fit_a_namespace, &named(60)), [""; 0]);
+        let twins = [("b-c", "a"), ("c", "a-b")].map(|(name, namespace)| {
+            let text = cluster("").replace("name: c,", &format!("name: {name},"));
+            format!(
+                "---\n{}",
+                text.replace("namespace: ns", &format!("namespace: {namespace}"))
+            )
+        });
+        let found = findings_of(names_fit_a_namespace, &twins.concat());
+        assert!(
+            found[0].ends_with(
+                "the control plane of HostedCluster/a/b-c has the same namespace, a-b-c"
+            ),
+            "{found:?}"
+        );
         let found = findings_of(names_fit_a_namespace, &named(61));
         assert!(
             found[0].ends_with("64 characters, and 63 are possible"),
@@ -300,7 +343,9 @@ mod tests {
             "networking: {clusterNetwork: [{cidr: 10.132.0.0/14}], serviceNetwork: [{cidr: 10.133.0.0/16}], machineNetwork: [{cidr: x}]}",
         );
         let found = findings_of(networks_are_apart, &text);
-        assert_eq!(found.len(), 1);
+        assert_eq!(found.len(), 2);
+        assert!(found[0].ends_with("x is not a network"), "{found:?}");
+        let found = &found[1..];
         assert!(
             found[0].ends_with("10.133.0.0/16 overlaps 10.132.0.0/14 of clusterNetwork"),
             "{found:?}"

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use super::kept::Kept;
 use super::loss::Loss;
-use crate::api::platform::{Platform, Role};
+use crate::api::platform::{HYPER_SHIFT, Platform, Role};
 use crate::api::{kinds, labels, timeline};
 use crate::apply::{self, DeletionGuard, Member, PruneDecision, PruneInput};
 use crate::compile::Compiled;
@@ -163,6 +163,7 @@ fn lost(
             verb: asked.unwrap_or(verb),
             renamed: to,
             is_deleted,
+            is_in_azure: Platform::of(id) != Some(&HYPER_SHIFT),
             nodes: 0,
             is_approved: asked.is_none(),
             unit: unit.clone(),

@@ -13,6 +13,8 @@ pub(in crate::reporting::report) struct Loss {
     pub(in crate::reporting::report) renamed: Option<Unit>,
     /// Whether it is deleted under its name, not released.
     pub(in crate::reporting::report) is_deleted: bool,
+    /// Whether it is in Azure, as far as is known: a hosted cluster of HyperShift may be anywhere.
+    pub(in crate::reporting::report) is_in_azure: bool,
     /// Its nodes; those of all pools, of a cluster.
     pub(in crate::reporting::report) nodes: u64,
     /// Whether somebody approved it, by name or by a setting.
