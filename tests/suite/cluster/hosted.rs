@@ -142,6 +142,11 @@ fn hosted_clusters_are_rehearsed() {
 
 /// The real definitions, or those of a rehearsal.
 pub(super) fn definitions() -> Vec<Json> {
+    real_definitions().unwrap_or_else(hyper_shift)
+}
+
+/// The real definitions, if they are at hand.
+pub(super) fn real_definitions() -> Option<Vec<Json>> {
     let crds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/crds");
     let read = |file: &str| {
         let text = std::fs::read_to_string(crds.join(file)).ok()?;
@@ -152,7 +157,7 @@ pub(super) fn definitions() -> Vec<Json> {
             .remove("annotations");
         Some(definition)
     };
-    let real: Option<Vec<Json>> = [
+    [
         "hypershift/hostedclusters.hypershift.openshift.io.yaml",
         "hypershift/hostedcontrolplanes.hypershift.openshift.io.yaml",
         "hypershift/nodepools.hypershift.openshift.io.yaml",
@@ -160,8 +165,7 @@ pub(super) fn definitions() -> Vec<Json> {
     ]
     .iter()
     .map(|file| read(file))
-    .collect();
-    real.unwrap_or_else(hyper_shift)
+    .collect()
 }
 
 /// What the server has at a path; null if nothing.

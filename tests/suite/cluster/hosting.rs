@@ -9,7 +9,7 @@ use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use serde_json::{Value as Json, json};
 
-use super::hosted::{API, definitions, get};
+use super::hosted::{API, definitions, get, real_definitions};
 use super::pipeline::{Management, apply, established};
 use crate::cli::stdout;
 use crate::daemon::{SYNC, World};
@@ -42,16 +42,16 @@ fn proposed(access: &str) -> String {
 }
 
 /// The definitions, with the fields of the proposal and their rules in the place of those that landed.
-fn of_the_proposal() -> Vec<Json> {
+fn of_the_proposal() -> Option<Vec<Json>> {
     const AZURE: &str = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/platform/properties/azure";
-    let mut all = definitions();
+    let mut all = real_definitions()?;
     for definition in &mut all {
         let azure = definition.pointer_mut(AZURE);
         if let Some(azure) = azure.filter(|azure| azure["properties"]["topology"].is_object()) {
             exchange(azure);
         }
     }
-    all
+    Some(all)
 }
 
 /// The two fields of the seed, required together and immutable.
@@ -159,14 +159,20 @@ fn what_definitions_become_is_accepted_by_the_simulator() {
     let cluster = Management::simulated(SPEED, actors::Options::default());
     prepare(&cluster, &definitions());
     assert_eq!(refusals(&cluster, &variants()), "");
+    if real_definitions().is_none() {
+        return;
+    }
     let other = refusals(&cluster, &[proposed("Private")]);
     assert!(other.contains("field not declared in schema"), "{other}");
 }
 
 #[test]
 fn what_definitions_become_is_accepted_in_the_shape_of_the_proposal() {
+    let Some(kinds) = of_the_proposal() else {
+        return;
+    };
     let cluster = Management::simulated(SPEED, actors::Options::default());
-    prepare(&cluster, &of_the_proposal());
+    prepare(&cluster, &kinds);
     let public = example("azure").replace(
         "      workloadIdentities:\n",
         "      apiShape: proposal\n      workloadIdentities:\n",
