@@ -13,8 +13,7 @@ const FIELDS: &str = include_str!("hyper_shift_fields.txt");
 /// Platforms that are not in the table: the CRDs have them only with features in technology preview.
 pub const PREVIEWED: [&str; 2] = ["GCP", "OpenStack"];
 
-/// Fields of a HostedCluster on Azure in the shape of the proposal for private topologies, which the CRDs do not have
-/// (facts/private-topology.md §7).
+/// Fields of a HostedCluster on Azure in the shape of the proposal for private topologies, which the CRDs do not have.
 pub const PROPOSED: [&str; 3] = [
     "spec.platform.azure.endpointAccess",
     "spec.platform.azure.privateConnectivity",

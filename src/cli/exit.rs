@@ -7,7 +7,7 @@ pub(super) enum Exit {
     Fine,
     /// Findings of severity error, or the work failed.
     Failed,
-    /// The command line is wrong, and what is wrong with it was said.
+    /// The command line is wrong; the faults were reported.
     Refused,
     /// There are changes, and it was asked whether there are.
     Changed,

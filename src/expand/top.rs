@@ -80,7 +80,7 @@ fn text(origin: &Origin, text: &str) -> Node {
     Node::new(Value::String(text.to_owned().into()), origin)
 }
 
-/// What a definition asks of us for all its objects.
+/// The annotations of a definition that count for all its objects.
 fn asked_of_us<'a>(definition: &ClusterDefinition) -> BTreeMap<&'a str, Node> {
     let written = definition.node.at(&["metadata", "annotations"]);
     let asked = [labels::ADOPT, labels::FORCE_CONFLICTS].into_iter();

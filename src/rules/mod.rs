@@ -290,64 +290,46 @@ fn of_object(object: &Object) -> Vec<Finding> {
     found
 }
 
-/// Runs one rule on a YAML object and shows its findings as `id line:column message`.
+/// The objects in YAML documents.
+#[cfg(test)]
+fn objects_in(yaml: &str) -> Vec<Object> {
+    let path = std::sync::Arc::from("test.yaml");
+    let (documents, findings) = crate::yaml::read(&path, yaml.as_bytes());
+    assert_eq!(findings, [], "the test's YAML is valid");
+    let documents = documents.into_iter();
+    documents
+        .filter_map(|document| Object::from_node(document, "default"))
+        .collect()
+}
+
+/// Findings as `id line:column message`.
+#[cfg(test)]
+fn placed(findings: impl IntoIterator<Item = Finding>) -> Vec<String> {
+    let say = |finding: Finding| {
+        let start = finding.span.expect("a rule points somewhere").start;
+        let (id, message) = (finding.id, finding.message);
+        format!("{id} {}:{} {message}", start.line, start.column)
+    };
+    findings.into_iter().map(say).collect()
+}
+
+/// Runs one rule on YAML objects and shows its findings.
 #[cfg(test)]
 pub(crate) fn findings_of(rule: Rule, yaml: &str) -> Vec<String> {
-    let path = std::sync::Arc::from("test.yaml");
-    let (documents, findings) = crate::yaml::read(&path, yaml.as_bytes());
-    assert_eq!(findings, [], "the test's YAML is valid");
-    let objects = documents
-        .into_iter()
-        .filter_map(|document| Object::from_node(document, "default"));
-    let say = |finding: Finding| {
-        let span = finding.span.expect("a rule points somewhere");
-        format!(
-            "{} {}:{} {}",
-            finding.id, span.start.line, span.start.column, finding.message
-        )
-    };
-    objects.flat_map(|object| rule(&object)).map(say).collect()
+    placed(objects_in(yaml).iter().flat_map(rule))
 }
 
-/// Runs a rule of fleets on YAML documents and shows its findings as `id line:column message`.
+/// Runs a rule of fleets on YAML documents and shows its findings.
 #[cfg(test)]
 fn findings_of_fleet(rule: FleetRule, yaml: &str) -> Vec<String> {
-    let path = std::sync::Arc::from("test.yaml");
-    let (documents, findings) = crate::yaml::read(&path, yaml.as_bytes());
-    assert_eq!(findings, [], "the test's YAML is valid");
-    let objects = documents.into_iter();
-    let objects: Vec<_> = objects
-        .filter_map(|document| Object::from_node(document, "default"))
-        .collect();
-    let say = |finding: Finding| {
-        let start = finding.span.expect("a rule points somewhere").start;
-        let (id, message) = (finding.id, finding.message);
-        format!("{id} {}:{} {message}", start.line, start.column)
-    };
-    let findings = rule(&World::of(&objects)).into_iter();
-    findings.map(say).collect()
+    placed(rule(&World::of(&objects_in(yaml))))
 }
 
-/// Runs one rule on each resource of a kind in YAML documents, and shows its findings as
-/// `id line:column message`.
+/// Runs one rule on each resource of a kind in YAML documents, and shows its findings.
 #[cfg(test)]
 fn findings_of_kind(rule: ResourceRule, kind: &str, yaml: &str) -> Vec<String> {
-    let path = std::sync::Arc::from("test.yaml");
-    let (documents, findings) = crate::yaml::read(&path, yaml.as_bytes());
-    assert_eq!(findings, [], "the test's YAML is sound");
-    let objects: Vec<Object> = documents
-        .into_iter()
-        .filter_map(|document| Object::from_node(document, "default"))
-        .collect();
+    let objects = objects_in(yaml);
     let world = World::of(&objects);
     let resources = world.of_kind(RED_HAT_OPENSHIFT, kind);
-    let say = |finding: Finding| {
-        let start = finding.span.expect("a rule points somewhere").start;
-        let (id, message) = (finding.id, finding.message);
-        format!("{id} {}:{} {message}", start.line, start.column)
-    };
-    resources
-        .flat_map(|resource| rule(&world, resource))
-        .map(say)
-        .collect()
+    placed(resources.flat_map(|resource| rule(&world, resource)))
 }

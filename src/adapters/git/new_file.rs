@@ -12,7 +12,7 @@ use git2::{ErrorCode, FileMode, Oid, Repository, RepositoryState, Tree};
 /// Reasons not to commit a file.
 #[derive(Debug, thiserror::Error)]
 pub enum CommitFault {
-    /// There is no working copy.
+    /// The directory is not in a repository with a working copy.
     #[error("{0} is not in a working copy of a git repository; run `git init` there first")]
     NoWorkingCopy(PathBuf),
     /// No branch is checked out.
@@ -156,7 +156,7 @@ impl CheckedOut {
         Ok(repository.commit(Some("HEAD"), &author, &committer, message, &tree, &parents)?)
     }
 
-    /// What is committed; none before the first commit.
+    /// The tree of the newest commit; none before the first one.
     fn tree(&self) -> Result<Option<Tree<'_>>, git2::Error> {
         match self.repository.head() {
             Ok(head) => head.peel_to_tree().map(Some),

@@ -131,8 +131,7 @@ fn without_values(message: &str) -> Cow<'_, str> {
     }
 }
 
-/// The fields of private connections in each shape of HyperShift's API, and the setting for the other one
-/// (facts/private-topology.md §7).
+/// The fields of private connections in each shape of HyperShift's API, and the setting for the other one.
 const SHAPES: [(&str, &str); 4] = [
     (
         ".spec.platform.azure.topology: field not declared",

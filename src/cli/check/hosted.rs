@@ -15,7 +15,7 @@ use crate::health::Live;
 const ID: &str = "private-link";
 /// The most objects of a kind that are looked at.
 const MOST: u32 = 500;
-/// How the ids of virtual machines in Azure begin.
+/// The beginning of the ids of virtual machines in Azure.
 const AZURE: &str = "azure://";
 
 /// Checks the nodes of the management cluster of private clusters.

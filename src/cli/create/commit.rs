@@ -109,11 +109,15 @@ impl Place {
         let root = directory::root(fleet)?;
         let real =
             fs::canonicalize(fleet).with_context(|| format!("cannot read {}", fleet.display()))?;
-        anyhow::ensure!(real.is_dir(), "-C: {} is no directory", fleet.display());
+        anyhow::ensure!(real.is_dir(), "-C: {} is not a directory", fleet.display());
         // As `capstan init` places it.
-        let own = || match fleet == Path::new(".") {
-            true => Path::new("clusters").join(format!("{name}.yaml")),
-            false => fleet.join("clusters").join(format!("{name}.yaml")),
+        let below = Path::new("clusters").join(format!("{name}.yaml"));
+        let own = || {
+            if fleet == Path::new(".") {
+                below
+            } else {
+                fleet.join(below)
+            }
         };
         let shown = output.map_or_else(own, Path::to_owned);
         let whole = Path::new(".").join(&shown);
@@ -152,7 +156,7 @@ impl Place {
     }
 }
 
-/// Where a fleet defines a cluster of this name, whether that definition is valid or not.
+/// The place at which a fleet defines a cluster of this name; the definition need not be valid.
 fn existing(tree: &Tree, id: &ObjectId) -> Option<String> {
     let is_it = |node: &Node| {
         let [version, kind] = ["apiVersion", "kind"].map(|field| node.text(&[field]));
@@ -250,9 +254,10 @@ fn in_document(finding: &Finding, place: &Place, document: &Node) -> Finding {
 fn twice(finding: &Finding, place: &Place, fleet: &Fleet) -> Option<Fault> {
     let span = finding.span.as_ref();
     let span = span.filter(|_| finding.id == rule_id::DEFINED_TWICE)?;
-    let at = match *span.path == *place.path {
-        true => finding.message.rsplit(' ').next()?.to_owned(),
-        false => span.to_string(),
+    let at = if *span.path == *place.path {
+        finding.message.rsplit(' ').next()?.to_owned()
+    } else {
+        span.to_string()
     };
     let id = finding.object.as_ref()?;
     let message = format!(

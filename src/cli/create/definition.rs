@@ -15,7 +15,7 @@ pub(super) struct Draft {
     pub(super) faults: Vec<Fault>,
 }
 
-/// What an infrastructure adds to a definition.
+/// The part of a definition that depends on the infrastructure.
 struct Part {
     name: &'static str,
     /// Fields of `hyperShift`.

@@ -130,10 +130,7 @@ fn told(finding: &Finding, flag: &'static str, field: &str, value: Option<&Node>
         let name = shortened(name, SHOWN, "…");
         let help = finding.help.as_deref().unwrap_or_default();
         let help = help.replace("known fields: ", "the identities are ");
-        return Fault::new(
-            format!("{flag}: there is no identity `{name}`"),
-            Some(&help),
-        );
+        return Fault::new(format!("{flag}: unknown identity `{name}`"), Some(&help));
     }
     let is_pattern = message.contains("should match '") || message.contains("must match ");
     let is_mistyped = finding.id == rule_id::WRONG_TYPE;

@@ -105,7 +105,7 @@ pub(super) fn words(message: &str) -> String {
     words
 }
 
-/// What to write for a flag, where its field does not say it, or a flag may have more than its field. The type may be wrong
+/// The help for a flag, where its field does not say it, or a flag may have more than its field. The type may be wrong
 /// or the value.
 pub(super) fn form(flag: &str, is_mistyped: bool) -> Option<&'static str> {
     Some(match flag {

@@ -38,9 +38,7 @@ pub(super) fn run(args: &CreateArgs, ui: &Ui) -> anyhow::Result<Exit> {
                 .map(|word| word.to_string_lossy())
                 .unwrap_or_default();
             let name = words::said(&name);
-            anyhow::bail!(
-                "there is no infrastructure `{name}`; there are azure, kubevirt and agent"
-            );
+            anyhow::bail!("unknown infrastructure `{name}`: use azure, kubevirt or agent");
         }
     };
     let definition = Definition::of(&draft)?;

@@ -80,7 +80,7 @@ impl Yaml {
         }
     }
 
-    /// Whether it stands behind its key on a line.
+    /// True if it stands behind its key on a line.
     fn is_inline(&self, line: &str) -> bool {
         match self {
             Self::Scalar(_) => true,
@@ -120,9 +120,10 @@ fn scalar(text: &str) -> String {
         text.matches('.').count() > 1 && parts.all(is_number)
     };
     let reads_as_itself = || is_version() || yaml::write(&[text.into()]).trim_end() == text;
-    match starts && colons && text.chars().all(is_tame) && reads_as_itself() {
-        true => text.to_owned(),
-        false => safe_json(&Json::from(text).to_string()),
+    if starts && colons && text.chars().all(is_tame) && reads_as_itself() {
+        text.to_owned()
+    } else {
+        safe_json(&Json::from(text).to_string())
     }
 }
 

@@ -1,5 +1,5 @@
-//! What a hosted cluster on Azure has besides: the network, the identities, and the private connection in either shape of the API
-//! (facts/private-topology.md §1.1, §7).
+//! The parts of a hosted cluster that only one on Azure has: the network, the identities, and the private connection in either shape of the API
+//! (HyperShift's CRDs; the proposal for private topologies).
 
 use std::collections::HashSet;
 

@@ -30,9 +30,10 @@ impl<'a> Blueprint<'a> {
         let values = Values::of(definition);
         let cluster = &definition.id.name;
         let pool = |(spec, values): (&'a HostedNodePool, Values)| Pool {
-            name: match spec.name == *cluster {
-                true => cluster.clone(),
-                false => format!("{cluster}-{}", spec.name),
+            name: if spec.name == *cluster {
+                cluster.clone()
+            } else {
+                format!("{cluster}-{}", spec.name)
             },
             spec,
             values,
@@ -51,7 +52,7 @@ impl<'a> Blueprint<'a> {
         &self.definition.id.name
     }
 
-    /// Where constants and defaults come from.
+    /// The origin of constants and defaults.
     pub(super) fn origin(&self) -> &Origin {
         self.values.origin()
     }

@@ -7,7 +7,7 @@ use crate::api::labels::{DELETION_POLICY, NAT_SUBNET_RANGE};
 use crate::expand::node::node;
 use crate::model::{Node, Object};
 
-/// Annotations with the requests of a container of the control plane, `<deployment>.<container>` (facts/service-provider.md §2.1).
+/// Annotations with the requests of a container of the control plane, `<deployment>.<container>`, as HyperShift reads them.
 const REQUESTS: [&str; 2] = [
     "resource-request-override.hypershift.openshift.io/kube-apiserver.kube-apiserver",
     "resource-request-override.hypershift.openshift.io/etcd.etcd",
@@ -55,15 +55,16 @@ pub(super) fn object(b: &Blueprint) -> Object {
     top.spec(b.values.onto(spec, "hyperShift.properties"))
 }
 
-/// How each service of the control plane is reached. Private Link leads to the router alone, so an API server that is private has a route,
-/// as has one with a name of its own (facts/private-topology.md §4).
+/// The way to each service of the control plane. Private Link leads to the router alone, so an API server that is private has a route,
+/// as has one with a name of its own.
 fn services(b: &Blueprint) -> Node {
     let azure = b.spec.azure.as_ref();
     let is_public = azure.is_none_or(|azure| azure.endpoint_access == EndpointAccess::Public);
     let domain = azure.and_then(|azure| azure.external_dns_domain.as_deref());
-    let api = match (is_public, domain) {
-        (true, None) => "LoadBalancer",
-        _ => "Route",
+    let api = if is_public && domain.is_none() {
+        "LoadBalancer"
+    } else {
+        "Route"
     };
     let route = |prefix: &str| {
         let name = format!("{prefix}-{}.{}", b.name(), domain?);
@@ -129,7 +130,7 @@ fn kubevirt(b: &Blueprint) -> Node {
     node!(b.origin(), {"credentials": credentials})
 }
 
-/// What the API server and etcd request, each.
+/// The requests of the API server and of etcd, each.
 fn requests(b: &Blueprint) -> Option<Node> {
     let asked = b.spec.control_plane.as_ref()?;
     let parts = [("cpu", &asked.cpu), ("memory", &asked.memory)];

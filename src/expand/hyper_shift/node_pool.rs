@@ -61,7 +61,7 @@ fn platform(b: &Blueprint, pool: &Pool) -> Node {
     })
 }
 
-/// Everything is written: the defaults of parts apply only if the whole is absent (facts/service-provider.md §2.2).
+/// Everything is written: the CRD's defaults of parts apply only if the whole is absent.
 fn kubevirt(b: &Blueprint, pool: &Pool) -> Node {
     let asked = pool.spec.kube_virt.clone().unwrap_or_default();
     let value = |path| pool.values.get(path);

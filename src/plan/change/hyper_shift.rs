@@ -1,7 +1,7 @@
 //! The fields of HyperShift's kinds that are immutable, or that roll the nodes when they change. Data.
 //!
 //! Source: the rules about `oldSelf` in the CRDs of HyperShift, which a test compares with this, and the descriptions of fields there; for the
-//! fields of the proposal, facts/private-topology.md §7.
+//! fields of the proposal, the proposal for private topologies on Azure.
 
 use serde_json::Value as Json;
 

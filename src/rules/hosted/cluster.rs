@@ -41,7 +41,7 @@ pub(super) fn names_fit_a_namespace(parts: &Parts<'_>) -> Vec<Finding> {
     findings
 }
 
-/// What Azure needs of a service: its name, the ways to publish it, and what HyperShift says otherwise.
+/// The needs of Azure for a service: its name, the ways to publish it, and HyperShift's words about others.
 const OF_AZURE: [(&str, &[&str], &str); 3] = [
     (
         "OAuthServer",
@@ -96,12 +96,13 @@ fn of_azure(cluster: Hosted<'_>, services: &[Node]) -> Vec<Finding> {
         one.and_then(|one| one.text(&["servicePublishingStrategy", "type"]))
     };
     let refused = OF_AZURE.iter().filter_map(|(name, ways, said)| {
-        let (ways, said) = match is_managed && *name == "OAuthServer" {
-            true => (
+        let (ways, said) = if is_managed && *name == "OAuthServer" {
+            (
                 &["Route"][..],
                 "Azure managed platform (ARO HCP) requires OAuthServer to use Route",
-            ),
-            false => (*ways, *said),
+            )
+        } else {
+            (*ways, *said)
         };
         let is_possible = published(name).is_some_and(|way| ways.contains(&way));
         let help = format!("publish {name} by {}", ways.join(" or "));
@@ -237,7 +238,7 @@ fn no_network(cluster: Hosted<'_>, path: &Path, text: &str, net: Option<IpNet>) 
 
 #[cfg(test)]
 mod tests {
-    use super::super::findings_of;
+    use super::super::{findings_of, messages_of};
     use super::*;
 
     fn cluster(spec: &str) -> String {
@@ -286,16 +287,7 @@ mod tests {
         let route = "{type: Route}";
         let found = |platform: &str, ways| {
             let text = cluster(&format!("platform: {platform}, {}", services(ways)));
-            let found = findings_of(services_are_published, &text).into_iter();
-            found
-                .map(|one| {
-                    one.split_once(' ')
-                        .map(|(_, rest)| {
-                            rest.split_once(' ').map_or("", |(_, rest)| rest).to_owned()
-                        })
-                        .unwrap_or_default()
-                })
-                .collect::<Vec<_>>()
+            messages_of(services_are_published, &text)
         };
         let azure = "{type: Azure, azure: {azureAuthenticationConfig: {azureAuthenticationConfigType: WorkloadIdentities}}}";
         let balancer = "{type: LoadBalancer}";

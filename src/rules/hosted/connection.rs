@@ -8,10 +8,6 @@ use crate::model::{Finding, Node, Path, Segment, message};
 use crate::rules::cidr;
 
 const AZURE: &str = "spec.platform.azure";
-const OPERATOR: &str =
-    "spec.platform.azure.azureAuthenticationConfig.workloadIdentities.controlPlaneOperator";
-const SERVICE: &str =
-    "spec.platform.azure.azureAuthenticationConfig.workloadIdentities.privateLinkService";
 
 /// The longest prefix of a subnet: Azure keeps five addresses of each.
 const SMALLEST: u8 = 29;
@@ -21,17 +17,25 @@ struct Shape {
     access: &'static str,
     connection: &'static str,
     nat_subnet: &'static str,
+    /// HyperShift's words about a connection that is missing, or there without need.
+    mismatch: &'static str,
+    /// The identities that Private Link needs.
+    identities: &'static [&'static str],
 }
 
 const LANDED: Shape = Shape {
     access: "topology",
     connection: "private",
     nat_subnet: "private.privateLink.natSubnetID",
+    mismatch: "private is required when topology is Private or PublicAndPrivate, and forbidden otherwise",
+    identities: &["controlPlaneOperator"],
 };
 const PROPOSAL: Shape = Shape {
     access: "endpointAccess",
     connection: "privateConnectivity",
     nat_subnet: "privateConnectivity.natSubnetID",
+    mismatch: "privateConnectivity is required when endpointAccess is Private or PublicAndPrivate, and forbidden otherwise",
+    identities: &["controlPlaneOperator", "privateLinkService"],
 };
 
 impl Shape {
@@ -70,56 +74,33 @@ fn incomplete(cluster: Hosted<'_>) -> Vec<Finding> {
     }
     let shape = Shape::of(cluster);
     let has_connection = cluster.has(&below(shape.connection));
-    let is_proposal = shape.access == PROPOSAL.access;
-    let mut findings = Vec::new();
     if has_connection != is_private(cluster) {
-        let said = match is_proposal {
-            false => {
-                "private is required when topology is Private or PublicAndPrivate, and forbidden otherwise"
-            }
-            true => {
-                "privateConnectivity is required when endpointAccess is Private or PublicAndPrivate, and forbidden otherwise"
-            }
-        };
-        let (field, help) = match has_connection {
-            true => (
+        let (field, help) = if has_connection {
+            (
                 shape.connection,
                 format!("remove it, or set `{}`", shape.access),
-            ),
-            false => (shape.access, format!("add `{}`", shape.connection)),
+            )
+        } else {
+            (shape.access, format!("add `{}`", shape.connection))
         };
-        findings.push(
-            cluster
-                .error("H03", &Path::dotted(&below(field)), said)
-                .help(help),
-        );
-        return findings;
+        let field = Path::dotted(&below(field));
+        return vec![cluster.error("H03", &field, shape.mismatch).help(help)];
     }
-    if !is_proposal {
-        findings.extend(of_union(cluster));
-    }
-    let kind = cluster.text(&below("private.type"));
-    let uses_link = has_connection && (is_proposal || kind == Some("PrivateLink"));
-    let identities = format!("{AZURE}.azureAuthenticationConfig.workloadIdentities");
-    if !uses_link || !cluster.has(&identities) {
-        return findings;
-    }
-    let needed = [
-        (OPERATOR, "controlPlaneOperator"),
-        (SERVICE, "privateLinkService"),
-    ];
-    let needed = needed.into_iter().take(if is_proposal { 2 } else { 1 });
-    for (_, name) in needed.filter(|(path, _)| !cluster.has(path)) {
-        let message = message!(
-            "workloadIdentities.{name} is required when Private Link is configured with WorkloadIdentities authentication",
-            name
-        );
-        let help = format!("add `{name}: {{clientID: ...}}`");
-        findings.push(
-            cluster
-                .error("H03", &Path::dotted(&identities), message)
-                .help(help),
-        );
+    let mut findings = of_union(cluster);
+    let uses_link = cluster.has(&below(shape.nat_subnet))
+        || cluster.text(&below("private.type")) == Some("PrivateLink");
+    let given = format!("{AZURE}.azureAuthenticationConfig.workloadIdentities");
+    if uses_link && cluster.has(&given) {
+        let lacks = |name: &&&str| !cluster.has(&format!("{given}.{name}"));
+        for name in shape.identities.iter().filter(lacks) {
+            let message = message!(
+                "workloadIdentities.{name} is required when Private Link is configured with WorkloadIdentities authentication",
+                name
+            );
+            let help = format!("add `{name}: {{clientID: ...}}`");
+            let field = Path::dotted(&given);
+            findings.push(cluster.error("H03", &field, message).help(help));
+        }
     }
     findings
 }
@@ -318,7 +299,7 @@ fn shadowing(cluster: Hosted<'_>) -> Option<Finding> {
 }
 
 /// The private zone of a cluster's endpoints, with the field of the name that it is from: what follows `oauth-<cluster>.` in the name of its
-/// login. `None` if the base domain takes its place (facts/private-topology.md §2.1).
+/// login. `None` if HyperShift takes the base domain.
 pub(super) fn zone(cluster: Hosted<'_>) -> Option<(Path, String)> {
     let services = cluster.items("spec.services");
     let is_login = |one: &Node| one.text(&["service"]) == Some("OAuthServer");
@@ -337,7 +318,7 @@ pub(super) fn zone(cluster: Hosted<'_>) -> Option<(Path, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::findings_of;
+    use super::super::messages_of;
     use super::*;
 
     const NETWORK: &str =
@@ -353,13 +334,6 @@ mod tests {
         cluster(&format!(
             "platform: {{type: Azure, azure: {{vnetID: {NETWORK}/guest, subnetID: {NETWORK}/guest/subnets/nodes, azureAuthenticationConfig: {{workloadIdentities: {{}}}}, {fields}}}}}"
         ))
-    }
-
-    fn said(rule: super::super::HostedRule, text: &str) -> Vec<String> {
-        let found = findings_of(rule, text).into_iter();
-        found
-            .map(|one| one.splitn(3, ' ').nth(2).unwrap_or_default().to_owned())
-            .collect()
     }
 
     #[test]
@@ -397,7 +371,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                said(connections_are_complete, &azure(fields)),
+                messages_of(connections_are_complete, &azure(fields)),
                 expected,
                 "{fields}"
             );
@@ -412,7 +386,7 @@ mod tests {
             ))
         };
         assert_eq!(
-            said(
+            messages_of(
                 private_servers_have_a_route,
                 &text("Private", "LoadBalancer")
             )
@@ -420,7 +394,7 @@ mod tests {
             1
         );
         assert_eq!(
-            said(
+            messages_of(
                 private_servers_have_a_route,
                 &text("PublicAndPrivate", "LoadBalancer")
             )
@@ -429,7 +403,7 @@ mod tests {
         );
         for (topology, way) in [("Private", "Route"), ("Public", "LoadBalancer")] {
             assert_eq!(
-                said(private_servers_have_a_route, &text(topology, way)),
+                messages_of(private_servers_have_a_route, &text(topology, way)),
                 [""; 0]
             );
         }
@@ -443,21 +417,21 @@ mod tests {
             ))
         };
         assert_eq!(
-            said(nat_subnets_are_dedicated, &text("hub/subnets/nat")),
+            messages_of(nat_subnets_are_dedicated, &text("hub/subnets/nat")),
             [""; 0]
         );
-        let used = said(nat_subnets_are_dedicated, &text("GUEST/subnets/Nodes"));
+        let used = messages_of(nat_subnets_are_dedicated, &text("GUEST/subnets/Nodes"));
         assert_eq!(
             used,
             ["nodes are in the NAT subnet, which must be dedicated to the Private Link Service"]
         );
-        let within = said(nat_subnets_are_dedicated, &text("guest/subnets/nat"));
+        let within = messages_of(nat_subnets_are_dedicated, &text("guest/subnets/nat"));
         assert!(within[0].starts_with("the NAT subnet is in the hosted cluster's network"));
         let range = text("hub/subnets/nat").replace(
             "namespace: ns",
             "namespace: ns, annotations: {capstan.dev/nat-subnet-range: 10.0.0.1/24}",
         );
-        let found = said(nat_subnets_are_dedicated, &range);
+        let found = messages_of(nat_subnets_are_dedicated, &range);
         assert_eq!(
             found,
             [
@@ -475,7 +449,7 @@ mod tests {
         };
         let found = |own: &str, subnet: &str| {
             let cluster = azure("topology: Public").replace("guest/subnets/nodes", own);
-            said(
+            messages_of(
                 subnets_are_in_the_network,
                 &format!("{cluster}{}", pool(subnet)),
             )
@@ -493,7 +467,7 @@ mod tests {
             ))
         };
         assert_eq!(
-            said(zones_shadow_nothing, &text("oauth-c.example.net")),
+            messages_of(zones_shadow_nothing, &text("oauth-c.example.net")),
             [""; 0]
         );
         for login in [
@@ -501,13 +475,13 @@ mod tests {
             "oauth-c.c.example.com",
             "oauth-c.com",
         ] {
-            let found = said(zones_shadow_nothing, &text(login));
+            let found = messages_of(zones_shadow_nothing, &text(login));
             assert!(
                 found[0].contains("conflicts with cluster domain \"c.example.com\""),
                 "{login}: {found:?}"
             );
         }
-        let found = said(zones_shadow_nothing, &text("login.example.net"));
+        let found = messages_of(zones_shadow_nothing, &text("login.example.net"));
         assert!(found[0].starts_with("the private zone of this cluster is its base domain"));
     }
 }

@@ -6,9 +6,9 @@ use super::connection::{is_private, network, zone};
 use super::parts::{Hosted, Parts};
 use crate::model::{Finding, Path, message};
 
-/// How many Private Link Services a subscription has in a region (the seed of the private topology).
+/// The most Private Link Services of a subscription in a region (Azure's limits).
 const LIMIT: usize = 1_000;
-/// How many of them are so many that one should know.
+/// The number from which a warning says how many there are.
 const NEAR: usize = 900;
 
 /// H09: a network takes one private zone of a name: that of a cluster's name, and that of a domain.

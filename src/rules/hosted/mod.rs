@@ -37,26 +37,21 @@ const RULES: &[HostedRule] = &[
 /// The findings of all rules.
 pub(super) fn check(objects: &[Object]) -> Vec<Finding> {
     let parts = Parts::of(objects);
-    match parts.is_empty() {
-        true => Vec::new(),
-        false => RULES.iter().flat_map(|rule| rule(&parts)).collect(),
+    if parts.is_empty() {
+        return Vec::new();
     }
+    RULES.iter().flat_map(|rule| rule(&parts)).collect()
 }
 
 /// Runs one rule on YAML documents and shows its findings as `id line:column message`.
 #[cfg(test)]
 fn findings_of(rule: HostedRule, yaml: &str) -> Vec<String> {
-    let path = std::sync::Arc::from("test.yaml");
-    let (documents, findings) = crate::yaml::read(&path, yaml.as_bytes());
-    assert_eq!(findings, [], "the test's YAML is valid");
-    let objects = documents.into_iter();
-    let objects: Vec<Object> = objects
-        .filter_map(|document| Object::from_node(document, "default"))
-        .collect();
-    let say = |finding: Finding| {
-        let start = finding.span.expect("a rule points somewhere").start;
-        let (id, message) = (finding.id, finding.message);
-        format!("{id} {}:{} {message}", start.line, start.column)
-    };
-    rule(&Parts::of(&objects)).into_iter().map(say).collect()
+    super::placed(rule(&Parts::of(&super::objects_in(yaml))))
+}
+
+/// The messages alone.
+#[cfg(test)]
+fn messages_of(rule: HostedRule, yaml: &str) -> Vec<String> {
+    let found = rule(&Parts::of(&super::objects_in(yaml))).into_iter();
+    found.map(|finding| finding.message).collect()
 }

@@ -82,7 +82,7 @@ impl<'a> Hosted<'a> {
         self.at(path).and_then(Node::as_list).unwrap_or_default()
     }
 
-    /// Whether it has a field at `path` (dotted).
+    /// Returns true if it has a field at `path` (dotted).
     pub(super) fn has(self, path: &str) -> bool {
         self.at(path).is_some()
     }

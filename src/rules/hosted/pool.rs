@@ -14,7 +14,7 @@ const BLOCKS: [(&str, &str); 6] = [
     ("PowerVS", "powervs"),
 ];
 
-/// Where autoscaling may go down to no nodes.
+/// The platforms on which autoscaling may go down to no nodes.
 const FROM_ZERO: [&str; 2] = ["AWS", "Azure"];
 
 /// The architectures other than amd64, and the platforms that have them (the CRD of NodePool).
@@ -31,7 +31,7 @@ const ARCHITECTURES: [(&str, &[&str], &str); 2] = [
     ),
 ];
 
-/// How many minor versions the nodes may be behind the control plane.
+/// The most minor versions that the nodes may be behind the control plane (OpenShift's documentation of hosted control planes).
 const BEHIND: u32 = 3;
 
 /// H06: a pool has a number of nodes that its platform can have.
@@ -229,7 +229,7 @@ fn malformed(pool: Hosted<'_>, at: &Path, key: &str, value: Option<&str>) -> Opt
 
 #[cfg(test)]
 mod tests {
-    use super::super::findings_of;
+    use super::super::messages_of;
     use super::*;
 
     fn object(kind: &str, name: &str, spec: &str) -> String {
@@ -238,17 +238,10 @@ mod tests {
         )
     }
 
-    fn said(rule: super::super::HostedRule, text: &str) -> Vec<String> {
-        let found = findings_of(rule, text).into_iter();
-        found
-            .map(|one| one.splitn(3, ' ').nth(2).unwrap_or_default().to_owned())
-            .collect()
-    }
-
     #[test]
     fn a_pool_is_scaled_in_one_way() {
         let found = |platform: &str, scaling: &str| {
-            said(
+            messages_of(
                 scaling_is_possible,
                 &object(
                     "NodePool",
@@ -275,7 +268,7 @@ mod tests {
             |platform: &str| object("HostedCluster", "c", &format!("platform: {platform}"));
         let pool = |spec: &str| object("NodePool", "p", &format!("clusterName: c, {spec}"));
         let found = |one: &str, other: &str| {
-            said(platforms_agree, &format!("{}{}", cluster(one), pool(other)))
+            messages_of(platforms_agree, &format!("{}{}", cluster(one), pool(other)))
         };
         assert_eq!(
             found(
@@ -313,7 +306,7 @@ mod tests {
                 "p",
                 &format!("clusterName: c, release: {{image: 'r{nodes}'}}"),
             );
-            said(releases_are_near, &format!("{cluster}{pool}"))
+            messages_of(releases_are_near, &format!("{cluster}{pool}"))
         };
         assert_eq!(
             found(":4.20.6-multi"),
@@ -338,7 +331,8 @@ mod tests {
 
     #[test]
     fn labels_and_taints_are_valid() {
-        let found = |fields: &str| said(labels_are_well_formed, &object("NodePool", "p", fields));
+        let found =
+            |fields: &str| messages_of(labels_are_well_formed, &object("NodePool", "p", fields));
         assert_eq!(
             found("nodeLabels: {a: b, example.com/c: ''}, taints: [{key: a, value: b}]"),
             [""; 0]

@@ -1,8 +1,6 @@
 //! HostedClusters on three platforms from nothing to ready and back, on both servers, while the actors play HyperShift. The
 //! definitions are the real ones where they are at hand.
 
-use std::path::Path;
-
 use capstan::adapters::azure_sim as actors;
 use capstan::adapters::azure_sim::crds::hyper_shift;
 use serde_json::{Value as Json, json};
@@ -11,6 +9,7 @@ use super::pipeline::{Management, apply, established};
 use crate::cli::{stderr, stdout};
 use crate::fleet::directory;
 use crate::patience::until;
+use crate::real::crds;
 
 const SPEED: u32 = 600;
 pub(super) const API: &str = "/apis/hypershift.openshift.io/v1beta1/namespaces/clusters";
@@ -145,30 +144,17 @@ pub(super) fn definitions() -> Vec<Json> {
     real_definitions().unwrap_or_else(hyper_shift)
 }
 
-/// The real definitions, if they are at hand.
+/// The real definitions, if they are at hand. Those of HyperShift have an annotation whose name no API server accepts.
 pub(super) fn real_definitions() -> Option<Vec<Json>> {
-    let crds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/crds");
-    let read = |file: &str| {
-        let text = std::fs::read_to_string(crds.join(file)).ok()?;
-        let mut definition: Json = serde_yaml::from_str(&text).ok()?;
-        // One of them is no valid name.
-        definition["metadata"]
-            .as_object_mut()?
-            .remove("annotations");
-        Some(definition)
-    };
-    [
-        "hypershift/hostedclusters.hypershift.openshift.io.yaml",
-        "hypershift/hostedcontrolplanes.hypershift.openshift.io.yaml",
-        "hypershift/nodepools.hypershift.openshift.io.yaml",
-        "hub/agents.agent-install.openshift.io.yaml",
-    ]
-    .iter()
-    .map(|file| read(file))
-    .collect()
+    let mut all = [crds("hypershift")?, crds("hub")?].concat();
+    for definition in &mut all {
+        let metadata = definition["metadata"].as_object_mut();
+        metadata?.remove("annotations");
+    }
+    Some(all)
 }
 
-/// What the server has at a path; null if nothing.
+/// The object at a path of the server; null if there is none.
 pub(super) fn get(cluster: &Management, path: &str) -> Json {
     let request = http::Request::get(path)
         .body(Vec::new())
@@ -189,7 +175,7 @@ fn delete(cluster: &Management, path: &str) {
     cluster.runtime.block_on(answer).expect("it is there");
 }
 
-/// How many Agents of the lab are bound.
+/// The number of Agents of the lab that are bound.
 fn bound(cluster: &Management) -> usize {
     let all = get(
         cluster,

@@ -104,7 +104,7 @@ fn refusal(cluster: &Management, object: &Json) -> Option<String> {
     answer.err().map(|error| error.to_string())
 }
 
-/// What these definitions become is accepted; gives what is not.
+/// The refusals of the objects that these definitions become; empty if all are accepted.
 fn refusals(cluster: &Management, variants: &[String]) -> String {
     let mut refused = String::new();
     for text in variants {

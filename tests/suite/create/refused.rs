@@ -237,12 +237,12 @@ const REFUSED: &[Refused] = &[
     (
         "azure",
         &[("--workload-identity", "disc=@id")],
-        "--workload-identity: there is no identity `disc`\n  help: did you mean `disk`?",
+        "--workload-identity: unknown identity `disc`\n  help: did you mean `disk`?",
     ),
     (
         "azure",
         &[("--workload-identity", "storage=@id")],
-        "--workload-identity: there is no identity `storage`\n  help: the identities are cloudProvider, ",
+        "--workload-identity: unknown identity `storage`\n  help: the identities are cloudProvider, ",
     ),
     (
         "azure",
@@ -340,7 +340,7 @@ fn an_unknown_infrastructure_is_told_the_others() {
     let said = stderr(&["create", "cluster", "aws", "--name", "a"], 2);
     assert_eq!(
         said,
-        "error: there is no infrastructure `aws`; there are azure, kubevirt and agent\n"
+        "error: unknown infrastructure `aws`: use azure, kubevirt or agent\n"
     );
     let said = stderr(&["create", "cluster", "a\u{1b}[2J\n::error ::x"], 2);
     assert_eq!(said.lines().count(), 1, "{said:?}");

@@ -12,7 +12,7 @@ use crate::health::Live;
 use crate::reconcile::outcome::{Need, Write, patch_of};
 use crate::reconcile::world::{GroupKind, Parent, World};
 
-/// Where an Agent names the cluster that it is bound to.
+/// The field in which an Agent names the cluster that it is bound to.
 const BOUND: &[&str] = &["spec", "clusterDeploymentName", "name"];
 
 /// The Agents of a pool.
@@ -90,14 +90,14 @@ impl<'a> Agents<'a> {
     /// Says that there are too few for so many nodes.
     pub(super) fn shortage(&self, wanted: usize) -> String {
         let (bound, namespace) = (self.bound.len(), self.namespace);
-        match self.is_served {
-            true => format!(
-                "{bound} of {wanted} Agents are bound: namespace {namespace} has no other one that is approved, not bound, and matches the agentLabelSelector"
-            ),
-            false => format!(
-                "{bound} of {wanted} Agents are bound: the cluster does not serve the kind Agent of {AGENT_INSTALL}"
-            ),
-        }
+        let reason = if self.is_served {
+            format!(
+                "namespace {namespace} has no other one that is approved, not bound, and matches the agentLabelSelector"
+            )
+        } else {
+            format!("the cluster does not serve the kind Agent of {AGENT_INSTALL}")
+        };
+        format!("{bound} of {wanted} Agents are bound: {reason}")
     }
 }
 

@@ -39,9 +39,10 @@ pub(crate) fn can_fail(kind: &str) -> bool {
 /// The condition that is false of an object that should fail. One with another reason is about the configuration.
 pub(super) fn condition(failures: &[Failure], live: Live<'_>) -> Option<Typed> {
     let failure = failures.iter().find(|failure| failure.hits(live))?;
-    let (rows, other) = match is_cluster(&live.id()) {
-        true => (OF_CLUSTERS, "ValidConfiguration"),
-        false => (OF_POOLS, "ValidPlatformConfig"),
+    let (rows, other) = if is_cluster(&live.id()) {
+        (OF_CLUSTERS, "ValidConfiguration")
+    } else {
+        (OF_POOLS, "ValidPlatformConfig")
     };
     let row = rows.iter().find(|(reason, _)| *reason == failure.reason);
     let kind = row.map_or(other, |(_, kind)| *kind);

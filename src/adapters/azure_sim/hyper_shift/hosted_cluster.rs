@@ -23,7 +23,7 @@ const AS_EXPECTED: &str = "AsExpected";
 const UNKNOWN: &str = "StatusUnknown";
 /// On a control plane: the generation of the HostedCluster that it was written for.
 const GENERATION: &str = "hypershift.openshift.io/hosted-cluster-generation";
-/// What is checked before anything is made.
+/// The checks before anything is made.
 const CHECKS: [&str; 5] = [
     "ValidConfiguration",
     "SupportedHostedCluster",
@@ -32,7 +32,7 @@ const CHECKS: [&str; 5] = [
     "PlatformCredentialsFound",
 ];
 
-/// What to do about a HostedCluster.
+/// Reconciles a HostedCluster.
 pub(super) fn reconcile(
     world: World<'_>,
     live: Live<'_>,
@@ -168,7 +168,7 @@ fn status(
     let is_up = plane.is_some_and(|plane| moments::since(plane, AVAILABLE, true).is_some());
     let mut pools = pools(world, live);
     let has_nodes = pools.any(|pool| pool.count(&["status", "replicas"]) > 0);
-    // Until the control plane is told of another release, that is not reported either.
+    // The status follows the release of the control plane, which gets a new one later.
     let told = plane.map_or(image(live), |plane| plane.text(&["spec", "releaseImage"]));
     let there = Presence { is_up, has_nodes };
     let Version { status, upgrading } = version(live, told, there, now);
@@ -205,21 +205,23 @@ fn status(
 }
 
 fn available(is_up: bool) -> NewCondition {
-    match is_up {
-        true => NewCondition::yes(AS_EXPECTED, "The hosted control plane is available"),
-        false => NewCondition::no(
+    if is_up {
+        NewCondition::yes(AS_EXPECTED, "The hosted control plane is available")
+    } else {
+        NewCondition::no(
             "WaitingForAvailable",
             "Waiting for hosted control plane to be healthy",
-        ),
+        )
     }
 }
 
-/// A cluster that comes up does not progress, by HyperShift: only one whose release differs from what its control plane
-/// was told.
+/// HyperShift reports progress only while the release of a cluster differs from that of its control plane, not while a cluster
+/// comes up.
 fn progressing(is_behind: bool) -> NewCondition {
-    match is_behind {
-        true => NewCondition::yes("Progressing", ""),
-        false => NewCondition::no(AS_EXPECTED, ""),
+    if is_behind {
+        NewCondition::yes("Progressing", "")
+    } else {
+        NewCondition::no(AS_EXPECTED, "")
     }
 }
 
@@ -245,9 +247,10 @@ fn infrastructure(plane: Option<Live<'_>>) -> NewCondition {
 }
 
 fn cluster_version(is_complete: bool) -> NewCondition {
-    match is_complete {
-        true => NewCondition::yes("FromClusterVersion", "The release is complete"),
-        false => NewCondition::no("FromClusterVersion", "The release needs nodes"),
+    if is_complete {
+        NewCondition::yes("FromClusterVersion", "The release is complete")
+    } else {
+        NewCondition::no("FromClusterVersion", "The release needs nodes")
     }
 }
 

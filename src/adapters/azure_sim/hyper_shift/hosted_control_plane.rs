@@ -17,7 +17,7 @@ use crate::reconcile::world::World;
 
 const AVAILABLE: &str = "Available";
 
-/// What to do about a HostedControlPlane.
+/// Reconciles a HostedControlPlane.
 pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp) -> Outcome {
     let mut outcome = Outcome::default();
     if live.is_deleting() {
@@ -48,9 +48,10 @@ fn status(live: Live<'_>, now: Timestamp, is_up: bool) -> Value {
     }
     let infrastructure = NewCondition::yes("AsExpected", "");
     conditions.set("InfrastructureReady", infrastructure);
-    let degraded = match is_up {
-        true => NewCondition::no("AsExpected", ""),
-        false => NewCondition::yes("UnavailableReplicas", waiting),
+    let degraded = if is_up {
+        NewCondition::no("AsExpected", "")
+    } else {
+        NewCondition::yes("UnavailableReplicas", waiting)
     };
     conditions.set("Degraded", degraded);
     // A server fills in these three.
@@ -66,7 +67,7 @@ fn status(live: Live<'_>, now: Timestamp, is_up: bool) -> Value {
     moments::with(status, conditions)
 }
 
-/// Where the API server is reached: by a route, or by a load balancer of its own.
+/// The address of the API server: of a route, or of a load balancer of its own.
 fn endpoint(live: Live<'_>) -> Value {
     let services = live.list(&["spec", "services"]).iter().map(Live);
     let mut api = services.filter(|service| service.text(&["service"]) == "APIServer");

@@ -17,7 +17,7 @@ use crate::reconcile::world::World;
 /// So many machines a lab has for one pool.
 const MOST: usize = 500;
 
-/// What the lab does about a NodePool.
+/// Makes the Agents that a NodePool lacks.
 pub(super) fn reconcile(world: World<'_>, live: Live<'_>, _now: Timestamp) -> Outcome {
     let mut outcome = Outcome::default();
     let cluster = node_pool::cluster(live);

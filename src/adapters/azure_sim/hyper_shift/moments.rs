@@ -13,9 +13,10 @@ use crate::reconcile::outcome::{self, Outcome};
 /// Since when the condition of a type is true, or false; `None` if it is not.
 pub(super) fn since(live: Live<'_>, kind: &str, is_true: bool) -> Option<Timestamp> {
     let condition = live.condition(kind)?;
-    let is_so = match is_true {
-        true => condition.is_true(),
-        false => condition.is_false(),
+    let is_so = if is_true {
+        condition.is_true()
+    } else {
+        condition.is_false()
     };
     is_so.then(|| condition.since().parse().ok()).flatten()
 }
@@ -30,7 +31,7 @@ pub(super) fn after(start: Timestamp, duration: Duration) -> Timestamp {
     start.checked_add(duration).unwrap_or(Timestamp::MAX)
 }
 
-/// When the deletion of an object was asked for.
+/// The time at which the deletion of an object was requested.
 pub(super) fn deleted(live: Live<'_>, now: Timestamp) -> Timestamp {
     time(live, &["metadata", "deletionTimestamp"]).unwrap_or(now)
 }

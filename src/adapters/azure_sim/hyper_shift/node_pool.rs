@@ -39,7 +39,7 @@ pub(super) fn wanted(pool: Live<'_>) -> usize {
     usize::try_from(number.unwrap_or(0)).unwrap_or(0)
 }
 
-/// What to do about a NodePool.
+/// Reconciles a NodePool.
 pub(super) fn reconcile(
     world: World<'_>,
     live: Live<'_>,
@@ -96,22 +96,22 @@ fn take_down(live: Live<'_>, now: Timestamp, agents: Option<&Agents<'_>>, outcom
     }
 }
 
-/// What is there of a pool, and what is to be.
+/// The state of a pool, and the state to reach.
 struct Pool<'a> {
     live: Live<'a>,
     now: Timestamp,
     cluster: Option<Live<'a>>,
     agents: Option<Agents<'a>>,
-    /// What is wrong with its spec.
+    /// The fault of its spec.
     fault: Option<Typed>,
     wanted: usize,
     /// The nodes that are available now.
     nodes: usize,
-    /// When there are more.
+    /// The time from which there are more.
     nodes_at: Option<Timestamp>,
     /// The version that the nodes run; empty before they do.
     version: String,
-    /// When they run the release.
+    /// The time from which they run the release.
     version_at: Option<Timestamp>,
 }
 
@@ -238,12 +238,11 @@ impl<'a> Pool<'a> {
         let image = self.live.text(&["spec", "release", "image"]);
         let scales = self.live.at(&["spec", "autoScaling"]).is_some();
         let target = self.target();
-        let updating = match self.version == target {
-            true => no(),
-            false => {
-                let message = format!("Updating version in progress. Target version: {target}");
-                NewCondition::yes(AS_EXPECTED, message)
-            }
+        let updating = if self.version == target {
+            no()
+        } else {
+            let message = format!("Updating version in progress. Target version: {target}");
+            NewCondition::yes(AS_EXPECTED, message)
         };
         let payload = NewCondition::either(
             self.has_payload(),
@@ -286,7 +285,7 @@ impl<'a> Pool<'a> {
         facts
     }
 
-    /// Why it is not ready.
+    /// The reason and the message of a pool that is not ready.
     fn lack(&self, fault: Option<&Typed>) -> Option<(String, String)> {
         let lack = |reason: &str, message: String| Some((reason.to_owned(), message));
         if let Some((_, condition)) = fault {

@@ -1,6 +1,6 @@
 //! Releases, by their images.
 
-/// What names of tags may end with besides the version.
+/// Ends of tags behind the version.
 const ARCHITECTURES: [&str; 6] = [
     "-multi", "-x86_64", "-amd64", "-aarch64", "-arm64", "-ppc64le",
 ];

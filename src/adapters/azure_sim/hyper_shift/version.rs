@@ -13,7 +13,7 @@ use crate::reconcile::conditions::stamp;
 
 const HISTORY: &[&str] = &["status", "version", "history"];
 
-/// What is there of a cluster.
+/// The parts of a cluster that are there.
 #[derive(Clone, Copy)]
 pub(super) struct Presence {
     /// Its control plane is available.
@@ -26,7 +26,7 @@ pub(super) struct Presence {
 pub(super) struct Version {
     /// As it is reported.
     pub(super) status: Value,
-    /// When an upgrade of the control plane ends; `None` unless one is under way.
+    /// The end of an upgrade of the control plane; `None` unless one is under way.
     pub(super) upgrading: Option<Timestamp>,
 }
 
@@ -74,7 +74,7 @@ fn entry(image: &str, now: Timestamp) -> Value {
     })
 }
 
-/// When the newest release was complete; `None` as long as it is not.
+/// The time at which the newest release was complete; `None` as long as it is not.
 pub(super) fn completion(cluster: Live<'_>) -> Option<Timestamp> {
     let newest = cluster.list(HISTORY).first().map(Live)?;
     let is_complete = newest.text(&["state"]) == "Completed";

@@ -55,13 +55,13 @@ pub struct Azure {
     #[serde(rename = "externalDNSDomain", skip_serializing_if = "Option::is_none")]
     #[schemars(regex(pattern = DOMAIN), length(min = 1, max = 180))]
     pub external_dns_domain: Option<String>,
-    /// Where the cluster's API server can be reached from. It cannot change between `Public` and the others.
+    /// The networks from which the cluster's API server can be reached. It cannot change between `Public` and the others.
     #[serde(default)]
     pub endpoint_access: EndpointAccess,
     /// The private connection of the API server; exactly if `endpointAccess` is not `Public`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub private_connectivity: Option<PrivateConnectivity>,
-    /// How the management cluster's HyperShift names `endpointAccess` and `privateConnectivity`.
+    /// The names that the management cluster's HyperShift has for `endpointAccess` and `privateConnectivity`.
     #[serde(default)]
     pub api_shape: ApiShape,
 }
@@ -102,7 +102,7 @@ pub struct WorkloadIdentity {
     pub client_id: String,
 }
 
-/// Where an API server can be reached from.
+/// The networks from which an API server can be reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum EndpointAccess {
     /// The internet.
@@ -154,7 +154,7 @@ pub struct NatSubnet {
     pub cidr: String,
 }
 
-/// How HyperShift's kinds name the fields of private connections.
+/// The names of the fields of private connections in HyperShift's kinds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ApiShape {

@@ -55,7 +55,7 @@ pub enum HostedPlatform {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HyperShift {
-    /// Where the nodes run.
+    /// The infrastructure that the nodes run on.
     pub infrastructure: Infrastructure,
     /// The OpenShift release.
     pub release: Release,
@@ -67,10 +67,10 @@ pub struct HyperShift {
     /// Secret with the public SSH key of the nodes in `id_rsa.pub`, in the cluster's namespace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ssh_key_ref: Option<SecretRef>,
-    /// What the control plane requests.
+    /// The requests of the control plane.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control_plane: Option<ControlPlane>,
-    /// With `Agent`: where the agents are.
+    /// With `Agent`: the place of the agents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<Agent>,
     /// With `KubeVirt`: another cluster for the virtual machines; if absent, they run in the management cluster.
@@ -85,7 +85,7 @@ pub struct HyperShift {
     pub properties: Option<Properties>,
 }
 
-/// Where the nodes of a hosted cluster run. It cannot change.
+/// The infrastructure that the nodes of a hosted cluster run on. It cannot change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Infrastructure {
     /// In virtual machines of a subscription.
@@ -108,7 +108,7 @@ impl Infrastructure {
     }
 }
 
-/// What the API server and etcd of a control plane request, each.
+/// The requests of the API server and of etcd, each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ControlPlane {
     /// Processors, such as `4`.
@@ -119,7 +119,7 @@ pub struct ControlPlane {
     pub memory: Option<Quantity>,
 }
 
-/// Where the agents are.
+/// The place of the agents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Agent {
     /// The namespace of the Agent objects.

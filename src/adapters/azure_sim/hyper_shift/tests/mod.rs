@@ -16,7 +16,7 @@ use crate::reconcile::fixture::Fixture;
 use crate::reconcile::world::GroupKind;
 
 const API: &str = "hypershift.openshift.io/v1beta1";
-/// How long a control plane takes, and then the nodes of a pool, in seconds.
+/// Seconds that a control plane takes, and then the nodes of a pool.
 const UP: i64 = 900;
 const HALF: i64 = UP + 480;
 const NODES: i64 = UP + 600;
