@@ -10,6 +10,7 @@ use super::aro_cluster::AROCluster;
 use super::aro_control_plane::AROControlPlane;
 use super::aro_machine_pool::AROMachinePool;
 use super::azure_cluster_identity::AzureClusterIdentity;
+use super::azure_private_link_service::AzurePrivateLinkService;
 use super::cluster_definition::Platform;
 use super::fleet::Fleet;
 use super::labels::CLUSTERCTL;
@@ -45,6 +46,12 @@ pub fn crds() -> Vec<Json> {
 #[must_use]
 pub fn fleets() -> Json {
     crd::<Fleet>()
+}
+
+/// The CRD of AzurePrivateLinkService, for clusters in which HyperShift has not installed its own.
+#[must_use]
+pub fn private_links() -> Json {
+    crd::<AzurePrivateLinkService>()
 }
 
 /// CAPZ's CRDs accept an object without `spec`, so ours do. `clusterctl init` labels CAPZ's; ours are applied without it, and

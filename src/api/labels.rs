@@ -24,6 +24,10 @@ pub const APPLIED: &str = "capstan.dev/applied";
 pub const DELETION_POLICY: &str = "capstan.dev/deletion-policy";
 /// On a HostedCluster: the range of the subnet to create for the addresses of its Private Link Service.
 pub const NAT_SUBNET_RANGE: &str = "capstan.dev/nat-subnet-range";
+/// On a HostedCluster: the AzureClusterIdentity for its Private Endpoint and DNS zones, `NAMESPACE/NAME`.
+pub const LINK_IDENTITY: &str = "capstan.dev/private-link-identity";
+/// On a HostedCluster: the Secret in its namespace with the credential of Azure Service Operator for the same.
+pub const LINK_CREDENTIAL: &str = "capstan.dev/private-link-credential-from";
 /// On the parent: the namespace and name of the Lease of the process that writes the fleet.
 pub const LEASE: &str = "capstan.dev/lease";
 /// On the parent of an ApplySet: since when no daemon serves the fleet any more, because its Fleet object left the one that did.

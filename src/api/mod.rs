@@ -13,6 +13,7 @@ pub mod aro_machine_pool;
 pub mod aso;
 pub mod azure_cluster_identity;
 pub mod azure_fields;
+pub mod azure_private_link_service;
 pub mod capi;
 pub mod cluster_definition;
 pub mod conditions;

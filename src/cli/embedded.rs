@@ -61,6 +61,7 @@ impl Embedded {
             workloads: Arc::new(SimulatedWorkloads::new(client.clone(), &*clock)),
             keys: Arc::new(SimulatedVaults::new(Arc::clone(&clock))),
             credentials: Arc::new(SimulatedCredentials),
+            ..Connectors::default()
         };
         let at_work =
             controller::spawn(client.clone(), Arc::clone(&clock), controllers, connectors);

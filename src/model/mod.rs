@@ -29,6 +29,7 @@ mod node;
 mod object;
 mod object_reader;
 mod payload;
+mod private_links;
 mod public_key;
 mod pull_requests;
 mod rate_remaining;
@@ -68,6 +69,9 @@ pub use node::{Key, Map, Node, Origin, Value};
 pub use object::{Object, ObjectId};
 pub use object_reader::ObjectReader;
 pub use payload::Payload;
+pub use private_links::{
+    AzureCaller, AzureError, AzureFault, Frontend, FrontendRequest, PrivateLinks, RejectRequest,
+};
 pub use public_key::PublicKey;
 pub use pull_requests::{CommitSource, PullRequests};
 pub use rate_remaining::RateRemaining;

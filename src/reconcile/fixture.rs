@@ -273,6 +273,8 @@ impl Fixture {
                 let answered = self.end_of_time();
                 self.snapshot.set_key(request, Ok(version), answered);
             }
+            // Nobody answers here.
+            Write::RejectConnections(_) => {}
             Write::Status(patch) => {
                 let id = Live(&patch).id();
                 if ARO.contains(&(&*id.group, &*id.kind)) {

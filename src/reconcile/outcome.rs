@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use super::parent::{GroupKind, Parent};
 use crate::health::Live;
 use crate::model::words::message_line;
-use crate::model::{AsoSecretRequest, CredentialRequest, KeyRequest, ObjectId};
+use crate::model::{
+    AsoSecretRequest, CredentialRequest, FrontendRequest, KeyRequest, ObjectId, RejectRequest,
+};
 
 /// What to do about an object, and when to look at it again.
 #[derive(Debug, Default, PartialEq)]
@@ -45,6 +47,10 @@ pub(crate) enum Need {
     Key(KeyRequest),
     /// Whether a credential works.
     Credential(CredentialRequest),
+    /// The frontend of a load balancer, which is looked for again every ten minutes.
+    Frontend(FrontendRequest),
+    /// The connections that a Private Link Service has left.
+    Connections(RejectRequest),
 }
 
 impl Need {
@@ -59,7 +65,7 @@ impl Need {
             Self::Object(id) | Self::Nodes { kubeconfig: id, .. } => Some(GroupKind::from(id)),
             Self::Below(parent) => Some(parent.kind.clone()),
             Self::Synced(kind) => Some(kind.clone()),
-            Self::Key(_) | Self::Credential(_) => None,
+            Self::Key(_) | Self::Credential(_) | Self::Frontend(_) | Self::Connections(_) => None,
         }
     }
 }
@@ -89,6 +95,8 @@ pub(crate) enum Write {
     EnsureKey(KeyRequest),
     /// Find out whether a credential works.
     CheckCredential(CredentialRequest),
+    /// Reject the connections to a Private Link Service.
+    RejectConnections(RejectRequest),
     /// Apply a Secret with a credential. The patch lacks its content, which the writer gets.
     CredentialSecret(Box<AsoSecretRequest>, Value),
 }
@@ -103,7 +111,7 @@ impl Write {
             | Self::Merge(patch)
             | Self::CredentialSecret(_, patch) => Some(Live(patch).id()),
             Self::Delete { id, .. } => Some(id.clone()),
-            Self::EnsureKey(_) | Self::CheckCredential(_) => None,
+            Self::EnsureKey(_) | Self::CheckCredential(_) | Self::RejectConnections(_) => None,
         }
     }
 }

@@ -15,7 +15,8 @@ use super::parent::{GroupKind, Parent, owner_uids};
 use crate::api::labels::CREDENTIAL_VERSION;
 use crate::health::Live;
 use crate::model::{
-    AdapterError, CredentialRequest, KeyError, KeyRequest, Namespaces, ObjectId, WorkloadNode,
+    AdapterError, AzureError, CredentialRequest, Frontend, FrontendRequest, KeyError, KeyRequest,
+    Namespaces, ObjectId, RejectRequest, WorkloadNode,
 };
 
 /// What a vault answered about a key.
@@ -27,6 +28,13 @@ pub(crate) struct KeyAnswer {
     pub(crate) at: Timestamp,
     /// Since when the answer, or the fault, is of this sort.
     pub(crate) since: Timestamp,
+}
+
+/// What Azure Resource Manager answered, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Answer<T> {
+    pub(crate) found: Result<T, AzureError>,
+    pub(crate) at: Timestamp,
 }
 
 /// Kinds that may not be watched, each with what to do about it.
@@ -58,6 +66,12 @@ pub(crate) struct Snapshot {
     pub(super) keys: BTreeMap<KeyRequest, KeyAnswer>,
     /// Whether each credential works that was asked about, and since when that is known.
     pub(super) credentials: BTreeMap<CredentialRequest, (Result<(), AdapterError>, Timestamp)>,
+    /// The newest answer about each frontend that was looked for.
+    pub(super) frontends: BTreeMap<FrontendRequest, Answer<Frontend>>,
+    /// The newest answer about the connections of each Private Link Service that is to be deleted.
+    pub(super) connections: BTreeMap<RejectRequest, Answer<usize>>,
+    /// The version at which each kind was listed.
+    pub(super) versions: BTreeMap<GroupKind, String>,
     /// The version of each Secret with a credential as it was written last; as it was seen first, if not by this process.
     pub(super) written: BTreeMap<ObjectId, String>,
 }
@@ -199,6 +213,34 @@ impl Snapshot {
         let same = before.filter(|before| fault(&before.version) == fault(&version));
         let since = same.map_or(at, |same| same.since);
         self.keys.insert(request, KeyAnswer { version, at, since });
+    }
+
+    /// Records which frontend was found. Returns whether that is news.
+    pub(crate) fn set_frontend(
+        &mut self,
+        request: FrontendRequest,
+        found: Result<Frontend, AzureError>,
+        at: Timestamp,
+    ) -> bool {
+        let before = self.frontends.get(&request).map(|answer| &answer.found);
+        let is_news = before != Some(&found);
+        self.frontends.insert(request, Answer { found, at });
+        is_news
+    }
+
+    /// Records how many connections a Private Link Service had.
+    pub(crate) fn set_connections(
+        &mut self,
+        request: RejectRequest,
+        found: Result<usize, AzureError>,
+        at: Timestamp,
+    ) {
+        self.connections.insert(request, Answer { found, at });
+    }
+
+    /// Records the version at which a kind is listed.
+    pub(crate) fn set_version(&mut self, kind: &GroupKind, version: &str) {
+        self.versions.insert(kind.clone(), version.to_owned());
     }
 
     /// Records whether a credential works, in place of what was known of an earlier version of it. Returns whether that is

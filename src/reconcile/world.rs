@@ -8,9 +8,12 @@ use jiff::Timestamp;
 
 pub(crate) use super::parent::GroupKind;
 pub(crate) use super::parent::Parent;
-use super::snapshot::{KeyAnswer, Snapshot};
+use super::snapshot::{Answer, KeyAnswer, Snapshot};
 use crate::health::Live;
-use crate::model::{AdapterError, CredentialRequest, KeyRequest, ObjectId, WorkloadNode};
+use crate::model::{
+    AdapterError, CredentialRequest, Frontend, FrontendRequest, KeyRequest, ObjectId,
+    RejectRequest, WorkloadNode,
+};
 
 /// What is known of one object.
 #[derive(Clone, Copy, Debug)]
@@ -122,6 +125,21 @@ impl<'a> World<'a> {
     ) -> Option<(Result<(), &'a AdapterError>, Timestamp)> {
         let (answer, at) = self.0.credentials.get(request)?;
         Some((answer.as_ref().copied(), *at))
+    }
+
+    /// Which frontend has an address; `None` while there is no answer.
+    pub(crate) fn frontend(self, request: &FrontendRequest) -> Option<&'a Answer<Frontend>> {
+        self.0.frontends.get(request)
+    }
+
+    /// How many connections of others a Private Link Service had; `None` while there is no answer.
+    pub(crate) fn connections(self, request: &RejectRequest) -> Option<&'a Answer<usize>> {
+        self.0.connections.get(request)
+    }
+
+    /// The version at which the objects of a kind are read; `None` while none of them was.
+    pub(crate) fn version(self, kind: &GroupKind) -> Option<&'a str> {
+        self.0.versions.get(kind).map(String::as_str)
     }
 
     /// The version of a Secret with a credential as it was written last; as it was seen first, if another process wrote it.

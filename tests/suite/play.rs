@@ -55,5 +55,6 @@ pub(crate) fn connectors(client: &Client, clock: &Arc<dyn Clock>) -> Connectors 
         workloads: Arc::new(SimulatedWorkloads::new(client.clone(), &**clock)),
         keys: Arc::new(SimulatedVaults::new(Arc::clone(clock))),
         credentials: Arc::new(SimulatedCredentials),
+        ..Connectors::default()
     }
 }

@@ -58,6 +58,7 @@ pub fn controllers(
         workloads: Arc::new(KubeWorkloads::new(Arc::clone(&clock))),
         keys: Arc::new(vaults),
         credentials,
+        ..Connectors::default()
     };
     Some(share(&target.client, clock, all, connectors, sharing))
 }

@@ -161,6 +161,6 @@ fn accepts(live: Option<Live<'_>>, write: &Write) -> bool {
         }
         Write::Status(_) => live.is_some(),
         Write::Delete { uid, .. } => live.is_some_and(|live| live.uid() == uid),
-        Write::EnsureKey(_) | Write::CheckCredential(_) => true,
+        Write::EnsureKey(_) | Write::CheckCredential(_) | Write::RejectConnections(_) => true,
     }
 }

@@ -130,6 +130,7 @@ impl Stage {
             workloads: Arc::new(SimulatedWorkloads::new(client.clone(), &*clock)),
             keys: connect(Arc::clone(&credentials), &vaults, Arc::clone(&clock)),
             credentials,
+            ..Connectors::default()
         };
         let mut all = controllers(&Options::default());
         all.extend(reconcile::aro(Settings {

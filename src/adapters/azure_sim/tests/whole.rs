@@ -183,6 +183,7 @@ fn spawn(client: &Client, clock: &Arc<dyn Clock>, options: &Options) -> Running 
         workloads: Arc::new(SimulatedWorkloads::new(client.clone(), &**clock)),
         keys: Arc::new(SimulatedVaults::new(Arc::clone(clock))),
         credentials: Arc::new(SimulatedCredentials),
+        ..Connectors::default()
     };
     controller::spawn(client.clone(), Arc::clone(clock), all, connectors)
 }

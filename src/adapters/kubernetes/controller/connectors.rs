@@ -8,8 +8,9 @@ use futures::future::{self, BoxFuture, FutureExt as _};
 use futures::stream::{self, BoxStream, StreamExt as _};
 
 use crate::model::{
-    AdapterError, AsoSecretRequest, CredentialRequest, Credentials, ErrorClass, KeyError, KeyFault,
-    KeyRequest, KeyVaults, ObjectId, SecretContent, WorkloadNode, Workloads,
+    AdapterError, AsoSecretRequest, AzureError, AzureFault, CredentialRequest, Credentials,
+    ErrorClass, Frontend, FrontendRequest, KeyError, KeyFault, KeyRequest, KeyVaults, ObjectId,
+    PrivateLinks, RejectRequest, SecretContent, WorkloadNode, Workloads,
 };
 
 /// What controllers reach besides the cluster they run on.
@@ -21,6 +22,8 @@ pub struct Connectors {
     pub keys: Arc<dyn KeyVaults>,
     /// The credentials of Azure.
     pub credentials: Arc<dyn Credentials>,
+    /// Azure Resource Manager, for Private Link.
+    pub links: Arc<dyn PrivateLinks>,
 }
 
 /// Nothing: nobody asks for nodes or keys.
@@ -30,6 +33,7 @@ impl Default for Connectors {
             workloads: Arc::new(Unconnected),
             keys: Arc::new(Unconnected),
             credentials: Arc::new(Unconnected),
+            links: Arc::new(Unconnected),
         }
     }
 }
@@ -70,6 +74,21 @@ impl Credentials for Unconnected {
     ) -> BoxFuture<'static, Result<SecretContent, AdapterError>> {
         future::ready(Err(unasked())).boxed()
     }
+}
+
+impl PrivateLinks for Unconnected {
+    fn frontend(&self, _: &FrontendRequest) -> BoxFuture<'static, Result<Frontend, AzureError>> {
+        future::ready(Err(unlinked())).boxed()
+    }
+
+    fn reject(&self, _: &RejectRequest) -> BoxFuture<'static, Result<usize, AzureError>> {
+        future::ready(Err(unlinked())).boxed()
+    }
+}
+
+fn unlinked() -> AzureError {
+    let message = "nothing here asks Azure Resource Manager";
+    AzureError::new(AzureFault::Other, message)
 }
 
 fn unasked() -> AdapterError {

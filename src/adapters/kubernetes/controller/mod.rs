@@ -17,6 +17,7 @@ mod checks;
 mod connectors;
 mod counts;
 mod keys;
+mod links;
 mod merged;
 mod nodes;
 mod outbox;

@@ -31,6 +31,8 @@ use crate::reconcile::world::GroupKind;
 pub(crate) struct KindEvent {
     /// The kind, by its place.
     pub(crate) kind: usize,
+    /// The version at which it is watched.
+    pub(crate) version: Option<Arc<str>>,
     /// What happened.
     pub(crate) event: WatchEvent,
 }
@@ -102,6 +104,8 @@ pub(crate) fn watch(
                 Some(resource) => Ok(Some(resource)),
                 None => served(client.clone(), &kind).await,
             };
+            let version = resource.as_ref().ok().and_then(Option::as_ref);
+            let version: Option<Arc<str>> = version.map(|found| found.version.as_str().into());
             let events = match resource {
                 Ok(Some(resource)) => events(&client, resource, &namespaces, &pauses),
                 Ok(None) => pauses.before(stream::iter([WatchEvent::NotServed])),
@@ -110,16 +114,15 @@ pub(crate) fn watch(
                     pauses.before(stream::iter([failed(class, why, &kind, None)]))
                 }
             };
+            let events = events.map(move |event| KindEvent {
+                kind: number,
+                version: version.clone(),
+                event,
+            });
             Some((events, None))
         }
     });
-    let events = attempts.flatten();
-    events
-        .map(move |event| KindEvent {
-            kind: number,
-            event,
-        })
-        .boxed()
+    attempts.flatten().boxed()
 }
 
 /// The kind at the newest version we know.

@@ -188,7 +188,10 @@ async fn one(client: &Client, manager: &str, write: &Write) -> Result<Option<Val
             (patch, answer)
         }
         Write::Delete { id, version, uid } => return delete(client, id, version, uid).await,
-        Write::EnsureKey(_) | Write::CheckCredential(_) | Write::CredentialSecret(..) => {
+        Write::EnsureKey(_)
+        | Write::CheckCredential(_)
+        | Write::RejectConnections(_)
+        | Write::CredentialSecret(..) => {
             return Ok(None);
         }
     };

@@ -235,6 +235,7 @@ pub(super) fn lines(outcome: &Outcome) -> Vec<String> {
             Write::Merge(_) => "merge",
             Write::Delete { .. } => "delete",
             Write::EnsureKey(_) => "key",
+            Write::RejectConnections(_) => "reject",
             Write::CheckCredential(_) | Write::CredentialSecret(..) => "credential",
         };
         let id = write

@@ -170,6 +170,7 @@ impl Scene {
                 workloads: Arc::new(SimulatedWorkloads::new(client.clone(), &**clock)),
                 keys: Arc::new(keys),
                 credentials,
+                ..Connectors::default()
             };
             controller::spawn(client.clone(), Arc::clone(clock), all, connectors)
         }))?;

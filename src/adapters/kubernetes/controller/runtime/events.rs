@@ -1,4 +1,4 @@
-//! What follows from what was heard of the cluster, of workload clusters, vaults and Entra ID.
+//! What follows from what was heard of the cluster, of workload clusters, and of Azure.
 //!
 //! In: events of the watches, nodes, keys, answers about credentials. Out: the cache shows them, and the schedule has every object that handles or
 //! needs them. It does not know what is decided then.
@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::Runtime;
 use crate::adapters::kubernetes::controller::checks::CredentialAnswer;
 use crate::adapters::kubernetes::controller::keys::KeyAnswer;
+use crate::adapters::kubernetes::controller::links::{FrontendAnswer, RejectionAnswer};
 use crate::adapters::kubernetes::controller::nodes::Heard;
 use crate::adapters::kubernetes::controller::schedule::Key;
 use crate::adapters::kubernetes::controller::watches::{KindEvent, Seen, WatchEvent};
@@ -48,9 +49,39 @@ impl Runtime {
         }
     }
 
+    /// Takes in which frontend was found.
+    pub(super) fn on_frontend(&mut self, answer: FrontendAnswer) {
+        let now = self.clock.now();
+        self.frontends.answered(&answer, now);
+        let (request, answer) = answer;
+        self.cache
+            .snapshot
+            .set_frontend(request.clone(), answer, now);
+        self.schedule.needed(&Need::Frontend(request));
+    }
+
+    /// Takes in how many connections a Private Link Service had.
+    pub(super) fn on_rejection(&mut self, answer: RejectionAnswer) {
+        let now = self.clock.now();
+        self.rejections.answered(&answer, now);
+        let (request, answer) = answer;
+        self.cache
+            .snapshot
+            .set_connections(request.clone(), answer, now);
+        self.schedule.needed(&Need::Connections(request));
+    }
+
     /// Takes in what happened to a kind.
     pub(super) fn on_event(&mut self, event: KindEvent) {
-        let KindEvent { kind, event } = event;
+        let KindEvent {
+            kind,
+            version,
+            event,
+        } = event;
+        if let (WatchEvent::ListEnded, Some(version)) = (&event, version) {
+            let snapshot = &mut self.cache.snapshot;
+            snapshot.set_version(&self.kinds[kind], &version);
+        }
         match event {
             WatchEvent::ListStarted => self.cache.start_list(&self.kinds[kind]),
             WatchEvent::Listed(seen) | WatchEvent::Applied(seen) => self.on_object(&seen),

@@ -32,6 +32,7 @@ use super::checks::{self, CredentialChecks};
 use super::connectors::Connectors;
 use super::counts::Counts;
 use super::keys::{self, KeyQuestions};
+use super::links::{self, Frontends, Rejections};
 use super::nodes::NodeWatches;
 use super::outbox::{Outbox, Verdict};
 use super::schedule::{Key, Schedule};
@@ -51,6 +52,9 @@ const WATCH_PAUSE: Duration = Duration::from_secs(1);
 
 /// How long a vault may take to answer.
 const KEY_PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long Azure Resource Manager may take to answer.
+const AZURE_PATIENCE: Duration = Duration::from_secs(120);
 
 /// How long the cluster may take to answer about a Secret with a credential.
 const SECRET_PATIENCE: Duration = Duration::from_secs(60);
@@ -79,6 +83,8 @@ pub(super) struct Runtime {
     nodes: NodeWatches,
     keys: KeyQuestions,
     checks: CredentialChecks,
+    frontends: Frontends,
+    rejections: Rejections,
     cache: Cache,
     schedule: Schedule,
     outbox: Outbox,
@@ -121,6 +127,9 @@ impl Runtime {
         let patience = clock.real(KEY_PATIENCE);
         let keys = keys::questions(Arc::clone(&connectors.keys), patience);
         let checks = checks::questions(Arc::clone(&connectors.credentials), TOKEN_PATIENCE);
+        let patience = clock.real(AZURE_PATIENCE);
+        let frontends = links::frontends(Arc::clone(&connectors.links), patience);
+        let rejections = links::rejections(Arc::clone(&connectors.links), patience);
         let mut runtime = Self {
             client,
             clock,
@@ -132,6 +141,8 @@ impl Runtime {
             nodes: NodeWatches::new(Arc::clone(&connectors.workloads)),
             keys,
             checks,
+            frontends,
+            rejections,
             connectors,
             cache: Cache::of(namespaces),
             schedule: Schedule::default(),
@@ -175,6 +186,8 @@ impl Runtime {
                 Some(heard) = self.nodes.next() => self.on_nodes(heard),
                 Some(answer) = self.keys.next() => self.on_key(answer),
                 Some(answer) = self.checks.next() => self.on_check(answer),
+                Some(answer) = self.frontends.next() => self.on_frontend(answer),
+                Some(answer) = self.rejections.next() => self.on_rejection(answer),
                 Ok(()) = self.may_act.changed() => self.turn(),
                 () = wake => {}
             }
@@ -195,6 +208,8 @@ impl Runtime {
         } else {
             self.keys.stop();
             self.checks.stop();
+            self.frontends.stop();
+            self.rejections.stop();
         }
     }
 
@@ -286,6 +301,8 @@ impl Runtime {
         needs.extend(unsynced.iter().cloned().map(Need::Synced));
         self.watch_nodes(&needs);
         let now = self.clock.now();
+        let world = self.cache.world();
+        let again = links::ask(&mut self.frontends, world, &needs, now);
         if !synced {
             let live = self.cache.get(&key.object);
             let said = live.map(|live| blocked(live, &unsynced, &self.cache.snapshot.denied, now));
@@ -302,7 +319,7 @@ impl Runtime {
         let (changes, events) = (outcome.writes, outcome.events);
         let events = self.untold(&key, events);
         let (changes, rests) = self.due(&key.object, manager, changes, now);
-        let wake = wake.into_iter().chain(rests).min();
+        let wake = wake.into_iter().chain(rests).chain(again).min();
         self.schedule.reconciled(&key, needs, wake);
         for kind in unsynced {
             self.watch(kind);
@@ -357,6 +374,9 @@ impl Runtime {
             let asked = match &write {
                 Write::EnsureKey(request) => Some(self.keys.ask(request.clone(), now)),
                 Write::CheckCredential(request) => Some(self.checks.ask(request.clone(), now)),
+                Write::RejectConnections(request) => {
+                    Some(self.rejections.ask(request.clone(), now))
+                }
                 _ => None,
             };
             if let Some(until) = asked {
