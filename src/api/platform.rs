@@ -10,6 +10,12 @@ pub const HYPERSHIFT: &str = "hypershift.openshift.io";
 /// The version of HyperShift's kinds, without the group.
 pub const HYPERSHIFT_VERSION: &str = "v1beta1";
 
+/// The namespace of the control plane of a HostedCluster.
+#[must_use]
+pub fn control_plane_namespace(namespace: &str, name: &str) -> String {
+    format!("{namespace}-{name}").replace('.', "-")
+}
+
 /// The role of an object in its cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {

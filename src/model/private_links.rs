@@ -72,6 +72,14 @@ pub enum AzureFault {
     Other,
 }
 
+impl AzureFault {
+    /// Whether Azure answered what was asked, rather than that it does not do so now.
+    #[must_use]
+    pub const fn is_answer(self) -> bool {
+        matches!(self, Self::Denied | Self::NotFound | Self::Ambiguous)
+    }
+}
+
 /// Why Azure Resource Manager gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]

@@ -29,6 +29,7 @@ mod orphan;
 pub(crate) mod outcome;
 mod parent;
 pub(crate) mod preflight;
+pub mod private_link;
 #[cfg(test)]
 mod properties;
 pub(crate) mod refused;

@@ -4,7 +4,9 @@
 
 use serde_json::Value;
 
+use super::private_link::{is_private_platform, keys};
 use crate::api::aro_control_plane::identity_namespace;
+use crate::api::azure_private_link_service::KIND;
 use crate::api::kinds::{AGENT_INSTALL, CAPI, CONTROL_PLANE, INFRASTRUCTURE, is_aso};
 use crate::api::labels::CLUSTER_NAME;
 use crate::api::platform::HYPERSHIFT;
@@ -72,9 +74,26 @@ impl Parent {
         Self::new(group, kind, namespace, &format!("identity/{name}"))
     }
 
-    /// All that an object is found by: its parent, and the identity that it uses.
+    /// The connections of private clusters that need one DNS zone, of whatever namespace.
+    pub(crate) fn zone(live: Live<'_>, zone: &str) -> Self {
+        Self::new(live.group(), live.kind(), "", &format!("zone/{zone}"))
+    }
+
+    /// The Deployments that have HyperShift connect private clusters on Azure.
+    pub(crate) fn private_platforms() -> Self {
+        Self::new("apps", "Deployment", "", "private-platform/Azure")
+    }
+
+    /// All that an object is found by: its parent, the identity that it uses, and the DNS zones that it needs.
     pub(crate) fn all(live: Live<'_>) -> impl Iterator<Item = Self> {
-        Self::of(live).into_iter().chain(Self::used(live))
+        let zones = (live.group() == HYPERSHIFT && live.kind() == KIND).then(|| keys(live));
+        let is_platform = live.group() == "apps" && is_private_platform(live);
+        let platform = is_platform.then(Self::private_platforms);
+        let others = zones.into_iter().flatten().chain(platform);
+        Self::of(live)
+            .into_iter()
+            .chain(Self::used(live))
+            .chain(others)
     }
 
     fn used(live: Live<'_>) -> Option<Self> {

@@ -215,7 +215,8 @@ impl Snapshot {
         self.keys.insert(request, KeyAnswer { version, at, since });
     }
 
-    /// Records which frontend was found. Returns whether that is news.
+    /// Records which frontend was found. One that is known stays while Azure only fails to answer. Returns whether that is
+    /// news.
     pub(crate) fn set_frontend(
         &mut self,
         request: FrontendRequest,
@@ -223,6 +224,10 @@ impl Snapshot {
         at: Timestamp,
     ) -> bool {
         let before = self.frontends.get(&request).map(|answer| &answer.found);
+        let says = |error: &AzureError| error.fault.is_answer();
+        if before.is_some_and(Result::is_ok) && found.as_ref().is_err_and(|error| !says(error)) {
+            return false;
+        }
         let is_news = before != Some(&found);
         self.frontends.insert(request, Answer { found, at });
         is_news

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use super::chosen::no;
 use crate::api::azure_cluster_identity::Allowed;
 use crate::api::conditions as c;
+use crate::health::Live;
 use crate::model::ObjectId;
 use crate::reconcile::conditions::Typed;
 use crate::reconcile::outcome::Outcome;
@@ -42,21 +43,31 @@ pub(super) fn check(
         let (reason, message) = unseen(ledger.world, id);
         return no(reason, message);
     };
-    let (allowed, namespace) = (Allowed::read(identity.0), ledger.owner.namespace());
+    if is_allowed(ledger.world, identity, ledger.owner.namespace(), outcome) {
+        return Ok(());
+    }
+    no(
+        c::NAMESPACE_NOT_ALLOWED_BY_IDENTITY,
+        c::NAMESPACE_NOT_ALLOWED,
+    )
+}
+
+/// Returns true if the identity allows the namespace.
+pub(in crate::reconcile) fn is_allowed(
+    world: World<'_>,
+    identity: Live<'_>,
+    namespace: &str,
+    outcome: &mut Outcome,
+) -> bool {
+    let allowed = Allowed::read(identity.0);
     let is_allowed = allowed.allows(namespace, None).or_else(|| {
         let id = ObjectId::new("", "Namespace", "", namespace);
-        let found = ledger.world.get(&id).present();
+        let found = world.get(&id).present();
         outcome.need(id);
         let labels = found?.at(&["metadata", "labels"]).cloned();
         let labels: BTreeMap<String, String> =
             serde_json::from_value(labels.unwrap_or_default()).unwrap_or_default();
         allowed.allows(namespace, Some(&labels))
     });
-    match is_allowed {
-        Some(true) => Ok(()),
-        _ => no(
-            c::NAMESPACE_NOT_ALLOWED_BY_IDENTITY,
-            c::NAMESPACE_NOT_ALLOWED,
-        ),
-    }
+    is_allowed == Some(true)
 }

@@ -16,7 +16,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-pub(super) use self::allowed::unseen;
+pub(super) use self::allowed::{is_allowed, unseen};
 use self::chosen::{Chosen, no};
 pub(super) use self::chosen::{identity, secret_name};
 pub(super) use self::ending::{refresh, release, release_orphan};

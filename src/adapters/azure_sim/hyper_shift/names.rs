@@ -3,7 +3,7 @@
 use sha2::{Digest as _, Sha256};
 
 use crate::api::kinds::{AGENT_INSTALL, Kind};
-use crate::api::platform::HYPERSHIFT;
+use crate::api::platform::{self, HYPERSHIFT};
 use crate::health::Live;
 use crate::model::ObjectId;
 
@@ -58,8 +58,7 @@ pub(super) fn api_version(group: &str) -> String {
 
 /// The namespace of the control plane of a HostedCluster.
 pub(super) fn control_plane_namespace(cluster: Live<'_>) -> String {
-    let (namespace, name) = (cluster.namespace(), cluster.name());
-    format!("{namespace}-{name}").replace('.', "-")
+    platform::control_plane_namespace(cluster.namespace(), cluster.name())
 }
 
 /// The control plane of a HostedCluster.

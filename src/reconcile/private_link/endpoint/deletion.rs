@@ -1,0 +1,95 @@
+//! The end of the customer's side of a connection.
+//!
+//! In: an object that is being deleted. Out: the records deleted, then the links and zones that no other cluster needs, then
+//! the endpoint, then the Secret with the credential, and at last the finalizer. All is found by its name, so that nothing
+//! is left if a status was lost.
+
+use jiff::Timestamp;
+
+use super::super::credential::{Source, Use, release};
+use super::super::link::Link;
+use super::super::names::ENDPOINT_FINALIZER;
+use super::super::resource::remove;
+use super::super::sharing::Sharing;
+use super::super::state::State;
+use super::dns::{self, Zone};
+use super::{connection, secret};
+use crate::api::azure_private_link_service::{DNS_AVAILABLE, ENDPOINT_AVAILABLE};
+use crate::reconcile::conditions::NewCondition;
+use crate::reconcile::outcome::{Outcome, unfinalize};
+use crate::reconcile::world::World;
+
+/// Does the next step, and says what is waited for.
+pub(super) fn reconcile(
+    world: World<'_>,
+    link: &Link<'_>,
+    now: Timestamp,
+    state: &mut State,
+    outcome: &mut Outcome,
+) {
+    let live = link.live;
+    let held = live.list(&["metadata", "finalizers"]);
+    if !held.iter().any(|held| held == ENDPOINT_FINALIZER) {
+        return;
+    }
+    let namespace = &link.cluster.namespace;
+    let deleting = |waits: String| NewCondition::no("Deleting", waits);
+    if let Some(waits) = names(world, link, outcome) {
+        refresh(world, link, now, outcome);
+        return state.set(DNS_AVAILABLE, deleting(waits));
+    }
+    let gone = NewCondition::no("Deleted", "The names of the cluster are deleted");
+    state.set(DNS_AVAILABLE, gone);
+    let path = link.path();
+    if let Some(waits) = remove(world, &connection::id(&link.cluster), &path, outcome) {
+        refresh(world, link, now, outcome);
+        return state.set(ENDPOINT_AVAILABLE, deleting(waits));
+    }
+    if release(world, namespace, &secret(&link.cluster), outcome) {
+        outcome.maybe(unfinalize(live, ENDPOINT_FINALIZER));
+    }
+}
+
+/// Deletes the names of the cluster. Returns what is still there.
+fn names(world: World<'_>, link: &Link<'_>, outcome: &mut Outcome) -> Option<String> {
+    let path = link.path();
+    let namespace = &link.cluster.namespace;
+    let mut waits = None;
+    for zone in dns::zones(link) {
+        for (end, _) in &zone.records {
+            let left = remove(world, &Zone::record(link, end), &path, outcome);
+            waits = waits.or(left);
+        }
+    }
+    if waits.is_some() {
+        return waits;
+    }
+    for zone in dns::zones(link) {
+        let sharing = Sharing::of(world, link.live, &link.cluster, &zone.name, outcome);
+        let is_needed = sharing.is_needed_here();
+        if !sharing.of_network().is_needed_here() {
+            let left = remove(world, &zone.link(link, namespace), "", outcome);
+            waits = waits.or(left);
+        }
+        if waits.is_none() && !is_needed {
+            waits = remove(world, &zone.id(link, namespace), "", outcome);
+        }
+    }
+    waits
+}
+
+/// Keeps the credential up to date with which the resources are deleted.
+fn refresh(world: World<'_>, link: &Link<'_>, now: Timestamp, outcome: &mut Outcome) {
+    let Some(hosted) = link.hosted else { return };
+    let secret = secret(&link.cluster);
+    let source = Source::of_cluster(hosted);
+    let credential = Use {
+        source: &source,
+        namespace: &link.cluster.namespace,
+        secret: &secret,
+        subscription: link.text("subscriptionID"),
+        environment: link.environment(),
+    };
+    // What it waits for shows in the resources.
+    let _ = credential.keep(world, now, outcome);
+}

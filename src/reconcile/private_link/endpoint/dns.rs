@@ -1,0 +1,287 @@
+//! The names of one cluster in the network of the cluster.
+//!
+//! In: the address of the endpoint. Out: a zone for the internal names and one for the external names, each linked to the
+//! network, with the records of the cluster. Clusters of one resource group and domain share the zone of the external
+//! names, and never touch each other's records. It does not know what answers at the address.
+
+use std::net::IpAddr;
+
+use serde_json::{Value, json};
+
+use super::super::names::{self, OWNER_TAG, SHARED, TYPE_TAG};
+use super::super::resource::{DETACH, Proof, State as Resource, Wanted, keep as keep_resource};
+use super::super::sharing::Sharing;
+use super::super::state::State;
+use super::Scene;
+use crate::api::labels::{MANAGE, RECONCILE_POLICY};
+use crate::health::Live;
+use crate::model::ObjectId;
+use crate::reconcile::conditions::NewCondition;
+use crate::reconcile::outcome::Outcome;
+
+use super::super::link::Link;
+
+const ZONE: &str = "PrivateDnsZone";
+const LINK: &str = "PrivateDnsZonesVirtualNetworkLink";
+const RECORD: &str = "PrivateDnsZonesARecord";
+/// The time to live of a record, in seconds.
+const TTL: u32 = 300;
+
+/// One of the zones of a cluster.
+pub(super) struct Zone {
+    /// Its name.
+    pub(super) name: String,
+    /// Whether it has the internal names.
+    pub(super) is_internal: bool,
+    /// The records of the cluster: the end of the name of the object, and the name in the zone.
+    pub(super) records: Vec<(&'static str, String)>,
+}
+
+/// The zones of a cluster.
+pub(super) fn zones(link: &Link<'_>) -> Vec<Zone> {
+    let cluster = &link.cluster.name;
+    let zones = link.zones().into_iter().enumerate();
+    let zone = zones.map(|(place, name)| {
+        let is_internal = place == 0;
+        let records = if is_internal {
+            vec![("api", "api".to_owned()), ("apps", "*.apps".to_owned())]
+        } else {
+            vec![
+                ("external-api", format!("api-{cluster}")),
+                ("external-oauth", format!("oauth-{cluster}")),
+            ]
+        };
+        Zone {
+            name,
+            is_internal,
+            records,
+        }
+    });
+    zone.collect()
+}
+
+impl Zone {
+    /// The object of the zone in the namespace of a cluster.
+    pub(super) fn id(&self, link: &Link<'_>, namespace: &str) -> ObjectId {
+        let digest = names::digest(&link.resource_group().to_ascii_lowercase());
+        names::aso(ZONE, namespace, &format!("{}-{digest}", self.name))
+    }
+
+    /// The object of the link from the zone to the network of a cluster.
+    pub(super) fn link(&self, link: &Link<'_>, namespace: &str) -> ObjectId {
+        let network = link.text("guestVNetID").to_ascii_lowercase();
+        let zone = self.id(link, namespace).name;
+        names::aso(
+            LINK,
+            namespace,
+            &format!("{zone}-{}", names::digest(&network)),
+        )
+    }
+
+    /// The object of a record of a cluster.
+    pub(super) fn record(link: &Link<'_>, end: &str) -> ObjectId {
+        let name = format!("{}-{end}", names::short(&link.cluster));
+        names::aso(RECORD, &link.cluster.namespace, &name)
+    }
+
+    /// The field of the status with the ID of the zone.
+    const fn field(&self) -> &'static str {
+        if self.is_internal {
+            "privateDNSZoneID"
+        } else {
+            "baseDomainDNSZoneID"
+        }
+    }
+
+    /// The reason of a part that fails.
+    fn reason(&self, part: &str) -> String {
+        let start = if self.is_internal { "" } else { "BaseDomain" };
+        format!("{start}{part}CreationFailed")
+    }
+}
+
+/// Keeps the zones, and writes their IDs to the status.
+///
+/// # Errors
+/// When a name does not lead to the address: the condition that says so.
+pub(super) fn keep(
+    scene: &Scene<'_>,
+    address: &str,
+    state: &mut State,
+    outcome: &mut Outcome,
+) -> Result<(), NewCondition> {
+    if !address
+        .parse()
+        .is_ok_and(|address: IpAddr| address.is_ipv4())
+    {
+        let message =
+            format!("the address of the endpoint is {address}, and only IPv4 is supported");
+        return Err(NewCondition::no("ARecordCreationFailed", message));
+    }
+    let mut failed = None;
+    for zone in zones(scene.link) {
+        if let Err(condition) = keep_zone(scene, &zone, address, state, outcome) {
+            failed.get_or_insert(condition);
+        }
+    }
+    failed.map_or(Ok(()), Err)
+}
+
+fn keep_zone(
+    scene: &Scene<'_>,
+    zone: &Zone,
+    address: &str,
+    state: &mut State,
+    outcome: &mut Outcome,
+) -> Result<(), NewCondition> {
+    let link = scene.link;
+    let sharing = Sharing::of(scene.world, link.live, &link.cluster, &zone.name, outcome);
+    if let Some(other) = sharing.taken_by() {
+        let message = format!(
+            "{other} has the same names in the zone {} of the same resource group: give this cluster another name or resource group",
+            zone.name
+        );
+        return Err(NewCondition::no("NamesTaken", message));
+    }
+    let policy = |is_needed| if is_needed { DETACH } else { MANAGE };
+    let zone_policy = policy(sharing.is_needed_elsewhere());
+    if let Some(other) = undetached(scene, zone, &sharing, outcome) {
+        let message = format!(
+            "Waiting until the deletion of {other} would leave the zone {}",
+            zone.name
+        );
+        return Err(NewCondition::no("WaitingForNeighbor", message));
+    }
+    let link_policy = policy(sharing.of_network().is_needed_elsewhere());
+    let live = keep_resource(scene.world, &wanted_zone(scene, zone, zone_policy), outcome);
+    let live = ready(live, &zone.reason("DNSZone"))?;
+    state.field(zone.field(), live.text(&["status", "id"]));
+    if zone.is_internal {
+        state.field("dnsZoneName", &zone.name);
+    }
+    let linked = keep_resource(scene.world, &wanted_link(scene, zone, link_policy), outcome);
+    let linked = ready(linked, &zone.reason("VNetLink")).map(|_| ());
+    let mut result = linked;
+    for (end, name) in &zone.records {
+        let path = link.path();
+        let wanted = wanted_record(scene, zone, (end, name, address), &path);
+        let made = keep_resource(scene.world, &wanted, outcome);
+        let made = ready(made, &zone.reason("ARecord")).map(|_| ());
+        result = result.and(made);
+    }
+    result
+}
+
+fn ready<'a>(state: Resource<'a>, reason: &str) -> Result<Live<'a>, NewCondition> {
+    match state {
+        Resource::Ready(live) => Ok(live),
+        Resource::Not(fault) => Err(fault.condition("WaitingForDNS", reason)),
+    }
+}
+
+/// The object of the zone in another namespace that would take the zone in Azure with it.
+fn undetached(
+    scene: &Scene<'_>,
+    zone: &Zone,
+    sharing: &Sharing<'_>,
+    outcome: &mut Outcome,
+) -> Option<ObjectId> {
+    let own = zone.id(scene.link, scene.namespace());
+    if scene.world.get(&own).present().is_some() {
+        return None;
+    }
+    let mut found = None;
+    for namespace in sharing.namespaces() {
+        let id = zone.id(scene.link, namespace);
+        let live = scene.world.get(&id).present();
+        outcome.need(id.clone());
+        if live.is_some_and(|live| live.annotation(RECONCILE_POLICY) != DETACH) {
+            found = Some(id);
+        }
+    }
+    found
+}
+
+/// The tags of what may be shared: of the internal names, the cluster's.
+fn tags(scene: &Scene<'_>, zone: &Zone, kind: &str) -> Value {
+    let owner = owner_tag(scene, zone);
+    json!({OWNER_TAG: owner, TYPE_TAG: kind})
+}
+
+fn owner_tag<'a>(scene: &Scene<'a>, zone: &Zone) -> &'a str {
+    if zone.is_internal {
+        scene.link.cluster_id()
+    } else {
+        SHARED
+    }
+}
+
+fn wanted_zone<'a>(scene: &'a Scene<'_>, zone: &Zone, policy: &'static str) -> Wanted<'a> {
+    let link = scene.link;
+    Wanted {
+        id: zone.id(link, scene.namespace()),
+        version: scene.version(ZONE),
+        owner: "",
+        spec: json!({
+            "azureName": zone.name,
+            "owner": {"armId": link.resource_group()},
+            "location": "global",
+            "tags": tags(scene, zone, "private-dns-zone"),
+        }),
+        annotations: json!({}),
+        credential: scene.credential,
+        policy,
+        proof: Proof::Tag(
+            owner_tag(scene, zone),
+            link.live.text(&["status", zone.field()]),
+        ),
+    }
+}
+
+fn wanted_link<'a>(scene: &'a Scene<'_>, zone: &Zone, policy: &'static str) -> Wanted<'a> {
+    let link = scene.link;
+    let network = link.text("guestVNetID");
+    let name = network.rsplit('/').next().unwrap_or_default();
+    let digest = names::digest(&network.to_ascii_lowercase());
+    Wanted {
+        id: zone.link(link, scene.namespace()),
+        version: scene.version(LINK),
+        owner: "",
+        spec: json!({
+            "azureName": format!("{name}-{digest}"),
+            "owner": {"name": zone.id(link, scene.namespace()).name},
+            "location": "global",
+            "tags": tags(scene, zone, "vnet-link"),
+            "registrationEnabled": false,
+            "virtualNetwork": {"reference": {"armId": network}},
+        }),
+        annotations: json!({}),
+        credential: scene.credential,
+        policy,
+        proof: Proof::Name,
+    }
+}
+
+fn wanted_record<'a>(
+    scene: &'a Scene<'_>,
+    zone: &Zone,
+    (end, name, address): (&str, &str, &str),
+    path: &'a str,
+) -> Wanted<'a> {
+    let link = scene.link;
+    Wanted {
+        id: Zone::record(link, end),
+        version: scene.version(RECORD),
+        owner: path,
+        spec: json!({
+            "azureName": name,
+            "owner": {"name": zone.id(link, scene.namespace()).name},
+            "ttl": TTL,
+            "aRecords": [{"ipv4Address": address}],
+        }),
+        annotations: json!({}),
+        credential: scene.credential,
+        policy: MANAGE,
+        proof: Proof::Name,
+    }
+}

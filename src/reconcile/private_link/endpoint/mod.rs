@@ -1,0 +1,221 @@
+//! The endpoint controller: the customer's side of a connection.
+//!
+//! In: an AzurePrivateLinkService whose service the platform controller has made, and the credential of the cluster. Out:
+//! the Private Endpoint, and the DNS zones, links and records that lead to it, in the namespace of the HostedCluster; the
+//! conditions about them, and the one about the whole. It touches nothing of the management side, and names its service
+//! only by what the status says.
+
+mod connection;
+mod deletion;
+mod dns;
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::away;
+use super::credential::{Source, Use};
+use super::link::{Link, is_paused};
+use super::names::{self, ENDPOINT_FINALIZER};
+use super::state::{ERROR, SUCCESS, State, is_current};
+use crate::api::azure_private_link_service::{
+    AVAILABLE, CONDITIONS, DNS_AVAILABLE, ENDPOINT_AVAILABLE, SERVICE_CREATED,
+};
+use crate::api::fleet::Mode;
+use crate::api::kinds::NETWORK;
+use crate::api::platform::HYPERSHIFT;
+use crate::health::Live;
+use crate::model::ObjectId;
+use crate::reconcile::conditions::NewCondition;
+use crate::reconcile::outcome::{self, Outcome, patch_of};
+use crate::reconcile::world::{GroupKind, World};
+
+/// The conditions that this controller writes.
+const OWN: [&str; 3] = [ENDPOINT_AVAILABLE, DNS_AVAILABLE, AVAILABLE];
+/// The fields of the status that this controller writes.
+const FIELDS: [&str; 5] = [
+    "privateEndpointID",
+    "privateEndpointIP",
+    "privateDNSZoneID",
+    "dnsZoneName",
+    "baseDomainDNSZoneID",
+];
+
+/// One look at one connection.
+#[derive(Clone, Copy)]
+struct Scene<'a> {
+    world: World<'a>,
+    link: &'a Link<'a>,
+    now: Timestamp,
+    /// The Secret that the resources name; empty for the operator's own.
+    credential: &'a str,
+}
+
+impl Scene<'_> {
+    fn version(&self, kind: &str) -> &str {
+        let kind = GroupKind::new(NETWORK, kind);
+        let version = self.world.version(&kind);
+        version.unwrap_or(if kind.kind.starts_with("PrivateDns") {
+            super::OLD_DNS_VERSION
+        } else {
+            super::OLD_VERSION
+        })
+    }
+
+    fn namespace(&self) -> &str {
+        &self.link.cluster.namespace
+    }
+}
+
+/// Makes the customer's side of the connection that `live` describes.
+pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp, mode: Mode) -> Outcome {
+    let mut outcome = Outcome::default();
+    let plane = plane(world, live, &mut outcome);
+    let of_plane = (plane, live.namespace());
+    let is_left = away::from_object(live, mode, now, &mut outcome).is_some()
+        || away::from_control_plane(world, of_plane, mode, &mut outcome).is_some();
+    if is_left {
+        return outcome;
+    }
+    let mut state = State::of(live, &OWN, &FIELDS);
+    let link = match Link::of(world, live, &mut outcome) {
+        Ok(link) => link,
+        Err(why) => {
+            state.set(ENDPOINT_AVAILABLE, NewCondition::no("InvalidObject", why));
+            let nothing = live
+                .is_deleting()
+                .then(|| outcome::unfinalize(live, ENDPOINT_FINALIZER));
+            outcome.maybe(nothing.flatten());
+            summarize(live, &mut state);
+            state.write(live, now, &mut outcome);
+            return outcome;
+        }
+    };
+    if live.is_deleting() {
+        deletion::reconcile(world, &link, now, &mut state, &mut outcome);
+    } else if is_paused(link.hosted, now, &mut outcome) {
+        return outcome;
+    } else if let Err((kind, condition)) = provide(world, &link, now, &mut state, &mut outcome) {
+        state.set(kind, condition);
+        if kind == ENDPOINT_AVAILABLE {
+            let message = "Waiting for the Private Endpoint";
+            state.set(
+                DNS_AVAILABLE,
+                NewCondition::no("WaitingForEndpoint", message),
+            );
+        }
+    }
+    summarize(live, &mut state);
+    state.write(live, now, &mut outcome);
+    outcome
+}
+
+/// A condition that does not hold, with its type.
+type Failed = (&'static str, NewCondition);
+
+/// The control plane that the object describes.
+fn plane<'a>(world: World<'a>, live: Live<'a>, outcome: &mut Outcome) -> Option<Live<'a>> {
+    let mut owners = live.list(&["metadata", "ownerReferences"]).iter().map(Live);
+    let owner = owners.find(|owner| owner.kind() == "HostedControlPlane")?;
+    let name = owner.text(&["name"]);
+    let id = ObjectId::new(HYPERSHIFT, "HostedControlPlane", live.namespace(), name);
+    let found = world.get(&id).present();
+    outcome.need(id);
+    found
+}
+
+/// Goes through the steps, as far as they are possible.
+fn provide(
+    world: World<'_>,
+    link: &Link<'_>,
+    now: Timestamp,
+    state: &mut State,
+    outcome: &mut Outcome,
+) -> Result<(), Failed> {
+    let at_endpoint = |condition| (ENDPOINT_AVAILABLE, condition);
+    let Some(hosted) = link.hosted else {
+        let message = format!("{} does not exist", link.cluster);
+        return Err(at_endpoint(NewCondition::no(
+            "HostedClusterNotFound",
+            message,
+        )));
+    };
+    let id = link.cluster_id();
+    if id.is_empty() {
+        let message = format!(
+            "Waiting for HyperShift to give {} a cluster ID",
+            link.cluster
+        );
+        return Err(at_endpoint(NewCondition::no(
+            "WaitingForClusterID",
+            message,
+        )));
+    }
+    if !link
+        .live
+        .list(&["metadata", "finalizers"])
+        .iter()
+        .any(|one| one == ENDPOINT_FINALIZER)
+        && !is_current(link.live, SERVICE_CREATED)
+    {
+        let message = "Waiting for the Private Link Service";
+        return Err(at_endpoint(NewCondition::no("WaitingForService", message)));
+    }
+    hold(link, outcome);
+    let source = Source::of_cluster(hosted);
+    let secret = secret(&link.cluster);
+    let credential = Use {
+        source: &source,
+        namespace: &link.cluster.namespace,
+        secret: &secret,
+        subscription: link.text("subscriptionID"),
+        environment: link.environment(),
+    };
+    let credential = credential.keep(world, now, outcome).map_err(at_endpoint)?;
+    let scene = Scene {
+        world,
+        link,
+        now,
+        credential: &credential,
+    };
+    let endpoint = connection::keep(&scene, outcome).map_err(at_endpoint)?;
+    let available = NewCondition::yes(SUCCESS, "Private Endpoint is available");
+    state.set(ENDPOINT_AVAILABLE, available);
+    state.field("privateEndpointID", endpoint.id);
+    state.field("privateEndpointIP", endpoint.address);
+    dns::keep(&scene, endpoint.address, state, outcome)
+        .map_err(|condition| (DNS_AVAILABLE, condition))?;
+    let available = NewCondition::yes(
+        SUCCESS,
+        "The names of the cluster lead to the Private Endpoint",
+    );
+    state.set(DNS_AVAILABLE, available);
+    Ok(())
+}
+
+/// Holds the object before anything is made.
+fn hold(link: &Link<'_>, outcome: &mut Outcome) {
+    let mut patch = patch_of(link.live);
+    patch["metadata"]["finalizers"] = json!([ENDPOINT_FINALIZER]);
+    outcome.maybe(outcome::apply(link.live, patch));
+    let theirs = names::HYPERSHIFT_ENDPOINT_FINALIZER;
+    outcome.maybe(outcome::unfinalize(link.live, theirs));
+}
+
+/// The Secret with the credential of a cluster for the customer's side.
+fn secret(cluster: &ObjectId) -> String {
+    format!("{}-private-link-aso-secret", cluster.name)
+}
+
+/// The whole is available when all of its parts are.
+fn summarize(live: Live<'_>, state: &mut State) {
+    let parts = CONDITIONS.iter().filter(|kind| **kind != AVAILABLE);
+    let mut failing = parts.filter(|kind| !state.holds(live, kind));
+    let condition = match failing.next() {
+        None => NewCondition::yes(
+            SUCCESS,
+            "All Azure Private Link Service resources are available",
+        ),
+        Some(kind) => NewCondition::no(ERROR, format!("{kind} is not True")),
+    };
+    state.set(AVAILABLE, condition);
+}

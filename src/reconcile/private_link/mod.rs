@@ -1,0 +1,102 @@
+//! The controllers that connect private clusters on Azure over Private Link.
+//!
+//! In: Services of routers, and the objects that describe a connection. Out: three controllers, none of which has the rights
+//! of another: the observer writes the object, the platform controller makes the management side, and the endpoint
+//! controller the customer's side. They meet only in the object.
+//!
+//! ```text
+//! Service ─► observer ─► AzurePrivateLinkService ─► platform ─► Private Link Service
+//!                                    │   ▲
+//!                                    └───┴──► endpoint ─► Private Endpoint, DNS
+//! ```
+
+mod away;
+mod credential;
+mod endpoint;
+mod link;
+pub(crate) mod names;
+mod observer;
+mod platform;
+mod resource;
+mod settings;
+mod sharing;
+mod state;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use self::away::is_private_platform;
+pub use self::settings::{Management, PlatformSettings};
+pub(crate) use self::sharing::keys;
+use super::controller::{Controller, Reconcile};
+use super::world::GroupKind;
+use crate::api::azure_private_link_service::KIND;
+use crate::api::fleet::Mode;
+use crate::api::platform::HYPERSHIFT;
+use crate::model::ObjectId;
+
+/// The version of the network kinds if it is not known which is served.
+const OLD_VERSION: &str = "v1api20240301";
+/// The same for DNS.
+const OLD_DNS_VERSION: &str = "v1api20240601";
+
+/// The controller that describes connections.
+#[must_use]
+pub fn observer(mode: Mode) -> Controller {
+    controller(
+        "capstan-private-link-observer",
+        &[
+            ("", "Service"),
+            (HYPERSHIFT, KIND),
+            (HYPERSHIFT, "HostedControlPlane"),
+        ],
+        observer::handles,
+        Box::new(move |world, live, now| observer::reconcile(world, live, now, mode)),
+    )
+}
+
+/// The controller of the management side.
+#[must_use]
+pub fn platform(settings: PlatformSettings) -> Controller {
+    controller(
+        "capstan-private-link-platform",
+        &[(HYPERSHIFT, KIND), (HYPERSHIFT, "HostedCluster")],
+        is_connection,
+        Box::new(move |world, live, now| platform::reconcile(world, live, now, &settings)),
+    )
+}
+
+/// The controller of the customer's side.
+#[must_use]
+pub fn endpoint(mode: Mode) -> Controller {
+    controller(
+        "capstan-private-link-endpoint",
+        &[
+            (HYPERSHIFT, KIND),
+            (HYPERSHIFT, "HostedCluster"),
+            (HYPERSHIFT, "HostedControlPlane"),
+        ],
+        is_connection,
+        Box::new(move |world, live, now| endpoint::reconcile(world, live, now, mode)),
+    )
+}
+
+fn is_connection(id: &ObjectId) -> bool {
+    id.is(HYPERSHIFT, KIND)
+}
+
+fn controller(
+    manager: &'static str,
+    watches: &[(&str, &str)],
+    handles: fn(&ObjectId) -> bool,
+    reconcile: Reconcile,
+) -> Controller {
+    let watches = watches
+        .iter()
+        .map(|(group, kind)| GroupKind::new(group, kind));
+    Controller {
+        manager,
+        watches: watches.collect(),
+        handles,
+        reconcile,
+    }
+}

@@ -1,0 +1,163 @@
+//! The end of the management side of a connection.
+//!
+//! In: an object that is being deleted. Out: the connections of others rejected, then the Private Link Service deleted, then
+//! the subnet that was made for it, once the customer's side has gone. All is found by its name, so that nothing is left
+//! if a status was lost, and the HostedCluster is not needed.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::super::credential::{Source, Use};
+use super::super::link::Link;
+use super::super::names::{
+    self, ENDPOINT_FINALIZER, HYPERSHIFT_ENDPOINT_FINALIZER, SERVICE_FINALIZER, SERVICE_NAME,
+};
+use super::super::resource::remove;
+use super::super::settings::PlatformSettings;
+use super::super::state::State;
+use super::{SECRET, subnet_id};
+use crate::api::azure_private_link_service::SERVICE_CREATED;
+use crate::health::Live;
+use crate::model::{AzureCaller, RejectRequest};
+use crate::reconcile::conditions::NewCondition;
+use crate::reconcile::outcome::{Need, Outcome, Write, unfinalize};
+use crate::reconcile::world::World;
+
+/// The time after which connections that were rejected are looked at again.
+const AGAIN: SignedDuration = SignedDuration::from_secs(30);
+
+/// Does the next step, and says what is waited for.
+pub(super) fn reconcile(
+    world: World<'_>,
+    live: Live<'_>,
+    now: Timestamp,
+    settings: &PlatformSettings,
+    state: &mut State,
+    outcome: &mut Outcome,
+) {
+    let held = live.list(&["metadata", "finalizers"]);
+    let is_held = |finalizer: &str| held.iter().any(|held| held == finalizer);
+    if !is_held(SERVICE_FINALIZER) {
+        return;
+    }
+    if let Some(waits) = next(world, live, now, settings, is_held, outcome) {
+        state.set(SERVICE_CREATED, NewCondition::no("Deleting", waits));
+    } else {
+        outcome.maybe(unfinalize(live, SERVICE_FINALIZER));
+    }
+}
+
+/// What the deletion waits for; `None` once nothing is left.
+fn next(
+    world: World<'_>,
+    live: Live<'_>,
+    now: Timestamp,
+    settings: &PlatformSettings,
+    is_held: impl Fn(&str) -> bool,
+    outcome: &mut Outcome,
+) -> Option<String> {
+    let endpoint = [ENDPOINT_FINALIZER, HYPERSHIFT_ENDPOINT_FINALIZER];
+    if let Some(finalizer) = endpoint.into_iter().find(|one| is_held(one)) {
+        return Some(format!(
+            "The service is deleted once the endpoint and the names of the cluster are gone, which the finalizer {finalizer} stands for"
+        ));
+    }
+    let Ok(link) = Link::of(world, live, outcome) else {
+        // Nothing was made for it.
+        return None;
+    };
+    let path = link.path();
+    refresh(&link, world, now, settings, outcome);
+    let name = live.annotation(SERVICE_NAME);
+    if !name.is_empty() {
+        let id = names::aso("PrivateLinkService", &settings.namespace, name);
+        outcome.need(id.clone());
+        let service = world.get(&id).present();
+        let is_ours = |service: &Live<'_>| service.annotation(names::OWNER) == path;
+        if let Some(service) = service.filter(is_ours)
+            && !service.is_deleting()
+            && let Some(waits) = reject(&link, world, (service, now), settings, outcome)
+        {
+            return Some(waits);
+        }
+        if let Some(waits) = remove(world, &id, &path, outcome) {
+            return Some(waits);
+        }
+    }
+    remove(
+        world,
+        &subnet_id(&settings.namespace, &link.cluster),
+        &path,
+        outcome,
+    )
+}
+
+/// Keeps the credential up to date with which the resources are deleted.
+fn refresh(
+    link: &Link<'_>,
+    world: World<'_>,
+    now: Timestamp,
+    settings: &PlatformSettings,
+    outcome: &mut Outcome,
+) {
+    if let Some(management) = &settings.management {
+        let source = Source::Identity(management.identity.clone());
+        let credential = Use {
+            source: &source,
+            namespace: &settings.namespace,
+            secret: SECRET,
+            subscription: &management.subscription,
+            environment: link.environment(),
+        };
+        // What it waits for shows in the resource.
+        let _ = credential.keep(world, now, outcome);
+    }
+}
+
+/// Rejects the connections of others, since Azure deletes no service that has some.
+fn reject(
+    link: &Link<'_>,
+    world: World<'_>,
+    (service, now): (Live<'_>, Timestamp),
+    settings: &PlatformSettings,
+    outcome: &mut Outcome,
+) -> Option<String> {
+    let id = service.text(&["status", "id"]);
+    if id.is_empty() {
+        return None;
+    }
+    let Some(management) = &settings.management else {
+        return Some(super::NO_MANAGEMENT.to_owned());
+    };
+    let request = RejectRequest {
+        service: id.to_owned(),
+        caller: AzureCaller {
+            identity: management.identity.clone(),
+            namespace: settings.namespace.clone(),
+            environment: link.environment().to_owned(),
+        },
+    };
+    let answer = world.connections(&request);
+    outcome.needs.push(Need::Connections(request.clone()));
+    let fresh = answer.filter(|answer| now.duration_since(answer.at) < AGAIN);
+    match fresh.map(|answer| &answer.found) {
+        Some(Ok(0)) => None,
+        Some(Ok(count)) => {
+            outcome.wake_at(now + AGAIN);
+            Some(format!(
+                "{count} connections to the service are being rejected"
+            ))
+        }
+        Some(Err(error)) => {
+            outcome.write(Write::RejectConnections(request));
+            Some(error.to_string())
+        }
+        None => {
+            outcome.write(Write::RejectConnections(request));
+            let message = answer.and_then(|answer| answer.found.as_ref().err());
+            Some(message.map_or_else(
+                || "Looking for connections to the service".to_owned(),
+                ToString::to_string,
+            ))
+        }
+    }
+}

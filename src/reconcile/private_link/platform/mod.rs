@@ -1,0 +1,282 @@
+//! The platform controller: the management side of a connection.
+//!
+//! In: an AzurePrivateLinkService with the address of a load balancer, the identity of the management side, and the frontend
+//! that Azure Resource Manager found. Out: the Private Link Service, and the subnet for its addresses if the cluster has no
+//! other, in the namespace of this controller; the conditions about them. It touches nothing of the customer's side, and
+//! nothing outside of the resource groups that it is given.
+
+mod deletion;
+mod service;
+mod subnet;
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::away;
+use super::credential::{Source, Use};
+use super::link::{Link, is_paused};
+use super::names::{self, SERVICE_FINALIZER, SERVICE_NAME};
+use super::settings::{Management, PlatformSettings};
+use super::state::{SUCCESS, State, is_current};
+use crate::api::azure_private_link_service::{LOAD_BALANCER_AVAILABLE, SERVICE_CREATED};
+use crate::api::kinds::NETWORK;
+use crate::health::Live;
+use crate::model::{AzureCaller, AzureFault, Frontend, FrontendRequest, ObjectId};
+use crate::reconcile::conditions::NewCondition;
+use crate::reconcile::outcome::{self, Need, Outcome, patch_of};
+use crate::reconcile::world::{GroupKind, World};
+
+/// The conditions that this controller writes.
+const OWN: [&str; 2] = [LOAD_BALANCER_AVAILABLE, SERVICE_CREATED];
+/// The fields of the status that this controller writes.
+const FIELDS: [&str; 3] = [
+    "internalLoadBalancerID",
+    "privateLinkServiceID",
+    "privateLinkServiceAlias",
+];
+/// The Secret with the credential of the management side.
+const SECRET: &str = "capstan-private-link-aso-secret";
+
+/// One look at one connection.
+#[derive(Clone, Copy)]
+struct Scene<'a> {
+    world: World<'a>,
+    link: &'a Link<'a>,
+    management: &'a Management,
+    /// The namespace of the resources.
+    namespace: &'a str,
+}
+
+impl Scene<'_> {
+    /// Who asks Azure Resource Manager.
+    fn caller(&self) -> AzureCaller {
+        AzureCaller {
+            identity: self.management.identity.clone(),
+            namespace: self.namespace.to_owned(),
+            environment: self.link.environment().to_owned(),
+        }
+    }
+
+    fn version(&self, kind: &str) -> &str {
+        let kind = GroupKind::new(NETWORK, kind);
+        self.world.version(&kind).unwrap_or(super::OLD_VERSION)
+    }
+}
+
+/// Makes the management side of the connection that `live` describes.
+pub(super) fn reconcile(
+    world: World<'_>,
+    live: Live<'_>,
+    now: Timestamp,
+    settings: &PlatformSettings,
+) -> Outcome {
+    let mut outcome = Outcome::default();
+    let mode = settings.mode;
+    let is_left = away::from_operator(world, mode, &mut outcome).is_some()
+        || away::from_object(live, mode, now, &mut outcome).is_some();
+    if is_left {
+        return outcome;
+    }
+    let mut state = State::of(live, &OWN, &FIELDS);
+    if live.is_deleting() {
+        deletion::reconcile(world, live, now, settings, &mut state, &mut outcome);
+        state.write(live, now, &mut outcome);
+        return outcome;
+    }
+    let link = match Link::of(world, live, &mut outcome) {
+        Ok(link) => link,
+        Err(why) => {
+            state.set(
+                LOAD_BALANCER_AVAILABLE,
+                NewCondition::no("InvalidObject", why),
+            );
+            state.write(live, now, &mut outcome);
+            return outcome;
+        }
+    };
+    if is_paused(link.hosted, now, &mut outcome) {
+        return outcome;
+    }
+    if let Err((kind, condition)) = provide(world, &link, now, settings, &mut state, &mut outcome) {
+        state.set(kind, condition);
+        if kind == LOAD_BALANCER_AVAILABLE {
+            unmade(world, &link, settings, &mut state, &mut outcome);
+        }
+    }
+    state.write(live, now, &mut outcome);
+    outcome
+}
+
+/// A condition that does not hold, with its type.
+type Failed = (&'static str, NewCondition);
+
+fn at_load_balancer(reason: &str, message: impl Into<String>) -> Failed {
+    (LOAD_BALANCER_AVAILABLE, NewCondition::no(reason, message))
+}
+
+/// Goes through the steps, as far as they are possible.
+fn provide(
+    world: World<'_>,
+    link: &Link<'_>,
+    now: Timestamp,
+    settings: &PlatformSettings,
+    state: &mut State,
+    outcome: &mut Outcome,
+) -> Result<(), Failed> {
+    let hosted = match link.hosted {
+        Some(hosted) => hosted,
+        None => {
+            let message = format!("{} does not exist", link.cluster);
+            return Err(at_load_balancer("HostedClusterNotFound", message));
+        }
+    };
+    let Some(management) = &settings.management else {
+        return Err(at_load_balancer("ManagementNotConfigured", NO_MANAGEMENT));
+    };
+    let id = link.cluster_id();
+    if id.is_empty() {
+        let message = format!(
+            "Waiting for HyperShift to give {} a cluster ID",
+            link.cluster
+        );
+        return Err(at_load_balancer("WaitingForClusterID", message));
+    }
+    let name = names::service(id);
+    hold(link, &name, outcome);
+    let scene = Scene {
+        world,
+        link,
+        management,
+        namespace: &settings.namespace,
+    };
+    agree(&scene, hosted)?;
+    let source = Source::Identity(management.identity.clone());
+    let credential = Use {
+        source: &source,
+        namespace: &settings.namespace,
+        secret: SECRET,
+        subscription: &management.subscription,
+        environment: link.environment(),
+    };
+    let credential = credential
+        .keep(world, now, outcome)
+        .map_err(|condition| (LOAD_BALANCER_AVAILABLE, condition))?;
+    let frontend = frontend(&scene, outcome)?;
+    let found = NewCondition::yes(SUCCESS, "Internal Load Balancer found");
+    state.set(LOAD_BALANCER_AVAILABLE, found);
+    state.field("internalLoadBalancerID", &frontend.load_balancer);
+    let subnet = subnet::keep(&scene, hosted, &credential, outcome)
+        .map_err(|condition| (SERVICE_CREATED, condition))?;
+    let service = service::keep(&scene, &frontend, (&name, &subnet, &credential), outcome)
+        .map_err(|condition| (SERVICE_CREATED, condition))?;
+    let ready = NewCondition::yes(SUCCESS, "Azure Private Link Service is ready");
+    state.set(SERVICE_CREATED, ready);
+    state.field("privateLinkServiceID", service.text(&["status", "id"]));
+    state.field(
+        "privateLinkServiceAlias",
+        service.text(&["status", "alias"]),
+    );
+    Ok(())
+}
+
+const NO_MANAGEMENT: &str = "nobody says where the load balancers of the management cluster are: set spec.privateLink.management in the Fleet, or the flags --private-link-* of capstan controllers";
+
+/// Holds the object, and records what a deletion has to look for, before anything is made.
+fn hold(link: &Link<'_>, service: &str, outcome: &mut Outcome) {
+    let mut patch = patch_of(link.live);
+    patch["metadata"]["finalizers"] = json!([SERVICE_FINALIZER]);
+    patch["metadata"]["annotations"] = json!({SERVICE_NAME: service});
+    outcome.maybe(outcome::apply(link.live, patch));
+    let theirs = names::HYPERSHIFT_SERVICE_FINALIZER;
+    outcome.maybe(outcome::unfinalize(link.live, theirs));
+}
+
+/// The proposal has the identity of this controller in each cluster: it must be this one.
+fn agree(scene: &Scene<'_>, hosted: Live<'_>) -> Result<(), Failed> {
+    let path = [
+        "spec",
+        "platform",
+        "azure",
+        "azureAuthenticationConfig",
+        "workloadIdentities",
+        "privateLinkService",
+        "clientID",
+    ];
+    let named = hosted.text(&path);
+    let identity = scene.world.get(&scene.management.identity).present();
+    let ours = identity.map_or("", |identity| identity.text(&["spec", "clientID"]));
+    if named.is_empty() || ours.is_empty() || named.eq_ignore_ascii_case(ours) {
+        return Ok(());
+    }
+    Err(at_load_balancer(
+        "IdentityMismatch",
+        format!(
+            "workloadIdentities.privateLinkService of {} is {named}, and the management side uses {} with the client ID {ours}: set it to that",
+            scene.link.cluster, scene.management.identity
+        ),
+    ))
+}
+
+/// The frontend that has the address of the router.
+fn frontend(scene: &Scene<'_>, outcome: &mut Outcome) -> Result<Frontend, Failed> {
+    let (link, management) = (scene.link, scene.management);
+    let address = link.text("loadBalancerIP");
+    if address.is_empty() {
+        let message = "Waiting for the address of the load balancer before the router";
+        return Err(at_load_balancer("WaitingForLoadBalancer", message));
+    }
+    let network = subnet::network(link.text("natSubnetID"));
+    let Some(network) = network else {
+        return Err((SERVICE_CREATED, subnet::missing(link)));
+    };
+    let request = FrontendRequest {
+        subscription: management.subscription.clone(),
+        resource_group: management.resource_group.clone(),
+        network: network.to_owned(),
+        address: address.to_owned(),
+        caller: scene.caller(),
+    };
+    let answer = scene.world.frontend(&request);
+    outcome.needs.push(Need::Frontend(request));
+    let fault = match answer.map(|answer| &answer.found) {
+        Some(Ok(frontend)) => return Ok(frontend.clone()),
+        Some(Err(error)) => error,
+        None => {
+            let message = format!("Looking for the load balancer with the address {address}");
+            return Err(at_load_balancer("WaitingForLoadBalancer", message));
+        }
+    };
+    let reason = match fault.fault {
+        AzureFault::NotFound => "ILBNotFound",
+        AzureFault::Ambiguous => "ILBAmbiguous",
+        _ => "ILBLookupFailed",
+    };
+    Err(at_load_balancer(reason, fault.to_string()))
+}
+
+/// Without a load balancer nothing is made or changed. What was made before is reported as it is.
+fn unmade(
+    world: World<'_>,
+    link: &Link<'_>,
+    settings: &PlatformSettings,
+    state: &mut State,
+    outcome: &mut Outcome,
+) {
+    let name = link.live.annotation(SERVICE_NAME);
+    let id = names::aso("PrivateLinkService", &settings.namespace, name);
+    let is_made = !name.is_empty() && world.get(&id).present().is_some();
+    outcome.need(id);
+    if !is_made || !is_current(link.live, SERVICE_CREATED) {
+        let message = "Waiting for the load balancer";
+        state.set(
+            SERVICE_CREATED,
+            NewCondition::no("WaitingForLoadBalancer", message),
+        );
+    }
+}
+
+/// The object of the subnet that is made for a cluster.
+fn subnet_id(namespace: &str, cluster: &ObjectId) -> ObjectId {
+    let name = format!("{}-pls-nat", names::short(cluster));
+    names::aso("VirtualNetworksSubnet", namespace, &name)
+}

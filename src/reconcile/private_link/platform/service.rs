@@ -1,0 +1,117 @@
+//! The Private Link Service of one cluster.
+//!
+//! In: the frontend of a load balancer, a subnet, and the subscriptions that may connect. Out: the service, once Azure has
+//! it with all of that. It does not know who connects.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::super::link::Link;
+use super::super::names::{self, OWNER_TAG, TYPE_TAG};
+use super::super::resource::{Proof, State, Wanted, keep as keep_resource};
+use super::Scene;
+use crate::api::labels::{MANAGE, OWNED};
+use crate::health::Live;
+use crate::model::Frontend;
+use crate::reconcile::conditions::NewCondition;
+use crate::reconcile::outcome::Outcome;
+
+/// Keeps the service. Its name, its subnet and the Secret with the credential are given.
+///
+/// # Errors
+/// When it is not ready: the condition that says so.
+pub(super) fn keep<'a>(
+    scene: &Scene<'a>,
+    frontend: &Frontend,
+    (name, subnet, credential): (&str, &str, &str),
+    outcome: &mut Outcome,
+) -> Result<Live<'a>, NewCondition> {
+    let (link, management) = (scene.link, scene.management);
+    let subscriptions = subscriptions(link);
+    let group = format!(
+        "/subscriptions/{}/resourceGroups/{}",
+        management.subscription, management.resource_group
+    );
+    let mut tags = json!({OWNER_TAG: link.cluster_id(), TYPE_TAG: "private-link-service"});
+    tags[format!("kubernetes.io_cluster_{}", link.cluster.name)] = json!(OWNED);
+    let path = link.path();
+    let wanted = Wanted {
+        id: names::aso("PrivateLinkService", scene.namespace, name),
+        version: scene.version("PrivateLinkService"),
+        owner: &path,
+        spec: json!({
+            "azureName": name,
+            "owner": {"armId": group},
+            // A service is where its load balancer is.
+            "location": frontend.location,
+            "tags": tags,
+            "loadBalancerFrontendIpConfigurations": [{"reference": {"armId": frontend.id}}],
+            "ipConfigurations": [{
+                "name": "pls-nat-ip",
+                "primary": true,
+                "privateIPAllocationMethod": "Dynamic",
+                "subnet": {"reference": {"armId": subnet}},
+            }],
+            "visibility": {"subscriptions": subscriptions},
+            "autoApproval": {"subscriptions": subscriptions},
+            "enableProxyProtocol": false,
+        }),
+        annotations: json!({}),
+        credential,
+        policy: MANAGE,
+        proof: Proof::Tag(
+            link.cluster_id(),
+            link.live.text(&["status", "privateLinkServiceID"]),
+        ),
+    };
+    let failed = match is_made(scene, &wanted) {
+        true => "PLSUpdateFailed",
+        false => "PLSCreationFailed",
+    };
+    match keep_resource(scene.world, &wanted, outcome) {
+        State::Ready(live) if is_served(live) => Ok(live),
+        State::Ready(_) => Err(NewCondition::no(
+            "WaitingForService",
+            "Waiting for the alias of the Private Link Service",
+        )),
+        State::Not(fault) => Err(fault.condition("WaitingForService", failed)),
+    }
+}
+
+fn is_made(scene: &Scene<'_>, wanted: &Wanted<'_>) -> bool {
+    let live = scene.world.get(&wanted.id).present();
+    live.is_some_and(is_served)
+}
+
+/// Whether Azure has given the service an ID and an alias.
+fn is_served(live: Live<'_>) -> bool {
+    ["id", "alias"]
+        .iter()
+        .all(|field| !live.text(&["status", field]).is_empty())
+}
+
+/// The subscriptions that may connect: that of the cluster's subnet, and those that are allowed besides. Azure compares
+/// them without regard to case.
+pub(super) fn subscriptions(link: &Link<'_>) -> Vec<String> {
+    let subnet = link.text("guestSubnetID");
+    let own = subnet.split('/').nth(2).unwrap_or_default();
+    let lists =
+        ["additionalAllowedSubscriptions", "allowedSubscriptions"].map(|field| link.texts(field));
+    let all = lists.into_iter().flatten().chain([own]);
+    let all: BTreeSet<String> = all
+        .filter(|one| !one.is_empty())
+        .map(str::to_ascii_lowercase)
+        .collect();
+    all.into_iter().collect()
+}
+
+/// The frontends that a service has.
+#[cfg(test)]
+pub(super) fn frontends(service: Live<'_>) -> Vec<&str> {
+    let list = service
+        .list(&["spec", "loadBalancerFrontendIpConfigurations"])
+        .iter();
+    list.map(|one: &Value| Live(one).text(&["reference", "armId"]))
+        .collect()
+}

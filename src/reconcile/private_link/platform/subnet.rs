@@ -1,0 +1,88 @@
+//! The subnet for the addresses of a Private Link Service.
+//!
+//! In: the ID of a subnet, and its range if it is to be made. Out: the ID of a subnet that exists, in the network of the
+//! management cluster and in no other. It does not choose ranges.
+
+use serde_json::json;
+
+use super::super::resource::{Proof, State, Wanted, keep as keep_resource};
+use super::{Scene, subnet_id};
+use crate::api::labels::{MANAGE, NAT_SUBNET_RANGE};
+use crate::health::Live;
+use crate::reconcile::conditions::NewCondition;
+use crate::reconcile::outcome::Outcome;
+
+use super::super::link::Link;
+
+const FAILED: &str = "NATSubnetCreationFailed";
+
+/// The network of a subnet.
+pub(super) fn network(subnet: &str) -> Option<&str> {
+    subnet.rsplit_once("/subnets/").map(|(network, _)| network)
+}
+
+/// That a cluster names no subnet.
+pub(super) fn missing(link: &Link<'_>) -> NewCondition {
+    let message = format!(
+        "{} names no subnet for the addresses of the service: set natSubnetID, or natSubnet with a range, in its definition",
+        link.cluster
+    );
+    NewCondition::no(FAILED, message)
+}
+
+/// The ID of the subnet.
+///
+/// # Errors
+/// When there is none yet, or it may not be used.
+pub(super) fn keep(
+    scene: &Scene<'_>,
+    hosted: Live<'_>,
+    credential: &str,
+    outcome: &mut Outcome,
+) -> Result<String, NewCondition> {
+    let link = scene.link;
+    let id = link.text("natSubnetID");
+    let Some((network, name)) = id.rsplit_once("/subnets/") else {
+        return Err(missing(link));
+    };
+    let management = scene.management;
+    let home = format!(
+        "/subscriptions/{}/resourceGroups/{}/",
+        management.subscription, management.network_resource_group
+    );
+    if !network
+        .to_ascii_lowercase()
+        .starts_with(&home.to_ascii_lowercase())
+    {
+        let message = format!(
+            "natSubnetID is {id}, which is outside of the resource group {} of the subscription {}: the identity of the management side uses no other networks",
+            management.network_resource_group, management.subscription
+        );
+        return Err(NewCondition::no(FAILED, message));
+    }
+    let range = hosted.annotation(NAT_SUBNET_RANGE);
+    if range.is_empty() {
+        return Ok(id.to_owned());
+    }
+    let path = link.path();
+    let wanted = Wanted {
+        id: subnet_id(scene.namespace, &link.cluster),
+        version: scene.version("VirtualNetworksSubnet"),
+        owner: &path,
+        spec: json!({
+            "azureName": name,
+            "owner": {"armId": network},
+            "addressPrefix": range,
+            "privateLinkServiceNetworkPolicies": "Disabled",
+        }),
+        annotations: json!({}),
+        credential,
+        policy: MANAGE,
+        // A subnet has no tags. Its name is that of the cluster.
+        proof: Proof::Name,
+    };
+    match keep_resource(scene.world, &wanted, outcome) {
+        State::Ready(_) => Ok(id.to_owned()),
+        State::Not(fault) => Err(fault.condition("WaitingForNATSubnet", FAILED)),
+    }
+}

@@ -1,0 +1,121 @@
+//! The DNS zones that several clusters share.
+//!
+//! In: the connections that need a zone of one name in one resource group. Out: whether Azure Service Operator may delete
+//! the zone in Azure together with its object, whether a cluster that goes is the last one, and which of two clusters may
+//! have a name that both want. The objects of a zone are one per namespace, because a namespace may be deleted with all
+//! that is in it. It does not know what is written.
+
+use super::link::{cluster, zones};
+use crate::health::Live;
+use crate::model::ObjectId;
+use crate::reconcile::outcome::{Need, Outcome};
+use crate::reconcile::world::{Parent, World};
+
+use super::names::ENDPOINT_FINALIZER;
+
+/// The connections that need a zone, as far as they concern one of them.
+pub(super) struct Sharing<'a> {
+    /// The hosted cluster of this one.
+    own: ObjectId,
+    /// The name of the control plane, in the names of the cluster.
+    name: String,
+    live: Live<'a>,
+    others: Vec<(ObjectId, Live<'a>)>,
+}
+
+impl<'a> Sharing<'a> {
+    /// The connections that need the zone `zone`, which `live` does.
+    pub(super) fn of(
+        world: World<'a>,
+        live: Live<'a>,
+        own: &ObjectId,
+        zone: &str,
+        outcome: &mut Outcome,
+    ) -> Self {
+        let parent = key(live, zone);
+        let others = world
+            .below(&parent)
+            .filter(|other| other.uid() != live.uid());
+        let others = others.filter_map(|other| Some((cluster(other).ok()?, other)));
+        let others = others.collect();
+        outcome.needs.push(Need::Below(parent));
+        Self {
+            own: own.clone(),
+            name: own.name.clone(),
+            live,
+            others,
+        }
+    }
+
+    /// Another cluster that was there before and has the same names in the zone.
+    pub(super) fn taken_by(&self) -> Option<&ObjectId> {
+        let age = |live: Live<'a>| live.text(&["metadata", "creationTimestamp"]);
+        let before =
+            |(id, other): &&(ObjectId, Live<'a>)| (age(*other), id) < (age(self.live), &self.own);
+        let mut same = self.others.iter().filter(|(id, other)| {
+            id.name == self.name && (!other.is_deleting() || is_held(*other))
+        });
+        same.find(before).map(|(id, _)| id)
+    }
+
+    /// Another cluster of another namespace that needs the zone, or goes after this one.
+    pub(super) fn is_needed_elsewhere(&self) -> bool {
+        self.needing().any(|id| id.namespace != self.own.namespace)
+    }
+
+    /// Another cluster of the same namespace that needs the objects of the zone, or goes after this one.
+    pub(super) fn is_needed_here(&self) -> bool {
+        self.needing().any(|id| id.namespace == self.own.namespace)
+    }
+
+    /// The others with the same network.
+    pub(super) fn of_network(self) -> Self {
+        let network = |live: Live<'a>| live.text(&["spec", "guestVNetID"]);
+        let own = network(self.live);
+        let mut others = self.others;
+        others.retain(|(_, other)| network(*other).eq_ignore_ascii_case(own));
+        Self { others, ..self }
+    }
+
+    /// The namespaces of the others.
+    pub(super) fn namespaces(&self) -> impl Iterator<Item = &str> {
+        let other = |id: &&ObjectId| id.namespace != self.own.namespace;
+        self.others
+            .iter()
+            .map(|(id, _)| id)
+            .filter(other)
+            .map(|id| id.namespace.as_str())
+    }
+
+    /// The others that stay; of those that go as well, the ones that come later. So exactly one is the last, however
+    /// many go at once.
+    fn needing(&self) -> impl Iterator<Item = &ObjectId> {
+        let goes = self.live.is_deleting();
+        let needs = move |(id, other): &&(ObjectId, Live<'a>)| match other.is_deleting() {
+            true => goes && is_held(*other) && *id > self.own,
+            false => true,
+        };
+        self.others.iter().filter(needs).map(|(id, _)| id)
+    }
+}
+
+/// Whether the customer's side of a connection is still there.
+fn is_held(live: Live<'_>) -> bool {
+    let held = live.list(&["metadata", "finalizers"]);
+    held.iter().any(|held| held == ENDPOINT_FINALIZER)
+}
+
+/// The connections that need a zone of one name in one resource group. Azure compares both without regard to case.
+fn key(live: Live<'_>, zone: &str) -> Parent {
+    let [subscription, group] =
+        ["subscriptionID", "resourceGroupName"].map(|field| live.text(&["spec", field]));
+    Parent::zone(
+        live,
+        &format!("{subscription}/{group}/{zone}").to_ascii_lowercase(),
+    )
+}
+
+/// What a connection is found by: each zone that it needs.
+pub(crate) fn keys(live: Live<'_>) -> impl Iterator<Item = Parent> {
+    zones(live).into_iter().map(move |zone| key(live, &zone))
+}
