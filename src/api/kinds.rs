@@ -45,6 +45,37 @@ pub struct Kind {
     pub versions: &'static [&'static str],
 }
 
+const ENDPOINTS: &[&str] = &["v1api20220701", "v1api20240301", "v20250301"];
+
+/// The kinds of ASO that connect private hosted clusters.
+pub const PRIVATE_LINK: &[Kind] = &[
+    kind(
+        NETWORK,
+        "PrivateLinkService",
+        "privatelinkservices",
+        ENDPOINTS,
+    ),
+    kind(NETWORK, "PrivateEndpoint", "privateendpoints", ENDPOINTS),
+    kind(
+        NETWORK,
+        "PrivateDnsZone",
+        "privatednszones",
+        &["v1api20180901", "v1api20240601"],
+    ),
+    kind(
+        NETWORK,
+        "PrivateDnsZonesVirtualNetworkLink",
+        "privatednszonesvirtualnetworklinks",
+        &["v1api20200601", "v1api20240601"],
+    ),
+    kind(
+        NETWORK,
+        "PrivateDnsZonesARecord",
+        "privatednszonesarecords",
+        &["v1api20200601", "v1api20240601"],
+    ),
+];
+
 const fn kind(
     group: &'static str,
     kind: &'static str,
@@ -153,9 +184,8 @@ pub const KINDS: &[Kind] = &[
 /// The kind `kind` of `group`, if it is known.
 #[must_use]
 pub fn find(group: &str, kind: &str) -> Option<&'static Kind> {
-    KINDS
-        .iter()
-        .find(|known| known.group == group && known.kind == kind)
+    let mut all = KINDS.iter().chain(PRIVATE_LINK);
+    all.find(|known| known.group == group && known.kind == kind)
 }
 
 /// Whether `group` is one of Azure Service Operator's.

@@ -15,15 +15,22 @@ use serde_json::{Value as Json, json};
 
 use crate::adapters::azure_sim as actors;
 use crate::adapters::azure_sim::crds::{foreign, hyper_shift};
-use crate::adapters::azure_sim::{SimulatedCredentials, SimulatedVaults, SimulatedWorkloads};
+use crate::adapters::azure_sim::{
+    SimulatedCredentials, SimulatedLinks, SimulatedVaults, SimulatedWorkloads,
+};
 use crate::adapters::kubernetes::Target;
 use crate::adapters::kubernetes::controller::{self, Connectors, Running};
 use crate::api::crds::crds;
-use crate::api::fleet::FirstApply;
+use crate::api::fleet::{FirstApply, Mode};
+use crate::api::kinds::INFRASTRUCTURE;
 use crate::graph::{Graph, Place};
 use crate::model::{Clock, ObjectId};
+use crate::reconcile::private_link::{self, PlatformSettings};
 use crate::reconcile::{self, Settings};
 use kube_sim::{Server, SimClock};
+
+/// The namespace of the daemon, and of the management side of private clusters.
+const NAMESPACE: &str = "capstan-system";
 
 /// A running simulation; it ends when this is dropped.
 pub(super) struct Embedded {
@@ -57,11 +64,20 @@ impl Embedded {
             first_apply: FirstApply::default(),
             identity: None,
         }));
+        let identity = private_link_identity();
+        controllers.extend(private_link::all(PlatformSettings {
+            mode: Mode::Auto,
+            namespace: identity.namespace.clone(),
+            place: private_link::Place::BesideSubnet(identity),
+        }));
         let connectors = Connectors {
             workloads: Arc::new(SimulatedWorkloads::new(client.clone(), &*clock)),
             keys: Arc::new(SimulatedVaults::new(Arc::clone(&clock))),
             credentials: Arc::new(SimulatedCredentials),
-            ..Connectors::default()
+            links: Arc::new(SimulatedLinks::new(
+                options.azure.clone(),
+                Arc::clone(&clock),
+            )),
         };
         let at_work =
             controller::spawn(client.clone(), Arc::clone(&clock), controllers, connectors);
@@ -85,7 +101,19 @@ pub(super) async fn server(clock: SimClock) -> anyhow::Result<Server> {
         let id = ObjectId::new("apiextensions.k8s.io", "CustomResourceDefinition", "", name);
         apply(&client, "customresourcedefinitions", "v1", &id, &crd).await?;
     }
+    // The management side of private clusters.
+    let identity = private_link_identity();
+    let namespace = ObjectId::new("", "Namespace", "", identity.namespace.as_str());
+    for id in [namespace, identity] {
+        supply_one(&client, &id).await?;
+    }
     Ok(server)
+}
+
+/// The identity of the management side of private clusters.
+fn private_link_identity() -> ObjectId {
+    let name = "private-link-management";
+    ObjectId::new(INFRASTRUCTURE, "AzureClusterIdentity", NAMESPACE, name)
 }
 
 /// Makes what the fleet expects of its cluster (namespaces, Secrets, ConfigMaps, identities), and

@@ -5,8 +5,9 @@
 //! cluster, and several clusters may share one. It does not know the time: the caller decides how long Azure takes. Nor does
 //! it refuse anything.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -19,6 +20,12 @@ pub struct Azure {
     has_prerequisites: bool,
     /// What was done, oldest first, where it is recorded.
     deeds: Option<Arc<Mutex<Vec<Deed>>>>,
+    /// Tells what was made again from what was made before.
+    births: Arc<AtomicU64>,
+    /// What went without the operator, by its key.
+    lost: Arc<Mutex<BTreeSet<String>>>,
+    /// The scope of each credential that does not reach everything.
+    scopes: Arc<Mutex<BTreeMap<String, String>>>,
 }
 
 /// What was done to a resource, by its id as it was written.
@@ -59,6 +66,9 @@ impl Default for Azure {
             resources: Arc::default(),
             has_prerequisites: true,
             deeds: None,
+            births: Arc::default(),
+            lost: Arc::default(),
+            scopes: Arc::default(),
         }
     }
 }
@@ -95,6 +105,46 @@ impl Azure {
         }
     }
 
+    /// Deletes a resource as a person does: the operator finds that out later.
+    pub fn lose(&self, id: &str) {
+        self.delete(id);
+        self.lost.lock().insert(key(id));
+    }
+
+    /// Returns true if somebody deleted the resource, and nobody made it again.
+    pub(super) fn is_lost(&self, id: &str) -> bool {
+        self.lost.lock().contains(&key(id))
+    }
+
+    /// Lets the credential in a Secret, `NAMESPACE/NAME`, reach only what is below an ID.
+    pub fn limit(&self, secret: &str, scope: &str) {
+        let mut scopes = self.scopes.lock();
+        scopes.insert(secret.to_owned(), key(scope));
+    }
+
+    /// Returns true if the credential in a Secret reaches a resource.
+    pub(super) fn reaches(&self, secret: &str, id: &str) -> bool {
+        let scopes = self.scopes.lock();
+        scopes
+            .get(secret)
+            .is_none_or(|scope| key(id).starts_with(scope.as_str()))
+    }
+
+    /// A mark for what is made now.
+    pub(super) fn birth(&self) -> String {
+        self.births.fetch_add(1, Ordering::Relaxed).to_string()
+    }
+
+    /// The resources whose IDs have this part, in any case, with what Azure reports of them.
+    pub(super) fn below(&self, part: &str) -> Vec<(String, Value)> {
+        let part = part.to_ascii_lowercase();
+        let resources = self.resources.lock();
+        let found = resources.iter().filter(|(id, _)| id.contains(&part));
+        found
+            .map(|(_, one)| (one.id.clone(), one.state.clone()))
+            .collect()
+    }
+
     /// Whether what a person must create is there.
     pub(super) const fn has_prerequisites(&self) -> bool {
         self.has_prerequisites
@@ -115,6 +165,7 @@ impl Azure {
     /// Creates a resource of which Azure reports nothing yet, or begins to update it if it exists. That is over at `until`.
     pub(super) fn begin(&self, id: &str, until: Timestamp) {
         let exists = self.has(id);
+        self.lost.lock().remove(&key(id));
         let new = || Resource {
             id: id.to_owned(),
             state: Value::Null,

@@ -7,7 +7,8 @@
 
 use serde_json::{Value, json};
 
-use crate::api::kinds::{CAPI, KINDS, Kind, is_aso};
+use crate::api::crds;
+use crate::api::kinds::{CAPI, KINDS, Kind, PRIVATE_LINK, is_aso};
 
 /// The definitions, in the table's order.
 #[must_use]
@@ -16,10 +17,12 @@ pub fn foreign() -> Vec<Value> {
     KINDS.iter().filter(ours).map(definition).collect()
 }
 
-/// The definitions of HyperShift's kinds, and of those of the hub that it uses.
+/// The definitions of HyperShift's kinds, of those of the hub that it uses, and of those that connect private clusters.
 #[must_use]
 pub fn hyper_shift() -> Vec<Value> {
-    super::hyper_shift::KINDS.iter().map(definition).collect()
+    let kinds = super::hyper_shift::KINDS.iter().chain(PRIVATE_LINK);
+    let connection = std::iter::once(crds::private_links());
+    kinds.map(definition).chain(connection).collect()
 }
 
 /// A permissive definition of one kind: every version served, the newest stored.
@@ -78,9 +81,11 @@ fn required(kind: &Kind) -> &'static [&'static str] {
     match kind.kind {
         _ if !is_aso(kind.group) => &[],
         "ResourceGroup" => &["location"],
-        "VirtualNetworksSubnet" | "RoleAssignment" | "HcpOpenShiftClustersExternalAuth" => {
-            &["owner"]
-        }
+        "PrivateDnsZonesVirtualNetworkLink"
+        | "PrivateDnsZonesARecord"
+        | "VirtualNetworksSubnet"
+        | "RoleAssignment"
+        | "HcpOpenShiftClustersExternalAuth" => &["owner"],
         _ => &["location", "owner"],
     }
 }

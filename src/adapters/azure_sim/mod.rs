@@ -15,6 +15,7 @@ mod credentials;
 mod failure;
 mod hyper_shift;
 mod kinds;
+mod network;
 #[cfg(test)]
 mod tests;
 mod vaults;
@@ -24,6 +25,7 @@ pub use azure::{Azure, Deed};
 pub use credentials::SimulatedCredentials;
 pub use failure::{BadFailure, Failure};
 pub(crate) use hyper_shift::can_fail;
+pub use network::SimulatedLinks;
 pub use vaults::SimulatedVaults;
 pub use workloads::SimulatedWorkloads;
 
@@ -79,7 +81,7 @@ pub fn controllers(options: &Options) -> Vec<Controller> {
     let controllers = options.roles.iter().flat_map(|role| match role {
         Role::Aso => aso::controllers(failures, kinds, azure),
         Role::Capi => capi::controllers(kinds),
-        Role::HyperShift => hyper_shift::controllers(failures),
+        Role::HyperShift => hyper_shift::controllers(failures, azure),
         Role::Lab => vec![hyper_shift::lab()],
     });
     controllers.collect()

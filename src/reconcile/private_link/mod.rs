@@ -25,7 +25,7 @@ mod state;
 mod tests;
 
 pub(crate) use self::away::is_private_platform;
-pub use self::settings::{Management, PlatformSettings};
+pub use self::settings::{Management, Place, PlatformSettings};
 pub(crate) use self::sharing::keys;
 use super::controller::{Controller, Reconcile};
 use super::world::GroupKind;
@@ -38,6 +38,13 @@ use crate::model::ObjectId;
 const OLD_VERSION: &str = "v1api20240301";
 /// The same for DNS.
 const OLD_DNS_VERSION: &str = "v1api20240601";
+
+/// All three, for one process that has the rights of all.
+#[must_use]
+pub fn all(settings: PlatformSettings) -> Vec<Controller> {
+    let mode = settings.mode;
+    vec![observer(mode), platform(settings), endpoint(mode)]
+}
 
 /// The controller that describes connections.
 #[must_use]

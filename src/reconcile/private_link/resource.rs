@@ -8,14 +8,12 @@ use serde_json::{Value, json};
 
 use super::names::{OWNER, OWNER_TAG};
 use crate::api::aso::{self, READY};
-use crate::api::labels::{
-    CREDENTIAL_FROM, MANAGE, MANAGED_BY, MANAGED_BY_VALUE, RECONCILE_POLICY, SKIP,
-};
+use crate::api::labels::{CREDENTIAL_FROM, MANAGED_BY, MANAGED_BY_VALUE, RECONCILE_POLICY, SKIP};
 use crate::api::suppliers;
 use crate::health::Live;
 use crate::model::ObjectId;
 use crate::reconcile::conditions::NewCondition;
-use crate::reconcile::outcome::{Outcome, Write, covers};
+use crate::reconcile::outcome::{self, Outcome, Write, covers, patch_of};
 use crate::reconcile::world::{GroupKind, Lookup, World};
 
 /// ASO looks at Azure, and deletes nothing there.
@@ -27,7 +25,7 @@ pub(super) struct Wanted<'a> {
     pub(super) id: ObjectId,
     /// The version at which it is written, without the group.
     pub(super) version: &'a str,
-    /// The hosted cluster that it belongs to, `NAMESPACE/NAME`; empty if clusters of its namespace share it.
+    /// The hosted cluster that it belongs to, `NAMESPACE/NAME`, or that clusters of its namespace share it.
     pub(super) owner: &'a str,
     /// The spec.
     pub(super) spec: Value,
@@ -190,9 +188,7 @@ fn patch(live: Option<Live<'_>>, wanted: &Wanted<'_>, policy: &str) -> Value {
         annotations = json!({});
     }
     annotations[RECONCILE_POLICY] = json!(policy);
-    if !wanted.owner.is_empty() {
-        annotations[OWNER] = json!(wanted.owner);
-    }
+    annotations[OWNER] = json!(wanted.owner);
     if !wanted.credential.is_empty() {
         annotations[CREDENTIAL_FROM] = json!(wanted.credential);
     }
@@ -297,6 +293,19 @@ pub(super) fn name(id: &ObjectId) -> String {
     format!("{} {}/{}", id.kind, id.namespace, id.name)
 }
 
+/// Gives a resource that is to be deleted another policy. Returns true once it has that.
+pub(super) fn settle(world: World<'_>, id: &ObjectId, policy: &str, outcome: &mut Outcome) -> bool {
+    outcome.need(id.clone());
+    let live = world.get(id).present().filter(|live| !live.is_deleting());
+    let Some(live) = live.filter(|live| live.annotation(RECONCILE_POLICY) != policy) else {
+        return true;
+    };
+    let mut patch = patch_of(live);
+    patch["metadata"]["annotations"] = json!({RECONCILE_POLICY: policy});
+    outcome.write(Write::Merge(patch));
+    false
+}
+
 /// Deletes a resource of this cluster. Returns what is still there of it, for people.
 pub(super) fn remove(
     world: World<'_>,
@@ -310,7 +319,7 @@ pub(super) fn remove(
         Lookup::NotSynced => Some(format!("{} is not known yet", name(id))),
         Lookup::Present(live) if live.annotation(OWNER) != owner => None,
         Lookup::Present(live) => {
-            outcome.maybe(crate::reconcile::outcome::delete(live));
+            outcome.maybe(outcome::delete(live));
             let ready = live.condition(READY);
             let failed = ready.filter(|ready| ready.is_false() && ready.severity() != aso::INFO);
             let said = failed.map(|ready| classified(ready.reason(), ready.message()));

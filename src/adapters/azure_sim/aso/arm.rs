@@ -27,6 +27,20 @@ const TYPES: &[(&str, &str)] = &[
         "NetworkSecurityGroup",
         "providers/Microsoft.Network/networkSecurityGroups",
     ),
+    (
+        "PrivateLinkService",
+        "providers/Microsoft.Network/privateLinkServices",
+    ),
+    (
+        "PrivateEndpoint",
+        "providers/Microsoft.Network/privateEndpoints",
+    ),
+    (
+        "PrivateDnsZone",
+        "providers/Microsoft.Network/privateDnsZones",
+    ),
+    ("PrivateDnsZonesVirtualNetworkLink", "virtualNetworkLinks"),
+    ("PrivateDnsZonesARecord", "A"),
     ("Vault", "providers/Microsoft.KeyVault/vaults"),
     (
         "UserAssignedIdentity",

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 
 use super::super::aro;
 use super::super::azure::Azure;
+use super::super::network;
 use super::marks::{Marks, Operation};
 use super::policy::{Policy, policy};
 use super::status;
@@ -35,7 +36,9 @@ pub(super) fn reconcile(azure: &Azure, live: Live<'_>, now: Timestamp) -> Outcom
         return outcome;
     }
     let running = Operation::of(live).filter(|operation| operation.is_about(live));
-    let operation = match (running, aro::refuse_deletion(azure, id, now)) {
+    let refusal = aro::refuse_deletion(azure, id, now);
+    let refusal = refusal.or_else(|| network::refuse_deletion(azure, id));
+    let operation = match (running, refusal) {
         (Some(operation), _) => operation,
         (None, None) => Operation::starting(live, now),
         (None, Some(refusal)) => {

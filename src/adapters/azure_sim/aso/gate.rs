@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::api::aso;
-use crate::api::kinds::{NETWORK, RED_HAT_OPENSHIFT, RESOURCES};
+use crate::api::kinds::RESOURCES;
 use crate::health::Live;
 use crate::model::ObjectId;
 use crate::reconcile::outcome::Need;
@@ -92,21 +92,10 @@ pub(super) fn owner(live: Live<'_>) -> Option<ObjectId> {
         return None;
     }
     let (group, kind) = match live.text(&["spec", "owner", "kind"]) {
-        "" => usual_owner(live.kind()),
+        "" => aso::owner_kind(live.group(), live.kind()).unwrap_or((RESOURCES, "ResourceGroup")),
         kind => (live.text(&["spec", "owner", "group"]), kind),
     };
     Some(ObjectId::new(group, kind, live.namespace(), named))
-}
-
-/// Whom a resource means when it gives its owner's name alone.
-fn usual_owner(kind: &str) -> (&'static str, &'static str) {
-    match kind {
-        "VirtualNetworksSubnet" => (NETWORK, "VirtualNetwork"),
-        "HcpOpenShiftClustersNodePool" | "HcpOpenShiftClustersExternalAuth" => {
-            (RED_HAT_OPENSHIFT, "HcpOpenShiftCluster")
-        }
-        _ => (RESOURCES, "ResourceGroup"),
-    }
 }
 
 /// An owner reference to an object in the cluster.

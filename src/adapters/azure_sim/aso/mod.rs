@@ -18,11 +18,15 @@ mod status;
 #[cfg(test)]
 mod tests;
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 
 use super::aro;
 use super::azure::Azure;
 use super::failure::Failure;
+use super::network;
+use crate::api::labels::CREDENTIAL_FROM;
 use crate::api::{aso, kinds, timeline};
 use crate::health::Live;
 use crate::model::ObjectId;
@@ -35,8 +39,13 @@ use policy::{Policy, policy};
 
 /// ASO's field manager.
 const MANAGER: &str = "azureserviceoperator-controller";
+/// How often ASO compares with Azure what has not changed.
+const SYNC: Duration = Duration::from_secs(3600);
 /// The message of ASO while it works.
 const AT_WORK: &str = "The resource is in the process of being reconciled by the operator";
+
+/// The message of ASO while a connection is not approved.
+const UNAPPROVED: &str = "The connection to the private link service is not approved";
 
 /// Azure waits for the secret of an external authentication's client.
 const AWAITING_SECRET: &str = "AwaitingSecret";
@@ -123,7 +132,9 @@ impl Aso {
         let before = Operation::of(live).filter(|before| now < due(live, before, None));
         match before {
             Some(_) => None,
-            None => aro::refuse_put(&self.azure, id, now),
+            None => denied(&self.azure, live, id)
+                .or_else(|| aro::refuse_put(&self.azure, id, now))
+                .or_else(|| network::refuse_put(&self.azure, live, id)),
         }
     }
 
@@ -150,7 +161,7 @@ impl Aso {
                 let message = format!("Azure refused the request: {}", failure.reason);
                 let condition = NewCondition::no(&failure.reason, message).severe(severity);
                 match status::fails_halfway(live) {
-                    true => self.azure.put(&id, status::failed(live, &id)),
+                    true => self.azure.put(&id, status::failed(&self.azure, live, &id)),
                     false => self.azure.abandon(&id),
                 }
                 outcome.maybe(status::report(live, now, condition, Some("Failed")));
@@ -161,10 +172,17 @@ impl Aso {
                     outcome.maybe(working(live, now, AWAITING_SECRET));
                     return outcome;
                 }
-                outcome.writes.extend(outputs::writes(live, now));
-                let state = outputs::state(live, &id);
+                let state = outputs::state(&self.azure, live, &id);
+                outcome.writes.extend(outputs::writes(live, now, &state));
                 self.azure.put(&id, state.clone());
-                outcome.maybe(status::succeeds(live, now, state));
+                if network::is_approved(&state) {
+                    outcome.maybe(status::succeeds(live, now, state));
+                } else {
+                    outcome.wake_at(now + deletion::RETRY);
+                    let condition = NewCondition::no(aso::RECONCILING, UNAPPROVED);
+                    let condition = condition.severe(aso::INFO);
+                    outcome.maybe(status::ends(live, now, state, condition));
+                }
             }
         }
         outcome
@@ -176,6 +194,12 @@ impl Aso {
     fn keep(&self, world: World<'_>, live: Live<'_>, now: Timestamp) -> Outcome {
         let mut outcome = Outcome::default();
         let id = arm::id(world, live);
+        if live.holds(aso::READY) && self.azure.is_lost(&id) {
+            return self.begin(world, live, now);
+        }
+        if network::is_known(live) {
+            outcome.wake_at(now + SYNC);
+        }
         if live.holds(aso::READY) && !self.azure.has(&id) {
             let owner = gate::owner(live);
             let stays = |owner: Live<'_>| owner.holds(aso::READY) && !owner.is_deleting();
@@ -183,7 +207,7 @@ impl Aso {
                 .as_ref()
                 .is_none_or(|id| world.get(id).present().is_some_and(stays));
             if has_owner {
-                self.azure.put(&id, outputs::state(live, &id));
+                self.azure.put(&id, outputs::state(&self.azure, live, &id));
             }
             outcome.needs.extend(owner.map(Need::Object));
         }
@@ -200,6 +224,17 @@ impl Aso {
         }
         outcome
     }
+}
+
+/// The refusal of a credential that does not reach a resource.
+fn denied(azure: &Azure, live: Live<'_>, id: &str) -> Option<aro::Refusal> {
+    let secret = format!("{}/{}", live.namespace(), live.annotation(CREDENTIAL_FROM));
+    (!azure.reaches(&secret, id)).then(|| aro::Refusal {
+        code: "AuthorizationFailed",
+        message: format!(
+            "The client does not have authorization to perform action over scope '{id}'"
+        ),
+    })
 }
 
 /// Says that Azure is at work, in this provisioning state.

@@ -11,6 +11,8 @@ use jiff::Timestamp;
 use k8s_openapi::ByteString;
 use serde_json::{Map, Value, json};
 
+use super::super::azure::Azure;
+use super::super::network;
 use super::arm::uuid;
 use crate::api::labels::RESOURCE_ID;
 use crate::health::Live;
@@ -29,16 +31,16 @@ const RENEWED: Duration = Duration::from_secs(3600);
 const LONGEST_PREFIX: usize = 15;
 
 /// The ConfigMaps and the Secret that the resource asks for.
-pub(super) fn writes(live: Live<'_>, now: Timestamp) -> Vec<Write> {
-    let maps = config_maps(live).into_iter();
+pub(super) fn writes(live: Live<'_>, now: Timestamp, state: &Value) -> Vec<Write> {
+    let maps = config_maps(live, state).into_iter();
     maps.chain(kubeconfig(live, now))
         .map(Write::Apply)
         .collect()
 }
 
 /// What Azure reports once it has what the spec asks for: a status without conditions.
-pub(super) fn state(live: Live<'_>, id: &str) -> Value {
-    let mut state = reported(live, id);
+pub(super) fn state(azure: &Azure, live: Live<'_>, id: &str) -> Value {
+    let mut state = reported(azure, live, id);
     let name = id.rsplit('/').next().unwrap_or_default();
     state["id"] = json!(id);
     state["name"] = json!(name);
@@ -51,8 +53,9 @@ pub(super) fn state(live: Live<'_>, id: &str) -> Value {
 }
 
 /// What is particular to the kind.
-fn reported(live: Live<'_>, id: &str) -> Value {
+fn reported(azure: &Azure, live: Live<'_>, id: &str) -> Value {
     match live.kind() {
+        _ if network::is_known(live) => network::state(azure, live, id),
         "UserAssignedIdentity" => json!({
             "principalId": identity_value("principalId", id),
             "clientId": identity_value("clientId", id),
@@ -75,13 +78,17 @@ fn identity_value(what: &str, id: &str) -> String {
 }
 
 /// ConfigMaps by `operatorSpec.configMaps`; several values may go to one.
-fn config_maps(live: Live<'_>) -> Vec<Value> {
+fn config_maps(live: Live<'_>, state: &Value) -> Vec<Value> {
     let asked = live.at(&["spec", "operatorSpec", "configMaps"]);
     let asked = asked.and_then(Value::as_object).into_iter().flatten();
     let mut maps: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
     for (what, place) in asked {
         let (name, key) = (Live(place).text(&["name"]), Live(place).text(&["key"]));
-        let value = identity_value(what, live.annotation(RESOURCE_ID));
+        let id = live.annotation(RESOURCE_ID);
+        let value = match what.as_str() {
+            network::ADDRESS => network::address(id, state),
+            what => identity_value(what, id),
+        };
         maps.entry(name)
             .or_default()
             .insert(key.to_owned(), json!(value));

@@ -15,6 +15,7 @@ use crate::health::Live;
 use crate::model::ObjectId;
 use crate::reconcile::conditions::NewCondition;
 use crate::reconcile::outcome::Outcome;
+use crate::reconcile::private_link;
 use crate::reconcile::world::World;
 
 /// What ASO finds. The owner must be in the cluster: it is part of the id to look for.
@@ -34,7 +35,7 @@ pub(super) fn look(azure: &Azure, world: World<'_>, live: Live<'_>, now: Timesta
     }
     let id = arm::id(world, live);
     if azure.has_prerequisites() && is_chosen(world, live) && !azure.has(&id) {
-        azure.put(&id, outputs::state(live, &id));
+        azure.put(&id, outputs::state(azure, live, &id));
     }
     match azure.get(&id) {
         Some(state) => {
@@ -55,6 +56,9 @@ pub(super) fn look(azure: &Azure, world: World<'_>, live: Live<'_>, now: Timesta
 /// Whether a person chose the policy, not a controller that looks before it manages: that one embeds the resource without
 /// it.
 fn is_chosen(world: World<'_>, live: Live<'_>) -> bool {
+    if !live.annotation(private_link::names::OWNER).is_empty() {
+        return false;
+    }
     let mut owners = live.list(&["metadata", "ownerReferences"]).iter().map(Live);
     let Some(owner) = owners.find(|owner| owner.flag(&["controller"])) else {
         return true;

@@ -5,6 +5,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::super::azure::Azure;
 use super::outputs;
 use crate::api::aso;
 use crate::api::kinds::RED_HAT_OPENSHIFT;
@@ -64,21 +65,30 @@ pub(super) fn fails_halfway(live: Live<'_>) -> bool {
 }
 
 /// What Azure reports of what it could not finish.
-pub(super) fn failed(live: Live<'_>, id: &str) -> Value {
-    let mut state = outputs::state(live, id);
+pub(super) fn failed(azure: &Azure, live: Live<'_>, id: &str) -> Value {
+    let mut state = outputs::state(azure, live, id);
     state["properties"] = json!({"provisioningState": "Failed"});
     state
 }
 
 /// Says that it succeeded, with all that Azure reports of it.
 pub(super) fn succeeds(live: Live<'_>, now: Timestamp, state: Value) -> Option<Write> {
+    ends(live, now, state, NewCondition::yes(aso::SUCCEEDED, ""))
+}
+
+/// Says this, with all that Azure reports of it.
+pub(super) fn ends(
+    live: Live<'_>,
+    now: Timestamp,
+    state: Value,
+    condition: NewCondition,
+) -> Option<Write> {
     let held = live.at(&["status"]).filter(|status| status.is_object());
     let mut status = held.cloned().unwrap_or_else(|| json!({}));
     if let Some(fields) = status.as_object_mut() {
         fields.remove("tags");
     }
     merge(&mut status, state);
-    let condition = NewCondition::yes(aso::SUCCEEDED, "");
     outcome::status(live, with_condition(live, now, status, condition))
 }
 

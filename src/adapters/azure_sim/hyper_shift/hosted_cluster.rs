@@ -7,9 +7,10 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::super::azure::Azure;
 use super::super::failure::Failure;
 use super::version::{Presence, Version, version};
-use super::{failures, moments, names, secrets};
+use super::{failures, moments, names, router, secrets};
 use crate::api::platform::HYPERSHIFT;
 use crate::api::timeline;
 use crate::health::Live;
@@ -37,7 +38,7 @@ pub(super) fn reconcile(
     world: World<'_>,
     live: Live<'_>,
     now: Timestamp,
-    failures: &[Failure],
+    (failures, azure): (&[Failure], &Azure),
 ) -> Outcome {
     let mut outcome = Outcome::default();
     let (home, plane) = (home(live), names::control_plane(live));
@@ -47,7 +48,7 @@ pub(super) fn reconcile(
     outcome.needs.push(pools);
     let plane = world.get(&plane).present();
     if live.is_deleting() {
-        take_down(world, live, now, plane, &mut outcome);
+        take_down(world, live, now, (plane, azure), &mut outcome);
         return outcome;
     }
     if let Some(paused) = moments::pause(live, now) {
@@ -55,6 +56,7 @@ pub(super) fn reconcile(
     }
     let mut patch = patch_of(live);
     patch["metadata"]["finalizers"] = json!([names::FINALIZER]);
+    patch["spec"] = json!({"clusterID": names::cluster_id(live)});
     outcome.maybe(apply(live, patch));
     let fault = fault(world, live, failures, &mut outcome);
     if fault.is_none() {
@@ -288,7 +290,7 @@ fn take_down(
     world: World<'_>,
     live: Live<'_>,
     now: Timestamp,
-    plane: Option<Live<'_>>,
+    (plane, azure): (Option<Live<'_>>, &Azure),
     outcome: &mut Outcome,
 ) {
     let due = moments::after(moments::deleted(live, now), timeline::deletion(&live.id()));
@@ -305,6 +307,7 @@ fn take_down(
     } else if let Some(next) = plane.or(home) {
         outcome.maybe(outcome::delete(next));
     } else {
+        router::take_down(azure, live);
         outcome.maybe(unfinalize(live, names::FINALIZER));
     }
 }

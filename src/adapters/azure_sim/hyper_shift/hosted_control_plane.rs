@@ -6,6 +6,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::super::azure::Azure;
 use super::{moments, router};
 use crate::api::platform::HYPERSHIFT;
 use crate::api::timeline;
@@ -18,12 +19,17 @@ use crate::reconcile::world::World;
 const AVAILABLE: &str = "Available";
 
 /// Reconciles a HostedControlPlane.
-pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp) -> Outcome {
+pub(super) fn reconcile(
+    world: World<'_>,
+    live: Live<'_>,
+    now: Timestamp,
+    azure: &Azure,
+) -> Outcome {
     let mut outcome = Outcome::default();
     if live.is_deleting() {
         return outcome;
     }
-    router::reconcile(world, live, &mut outcome);
+    router::reconcile(azure, world, live, &mut outcome);
     let cluster = ObjectId::new(HYPERSHIFT, "HostedCluster", "", live.name());
     let start = moments::since(live, AVAILABLE, false).unwrap_or(now);
     let due = moments::after(start, timeline::creation(&cluster));

@@ -15,6 +15,7 @@ mod lab;
 mod moments;
 mod names;
 mod node_pool;
+mod reach;
 mod release;
 mod router;
 mod secrets;
@@ -26,6 +27,7 @@ mod tests;
 pub(crate) use failures::can_fail;
 pub(super) use names::KINDS;
 
+use super::azure::Azure;
 use super::failure::Failure;
 use crate::api::platform::HYPERSHIFT;
 use crate::model::ObjectId;
@@ -33,25 +35,30 @@ use crate::reconcile::controller::{Controller, Reconcile};
 use crate::reconcile::world::GroupKind;
 
 /// The controllers of HostedCluster, HostedControlPlane and NodePool.
-pub(super) fn controllers(failures: &[Failure]) -> Vec<Controller> {
+pub(super) fn controllers(failures: &[Failure], azure: &Azure) -> Vec<Controller> {
     let (of_clusters, of_pools) = (failures.to_vec(), failures.to_vec());
+    let [at_end, at_router, at_nodes] = [azure.clone(), azure.clone(), azure.clone()];
     vec![
         controller(
             names::OPERATOR,
             |id| id.is(HYPERSHIFT, "HostedCluster"),
             Box::new(move |world, live, now| {
-                hosted_cluster::reconcile(world, live, now, &of_clusters)
+                hosted_cluster::reconcile(world, live, now, (&of_clusters, &at_end))
             }),
         ),
         controller(
             names::CONTROL_PLANE_OPERATOR,
             |id| id.is(HYPERSHIFT, "HostedControlPlane"),
-            Box::new(hosted_control_plane::reconcile),
+            Box::new(move |world, live, now| {
+                hosted_control_plane::reconcile(world, live, now, &at_router)
+            }),
         ),
         controller(
             names::OPERATOR,
             |id| id.is(HYPERSHIFT, "NodePool"),
-            Box::new(move |world, live, now| node_pool::reconcile(world, live, now, &of_pools)),
+            Box::new(move |world, live, now| {
+                node_pool::reconcile(world, live, now, (&of_pools, &at_nodes))
+            }),
         ),
     ]
 }

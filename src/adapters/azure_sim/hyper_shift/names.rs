@@ -5,7 +5,7 @@ use sha2::{Digest as _, Sha256};
 use crate::api::kinds::{AGENT_INSTALL, Kind};
 use crate::api::platform::{self, HYPERSHIFT};
 use crate::health::Live;
-use crate::model::ObjectId;
+use crate::model::{ObjectId, hex};
 
 /// The field manager of HyperShift's operator.
 pub(super) const OPERATOR: &str = "hypershift-operator";
@@ -83,6 +83,18 @@ pub(super) fn infra_id(cluster: Live<'_>) -> String {
         "" => {
             let digest = Sha256::digest(path(cluster));
             format!("{}-{:02x}{:02x}", cluster.name(), digest[0], digest[1])
+        }
+        chosen => chosen.to_owned(),
+    }
+}
+
+/// The ID of a cluster: the one that it has, or one of its own.
+pub(super) fn cluster_id(cluster: Live<'_>) -> String {
+    match cluster.text(&["spec", "clusterID"]) {
+        "" => {
+            let digest = Sha256::digest(format!("{} {}", path(cluster), cluster.uid()));
+            let parts = [0..4, 4..6, 6..8, 8..10, 10..16];
+            parts.map(|part| hex(&digest[part])).join("-")
         }
         chosen => chosen.to_owned(),
     }

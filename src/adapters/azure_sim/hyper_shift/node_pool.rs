@@ -9,9 +9,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::super::azure::Azure;
 use super::super::failure::Failure;
 use super::agents::Agents;
-use super::{failures, moments, names, release, version};
+use super::{failures, moments, names, reach, release, version};
 use crate::api::platform::HYPERSHIFT;
 use crate::api::timeline;
 use crate::health::Live;
@@ -44,7 +45,7 @@ pub(super) fn reconcile(
     world: World<'_>,
     live: Live<'_>,
     now: Timestamp,
-    failures: &[Failure],
+    (failures, azure): (&[Failure], &Azure),
 ) -> Outcome {
     let mut outcome = Outcome::default();
     let cluster = cluster(live);
@@ -66,7 +67,11 @@ pub(super) fn reconcile(
     if let Some(agents) = &agents {
         outcome.writes.extend(agents.bind(wanted(live)));
     }
-    let pool = Pool::of(live, found, agents, fault, now);
+    let broken = found.and_then(|cluster| reach::broken(azure, world, cluster, &mut outcome));
+    if broken.is_some() {
+        outcome.wake_at(moments::after(now, reach::AGAIN));
+    }
+    let pool = Pool::of(live, (found, broken), agents, fault, now);
     for wake in [pool.nodes_at, pool.version_at].into_iter().flatten() {
         outcome.wake_at(wake);
     }
@@ -104,6 +109,8 @@ struct Pool<'a> {
     agents: Option<Agents<'a>>,
     /// The fault of its spec.
     fault: Option<Typed>,
+    /// The hop on the way to the API server that is broken.
+    broken: Option<String>,
     wanted: usize,
     /// The nodes that are available now.
     nodes: usize,
@@ -118,7 +125,7 @@ struct Pool<'a> {
 impl<'a> Pool<'a> {
     fn of(
         live: Live<'a>,
-        cluster: Option<Live<'a>>,
+        (cluster, broken): (Option<Live<'a>>, Option<String>),
         agents: Option<Agents<'a>>,
         fault: Option<Typed>,
         now: Timestamp,
@@ -129,6 +136,7 @@ impl<'a> Pool<'a> {
             cluster,
             agents,
             fault,
+            broken,
             wanted: wanted(live),
             nodes: usize::try_from(live.count(&["status", "replicas"])).unwrap_or(0),
             nodes_at: None,
@@ -160,7 +168,7 @@ impl<'a> Pool<'a> {
     fn grow(&mut self) {
         self.nodes = self.nodes.min(self.wanted).min(self.machines());
         let Some(up) = self.up_since() else { return };
-        if self.nodes >= self.wanted || !self.has_machines() {
+        if self.nodes >= self.wanted || !self.has_machines() || self.broken.is_some() {
             return;
         }
         let begun = [(READY, false), (MACHINES, true)]
@@ -304,6 +312,13 @@ impl<'a> Pool<'a> {
                 lack("NoSuitableAgents", agents.shortage(self.wanted))
             }
             _ if self.is_ready() => None,
+            _ if self.broken.is_some() => {
+                let hop = self.broken.as_deref().unwrap_or_default();
+                lack(
+                    "WaitingForNodeRef",
+                    format!("The nodes do not reach the API server: {hop}"),
+                )
+            }
             _ => {
                 let message = format!("{} of {} nodes are available", self.nodes, self.wanted);
                 lack("WaitingForNodeRef", message)

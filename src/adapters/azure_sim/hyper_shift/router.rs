@@ -1,9 +1,11 @@
 //! The Service through which nodes and clients in the network of a private cluster on Azure reach its control plane.
 //!
-//! In: a HostedControlPlane. Out: the Service `private-router` beside it, with the address of a load balancer. It does not
-//! know who leads traffic there.
+//! In: a HostedControlPlane. Out: the Service `private-router` beside it, with the address of a load balancer, and that load
+//! balancer in Azure. It does not know who leads traffic there.
 
 use serde_json::json;
+
+use super::super::azure::Azure;
 
 use super::names;
 use crate::health::Live;
@@ -17,11 +19,11 @@ const INTERNAL: &str = "service.beta.kubernetes.io/azure-load-balancer-internal"
 const TOPOLOGY: [&str; 2] = ["topology", "endpointAccess"];
 
 /// Makes the Service if the cluster is private, and gives it an address.
-pub(super) fn reconcile(world: World<'_>, plane: Live<'_>, outcome: &mut Outcome) {
+pub(super) fn reconcile(azure: &Azure, world: World<'_>, plane: Live<'_>, outcome: &mut Outcome) {
     if !is_private(plane) {
         return;
     }
-    let id = ObjectId::new("", "Service", plane.namespace(), NAME);
+    let id = id(plane.namespace());
     let held = world.get(&id);
     outcome.need(id);
     if held.is_absent() {
@@ -46,10 +48,68 @@ pub(super) fn reconcile(world: World<'_>, plane: Live<'_>, outcome: &mut Outcome
     }
     if let Some(service) = held.present() {
         outcome.maybe(addressed(service));
+        balance(azure, plane, service);
     }
 }
 
-fn is_private(plane: Live<'_>) -> bool {
+/// The Service in the namespace of a control plane.
+pub(super) fn id(namespace: &str) -> ObjectId {
+    ObjectId::new("", "Service", namespace, NAME)
+}
+
+/// Gives the address of the Service to a load balancer beside the subnet for Private Link.
+fn balance(azure: &Azure, plane: Live<'_>, service: Live<'_>) {
+    let ingress = service.list(&["status", "loadBalancer", "ingress"]);
+    let address = ingress.first().map_or("", |one| Live(one).text(&["ip"]));
+    let Some(id) = balancer(plane).filter(|_| !address.is_empty()) else {
+        return;
+    };
+    let Some((network, _)) = nat_subnet(plane).rsplit_once("/subnets/") else {
+        return;
+    };
+    let frontend = json!({
+        "id": format!("{id}/frontendIPConfigurations/a{}", service.uid().replace('-', "")),
+        "privateIPAddress": address,
+        "subnet": {"id": format!("{network}/subnets/nodes")},
+    });
+    let location = plane.text(&["spec", "platform", "azure", "location"]);
+    let state = json!({"location": location, "frontendIPConfigurations": [frontend]});
+    if azure.get(&id) != Some(state.clone()) {
+        azure.put(&id, state);
+    }
+}
+
+/// Deletes the load balancer of a cluster that is gone.
+pub(super) fn take_down(azure: &Azure, cluster: Live<'_>) {
+    if let Some(id) = balancer(cluster) {
+        azure.delete(&id);
+    }
+}
+
+/// The subnet for Private Link, in either shape.
+fn nat_subnet(live: Live<'_>) -> &str {
+    let azure = ["spec", "platform", "azure"];
+    let ends: [&[&str]; 2] = [
+        &["private", "privateLink", "natSubnetID"],
+        &["privateConnectivity", "natSubnetID"],
+    ];
+    let mut found = ends
+        .into_iter()
+        .map(|end| live.text(&[&azure, end].concat()));
+    found.find(|subnet| !subnet.is_empty()).unwrap_or_default()
+}
+
+/// The ARM ID of the load balancer of a control plane or its cluster, in the resource group of the subnet.
+fn balancer(live: Live<'_>) -> Option<String> {
+    let (group, _) = nat_subnet(live).split_once("/providers/")?;
+    let name = names::infra_id(live);
+    Some(format!(
+        "{group}/providers/Microsoft.Network/loadBalancers/{name}-internal"
+    ))
+}
+
+/// Whether nodes reach the control plane by Private Link alone.
+pub(super) fn is_private(plane: Live<'_>) -> bool {
     let azure = plane.at(&["spec", "platform", "azure"]).map(Live);
     let Some(azure) = azure.filter(|_| plane.text(&["spec", "platform", "type"]) == "Azure") else {
         return false;

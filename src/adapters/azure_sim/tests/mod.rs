@@ -4,5 +4,6 @@ mod aro;
 mod identities;
 mod keys;
 mod manifests;
+mod private;
 mod stage;
 mod whole;

@@ -25,7 +25,7 @@ use crate::adapters::kubernetes::controller::watches::{self, KindEvent, WatchEve
 use crate::adapters::kubernetes::controller::writer;
 use crate::adapters::kubernetes::controller::{self, Connectors, Running};
 use crate::api::fleet::FirstApply;
-use crate::api::kinds::{CAPI, KINDS};
+use crate::api::kinds::{CAPI, KINDS, PRIVATE_LINK};
 use crate::api::timeline;
 use crate::health::{Live, health};
 use crate::model::{Clock, HealthState, Namespaces, ObjectId};
@@ -52,7 +52,8 @@ struct Rehearsal {
 
 impl Rehearsal {
     async fn new(failures: &[&str]) -> Self {
-        let all: Vec<Value> = KINDS.iter().map(crds::definition).collect();
+        let all = KINDS.iter().chain(PRIVATE_LINK);
+        let all: Vec<Value> = all.map(crds::definition).collect();
         Self::with(failures, &all).await
     }
 

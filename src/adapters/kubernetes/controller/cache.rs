@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
+use crate::api::azure_private_link_service::KIND;
 use crate::api::managers::{CAPZ, EMBEDDED};
+use crate::api::platform::HYPERSHIFT;
 use crate::health::Live;
 use crate::model::{Namespaces, ObjectId};
 use crate::reconcile::links::NO_KEY;
@@ -154,6 +156,8 @@ impl Cache {
 /// Takes out what no controller looks at.
 fn drop_unused(object: &mut Value) {
     let is_secret = object["kind"] == "Secret" && object["apiVersion"] == "v1";
+    // Whoever wrote one keeps our controllers away.
+    let is_connection = Live(object).kind() == KIND && Live(object).group() == HYPERSHIFT;
     let name = Live(object).name();
     let read = READ.iter().find(|(end, _)| name.ends_with(end));
     let read = read.map(|(_, keys)| *keys);
@@ -164,7 +168,9 @@ fn drop_unused(object: &mut Value) {
         drop_data(fields, read);
     }
     if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
-        trim_managed_fields(metadata);
+        trim_managed_fields(metadata, |manager| {
+            is_connection || [CAPZ, EMBEDDED].contains(&manager)
+        });
         if let Some(annotations) = metadata
             .get_mut("annotations")
             .and_then(Value::as_object_mut)
@@ -175,15 +181,11 @@ fn drop_unused(object: &mut Value) {
 }
 
 /// Keeps of the managed fields, which are half of an object, who applied it and when.
-fn trim_managed_fields(metadata: &mut Map<String, Value>) {
+fn trim_managed_fields(metadata: &mut Map<String, Value>, is_kept: impl Fn(&str) -> bool) {
     let Some(Value::Array(mut entries)) = metadata.remove("managedFields") else {
         return;
     };
-    entries.retain(|entry| {
-        [CAPZ, EMBEDDED]
-            .iter()
-            .any(|manager| entry["manager"] == *manager)
-    });
+    entries.retain(|entry| entry["manager"].as_str().is_some_and(&is_kept));
     for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
         entry.retain(|key, _| OF_ENTRY.contains(&key.as_str()));
     }

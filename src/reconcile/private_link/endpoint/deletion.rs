@@ -8,13 +8,15 @@ use jiff::Timestamp;
 
 use super::super::credential::{Source, Use, release};
 use super::super::link::Link;
-use super::super::names::ENDPOINT_FINALIZER;
-use super::super::resource::remove;
+use super::super::names::{ENDPOINT_FINALIZER, SHARED};
+use super::super::resource::{DETACH, name, remove, settle};
 use super::super::sharing::Sharing;
 use super::super::state::State;
 use super::dns::{self, Zone};
 use super::{connection, secret};
 use crate::api::azure_private_link_service::{DNS_AVAILABLE, ENDPOINT_AVAILABLE};
+use crate::api::labels::MANAGE;
+use crate::model::ObjectId;
 use crate::reconcile::conditions::NewCondition;
 use crate::reconcile::outcome::{Outcome, unfinalize};
 use crate::reconcile::world::World;
@@ -66,16 +68,42 @@ fn names(world: World<'_>, link: &Link<'_>, outcome: &mut Outcome) -> Option<Str
     }
     for zone in dns::zones(link) {
         let sharing = Sharing::of(world, link.live, &link.cluster, &zone.name, outcome);
-        let is_needed = sharing.is_needed_here();
-        if !sharing.of_network().is_needed_here() {
-            let left = remove(world, &zone.link(link, namespace), "", outcome);
+        let objects = (zone.id(link, namespace), zone.link(link, namespace));
+        let (is_needed, zone_policy) = end(&sharing);
+        let (is_link_needed, link_policy) = end(&sharing.of_network());
+        if !is_link_needed {
+            let left = take_down(world, &objects.1, link_policy, outcome);
             waits = waits.or(left);
         }
         if waits.is_none() && !is_needed {
-            waits = remove(world, &zone.id(link, namespace), "", outcome);
+            waits = take_down(world, &objects.0, zone_policy, outcome);
         }
     }
     waits
+}
+
+/// Whether another cluster of the namespace needs the objects, and what their deletion is to do in Azure.
+fn end(sharing: &Sharing<'_>) -> (bool, &'static str) {
+    let policy = if sharing.is_needed_elsewhere() {
+        DETACH
+    } else {
+        MANAGE
+    };
+    (sharing.is_needed_here(), policy)
+}
+
+/// Deletes an object that clusters shared, and with this policy what Azure has. Returns what is still there.
+fn take_down(
+    world: World<'_>,
+    id: &ObjectId,
+    policy: &str,
+    outcome: &mut Outcome,
+) -> Option<String> {
+    if settle(world, id, policy, outcome) {
+        remove(world, id, SHARED, outcome)
+    } else {
+        Some(format!("{} is being prepared for its deletion", name(id)))
+    }
 }
 
 /// Keeps the credential up to date with which the resources are deleted.

@@ -221,7 +221,7 @@ fn wanted_zone<'a>(scene: &'a Scene<'_>, zone: &Zone, policy: &'static str) -> W
     Wanted {
         id: zone.id(link, scene.namespace()),
         version: scene.version(ZONE),
-        owner: "",
+        owner: SHARED,
         spec: json!({
             "azureName": zone.name,
             "owner": {"armId": link.resource_group()},
@@ -246,7 +246,7 @@ fn wanted_link<'a>(scene: &'a Scene<'_>, zone: &Zone, policy: &'static str) -> W
     Wanted {
         id: zone.link(link, scene.namespace()),
         version: scene.version(LINK),
-        owner: "",
+        owner: SHARED,
         spec: json!({
             "azureName": format!("{name}-{digest}"),
             "owner": {"name": zone.id(link, scene.namespace()).name},

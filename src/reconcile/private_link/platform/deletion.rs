@@ -99,8 +99,8 @@ fn refresh(
     settings: &PlatformSettings,
     outcome: &mut Outcome,
 ) {
-    if let Some(management) = &settings.management {
-        let source = Source::Identity(management.identity.clone());
+    if let Some(management) = settings.place.of(link.text("natSubnetID")) {
+        let source = Source::Identity(management.identity);
         let credential = Use {
             source: &source,
             namespace: &settings.namespace,
@@ -125,13 +125,13 @@ fn reject(
     if id.is_empty() {
         return None;
     }
-    let Some(management) = &settings.management else {
+    let Some(management) = settings.place.of(link.text("natSubnetID")) else {
         return Some(super::NO_MANAGEMENT.to_owned());
     };
     let request = RejectRequest {
         service: id.to_owned(),
         caller: AzureCaller {
-            identity: management.identity.clone(),
+            identity: management.identity,
             namespace: settings.namespace.clone(),
             environment: link.environment().to_owned(),
         },

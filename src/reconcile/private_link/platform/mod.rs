@@ -130,7 +130,7 @@ fn provide(
             return Err(at_load_balancer("HostedClusterNotFound", message));
         }
     };
-    let Some(management) = &settings.management else {
+    let Some(management) = &settings.place.of(link.text("natSubnetID")) else {
         return Err(at_load_balancer("ManagementNotConfigured", NO_MANAGEMENT));
     };
     let id = link.cluster_id();

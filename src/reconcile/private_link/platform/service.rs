@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::super::link::Link;
 use super::super::names::{self, OWNER_TAG, TYPE_TAG};
@@ -104,14 +104,4 @@ pub(super) fn subscriptions(link: &Link<'_>) -> Vec<String> {
         .map(str::to_ascii_lowercase)
         .collect();
     all.into_iter().collect()
-}
-
-/// The frontends that a service has.
-#[cfg(test)]
-pub(super) fn frontends(service: Live<'_>) -> Vec<&str> {
-    let list = service
-        .list(&["spec", "loadBalancerFrontendIpConfigurations"])
-        .iter();
-    list.map(|one: &Value| Live(one).text(&["reference", "armId"]))
-        .collect()
 }
