@@ -144,6 +144,7 @@ fn measure(runtime: &Runtime, kubeconfig: &Path, apart: Duration, counts: &[usiz
             workloads: Arc::new(SimulatedWorkloads::new(client.clone(), &*clock)),
             keys: Arc::new(SimulatedVaults::new(Arc::clone(&clock))),
             credentials: Arc::new(SimulatedCredentials),
+            ..Connectors::default()
         };
         let observed = observed(&client, &log);
         controller::spawn(observed, clock, aro(settings), connectors)
