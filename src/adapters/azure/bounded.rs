@@ -20,8 +20,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The same options, whose answers are bounded.
 pub(super) fn bounded(options: ClientOptions) -> ClientOptions {
+    bounded_by(options, LARGEST)
+}
+
+/// The same options, whose answers have no more than `largest` bytes.
+pub(super) fn bounded_by(options: ClientOptions, largest: usize) -> ClientOptions {
     let inner = options.transport.unwrap_or_default();
-    let transport = Transport::new(Arc::new(Bounded(inner)));
+    let transport = Transport::new(Arc::new(Bounded { inner, largest }));
     ClientOptions {
         transport: Some(transport),
         ..options
@@ -30,18 +35,22 @@ pub(super) fn bounded(options: ClientOptions) -> ClientOptions {
 
 /// Sends requests by another transport. That of the SDK follows no redirect.
 #[derive(Debug)]
-struct Bounded(Transport);
+struct Bounded {
+    inner: Transport,
+    largest: usize,
+}
 
 impl Bounded {
     async fn exchange(&self, request: &Request) -> azure_core::Result<AsyncRawResponse> {
         let mut request = request.clone();
-        let answer = self.0.send(&Context::new(), &mut request).await?;
+        let answer = self.inner.send(&Context::new(), &mut request).await?;
         let (status, headers, mut stream) = answer.deconstruct();
         let mut body = Vec::new();
         while let Some(part) = stream.next().await {
             let part: Bytes = part?;
-            if body.len() + part.len() > LARGEST {
-                return Err(failed(format!("its answer is larger than {LARGEST} bytes")));
+            if body.len() + part.len() > self.largest {
+                let why = format!("its answer is larger than {} bytes", self.largest);
+                return Err(failed(why));
             }
             body.extend_from_slice(&part);
         }

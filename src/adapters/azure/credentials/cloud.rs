@@ -1,12 +1,13 @@
 //! The clouds of Azure.
 //!
-//! In: the name that an object gives to its cloud. Out: where tokens are asked for, and what they are for.
+//! In: the name that an object gives to its cloud. Out: where tokens are asked for, what they are for, and where
+//! resources are managed.
 
 use azure_core::cloud::{CloudConfiguration, CustomConfiguration};
 
 /// A cloud of Azure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cloud {
+pub(in crate::adapters::azure) enum Cloud {
     Public,
     China,
     UsGovernment,
@@ -14,7 +15,7 @@ pub(super) enum Cloud {
 
 impl Cloud {
     /// The cloud of an `azureEnvironment`.
-    pub(super) fn of_environment(name: &str) -> Result<Self, String> {
+    pub(in crate::adapters::azure) fn of_environment(name: &str) -> Result<Self, String> {
         match name {
             "" | "AzurePublicCloud" => Ok(Self::Public),
             "AzureChinaCloud" => Ok(Self::China),
@@ -46,8 +47,17 @@ impl Cloud {
         }
     }
 
+    /// The host of Azure Resource Manager.
+    pub(in crate::adapters::azure) const fn resource_manager(self) -> &'static str {
+        match self {
+            Self::Public => "management.azure.com",
+            Self::China => "management.chinacloudapi.cn",
+            Self::UsGovernment => "management.usgovcloudapi.net",
+        }
+    }
+
     /// What a token for Azure Resource Manager is asked for.
-    pub(super) const fn management(self) -> &'static str {
+    pub(in crate::adapters::azure) const fn management(self) -> &'static str {
         match self {
             Self::Public => "https://management.azure.com/.default",
             Self::China => "https://management.chinacloudapi.cn/.default",
@@ -81,6 +91,8 @@ mod tests {
         ] {
             assert_eq!(Cloud::of_environment(environment), Ok(cloud));
             assert_eq!(Cloud::of_type(kind), Ok(cloud));
+            let scope = format!("https://{}/.default", cloud.resource_manager());
+            assert_eq!(cloud.management(), scope);
         }
         assert!(Cloud::of_environment("AzureGermanCloud").is_err());
         assert!(Cloud::of_type("german").is_err());

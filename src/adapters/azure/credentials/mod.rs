@@ -10,7 +10,7 @@ mod aso;
 mod build;
 mod cache;
 mod certificate;
-mod cloud;
+pub(super) mod cloud;
 mod default;
 mod files;
 mod principal;
