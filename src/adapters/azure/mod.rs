@@ -13,6 +13,7 @@ pub mod credentials;
 mod entra_error;
 mod identity;
 mod keys;
+mod links;
 #[cfg(test)]
 #[path = "../../../tests/support/log.rs"]
 pub(crate) mod log;
@@ -25,4 +26,5 @@ pub(crate) mod vaults;
 pub use credential_source::CredentialSource;
 pub use identity::Identity;
 pub use keys::AzureKeys;
+pub use links::AzureLinks;
 pub use tokens::EntraTokens;
