@@ -11,8 +11,8 @@ use ring::pbkdf2;
 use sha2::{Digest as _, Sha256};
 
 use super::clock::wall_time;
-use crate::adapters::azure::AzureKeys;
 use crate::adapters::azure::credentials::{self, AzureCredentials, DefaultIdentity, Files};
+use crate::adapters::azure::{AzureKeys, AzureLinks};
 use crate::adapters::kubernetes::controller::Connectors;
 use crate::adapters::kubernetes::{
     KubeObjects, KubeWorkloads, Sharers, Sharing, Target, cluster_namespaces, examine_aso,
@@ -54,11 +54,12 @@ pub fn controllers(
     });
     let credentials = Arc::new(credentials(target, &environment.azure, watched));
     let vaults = AzureKeys::new(Arc::clone(&credentials) as _, Arc::clone(&clock));
+    let links = AzureLinks::new(Arc::clone(&credentials) as _, Arc::clone(&clock));
     let connectors = Connectors {
         workloads: Arc::new(KubeWorkloads::new(Arc::clone(&clock))),
         keys: Arc::new(vaults),
         credentials,
-        ..Connectors::default()
+        links: Arc::new(links),
     };
     Some(share(&target.client, clock, all, connectors, sharing))
 }
