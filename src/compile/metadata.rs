@@ -186,12 +186,14 @@ fn key_faults(id: &ObjectId, what: &'static str, entries: Option<&Node>) -> Vec<
 }
 
 /// Capstan's annotations and their values; none if any value is valid.
-const OURS: [(&str, &[&str]); 8] = [
+const OURS: [(&str, &[&str]); 10] = [
     (labels::ADOPT, &["true", "false"]),
     (labels::APPLIED, &[]),
     (labels::DELETION_POLICY, &["Delete", "Orphan"]),
     (labels::FORCE_CONFLICTS, &["true", "false"]),
     (labels::IGNORE, &[]),
+    (labels::LINK_CREDENTIAL, &[]),
+    (labels::LINK_IDENTITY, &[]),
     (labels::NAT_SUBNET_RANGE, &[]),
     (labels::ORPHANED_FROM, &[]),
     (labels::SOURCE, &[]),

@@ -100,6 +100,18 @@ fn nat_subnet(b: &Blueprint, connection: &PrivateConnectivity) -> Option<Node> {
     })
 }
 
+/// The identity for the Private Endpoint and the DNS zones, `NAMESPACE/NAME`.
+pub(super) fn link_identity(b: &Blueprint) -> Option<Node> {
+    let identity = b.spec.azure.as_ref()?.identity_ref.as_ref()?;
+    let namespace = identity.namespace.as_ref();
+    let namespace = namespace.unwrap_or(&b.definition.id.namespace);
+    let text = format!("{namespace}/{}", identity.name);
+    Some(
+        b.values
+            .made_from("hyperShift.azure.identityRef.name", text),
+    )
+}
+
 /// The identities that a private connection needs, as fields of `workloadIdentities`, each with the one that is given.
 pub(super) fn needed(azure: &Azure) -> Vec<(&'static str, Option<&WorkloadIdentity>)> {
     let identities = &azure.workload_identities;

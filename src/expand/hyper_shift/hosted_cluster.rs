@@ -3,7 +3,7 @@
 use super::azure;
 use super::blueprint::{Blueprint, image};
 use crate::api::cluster_definition::{EndpointAccess, Infrastructure};
-use crate::api::labels::{DELETION_POLICY, NAT_SUBNET_RANGE};
+use crate::api::labels::{DELETION_POLICY, LINK_CREDENTIAL, LINK_IDENTITY, NAT_SUBNET_RANGE};
 use crate::expand::node::node;
 use crate::model::{Node, Object};
 
@@ -48,7 +48,9 @@ pub(super) fn object(b: &Blueprint) -> Object {
         .annotation(
             NAT_SUBNET_RANGE,
             b.value("hyperShift.azure.privateConnectivity.natSubnet.cidr"),
-        );
+        )
+        .annotation(LINK_IDENTITY, azure::link_identity(b))
+        .annotation(LINK_CREDENTIAL, b.value("hyperShift.azure.credentialFrom"));
     for name in REQUESTS {
         top = top.annotation(name, requests.clone());
     }

@@ -17,6 +17,7 @@ pub(super) fn refusals(b: &Blueprint) -> Vec<Finding> {
     ));
     refused.extend(of_release(&b.values, "hyperShift.release", &b.spec.release));
     refused.extend(of_azure(b));
+    refused.extend(of_credential(b));
     for pool in &b.pools {
         refused.extend(of_pool(b, pool));
     }
@@ -154,6 +155,25 @@ fn of_azure(b: &Blueprint) -> Vec<Finding> {
         }
     }
     refused
+}
+
+/// A credential for the Private Endpoint is one of two kinds, and there only with an endpoint.
+fn of_credential(b: &Blueprint) -> Option<Finding> {
+    let azure = b.spec.azure.as_ref()?;
+    let (path, name) = match (&azure.identity_ref, &azure.credential_from) {
+        (None, None) => return None,
+        (Some(_), Some(_)) => {
+            let path = "hyperShift.azure.credentialFrom";
+            let message = "a private connection has either identityRef or credentialFrom";
+            return Some(b.values.refused(path, message).help("remove one of them"));
+        }
+        (Some(_), None) => ("hyperShift.azure.identityRef", "identityRef"),
+        (None, Some(_)) => ("hyperShift.azure.credentialFrom", "credentialFrom"),
+    };
+    let is_public = azure.endpoint_access == EndpointAccess::Public;
+    let message = format!("{name} is forbidden with endpointAccess Public");
+    let help = "remove it, or write `endpointAccess: PublicAndPrivate` or `Private`";
+    is_public.then(|| b.values.refused(path, &message).help(help))
 }
 
 fn of_pool(b: &Blueprint, pool: &Pool) -> Vec<Finding> {

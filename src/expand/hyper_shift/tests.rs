@@ -307,6 +307,67 @@ fn a_new_nat_subnet_has_the_name_of_the_cluster() {
 }
 
 #[test]
+fn the_credential_for_the_private_endpoint_is_an_annotation() {
+    let annotations = |credential: Json| {
+        let nat = format!("{GROUP}/virtualNetworks/hub/subnets/nat");
+        let private =
+            json!({"endpointAccess": "Private", "privateConnectivity": {"natSubnetID": nat}});
+        let over = with(private, credential);
+        let over = json!({"spec": {"hyperShift": {"azure": over}}});
+        objects(&with(azure(), over))[0]["metadata"]["annotations"].clone()
+    };
+    let identity = "capstan.dev/private-link-identity";
+    let credential = "capstan.dev/private-link-credential-from";
+    for (written, name, expected) in [
+        (
+            json!({"identityRef": {"name": "guests"}}),
+            identity,
+            "clusters/guests",
+        ),
+        (
+            json!({"identityRef": {"name": "guests", "namespace": "identities"}}),
+            identity,
+            "identities/guests",
+        ),
+        (json!({"credentialFrom": "guests"}), credential, "guests"),
+    ] {
+        let found = annotations(written);
+        assert_eq!(found[name], expected);
+        assert_eq!(found.as_object().map(serde_json::Map::len), Some(3));
+    }
+    assert_eq!(annotations(json!({})).get(identity), None);
+    assert_eq!(annotations(json!({})).get(credential), None);
+}
+
+#[test]
+fn a_credential_is_of_one_kind_and_for_a_private_endpoint() {
+    let nat = format!("{GROUP}/virtualNetworks/hub/subnets/nat");
+    let private = json!({"endpointAccess": "Private", "privateConnectivity": {"natSubnetID": nat}});
+    let both = json!({"identityRef": {"name": "a"}, "credentialFrom": "b"});
+    for (fields, expected) in [
+        (
+            json!({"identityRef": {"name": "a"}}),
+            "spec.hyperShift.azure.identityRef: identityRef is forbidden with endpointAccess Public",
+        ),
+        (
+            json!({"credentialFrom": "a"}),
+            "spec.hyperShift.azure.credentialFrom: credentialFrom is forbidden with endpointAccess Public",
+        ),
+        (
+            with(private, both.clone()),
+            "spec.hyperShift.azure.credentialFrom: a private connection has either identityRef or credentialFrom",
+        ),
+        (
+            both,
+            "spec.hyperShift.azure.credentialFrom: a private connection has either identityRef or credentialFrom",
+        ),
+    ] {
+        let over = json!({"spec": {"hyperShift": {"azure": fields}}});
+        assert_eq!(refused(azure(), over), [expected]);
+    }
+}
+
+#[test]
 fn other_fields_are_merged_onto_the_generated_ones() {
     let over = json!({"spec": {
         "hyperShift": {"properties": {"fips": true, "etcd": {"managed": {"storage": {"persistentVolume": {"size": "16Gi"}}}}}},

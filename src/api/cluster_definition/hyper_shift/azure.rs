@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::parts::SecretRef;
-use crate::api::cluster_definition::AzureEnvironment;
+use crate::api::cluster_definition::{AzureEnvironment, IdentityRef};
 use crate::schema::patterns::{
-    DOMAIN, HTTPS_URL, NETWORK_ID, RESOURCE_GROUP, SECURITY_GROUP_ID, SUBNET_ID, UUID,
+    DOMAIN, HTTPS_URL, NETWORK_ID, RESOURCE_GROUP, SECURITY_GROUP_ID, SUBDOMAIN, SUBNET_ID, UUID,
 };
 
 /// The network and the identities of a hosted cluster on Azure.
@@ -61,6 +61,14 @@ pub struct Azure {
     /// The private connection of the API server; exactly if `endpointAccess` is not `Public`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub private_connectivity: Option<PrivateConnectivity>,
+    /// The AzureClusterIdentity with which Capstan makes the Private Endpoint and the DNS zones in the cluster's subscription; only if
+    /// `endpointAccess` is not `Public`. Without it and `credentialFrom`, Azure Service Operator uses its own credential.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub identity_ref: Option<IdentityRef>,
+    /// Secret in the cluster's namespace with a credential of Azure Service Operator for the same, as an alternative to `identityRef`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = SUBDOMAIN), length(min = 1, max = 253))]
+    pub credential_from: Option<String>,
     /// The names that the management cluster's HyperShift has for `endpointAccess` and `privateConnectivity`.
     #[serde(default)]
     pub api_shape: ApiShape,
