@@ -198,6 +198,13 @@ pub(super) struct AzureArgs {
         requires = "private_connectivity_nat_subnet_id"
     )]
     pub(super) private_connectivity_allowed_subscriptions: Vec<String>,
+    /// The AzureClusterIdentity, `NAME` or `NAMESPACE/NAME`, with which the Private Endpoint and its DNS zones are made; if absent,
+    /// Azure Service Operator uses its own credential
+    #[arg(long, value_name = "IDENTITY")]
+    pub(super) identity_ref: Option<String>,
+    /// The Secret with the credential of Azure Service Operator for the same, in the cluster's namespace, instead of an identity
+    #[arg(long, value_name = "SECRET")]
+    pub(super) credential_from: Option<String>,
     /// How the HyperShift of the management cluster names the fields of private connections; if absent, `landed`
     #[arg(long, value_name = "SHAPE", value_parser = Listed(&["landed", "proposal"]))]
     pub(super) api_shape: Option<String>,

@@ -97,6 +97,8 @@ pub(super) fn azure(args: &AzureArgs) -> Draft {
         text("externalDNSDomain", args.external_dns_domain.as_deref()),
         text("endpointAccess", args.endpoint_access.as_deref()),
         block("privateConnectivity", connection),
+        args.identity_ref.as_deref().and_then(identity),
+        text("credentialFrom", args.credential_from.as_deref()),
         text("apiShape", args.api_shape.as_deref()),
     ];
     let disk = [amount("sizeGiB", args.os_disk_size.as_deref())];
@@ -178,6 +180,18 @@ fn amount(name: &str, value: Option<&str>) -> Option<(String, Yaml)> {
 /// A reference to a Secret.
 fn named(name: &str, value: Option<&str>) -> Option<(String, Yaml)> {
     flow(name, [text("name", value)])
+}
+
+/// A reference to an AzureClusterIdentity, written `NAME` or `NAMESPACE/NAME`.
+fn identity(written: &str) -> Option<(String, Yaml)> {
+    let (namespace, name) = match written.split_once('/') {
+        Some((namespace, name)) => (Some(namespace), name),
+        None => (None, written),
+    };
+    flow(
+        "identityRef",
+        [text("name", Some(name)), text("namespace", namespace)],
+    )
 }
 
 /// A map on one line; none without fields.

@@ -44,6 +44,8 @@ const FLAGS: &[(&str, &str)] = &[
         "spec.hyperShift.azure.privateConnectivity.allowedSubscriptions",
         "--private-connectivity-allowed-subscriptions",
     ),
+    ("spec.hyperShift.azure.identityRef", "--identity-ref"),
+    ("spec.hyperShift.azure.credentialFrom", "--credential-from"),
     ("spec.hyperShift.azure.apiShape", "--api-shape"),
     ("spec.nodePools[0].replicas", "--node-pool-replicas"),
     ("spec.nodePools[0].kubeVirt.cores", "--cores"),
@@ -74,6 +76,8 @@ const WORDS: &[(&str, &str)] = &[
     ("privateConnectivity", NAT_SUBNET),
     ("endpointAccess: ", "--endpoint-access "),
     ("endpointAccess", "--endpoint-access"),
+    ("identityRef", "--identity-ref"),
+    ("credentialFrom", "--credential-from"),
     (
         "`infraEnv: NAME` instead of the label",
         "`--infra-env NAME`",

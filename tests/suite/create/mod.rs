@@ -174,6 +174,32 @@ fn a_private_cluster_is_written_in_either_shape() {
     assert!(text.contains("\n      apiShape: proposal\n"), "{text}");
 }
 
+#[test]
+fn the_credential_for_a_private_endpoint_is_written_as_it_is_named() {
+    let subnet = format!("{NETWORK}/virtualNetworks/hub/subnets/nat");
+    let private = [
+        ("--endpoint-access", "Private"),
+        ("--private-connectivity-nat-subnet-id", subnet.as_str()),
+        ("--external-dns-domain", "ext.example.net"),
+    ];
+    let operator = format!("controlPlaneOperator={ID}");
+    let operator = ["--workload-identity".to_owned(), operator];
+    for (flag, value, expected) in [
+        ("--identity-ref", "guests", "identityRef: {name: guests}"),
+        (
+            "--identity-ref",
+            "identities/guests",
+            "identityRef: {name: guests, namespace: identities}",
+        ),
+        ("--credential-from", "guests", "credentialFrom: guests"),
+    ] {
+        let changed = [&private[..], &[(flag, value)]].concat();
+        let create = [create("azure", &changed), operator.to_vec()].concat();
+        let text = stdout(&words(&create), 0);
+        assert!(text.contains(&format!("\n      {expected}\n")), "{text}");
+    }
+}
+
 const HOSTILE: [&str; 16] = [
     "a\nspec: {}",
     "a: b",

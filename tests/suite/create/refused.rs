@@ -309,6 +309,38 @@ const REFUSED: &[Refused] = &[
         ],
         "--private-connectivity-allowed-subscriptions: `x` is not valid",
     ),
+    (
+        "azure",
+        &[("--identity-ref", "guests")],
+        "--identity-ref is forbidden with --endpoint-access Public\n  help: remove it, or write `--endpoint-access PublicAndPrivate` or `Private`",
+    ),
+    (
+        "azure",
+        &[("--credential-from", "guests")],
+        "--credential-from is forbidden with --endpoint-access Public\n",
+    ),
+    (
+        "azure",
+        &[("--identity-ref", "a"), ("--credential-from", "b")],
+        "--credential-from: a private connection has either --identity-ref or --credential-from\n  help: remove one of them",
+    ),
+    (
+        "azure",
+        &[("--identity-ref", "A")],
+        "--identity-ref: `A` is not valid",
+    ),
+    (
+        "azure",
+        &[("--identity-ref", "a/b/c")],
+        "--identity-ref: `b/c` is not valid",
+    ),
+    ("azure", &[("--identity-ref", "/b")], "--identity-ref: "),
+    ("azure", &[("--identity-ref", "b/")], "--identity-ref: "),
+    (
+        "azure",
+        &[("--credential-from", "a/b")],
+        "--credential-from: `a/b` is not valid",
+    ),
 ];
 
 #[test]
