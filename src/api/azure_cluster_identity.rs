@@ -12,7 +12,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::model::{ClientBindings, ObjectId};
+use super::kinds::INFRASTRUCTURE;
+use super::labels::LINK_IDENTITY;
+use super::platform::HYPERSHIFT;
+use crate::model::{ClientBindings, Node, Object, ObjectId};
+
+/// The identity that an annotation of a HostedCluster names for its Private Endpoint and DNS zones, with the annotation.
+#[must_use]
+pub fn link_identity(object: &Object) -> Option<(&Node, ObjectId)> {
+    let node = object
+        .node
+        .at(&["metadata", "annotations", LINK_IDENTITY])?;
+    let (namespace, name) = node.as_str()?.split_once('/')?;
+    let is_whole = !namespace.is_empty() && !name.is_empty() && !name.contains('/');
+    let id = || ObjectId::new(INFRASTRUCTURE, "AzureClusterIdentity", namespace, name);
+    (is_whole && object.id.is(HYPERSHIFT, "HostedCluster")).then(|| (node, id()))
+}
 
 /// Credentials for Azure.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

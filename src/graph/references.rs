@@ -1,6 +1,7 @@
 //! The references of an object, read from its fields alone.
 
 use crate::api::aro_control_plane::identity_namespace;
+use crate::api::azure_cluster_identity::link_identity;
 use crate::api::kinds::{AUTHORIZATION, CAPI, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
 use crate::api::platform::{HYPERSHIFT, Platform, PlatformKind};
 use crate::api::{aso, capi, labels};
@@ -292,6 +293,7 @@ fn annotations(object: &Object) -> Vec<Reference> {
             )
         }));
     }
+    found.extend(link(object));
     let named = depended_on(object).filter_map(|(text, origin)| Some((depends_on(text)?, origin)));
     found.extend(named.map(|(to, origin)| Reference {
         to,
@@ -301,6 +303,33 @@ fn annotations(object: &Object) -> Vec<Reference> {
         group: None,
     }));
     found
+}
+
+/// What makes the Private Endpoint of a HostedCluster: an identity, and a credential of Azure Service Operator.
+fn link(object: &Object) -> impl Iterator<Item = Reference> {
+    let identity = link_identity(object).map(|(node, to)| Reference {
+        to,
+        until: Needed::Applied,
+        why: "private-link-identity".to_owned(),
+        origin: node.origin.clone(),
+        group: None,
+    });
+    let path = ["metadata", "annotations", labels::LINK_CREDENTIAL];
+    let node = object.node.at(&path);
+    let node = node.filter(|_| object.id.is(HYPERSHIFT, "HostedCluster"));
+    let credential = node.and_then(|node| {
+        let (of, why) = (("", "Secret"), "private-link-credential-from");
+        let (namespace, name) = (&object.id.namespace, node.as_str()?);
+        Some(reference(
+            of,
+            namespace,
+            name,
+            Needed::Applied,
+            why,
+            &node.origin,
+        ))
+    });
+    identity.into_iter().chain(credential)
 }
 
 /// The parts of the depends-on annotation, and where it stands.

@@ -190,13 +190,18 @@ fn a_hosted_cluster_comes_before_its_pools_and_needs_its_secrets() {
 {apiVersion: v1, kind: ConfigMap, metadata: {name: tuned}}
 ---
 {apiVersion: hypershift.openshift.io/v1beta1, kind: HostedCluster, metadata: {name: alone,
- annotations: {config.kubernetes.io/depends-on: hypershift.openshift.io/namespaces/ns/NodePool/c-a}}, spec: {}}
+ annotations: {config.kubernetes.io/depends-on: hypershift.openshift.io/namespaces/ns/NodePool/c-a,
+  capstan.dev/private-link-identity: ids/guests, capstan.dev/private-link-credential-from: pull}}, spec: {}}
+---
+{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: AzureClusterIdentity, metadata: {name: guests, namespace: ids}}
 ",
     );
     let outside = "R04 5: Secret/ns/ssh is not in the fleet, so it must exist in the cluster";
     assert_eq!(reported(&findings), [outside]);
     let expected = [
+        "HostedCluster/alone -> AzureClusterIdentity/guests Applied Sync",
         "HostedCluster/alone -> NodePool/c-a Ready Sync",
+        "HostedCluster/alone -> Secret/pull Applied Sync",
         "HostedCluster/c -> Secret/pull Applied Sync",
         "HostedCluster/c -> Secret/ssh Applied Sync",
         "NodePool/c-a -> ConfigMap/tuned Applied Sync",

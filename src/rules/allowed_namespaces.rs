@@ -7,9 +7,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::api::aro_control_plane::{identity_namespace, used_identity};
-use crate::api::azure_cluster_identity::Allowed;
+use crate::api::azure_cluster_identity::{Allowed, link_identity};
 use crate::api::kinds::INFRASTRUCTURE;
-use crate::model::{Finding, Message, Node, Object, ObjectId, message, rule_id};
+use crate::api::labels::LINK_IDENTITY;
+use crate::model::{Finding, Message, Node, Object, ObjectId, Path, message, rule_id};
 
 /// Why `namespace` may not use `identity`, and what to do about it.
 #[must_use]
@@ -35,7 +36,7 @@ pub(crate) fn refusal(
     (message, help)
 }
 
-/// T07: control planes and infrastructures of the fleet use identities of the fleet that allow their namespaces. Other
+/// T07: control planes, infrastructures and hosted clusters of the fleet use identities of the fleet that allow their namespaces. Other
 /// identities are in the cluster, so they are checked when a user is applied.
 pub(super) fn check(objects: &[Object]) -> Vec<Finding> {
     let identities = objects.iter().filter(|object| is_identity(&object.id));
@@ -49,8 +50,11 @@ pub(super) fn check(objects: &[Object]) -> Vec<Finding> {
         .map(|object| (object.id.name.as_str(), object))
         .collect();
     let users = objects.iter().filter_map(|user| {
-        let node = used_identity(user)?;
-        let (identity, allowed) = identities.get(&named(node, user)?)?;
+        let (node, used) = match used_identity(user) {
+            Some(node) => (node, named(node, user)?),
+            None => link_identity(user)?,
+        };
+        let (identity, allowed) = identities.get(&used)?;
         let namespace = user.id.namespace.as_str();
         let labels = namespaces.get(namespace).map(|one| labels(one));
         match allowed.allows(namespace, labels.as_ref()) {
@@ -116,10 +120,14 @@ fn depends_on_labels(user: &Object, node: &Node, identity: &Object) -> Finding {
         identity = identity.id,
         namespace
     );
-    let help = format!(
-        "nothing to do if the namespace in the cluster has them: it is checked before the {} is applied",
-        user.id.kind
-    );
+    let nothing = "nothing to do if the namespace in the cluster has them";
+    let help = match used_identity(user) {
+        Some(_) => format!(
+            "{nothing}: it is checked before the {} is applied",
+            user.id.kind
+        ),
+        None => nothing.to_owned(),
+    };
     at(
         Finding::info(rule_id::FOREIGN_IDENTITY, message),
         user,
@@ -146,7 +154,7 @@ fn invalid(identity: &Object, why: &str) -> Finding {
         identity = identity.id,
         why
     );
-    let path = crate::model::Path::dotted("spec.allowedNamespaces.selector");
+    let path = Path::dotted("spec.allowedNamespaces.selector");
     let help = "write the values that the label may or may not have; to allow all namespaces, write `allowedNamespaces: {}`";
     Finding::error(rule_id::FOREIGN_IDENTITY, message)
         .at(identity.node.nearest(&path).span())
@@ -156,8 +164,13 @@ fn invalid(identity: &Object, why: &str) -> Finding {
 }
 
 fn at(finding: Finding, user: &Object, node: &Node) -> Finding {
-    let name = node.get("name").unwrap_or(node);
-    let path = crate::model::Path::dotted("spec.identityRef.name");
+    let (name, path) = match node.get("name") {
+        None if node.as_str().is_some() => {
+            let path = Path::dotted("metadata.annotations").key(LINK_IDENTITY);
+            (node, path)
+        }
+        name => (name.unwrap_or(node), Path::dotted("spec.identityRef.name")),
+    };
     finding.at(name.span()).of(&user.id).field(&path)
 }
 
@@ -297,6 +310,32 @@ spec:
         assert!(
             named.iter().any(|(id, ..)| *id == objects[0].id),
             "{named:?}"
+        );
+    }
+
+    #[test]
+    fn a_hosted_cluster_names_an_identity_that_allows_its_namespace() {
+        let found = |list: &str| {
+            let text = format!(
+                "\
+{{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: AzureClusterIdentity, metadata: {{name: id, namespace: ids}}, spec: {{allowedNamespaces: {list}}}}}
+---
+{{apiVersion: hypershift.openshift.io/v1beta1, kind: HostedCluster, metadata: {{name: c, namespace: ns, annotations: {{{LINK_IDENTITY}: ids/id}}}}, spec: {{}}}}
+"
+            );
+            let objects = crate::rules::objects_in(&text);
+            let found = check(&objects).into_iter();
+            found
+                .map(|one| (one.severity, one.field.map(|field| field.to_string())))
+                .collect::<Vec<_>>()
+        };
+        let field = Path::dotted("metadata.annotations").key(LINK_IDENTITY);
+        let at = |severity| vec![(severity, Some(field.to_string()))];
+        assert_eq!(found("{list: [ns]}"), []);
+        assert_eq!(found("{list: [ids]}"), at(crate::model::Severity::Error));
+        assert_eq!(
+            found("{selector: {matchLabels: {team: a}}}"),
+            at(crate::model::Severity::Info)
         );
     }
 

@@ -96,9 +96,13 @@ impl Judge<'_> {
             return;
         }
         match way.name() {
-            labels::CREDENTIAL_FROM => {
+            labels::CREDENTIAL_FROM | labels::LINK_CREDENTIAL => {
                 let namespace = &self.object.id.namespace;
                 self.identity(namespace, text, Some((node, way)));
+            }
+            labels::LINK_IDENTITY => {
+                let (namespace, name) = text.split_once('/').unwrap_or_default();
+                self.identity(namespace, name, Some((node, way)));
             }
             labels::DEPENDS_ON => self.depends_on(text, node, way),
             name if names_namespaces(name) => self.namespace(text, node, way),

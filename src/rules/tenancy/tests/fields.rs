@@ -193,6 +193,20 @@ fn only_the_identities_of_a_team_are_used() {
         reported_by(&policy(), &[("teams/a/x.yaml", &credential)]),
         ["teams/a/x.yaml:11:19 T05"]
     );
+    for (annotation, reported) in [
+        ("private-link-identity: team-a/id", 0),
+        ("private-link-identity: platform/id", 1),
+        ("private-link-identity: id", 1),
+        ("private-link-credential-from: id", 0),
+        ("private-link-credential-from: platform", 1),
+    ] {
+        let hosted = format!(
+            "{{apiVersion: hypershift.openshift.io/v1beta1, kind: HostedCluster, metadata: {{name: h, namespace: team-a, annotations: {{capstan.dev/{annotation}}}}}}}"
+        );
+        let found = ids(&hosted);
+        let found = found.iter().filter(|id| *id == "T05").count();
+        assert_eq!(found, reported, "{annotation}");
+    }
     for (made, reported) in [
         (
             "infrastructure.cluster.x-k8s.io/v1beta1, kind: AzureClusterIdentity, metadata: {name: id, namespace: team-a}",
