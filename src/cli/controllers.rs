@@ -61,6 +61,7 @@ impl ControllersArgs {
                 FirstApplyMode::Probe => FirstApply::Probe,
                 FirstApplyMode::Direct => FirstApply::Direct,
             },
+            ..Controllers::default()
         }
     }
 }

@@ -23,6 +23,9 @@ pub const VAULT_KEY: &str = "^[A-Za-z0-9-]+$";
 /// A pattern for the names of resource groups: at most 90 characters.
 pub const RESOURCE_GROUP: &str = r"^[-\p{L}\p{N}_.()]*[-\p{L}\p{N}_()]$";
 
+/// A pattern for the names of resource groups without other than ASCII letters, as HyperShift takes them: at most 90 characters.
+pub const PLAIN_RESOURCE_GROUP: &str = r"^[-a-zA-Z0-9_.()]*[-a-zA-Z0-9_()]$";
+
 /// A pattern for the names of virtual networks, and of what is in them.
 pub const NETWORK: &str = "^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9_])?$";
 
@@ -79,6 +82,9 @@ pub fn advice(pattern: &str) -> Option<&'static str> {
         VAULT_KEY => "use letters, digits and `-`",
         RESOURCE_GROUP => {
             "use letters, digits, `_`, `-`, `.` and parentheses, and do not end with `.`"
+        }
+        PLAIN_RESOURCE_GROUP => {
+            "use the letters A to Z and a to z, digits, `_`, `-`, `.` and parentheses, and do not end with `.`"
         }
         NETWORK => {
             "use letters, digits, `_`, `.` and `-`; start with a letter or digit, and do not end with `.` or `-`"

@@ -118,6 +118,9 @@ fn platform_settings(fleet: &Fleet, owner: FleetOwner<'_>) -> Option<&'static st
         () if !spec.tenancy.is_empty() => Some(
             "spec.tenancy belongs to Fleets of the daemon's namespace: remove it; this Fleet may do what its ServiceAccount may",
         ),
+        () if spec.private_link != fleet::PrivateLink::default() => Some(
+            "spec.privateLink belongs to Fleets of the daemon's namespace, since it names the management cluster's subscription and an identity for it: remove it",
+        ),
         () => None,
     }
 }

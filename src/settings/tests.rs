@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::api::fleet::{FirstApply, Mode};
+use crate::api::fleet::{FirstApply, Management, Mode};
 
 fn environment() -> Environment {
     Environment::from(|name| (name == "HOME").then(|| "/home/me".to_owned()))
@@ -330,14 +330,39 @@ fn a_document_of_another_kind_is_reported_as_that_alone() {
 }
 
 fn object(uid: &str, spec: &Json) -> Result<SyncConfig, String> {
+    object_of(FleetOwner::Platform, uid, spec)
+}
+
+fn object_of(owner: FleetOwner<'_>, uid: &str, spec: &Json) -> Result<SyncConfig, String> {
     let mut environment = environment();
     environment.source_credential = Some("/run/git".into());
     let object = json!({
         "apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet", "spec": spec,
         "metadata": {"name": "prod", "namespace": "team", "uid": uid, "managedFields": [{}]}, "status": {},
     });
-    SyncConfig::object(&object, FleetOwner::Platform, &environment)
-        .map_err(|error| error.to_string())
+    SyncConfig::object(&object, owner, &environment).map_err(|error| error.to_string())
+}
+
+#[test]
+fn only_the_platform_says_where_the_management_cluster_is() {
+    let management = json!({
+        "subscriptionID": "3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10", "resourceGroup": "mgmt",
+        "networkResourceGroup": "net", "identityRef": {"name": "link", "namespace": "platform"},
+    });
+    let source = json!({"git": {"url": "https://h/x"}});
+    let spec = json!({"source": source, "privateLink": {"management": management}});
+    let own = object("1", &spec).expect("it is sound").policy.management;
+    assert_eq!(
+        own.as_ref().map(Management::network_resource_group),
+        Some("net")
+    );
+    let tenant = FleetOwner::Tenant {
+        default_account: Some("deployer"),
+    };
+    let why = object_of(tenant, "1", &spec).expect_err("refused");
+    assert!(why.contains("spec.privateLink belongs to Fleets"), "{why}");
+    let spec = json!({"source": source, "privateLink": {}});
+    assert!(object_of(tenant, "1", &spec).is_ok());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! configuration or a custom resource, with the same type.
 
 mod account;
+mod private_link;
 mod settings;
 mod source;
 mod status;
@@ -15,6 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+pub use private_link::{IdentityName, Management, PrivateLink};
 pub use settings::{
     Admission, Apply, ApprovalRules, CheckProvider, Checks, Cluster, Controllers, DeletionGuard,
     DeletionPolicy, FailurePolicy, FirstApply, FleetMode, Forks, Mode, OutsideObject,
@@ -89,6 +91,9 @@ pub struct FleetSpec {
     /// The controllers that run.
     #[serde(default)]
     pub controllers: Controllers,
+    /// Azure Private Link to the API servers of private clusters; for Fleets of the daemon's namespace alone.
+    #[serde(default)]
+    pub private_link: PrivateLink,
     /// Settings of the rules.
     #[serde(default)]
     pub rules: Rules,
@@ -141,6 +146,7 @@ impl From<&Fleet> for FleetPolicy {
             outside: fleet.spec.outside.clone(),
             experimental: fleet.spec.rules.experimental_release_features,
             regions: fleet.spec.rules.regions.clone(),
+            management: fleet.spec.private_link.management.clone(),
             bindings: ClientBindings::default(),
         }
     }
@@ -218,6 +224,62 @@ mod tests {
             read_text("{source: {directory: {path: /git}}, controllers: {aro: off}}");
         assert_eq!(findings, []);
         assert_eq!(fleet.unwrap().spec.controllers.aro, Mode::Off);
+    }
+
+    #[test]
+    fn the_controllers_of_private_link_have_a_mode_each() {
+        let (fleet, findings) = read_text(
+            "{source: {directory: {path: /git}}, controllers: {privateLinkObserver: on, privateLinkPlatform: off}}",
+        );
+        assert_eq!(findings, []);
+        let controllers = fleet.unwrap().spec.controllers;
+        assert_eq!(controllers.private_link_observer, Mode::On);
+        assert_eq!(controllers.private_link_platform, Mode::Off);
+        assert_eq!(controllers.private_link_endpoint, Mode::Auto);
+    }
+
+    #[test]
+    fn the_management_side_of_private_link_is_whole_and_valid() {
+        const WHOLE: &str = "subscriptionID: 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10, resourceGroup: mgmt, identityRef: {name: link}";
+        let read = |management: &str| {
+            read_text(&format!(
+                "{{source: {{git: {{url: u}}}}, privateLink: {{management: {{{management}}}}}}}"
+            ))
+        };
+        let management = |text: &str| {
+            let (fleet, findings) = read(text);
+            assert_eq!(findings, []);
+            fleet.unwrap().spec.private_link.management.unwrap()
+        };
+        assert_eq!(management(WHOLE).network_resource_group(), "mgmt");
+        let other = management(&format!("{WHOLE}, networkResourceGroup: net"));
+        assert_eq!(other.network_resource_group(), "net");
+        let none = read_text("{source: {git: {url: u}}, privateLink: {}}");
+        assert_eq!(none.0.unwrap().spec.private_link, PrivateLink::default());
+        let long = "g".repeat(91);
+        for (from, to, field) in [
+            ("3f0c7d3e", "mine", "subscriptionID"),
+            ("resourceGroup: mgmt, ", "", "resourceGroup"),
+            ("mgmt", "a.", "resourceGroup"),
+            ("mgmt", "gr\u{fc}n", "resourceGroup"),
+            ("mgmt", &long, "resourceGroup"),
+            ("mgmt", "''", "resourceGroup"),
+            (
+                "mgmt",
+                "mgmt, networkResourceGroup: a.",
+                "networkResourceGroup",
+            ),
+            (", identityRef: {name: link}", "", "identityRef"),
+            ("name: link", "namespace: ns", "identityRef.name"),
+            ("name: link", "name: A", "identityRef.name"),
+            ("link}", "link, namespace: a.b}", "identityRef.namespace"),
+        ] {
+            let (fleet, findings) = read(&WHOLE.replace(from, to));
+            assert_eq!(fleet, None, "{to}");
+            let found = findings[0].field.as_ref().map(ToString::to_string);
+            let expected = format!("spec.privateLink.management.{field}");
+            assert_eq!(found, Some(expected), "{to}: {findings:?}");
+        }
     }
 
     #[test]

@@ -282,6 +282,12 @@ impl fmt::Display for OutsideObject {
 pub struct Controllers {
     /// The controllers of AROCluster, AROControlPlane and AROMachinePool.
     pub aro: Mode,
+    /// The controller that declares an AzurePrivateLinkService for each load balancer of a private hosted cluster.
+    pub private_link_observer: Mode,
+    /// The controller that makes Private Link Services in the management cluster's subscription.
+    pub private_link_platform: Mode,
+    /// The controller that makes Private Endpoints and DNS zones in the subscriptions of private hosted clusters.
+    pub private_link_endpoint: Mode,
     /// How an Azure resource is applied for the first time.
     pub first_apply: FirstApply,
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::api::fleet::{DeletionGuard, FleetPolicy, OutsideObject};
+use crate::api::fleet::{DeletionGuard, FleetPolicy, Management, OutsideObject};
 use crate::daemon::jobs::failure::Unread;
 use crate::model::markdown::plain;
 use crate::model::{Annotation, Check, CheckState, ClientBindings};
@@ -88,6 +88,7 @@ pub(in crate::daemon) struct Policy {
     outside: Vec<OutsideObject>,
     experimental: bool,
     regions: Vec<String>,
+    management: Option<Management>,
 }
 
 impl From<&FleetPolicy> for Policy {
@@ -97,6 +98,7 @@ impl From<&FleetPolicy> for Policy {
             outside: policy.outside.clone(),
             experimental: policy.experimental,
             regions: policy.regions.clone(),
+            management: policy.management.clone(),
         }
     }
 }
@@ -109,6 +111,7 @@ impl From<Policy> for FleetPolicy {
             outside: policy.outside,
             experimental: policy.experimental,
             regions: policy.regions,
+            management: policy.management,
             bindings: ClientBindings::default(),
         }
     }
