@@ -213,7 +213,7 @@ fn check_right(
     found.extend(served::check(objects));
     found.extend(bound_clients::check(objects, &policy.bindings));
     found.extend(dead_ends::check(objects));
-    found.extend(hosted::check(objects));
+    found.extend(hosted::check(objects, policy));
     found
 }
 

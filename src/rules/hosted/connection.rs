@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::parts::{Hosted, Parts};
 use crate::api::labels::NAT_SUBNET_RANGE;
-use crate::model::{Finding, Node, Path, Segment, message};
+use crate::model::{Finding, Node, Path, message};
 use crate::rules::cidr;
 
 const AZURE: &str = "spec.platform.azure";
@@ -60,6 +60,12 @@ pub(super) fn is_private(cluster: Hosted<'_>) -> bool {
 /// The ARM ID of the cluster's virtual network, in lower case.
 pub(super) fn network(cluster: Hosted<'_>) -> Option<String> {
     cluster.text(&below("vnetID")).map(str::to_lowercase)
+}
+
+/// The ARM ID of the subnet for the addresses of the cluster's Private Link Service, with its field.
+pub(super) fn nat_subnet(cluster: Hosted<'_>) -> Option<(Path, &str)> {
+    let path = below(Shape::of(cluster).nat_subnet);
+    Some((Path::dotted(&path), cluster.text(&path)?))
 }
 
 /// H03: a connection is there exactly if it is needed, and complete.
@@ -191,28 +197,20 @@ pub(super) fn nat_subnets_are_dedicated(parts: &Parts<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for cluster in private {
         findings.extend(range(cluster));
-        let path = below(Shape::of(cluster).nat_subnet);
-        let Some(subnet) = cluster.text(&path).map(str::to_lowercase) else {
+        let Some((path, subnet)) = nat_subnet(cluster) else {
             continue;
         };
+        let subnet = subnet.to_lowercase();
         if of_nodes.contains(&subnet) {
             let message =
                 "nodes are in the NAT subnet, which must be dedicated to the Private Link Service";
             let help = "name another subnet of the management cluster's network";
-            findings.push(
-                cluster
-                    .error("H08", &Path::dotted(&path), message)
-                    .help(help),
-            );
+            findings.push(cluster.error("H08", &path, message).help(help));
         } else if network(cluster).is_some_and(|vnet| subnet.starts_with(&format!("{vnet}/"))) {
             let message = "the NAT subnet is in the hosted cluster's network, but its Private Link Service is made in the management cluster's";
             let help =
                 "name a subnet of the management cluster's network, unless it is the same one";
-            findings.push(
-                cluster
-                    .warning("H08", &Path::dotted(&path), message)
-                    .help(help),
-            );
+            findings.push(cluster.warning("H08", &path, message).help(help));
         }
     }
     findings
@@ -246,8 +244,7 @@ pub(super) fn subnets_are_in_the_network(parts: &Parts<'_>) -> Vec<Finding> {
 
 /// The range of a subnet to create.
 fn range(cluster: Hosted<'_>) -> Option<Finding> {
-    let annotation = ["metadata", "annotations", NAT_SUBNET_RANGE];
-    let written = cluster.object.node.at(&annotation)?;
+    let (path, written) = cluster.annotation(NAT_SUBNET_RANGE)?;
     let text = written.as_str()?;
     let reason = match cidr::read(text) {
         Ok(net) if net.prefix_len() <= SMALLEST => return None,
@@ -255,11 +252,8 @@ fn range(cluster: Hosted<'_>) -> Option<Finding> {
         Err(reason) => reason,
     };
     let message = message!("the range {text} of the NAT subnet {reason}", text, reason);
-    let path = Path(annotation.map(|key| Segment::Key(key.to_owned())).to_vec());
-    let finding = Finding::error("H08", message)
-        .at(written.span())
-        .field(&path);
-    Some(finding.of(&cluster.object.id).help(cidr::instead(text)))
+    let finding = cluster.error("H08", &path, message);
+    Some(finding.help(cidr::instead(text)))
 }
 
 /// H10: the private zone of a cluster's endpoints does not hide the names that its nodes look up in the public one.

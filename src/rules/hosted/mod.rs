@@ -1,16 +1,19 @@
 //! H: HostedClusters and NodePools of HyperShift, expanded or written by hand.
 //!
-//! In: all objects. Out: findings with the words that HyperShift's API and operator would use, where they have some. It does not know the
+//! In: all objects, and the place of the management cluster. Out: findings with the words that HyperShift's API and operator would use, where they have some. It does not know the
 //! fields of the kinds: `shape` does; nor changes: `plan` does.
 
 mod cluster;
 mod connection;
+mod credential;
 mod fleet;
+mod nat;
 mod parts;
 mod pool;
 
 use parts::Parts;
 
+use crate::api::fleet::FleetPolicy;
 use crate::model::{Finding, Object};
 
 /// A rule for all hosted clusters.
@@ -32,11 +35,15 @@ const RULES: &[HostedRule] = &[
     pool::releases_are_near,
     pool::labels_are_well_formed,
     connection::subnets_are_in_the_network,
+    fleet::names_are_apart_in_a_group,
+    nat::nat_subnets_are_apart,
+    nat::nat_subnets_are_in_the_management_network,
+    credential::credentials_fit,
 ];
 
 /// The findings of all rules.
-pub(super) fn check(objects: &[Object]) -> Vec<Finding> {
-    let parts = Parts::of(objects);
+pub(super) fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
+    let parts = Parts::of(objects, policy.management.as_ref());
     if parts.is_empty() {
         return Vec::new();
     }
@@ -46,12 +53,12 @@ pub(super) fn check(objects: &[Object]) -> Vec<Finding> {
 /// Runs one rule on YAML documents and shows its findings as `id line:column message`.
 #[cfg(test)]
 fn findings_of(rule: HostedRule, yaml: &str) -> Vec<String> {
-    super::placed(rule(&Parts::of(&super::objects_in(yaml))))
+    super::placed(rule(&Parts::of(&super::objects_in(yaml), None)))
 }
 
 /// The messages alone.
 #[cfg(test)]
 fn messages_of(rule: HostedRule, yaml: &str) -> Vec<String> {
-    let found = rule(&Parts::of(&super::objects_in(yaml))).into_iter();
+    let found = rule(&Parts::of(&super::objects_in(yaml), None)).into_iter();
     found.map(|finding| finding.message).collect()
 }

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use crate::api::fleet::Management;
 use crate::api::platform::{HYPERSHIFT, HYPERSHIFT_VERSION};
-use crate::model::{Finding, Message, Node, Object, Path};
+use crate::model::{Finding, Message, Node, Object, Path, Segment};
 
 /// All HostedClusters and NodePools.
 pub(super) struct Parts<'a> {
     clusters: Vec<Hosted<'a>>,
     pools: Vec<Hosted<'a>>,
     by_name: BTreeMap<(&'a str, &'a str), usize>,
+    /// The management cluster's place in Azure, if the fleet says it.
+    pub(super) management: Option<&'a Management>,
 }
 
 /// A HostedCluster or a NodePool.
@@ -19,7 +22,7 @@ pub(super) struct Hosted<'a> {
 }
 
 impl<'a> Parts<'a> {
-    pub(super) fn of(objects: &'a [Object]) -> Self {
+    pub(super) fn of(objects: &'a [Object], management: Option<&'a Management>) -> Self {
         let of_kind = |kind: &str| {
             let known =
                 |one: &&Object| one.id.is(HYPERSHIFT, kind) && one.version == HYPERSHIFT_VERSION;
@@ -35,6 +38,7 @@ impl<'a> Parts<'a> {
             clusters,
             pools: of_kind("NodePool"),
             by_name,
+            management,
         }
     }
 
@@ -80,6 +84,14 @@ impl<'a> Hosted<'a> {
     /// The items of the list at `path` (dotted).
     pub(super) fn items(self, path: &str) -> &'a [Node] {
         self.at(path).and_then(Node::as_list).unwrap_or_default()
+    }
+
+    /// An annotation with its path.
+    pub(super) fn annotation(self, name: &str) -> Option<(Path, &'a Node)> {
+        let path = ["metadata", "annotations", name];
+        let node = self.object.node.at(&path)?;
+        let path = Path(path.map(|key| Segment::Key(key.to_owned())).to_vec());
+        Some((path, node))
     }
 
     /// Returns true if it has a field at `path` (dotted).
