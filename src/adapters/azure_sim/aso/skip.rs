@@ -3,9 +3,12 @@
 //! In: a resource, its owner, and what exists in Azure. Out: ready with what Azure reports, or not found. Looking takes no
 //! time, and changes nothing in Azure (facts/aro-rules.md §1.3).
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 
 use super::super::azure::Azure;
+use super::super::network;
 use super::marks::Marks;
 use super::policy::{Policy, policy};
 use super::{arm, gate, outputs, status};
@@ -17,6 +20,9 @@ use crate::reconcile::conditions::NewCondition;
 use crate::reconcile::outcome::Outcome;
 use crate::reconcile::private_link;
 use crate::reconcile::world::World;
+
+/// The time after which a resource that is being made is looked at again.
+const AGAIN: Duration = Duration::from_secs(10);
 
 /// What ASO finds. The owner must be in the cluster: it is part of the id to look for.
 pub(super) fn look(azure: &Azure, world: World<'_>, live: Live<'_>, now: Timestamp) -> Outcome {
@@ -38,6 +44,12 @@ pub(super) fn look(azure: &Azure, world: World<'_>, live: Live<'_>, now: Timesta
         azure.put(&id, outputs::state(azure, live, &id));
     }
     match azure.get(&id) {
+        // Azure reports the tags of a resource from the first moment on; here they are known once it is made.
+        Some(state) if state.is_null() && network::is_known(live) => {
+            outcome.wake_at(now + AGAIN);
+            let condition = NewCondition::no(aso::RECONCILING, "").severe(aso::INFO);
+            outcome.maybe(status::report(live, now, condition, None));
+        }
         Some(state) => {
             let marks = Marks::of(live).owned_by(reference).id(id.clone());
             outcome.maybe(marks.write());

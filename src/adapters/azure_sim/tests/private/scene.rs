@@ -200,14 +200,16 @@ impl Scene {
     }
 
     pub(super) fn find(&self, id: &ObjectId) -> Option<Value> {
-        let mut all = self.all().into_iter();
-        all.find(|object| Live(object).id() == *id)
+        let mut all = self.server.snapshot().into_iter();
+        let found = all.find(|object| Live(object).id() == *id)?;
+        Some(json!(found))
     }
 
     /// The objects of a kind, as `NAMESPACE/NAME`.
     pub(super) fn named(&self, kind: &str) -> Vec<String> {
-        let all = self.all();
-        let of_kind = all.iter().map(Live).filter(|live| live.kind() == kind);
+        let all = self.server.snapshot();
+        let of_kind = all.iter().map(|object| Live(object));
+        let of_kind = of_kind.filter(|live| live.kind() == kind);
         of_kind
             .map(|live| format!("{}/{}", live.namespace(), live.name()))
             .collect()
@@ -215,11 +217,11 @@ impl Scene {
 
     /// Waits until something is so, for at most six hours.
     pub(super) async fn until(&self, what: &str, done: impl Fn(&Self) -> bool) {
-        for _ in 0..6 * 360 {
+        for _ in 0..6 * 60 {
             if done(self) {
                 return;
             }
-            self.wait(10).await;
+            self.wait(60).await;
         }
         panic!("{what}: {:#?} {:#?}", self.connections(), self.azure.ids());
     }
