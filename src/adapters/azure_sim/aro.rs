@@ -17,6 +17,9 @@ const EXTERNAL_AUTHS: &str = "externalAuths";
 const ONE_EXTERNAL_AUTH: &str =
     "There are other external auths on the cluster. Only one external auth is allowed per cluster.";
 
+/// Azure's code while something else works on a resource.
+pub(super) const CONFLICT: &str = "Conflict";
+
 /// Why Azure refuses a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
@@ -108,7 +111,7 @@ const fn word(work: Work) -> &'static str {
 
 const fn conflict(message: String) -> Refusal {
     Refusal {
-        code: "Conflict",
+        code: CONFLICT,
         message,
     }
 }

@@ -251,7 +251,9 @@ fn is_settled(live: Live<'_>, failure: Option<&Failure>) -> bool {
     };
     // A failure may be configured with a reason that means waiting; then it counts once Azure was asked.
     let as_configured = failure.is_some_and(|failure| failure.reason == ready.reason());
-    let working = ready.severity() == aso::INFO || gate::REASONS.contains(&ready.reason());
+    // A conflict passes: the operator may have lost the answer to what it began itself.
+    let waits = ready.reason() == aro::CONFLICT || gate::REASONS.contains(&ready.reason());
+    let working = ready.severity() == aso::INFO || waits;
     marks::was_asked(live) && (ready.is_true() || as_configured || !working)
 }
 
