@@ -10,10 +10,19 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
+use super::kinds::Kind;
+use super::platform::{HYPERSHIFT, HYPERSHIFT_VERSION};
 use super::structural;
 
 /// The kind, in the group of HyperShift.
 pub const KIND: &str = "AzurePrivateLinkService";
+/// The kind as a table has it.
+pub const KINDS: &[Kind] = &[Kind {
+    group: HYPERSHIFT,
+    kind: KIND,
+    plural: "azureprivatelinkservices",
+    versions: &[HYPERSHIFT_VERSION],
+}];
 /// The name of the definition of the kind.
 pub const CRD: &str = "azureprivatelinkservices.hypershift.openshift.io";
 

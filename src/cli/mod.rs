@@ -32,6 +32,7 @@ mod object_name;
 mod outcomes;
 mod plan;
 mod plan_fork;
+mod private_link;
 mod rehearse;
 mod render;
 mod repeats;

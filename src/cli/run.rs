@@ -18,6 +18,7 @@ use super::fleet_objects;
 use super::live::Live;
 use super::live::layout::Picture;
 use super::log_lines::LogArgs;
+use super::private_link;
 use super::signals::stop_when_asked;
 use super::ui::Ui;
 use crate::adapters::admission::Names;
@@ -307,6 +308,7 @@ async fn follow(
         Err(error) => ui.error(&format!("the simulated cluster is not served: {error:#}")),
     }
     let controllers = controllers(&config, &cluster, environment);
+    let links = private_link::start(&config, &cluster, environment);
     let _admission = admission(&config, &cluster, ui).await?;
     let _supplying = cluster.supply_revisions(view.clone());
     let shown = show(view, ui, speed);
@@ -325,7 +327,7 @@ async fn follow(
     if let Some(writer) = writer {
         writer.release().await;
     }
-    if let Some(controllers) = controllers {
+    for controllers in controllers.into_iter().chain(links) {
         controllers.stop().await;
     }
     ended?;

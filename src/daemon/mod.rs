@@ -45,7 +45,7 @@ use crate::settings::SyncConfig;
 pub use crate::follow::View;
 pub use connect::admission::{AdmissionError, AdmissionServer};
 pub use connect::clock::{WallClock, wall_time};
-pub use connect::controllers::{controllers, report_fault};
+pub use connect::controllers::{controllers, private_links, report_fault};
 pub use connect::controllers_port::serve_controllers;
 pub use connect::endpoint::Endpoint;
 pub use connect::forge::forge_ports;

@@ -8,6 +8,7 @@ mod controllers;
 mod daemon;
 mod network;
 mod people;
+mod private_link;
 mod rights;
 mod tenant;
 
@@ -16,5 +17,6 @@ pub use controllers::controllers;
 pub use daemon::{DaemonSettings, daemon};
 pub use network::network_policy;
 pub use people::PEOPLE;
+pub use private_link::{PrivateLinkPart, private_link};
 pub use rights::{Applied, applied_kinds, default_kinds, tenant_kinds};
 pub use tenant::{DAEMON, Tenant, tenant};

@@ -249,7 +249,7 @@ pub(super) fn cluster_controller_rules(watched: &BTreeSet<String>) -> Vec<Json> 
 }
 
 /// The rule for Deployments, by which CAPZ, Cluster API and Azure Service Operator are found wherever they are.
-fn deployment_rule() -> Json {
+pub(super) fn deployment_rule() -> Json {
     rule("apps", &["deployments"], &["list", "watch"])
 }
 

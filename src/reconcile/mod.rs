@@ -42,6 +42,7 @@ pub(crate) mod world;
 pub(crate) use self::aro_control_plane::heeds_trailer;
 use self::controller::{Controller, Reconcile};
 pub use self::settings::{ProcessIdentity, Settings};
+pub use self::snapshot::Watched;
 use self::world::GroupKind;
 use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE};
 use crate::model::ObjectId;

@@ -40,12 +40,43 @@ pub(crate) struct Answer<T> {
 /// Kinds that may not be watched, each with what to do about it.
 pub(crate) type Denied = BTreeMap<GroupKind, String>;
 
+/// The namespaces of which something is known.
+#[derive(Clone, Debug, Default)]
+pub struct Watched {
+    namespaces: Namespaces,
+    /// Those of some kinds, which are other ones.
+    of: BTreeMap<GroupKind, Namespaces>,
+}
+
+impl Watched {
+    /// Of these kinds only the objects in one namespace are known.
+    #[must_use]
+    pub(crate) fn only_in(mut self, namespace: &str, kinds: &[GroupKind]) -> Self {
+        let near = Namespaces::Some([namespace.to_owned()].into());
+        let kinds = kinds.iter().map(|kind| (kind.clone(), near.clone()));
+        self.of.extend(kinds);
+        self
+    }
+
+    /// The namespaces in which objects of a kind are known.
+    pub(crate) fn of_kind(&self, kind: &GroupKind) -> &Namespaces {
+        self.of.get(kind).unwrap_or(&self.namespaces)
+    }
+}
+
+impl From<Namespaces> for Watched {
+    fn from(namespaces: Namespaces) -> Self {
+        let of = BTreeMap::new();
+        Self { namespaces, of }
+    }
+}
+
 /// What is known of a cluster.
 #[derive(Debug, Default)]
 #[cfg_attr(test, derive(Clone))]
 pub(crate) struct Snapshot {
     /// The namespaces of which anything is known.
-    pub(crate) watched: Namespaces,
+    pub(crate) watched: Watched,
     /// The objects by id.
     objects: BTreeMap<Arc<ObjectId>, Kept>,
     /// Objects by the uid of each of their owners.

@@ -63,7 +63,8 @@ impl<'a> World<'a> {
 
     /// Returns true if the object is in a namespace that is not watched, so that nobody knows if it exists.
     pub(crate) fn is_outside(self, id: &ObjectId) -> bool {
-        !id.namespace.is_empty() && !self.0.watched.has(&id.namespace)
+        let watched = self.0.watched.of_kind(&GroupKind::from(id));
+        !id.namespace.is_empty() && !watched.has(&id.namespace)
     }
 
     /// The objects below a parent, by name, of synced kinds or not.
@@ -158,7 +159,7 @@ mod tests {
     #[test]
     fn nothing_is_absent_where_nobody_looks() {
         let mut snapshot = Snapshot::default();
-        snapshot.watched = Namespaces::of_text("a");
+        snapshot.watched = Namespaces::of_text("a").into();
         for kind in ["Secret", "Namespace"] {
             snapshot.sync(&GroupKind::new("", kind), true);
         }

@@ -61,7 +61,7 @@ mod workloads;
 pub use absent::{is_account_absent, is_secret_absent};
 pub use account::act_as;
 pub use approvals::{record_approvals, recorded_approvals, report_approval, take_annotation};
-pub use aro_controllers::{Holder as LeaseHolder, LEASE, Sharers, Sharing, Standing, share};
+pub use aro_controllers::{Group, Holder as LeaseHolder, LEASE, Sharers, Sharing, Standing, share};
 pub(crate) use aso::{cluster_namespaces, examine_aso};
 pub(crate) use capi::examine_capi;
 pub use claim::{Claim, claimed, unclaim};

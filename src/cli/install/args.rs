@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::cli::args::{AroMode, OnFailure};
+use crate::cli::private_link::PlaceArgs;
+use crate::install::PrivateLinkPart;
 use crate::model::{Namespaces, is_dns_label, is_dns_subdomain};
 use crate::settings::Environment;
 
@@ -42,6 +44,8 @@ pub(in crate::cli) struct SetArgs {
     daemon_namespace: Option<String>,
     #[command(flatten)]
     pub(super) watched: WatchArgs,
+    #[command(flatten)]
+    pub(super) place: PlaceArgs,
 }
 
 /// The most namespaces that the ARO controllers watch one by one: each has a watch for every kind.
@@ -133,6 +137,12 @@ pub(in crate::cli) enum Component {
     Daemon,
     /// The ARO controllers alone
     Controllers,
+    /// The controller that describes the connections of private hosted clusters
+    PrivateLinkObserver,
+    /// The controller that makes their Private Link Services
+    PrivateLinkPlatform,
+    /// The controller that makes their Private Endpoints and DNS zones
+    PrivateLinkEndpoint,
     /// The admission webhook
     Admission,
     /// A namespace with Fleets outside the daemon's: an account that they act as, and the daemon's rights there
@@ -140,6 +150,16 @@ pub(in crate::cli) enum Component {
 }
 
 impl Component {
+    /// The controller of private clusters, if it is one.
+    pub(super) const fn private_link(self) -> Option<PrivateLinkPart> {
+        match self {
+            Self::PrivateLinkObserver => Some(PrivateLinkPart::Observer),
+            Self::PrivateLinkPlatform => Some(PrivateLinkPart::Platform),
+            Self::PrivateLinkEndpoint => Some(PrivateLinkPart::Endpoint),
+            _ => None,
+        }
+    }
+
     pub(super) fn has_pods(self) -> bool {
         self != Self::Tenant
     }
@@ -206,6 +226,9 @@ impl SetArgs {
             component == Component::Controllers || self.watched.watch_namespace.is_empty(),
             "--watch-namespace is for --component controllers"
         );
+        let part = component.private_link();
+        self.place
+            .check("--component", part == Some(PrivateLinkPart::Platform))?;
         anyhow::ensure!(
             !is_tenant || self.namespace.is_some(),
             "--component tenant needs --namespace, the namespace of the tenant"

@@ -82,7 +82,7 @@ fn places(
     Ok(match args.component {
         Component::Daemon => std::iter::once(own).chain(tenants).collect(),
         Component::Tenant => vec![own],
-        Component::Controllers | Component::Admission => Vec::new(),
+        _ => Vec::new(),
     })
 }
 
@@ -101,6 +101,7 @@ impl Set {
             Component::Controllers => controllers(pods, &namespace, &args.watched.namespaces()?),
             Component::Admission => admission(pods, &namespace),
             Component::Tenant => tenant(args, &namespace, environment, ui)?,
+            other => private_link(other, &namespace, pods, &args.place.arguments()),
         };
         if pods.network_policy {
             objects.extend(network_policy(args.component, &namespace));
@@ -109,6 +110,7 @@ impl Set {
             Component::Admission | Component::Tenant => Vec::new(),
             Component::Daemon if args.aro == AroMode::Off => vec![crds::fleets()],
             Component::Daemon | Component::Controllers => crds::crds(),
+            _ => vec![crds::private_links()],
         };
         Ok(Self {
             definitions,
@@ -144,6 +146,7 @@ impl Set {
                 applied: any_scope(),
                 ..Tenant::default()
             }),
+            other => private_link(other, namespace, &pods, &[]),
         };
         objects.extend(network_policy(component, namespace));
         objects
@@ -182,6 +185,10 @@ fn network_policy(component: Component, namespace: &str) -> Option<Json> {
         Component::Controllers => (CONTROLLERS, [install::PROBED_PORT].as_slice()),
         Component::Admission => (SERVICE_ACCOUNT, [TARGET_PORT].as_slice()),
         Component::Tenant => return None,
+        other => (
+            other.private_link()?.component(),
+            [install::PROBED_PORT].as_slice(),
+        ),
     };
     Some(install::network_policy(name, namespace, ports))
 }
@@ -191,6 +198,21 @@ const CONTROLLERS: &str = "capstan-controllers";
 fn controllers(pods: &PodArgs, namespace: &str, watched: &Namespaces) -> Vec<Json> {
     let component = component(CONTROLLERS, namespace, pods);
     install::controllers(&component, pods.replicas, watched)
+}
+
+/// The objects of a controller of private clusters.
+fn private_link(
+    component: Component,
+    namespace: &str,
+    pods: &PodArgs,
+    arguments: &[String],
+) -> Vec<Json> {
+    let part = component.private_link();
+    let made = part.map(|part| {
+        let component = self::component(part.component(), namespace, pods);
+        install::private_link(part, &component, pods.replicas, arguments)
+    });
+    made.unwrap_or_default()
 }
 
 fn component(name: &'static str, namespace: &str, pods: &PodArgs) -> install::Component {

@@ -15,12 +15,14 @@ use crate::adapters::azure::credentials::{self, AzureCredentials, DefaultIdentit
 use crate::adapters::azure::{AzureKeys, AzureLinks};
 use crate::adapters::kubernetes::controller::Connectors;
 use crate::adapters::kubernetes::{
-    KubeObjects, KubeWorkloads, Sharers, Sharing, Target, cluster_namespaces, examine_aso,
+    Group, KubeObjects, KubeWorkloads, Sharers, Sharing, Target, cluster_namespaces, examine_aso,
     examine_capi, share,
 };
 use crate::api::fleet::{Controllers, Mode};
 use crate::model::{Namespaces, hex};
+use crate::reconcile::controller::Controller;
 use crate::reconcile::preflight::{Level, Report};
+use crate::reconcile::private_link::{self, Management, Place, PlatformSettings};
 use crate::reconcile::{self, ProcessIdentity, Settings};
 use crate::settings::{Azure, AzureIdentity, Environment};
 
@@ -40,18 +42,68 @@ pub fn controllers(
     }
     // Nothing waits for it.
     tokio::spawn(preflight(target.client.clone(), watched.clone()));
-    let sharing = Sharing {
-        mode: controllers.aro,
-        namespace: environment.namespace.clone(),
-        identity: identity(name, environment),
-        watched: watched.clone(),
-    };
-    let clock = Arc::clone(&target.clock);
     let all = reconcile::aro(Settings {
         settle,
         first_apply: controllers.first_apply,
         identity: uses_identity(&environment.azure),
     });
+    let role = (Group::Aro, controllers.aro, name);
+    Some(start(target, role, all, environment, watched))
+}
+
+/// Starts the controllers of private clusters that are not off; `management` is the place of the management side. `name` is
+/// what to call this process.
+#[must_use]
+pub fn private_links(
+    target: &Target,
+    modes: &[(Group, Mode)],
+    management: Option<Management>,
+    name: &str,
+    environment: &Environment,
+) -> Vec<Sharers> {
+    let wanted = modes.iter().filter(|(_, mode)| *mode != Mode::Off);
+    let started = wanted.map(|(group, mode)| {
+        let controller = match group {
+            Group::PrivateLinkObserver => private_link::observer(*mode),
+            Group::PrivateLinkEndpoint => private_link::endpoint(*mode),
+            _ => private_link::platform(PlatformSettings {
+                mode: *mode,
+                namespace: environment.namespace.clone(),
+                place: management.clone().map_or(Place::Unknown, Place::At),
+            }),
+        };
+        let role = (*group, *mode, name);
+        start(
+            target,
+            role,
+            vec![controller],
+            environment,
+            &Namespaces::All,
+        )
+    });
+    started.collect()
+}
+
+/// Starts the controllers of one group.
+fn start(
+    target: &Target,
+    (group, mode, name): (Group, Mode, &str),
+    all: Vec<Controller>,
+    environment: &Environment,
+    watched: &Namespaces,
+) -> Sharers {
+    let sharing = Sharing {
+        group,
+        mode,
+        namespace: environment.namespace.clone(),
+        identity: identity(name, environment),
+        watched: watched.clone(),
+        near: match group {
+            Group::PrivateLinkPlatform => private_link::near_platform(),
+            _ => Vec::new(),
+        },
+    };
+    let clock = Arc::clone(&target.clock);
     let credentials = Arc::new(credentials(target, &environment.azure, watched));
     let vaults = AzureKeys::new(Arc::clone(&credentials) as _, Arc::clone(&clock));
     let links = AzureLinks::new(Arc::clone(&credentials) as _, Arc::clone(&clock));
@@ -61,7 +113,7 @@ pub fn controllers(
         credentials,
         links: Arc::new(links),
     };
-    Some(share(&target.client, clock, all, connectors, sharing))
+    share(&target.client, clock, all, connectors, sharing)
 }
 
 /// Logs what is wrong with the variables of Azure: what is refused for it speaks only of the tenant.

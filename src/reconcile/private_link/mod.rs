@@ -31,6 +31,7 @@ use super::controller::{Controller, Reconcile};
 use super::world::GroupKind;
 use crate::api::azure_private_link_service::KIND;
 use crate::api::fleet::Mode;
+use crate::api::kinds::NETWORK;
 use crate::api::platform::HYPERSHIFT;
 use crate::model::ObjectId;
 
@@ -70,6 +71,19 @@ pub fn platform(settings: PlatformSettings) -> Controller {
         is_connection,
         Box::new(move |world, live, now| platform::reconcile(world, live, now, &settings)),
     )
+}
+
+/// The kinds of which the platform controller sees only the objects in its own namespace: what it makes, and Secrets.
+#[must_use]
+pub fn near_platform() -> Vec<GroupKind> {
+    let kinds = [
+        ("", "Secret"),
+        (NETWORK, "PrivateLinkService"),
+        (NETWORK, "VirtualNetworksSubnet"),
+    ];
+    kinds
+        .map(|(group, kind)| GroupKind::new(group, kind))
+        .to_vec()
 }
 
 /// The controller of the customer's side.

@@ -11,6 +11,7 @@ use futures::future::join_all;
 use jiff::Timestamp;
 use kube::Client;
 
+use super::group::Group;
 use crate::adapters::kubernetes::lease::{Lease, Round};
 use crate::adapters::kubernetes::{self, Error};
 use crate::model::{Clock, Namespaces};
@@ -28,6 +29,8 @@ pub struct Holder {
     pub name: String,
     /// The namespace of the Lease, if this process holds one for each namespace.
     pub namespace: Option<String>,
+    /// The controllers.
+    pub group: Group,
 }
 
 /// `other runs them (Lease capstan-aro-controllers)`
@@ -39,7 +42,7 @@ impl fmt::Display for Holder {
         };
         match &self.namespace {
             Some(namespace) => write!(f, "{name} runs them (Lease {OWN} in {namespace})"),
-            None => write!(f, "{name} runs them (Lease {LEASE})"),
+            None => write!(f, "{name} runs them (Lease {})", self.group.lease()),
         }
     }
 }
@@ -56,6 +59,7 @@ pub(super) enum Outcome {
 
 /// The Leases that this process needs.
 pub(super) struct Leases {
+    group: Group,
     client: Client,
     /// Those that it holds while it acts.
     own: Vec<Own>,
@@ -76,10 +80,16 @@ struct Own {
 
 impl Leases {
     /// Those of the process `identity`, which watches the namespaces `watched`. `home` has the Lease of the whole cluster.
-    pub(super) fn of(client: &Client, home: &str, watched: &Namespaces, identity: &str) -> Self {
-        let whole = || Lease::new(client.clone(), home, LEASE, identity.to_owned());
+    pub(super) fn of(
+        client: &Client,
+        (group, home): (Group, &str),
+        watched: &Namespaces,
+        identity: &str,
+    ) -> Self {
+        let whole = || Lease::new(client.clone(), home, group.lease(), identity.to_owned());
         let Namespaces::Some(names) = watched else {
             return Self {
+                group,
                 client: client.clone(),
                 own: vec![Own {
                     namespace: None,
@@ -96,6 +106,7 @@ impl Leases {
             is_ending: false,
         });
         Self {
+            group,
             client: client.clone(),
             own: own.collect(),
             whole: Some(whole()),
@@ -136,7 +147,11 @@ impl Leases {
                 Ok(Some(name)) => {
                     self.due = Some(0);
                     let namespace = None;
-                    return Outcome::Others(Holder { name, namespace });
+                    return Outcome::Others(Holder {
+                        name,
+                        namespace,
+                        group: self.group,
+                    });
                 }
                 Err(error) => return Outcome::Failed(error),
             }
@@ -170,7 +185,14 @@ impl Leases {
                 Round::Held => continue,
                 Round::Others(name) => {
                     let namespace = namespace.clone();
-                    (Outcome::Others(Holder { name, namespace }), true)
+                    (
+                        Outcome::Others(Holder {
+                            name,
+                            namespace,
+                            group: self.group,
+                        }),
+                        true,
+                    )
                 }
                 Round::Failed(error) => (Outcome::Failed(error), lease.left(clock.now()).is_none()),
             };
@@ -246,7 +268,12 @@ mod tests {
                 "" => Namespaces::All,
                 names => Namespaces::of_text(names),
             };
-            Leases::of(&self.client, "capstan-system", &watched, process)
+            Leases::of(
+                &self.client,
+                (Group::Aro, "capstan-system"),
+                &watched,
+                process,
+            )
         }
 
         /// What a look leads to.

@@ -1,10 +1,11 @@
-//! Our ARO controllers on a cluster where others may run them: CAPZ, and other processes of ours.
+//! Groups of our controllers on a cluster where others may run them: other processes of ours, and CAPZ those of ARO.
 //!
-//! In: the controllers, and how careful to be. Out: their work while it is this process' turn, and what they do now.
+//! In: the controllers of a group, and how careful to be. Out: their work while it is this process' turn, and what they do now.
 //! By `auto` it is, once CAPZ's controllers do not act and this process holds the Lease, or one in each namespace that it
 //! watches; by `on` whatever CAPZ does, and also without the Lease if that may not be used. It does not know what the controllers
 //! do.
 
+mod group;
 mod leases;
 
 use std::fmt;
@@ -15,6 +16,7 @@ use kube::Client;
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
+pub use self::group::Group;
 pub use self::leases::{Holder, LEASE};
 use self::leases::{Leases, Outcome};
 use super::Error;
@@ -22,16 +24,19 @@ use super::controller::{Connectors, Counts, Running, spawn_while};
 use super::discovery::unserved;
 use super::handover;
 use crate::api::fleet::Mode;
-use crate::api::kinds::{ARO, Kind, find};
 use crate::api::suppliers::help;
 use crate::model::{Clock, ErrorClass, Namespaces};
+use crate::reconcile::Watched;
 use crate::reconcile::controller::Controller;
 use crate::reconcile::handover::{Decision, Reason};
 use crate::reconcile::lease::RETRY;
+use crate::reconcile::world::GroupKind;
 
 /// How the controllers share the cluster.
 #[derive(Clone, Debug)]
 pub struct Sharing {
+    /// The controllers that have one Lease.
+    pub group: Group,
     /// Whether they act whatever CAPZ does. `Off` is as `Auto`: who wants none starts none.
     pub mode: Mode,
     /// The namespace of the Lease of a process for the whole cluster.
@@ -40,6 +45,8 @@ pub struct Sharing {
     pub identity: String,
     /// The namespaces whose objects the controllers see. If it has some, each has a Lease of its own.
     pub watched: Namespaces,
+    /// The kinds of which they see only the objects in the namespace of the Lease.
+    pub near: Vec<GroupKind>,
 }
 
 /// How often a cluster is asked whether it serves the kinds.
@@ -96,20 +103,20 @@ impl Standing {
     }
 }
 
+/// It after the name of the controllers: `wait: other runs them`.
 impl fmt::Display for Standing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unserved(help) => write!(
-                f,
-                "the ARO controllers wait until the cluster serves their kinds: {help}"
-            ),
-            Self::SteppedBack(why) => write!(f, "the ARO controllers step back: {why}"),
-            Self::Waiting(holder) => write!(f, "the ARO controllers wait: {holder}"),
-            Self::Blocked(why) => write!(f, "the ARO controllers wait for their Lease: {why}"),
-            Self::Acting => f.write_str("the ARO controllers run"),
+            Self::Unserved(help) => {
+                write!(f, "wait until the cluster serves their kinds: {help}")
+            }
+            Self::SteppedBack(why) => write!(f, "step back: {why}"),
+            Self::Waiting(holder) => write!(f, "wait: {holder}"),
+            Self::Blocked(why) => write!(f, "wait for their Lease: {why}"),
+            Self::Acting => f.write_str("run"),
             Self::Unguarded(why) => write!(
                 f,
-                "the ARO controllers run without their Lease, so let no other process run them: {why}"
+                "run without their Lease, so let no other process run them: {why}"
             ),
         }
     }
@@ -117,6 +124,7 @@ impl fmt::Display for Standing {
 
 /// Controllers that take their turn; dropping it stops them at once.
 pub struct Sharers {
+    group: Group,
     standing: watch::Receiver<Standing>,
     stop: watch::Sender<bool>,
     turns: AbortOnDropHandle<()>,
@@ -128,6 +136,12 @@ impl Sharers {
     #[must_use]
     pub fn standing(&self) -> watch::Receiver<Standing> {
         self.standing.clone()
+    }
+
+    /// The controllers.
+    #[must_use]
+    pub const fn group(&self) -> Group {
+        self.group
     }
 
     /// What they did.
@@ -155,23 +169,28 @@ pub fn share(
     let (said, standing) = watch::channel(Standing::SteppedBack(Reason::Looking.to_string()));
     let (stop, stopped) = watch::channel(false);
     let counts: Arc<Counts> = Arc::default();
+    let group = sharing.group;
     let turns = Turns {
+        group,
         client: client.clone(),
         counts: Arc::clone(&counts),
         clock,
         leases: Leases::of(
             client,
-            &sharing.namespace,
+            (group, &sharing.namespace),
             &sharing.watched,
             &sharing.identity,
         ),
+        near: Watched::from(sharing.watched.clone()).only_in(&sharing.namespace, &sharing.near),
         watched: sharing.watched,
         is_forced: sharing.mode == Mode::On,
+        decides: group.steps_back() && sharing.mode != Mode::On,
         said,
         stopped,
     };
     let turns = tokio::spawn(turns.run(controllers, connectors));
     Sharers {
+        group,
         standing,
         stop,
         turns: AbortOnDropHandle::new(turns),
@@ -181,12 +200,17 @@ pub fn share(
 
 /// Whose turn it is.
 struct Turns {
+    group: Group,
     client: Client,
     counts: Arc<Counts>,
     clock: Arc<dyn Clock>,
     leases: Leases,
     watched: Namespaces,
+    /// The same for each kind.
+    near: Watched,
     is_forced: bool,
+    /// Whether they step back as a whole.
+    decides: bool,
     said: watch::Sender<Standing>,
     stopped: watch::Receiver<bool>,
 }
@@ -199,7 +223,7 @@ impl Turns {
         }
         let (may_act, acting) = watch::channel(false);
         let (client, clock) = (self.client.clone(), Arc::clone(&self.clock));
-        let (counts, watched) = (Arc::clone(&self.counts), self.watched.clone());
+        let (counts, watched) = (Arc::clone(&self.counts), self.near.clone());
         let running = spawn_while(
             client,
             clock,
@@ -209,16 +233,16 @@ impl Turns {
             acting,
             counts,
         );
-        let first = if self.is_forced {
-            Decision::Act
-        } else {
+        let first = if self.decides {
             Decision::StepBack {
                 why: Reason::Looking,
                 until: None,
             }
+        } else {
+            Decision::Act
         };
         let (sender, mut decisions) = watch::channel(first);
-        let _deciding = (!self.is_forced).then(|| {
+        let _deciding = self.decides.then(|| {
             let (client, clock) = (self.client.clone(), Arc::clone(&self.clock));
             let decide = handover::decide(client, clock, self.watched.clone(), sender.clone());
             AbortOnDropHandle::new(tokio::spawn(decide))
@@ -253,14 +277,14 @@ impl Turns {
 
     /// Whether the cluster serves one of the kinds.
     async fn are_served(&self) -> bool {
-        let known = ARO.iter().filter_map(|(group, kind)| find(group, kind));
-        let known: Vec<Kind> = known.copied().collect();
+        let known = self.group.kinds();
         let missing = unserved(&self.client, &known).await;
         match missing {
             Ok(missing) if missing.len() < known.len() => return true,
             Ok(_) => {
-                let (group, kind) = ARO[0];
-                self.record(Standing::Unserved(help(group, kind)));
+                let first = known.first();
+                let help = first.map(|first| help(first.group, first.kind));
+                self.record(Standing::Unserved(help.unwrap_or_default()));
             }
             Err(error) => self.record(Standing::Blocked(error.to_string())),
         }
@@ -314,7 +338,8 @@ impl Turns {
             return Standing::Unguarded(error.to_string());
         }
         Standing::Blocked(format!(
-            "{error}. Or, if no other process runs them, pass `--aro on` (in a Fleet document: spec.controllers.aro)"
+            "{error}. Or, if no other process runs them, pass {}",
+            self.group.switch()
         ))
     }
 
@@ -346,9 +371,9 @@ impl Turns {
         self.said.send_if_modified(|old| {
             let changed = *old != standing;
             if changed && standing == Standing::Acting {
-                tracing::info!("{standing}");
+                tracing::info!("{} {standing}", self.group);
             } else if changed {
-                tracing::warn!("{standing}");
+                tracing::warn!("{} {standing}", self.group);
             }
             *old = standing;
             changed

@@ -97,6 +97,8 @@ impl Cluster {
             reconcile: Box::new(reconcile),
         };
         let sharing = Sharing {
+            group: Group::Aro,
+            near: Vec::new(),
             mode,
             namespace: "capstan-system".to_owned(),
             identity: name.to_owned(),
@@ -234,7 +236,7 @@ async fn a_deployment_of_capz_stops_them_and_they_take_over_a_minute_after_its_e
     .await;
     assert_eq!(
         why.to_string(),
-        "the ARO controllers step back: CAPZ's controllers run: Deployment/default/capz-controller-manager is ready"
+        "step back: CAPZ's controllers run: Deployment/default/capz-controller-manager is ready"
     );
     pass(3600).await;
     assert!(cluster.acted_since(0).is_empty());
@@ -382,7 +384,7 @@ async fn of_two_processes_one_acts_and_the_other_takes_over_when_it_stops() {
     until(&first, Standing::acts).await;
     let second = cluster.process("b", Mode::On);
     let waits = until(&second, |standing| matches!(standing, Standing::Waiting(_))).await;
-    let said = "the ARO controllers wait: a runs them (Lease capstan-aro-controllers)";
+    let said = "wait: a runs them (Lease capstan-aro-controllers)";
     assert_eq!(waits.to_string(), said);
     pass(60).await;
     assert_eq!(cluster.acted_since(0), ["a"]);
@@ -497,6 +499,8 @@ async fn a_lease_is_not_given_up_while_a_write_is_under_way() {
         }),
     };
     let sharing = Sharing {
+        group: Group::Aro,
+        near: Vec::new(),
         mode: Mode::Auto,
         namespace: "capstan-system".to_owned(),
         identity: "a".to_owned(),

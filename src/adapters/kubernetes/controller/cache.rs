@@ -12,7 +12,8 @@ use crate::api::azure_private_link_service::KIND;
 use crate::api::managers::{CAPZ, EMBEDDED};
 use crate::api::platform::HYPERSHIFT;
 use crate::health::Live;
-use crate::model::{Namespaces, ObjectId};
+use crate::model::ObjectId;
+use crate::reconcile::Watched;
 use crate::reconcile::links::NO_KEY;
 use crate::reconcile::snapshot::Snapshot;
 use crate::reconcile::world::{GroupKind, Parent, World};
@@ -50,9 +51,9 @@ pub(super) struct Cache {
 
 impl Cache {
     /// Of these namespaces alone. Nothing is known of them yet.
-    pub(super) fn of(namespaces: Namespaces) -> Self {
+    pub(super) fn of(watched: Watched) -> Self {
         let mut cache = Self::default();
-        cache.snapshot.watched = namespaces;
+        cache.snapshot.watched = watched;
         cache
     }
 

@@ -39,7 +39,8 @@ use kube::Client;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::model::{Clock, Namespaces};
+use crate::model::Clock;
+use crate::reconcile::Watched;
 use crate::reconcile::controller::Controller;
 
 /// Controllers at work; dropping it stops them.
@@ -75,7 +76,7 @@ pub fn spawn(
 ) -> Running {
     let (sender, may_act) = watch::channel(true);
     let counts = Arc::default();
-    let all = Namespaces::All;
+    let all = Watched::default();
     let running = spawn_while(client, clock, controllers, connectors, all, may_act, counts);
     // Without a sender the value stays.
     drop(sender);
@@ -90,7 +91,7 @@ pub fn spawn_while(
     clock: Arc<dyn Clock>,
     controllers: Vec<Controller>,
     connectors: Connectors,
-    namespaces: Namespaces,
+    watched: Watched,
     may_act: watch::Receiver<bool>,
     counts: Arc<Counts>,
 ) -> Running {
@@ -99,7 +100,7 @@ pub fn spawn_while(
         clock,
         controllers,
         connectors,
-        namespaces,
+        watched,
         may_act,
         counts,
     );

@@ -142,7 +142,7 @@ fn an_identity_in_a_namespace_that_is_not_watched_is_not_said_to_be_missing() {
     bench.edit(PLANE, "c", |plane| {
         plane["spec"]["identityRef"]["namespace"] = json!("elsewhere");
     });
-    bench.fixture.snapshot.watched = Namespaces::of_text("ns");
+    bench.fixture.snapshot.watched = Namespaces::of_text("ns").into();
     bench.rest();
     let (_, reason, message) = bench.condition(PLANE, c::IDENTITY_READY);
     assert_eq!(reason, c::IDENTITY_NOT_WATCHED);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capstan::adapters::kubernetes::controller::Running;
-use capstan::adapters::kubernetes::{Sharers, Sharing, Standing, share};
+use capstan::adapters::kubernetes::{Group, Sharers, Sharing, Standing, share};
 use capstan::api::fleet::Mode;
 use capstan::model::Namespaces;
 use capstan::reconcile::aro;
@@ -32,6 +32,8 @@ fn capz(fixture: &Fixture, log: &Log) -> Running {
 fn capstan(fixture: &Fixture, log: &Log) -> Sharers {
     let client = log.client(&fixture.client, &fixture.clock, OURS, None);
     let sharing = Sharing {
+        group: Group::Aro,
+        near: Vec::new(),
         mode: Mode::Auto,
         namespace: "capstan-system".to_owned(),
         identity: "ours".to_owned(),

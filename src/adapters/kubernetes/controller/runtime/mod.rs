@@ -38,7 +38,8 @@ use super::outbox::{Outbox, Verdict};
 use super::schedule::{Key, Schedule};
 use super::watches::{self, KindEvent};
 use super::writer::{Writer, Written};
-use crate::model::{Clock, ErrorClass, Namespaces, ObjectId};
+use crate::model::{Clock, ErrorClass, ObjectId};
+use crate::reconcile::Watched;
 use crate::reconcile::blocked::blocked;
 use crate::reconcile::controller::Controller;
 use crate::reconcile::outcome::{Event, Need, Outcome, Write};
@@ -117,7 +118,7 @@ impl Runtime {
         clock: Arc<dyn Clock>,
         controllers: Vec<Controller>,
         connectors: Connectors,
-        namespaces: Namespaces,
+        watched: Watched,
         may_act: watch::Receiver<bool>,
         counts: Arc<Counts>,
     ) -> Self {
@@ -144,7 +145,7 @@ impl Runtime {
             frontends,
             rejections,
             connectors,
-            cache: Cache::of(namespaces),
+            cache: Cache::of(watched),
             schedule: Schedule::default(),
             outbox: Outbox::default(),
             starting,
@@ -218,7 +219,7 @@ impl Runtime {
         if !self.kinds.contains(&kind) {
             let pause = self.clock.real(WATCH_PAUSE);
             let place = self.kinds.len();
-            let namespaces = &self.cache.snapshot.watched;
+            let namespaces = self.cache.snapshot.watched.of_kind(&kind);
             let events = watches::watch(&self.client, place, kind.clone(), namespaces, pause);
             self.watches.push(events);
             self.kinds.push(kind);

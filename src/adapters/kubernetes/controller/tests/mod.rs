@@ -21,8 +21,9 @@ use super::writer::{Writer, Written, perform, resource};
 use crate::health::Live;
 use crate::model::{
     AdapterError, AsoSecretRequest, Clock, CredentialOf, CredentialRequest, Credentials,
-    ErrorClass, KeyError, KeyRequest, KeyVaults, Namespaces, ObjectId, SecretContent,
+    ErrorClass, KeyError, KeyRequest, KeyVaults, ObjectId, SecretContent,
 };
+use crate::reconcile::Watched;
 use crate::reconcile::controller::Controller;
 use crate::reconcile::outcome::{Need, Outcome, Write, apply, patch_of};
 use crate::reconcile::world::{GroupKind, Lookup, World};
@@ -77,7 +78,7 @@ async fn run(client: Client, clock: Arc<dyn Clock>, controllers: Vec<Controller>
     let (_sender, may_act) = tokio::sync::watch::channel(true);
     let connectors = Connectors::default();
     let counts = Arc::default();
-    let all = Namespaces::All;
+    let all = Watched::default();
     let runtime = Runtime::new(client, clock, controllers, connectors, all, may_act, counts);
     assert!(tokio::time::timeout(limit, runtime.run()).await.is_err());
 }
@@ -255,7 +256,7 @@ async fn a_write_that_is_under_way_is_waited_for() {
         Arc::new(time),
         vec![controller],
         connectors,
-        Namespaces::All,
+        Watched::default(),
         may_act,
         Arc::clone(&counts),
     );

@@ -15,7 +15,7 @@ async fn run_beside(connectors: Connectors, controller: Controller, seconds: u64
         Arc::new(time),
         vec![controller],
         connectors,
-        Namespaces::All,
+        Watched::default(),
         may_act,
         Arc::default(),
     );
