@@ -6,6 +6,7 @@
 
 use std::slice;
 
+use super::private_link;
 use crate::api::aso;
 use crate::api::conditions::{LAST_NODE_POOL_HELP, REASONS};
 use crate::model::Health;
@@ -21,7 +22,7 @@ pub struct Cause {
     pub help: &'static str,
 }
 
-const fn reason(reasons: &'static [&'static str], help: &'static str) -> Cause {
+pub(super) const fn reason(reasons: &'static [&'static str], help: &'static str) -> Cause {
     Cause {
         reasons,
         contains: "",
@@ -186,7 +187,8 @@ const REFUSED: &str = "Azure rejected a value, and nothing is retried until the 
 pub fn causes() -> impl Iterator<Item = Cause> {
     let ours = REASONS.iter().filter(|reason| !reason.help.is_empty());
     let ours = ours.map(|row| reason(slice::from_ref(&row.name), row.help));
-    CAUSES.iter().copied().chain(ours)
+    let links = private_link::CAUSES.iter();
+    CAUSES.iter().chain(links).copied().chain(ours)
 }
 
 /// What usually helps; `None` if the cause is not a common one.

@@ -4,7 +4,9 @@
 //! and `Progressing: False` of one that is well, so neither is a failure; and it reports `Available` before the nodes have made the cluster
 //! whole, so the newest version must be complete.
 
-use super::rule::{ALWAYS, Clause, Keys, Of, Test, WANTED_NODES, Why, clause, not};
+use super::private_link::FAILING;
+use super::rule::{ALWAYS, Clause, Keys, Of, Test, WANTED_NODES, Why, clause, not, only_if};
+use crate::api::azure_private_link_service::{AVAILABLE, CONDITIONS};
 use crate::model::HealthState::{Failed, Progressing, Ready};
 
 /// Every update of the cluster's version, the newest first.
@@ -37,10 +39,48 @@ pub(super) fn hosted_cluster() -> Vec<Clause> {
         Why::Condition("Progressing"),
     ));
     clauses.extend(unmet("Available"));
+    clauses.extend(connected());
     clauses.push(clause(not(complete), Progressing, incomplete));
     clauses.extend(busy(&["Progressing", "Degraded"]));
     clauses.push(clause(ALWAYS, Ready, Why::Nothing));
     clauses
+}
+
+/// The fields that say how a cluster on Azure is reached: HyperShift's, and the proposal's.
+const TOPOLOGY: [Keys; 2] = [
+    &["spec", "platform", "azure", "topology"],
+    &["spec", "platform", "azure", "endpointAccess"],
+];
+const CONNECTION: Keys = &["spec", "platform", "azure", "private", "type"];
+
+/// A private cluster is connected: HyperShift reports it available without that, and its nodes reach it by nothing else.
+fn connected() -> Vec<Clause> {
+    let values = ["Private", "PublicAndPrivate"];
+    let is_private = TOPOLOGY
+        .iter()
+        .flat_map(|field| values.map(|value| Test::Text(field, value)));
+    let private = Test::All(vec![
+        Test::Any(is_private.collect()),
+        not(Test::Text(CONNECTION, "Swift")),
+    ]);
+    let mut clauses = Vec::new();
+    // The summary repeats the others.
+    for kind in CONDITIONS {
+        let of = |of| Test::Condition(kind, of);
+        let why = Why::Condition(kind);
+        let failing = of(vec![Of::False, Of::Reason(FAILING.to_vec())]);
+        if kind != AVAILABLE {
+            clauses.push(clause(failing, Failed { terminal: false }, why));
+        }
+        clauses.push(clause(of(vec![Of::NotTrue]), Progressing, why));
+    }
+    let unreported = not(Test::Condition(AVAILABLE, vec![Of::True]));
+    let why = Why::Words(
+        "PrivateLinkNotConnected",
+        "nobody has reported yet that the cluster is reached over Private Link",
+    );
+    clauses.push(clause(unreported, Progressing, why));
+    only_if(&private, clauses)
 }
 
 /// A NodePool: the nodes are updated to its spec, and the wanted number of them is available. An autoscaler wants no fixed number.

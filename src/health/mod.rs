@@ -19,6 +19,7 @@ mod hyper_shift;
 mod kstatus;
 mod live;
 mod pod;
+mod private_link;
 mod rule;
 mod table;
 mod workload;

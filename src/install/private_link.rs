@@ -70,6 +70,8 @@ impl PrivateLinkPart {
                 ),
                 connection(&["get", "list", "watch", "patch"]),
                 reported,
+                // The conditions of a connection are reported on the cluster, too.
+                rule(HYPERSHIFT, &["hostedclusters/status"], &["patch"]),
                 rule("", &["namespaces", "configmaps"], &seen),
                 rule(INFRASTRUCTURE, &[IDENTITIES], &seen),
                 rule(NETWORK, &ENDPOINTS, &MADE),

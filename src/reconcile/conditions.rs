@@ -81,6 +81,11 @@ impl NewCondition {
         self
     }
 
+    /// `True`, `False` or `Unknown`.
+    pub(crate) const fn status(&self) -> &'static str {
+        self.status
+    }
+
     /// Whether it holds.
     pub(crate) fn holds(&self) -> bool {
         self.status == TRUE

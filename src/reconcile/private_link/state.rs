@@ -57,6 +57,13 @@ impl State {
         }
     }
 
+    /// What is said of a condition; as the object has it, if nothing is said here.
+    pub(super) fn decided(&self, live: Live<'_>, kind: &str) -> Option<NewCondition> {
+        let said = self.conditions.iter().find(|(said, _)| *said == kind);
+        said.map(|(_, condition)| condition.clone())
+            .or_else(|| held(live, kind))
+    }
+
     /// Writes it, unless the object has it. Warns of each condition that newly fails.
     pub(super) fn write(self, live: Live<'_>, now: Timestamp, outcome: &mut Outcome) {
         let mut conditions = Conditions::of(live, now);
@@ -92,6 +99,19 @@ impl State {
             "status": status,
         })));
     }
+}
+
+/// A condition as an object has it.
+fn held(live: Live<'_>, kind: &str) -> Option<NewCondition> {
+    let held = live.condition(kind)?;
+    let (reason, message) = (held.reason(), held.message());
+    Some(if held.is_true() {
+        NewCondition::yes(reason, message)
+    } else if held.is_false() {
+        NewCondition::no(reason, message)
+    } else {
+        NewCondition::unknown(reason, message)
+    })
 }
 
 /// Whether a condition holds for the present spec.

@@ -11,6 +11,7 @@ use super::super::azure::Azure;
 use super::super::failure::Failure;
 use super::version::{Presence, Version, version};
 use super::{failures, moments, names, router, secrets};
+use crate::api::azure_private_link_service::CONDITIONS;
 use crate::api::platform::HYPERSHIFT;
 use crate::api::timeline;
 use crate::health::Live;
@@ -66,7 +67,7 @@ pub(super) fn reconcile(
         outcome.maybe(control_plane(live, plane));
     }
     let status = status(world, live, now, plane, fault, &mut outcome);
-    outcome.maybe(outcome::status(live, status));
+    outcome.maybe(report(live, status));
     outcome
 }
 
@@ -203,7 +204,29 @@ fn status(
         status["kubeadminPassword"] = json!({"name": password});
         secrets::reconcile(world, live, Live(endpoint), outcome);
     }
-    moments::with(status, conditions)
+    // Whoever connects a private cluster reports it.
+    let mut status = moments::with(status, conditions);
+    if let Some(list) = status["conditions"].as_array_mut() {
+        list.retain(|one| !is_of_connection(one));
+    }
+    status
+}
+
+fn is_of_connection(condition: &Value) -> bool {
+    condition["type"]
+        .as_str()
+        .is_some_and(|kind| CONDITIONS.contains(&kind))
+}
+
+/// Writes the status, unless all that is HyperShift's is as it is.
+fn report(live: Live<'_>, status: Value) -> Option<Write> {
+    let mut held = live.at(&["status"]).cloned().unwrap_or_default();
+    if let Some(list) = held["conditions"].as_array_mut() {
+        list.retain(|one| !is_of_connection(one));
+    }
+    (held != status)
+        .then(|| outcome::status(live, status))
+        .flatten()
 }
 
 fn available(is_up: bool) -> NewCondition {

@@ -8,6 +8,7 @@
 mod connection;
 mod deletion;
 mod dns;
+mod report;
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -105,6 +106,7 @@ pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp, mode: 
         }
     }
     summarize(live, &mut state);
+    report::reconcile(&link, &state, now, &mut outcome);
     state.write(live, now, &mut outcome);
     outcome
 }

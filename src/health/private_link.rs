@@ -1,0 +1,82 @@
+//! What usually helps when a private hosted cluster on Azure is not connected.
+//!
+//! In: nothing. Out: causes by their reasons, as the controllers of private clusters give them. It does not know the objects.
+
+use super::help::{Cause, reason};
+
+/// The reasons for which somebody has to change something.
+pub(super) const FAILING: &[&str] = &[
+    "InvalidObject",
+    "HostedClusterNotFound",
+    "ManagementNotConfigured",
+    "IdentityMismatch",
+    "IdentityNotFound",
+    "IdentityNotWatched",
+    "NamespaceNotAllowedByIdentity",
+    "CredentialSecretFailed",
+    "CredentialsRefused",
+    "CredentialsInvalid",
+    "CredentialsNotFound",
+    "ILBNotFound",
+    "ILBAmbiguous",
+    "ILBLookupFailed",
+    "NATSubnetCreationFailed",
+    "PLSCreationFailed",
+    "PLSUpdateFailed",
+    "PrivateEndpointCreationFailed",
+    "PrivateEndpointConnectionNotApproved",
+    "DNSZoneCreationFailed",
+    "VNetLinkCreationFailed",
+    "ARecordCreationFailed",
+    "BaseDomainDNSZoneCreationFailed",
+    "BaseDomainVNetLinkCreationFailed",
+    "BaseDomainARecordCreationFailed",
+    "NamesTaken",
+    // As HyperShift's own controllers report all of these.
+    "AzureError",
+];
+
+/// The causes, in the order in which the parts of a connection are made.
+pub(super) const CAUSES: &[Cause] = &[
+    reason(
+        &["ILBNotFound", "ILBLookupFailed", "WaitingForLoadBalancer"],
+        "check that the Service private-router in the namespace of the control plane has the address of an internal load balancer (the events of the Service show what Azure's cloud provider says), and that the load balancer is in the resource group that spec.privateLink.management.resourceGroup names",
+    ),
+    reason(
+        &["ILBAmbiguous"],
+        "several load balancers have this address in one network: delete those that are left over",
+    ),
+    reason(
+        &["NATSubnetCreationFailed"],
+        "the subnet must be in the virtual network of the management cluster, in the resource group that spec.privateLink.management names, with privateLinkServiceNetworkPolicies Disabled, and be used for nothing else",
+    ),
+    reason(
+        &["PLSCreationFailed", "PLSUpdateFailed"],
+        "check that the identity of the management side has the role Network Contributor on the management resource groups and that its federated credential names the service account, and that privateLinkServiceNetworkPolicies of the NAT subnet is Disabled: with a wrong subnet the Private Link Service must be deleted and made again",
+    ),
+    reason(
+        &["PrivateEndpointCreationFailed"],
+        "check that the identity of the cluster may create Private Endpoints in the resource group of the cluster and join its subnet, and that no policy of the subnet denies it",
+    ),
+    reason(
+        &["PrivateEndpointConnectionNotApproved"],
+        "approve the connection of the Private Endpoint in Azure, or add the subscription of the cluster to the allowed ones; one that was rejected is made again after 10 minutes",
+    ),
+    reason(
+        &[
+            "DNSZoneCreationFailed",
+            "ARecordCreationFailed",
+            "BaseDomainDNSZoneCreationFailed",
+            "BaseDomainARecordCreationFailed",
+        ],
+        "check that the identity of the cluster may create private DNS zones and records in the resource group of the cluster, and that a zone of this name which is there already is Capstan's",
+    ),
+    reason(
+        &["VNetLinkCreationFailed", "BaseDomainVNetLinkCreationFailed"],
+        "a virtual network is linked to one zone of a name: put clusters of one network and domain into one resource group, or unlink the other zone",
+    ),
+    reason(
+        &["PrivateLinkNotConnected"],
+        "run the controllers of private clusters (spec.privateLink.management of the Fleet, or capstan controllers --only), or HyperShift's own (--private-platform=Azure)",
+    ),
+];
