@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use super::cluster::{AccessArgs, Found};
 use super::ui::Ui;
 use crate::adapters::kubernetes::survey::{FleetChoice, Sought, Survey, survey, survey_around};
-use crate::adapters::kubernetes::{examine_aso, examine_capi};
+use crate::adapters::kubernetes::{aro_kinds, examine_aso, examine_capi};
 use crate::daemon::wall_time;
 use crate::model::Namespaces;
 use crate::reconcile::preflight::Report;
@@ -83,7 +83,7 @@ impl StatusReader {
 
     /// What is there of Azure Service Operator; `namespaces` are those with clusters.
     pub(super) async fn aso(&self, namespaces: BTreeSet<String>) -> Report {
-        examine_aso(&self.client, namespaces, &Namespaces::All).await
+        examine_aso(&self.client, &aro_kinds(), namespaces, &Namespaces::All).await
     }
 
     /// The parts of Cluster API that are there.

@@ -62,7 +62,7 @@ pub use absent::{is_account_absent, is_secret_absent};
 pub use account::act_as;
 pub use approvals::{record_approvals, recorded_approvals, report_approval, take_annotation};
 pub use aro_controllers::{Group, Holder as LeaseHolder, LEASE, Sharers, Sharing, Standing, share};
-pub(crate) use aso::{cluster_namespaces, examine_aso};
+pub(crate) use aso::{aro_kinds, cluster_namespaces, examine_aso};
 pub(crate) use capi::examine_capi;
 pub use claim::{Claim, claimed, unclaim};
 pub use compare::{Compared, compare};

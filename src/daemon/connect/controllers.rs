@@ -2,6 +2,7 @@
 //!
 //! In: a cluster, and which controllers run how. Out: controllers that take their turn. It does not know what they do.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +16,11 @@ use crate::adapters::azure::credentials::{self, AzureCredentials, DefaultIdentit
 use crate::adapters::azure::{AzureKeys, AzureLinks};
 use crate::adapters::kubernetes::controller::Connectors;
 use crate::adapters::kubernetes::{
-    Group, KubeObjects, KubeWorkloads, Sharers, Sharing, Target, cluster_namespaces, examine_aso,
-    examine_capi, share,
+    Group, KubeObjects, KubeWorkloads, Sharers, Sharing, Target, aro_kinds, cluster_namespaces,
+    examine_aso, examine_capi, share,
 };
 use crate::api::fleet::{Controllers, Mode};
+use crate::api::kinds::PRIVATE_LINK;
 use crate::model::{Namespaces, hex};
 use crate::reconcile::controller::Controller;
 use crate::reconcile::preflight::{Level, Report};
@@ -61,8 +63,18 @@ pub fn private_links(
     name: &str,
     environment: &Environment,
 ) -> Vec<Sharers> {
-    let wanted = modes.iter().filter(|(_, mode)| *mode != Mode::Off);
-    let started = wanted.map(|(group, mode)| {
+    let wanted: Vec<&(Group, Mode)> = modes
+        .iter()
+        .filter(|(_, mode)| *mode != Mode::Off)
+        .collect();
+    if wanted
+        .iter()
+        .any(|(group, _)| *group != Group::PrivateLinkObserver)
+    {
+        // Nothing waits for it.
+        tokio::spawn(examine_links(target.client.clone()));
+    }
+    let started = wanted.into_iter().map(|(group, mode)| {
         let controller = match group {
             Group::PrivateLinkObserver => private_link::observer(*mode),
             Group::PrivateLinkEndpoint => private_link::endpoint(*mode),
@@ -128,8 +140,14 @@ pub fn report_fault(environment: &Environment) {
 /// Says once what is there of Azure Service Operator and Cluster API, and what is wrong with them.
 async fn preflight(client: Client, watched: Namespaces) {
     let namespaces = cluster_namespaces(&client, &watched).await;
-    say(&examine_aso(&client, namespaces, &watched).await);
+    say(&examine_aso(&client, &aro_kinds(), namespaces, &watched).await);
     say(&examine_capi(&client).await);
+}
+
+/// Says once what is wrong with Azure Service Operator for private clusters.
+async fn examine_links(client: Client) {
+    let none = BTreeSet::new();
+    say(&examine_aso(&client, PRIVATE_LINK, none, &Namespaces::All).await);
 }
 
 fn say(report: &Report) {

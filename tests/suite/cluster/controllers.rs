@@ -220,8 +220,10 @@ fn they_name_what_is_missing_and_stop_in_order(cluster: &Cluster) {
     let [ready, metrics] = ["/readyz", "/metrics"].map(|path| get(&running, path));
     assert!(ready.starts_with("HTTP/1.1 200 "), "{ready}");
     assert!(
-        metrics.contains("\ncapstan_controllers_acting 1\n")
-            && metrics.contains("capstan_controllers_info{standing=\"acting\"} 1\n"),
+        metrics.contains("\ncapstan_controllers_acting{controllers=\"aro\"} 1\n")
+            && metrics.contains(
+                "capstan_controllers_info{controllers=\"aro\",standing=\"acting\"} 1\n"
+            ),
         "{metrics}"
     );
     running.wait("Azure Service Operator: it is not installed");

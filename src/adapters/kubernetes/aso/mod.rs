@@ -24,18 +24,24 @@ use crate::reconcile::preflight::{
     DEPLOYMENT, Keys, LABEL, Operator, Report, SETTINGS, Seen, report,
 };
 
-/// What is there of ASO, and what to do about it. `namespaces` are those with clusters, of those that are `watched`.
+/// The kinds of ASO that ARO clusters need.
+pub(crate) fn aro_kinds() -> Vec<Kind> {
+    let needed = KINDS.iter().filter(|kind| is_aso(kind.group));
+    needed.copied().collect()
+}
+
+/// What is there of ASO, and what to do about it, for these kinds. `namespaces` are those with clusters, of those that are
+/// `watched`.
 pub(crate) async fn examine_aso(
     client: &Client,
+    needed: &[Kind],
     namespaces: BTreeSet<String>,
     watched: &Namespaces,
 ) -> Report {
-    let needed = KINDS.iter().filter(|kind| is_aso(kind.group));
-    let needed: Vec<Kind> = needed.copied().collect();
     let about = ObjectId::new("apps", "Deployment", "", DEPLOYMENT);
     let (operators, unserved, environments) = tokio::join!(
         operators(client, &about, watched),
-        in_time(&about, unserved(client, &needed)),
+        in_time(&about, unserved(client, needed)),
         environments(client, watched)
     );
     report(&Seen {

@@ -116,12 +116,12 @@ fn overheard(server: &Server, denied: &'static str) -> (Client, Arc<Mutex<Vec<St
 async fn an_empty_cluster_has_none_and_one_that_is_healthy_no_findings() {
     let server = server();
     let client = server.client("default");
-    let report = examine_aso(&client, BTreeSet::new(), &Namespaces::All).await;
+    let report = examine_aso(&client, &aro_kinds(), BTreeSet::new(), &Namespaces::All).await;
     assert_eq!(reasons(&report), ["NotInstalled"]);
     define(&client, &GROUPS).await;
     install(&client, "azureserviceoperator-system", DEPLOYMENT, &[]).await;
     let (client, said) = overheard(&server, "");
-    let report = examine_aso(&client, BTreeSet::new(), &Namespaces::All).await;
+    let report = examine_aso(&client, &aro_kinds(), BTreeSet::new(), &Namespaces::All).await;
     assert_eq!(reasons(&report), [""; 0], "{report:?}");
     let title = "Azure Service Operator v2.13.0 in azureserviceoperator-system, runs";
     assert_eq!(report.titles(), [title]);
@@ -141,7 +141,7 @@ async fn an_installation_with_another_name_in_another_namespace_is_found_by_its_
     define(&client, &GROUPS[..2]).await;
     let pattern = "--crd-pattern=resources.azure.com/*;network.azure.com/*";
     install(&client, "theirs", "their-aso", &[pattern]).await;
-    let report = examine_aso(&client, BTreeSet::new(), &Namespaces::All).await;
+    let report = examine_aso(&client, &aro_kinds(), BTreeSet::new(), &Namespaces::All).await;
     assert_eq!(reasons(&report), ["KindsNotServed"], "{report:?}");
     let help = &report.findings[0].help;
     let expected = "with whatever installed Deployment/theirs/their-aso, set its argument to --crd-pattern=resources.azure.com/*;network.azure.com/*;authorization.azure.com/*;";
@@ -156,7 +156,7 @@ async fn what_is_forbidden_is_said() {
     install(&open, "azureserviceoperator-system", DEPLOYMENT, &[]).await;
     for (denied, expected) in [("deployments", "NotSeen"), ("secrets", "SettingsNotSeen")] {
         let (client, _) = overheard(&server, denied);
-        let report = examine_aso(&client, BTreeSet::new(), &Namespaces::All).await;
+        let report = examine_aso(&client, &aro_kinds(), BTreeSet::new(), &Namespaces::All).await;
         assert_eq!(reasons(&report), [expected]);
         assert!(report.is_fine(), "nothing is known to be wrong");
         let message = &report.findings[0].message;
