@@ -113,7 +113,8 @@ fn titled(mut schema: Json, kind: &str) -> Json {
 }
 
 fn of_crd(kind: &str) -> Option<Json> {
-    let mut crd = crds()
+    let all = crds().into_iter().chain([private_links()]);
+    let mut crd = all
         .into_iter()
         .find(|crd| crd["spec"]["names"]["kind"] == kind)?;
     let (group, version) = (&crd["spec"]["group"], &crd["spec"]["versions"][0]["name"]);

@@ -6,37 +6,11 @@
 
 use std::slice;
 
+use super::cause::{Cause, message, reason};
 use super::private_link;
 use crate::api::aso;
 use crate::api::conditions::{LAST_NODE_POOL_HELP, REASONS};
 use crate::model::Health;
-
-/// A common cause of not being ready.
-#[derive(Clone, Copy, Debug)]
-pub struct Cause {
-    /// The reasons that name it; empty where its message does.
-    pub reasons: &'static [&'static str],
-    /// A part of its message; empty where its reason names it.
-    pub contains: &'static str,
-    /// What usually helps.
-    pub help: &'static str,
-}
-
-pub(super) const fn reason(reasons: &'static [&'static str], help: &'static str) -> Cause {
-    Cause {
-        reasons,
-        contains: "",
-        help,
-    }
-}
-
-const fn message(contains: &'static str, help: &'static str) -> Cause {
-    Cause {
-        reasons: &[],
-        contains,
-        help,
-    }
-}
 
 /// Causes in Azure, in Azure Service Operator and in Cluster API. The first match wins: a message is more exact than a
 /// reason.

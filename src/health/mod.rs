@@ -11,6 +11,7 @@ mod answers;
 mod aro;
 mod aso;
 mod capi;
+mod cause;
 mod core;
 mod deletion;
 pub mod export;
@@ -29,8 +30,9 @@ use serde_json::Value;
 use crate::model::{Health, HealthState};
 
 use answers::{from_condition, progressing};
+pub use cause::Cause;
 pub use deletion::{held, is_failure, obstacle};
-pub use help::{Cause, causes, help};
+pub use help::{causes, help};
 pub use live::{Condition, Live};
 
 /// The health of a live object.

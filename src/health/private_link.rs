@@ -2,7 +2,7 @@
 //!
 //! In: nothing. Out: causes by their reasons, as the controllers of private clusters give them. It does not know the objects.
 
-use super::help::{Cause, reason};
+use super::cause::{Cause, reason};
 
 /// The reasons for which somebody has to change something.
 pub(super) const FAILING: &[&str] = &[

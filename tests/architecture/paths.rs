@@ -22,7 +22,8 @@ const DOCUMENTS: &[(&str, &str)] = &[
     ("compile/pools.rs", "ClusterDefinition"),
 ];
 /// Our kinds that are in a cluster.
-const OURS: [&str; 4] = [
+const OURS: [&str; 5] = [
+    "AzurePrivateLinkService",
     "AROCluster",
     "AROControlPlane",
     "AROMachinePool",
@@ -57,6 +58,14 @@ const FOREIGN: &[(&str, &str)] = &[
         "status.properties.replicas",
     ),
     (
+        "aso-2.19/privateendpoints.network.azure.com",
+        "spec.manualPrivateLinkServiceConnections status.manualPrivateLinkServiceConnections",
+    ),
+    (
+        "aso-2.19/privatelinkservices.network.azure.com",
+        "status.alias",
+    ),
+    (
         "hypershift/hostedclusters.hypershift.openshift.io",
         "status.version.history",
     ),
@@ -67,7 +76,7 @@ const FOREIGN: &[(&str, &str)] = &[
     (
         "hypershift/hostedcontrolplanes.hypershift.openshift.io",
         "spec.dns.baseDomain spec.platform.azure spec.platform.type spec.releaseImage spec.services
-         status.controlPlaneEndpoint",
+         status.controlPlaneEndpoint status.versionStatus.desired.version status.versionStatus.history",
     ),
     (
         "hub/agents.agent-install.openshift.io",
@@ -75,7 +84,8 @@ const FOREIGN: &[(&str, &str)] = &[
     ),
     (
         "",
-        "spec.clusterIP spec.containers spec.group spec.holderIdentity spec.leaseDurationSeconds spec.names.kind
+        "spec.clusterIP spec.containers spec.platform.azure.endpointAccess spec.ports
+         spec.platform.azure.azureAuthenticationConfig.workloadIdentities.privateLinkService.clientID spec.group spec.holderIdentity spec.leaseDurationSeconds spec.names.kind
          spec.progressDeadlineSeconds spec.renewTime spec.selector.matchLabels spec.suspend
          spec.template.spec.containers spec.type spec.updateStrategy.rollingUpdate.partition
          spec.updateStrategy.type spec.versions status.active status.containerStatuses status.currentRevision

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use capstan::adapters::azure_sim::{
-    Options, SimulatedCredentials, SimulatedVaults, SimulatedWorkloads, controllers,
+    Options, SimulatedCredentials, SimulatedLinks, SimulatedVaults, SimulatedWorkloads, controllers,
 };
 use capstan::adapters::kubernetes::controller::{self, Connectors, Running};
-use capstan::api::fleet::FirstApply;
+use capstan::api::fleet::{FirstApply, Mode};
 use capstan::api::timeline;
-use capstan::model::Clock;
+use capstan::model::{Clock, ObjectId};
+use capstan::reconcile::private_link::{self, Place, PlatformSettings};
 use capstan::reconcile::{Settings, aro};
 use kube::Client;
 
@@ -17,8 +18,15 @@ pub(crate) fn play(client: &Client, clock: &Arc<dyn Clock>, options: &Options) -
     let mut all = controllers(options);
     if !all.is_empty() {
         all.extend(aro(settings()));
+        all.extend(private_link::all(links()));
     }
-    let connectors = connectors(client, clock);
+    let connectors = Connectors {
+        links: Arc::new(SimulatedLinks::new(
+            options.azure.clone(),
+            Arc::clone(clock),
+        )),
+        ..connectors(client, clock)
+    };
     controller::spawn(client.clone(), Arc::clone(clock), all, connectors)
 }
 
@@ -38,6 +46,27 @@ pub(crate) fn ours(client: &Client, clock: &Arc<dyn Clock>) -> Running {
         aro(settings()),
         connectors,
     )
+}
+
+/// The identity of the management side of private clusters.
+pub(crate) fn management() -> ObjectId {
+    let group = "infrastructure.cluster.x-k8s.io";
+    ObjectId::new(
+        group,
+        "AzureClusterIdentity",
+        "capstan-system",
+        "management",
+    )
+}
+
+/// The settings of our controllers of private clusters.
+fn links() -> PlatformSettings {
+    let identity = management();
+    PlatformSettings {
+        mode: Mode::Auto,
+        namespace: identity.namespace.clone(),
+        place: Place::BesideSubnet(identity),
+    }
 }
 
 /// The settings of our controllers.

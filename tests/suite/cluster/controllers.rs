@@ -221,9 +221,8 @@ fn they_name_what_is_missing_and_stop_in_order(cluster: &Cluster) {
     assert!(ready.starts_with("HTTP/1.1 200 "), "{ready}");
     assert!(
         metrics.contains("\ncapstan_controllers_acting{controllers=\"aro\"} 1\n")
-            && metrics.contains(
-                "capstan_controllers_info{controllers=\"aro\",standing=\"acting\"} 1\n"
-            ),
+            && metrics
+                .contains("capstan_controllers_info{controllers=\"aro\",standing=\"acting\"} 1\n"),
         "{metrics}"
     );
     running.wait("Azure Service Operator: it is not installed");

@@ -2,13 +2,15 @@
 //! definitions are the real ones where they are at hand.
 
 use capstan::adapters::azure_sim as actors;
-use capstan::adapters::azure_sim::crds::hyper_shift;
+use capstan::adapters::azure_sim::crds::{definition, hyper_shift};
+use capstan::api::kinds::PRIVATE_LINK;
 use serde_json::{Value as Json, json};
 
 use super::pipeline::{Management, apply, established};
 use crate::cli::{stderr, stdout};
 use crate::fleet::directory;
 use crate::patience::until;
+use crate::play::management;
 use crate::real::crds;
 
 const SPEED: u32 = 600;
@@ -151,6 +153,8 @@ pub(super) fn real_definitions() -> Option<Vec<Json>> {
         let metadata = definition["metadata"].as_object_mut();
         metadata?.remove("annotations");
     }
+    // Those of Azure Service Operator need its webhook, which converts between versions.
+    all.extend(PRIVATE_LINK.iter().map(definition));
     Some(all)
 }
 
@@ -186,6 +190,21 @@ fn bound(cluster: &Management) -> usize {
     all.iter().filter(name).count()
 }
 
+/// The connection of the private cluster.
+const CONNECTION: &str = "/apis/hypershift.openshift.io/v1beta1/namespaces/clusters-cloud/azureprivatelinkservices/private-router";
+
+/// What the controllers of private clusters expect.
+pub(super) fn management_side() -> [Json; 2] {
+    let identity = management();
+    let unset = "00000000-0000-0000-0000-000000000000";
+    [
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": identity.namespace}}),
+        json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": identity.kind,
+            "metadata": {"name": identity.name, "namespace": identity.namespace},
+            "spec": {"type": "WorkloadIdentity", "clientID": unset, "tenantID": unset, "allowedNamespaces": {}}}),
+    ]
+}
+
 fn they_come_and_go(cluster: &Management) {
     cluster.runtime.block_on(async {
         for definition in definitions() {
@@ -194,6 +213,9 @@ fn they_come_and_go(cluster: &Management) {
         established(&cluster.client).await;
         let pull = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "pull", "namespace": "clusters"}});
         apply(&cluster.client, &pull).await;
+        for object in management_side() {
+            apply(&cluster.client, &object).await;
+        }
     });
     let dir = directory([("fleet.yaml", fleet())]);
     let path = dir.path().to_str().expect("UTF-8");
@@ -216,12 +238,22 @@ fn they_come_and_go(cluster: &Management) {
         "{router:#}"
     );
     assert_eq!(bound(cluster), 2);
+    let connection = get(cluster, CONNECTION);
+    let conditions = connection["status"]["conditions"].as_array().cloned();
+    let conditions = conditions.unwrap_or_default();
+    let is_true = |one: &&Json| one["status"] == "True";
+    assert_eq!(
+        conditions.iter().filter(is_true).count(),
+        5,
+        "{connection:#}"
+    );
 
     // When everything is as it should be, nobody writes.
     let version = |path: &str| get(cluster, path)["metadata"]["resourceVersion"].clone();
     let watched = [
         format!("{API}/hostedclusters/cloud"),
         format!("{API}/nodepools/metal-a"),
+        CONNECTION.to_owned(),
         "/apis/hypershift.openshift.io/v1beta1/namespaces/clusters-cloud/hostedcontrolplanes/cloud"
             .to_owned(),
     ];

@@ -2,9 +2,11 @@
 
 use std::fmt;
 
-use super::leases::LEASE;
 use crate::api::azure_private_link_service::KINDS as CONNECTIONS;
 use crate::api::kinds::{ARO, Kind, find};
+
+/// The name of the Lease of the ARO controllers for the whole cluster.
+pub const LEASE: &str = "capstan-aro-controllers";
 
 /// Controllers that have one Lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -17,8 +17,6 @@ use crate::adapters::kubernetes::{self, Error};
 use crate::model::{Clock, Namespaces};
 use crate::reconcile::lease::RENEW;
 
-/// The name of the Lease for the whole cluster.
-pub const LEASE: &str = "capstan-aro-controllers";
 /// The name of the Lease in a namespace that is watched: another one, since that may be the namespace of the first.
 const OWN: &str = "capstan-aro-controllers-namespace";
 

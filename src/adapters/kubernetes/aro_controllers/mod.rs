@@ -16,8 +16,8 @@ use kube::Client;
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
-pub use self::group::Group;
-pub use self::leases::{Holder, LEASE};
+pub use self::group::{Group, LEASE};
+pub use self::leases::Holder;
 use self::leases::{Leases, Outcome};
 use super::Error;
 use super::controller::{Connectors, Counts, Running, spawn_while};
