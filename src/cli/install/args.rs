@@ -204,6 +204,14 @@ impl SetArgs {
         resolved(self.daemon_namespace.as_ref(), environment)
     }
 
+    /// Refuses an installation without what the component needs to run.
+    pub(super) fn require(&self) -> anyhow::Result<()> {
+        match self.component.private_link() {
+            Some(PrivateLinkPart::Platform) => self.place.require(),
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses flags that say nothing about the component.
     pub(super) fn check(&self, pods: &PodArgs) -> anyhow::Result<()> {
         let (component, is_tenant) = (self.component, self.component == Component::Tenant);

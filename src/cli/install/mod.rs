@@ -35,6 +35,7 @@ pub(super) fn run(args: &InstallArgs, ui: &Ui, environment: &Environment) -> any
         args.apply.apply || args.apply.access.is_default(),
         "--kubeconfig and --context choose the cluster for --apply: add --apply, or remove them"
     );
+    args.set.require()?;
     let mut set = Set::read(&args.set, &args.pods, environment, ui)?;
     if args.skip_crds {
         set.definitions.clear();

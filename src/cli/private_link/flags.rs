@@ -75,6 +75,9 @@ impl PrivateLinkArgs {
     pub(in crate::cli) fn check(&self, groups: &[Group]) -> anyhow::Result<()> {
         let runs = groups.contains(&Group::PrivateLinkPlatform);
         self.place.check("--only", runs)?;
+        if runs {
+            self.place.require()?;
+        }
         let has_links = groups.iter().any(|group| *group != Group::Aro);
         anyhow::ensure!(
             self.mode == LinkMode::Auto || has_links,
@@ -107,13 +110,23 @@ impl PlaceArgs {
         ]
     }
 
-    /// Refuses flags without the controller that needs them, which `flag` chooses, and that controller without its flags.
+    /// Refuses the controller that needs these flags without them.
+    pub(in crate::cli) fn require(&self) -> anyhow::Result<()> {
+        let missing = self
+            .flags()
+            .into_iter()
+            .find(|(name, value)| *name != NETWORK && value.is_none());
+        match missing {
+            None => Ok(()),
+            Some((name, _)) => anyhow::bail!(
+                "{name} is missing: private-link-platform works in the management cluster's resource group alone"
+            ),
+        }
+    }
+
+    /// Refuses these flags without the controller that needs them, which `flag` chooses.
     pub(in crate::cli) fn check(&self, flag: &str, runs: bool) -> anyhow::Result<()> {
         for (name, value) in self.flags() {
-            anyhow::ensure!(
-                value.is_some() || !runs || name == NETWORK,
-                "{name} is missing: private-link-platform works in the management cluster's resource group alone"
-            );
             anyhow::ensure!(
                 value.is_none() || runs,
                 "{name} is for private-link-platform: add {flag} private-link-platform, or remove the flag"

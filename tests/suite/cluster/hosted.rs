@@ -75,6 +75,19 @@ fn azure() -> Json {
     })
 }
 
+/// A private cluster in Azure, as objects.
+pub(super) fn hosted_in_azure() -> Vec<Json> {
+    let all = fleet();
+    let documents = all.split("---\n").filter(|text| !text.trim().is_empty());
+    let objects = documents.map(|text| serde_json::from_str(text).expect("JSON"));
+    let is_it = |object: &Json| {
+        object["metadata"]["name"]
+            .as_str()
+            .is_some_and(|name| name.starts_with("cloud"))
+    };
+    objects.filter(is_it).collect()
+}
+
 /// One on each platform.
 fn fleet() -> String {
     let azure = azure();

@@ -18,6 +18,7 @@ mod kinds;
 mod namespaces;
 mod operating;
 mod platform;
+mod private;
 mod recorded;
 mod restart;
 mod rights;
