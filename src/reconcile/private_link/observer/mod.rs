@@ -16,7 +16,7 @@ use crate::api::platform::{HYPERSHIFT, HYPERSHIFT_VERSION};
 use crate::health::Live;
 use crate::model::ObjectId;
 use crate::reconcile::links;
-use crate::reconcile::outcome::{Outcome, Write, covers};
+use crate::reconcile::outcome::{Outcome, Write, covers, patch_of};
 use crate::reconcile::world::World;
 
 /// The fields that never change once they are set.
@@ -88,10 +88,21 @@ pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp, mode: 
     if let Some(held) = held {
         patch["metadata"]["uid"] = json!(held.uid());
     }
+    let dropped = held.and_then(|held| dropped(held, &patch["spec"]));
     if held.is_none_or(|held| !covers(held.0, &patch)) {
         outcome.write(Write::Apply(patch));
     }
+    outcome.maybe(dropped);
     outcome
+}
+
+/// Removes the subscriptions of which there are none any more, whoever wrote them.
+fn dropped(held: Live<'_>, spec: &Value) -> Option<Write> {
+    let is_over = |field: &&str| held.at(&["spec", field]).is_some() && spec.get(*field).is_none();
+    let field = SUBSCRIPTIONS.into_iter().find(is_over)?;
+    let mut patch = patch_of(held);
+    patch["spec"][field] = Value::Null;
+    Some(Write::Merge(patch))
 }
 
 /// The control plane that owns a Service.
