@@ -13,18 +13,24 @@ use super::super::azure::Azure;
 use super::super::network;
 use super::marks::{Marks, Operation};
 use super::policy::{Policy, policy};
-use super::status;
+use super::{credential, status};
 use crate::api::labels::{ASO_FINALIZER, RESOURCE_ID};
 use crate::api::{aso, timeline};
 use crate::health::Live;
 use crate::reconcile::conditions::NewCondition;
 use crate::reconcile::outcome::{Outcome, unfinalize};
+use crate::reconcile::world::World;
 
 /// How long ASO waits at most after a failure that it retries slowly.
 pub(super) const RETRY: Duration = Duration::from_secs(180);
 
 /// What to do next.
-pub(super) fn reconcile(azure: &Azure, live: Live<'_>, now: Timestamp) -> Outcome {
+pub(super) fn reconcile(
+    azure: &Azure,
+    world: World<'_>,
+    live: Live<'_>,
+    now: Timestamp,
+) -> Outcome {
     let mut outcome = Outcome::default();
     let finalizers = live.list(&["metadata", "finalizers"]);
     if !finalizers.iter().any(|held| held == ASO_FINALIZER) {
@@ -36,6 +42,17 @@ pub(super) fn reconcile(azure: &Azure, live: Live<'_>, now: Timestamp) -> Outcom
         return outcome;
     }
     let running = Operation::of(live).filter(|operation| operation.is_about(live));
+    if let Some((reason, message)) = credential::missing(world, live, &mut outcome) {
+        let condition = NewCondition::no(reason, message).severe(aso::WARNING);
+        outcome.maybe(status::report(live, now, condition, None));
+        return outcome;
+    }
+    if let Some(refusal) = credential::denied(azure, live, id) {
+        let condition = NewCondition::no(refusal.code, refusal.message).severe(aso::WARNING);
+        outcome.wake_at(now + RETRY);
+        outcome.maybe(status::report(live, now, condition, None));
+        return outcome;
+    }
     let refusal = aro::refuse_deletion(azure, id, now);
     let refusal = refusal.or_else(|| network::refuse_deletion(azure, id));
     let operation = match (running, refusal) {

@@ -16,6 +16,7 @@ use crate::reconcile::world::World;
 pub(super) const REASONS: &[&str] = &[
     aso::WAITING_FOR_OWNER,
     aso::REFERENCE_NOT_FOUND,
+    aso::SECRET_NOT_FOUND,
     aso::CONFIG_MAP_NOT_FOUND,
     aso::AZURE_RESOURCE_NOT_FOUND,
 ];

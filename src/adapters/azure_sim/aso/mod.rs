@@ -6,6 +6,7 @@
 //! on where it stopped. It does not know which controller made the resource.
 
 mod arm;
+mod credential;
 mod deletion;
 mod external_auth;
 mod gate;
@@ -26,13 +27,12 @@ use super::aro;
 use super::azure::Azure;
 use super::failure::Failure;
 use super::network;
-use crate::api::labels::CREDENTIAL_FROM;
 use crate::api::{aso, kinds, timeline};
 use crate::health::Live;
 use crate::model::ObjectId;
 use crate::reconcile::conditions::NewCondition;
 use crate::reconcile::controller::Controller;
-use crate::reconcile::outcome::{Need, Outcome, Write};
+use crate::reconcile::outcome::{Need, Outcome, Write, covers};
 use crate::reconcile::world::{GroupKind, World};
 use marks::{Marks, Operation};
 use policy::{Policy, policy};
@@ -76,11 +76,16 @@ impl Aso {
     fn reconcile(&self, world: World<'_>, live: Live<'_>, now: Timestamp) -> Outcome {
         aro::pass(&self.azure, now);
         if live.is_deleting() {
-            return deletion::reconcile(&self.azure, live, now);
+            return deletion::reconcile(&self.azure, world, live, now);
         }
         let failure = self.failures.iter().find(|failure| failure.hits(live));
         match Operation::of(live) {
-            Some(operation) if operation.is_about(live) && !is_settled(live, failure) => {
+            // What somebody deleted in Azure is asked for again, whatever was asked before.
+            Some(operation)
+                if operation.is_about(live)
+                    && !is_settled(live, failure)
+                    && !self.azure.is_lost(&arm::id(world, live)) =>
+            {
                 self.run(world, live, now, &operation, failure)
             }
             _ if policy(live) == Policy::Skip => skip::look(&self.azure, world, live, now),
@@ -96,7 +101,10 @@ impl Aso {
             needs: gate.needs,
             ..Outcome::default()
         };
-        if let Some((reason, message)) = gate.blocked {
+        let blocked = gate
+            .blocked
+            .or_else(|| credential::missing(world, live, &mut outcome));
+        if let Some((reason, message)) = blocked {
             let condition = NewCondition::no(reason, message).severe(aso::WARNING);
             outcome.maybe(status::report(live, now, condition, None));
             return outcome;
@@ -132,7 +140,7 @@ impl Aso {
         let before = Operation::of(live).filter(|before| now < due(live, before, None));
         match before {
             Some(_) => None,
-            None => denied(&self.azure, live, id)
+            None => credential::denied(&self.azure, live, id)
                 .or_else(|| aro::refuse_put(&self.azure, id, now))
                 .or_else(|| network::refuse_put(&self.azure, live, id)),
         }
@@ -199,6 +207,7 @@ impl Aso {
         }
         if network::is_known(live) {
             outcome.wake_at(now + SYNC);
+            self.give(world, live, &id, &mut outcome);
         }
         if live.holds(aso::READY) && !self.azure.has(&id) {
             let owner = gate::owner(live);
@@ -224,17 +233,21 @@ impl Aso {
         }
         outcome
     }
-}
 
-/// The refusal of a credential that does not reach a resource.
-fn denied(azure: &Azure, live: Live<'_>, id: &str) -> Option<aro::Refusal> {
-    let secret = format!("{}/{}", live.namespace(), live.annotation(CREDENTIAL_FROM));
-    (!azure.reaches(&secret, id)).then(|| aro::Refusal {
-        code: "AuthorizationFailed",
-        message: format!(
-            "The client does not have authorization to perform action over scope '{id}'"
-        ),
-    })
+    /// Writes the ConfigMaps again that somebody deleted or changed.
+    fn give(&self, world: World<'_>, live: Live<'_>, id: &str, outcome: &mut Outcome) {
+        let Some(state) = self.azure.get(id).filter(|_| live.holds(aso::READY)) else {
+            return;
+        };
+        for map in outputs::config_maps(live, &state) {
+            let id = Live(&map).id();
+            let held = world.get(&id);
+            if !held.present().is_some_and(|held| covers(held.0, &map)) {
+                outcome.write(Write::Apply(map));
+            }
+            outcome.need(id);
+        }
+    }
 }
 
 /// Says that Azure is at work, in this provisioning state.
@@ -252,7 +265,9 @@ fn is_settled(live: Live<'_>, failure: Option<&Failure>) -> bool {
     // A failure may be configured with a reason that means waiting; then it counts once Azure was asked.
     let as_configured = failure.is_some_and(|failure| failure.reason == ready.reason());
     // A conflict passes: the operator may have lost the answer to what it began itself.
-    let waits = ready.reason() == aro::CONFLICT || gate::REASONS.contains(&ready.reason());
+    let waits = ready.reason() == aro::CONFLICT
+        || gate::REASONS.contains(&ready.reason())
+        || network::is_known(live) && ready.severity() == aso::WARNING;
     let working = ready.severity() == aso::INFO || waits;
     marks::was_asked(live) && (ready.is_true() || as_configured || !working)
 }

@@ -78,7 +78,7 @@ fn identity_value(what: &str, id: &str) -> String {
 }
 
 /// ConfigMaps by `operatorSpec.configMaps`; several values may go to one.
-fn config_maps(live: Live<'_>, state: &Value) -> Vec<Value> {
+pub(super) fn config_maps(live: Live<'_>, state: &Value) -> Vec<Value> {
     let asked = live.at(&["spec", "operatorSpec", "configMaps"]);
     let asked = asked.and_then(Value::as_object).into_iter().flatten();
     let mut maps: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();

@@ -11,7 +11,7 @@ use super::super::azure::Azure;
 use super::super::network;
 use super::marks::Marks;
 use super::policy::{Policy, policy};
-use super::{arm, gate, outputs, status};
+use super::{arm, credential, deletion, gate, outputs, status};
 use crate::api::aso;
 use crate::api::embedded;
 use crate::health::Live;
@@ -40,6 +40,17 @@ pub(super) fn look(azure: &Azure, world: World<'_>, live: Live<'_>, now: Timesta
         return outcome;
     }
     let id = arm::id(world, live);
+    if let Some((reason, message)) = credential::missing(world, live, &mut outcome) {
+        let condition = NewCondition::no(reason, message).severe(aso::WARNING);
+        outcome.maybe(status::report(live, now, condition, None));
+        return outcome;
+    }
+    if let Some(refusal) = credential::denied(azure, live, &id) {
+        outcome.wake_at(now + deletion::RETRY);
+        let condition = NewCondition::no(refusal.code, refusal.message).severe(aso::WARNING);
+        outcome.maybe(status::report(live, now, condition, None));
+        return outcome;
+    }
     if azure.has_prerequisites() && is_chosen(world, live) && !azure.has(&id) {
         azure.put(&id, outputs::state(azure, live, &id));
     }

@@ -10,6 +10,7 @@ use crate::api::aso as words;
 use crate::api::labels::{RECONCILE_POLICY, RESOURCE_ID};
 use crate::model::HealthState;
 use crate::reconcile::fixture::Fixture;
+use crate::reconcile::snapshot::Snapshot;
 
 fn fixture(failures: &[&str]) -> Fixture {
     on(&Azure::default(), failures)
@@ -329,14 +330,19 @@ fn a_refused_deletion_is_tried_again_after_three_minutes() {
     pool["metadata"] = json!({"name": "one", "namespace": "ns", "uid": "u",
         "deletionTimestamp": "2026-01-01T00:00:00Z", "annotations": {RESOURCE_ID: id},
         "finalizers": ["serviceoperator.azure.com/finalizer"]});
-    let now = Timestamp::UNIX_EPOCH;
-    let outcome = deletion::reconcile(&azure, Live(&pool), now);
+    let (now, nothing) = (Timestamp::UNIX_EPOCH, Snapshot::default());
+    let outcome = deletion::reconcile(&azure, World::of(&nothing), Live(&pool), now);
     assert_eq!(outcome.wake, Some(now + deletion::RETRY));
     assert_eq!(deletion::RETRY.as_secs(), 180);
     assert_eq!(outcome.writes.len(), 1, "only the condition");
     // Azure has another one by then.
     azure.put(&format!("{cluster}/nodePools/two"), json!({}));
-    let outcome = deletion::reconcile(&azure, Live(&pool), now + deletion::RETRY);
+    let outcome = deletion::reconcile(
+        &azure,
+        World::of(&nothing),
+        Live(&pool),
+        now + deletion::RETRY,
+    );
     assert_eq!(outcome.writes.len(), 2, "the mark of the operation, too");
 }
 

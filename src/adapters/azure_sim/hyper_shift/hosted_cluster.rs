@@ -52,9 +52,12 @@ pub(super) fn reconcile(
         take_down(world, live, now, (plane, azure), &mut outcome);
         return outcome;
     }
-    if let Some(paused) = moments::pause(live, now) {
+    if let Some(mut paused) = moments::pause(live, now) {
+        paused.needs = outcome.needs;
+        paused.maybe(plane.and_then(|plane| pause_plane(live, plane)));
         return paused;
     }
+    outcome.maybe(plane.and_then(|plane| pause_plane(live, plane)));
     let mut patch = patch_of(live);
     patch["metadata"]["finalizers"] = json!([names::FINALIZER]);
     patch["spec"] = json!({"clusterID": names::cluster_id(live)});
@@ -120,6 +123,17 @@ fn control_plane(live: Live<'_>, held: Option<Live<'_>>) -> Option<Write> {
         },
         "spec": spec,
     })))
+}
+
+/// Pauses the control plane as the cluster is paused, which the operator does in any case.
+fn pause_plane(live: Live<'_>, plane: Live<'_>) -> Option<Write> {
+    let path = ["spec", "pausedUntil"];
+    if live.text(&path) == plane.text(&path) {
+        return None;
+    }
+    let mut patch = patch_of(plane);
+    patch["spec"] = json!({"pausedUntil": live.at(&path)});
+    Some(Write::Merge(patch))
 }
 
 fn image(live: Live<'_>) -> &str {
