@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 
 use super::names::{OWNER, OWNER_TAG};
 use crate::api::aso::{self, READY};
-use crate::api::labels::{CREDENTIAL_FROM, MANAGED_BY, MANAGED_BY_VALUE, RECONCILE_POLICY, SKIP};
+use crate::api::labels::{
+    CREDENTIAL_FROM, MANAGE, MANAGED_BY, MANAGED_BY_VALUE, RECONCILE_POLICY, SKIP,
+};
 use crate::api::suppliers;
 use crate::health::Live;
 use crate::model::ObjectId;
@@ -168,6 +170,28 @@ fn policy(live: Option<Live<'_>>, wanted: &Wanted<'_>) -> &'static str {
     }
 }
 
+/// Has ASO manage what it only looked at, if that turned out to be the cluster's: else it stays in Azure. Returns true
+/// once nothing is in the way of the deletion.
+fn settle_looked_at(
+    world: World<'_>,
+    (id, recorded): (&ObjectId, &str),
+    owner: &str,
+    outcome: &mut Outcome,
+) -> bool {
+    let looked_at = world.get(id).present().filter(|live| {
+        !live.is_deleting()
+            && live.annotation(OWNER) == owner
+            && live.annotation(RECONCILE_POLICY) == SKIP
+    });
+    let Some(live) = looked_at else { return true };
+    let ready = live.condition(READY);
+    if ready.is_none_or(|ready| !live.is_current(ready)) {
+        outcome.need(id.clone());
+        return false;
+    }
+    settle(world, (id, recorded), MANAGE, outcome)
+}
+
 /// Whether the resource in Azure has our tag, or is the one that the status of the connection names.
 fn is_ours(live: Live<'_>, value: &str, recorded: &str) -> bool {
     let is_recorded =
@@ -293,11 +317,20 @@ pub(super) fn name(id: &ObjectId) -> String {
     format!("{} {}/{}", id.kind, id.namespace, id.name)
 }
 
-/// Gives a resource that is to be deleted another policy. Returns true once it has that.
-pub(super) fn settle(world: World<'_>, id: &ObjectId, policy: &str, outcome: &mut Outcome) -> bool {
+/// Gives a resource that is to be deleted another policy. Returns true once it has that, or must not have it: what exists in
+/// Azure and is not known to be the cluster's stays.
+pub(super) fn settle(
+    world: World<'_>,
+    (id, recorded): (&ObjectId, &str),
+    policy: &str,
+    outcome: &mut Outcome,
+) -> bool {
     outcome.need(id.clone());
     let live = world.get(id).present().filter(|live| !live.is_deleting());
-    let Some(live) = live.filter(|live| live.annotation(RECONCILE_POLICY) != policy) else {
+    let Some(live) = live.filter(|live| match live.annotation(RECONCILE_POLICY) {
+        SKIP => is_proven(*live, recorded),
+        held => held != policy,
+    }) else {
         return true;
     };
     let mut patch = patch_of(live);
@@ -306,13 +339,26 @@ pub(super) fn settle(world: World<'_>, id: &ObjectId, policy: &str, outcome: &mu
     false
 }
 
-/// Deletes a resource of this cluster. Returns what is still there of it, for people.
+/// Whether a resource that ASO only looks at is the cluster's in Azure.
+fn is_proven(live: Live<'_>, recorded: &str) -> bool {
+    let ready = live
+        .condition(READY)
+        .filter(|ready| live.is_current(*ready));
+    let tag = live.text(&["spec", "tags", OWNER_TAG]);
+    ready.is_some_and(|ready| ready.is_true()) && !tag.is_empty() && is_ours(live, tag, recorded)
+}
+
+/// Deletes a resource of this cluster, which is known by the ID in the status if that has one. Returns what is still there
+/// of it, for people.
 pub(super) fn remove(
     world: World<'_>,
-    id: &ObjectId,
+    (id, recorded): (&ObjectId, &str),
     owner: &str,
     outcome: &mut Outcome,
 ) -> Option<String> {
+    if !settle_looked_at(world, (id, recorded), owner, outcome) {
+        return Some(format!("{} is being prepared for its deletion", name(id)));
+    }
     outcome.need(id.clone());
     match world.get(id) {
         Lookup::Absent => None,

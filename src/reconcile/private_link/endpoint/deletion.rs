@@ -43,7 +43,9 @@ pub(super) fn reconcile(
     let gone = NewCondition::no("Deleted", "The names of the cluster are deleted");
     state.set(DNS_AVAILABLE, gone);
     let path = link.path();
-    if let Some(waits) = remove(world, &connection::id(&link.cluster), &path, outcome) {
+    let recorded = live.text(&["status", "privateEndpointID"]);
+    let endpoint = connection::id(&link.cluster);
+    if let Some(waits) = remove(world, (&endpoint, recorded), &path, outcome) {
         refresh(world, link, now, outcome);
         return state.set(ENDPOINT_AVAILABLE, deleting(waits));
     }
@@ -59,7 +61,7 @@ fn names(world: World<'_>, link: &Link<'_>, outcome: &mut Outcome) -> Option<Str
     let mut waits = None;
     for zone in dns::zones(link) {
         for (end, _) in &zone.records {
-            let left = remove(world, &Zone::record(link, end), &path, outcome);
+            let left = remove(world, (&Zone::record(link, end), ""), &path, outcome);
             waits = waits.or(left);
         }
     }
@@ -72,11 +74,12 @@ fn names(world: World<'_>, link: &Link<'_>, outcome: &mut Outcome) -> Option<Str
         let (is_needed, zone_policy) = end(&sharing);
         let (is_link_needed, link_policy) = end(&sharing.of_network());
         if !is_link_needed {
-            let left = take_down(world, &objects.1, link_policy, outcome);
+            let left = take_down(world, (&objects.1, ""), link_policy, outcome);
             waits = waits.or(left);
         }
         if waits.is_none() && !is_needed {
-            waits = take_down(world, &objects.0, zone_policy, outcome);
+            let recorded = link.live.text(&["status", zone.field()]);
+            waits = take_down(world, (&objects.0, recorded), zone_policy, outcome);
         }
     }
     waits
@@ -95,14 +98,14 @@ fn end(sharing: &Sharing<'_>) -> (bool, &'static str) {
 /// Deletes an object that clusters shared, and with this policy what Azure has. Returns what is still there.
 fn take_down(
     world: World<'_>,
-    id: &ObjectId,
+    id: (&ObjectId, &str),
     policy: &str,
     outcome: &mut Outcome,
 ) -> Option<String> {
     if settle(world, id, policy, outcome) {
         remove(world, id, SHARED, outcome)
     } else {
-        Some(format!("{} is being prepared for its deletion", name(id)))
+        Some(format!("{} is being prepared for its deletion", name(id.0)))
     }
 }
 

@@ -85,7 +85,7 @@ impl Zone {
     }
 
     /// The field of the status with the ID of the zone.
-    const fn field(&self) -> &'static str {
+    pub(super) const fn field(&self) -> &'static str {
         if self.is_internal {
             "privateDNSZoneID"
         } else {

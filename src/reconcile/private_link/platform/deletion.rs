@@ -79,16 +79,13 @@ fn next(
         {
             return Some(waits);
         }
-        if let Some(waits) = remove(world, &id, &path, outcome) {
+        let recorded = live.text(&["status", "privateLinkServiceID"]);
+        if let Some(waits) = remove(world, (&id, recorded), &path, outcome) {
             return Some(waits);
         }
     }
-    remove(
-        world,
-        &subnet_id(&settings.namespace, &link.cluster),
-        &path,
-        outcome,
-    )
+    let subnet = subnet_id(&settings.namespace, &link.cluster);
+    remove(world, (&subnet, ""), &path, outcome)
 }
 
 /// Keeps the credential up to date with which the resources are deleted.
