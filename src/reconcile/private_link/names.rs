@@ -27,6 +27,14 @@ pub(crate) const HYPERSHIFT_SERVICE_FINALIZER: &str = "hypershift.openshift.io/a
 pub(crate) const HYPERSHIFT_ENDPOINT_FINALIZER: &str =
     "hypershift.openshift.io/azure-private-link-service";
 
+/// The name that HyperShift gives to the Private Endpoint behind the router of any cluster.
+const HYPERSHIFT_ENDPOINT: &str = "private-router-pe";
+/// The names that HyperShift gives to the links of the zones: of the internal names, and of the external ones.
+pub(super) const HYPERSHIFT_LINKS: [&str; 2] = [
+    "private-router-vnet-link",
+    "private-router-basedomain-vnet-link",
+];
+
 /// On the object: the name of its Private Link Service, which a deletion looks for.
 pub(super) const SERVICE_NAME: &str = "capstan.dev/private-link-service";
 /// On an ASO resource: the hosted cluster that it belongs to, `NAMESPACE/NAME`.
@@ -68,6 +76,12 @@ pub(super) fn endpoint(cluster: &ObjectId, cluster_id: &str) -> String {
     let end = format!("-{}-pe", digest(&path));
     let name: String = cluster.name.chars().take(LONGEST - end.len()).collect();
     format!("{name}{end}")
+}
+
+/// Whether HyperShift made the endpoint with this ID: it keeps that name when others take it over.
+pub(super) fn is_hypershift_endpoint(id: &str) -> bool {
+    let name = id.rsplit('/').next().unwrap_or_default();
+    name.eq_ignore_ascii_case(HYPERSHIFT_ENDPOINT)
 }
 
 /// The zone of the internal names of a cluster.

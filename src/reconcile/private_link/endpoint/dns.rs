@@ -152,14 +152,17 @@ fn keep_zone(
         );
         return Err(NewCondition::no("WaitingForNeighbor", message));
     }
-    let link_policy = policy(sharing.of_network().is_needed_elsewhere());
+    let sharing = sharing.of_network();
+    let name = link_name(scene, zone, &sharing, outcome);
+    let link_policy = policy(sharing.is_needed_elsewhere());
     let live = keep_resource(scene.world, &wanted_zone(scene, zone, zone_policy), outcome);
     let live = ready(live, &zone.reason("DNSZone"))?;
     state.field(zone.field(), live.text(&["status", "id"]));
     if zone.is_internal {
         state.field("dnsZoneName", &zone.name);
     }
-    let linked = keep_resource(scene.world, &wanted_link(scene, zone, link_policy), outcome);
+    let linked = wanted_link(scene, zone, (&name, link_policy));
+    let linked = keep_resource(scene.world, &linked, outcome);
     let linked = ready(linked, &zone.reason("VNetLink")).map(|_| ());
     let mut result = linked;
     for (end, name) in &zone.records {
@@ -238,17 +241,48 @@ fn wanted_zone<'a>(scene: &'a Scene<'_>, zone: &Zone, policy: &'static str) -> W
     }
 }
 
-fn wanted_link<'a>(scene: &'a Scene<'_>, zone: &Zone, policy: &'static str) -> Wanted<'a> {
+/// The name of the link in Azure, where a zone has one link to a network: the name that it has already, if a cluster of
+/// another namespace or HyperShift made it.
+fn link_name(
+    scene: &Scene<'_>,
+    zone: &Zone,
+    sharing: &Sharing<'_>,
+    outcome: &mut Outcome,
+) -> String {
     let link = scene.link;
+    for namespace in sharing.namespaces() {
+        let id = zone.link(link, namespace);
+        outcome.need(id.clone());
+        let held = scene.world.get(&id).present();
+        let name = held.map_or("", |held| held.text(&["spec", "azureName"]));
+        if !name.is_empty() {
+            return name.to_owned();
+        }
+    }
+    if names::is_hypershift_endpoint(link.live.text(&["status", "privateEndpointID"])) {
+        let [internal, external] = names::HYPERSHIFT_LINKS;
+        let name = if zone.is_internal { internal } else { external };
+        return name.to_owned();
+    }
     let network = link.text("guestVNetID");
     let name = network.rsplit('/').next().unwrap_or_default();
     let digest = names::digest(&network.to_ascii_lowercase());
+    format!("{name}-{digest}")
+}
+
+fn wanted_link<'a>(
+    scene: &'a Scene<'_>,
+    zone: &Zone,
+    (name, policy): (&str, &'static str),
+) -> Wanted<'a> {
+    let link = scene.link;
+    let network = link.text("guestVNetID");
     Wanted {
         id: zone.link(link, scene.namespace()),
         version: scene.version(LINK),
         owner: SHARED,
         spec: json!({
-            "azureName": format!("{name}-{digest}"),
+            "azureName": name,
             "owner": {"name": zone.id(link, scene.namespace()).name},
             "location": "global",
             "tags": tags(scene, zone, "vnet-link"),
