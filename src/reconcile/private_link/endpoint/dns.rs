@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use serde_json::{Value, json};
 
-use super::super::names::{self, OWNER_TAG, SHARED, TYPE_TAG};
+use super::super::names::{self, OWNER, OWNER_TAG, SHARED, TYPE_TAG};
 use super::super::resource::{DETACH, Proof, State as Resource, Wanted, keep as keep_resource};
 use super::super::sharing::Sharing;
 use super::super::state::State;
@@ -17,7 +17,7 @@ use crate::api::labels::{MANAGE, RECONCILE_POLICY};
 use crate::health::Live;
 use crate::model::ObjectId;
 use crate::reconcile::conditions::NewCondition;
-use crate::reconcile::outcome::Outcome;
+use crate::reconcile::outcome::{self, Outcome};
 
 use super::super::link::Link;
 
@@ -155,7 +155,14 @@ fn keep_zone(
     let sharing = sharing.of_network();
     let name = link_name(scene, zone, &sharing, outcome);
     let link_policy = policy(sharing.is_needed_elsewhere());
-    let live = keep_resource(scene.world, &wanted_zone(scene, zone, zone_policy), outcome);
+    let wanted = wanted_zone(scene, zone, zone_policy);
+    free(
+        scene,
+        &wanted.id,
+        &zone.link(link, scene.namespace()),
+        outcome,
+    );
+    let live = keep_resource(scene.world, &wanted, outcome);
     let live = ready(live, &zone.reason("DNSZone"))?;
     state.field(zone.field(), live.text(&["status", "id"]));
     if zone.is_internal {
@@ -173,6 +180,19 @@ fn keep_zone(
         result = result.and(made);
     }
     result
+}
+
+/// Deletes the link of a zone that somebody deletes: Azure keeps a zone that has links, and it is made again once it is gone.
+fn free(scene: &Scene<'_>, zone: &ObjectId, linked: &ObjectId, outcome: &mut Outcome) {
+    let goes = scene.world.get(zone).present().is_some_and(|live| {
+        live.is_deleting()
+            && live.annotation(OWNER) == SHARED
+            && live.annotation(RECONCILE_POLICY) == MANAGE
+    });
+    if let Some(linked) = scene.world.get(linked).present().filter(|_| goes) {
+        outcome.maybe(outcome::delete(linked));
+    }
+    outcome.need(linked.clone());
 }
 
 fn ready<'a>(state: Resource<'a>, reason: &str) -> Result<Live<'a>, NewCondition> {

@@ -75,7 +75,7 @@ fn next(
         let is_ours = |service: &Live<'_>| service.annotation(names::OWNER) == path;
         if let Some(service) = service.filter(is_ours)
             && !service.is_deleting()
-            && let Some(waits) = reject(&link, world, (service, now), settings, outcome)
+            && let Some(waits) = reject_of(&link, world, (service, now), settings, outcome)
         {
             return Some(waits);
         }
@@ -110,8 +110,8 @@ fn refresh(
     }
 }
 
-/// Rejects the connections of others, since Azure deletes no service that has some.
-fn reject(
+/// Rejects the connections of others to the service of a connection.
+fn reject_of(
     link: &Link<'_>,
     world: World<'_>,
     (service, now): (Live<'_>, Timestamp),
@@ -125,13 +125,24 @@ fn reject(
     let Some(management) = settings.place.of(link.text("natSubnetID")) else {
         return Some(super::NO_MANAGEMENT.to_owned());
     };
+    let caller = AzureCaller {
+        identity: management.identity,
+        namespace: settings.namespace.clone(),
+        environment: link.environment().to_owned(),
+    };
+    reject(world, (id, caller), now, outcome)
+}
+
+/// Rejects all connections to a service, since Azure deletes no service that has some. Returns what is waited for.
+pub(super) fn reject(
+    world: World<'_>,
+    (service, caller): (&str, AzureCaller),
+    now: Timestamp,
+    outcome: &mut Outcome,
+) -> Option<String> {
     let request = RejectRequest {
-        service: id.to_owned(),
-        caller: AzureCaller {
-            identity: management.identity,
-            namespace: settings.namespace.clone(),
-            environment: link.environment().to_owned(),
-        },
+        service: service.to_owned(),
+        caller,
     };
     let answer = world.connections(&request);
     outcome.needs.push(Need::Connections(request.clone()));

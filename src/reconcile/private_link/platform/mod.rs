@@ -45,6 +45,7 @@ struct Scene<'a> {
     management: &'a Management,
     /// The namespace of the resources.
     namespace: &'a str,
+    now: Timestamp,
 }
 
 impl Scene<'_> {
@@ -148,6 +149,7 @@ fn provide(
         link,
         management,
         namespace: &settings.namespace,
+        now,
     };
     agree(&scene, hosted)?;
     let source = Source::Identity(management.identity.clone());

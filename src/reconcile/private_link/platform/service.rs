@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::super::link::Link;
-use super::super::names::{self, OWNER_TAG, TYPE_TAG};
+use super::super::names::{self, OWNER, OWNER_TAG, TYPE_TAG};
 use super::super::resource::{Proof, State, Wanted, keep as keep_resource};
 use super::Scene;
+use super::deletion::reject;
 use crate::api::labels::{MANAGE, OWNED};
 use crate::health::Live;
 use crate::model::Frontend;
@@ -65,6 +66,9 @@ pub(super) fn keep<'a>(
             link.live.text(&["status", "privateLinkServiceID"]),
         ),
     };
+    if let Some(waits) = free(scene, &wanted, outcome) {
+        return Err(NewCondition::no("WaitingForService", waits));
+    }
     let failed = match is_made(scene, &wanted) {
         true => "PLSUpdateFailed",
         false => "PLSCreationFailed",
@@ -77,6 +81,18 @@ pub(super) fn keep<'a>(
         )),
         State::Not(fault) => Err(fault.condition("WaitingForService", failed)),
     }
+}
+
+/// Rejects the connections to a service that somebody deletes: Azure keeps a service that has some, and it is made again
+/// once it is gone.
+fn free(scene: &Scene<'_>, wanted: &Wanted<'_>, outcome: &mut Outcome) -> Option<String> {
+    let live = scene.world.get(&wanted.id).present()?;
+    let id = live.text(&["status", "id"]);
+    if !live.is_deleting() || live.annotation(OWNER) != wanted.owner || id.is_empty() {
+        return None;
+    }
+    outcome.need(wanted.id.clone());
+    reject(scene.world, (id, scene.caller()), scene.now, outcome)
 }
 
 fn is_made(scene: &Scene<'_>, wanted: &Wanted<'_>) -> bool {

@@ -5,6 +5,7 @@
 
 use serde_json::json;
 
+use super::super::names::{self, OWNER};
 use super::super::resource::{Proof, State, Wanted, keep as keep_resource};
 use super::{Scene, subnet_id};
 use crate::api::labels::{MANAGE, NAT_SUBNET_RANGE};
@@ -28,6 +29,23 @@ pub(super) fn missing(link: &Link<'_>) -> NewCondition {
         link.cluster
     );
     NewCondition::no(FAILED, message)
+}
+
+/// Whether somebody deletes the subnet, and Azure keeps it as long as the service uses it.
+fn is_kept(scene: &Scene<'_>, wanted: &Wanted<'_>, outcome: &mut Outcome) -> bool {
+    let service = names::service(scene.link.cluster_id());
+    let service = names::aso("PrivateLinkService", scene.namespace, &service);
+    let [subnet, user] = [&wanted.id, &service].map(|id| scene.world.get(id).present());
+    let is_used = user.is_some_and(|live| {
+        live.annotation(OWNER) == wanted.owner
+            && !live.is_deleting()
+            && !live.text(&["status", "id"]).is_empty()
+    });
+    let goes =
+        subnet.is_some_and(|live| live.is_deleting() && live.annotation(OWNER) == wanted.owner);
+    outcome.need(wanted.id.clone());
+    outcome.need(service);
+    goes && is_used
 }
 
 /// The ID of the subnet.
@@ -81,6 +99,9 @@ pub(super) fn keep(
         // A subnet has no tags. Its name is that of the cluster.
         proof: Proof::Name,
     };
+    if is_kept(scene, &wanted, outcome) {
+        return Ok(id.to_owned());
+    }
     match keep_resource(scene.world, &wanted, outcome) {
         State::Ready(_) => Ok(id.to_owned()),
         State::Not(fault) => Err(fault.condition("WaitingForNATSubnet", FAILED)),
