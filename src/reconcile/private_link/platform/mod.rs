@@ -163,7 +163,9 @@ fn provide(
     let credential = credential
         .keep(world, now, outcome)
         .map_err(|condition| (LOAD_BALANCER_AVAILABLE, condition))?;
-    let frontend = frontend(&scene, outcome)?;
+    let Some(frontend) = frontend(&scene, outcome)? else {
+        return Ok(());
+    };
     let found = NewCondition::yes(SUCCESS, "Internal Load Balancer found");
     state.set(LOAD_BALANCER_AVAILABLE, found);
     state.field("internalLoadBalancerID", &frontend.load_balancer);
@@ -219,8 +221,9 @@ fn agree(scene: &Scene<'_>, hosted: Live<'_>) -> Result<(), Failed> {
     ))
 }
 
-/// The frontend that has the address of the router.
-fn frontend(scene: &Scene<'_>, outcome: &mut Outcome) -> Result<Frontend, Failed> {
+/// The frontend that has the address of the router. `None` until it is known again which one that is, after a restart:
+/// all stays as it is.
+fn frontend(scene: &Scene<'_>, outcome: &mut Outcome) -> Result<Option<Frontend>, Failed> {
     let (link, management) = (scene.link, scene.management);
     let address = link.text("loadBalancerIP");
     if address.is_empty() {
@@ -241,8 +244,9 @@ fn frontend(scene: &Scene<'_>, outcome: &mut Outcome) -> Result<Frontend, Failed
     let answer = scene.world.frontend(&request);
     outcome.needs.push(Need::Frontend(request));
     let fault = match answer.map(|answer| &answer.found) {
-        Some(Ok(frontend)) => return Ok(frontend.clone()),
+        Some(Ok(frontend)) => return Ok(Some(frontend.clone())),
         Some(Err(error)) => error,
+        None if is_current(link.live, LOAD_BALANCER_AVAILABLE) => return Ok(None),
         None => {
             let message = format!("Looking for the load balancer with the address {address}");
             return Err(at_load_balancer("WaitingForLoadBalancer", message));
