@@ -167,7 +167,8 @@ impl Use<'_> {
             "type": "Opaque",
         });
         if let Some(held) = held {
-            if held.label(MANAGED_BY) != MANAGED_BY_VALUE || held.is_deleting() {
+            // One that somebody deletes stays for as long as it is used, and its content is kept up to date.
+            if held.label(MANAGED_BY) != MANAGED_BY_VALUE {
                 return;
             }
             patch["metadata"]["uid"] = json!(held.uid());
