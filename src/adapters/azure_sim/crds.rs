@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::api::crds;
 use crate::api::kinds::{CAPI, KINDS, Kind, PRIVATE_LINK, is_aso};
+use crate::api::platform::HYPERSHIFT;
 
 /// The definitions, in the table's order.
 #[must_use]
@@ -71,9 +72,21 @@ fn schema(kind: &Kind) -> Value {
             "kind": {"type": "string"},
             "metadata": {"type": "object"},
             "spec": open(required(kind)),
-            "status": open(&[]),
+            "status": status(kind),
         },
     })
+}
+
+/// The status. Several controllers report conditions of HyperShift's kinds, each its own.
+fn status(kind: &Kind) -> Value {
+    let mut status = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    if kind.group == HYPERSHIFT {
+        let item = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+            "required": ["type"], "properties": {"type": {"type": "string"}}});
+        status["properties"]["conditions"] = json!({"type": "array", "items": item,
+            "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]});
+    }
+    status
 }
 
 /// The fields of `spec` that ASO requires (facts/aro-rules.md §1.2 and §2.1).
