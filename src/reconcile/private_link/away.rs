@@ -6,7 +6,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use super::names::{HYPERSHIFT_ENDPOINT_FINALIZER, HYPERSHIFT_SERVICE_FINALIZER};
+use super::names::{HYPERSHIFT_ENDPOINT_FINALIZER, HYPERSHIFT_SERVICE_FINALIZER, is_held_by};
 use crate::api::fleet::Mode;
 use crate::health::Live;
 use crate::model::ObjectId;
@@ -28,9 +28,14 @@ const TOOLS: [&str; 7] = [
     "capstan",
 ];
 
+/// Whether an object is being deleted and a controller holds it: what that made is deleted, whoever else runs.
+pub(super) fn is_ending(live: Live<'_>, finalizer: &str) -> bool {
+    live.is_deleting() && is_held_by(live, finalizer)
+}
+
 /// Whether HyperShift's operator makes the Private Link Services of the cluster.
 pub(super) fn from_operator(world: World<'_>, mode: Mode, outcome: &mut Outcome) -> Option<String> {
-    if mode != Mode::Auto {
+    if mode == Mode::On {
         return None;
     }
     let parent = Parent::private_platforms();
@@ -52,7 +57,7 @@ pub(super) fn from_control_plane(
     mode: Mode,
     outcome: &mut Outcome,
 ) -> Option<String> {
-    if mode != Mode::Auto {
+    if mode == Mode::On {
         return None;
     }
     let id = ObjectId::new("apps", "Deployment", namespace, "control-plane-operator");
@@ -78,15 +83,11 @@ pub(super) fn from_object(
     now: Timestamp,
     outcome: &mut Outcome,
 ) -> Option<String> {
-    if mode != Mode::Auto {
+    if mode == Mode::On {
         return None;
     }
-    let held = live.list(&["metadata", "finalizers"]);
     let theirs = [HYPERSHIFT_SERVICE_FINALIZER, HYPERSHIFT_ENDPOINT_FINALIZER];
-    if let Some(finalizer) = theirs
-        .iter()
-        .find(|one| held.iter().any(|held| held == *one))
-    {
+    if let Some(finalizer) = theirs.iter().find(|one| is_held_by(live, one)) {
         return Some(format!("HyperShift holds it by the finalizer {finalizer}"));
     }
     let entries = live.list(&["metadata", "managedFields"]).iter().map(Live);
@@ -97,10 +98,7 @@ pub(super) fn from_object(
         (!is_tool).then_some((at, manager))
     });
     let (at, manager) = writes.max()?;
-    let until = at + HOLD;
-    if until <= now {
-        return None;
-    }
+    let until = at.checked_add(HOLD).ok().filter(|until| *until > now)?;
     outcome.wake_at(until);
     Some(format!(
         "the field manager {manager} wrote it within the last 10 minutes"

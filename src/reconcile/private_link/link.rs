@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 
-use super::names::{CLUSTER, internal_zone};
+use super::names::{CLUSTER, ROUTER, internal_zone, is_internal};
 use crate::api::platform::{HYPERSHIFT, control_plane_namespace};
 use crate::health::Live;
 use crate::model::ObjectId;
@@ -86,8 +86,13 @@ impl<'a> Link<'a> {
 /// The hosted cluster whose control plane is in the namespace of `live`.
 ///
 /// # Errors
-/// When its annotation names no such cluster.
+/// When its annotation names no such cluster, or the object is not the one of the router.
 pub(super) fn cluster(live: Live<'_>) -> Result<ObjectId, String> {
+    if live.name() != ROUTER {
+        return Err(format!(
+            "a cluster is connected by the object {ROUTER} in the namespace of its control plane, and by no other"
+        ));
+    }
     let named = live.annotation(CLUSTER);
     let parts = named
         .split_once('/')
@@ -106,13 +111,18 @@ pub(super) fn cluster(live: Live<'_>) -> Result<ObjectId, String> {
     Ok(ObjectId::new(HYPERSHIFT, "HostedCluster", namespace, name))
 }
 
-/// The names of the DNS zones that a connection needs, lower-cased: as they are in DNS.
+/// The domain of the external names of a connection, lower-cased: as it is in DNS. Empty if there is none.
+pub(super) fn external_domain(live: Live<'_>) -> String {
+    live.text(&["spec", "baseDomain"]).to_ascii_lowercase()
+}
+
+/// The names of the DNS zones that a connection needs. The zones of internal names are their clusters' alone.
 pub(super) fn zones(live: Live<'_>) -> Vec<String> {
     let Ok(cluster) = cluster(live) else {
         return Vec::new();
     };
-    let external = live.text(&["spec", "baseDomain"]);
-    let external = (!external.is_empty()).then(|| external.to_ascii_lowercase());
+    let external =
+        Some(external_domain(live)).filter(|domain| !domain.is_empty() && !is_internal(domain));
     let internal = internal_zone(&cluster.name);
     std::iter::once(internal).chain(external).collect()
 }
@@ -128,12 +138,15 @@ pub(super) enum Pause {
     Open,
 }
 
+/// What HyperShift reads as true.
+const TRUE: [&str; 6] = ["1", "t", "T", "true", "TRUE", "True"];
+
 /// The pause of an object of HyperShift.
 pub(super) fn pause(live: Option<Live<'_>>, now: Timestamp) -> Pause {
     let until = live.map_or("", |live| live.text(&["spec", "pausedUntil"]));
     match until.parse::<Timestamp>() {
         Ok(time) if time > now => Pause::Until(time),
-        _ if until == "true" => Pause::Open,
+        _ if TRUE.contains(&until) => Pause::Open,
         _ => Pause::No,
     }
 }

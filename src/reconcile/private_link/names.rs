@@ -6,6 +6,7 @@
 use sha2::{Digest as _, Sha256};
 
 use crate::api::kinds::NETWORK;
+use crate::health::Live;
 use crate::model::{ObjectId, hex};
 
 /// The name of the Service before the router of a private control plane, and of the object that describes its connection.
@@ -69,6 +70,12 @@ pub(super) fn service(cluster_id: &str) -> String {
     format!("pls-{cluster_id}")
 }
 
+/// The subnet that is made for the addresses of the service of a cluster, as a definition names it. What has another name
+/// is nobody's to make or delete.
+pub(super) fn nat_subnet(cluster: &ObjectId) -> String {
+    format!("{}-{}-pls-nat", cluster.namespace, cluster.name)
+}
+
 /// The Private Endpoint of a cluster in Azure. A cluster made again, or one of the same name that another management cluster
 /// has, is another one.
 pub(super) fn endpoint(cluster: &ObjectId, cluster_id: &str) -> String {
@@ -87,6 +94,18 @@ pub(super) fn is_hypershift_endpoint(id: &str) -> bool {
 /// The zone of the internal names of a cluster.
 pub(super) fn internal_zone(cluster: &str) -> String {
     format!("{cluster}.{INTERNAL_DOMAIN}")
+}
+
+/// Whether a domain is one of internal names.
+pub(super) fn is_internal(domain: &str) -> bool {
+    let end = domain.strip_suffix(INTERNAL_DOMAIN);
+    end.is_some_and(|start| start.is_empty() || start.ends_with('.'))
+}
+
+/// Whether this finalizer holds an object.
+pub(super) fn is_held_by(live: Live<'_>, finalizer: &str) -> bool {
+    let held = live.list(&["metadata", "finalizers"]);
+    held.iter().any(|held| held == finalizer)
 }
 
 /// A kind of Azure Service Operator.

@@ -11,7 +11,7 @@ use crate::model::ObjectId;
 use crate::reconcile::outcome::{Need, Outcome};
 use crate::reconcile::world::{Parent, World};
 
-use super::names::ENDPOINT_FINALIZER;
+use super::names::{ENDPOINT_FINALIZER, HYPERSHIFT_ENDPOINT_FINALIZER, is_held_by};
 
 /// The connections that need a zone, as far as they concern one of them.
 pub(super) struct Sharing<'a> {
@@ -87,22 +87,22 @@ impl<'a> Sharing<'a> {
             .map(|id| id.namespace.as_str())
     }
 
-    /// The others that stay; of those that go as well, the ones that come later. So exactly one is the last, however
-    /// many go at once.
+    /// The others that have names in the zone and stay; of those that go as well, the ones that come later. So exactly one
+    /// is the last, however many go at once. One that has made nothing yet waits for the others.
     fn needing(&self) -> impl Iterator<Item = &ObjectId> {
         let goes = self.live.is_deleting();
-        let needs = move |(id, other): &&(ObjectId, Live<'a>)| match other.is_deleting() {
-            true => goes && is_held(*other) && *id > self.own,
-            false => true,
+        let needs = move |(id, other): &&(ObjectId, Live<'a>)| {
+            is_held(*other) && (!other.is_deleting() || goes && *id > self.own)
         };
         self.others.iter().filter(needs).map(|(id, _)| id)
     }
 }
 
-/// Whether the customer's side of a connection is still there.
+/// Whether the customer's side of a connection is there, whoever made it.
 fn is_held(live: Live<'_>) -> bool {
-    let held = live.list(&["metadata", "finalizers"]);
-    held.iter().any(|held| held == ENDPOINT_FINALIZER)
+    [ENDPOINT_FINALIZER, HYPERSHIFT_ENDPOINT_FINALIZER]
+        .iter()
+        .any(|finalizer| is_held_by(live, finalizer))
 }
 
 /// The connections that need a zone of one name in one resource group. Azure compares both without regard to case.

@@ -6,6 +6,7 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::away::is_ending;
 use crate::api::azure_private_link_service::CONDITIONS;
 use crate::health::Live;
 use crate::reconcile::conditions::{Conditions, NewCondition, Typed};
@@ -114,6 +115,18 @@ fn held(live: Live<'_>, kind: &str) -> Option<NewCondition> {
     })
 }
 
+/// That an object names no hosted cluster of its namespace. A finalizer stands for what was made when it did.
+pub(super) fn invalid(live: Live<'_>, why: String, finalizer: &str) -> NewCondition {
+    let message = if is_ending(live, finalizer) {
+        format!(
+            "{why}: correct it, so that what was made for the cluster is found and deleted; if nothing is left in Azure, remove the finalizer {finalizer}"
+        )
+    } else {
+        why
+    };
+    NewCondition::no("InvalidObject", message)
+}
+
 /// Whether a condition holds for the present spec.
 pub(super) fn is_current(live: Live<'_>, kind: &str) -> bool {
     let held = live.condition(kind);
@@ -126,7 +139,9 @@ fn warn(live: Live<'_>, kind: &str, condition: &NewCondition, outcome: &mut Outc
     let is_news = held.is_none_or(|held| {
         held.reason() != condition.reason() || held.is_true() != condition.holds()
     });
-    let waits = condition.reason().starts_with("WaitingFor");
+    let waits = ["WaitingFor", "Delet"]
+        .iter()
+        .any(|start| condition.reason().starts_with(start));
     // The summary repeats another one.
     let is_part = CONDITIONS.last() != Some(&kind);
     if is_news && is_part && condition.is_false() && !waits {
