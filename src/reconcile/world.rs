@@ -100,6 +100,11 @@ impl<'a> World<'a> {
         self.0.denied.contains_key(kind)
     }
 
+    /// What to do so that the kind may be watched, if it may not.
+    pub(crate) fn denied(self, kind: &GroupKind) -> Option<&'a str> {
+        self.0.denied.get(kind).map(String::as_str)
+    }
+
     /// Why the last write to the object failed, if it did.
     pub(crate) fn refusal(self, id: &ObjectId) -> Option<&'a AdapterError> {
         self.0.refusals.get(id)

@@ -109,6 +109,12 @@ impl Use<'_> {
         let id = self.id();
         let held = world.get(&id).present();
         outcome.need(id.clone());
+        if held.is_some_and(|held| held.label(MANAGED_BY) != MANAGED_BY_VALUE) {
+            let message = format!(
+                "{id} exists and was not made by Capstan; it is left alone: delete it, so that one with the credential of {identity} can be made"
+            );
+            return Err(NewCondition::no(c::CREDENTIAL_SECRET_FAILED, message));
+        }
         // One that worked before stays in use.
         let is_filled = held.is_some_and(|held| !held.annotation(CREDENTIAL_VERSION).is_empty());
         match world.refusal(&id) {

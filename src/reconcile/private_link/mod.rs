@@ -12,6 +12,7 @@
 
 mod away;
 mod credential;
+mod denied;
 mod endpoint;
 mod link;
 pub(crate) mod names;

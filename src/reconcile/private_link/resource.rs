@@ -96,7 +96,7 @@ pub(super) fn keep<'a>(world: World<'a>, wanted: &Wanted<'_>, outcome: &mut Outc
     outcome.need(id.clone());
     let live = match world.get(id) {
         Lookup::NotSynced => {
-            return State::Not(Fault::waiting(format!("{} is not known yet", name(id))));
+            return State::Not(unknown(world, id));
         }
         Lookup::Absent => None,
         Lookup::Present(live) => Some(live),
@@ -117,20 +117,50 @@ pub(super) fn keep<'a>(world: World<'a>, wanted: &Wanted<'_>, outcome: &mut Outc
     let is_held = live.is_some_and(|live| covers(live.0, &patch));
     if !is_held {
         outcome.write(Write::Apply(patch));
+    } else if let Some(live) = live.filter(|live| has_other_credential(*live, wanted)) {
+        let mut patch = patch_of(live);
+        patch["metadata"]["annotations"] = json!({CREDENTIAL_FROM: null});
+        outcome.write(Write::Merge(patch));
     }
     if let Some(refusal) = world.refusal(id) {
         return State::Not(Fault::wrong(refusal.to_string()));
     }
     match live {
         None => State::Not(Fault::waiting(format!("{} is being created", name(id)))),
-        Some(live) => reported(live, is_held && policy != SKIP),
+        Some(live) => reported(live, is_held, policy),
+    }
+}
+
+/// Whether the resource names a Secret although ASO is to use its own credential.
+fn has_other_credential(live: Live<'_>, wanted: &Wanted<'_>) -> bool {
+    wanted.credential.is_empty() && !live.annotation(CREDENTIAL_FROM).is_empty()
+}
+
+/// That it is not known whether an object exists.
+fn unknown(world: World<'_>, id: &ObjectId) -> Fault {
+    if world.is_outside(id) {
+        return Fault::wrong(format!(
+            "{} is in a namespace that these controllers do not watch: add --watch-namespace {}",
+            name(id),
+            id.namespace
+        ));
+    }
+    Fault::waiting(format!("{} is not known yet", name(id)))
+}
+
+/// Why an object that is needed is not there.
+pub(super) fn unseen(world: World<'_>, id: &ObjectId) -> String {
+    if world.get(id).is_absent() {
+        format!("{id} does not exist")
+    } else {
+        unknown(world, id).message
     }
 }
 
 /// Why the object is left as it is.
 fn left_alone(live: Live<'_>, wanted: &Wanted<'_>) -> Option<Fault> {
     let owner = live.annotation(OWNER);
-    if owner != wanted.owner || live.label(MANAGED_BY) != MANAGED_BY_VALUE {
+    if !is_of(live, wanted.owner) {
         let whose = if owner.is_empty() {
             "was not made for it"
         } else {
@@ -189,7 +219,7 @@ fn settle_looked_at(
         outcome.need(id.clone());
         return false;
     }
-    settle(world, (id, recorded), MANAGE, outcome)
+    settle(world, (id, recorded), (owner, MANAGE), outcome)
 }
 
 /// Whether the resource in Azure has our tag, or is the one that the status of the connection names.
@@ -237,15 +267,14 @@ fn patch(live: Option<Live<'_>>, wanted: &Wanted<'_>, policy: &str) -> Value {
     patch
 }
 
-/// How far ASO is with a resource.
-fn reported(live: Live<'_>, is_held: bool) -> State<'_> {
+/// How far ASO is with a resource that should have this policy.
+fn reported<'a>(live: Live<'a>, is_held: bool, policy: &str) -> State<'a> {
     let id = live.id();
     let ready = live
         .condition(READY)
         .filter(|ready| live.is_current(*ready));
-    let policy = live.annotation(RECONCILE_POLICY);
     match ready {
-        Some(ready) if ready.is_true() && is_held => State::Ready(live),
+        Some(ready) if ready.is_true() && is_held && policy != SKIP => State::Ready(live),
         Some(ready) if ready.is_true() && policy == SKIP => State::Not(Fault::wrong(format!(
             "{} exists in Azure and does not belong to this cluster; it is left alone: delete it, or give it another name",
             name(&id)
@@ -317,16 +346,27 @@ pub(super) fn name(id: &ObjectId) -> String {
     format!("{} {}/{}", id.kind, id.namespace, id.name)
 }
 
-/// Gives a resource that is to be deleted another policy. Returns true once it has that, or must not have it: what exists in
-/// Azure and is not known to be the cluster's stays.
+/// Whether the object was made for this owner.
+pub(super) fn is_of(live: Live<'_>, owner: &str) -> bool {
+    live.annotation(OWNER) == owner && live.label(MANAGED_BY) == MANAGED_BY_VALUE
+}
+
+/// Whether ASO only looks at what Azure has, since it is not known to be the cluster's.
+pub(super) fn is_foreign(live: Live<'_>) -> bool {
+    live.annotation(RECONCILE_POLICY) == SKIP
+}
+
+/// Gives a resource of this owner, which is to be deleted, another policy. Returns true once it has that, or must not have
+/// it: what exists in Azure and is not known to be the cluster's stays.
 pub(super) fn settle(
     world: World<'_>,
     (id, recorded): (&ObjectId, &str),
-    policy: &str,
+    (owner, policy): (&str, &str),
     outcome: &mut Outcome,
 ) -> bool {
     outcome.need(id.clone());
-    let live = world.get(id).present().filter(|live| !live.is_deleting());
+    let ours = |live: &Live<'_>| !live.is_deleting() && live.annotation(OWNER) == owner;
+    let live = world.get(id).present().filter(ours);
     let Some(live) = live.filter(|live| match live.annotation(RECONCILE_POLICY) {
         SKIP => is_proven(*live, recorded),
         held => held != policy,
@@ -362,19 +402,23 @@ pub(super) fn remove(
     outcome.need(id.clone());
     match world.get(id) {
         Lookup::Absent => None,
-        Lookup::NotSynced => Some(format!("{} is not known yet", name(id))),
+        Lookup::NotSynced => Some(unknown(world, id).message),
         Lookup::Present(live) if live.annotation(OWNER) != owner => None,
         Lookup::Present(live) => {
             outcome.maybe(outcome::delete(live));
-            let ready = live.condition(READY);
-            let failed = ready.filter(|ready| ready.is_false() && ready.severity() != aso::INFO);
-            let said = failed.map(|ready| classified(ready.reason(), ready.message()));
             let refused = world.refusal(id).map(ToString::to_string);
-            let why = refused.or(said.filter(|_| live.is_deleting()));
+            let why = refused.or_else(|| undeletable(live));
             Some(match why {
                 Some(why) => format!("{}: {why}", name(id)),
                 None => format!("{} is being deleted", name(id)),
             })
         }
     }
+}
+
+/// Why Azure does not delete a resource, if it says so.
+pub(super) fn undeletable(live: Live<'_>) -> Option<String> {
+    let ready = live.condition(READY).filter(|_| live.is_deleting())?;
+    let has_failed = ready.is_false() && ready.severity() != aso::INFO;
+    has_failed.then(|| classified(ready.reason(), ready.message()))
 }

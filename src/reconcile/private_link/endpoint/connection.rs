@@ -8,7 +8,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::super::names::{self, ADDRESS_KEY, ALIAS, OWNER_TAG, TYPE_TAG};
-use super::super::resource::{Proof, State, Wanted, keep as keep_resource, name};
+use super::super::resource::{
+    Proof, State, Wanted, is_foreign, is_of, keep as keep_resource, name,
+};
 use super::super::state::is_current;
 use super::Scene;
 use crate::api::azure_private_link_service::SERVICE_CREATED;
@@ -60,14 +62,18 @@ pub(super) fn keep<'a>(
             "Waiting for the Private Link Service",
         ));
     }
-    if let Some(held) = held.filter(|held| !held.is_deleting())
+    let path = link.path();
+    // What is said of an endpoint that is not ours is no matter of ours.
+    let is_ours =
+        |held: &Live<'_>| is_of(*held, &path) && !held.is_deleting() && !is_foreign(*held);
+    let held = held.filter(is_ours);
+    if let Some(held) = held
         && let Some(why) = is_over(held, alias, scene.now, outcome)
     {
         outcome.maybe(outcome::delete(held));
         let message = format!("{}: {why}; it is deleted and made again", name(&id));
         return Err(NewCondition::no("PrivateEndpointReplaced", message));
     }
-    let path = link.path();
     let wanted = wanted(scene, &id, held, (alias, service, &path));
     let state = keep_resource(scene.world, &wanted, outcome);
     if let Some(condition) = held.and_then(not_approved) {
@@ -162,7 +168,7 @@ fn is_over(
         "Rejected" => {
             let made: Option<Timestamp> =
                 held.text(&["metadata", "creationTimestamp"]).parse().ok();
-            let due = made? + AGAIN;
+            let due = made?.checked_add(AGAIN).ok()?;
             if now < due {
                 outcome.wake_at(due);
                 return None;

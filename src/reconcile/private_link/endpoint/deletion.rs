@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::super::credential::{Source, Use, release};
 use super::super::link::Link;
-use super::super::names::{ENDPOINT_FINALIZER, SHARED};
+use super::super::names::{ENDPOINT_FINALIZER, SHARED, is_held_by};
 use super::super::resource::{DETACH, name, remove, settle};
 use super::super::sharing::Sharing;
 use super::super::state::State;
@@ -30,8 +30,7 @@ pub(super) fn reconcile(
     outcome: &mut Outcome,
 ) {
     let live = link.live;
-    let held = live.list(&["metadata", "finalizers"]);
-    if !held.iter().any(|held| held == ENDPOINT_FINALIZER) {
+    if !is_held_by(live, ENDPOINT_FINALIZER) {
         return;
     }
     let namespace = &link.cluster.namespace;
@@ -73,14 +72,15 @@ fn names(world: World<'_>, link: &Link<'_>, outcome: &mut Outcome) -> Option<Str
         let objects = (zone.id(link, namespace), zone.link(link, namespace));
         let (is_needed, zone_policy) = end(&sharing);
         let (is_link_needed, link_policy) = end(&sharing.of_network());
+        let mut left = None;
         if !is_link_needed {
-            let left = take_down(world, (&objects.1, ""), link_policy, outcome);
-            waits = waits.or(left);
+            left = take_down(world, (&objects.1, ""), link_policy, outcome);
         }
-        if waits.is_none() && !is_needed {
+        if left.is_none() && !is_needed {
             let recorded = link.live.text(&["status", zone.field()]);
-            waits = take_down(world, (&objects.0, recorded), zone_policy, outcome);
+            left = take_down(world, (&objects.0, recorded), zone_policy, outcome);
         }
+        waits = waits.or(left);
     }
     waits
 }
@@ -102,7 +102,7 @@ fn take_down(
     policy: &str,
     outcome: &mut Outcome,
 ) -> Option<String> {
-    if settle(world, id, policy, outcome) {
+    if settle(world, id, (SHARED, policy), outcome) {
         remove(world, id, SHARED, outcome)
     } else {
         Some(format!("{} is being prepared for its deletion", name(id.0)))

@@ -19,7 +19,7 @@ use crate::model::ObjectId;
 use crate::reconcile::conditions::NewCondition;
 use crate::reconcile::outcome::{self, Outcome};
 
-use super::super::link::Link;
+use super::super::link::{Link, external_domain};
 
 const ZONE: &str = "PrivateDnsZone";
 const LINK: &str = "PrivateDnsZonesVirtualNetworkLink";
@@ -123,6 +123,13 @@ pub(super) fn keep(
         if let Err(condition) = keep_zone(scene, &zone, address, state, outcome) {
             failed.get_or_insert(condition);
         }
+    }
+    let domain = external_domain(scene.link.live);
+    if names::is_internal(&domain) {
+        let message = format!(
+            "the domain {domain} of the external names is kept for internal names: publish OAuth under another one"
+        );
+        failed.get_or_insert(NewCondition::no("BaseDomainDNSZoneCreationFailed", message));
     }
     failed.map_or(Ok(()), Err)
 }

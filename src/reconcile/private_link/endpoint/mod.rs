@@ -15,9 +15,11 @@ use serde_json::json;
 
 use super::away;
 use super::credential::{Source, Use};
+use super::denied::unless_denied;
 use super::link::{Link, is_paused};
-use super::names::{self, ENDPOINT_FINALIZER};
-use super::state::{ERROR, SUCCESS, State, is_current};
+use super::names::{self, ENDPOINT_FINALIZER, is_held_by};
+use super::resource::unseen;
+use super::state::{ERROR, SUCCESS, State, invalid, is_current};
 use crate::api::azure_private_link_service::{
     AVAILABLE, CONDITIONS, DNS_AVAILABLE, ENDPOINT_AVAILABLE, SERVICE_CREATED,
 };
@@ -69,11 +71,22 @@ impl Scene<'_> {
 
 /// Makes the customer's side of the connection that `live` describes.
 pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp, mode: Mode) -> Outcome {
+    let outcome = decide(world, live, now, mode);
+    unless_denied(world, live, now, outcome, |why, outcome| {
+        let mut state = State::of(live, &OWN, &FIELDS);
+        state.set(ENDPOINT_AVAILABLE, why);
+        summarize(live, &mut state);
+        state.write(live, now, outcome);
+    })
+}
+
+fn decide(world: World<'_>, live: Live<'_>, now: Timestamp, mode: Mode) -> Outcome {
     let mut outcome = Outcome::default();
     let plane = plane(world, live, &mut outcome);
     let of_plane = (plane, live.namespace());
-    let is_left = away::from_object(live, mode, now, &mut outcome).is_some()
-        || away::from_control_plane(world, of_plane, mode, &mut outcome).is_some();
+    let is_left = !away::is_ending(live, ENDPOINT_FINALIZER)
+        && (away::from_object(live, mode, now, &mut outcome).is_some()
+            || away::from_control_plane(world, of_plane, mode, &mut outcome).is_some());
     if is_left {
         return outcome;
     }
@@ -81,11 +94,7 @@ pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp, mode: 
     let link = match Link::of(world, live, &mut outcome) {
         Ok(link) => link,
         Err(why) => {
-            state.set(ENDPOINT_AVAILABLE, NewCondition::no("InvalidObject", why));
-            let nothing = live
-                .is_deleting()
-                .then(|| outcome::unfinalize(live, ENDPOINT_FINALIZER));
-            outcome.maybe(nothing.flatten());
+            state.set(ENDPOINT_AVAILABLE, invalid(live, why, ENDPOINT_FINALIZER));
             summarize(live, &mut state);
             state.write(live, now, &mut outcome);
             return outcome;
@@ -117,7 +126,9 @@ type Failed = (&'static str, NewCondition);
 /// The control plane that the object describes.
 fn plane<'a>(world: World<'a>, live: Live<'a>, outcome: &mut Outcome) -> Option<Live<'a>> {
     let mut owners = live.list(&["metadata", "ownerReferences"]).iter().map(Live);
-    let owner = owners.find(|owner| owner.kind() == "HostedControlPlane")?;
+    let is_plane =
+        |owner: &Live<'_>| owner.kind() == "HostedControlPlane" && owner.group() == HYPERSHIFT;
+    let owner = owners.find(is_plane)?;
     let name = owner.text(&["name"]);
     let id = ObjectId::new(HYPERSHIFT, "HostedControlPlane", live.namespace(), name);
     let found = world.get(&id).present();
@@ -135,7 +146,7 @@ fn provide(
 ) -> Result<(), Failed> {
     let at_endpoint = |condition| (ENDPOINT_AVAILABLE, condition);
     let Some(hosted) = link.hosted else {
-        let message = format!("{} does not exist", link.cluster);
+        let message = unseen(world, &link.cluster);
         return Err(at_endpoint(NewCondition::no(
             "HostedClusterNotFound",
             message,
@@ -152,13 +163,7 @@ fn provide(
             message,
         )));
     }
-    if !link
-        .live
-        .list(&["metadata", "finalizers"])
-        .iter()
-        .any(|one| one == ENDPOINT_FINALIZER)
-        && !is_current(link.live, SERVICE_CREATED)
-    {
+    if !is_held_by(link.live, ENDPOINT_FINALIZER) && !is_current(link.live, SERVICE_CREATED) {
         let message = "Waiting for the Private Link Service";
         return Err(at_endpoint(NewCondition::no("WaitingForService", message)));
     }
