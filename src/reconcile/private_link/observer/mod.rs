@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::away;
+use super::denied::unless_denied;
 use super::link::is_paused;
 use super::names::{CLUSTER, INTERNAL, ROUTER};
 use crate::api::azure_private_link_service::KIND;
@@ -39,6 +40,13 @@ pub(super) fn handles(id: &ObjectId) -> bool {
 
 /// Describes the connection of the control plane whose router is behind the Service `live`.
 pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp, mode: Mode) -> Outcome {
+    let outcome = decide(world, live, now, mode);
+    unless_denied(world, live, now, outcome, |why, outcome| {
+        outcome.event(live, true, why.reason(), why.message());
+    })
+}
+
+fn decide(world: World<'_>, live: Live<'_>, now: Timestamp, mode: Mode) -> Outcome {
     let mut outcome = Outcome::default();
     if live.is_deleting() || live.annotation(INTERNAL) != "true" {
         return outcome;
@@ -88,21 +96,25 @@ pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp, mode: 
     if let Some(held) = held {
         patch["metadata"]["uid"] = json!(held.uid());
     }
-    let dropped = held.and_then(|held| dropped(held, &patch["spec"]));
     if held.is_none_or(|held| !covers(held.0, &patch)) {
         outcome.write(Write::Apply(patch));
+    } else if let Some(held) = held {
+        outcome.maybe(withdrawn(held, &patch));
     }
-    outcome.maybe(dropped);
     outcome
 }
 
-/// Removes the subscriptions of which there are none any more, whoever wrote them.
-fn dropped(held: Live<'_>, spec: &Value) -> Option<Write> {
-    let is_over = |field: &&str| held.at(&["spec", field]).is_some() && spec.get(*field).is_none();
-    let field = SUBSCRIPTIONS.into_iter().find(is_over)?;
+/// Takes out the subscriptions that may not connect any more, whoever wrote them.
+fn withdrawn(held: Live<'_>, wanted: &Value) -> Option<Write> {
+    let is_left = |field: &&str| {
+        held.at(&["spec", field]).is_some() && Live(wanted).at(&["spec", field]).is_none()
+    };
+    let left = SUBSCRIPTIONS.into_iter().filter(is_left);
+    let left: Map<String, Value> = left.map(|field| (field.to_owned(), Value::Null)).collect();
     let mut patch = patch_of(held);
-    patch["spec"][field] = Value::Null;
-    Some(Write::Merge(patch))
+    let is_any = !left.is_empty();
+    patch["spec"] = Value::Object(left);
+    is_any.then_some(Write::Merge(patch))
 }
 
 /// The control plane that owns a Service.
@@ -204,6 +216,3 @@ fn keep_constants(spec: &mut Map<String, Value>, held: Live<'_>) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

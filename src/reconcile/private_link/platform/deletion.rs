@@ -10,8 +10,9 @@ use super::super::credential::{Source, Use};
 use super::super::link::Link;
 use super::super::names::{
     self, ENDPOINT_FINALIZER, HYPERSHIFT_ENDPOINT_FINALIZER, SERVICE_FINALIZER, SERVICE_NAME,
+    is_held_by,
 };
-use super::super::resource::remove;
+use super::super::resource::{is_foreign, remove, undeletable};
 use super::super::settings::PlatformSettings;
 use super::super::state::State;
 use super::{SECRET, subnet_id};
@@ -28,64 +29,70 @@ const AGAIN: SignedDuration = SignedDuration::from_secs(30);
 /// Does the next step, and says what is waited for.
 pub(super) fn reconcile(
     world: World<'_>,
-    live: Live<'_>,
+    link: &Link<'_>,
     now: Timestamp,
     settings: &PlatformSettings,
     state: &mut State,
     outcome: &mut Outcome,
 ) {
-    let held = live.list(&["metadata", "finalizers"]);
-    let is_held = |finalizer: &str| held.iter().any(|held| held == finalizer);
-    if !is_held(SERVICE_FINALIZER) {
+    if !is_held_by(link.live, SERVICE_FINALIZER) {
         return;
     }
-    if let Some(waits) = next(world, live, now, settings, is_held, outcome) {
+    if let Some(waits) = next(world, link, now, settings, outcome) {
         state.set(SERVICE_CREATED, NewCondition::no("Deleting", waits));
     } else {
-        outcome.maybe(unfinalize(live, SERVICE_FINALIZER));
+        outcome.maybe(unfinalize(link.live, SERVICE_FINALIZER));
     }
 }
 
 /// What the deletion waits for; `None` once nothing is left.
 fn next(
     world: World<'_>,
-    live: Live<'_>,
+    link: &Link<'_>,
     now: Timestamp,
     settings: &PlatformSettings,
-    is_held: impl Fn(&str) -> bool,
     outcome: &mut Outcome,
 ) -> Option<String> {
     let endpoint = [ENDPOINT_FINALIZER, HYPERSHIFT_ENDPOINT_FINALIZER];
-    if let Some(finalizer) = endpoint.into_iter().find(|one| is_held(one)) {
+    if let Some(finalizer) = endpoint.into_iter().find(|one| is_held_by(link.live, one)) {
         return Some(format!(
             "The service is deleted once the endpoint and the names of the cluster are gone, which the finalizer {finalizer} stands for"
         ));
     }
-    let Ok(link) = Link::of(world, live, outcome) else {
-        // Nothing was made for it.
-        return None;
-    };
     let path = link.path();
-    refresh(&link, world, now, settings, outcome);
-    let name = live.annotation(SERVICE_NAME);
-    if !name.is_empty() {
-        let id = names::aso("PrivateLinkService", &settings.namespace, name);
+    refresh(link, world, now, settings, outcome);
+    if let Some(name) = service_name(link) {
+        let id = names::aso("PrivateLinkService", &settings.namespace, &name);
         outcome.need(id.clone());
         let service = world.get(&id).present();
-        let is_ours = |service: &Live<'_>| service.annotation(names::OWNER) == path;
-        if let Some(service) = service.filter(is_ours)
-            && !service.is_deleting()
-            && let Some(waits) = reject_of(&link, world, (service, now), settings, outcome)
+        let is_ours =
+            |service: &Live<'_>| service.annotation(names::OWNER) == path && !is_foreign(*service);
+        // A connection that came meanwhile may be why Azure does not delete the service.
+        let service = service.filter(is_ours);
+        let service = service.filter(|one| !one.is_deleting() || undeletable(*one).is_some());
+        if let Some(service) = service
+            && let Some(waits) = reject_of(link, world, (service, now), settings, outcome)
         {
             return Some(waits);
         }
-        let recorded = live.text(&["status", "privateLinkServiceID"]);
+        let recorded = link.live.text(&["status", "privateLinkServiceID"]);
         if let Some(waits) = remove(world, (&id, recorded), &path, outcome) {
             return Some(waits);
         }
     }
     let subnet = subnet_id(&settings.namespace, &link.cluster);
     remove(world, (&subnet, ""), &path, outcome)
+}
+
+/// The name of the service: as it was recorded before it was made, or as it follows from the cluster.
+fn service_name(link: &Link<'_>) -> Option<String> {
+    let recorded = link.live.annotation(SERVICE_NAME);
+    let id = link.cluster_id();
+    match (recorded, id) {
+        ("", "") => None,
+        ("", id) => Some(names::service(id)),
+        (recorded, _) => Some(recorded.to_owned()),
+    }
 }
 
 /// Keeps the credential up to date with which the resources are deleted.

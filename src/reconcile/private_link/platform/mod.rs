@@ -12,12 +12,15 @@ mod subnet;
 use jiff::Timestamp;
 use serde_json::json;
 
+use self::subnet::Subnet;
 use super::away;
 use super::credential::{Source, Use};
+use super::denied::unless_denied;
 use super::link::{Link, is_paused};
 use super::names::{self, SERVICE_FINALIZER, SERVICE_NAME};
+use super::resource::unseen;
 use super::settings::{Management, PlatformSettings};
-use super::state::{SUCCESS, State, is_current};
+use super::state::{SUCCESS, State, invalid, is_current};
 use crate::api::azure_private_link_service::{LOAD_BALANCER_AVAILABLE, SERVICE_CREATED};
 use crate::api::kinds::NETWORK;
 use crate::health::Live;
@@ -71,34 +74,45 @@ pub(super) fn reconcile(
     now: Timestamp,
     settings: &PlatformSettings,
 ) -> Outcome {
+    let outcome = decide(world, live, now, settings);
+    unless_denied(world, live, now, outcome, |why, outcome| {
+        let mut state = State::of(live, &OWN, &FIELDS);
+        state.set(LOAD_BALANCER_AVAILABLE, why);
+        state.write(live, now, outcome);
+    })
+}
+
+fn decide(
+    world: World<'_>,
+    live: Live<'_>,
+    now: Timestamp,
+    settings: &PlatformSettings,
+) -> Outcome {
     let mut outcome = Outcome::default();
     let mode = settings.mode;
-    let is_left = away::from_operator(world, mode, &mut outcome).is_some()
-        || away::from_object(live, mode, now, &mut outcome).is_some();
+    let is_left = !away::is_ending(live, SERVICE_FINALIZER)
+        && (away::from_operator(world, mode, &mut outcome).is_some()
+            || away::from_object(live, mode, now, &mut outcome).is_some());
     if is_left {
         return outcome;
     }
     let mut state = State::of(live, &OWN, &FIELDS);
-    if live.is_deleting() {
-        deletion::reconcile(world, live, now, settings, &mut state, &mut outcome);
-        state.write(live, now, &mut outcome);
-        return outcome;
-    }
     let link = match Link::of(world, live, &mut outcome) {
         Ok(link) => link,
         Err(why) => {
-            state.set(
-                LOAD_BALANCER_AVAILABLE,
-                NewCondition::no("InvalidObject", why),
-            );
+            let invalid = invalid(live, why, SERVICE_FINALIZER);
+            state.set(LOAD_BALANCER_AVAILABLE, invalid);
             state.write(live, now, &mut outcome);
             return outcome;
         }
     };
-    if is_paused(link.hosted, now, &mut outcome) {
+    if live.is_deleting() {
+        deletion::reconcile(world, &link, now, settings, &mut state, &mut outcome);
+    } else if is_paused(link.hosted, now, &mut outcome) {
         return outcome;
-    }
-    if let Err((kind, condition)) = provide(world, &link, now, settings, &mut state, &mut outcome) {
+    } else if let Err((kind, condition)) =
+        provide(world, &link, now, settings, &mut state, &mut outcome)
+    {
         state.set(kind, condition);
         if kind == LOAD_BALANCER_AVAILABLE {
             unmade(world, &link, settings, &mut state, &mut outcome);
@@ -127,7 +141,7 @@ fn provide(
     let hosted = match link.hosted {
         Some(hosted) => hosted,
         None => {
-            let message = format!("{} does not exist", link.cluster);
+            let message = unseen(world, &link.cluster);
             return Err(at_load_balancer("HostedClusterNotFound", message));
         }
     };
@@ -230,14 +244,11 @@ fn frontend(scene: &Scene<'_>, outcome: &mut Outcome) -> Result<Option<Frontend>
         let message = "Waiting for the address of the load balancer before the router";
         return Err(at_load_balancer("WaitingForLoadBalancer", message));
     }
-    let network = subnet::network(link.text("natSubnetID"));
-    let Some(network) = network else {
-        return Err((SERVICE_CREATED, subnet::missing(link)));
-    };
+    let subnet = Subnet::of(scene).map_err(|condition| (SERVICE_CREATED, condition))?;
     let request = FrontendRequest {
         subscription: management.subscription.clone(),
         resource_group: management.resource_group.clone(),
-        network: network.to_owned(),
+        network: subnet.network,
         address: address.to_owned(),
         caller: scene.caller(),
     };

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::super::link::Link;
 use super::super::names::{self, OWNER, OWNER_TAG, TYPE_TAG};
-use super::super::resource::{Proof, State, Wanted, keep as keep_resource};
+use super::super::resource::{Proof, State, Wanted, is_foreign, is_of, keep as keep_resource};
 use super::Scene;
 use super::deletion::reject;
 use crate::api::labels::{MANAGE, OWNED};
@@ -69,9 +69,10 @@ pub(super) fn keep<'a>(
     if let Some(waits) = free(scene, &wanted, outcome) {
         return Err(NewCondition::no("WaitingForService", waits));
     }
-    let failed = match is_made(scene, &wanted) {
-        true => "PLSUpdateFailed",
-        false => "PLSCreationFailed",
+    let failed = if is_made(scene, &wanted) {
+        "PLSUpdateFailed"
+    } else {
+        "PLSCreationFailed"
     };
     match keep_resource(scene.world, &wanted, outcome) {
         State::Ready(live) if is_served(live) => Ok(live),
@@ -97,7 +98,7 @@ fn free(scene: &Scene<'_>, wanted: &Wanted<'_>, outcome: &mut Outcome) -> Option
 
 fn is_made(scene: &Scene<'_>, wanted: &Wanted<'_>) -> bool {
     let live = scene.world.get(&wanted.id).present();
-    live.is_some_and(is_served)
+    live.is_some_and(|live| is_of(live, wanted.owner) && !is_foreign(live) && is_served(live))
 }
 
 /// Whether Azure has given the service an ID and an alias.

@@ -5,25 +5,105 @@
 
 use serde_json::json;
 
-use super::super::names::{self, OWNER};
+use super::super::link::Link;
+use super::super::names::{self, OWNER, nat_subnet};
 use super::super::resource::{Proof, State, Wanted, keep as keep_resource};
+use super::super::settings::Management;
 use super::{Scene, subnet_id};
 use crate::api::labels::{MANAGE, NAT_SUBNET_RANGE};
 use crate::health::Live;
 use crate::reconcile::conditions::NewCondition;
 use crate::reconcile::outcome::Outcome;
 
-use super::super::link::Link;
-
 const FAILED: &str = "NATSubnetCreationFailed";
 
-/// The network of a subnet.
-pub(super) fn network(subnet: &str) -> Option<&str> {
-    subnet.rsplit_once("/subnets/").map(|(network, _)| network)
+/// A subnet in the network of the management cluster.
+pub(super) struct Subnet {
+    /// The ARM ID of its network.
+    pub(super) network: String,
+    name: String,
+}
+
+impl Subnet {
+    /// The subnet that a cluster names.
+    ///
+    /// # Errors
+    /// When it names none, or one that may not be used.
+    pub(super) fn of(scene: &Scene<'_>) -> Result<Self, NewCondition> {
+        let id = scene.link.text("natSubnetID");
+        if id.is_empty() {
+            return Err(missing(scene.link));
+        }
+        let management = scene.management;
+        let parts: Vec<&str> = id.split('/').collect();
+        let subnet = match parts.as_slice() {
+            [
+                "",
+                subscriptions,
+                subscription,
+                groups,
+                group,
+                providers,
+                provider,
+                networks,
+                network,
+                subnets,
+                name,
+            ] if [
+                subscriptions,
+                groups,
+                providers,
+                provider,
+                networks,
+                subnets,
+            ]
+            .iter()
+            .zip(PATH)
+            .all(|(part, word)| part.eq_ignore_ascii_case(word))
+                && subscription.eq_ignore_ascii_case(&management.subscription)
+                && group.eq_ignore_ascii_case(&management.network_resource_group)
+                && [network, name].iter().all(|name| is_name(name)) =>
+            {
+                let above = parts.iter().take(parts.len() - 2).copied();
+                Some(Self {
+                    network: above.collect::<Vec<_>>().join("/"),
+                    name: (*name).to_owned(),
+                })
+            }
+            _ => None,
+        };
+        subnet.ok_or_else(|| outside(id, management))
+    }
+}
+
+/// The words of the ARM ID of a subnet.
+const PATH: [&str; 6] = [
+    "subscriptions",
+    "resourceGroups",
+    "providers",
+    "Microsoft.Network",
+    "virtualNetworks",
+    "subnets",
+];
+
+/// Whether Azure has such names, so that an ID cannot lead elsewhere.
+fn is_name(name: &str) -> bool {
+    let is_part = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
+    let is_start = |b: u8| b.is_ascii_alphanumeric();
+    name.bytes().next().is_some_and(is_start) && name.bytes().all(is_part)
+}
+
+/// That a subnet may not be used.
+fn outside(id: &str, management: &Management) -> NewCondition {
+    let message = format!(
+        "natSubnetID is {id}, which is no subnet in the resource group {} of the subscription {}: the identity of the management side uses no other networks",
+        management.network_resource_group, management.subscription
+    );
+    NewCondition::no(FAILED, message)
 }
 
 /// That a cluster names no subnet.
-pub(super) fn missing(link: &Link<'_>) -> NewCondition {
+fn missing(link: &Link<'_>) -> NewCondition {
     let message = format!(
         "{} names no subnet for the addresses of the service: set natSubnetID, or natSubnet with a range, in its definition",
         link.cluster
@@ -60,27 +140,17 @@ pub(super) fn keep(
 ) -> Result<String, NewCondition> {
     let link = scene.link;
     let id = link.text("natSubnetID");
-    let Some((network, name)) = id.rsplit_once("/subnets/") else {
-        return Err(missing(link));
-    };
-    let management = scene.management;
-    let home = format!(
-        "/subscriptions/{}/resourceGroups/{}/",
-        management.subscription, management.network_resource_group
-    );
-    if !network
-        .to_ascii_lowercase()
-        .starts_with(&home.to_ascii_lowercase())
-    {
-        let message = format!(
-            "natSubnetID is {id}, which is outside of the resource group {} of the subscription {}: the identity of the management side uses no other networks",
-            management.network_resource_group, management.subscription
-        );
-        return Err(NewCondition::no(FAILED, message));
-    }
+    let Subnet { network, name } = Subnet::of(scene)?;
     let range = hosted.annotation(NAT_SUBNET_RANGE);
     if range.is_empty() {
         return Ok(id.to_owned());
+    }
+    let own = nat_subnet(&link.cluster);
+    if !name.eq_ignore_ascii_case(&own) {
+        let message = format!(
+            "natSubnetID names the subnet {name}, and one that is made for this cluster is named {own}: name it so, or remove the annotation {NAT_SUBNET_RANGE} to use a subnet that exists"
+        );
+        return Err(NewCondition::no(FAILED, message));
     }
     let path = link.path();
     let wanted = Wanted {
