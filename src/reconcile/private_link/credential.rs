@@ -7,6 +7,7 @@
 use jiff::Timestamp;
 use serde_json::json;
 
+use super::names::secret;
 use crate::api::conditions as c;
 use crate::api::kinds::INFRASTRUCTURE;
 use crate::api::labels::{
@@ -38,16 +39,27 @@ impl Source {
             hosted.annotation(LINK_IDENTITY),
             hosted.annotation(LINK_CREDENTIAL),
         );
-        match identity.split_once('/') {
-            Some((namespace, name)) => Self::Identity(ObjectId::new(
-                INFRASTRUCTURE,
-                "AzureClusterIdentity",
-                namespace,
-                name,
-            )),
-            None if !secret.is_empty() => Self::Secret(secret.to_owned()),
-            None => Self::Operator,
+        if !identity.is_empty() {
+            // Without a namespace it is not the operator's credential that is meant.
+            let parts = identity.split_once('/');
+            let (namespace, name) = parts.unwrap_or((hosted.namespace(), identity));
+            let kind = "AzureClusterIdentity";
+            return Self::Identity(ObjectId::new(INFRASTRUCTURE, kind, namespace, name));
         }
+        if secret.is_empty() {
+            Self::Operator
+        } else {
+            Self::Secret(secret.to_owned())
+        }
+    }
+}
+
+/// The Secret that the resources of a cluster name, once it is there; empty for ASO's own.
+pub(super) fn named(hosted: Live<'_>, cluster: &ObjectId) -> String {
+    match Source::of_cluster(hosted) {
+        Source::Identity(_) => secret(cluster),
+        Source::Secret(name) => name,
+        Source::Operator => String::new(),
     }
 }
 

@@ -91,6 +91,11 @@ pub(super) fn is_hypershift_endpoint(id: &str) -> bool {
     name.eq_ignore_ascii_case(HYPERSHIFT_ENDPOINT)
 }
 
+/// The Secret with the credential of a cluster for the customer's side.
+pub(super) fn secret(cluster: &ObjectId) -> String {
+    format!("{}-private-link-aso-secret", cluster.name)
+}
+
 /// The zone of the internal names of a cluster.
 pub(super) fn internal_zone(cluster: &str) -> String {
     format!("{cluster}.{INTERNAL_DOMAIN}")

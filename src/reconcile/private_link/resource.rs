@@ -4,7 +4,7 @@
 //! Azure is only looked at before it is known to be the cluster's, and one of another cluster is left alone. It does not
 //! know what the resource is for.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::names::{OWNER, OWNER_TAG};
 use crate::api::aso::{self, READY};
@@ -219,7 +219,7 @@ fn settle_looked_at(
         outcome.need(id.clone());
         return false;
     }
-    settle(world, (id, recorded), (owner, MANAGE), outcome)
+    settle(world, (id, recorded), owner, (MANAGE, None), outcome)
 }
 
 /// Whether the resource in Azure has our tag, or is the one that the status of the connection names.
@@ -264,7 +264,37 @@ fn patch(live: Option<Live<'_>>, wanted: &Wanted<'_>, policy: &str) -> Value {
             patch["spec"]["azureName"] = held.clone();
         }
     }
+    let mut held = live.map_or(Value::Null, |live| live.0["spec"].clone());
+    keep_case(&mut patch["spec"], &mut held);
     patch
+}
+
+/// Leaves IDs of Azure as they are if they differ only in their case, which means nothing: two clusters that share a resource
+/// may write them in two ways.
+fn keep_case(wanted: &mut Value, held: &mut Value) {
+    match (wanted, held) {
+        (Value::Object(wanted), Value::Object(held)) => {
+            for (key, wanted) in wanted {
+                let Some(held) = held.get_mut(key) else {
+                    continue;
+                };
+                let same = |text: &str| {
+                    held.as_str()
+                        .is_some_and(|held| held.eq_ignore_ascii_case(text))
+                };
+                if key == "armId" && wanted.as_str().is_some_and(same) {
+                    *wanted = held.take();
+                } else {
+                    keep_case(wanted, held);
+                }
+            }
+        }
+        (Value::Array(wanted), Value::Array(held)) => {
+            let pairs = wanted.iter_mut().zip(held);
+            pairs.for_each(|(wanted, held)| keep_case(wanted, held));
+        }
+        _ => {}
+    }
 }
 
 /// How far ASO is with a resource that should have this policy.
@@ -356,25 +386,35 @@ pub(super) fn is_foreign(live: Live<'_>) -> bool {
     live.annotation(RECONCILE_POLICY) == SKIP
 }
 
-/// Gives a resource of this owner, which is to be deleted, another policy. Returns true once it has that, or must not have
-/// it: what exists in Azure and is not known to be the cluster's stays.
+/// Gives a resource of this owner, which is to be deleted, another policy and the credential to delete it with, if that is
+/// known. Returns true once it has both, or must not have them: what exists in Azure and is not known to be the cluster's
+/// stays.
 pub(super) fn settle(
     world: World<'_>,
     (id, recorded): (&ObjectId, &str),
-    (owner, policy): (&str, &str),
+    owner: &str,
+    (policy, credential): (&str, Option<&str>),
     outcome: &mut Outcome,
 ) -> bool {
     outcome.need(id.clone());
-    let ours = |live: &Live<'_>| !live.is_deleting() && live.annotation(OWNER) == owner;
-    let live = world.get(id).present().filter(ours);
-    let Some(live) = live.filter(|live| match live.annotation(RECONCILE_POLICY) {
-        SKIP => is_proven(*live, recorded),
-        held => held != policy,
-    }) else {
+    let ours = |live: &Live<'_>| {
+        live.annotation(OWNER) == owner && (!is_foreign(*live) || is_proven(*live, recorded))
+    };
+    let Some(live) = world.get(id).present().filter(ours) else {
         return true;
     };
+    let mut annotations = json!({});
+    if !live.is_deleting() && live.annotation(RECONCILE_POLICY) != policy {
+        annotations[RECONCILE_POLICY] = json!(policy);
+    }
+    if let Some(name) = credential.filter(|name| live.annotation(CREDENTIAL_FROM) != *name) {
+        annotations[CREDENTIAL_FROM] = Some(name).filter(|name| !name.is_empty()).into();
+    }
+    if annotations.as_object().is_none_or(Map::is_empty) {
+        return true;
+    }
     let mut patch = patch_of(live);
-    patch["metadata"]["annotations"] = json!({RECONCILE_POLICY: policy});
+    patch["metadata"]["annotations"] = annotations;
     outcome.write(Write::Merge(patch));
     false
 }

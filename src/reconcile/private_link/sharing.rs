@@ -5,6 +5,7 @@
 //! have a name that both want. The objects of a zone are one per namespace, because a namespace may be deleted with all
 //! that is in it. It does not know what is written.
 
+use super::credential::named;
 use super::link::{cluster, zones};
 use crate::health::Live;
 use crate::model::ObjectId;
@@ -66,6 +67,26 @@ impl<'a> Sharing<'a> {
     /// Another cluster of the same namespace that needs the objects of the zone, or goes after this one.
     pub(super) fn is_needed_here(&self) -> bool {
         self.needing().any(|id| id.namespace == self.own.namespace)
+    }
+
+    /// Whether another cluster of the namespace, which stays, names this Secret.
+    pub(super) fn is_used_here(
+        &self,
+        world: World<'_>,
+        secret: &str,
+        outcome: &mut Outcome,
+    ) -> bool {
+        let here = self.needing();
+        let here: Vec<&ObjectId> = here
+            .filter(|id| id.namespace == self.own.namespace)
+            .collect();
+        let names_it = |id: &&ObjectId| {
+            let hosted = world.get(id).present();
+            hosted.is_some_and(|hosted| named(hosted, id) == secret)
+        };
+        let is_used = here.iter().copied().any(|id| names_it(&id));
+        here.into_iter().for_each(|id| outcome.need(id.clone()));
+        is_used
     }
 
     /// The others with the same network.

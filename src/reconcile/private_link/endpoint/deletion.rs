@@ -6,14 +6,14 @@
 
 use jiff::Timestamp;
 
-use super::super::credential::{Source, Use, release};
+use super::super::credential::{Source, Use, named, release};
 use super::super::link::Link;
-use super::super::names::{ENDPOINT_FINALIZER, SHARED, is_held_by};
+use super::super::names::{ENDPOINT_FINALIZER, SHARED, is_held_by, secret};
 use super::super::resource::{DETACH, name, remove, settle};
 use super::super::sharing::Sharing;
 use super::super::state::State;
+use super::connection;
 use super::dns::{self, Zone};
-use super::{connection, secret};
 use crate::api::azure_private_link_service::{DNS_AVAILABLE, ENDPOINT_AVAILABLE};
 use crate::api::labels::MANAGE;
 use crate::model::ObjectId;
@@ -57,6 +57,8 @@ pub(super) fn reconcile(
 fn names(world: World<'_>, link: &Link<'_>, outcome: &mut Outcome) -> Option<String> {
     let path = link.path();
     let namespace = &link.cluster.namespace;
+    let credential = link.hosted.map(|hosted| named(hosted, &link.cluster));
+    let credential = credential.as_deref();
     let mut waits = None;
     for zone in dns::zones(link) {
         for (end, _) in &zone.records {
@@ -70,23 +72,28 @@ fn names(world: World<'_>, link: &Link<'_>, outcome: &mut Outcome) -> Option<Str
     for zone in dns::zones(link) {
         let sharing = Sharing::of(world, link.live, &link.cluster, &zone.name, outcome);
         let objects = (zone.id(link, namespace), zone.link(link, namespace));
-        let (is_needed, zone_policy) = end(&sharing);
-        let (is_link_needed, link_policy) = end(&sharing.of_network());
+        let (is_needed, zone_policy) = end(&zone, &sharing);
+        let (is_link_needed, link_policy) = end(&zone, &sharing.of_network());
         let mut left = None;
         if !is_link_needed {
-            left = take_down(world, (&objects.1, ""), link_policy, outcome);
+            left = take_down(world, (&objects.1, ""), (link_policy, credential), outcome);
         }
         if left.is_none() && !is_needed {
             let recorded = link.live.text(&["status", zone.field()]);
-            left = take_down(world, (&objects.0, recorded), zone_policy, outcome);
+            let wanted = (zone_policy, credential);
+            left = take_down(world, (&objects.0, recorded), wanted, outcome);
         }
         waits = waits.or(left);
     }
     waits
 }
 
-/// Whether another cluster of the namespace needs the objects, and what their deletion is to do in Azure.
-fn end(sharing: &Sharing<'_>) -> (bool, &'static str) {
+/// Whether another cluster of the namespace needs the objects, and what their deletion is to do in Azure. The zone of
+/// internal names is one cluster's.
+fn end(zone: &Zone, sharing: &Sharing<'_>) -> (bool, &'static str) {
+    if zone.is_internal {
+        return (false, MANAGE);
+    }
     let policy = if sharing.is_needed_elsewhere() {
         DETACH
     } else {
@@ -95,14 +102,14 @@ fn end(sharing: &Sharing<'_>) -> (bool, &'static str) {
     (sharing.is_needed_here(), policy)
 }
 
-/// Deletes an object that clusters shared, and with this policy what Azure has. Returns what is still there.
+/// Deletes an object that clusters shared, and with this policy and credential what Azure has. Returns what is still there.
 fn take_down(
     world: World<'_>,
     id: (&ObjectId, &str),
-    policy: &str,
+    wanted: (&str, Option<&str>),
     outcome: &mut Outcome,
 ) -> Option<String> {
-    if settle(world, id, (SHARED, policy), outcome) {
+    if settle(world, id, SHARED, wanted, outcome) {
         remove(world, id, SHARED, outcome)
     } else {
         Some(format!("{} is being prepared for its deletion", name(id.0)))

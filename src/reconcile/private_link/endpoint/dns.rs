@@ -13,7 +13,7 @@ use super::super::resource::{DETACH, Proof, State as Resource, Wanted, keep as k
 use super::super::sharing::Sharing;
 use super::super::state::State;
 use super::Scene;
-use crate::api::labels::{MANAGE, RECONCILE_POLICY};
+use crate::api::labels::{CREDENTIAL_FROM, MANAGE, RECONCILE_POLICY};
 use crate::health::Live;
 use crate::model::ObjectId;
 use crate::reconcile::conditions::NewCondition;
@@ -150,8 +150,17 @@ fn keep_zone(
         );
         return Err(NewCondition::no("NamesTaken", message));
     }
-    let policy = |is_needed| if is_needed { DETACH } else { MANAGE };
+    // The zone of internal names is one cluster's.
+    let policy = |is_needed| {
+        if is_needed && !zone.is_internal {
+            DETACH
+        } else {
+            MANAGE
+        }
+    };
     let zone_policy = policy(sharing.is_needed_elsewhere());
+    let id = zone.id(link, scene.namespace());
+    let zone_credential = credential(scene, &id, &sharing, outcome);
     if let Some(other) = undetached(scene, zone, &sharing, outcome) {
         let message = format!(
             "Waiting until the deletion of {other} would leave the zone {}",
@@ -162,21 +171,22 @@ fn keep_zone(
     let sharing = sharing.of_network();
     let name = link_name(scene, zone, &sharing, outcome);
     let link_policy = policy(sharing.is_needed_elsewhere());
-    let wanted = wanted_zone(scene, zone, zone_policy);
-    free(
-        scene,
-        &wanted.id,
-        &zone.link(link, scene.namespace()),
-        outcome,
-    );
+    let id = zone.link(link, scene.namespace());
+    let link_credential = credential(scene, &id, &sharing, outcome);
+    let wanted = wanted_zone(scene, zone, (zone_policy, &zone_credential));
+    free(scene, &wanted.id, &id, outcome);
     let live = keep_resource(scene.world, &wanted, outcome);
     let live = ready(live, &zone.reason("DNSZone"))?;
     state.field(zone.field(), live.text(&["status", "id"]));
     if zone.is_internal {
         state.field("dnsZoneName", &zone.name);
     }
-    let linked = wanted_link(scene, zone, (&name, link_policy));
-    let linked = keep_resource(scene.world, &linked, outcome);
+    let terms = (link_policy, link_credential.as_str());
+    let linked = keep_resource(
+        scene.world,
+        &wanted_link(scene, zone, &name, terms),
+        outcome,
+    );
     let linked = ready(linked, &zone.reason("VNetLink")).map(|_| ());
     let mut result = linked;
     for (end, name) in &zone.records {
@@ -202,6 +212,19 @@ fn free(scene: &Scene<'_>, zone: &ObjectId, linked: &ObjectId, outcome: &mut Out
     outcome.need(linked.clone());
 }
 
+/// The Secret that an object names which clusters share: the cluster's own, unless another one's is in use.
+fn credential(
+    scene: &Scene<'_>,
+    id: &ObjectId,
+    sharing: &Sharing<'_>,
+    outcome: &mut Outcome,
+) -> String {
+    let held = scene.world.get(id).present();
+    let held = held.map(|held| held.annotation(CREDENTIAL_FROM));
+    let is_used = |held: &&str| sharing.is_used_here(scene.world, held, outcome);
+    held.filter(is_used).unwrap_or(scene.credential).to_owned()
+}
+
 fn ready<'a>(state: Resource<'a>, reason: &str) -> Result<Live<'a>, NewCondition> {
     match state {
         Resource::Ready(live) => Ok(live),
@@ -217,7 +240,7 @@ fn undetached(
     outcome: &mut Outcome,
 ) -> Option<ObjectId> {
     let own = zone.id(scene.link, scene.namespace());
-    if scene.world.get(&own).present().is_some() {
+    if zone.is_internal || scene.world.get(&own).present().is_some() {
         return None;
     }
     let mut found = None;
@@ -246,7 +269,11 @@ fn owner_tag<'a>(scene: &Scene<'a>, zone: &Zone) -> &'a str {
     }
 }
 
-fn wanted_zone<'a>(scene: &'a Scene<'_>, zone: &Zone, policy: &'static str) -> Wanted<'a> {
+fn wanted_zone<'a>(
+    scene: &'a Scene<'_>,
+    zone: &Zone,
+    (policy, credential): (&'static str, &'a str),
+) -> Wanted<'a> {
     let link = scene.link;
     Wanted {
         id: zone.id(link, scene.namespace()),
@@ -259,7 +286,7 @@ fn wanted_zone<'a>(scene: &'a Scene<'_>, zone: &Zone, policy: &'static str) -> W
             "tags": tags(scene, zone, "private-dns-zone"),
         }),
         annotations: json!({}),
-        credential: scene.credential,
+        credential,
         policy,
         proof: Proof::Tag(
             owner_tag(scene, zone),
@@ -300,7 +327,8 @@ fn link_name(
 fn wanted_link<'a>(
     scene: &'a Scene<'_>,
     zone: &Zone,
-    (name, policy): (&str, &'static str),
+    name: &str,
+    (policy, credential): (&'static str, &'a str),
 ) -> Wanted<'a> {
     let link = scene.link;
     let network = link.text("guestVNetID");
@@ -317,7 +345,7 @@ fn wanted_link<'a>(
             "virtualNetwork": {"reference": {"armId": network}},
         }),
         annotations: json!({}),
-        credential: scene.credential,
+        credential,
         policy,
         proof: Proof::Name,
     }

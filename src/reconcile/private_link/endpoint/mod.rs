@@ -17,7 +17,7 @@ use super::away;
 use super::credential::{Source, Use};
 use super::denied::unless_denied;
 use super::link::{Link, is_paused};
-use super::names::{self, ENDPOINT_FINALIZER, is_held_by};
+use super::names::{self, ENDPOINT_FINALIZER, is_held_by, secret};
 use super::resource::unseen;
 use super::state::{ERROR, SUCCESS, State, invalid, is_current};
 use crate::api::azure_private_link_service::{
@@ -206,11 +206,6 @@ fn hold(link: &Link<'_>, outcome: &mut Outcome) {
     outcome.maybe(outcome::apply(link.live, patch));
     let theirs = names::HYPERSHIFT_ENDPOINT_FINALIZER;
     outcome.maybe(outcome::unfinalize(link.live, theirs));
-}
-
-/// The Secret with the credential of a cluster for the customer's side.
-fn secret(cluster: &ObjectId) -> String {
-    format!("{}-private-link-aso-secret", cluster.name)
 }
 
 /// The whole is available when all of its parts are.

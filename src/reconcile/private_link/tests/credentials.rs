@@ -27,6 +27,24 @@ fn annotated(annotations: Value) -> Scene {
     scene
 }
 
+/// The operator's own credential may do more than the cluster is to have.
+#[test]
+fn an_identity_without_a_namespace_is_not_the_operators_own() {
+    let mut scene = annotated(json!({IDENTITY: "customer"}));
+    scene.settle();
+    scene.assert_connected("clusters", "one");
+    let endpoint = scene.live(&scene.only(ENDPOINT_KIND));
+    assert_eq!(Live(&endpoint).annotation(FROM), OWN);
+    let mut scene = annotated(json!({IDENTITY: "nobody/"}));
+    scene.settle();
+    assert!(
+        scene
+            .said(AT_ENDPOINT)
+            .starts_with(&format!("False {}", c::IDENTITY_NOT_FOUND))
+    );
+    assert_eq!(scene.named(ENDPOINT_KIND), Vec::<String>::new());
+}
+
 fn secret(namespace: &str, name: &str) -> ObjectId {
     ObjectId::new("", "Secret", namespace, name)
 }

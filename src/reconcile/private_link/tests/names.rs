@@ -393,3 +393,87 @@ fn a_domain_is_the_same_in_capitals() {
     scene.assert_connected("clusters", "two");
     assert_eq!(scene.named(ZONE).len(), 3);
 }
+
+/// Both write the one object that they share.
+#[test]
+fn clusters_with_different_credentials_share_a_zone_in_peace() {
+    const FROM: &str = "serviceoperator.azure.com/credential-from";
+    let annotations = |name: &str| match name {
+        "three" => json!({}),
+        name => json!({"capstan.dev/private-link-identity": format!("clusters/{name}")}),
+    };
+    let names = ["one", "two", "three"];
+    for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
+        for at_once in [false, true] {
+            let mut scene = Scene::new();
+            for name in names {
+                scene.identity("clusters", name, json!({}));
+                scene.cluster("clusters", name);
+                scene.edit(&hosted_id("clusters", name), |one| {
+                    one["metadata"]["annotations"] = annotations(name);
+                });
+            }
+            scene.settle();
+            for name in names {
+                scene.assert_connected("clusters", name);
+            }
+            for (place, name) in order.map(|place| names[place]).into_iter().enumerate() {
+                scene.delete_cluster("clusters", name);
+                if at_once {
+                    continue;
+                }
+                scene.settle();
+                assert!(scene.find(&connection_id("clusters", name)).is_none());
+                if place < 2 {
+                    // The Secret of one that is gone is gone, too.
+                    let zone = scene.live(&zone(&scene, "clusters", "ext.example.com"));
+                    let from = Live(&zone).annotation(FROM);
+                    assert!(!from.starts_with(&format!("{name}-")), "{from}");
+                    let secret = ObjectId::new("", "Secret", "clusters", from);
+                    assert!(from.is_empty() || scene.find(&secret).is_some(), "{from}");
+                }
+            }
+            scene.settle();
+            assert!(scene.azure.is_empty(), "{:?}", scene.azure);
+        }
+    }
+}
+
+/// Azure has one resource group, and one network, of a name.
+#[test]
+fn clusters_that_write_a_name_in_two_ways_share_a_zone_in_peace() {
+    let mut scene = Scene::connected();
+    scene.cluster("clusters", "two");
+    scene.edit(&plane_id("clusters", "two"), |one| {
+        let azure = &mut one["spec"]["platform"]["azure"];
+        azure["resourceGroup"] = json!("RG");
+        azure["subscriptionID"] = json!(GUEST.to_uppercase());
+        azure["vnetID"] = json!(guest("virtualNetworks/VNet").replace("/rg/", "/Rg/"));
+    });
+    scene.settle();
+    scene.assert_connected("clusters", "one");
+    scene.assert_connected("clusters", "two");
+    assert_eq!(scene.named(ZONE).len(), 3);
+    assert_eq!(scene.named(LINK).len(), 3);
+}
+
+/// The second has waited for them.
+#[test]
+fn names_that_are_free_again_are_taken() {
+    let mut scene = Scene::connected();
+    scene.wait(60);
+    scene.cluster("others", "one");
+    scene.settle();
+    assert!(
+        scene
+            .said_of(&connection_id("others", "one"), DNS)
+            .starts_with("False NamesTaken: ")
+    );
+    assert_eq!(policy(&scene, "clusters", "one.hypershift.local"), "manage");
+    scene.delete_cluster("clusters", "one");
+    scene.settle();
+    scene.assert_connected("others", "one");
+    scene.delete_cluster("others", "one");
+    scene.settle();
+    assert!(scene.azure.is_empty(), "{:?}", scene.azure);
+}
