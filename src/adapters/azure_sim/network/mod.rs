@@ -5,6 +5,8 @@
 
 mod links;
 mod path;
+#[cfg(test)]
+mod tests;
 
 use std::net::Ipv4Addr;
 
@@ -144,7 +146,7 @@ pub(super) fn state(azure: &Azure, live: Live<'_>, id: &str) -> Value {
         |state| Live(state).text(&["etag"]).to_owned(),
     );
     match live.kind() {
-        SERVICE => service_state(live, id, &etag),
+        SERVICE => service_state(live, id, &etag, before.as_ref()),
         ENDPOINT => endpoint_state(azure, live, (id, &etag), before.as_ref()),
         LINK => json!({
             "etag": etag,
@@ -158,10 +160,18 @@ pub(super) fn state(azure: &Azure, live: Live<'_>, id: &str) -> Value {
     }
 }
 
-fn service_state(live: Live<'_>, id: &str, etag: &str) -> Value {
+/// A service keeps its alias.
+fn service_state(live: Live<'_>, id: &str, etag: &str, before: Option<&Value>) -> Value {
     let name = id.rsplit('/').next().unwrap_or_default();
     let location = live.text(&["spec", "location"]);
-    let guid = digest(id, etag);
+    let alias = before.and_then(|before| before["alias"].as_str());
+    let alias = alias.map_or_else(
+        || {
+            let guid = digest(id, etag);
+            format!("{name}.{guid}.{location}.azure.privatelinkservice")
+        },
+        str::to_owned,
+    );
     let frontends = references(live, "loadBalancerFrontendIpConfigurations");
     let frontends: Vec<Value> = frontends.map(|id| json!({"id": id})).collect();
     let configurations = live.list(&["spec", "ipConfigurations"]).iter().map(Live);
@@ -170,7 +180,7 @@ fn service_state(live: Live<'_>, id: &str, etag: &str) -> Value {
         .collect();
     json!({
         "etag": etag,
-        "alias": format!("{name}.{guid}.{location}.azure.privatelinkservice"),
+        "alias": alias,
         "loadBalancerFrontendIpConfigurations": frontends,
         "ipConfigurations": subnets,
         "visibility": live.at(&["spec", "visibility"]),
