@@ -7,15 +7,6 @@ use serde_json::json;
 use super::scene::*;
 use crate::health::Live;
 
-/// Waits until a cluster is gone, with all that was made for it.
-async fn until_gone(scene: &Scene, namespace: &str, name: &str) {
-    scene
-        .until("the cluster is gone", |scene| {
-            scene.find(&hosted_id(namespace, name)).is_none()
-        })
-        .await;
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_private_cluster_becomes_ready_and_leaves_nothing() {
     let scene = Scene::open().await;
@@ -35,7 +26,7 @@ async fn a_private_cluster_becomes_ready_and_leaves_nothing() {
         .filter(|live| live.namespace() == "clusters-one");
     assert!(there.all(|live| live.group() != "network.azure.com"));
     scene.delete(&hosted_id("clusters", "one")).await;
-    until_gone(&scene, "clusters", "one").await;
+    scene.until_gone("clusters", "one").await;
     assert_eq!(scene.azure.ids(), Vec::<String>::new());
     let left = scene.named("Secret");
     assert!(

@@ -5,7 +5,6 @@ use super::scene::*;
 #[tokio::test(start_paused = true)]
 async fn twenty_clusters_never_touch_each_other() {
     let scene = Scene::open().await;
-    scene.namespace("others").await;
     let names: Vec<(&str, String)> = (0..20)
         .map(|number| {
             (

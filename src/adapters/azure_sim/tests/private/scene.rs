@@ -11,8 +11,9 @@ use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
 use kube_sim::{Server, SimClock};
 use serde_json::{Value, json};
 
+use super::front::Front;
 use crate::adapters::azure_sim::{
-    Azure, Options, SimulatedCredentials, SimulatedLinks, controllers, crds,
+    Azure, Deed, Options, SimulatedCredentials, SimulatedLinks, controllers, crds,
 };
 use crate::adapters::kubernetes::controller::{self, Connectors, Running, writer};
 use crate::api::azure_private_link_service::{AVAILABLE, CONDITIONS, KIND};
@@ -27,6 +28,8 @@ pub(super) const SUBSCRIPTION: &str = "3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10";
 pub(super) const HUB: &str = "9d1c7d3e-52a4-4b6b-9a51-2f1f0d9c7a11";
 /// The namespace of the platform controller.
 pub(super) const PLATFORM: &str = "capstan-system";
+/// The field manager of people.
+pub(super) const PERSON: &str = "kubectl";
 const API: &str = "hypershift.openshift.io/v1beta1";
 
 /// The path of something in the network provider of the customer's resource group.
@@ -43,29 +46,47 @@ pub(super) struct Scene {
     pub(super) server: Server,
     pub(super) client: Client,
     pub(super) azure: Azure,
-    clock: Arc<dyn Clock>,
+    pub(super) clock: Arc<dyn Clock>,
+    /// What our controllers reach the server through.
+    pub(super) front: Front,
+    /// Whether our controllers act beside HyperShift's, from their next start on.
+    pub(super) mode: Mode,
     _around: Running,
     ours: Option<Running>,
 }
 
-impl Scene {
-    /// Everything runs.
-    pub(super) async fn open() -> Self {
-        Self::with(Azure::bare().recording()).await
-    }
+/// A server with all definitions, the namespaces, and the identity of the management side.
+pub(super) struct Stage {
+    server: Server,
+    time: SimClock,
+}
 
-    pub(super) async fn with(azure: Azure) -> Self {
+impl Stage {
+    pub(super) async fn new() -> Self {
         let time = SimClock::new(Timestamp::UNIX_EPOCH, 1);
         let server = Server::new(Arc::new(time));
         let client = server.client("default");
-        let clock: Arc<dyn Clock> = Arc::new(time);
         for definition in crds::foreign()
             .into_iter()
             .chain(crds::hyper_shift())
             .chain(ours())
         {
-            apply(&client, &definition).await;
+            apply(&client, &definition, PERSON).await;
         }
+        for name in ["clusters", "others", PLATFORM] {
+            let namespace =
+                json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+            apply(&client, &namespace, PERSON).await;
+        }
+        apply(&client, &identity(PLATFORM, "management"), PERSON).await;
+        Self { server, time }
+    }
+
+    /// Everything runs on a copy of the server, but for our controllers.
+    pub(super) fn scene(&self, azure: Azure) -> Scene {
+        let server = self.server.copy(Arc::new(self.time));
+        let client = server.client("default");
+        let clock: Arc<dyn Clock> = Arc::new(self.time);
         let options = Options {
             azure: azure.clone(),
             ..Options::default()
@@ -76,18 +97,23 @@ impl Scene {
             controllers(&options),
             Connectors::default(),
         );
-        let mut scene = Self {
+        Scene {
+            front: Front::before(&server),
             server,
             client,
             azure,
             clock,
+            mode: Mode::Auto,
             _around: around,
             ours: None,
-        };
-        for namespace in ["clusters", PLATFORM] {
-            scene.namespace(namespace).await;
         }
-        scene.identity(PLATFORM, "management").await;
+    }
+}
+
+impl Scene {
+    /// Everything runs.
+    pub(super) async fn open() -> Self {
+        let mut scene = Stage::new().await.scene(Azure::bare().recording());
         scene.start();
         scene
     }
@@ -101,7 +127,7 @@ impl Scene {
             "management",
         );
         let settings = PlatformSettings {
-            mode: Mode::Auto,
+            mode: self.mode,
             namespace: PLATFORM.to_owned(),
             place: Place::At(Management {
                 subscription: HUB.to_owned(),
@@ -117,31 +143,14 @@ impl Scene {
             ..Connectors::default()
         };
         let all = private_link::all(settings);
-        let running = controller::spawn(
-            self.client.clone(),
-            Arc::clone(&self.clock),
-            all,
-            connectors,
-        );
+        let client = self.front.client();
+        let running = controller::spawn(client, Arc::clone(&self.clock), all, connectors);
         self.ours = Some(running);
     }
 
     /// Our controllers end.
     pub(super) fn stop(&mut self) {
         self.ours = None;
-    }
-
-    pub(super) async fn namespace(&self, name: &str) {
-        let namespace =
-            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-        apply(&self.client, &namespace).await;
-    }
-
-    pub(super) async fn identity(&self, namespace: &str, name: &str) {
-        let identity = json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "AzureClusterIdentity",
-            "metadata": {"name": name, "namespace": namespace},
-            "spec": {"type": "WorkloadIdentity", "clientID": SUBSCRIPTION, "tenantID": SUBSCRIPTION, "allowedNamespaces": {}}});
-        apply(&self.client, &identity).await;
     }
 
     /// Applies a private cluster with a pool of two nodes.
@@ -151,11 +160,23 @@ impl Scene {
     }
 
     pub(super) async fn put(&self, object: &Value) {
-        apply(&self.client, object).await;
+        apply(&self.client, object, PERSON).await;
+    }
+
+    /// Applies an object as another controller.
+    pub(super) async fn put_as(&self, manager: &str, object: &Value) {
+        apply(&self.client, object, manager).await;
     }
 
     pub(super) async fn merge(&self, id: &ObjectId, patch: Value) {
-        let params = PatchParams::default();
+        self.merge_as(PERSON, id, patch).await;
+    }
+
+    pub(super) async fn merge_as(&self, manager: &str, id: &ObjectId, patch: Value) {
+        let params = PatchParams {
+            field_manager: Some(manager.to_owned()),
+            ..PatchParams::default()
+        };
         let merged = self
             .api(id)
             .patch(&id.name, &params, &Patch::Merge(patch))
@@ -164,7 +185,14 @@ impl Scene {
     }
 
     pub(super) async fn merge_status(&self, id: &ObjectId, patch: Value) {
-        let params = PatchParams::default();
+        self.merge_status_as(PERSON, id, patch).await;
+    }
+
+    pub(super) async fn merge_status_as(&self, manager: &str, id: &ObjectId, patch: Value) {
+        let params = PatchParams {
+            field_manager: Some(manager.to_owned()),
+            ..PatchParams::default()
+        };
         let merged = self
             .api(id)
             .patch_status(&id.name, &params, &Patch::Merge(patch))
@@ -232,22 +260,43 @@ impl Scene {
 
     /// Waits until a cluster is ready, with its nodes.
     pub(super) async fn until_ready(&self, namespace: &str, name: &str) {
-        let pool = ObjectId::new(
-            "hypershift.openshift.io",
-            "NodePool",
-            namespace,
-            format!("{name}-a"),
-        );
-        let cluster = hosted_id(namespace, name);
         self.until(&format!("{namespace}/{name} is ready"), |scene| {
-            let is_ready = |id| {
-                scene
-                    .find(id)
-                    .is_some_and(|object| health(&object).is_ready())
-            };
-            is_ready(&cluster) && is_ready(&pool) && scene.is_connected(namespace, name)
+            scene.is_ready(namespace, name)
         })
         .await;
+    }
+
+    /// Whether a cluster is ready, with its nodes.
+    pub(super) fn is_ready(&self, namespace: &str, name: &str) -> bool {
+        let is_ready = |id: ObjectId| {
+            self.find(&id)
+                .is_some_and(|object| health(&object).is_ready())
+        };
+        is_ready(hosted_id(namespace, name))
+            && is_ready(pool_id(namespace, name))
+            && self.is_connected(namespace, name)
+    }
+
+    /// Waits until a cluster is gone.
+    pub(super) async fn until_gone(&self, namespace: &str, name: &str) {
+        self.until(&format!("{namespace}/{name} is gone"), |scene| {
+            scene.find(&hosted_id(namespace, name)).is_none()
+                && scene.connection(namespace, name).is_none()
+        })
+        .await;
+    }
+
+    /// What came and went in Azure, oldest first.
+    pub(super) fn births_and_deaths(&self) -> Vec<Deed> {
+        let mut deeds = self.azure.deeds();
+        deeds.retain(|deed| !matches!(deed, Deed::Updated(_)));
+        deeds
+    }
+
+    /// The only resource in Azure with this part in its ID.
+    pub(super) fn only(&self, part: &str) -> String {
+        let [id] = self.in_azure(part).try_into().unwrap();
+        id
     }
 
     pub(super) fn connection(&self, namespace: &str, name: &str) -> Option<Value> {
@@ -307,6 +356,24 @@ pub(super) fn hosted_id(namespace: &str, name: &str) -> ObjectId {
     ObjectId::new("hypershift.openshift.io", "HostedCluster", namespace, name)
 }
 
+pub(super) fn pool_id(namespace: &str, name: &str) -> ObjectId {
+    let name = format!("{name}-a");
+    ObjectId::new("hypershift.openshift.io", "NodePool", namespace, name)
+}
+
+pub(super) fn plane_id(namespace: &str, name: &str) -> ObjectId {
+    let home = format!("{namespace}-{name}");
+    ObjectId::new("hypershift.openshift.io", "HostedControlPlane", home, name)
+}
+
+pub(super) fn namespace_id(name: &str) -> ObjectId {
+    ObjectId::new("", "Namespace", "", name)
+}
+
+pub(super) fn secret_id(namespace: &str, name: &str) -> ObjectId {
+    ObjectId::new("", "Secret", namespace, name)
+}
+
 pub(super) fn connection_id(namespace: &str, name: &str) -> ObjectId {
     let home = format!("{namespace}-{name}");
     ObjectId::new("hypershift.openshift.io", KIND, home, "private-router")
@@ -355,14 +422,20 @@ pub(super) fn pool(namespace: &str, name: &str) -> Value {
     })
 }
 
-async fn apply(client: &Client, object: &Value) {
+fn identity(namespace: &str, name: &str) -> Value {
+    json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "AzureClusterIdentity",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"type": "WorkloadIdentity", "clientID": SUBSCRIPTION, "tenantID": SUBSCRIPTION, "allowedNamespaces": {}}})
+}
+
+async fn apply(client: &Client, object: &Value, manager: &str) {
     let live = Live(object);
     let resource = writer::resource(live.group(), live.version(), live.kind());
     let api: Api<DynamicObject> = match live.namespace() {
         "" => Api::all_with(client.clone(), &resource),
         namespace => Api::namespaced_with(client.clone(), namespace, &resource),
     };
-    let params = PatchParams::apply("kubectl").force();
+    let params = PatchParams::apply(manager).force();
     let applied = api.patch(live.name(), &params, &Patch::Apply(object)).await;
     applied.unwrap_or_else(|error| panic!("{}: {error}", live.id()));
 }
