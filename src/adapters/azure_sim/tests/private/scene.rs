@@ -236,7 +236,7 @@ impl Scene {
     /// The objects of a kind, as `NAMESPACE/NAME`.
     pub(super) fn named(&self, kind: &str) -> Vec<String> {
         let all = self.server.snapshot();
-        let of_kind = all.iter().map(|object| Live(object));
+        let of_kind = all.iter().map(Live);
         let of_kind = of_kind.filter(|live| live.kind() == kind);
         of_kind
             .map(|live| format!("{}/{}", live.namespace(), live.name()))
