@@ -85,7 +85,7 @@ pub(super) fn endpoint(cluster: &ObjectId, cluster_id: &str) -> String {
     format!("{name}{end}")
 }
 
-/// Whether HyperShift made the endpoint with this ID: it keeps that name when others take it over.
+/// Returns true if HyperShift made the endpoint with this ID. The endpoint keeps its name when others take it over.
 pub(super) fn is_hypershift_endpoint(id: &str) -> bool {
     let name = id.rsplit('/').next().unwrap_or_default();
     name.eq_ignore_ascii_case(HYPERSHIFT_ENDPOINT)

@@ -419,7 +419,7 @@ pub(super) fn settle(
     false
 }
 
-/// Whether a resource that ASO only looks at is the cluster's in Azure.
+/// Returns true if a resource that ASO only looks at is known to be the cluster's in Azure.
 fn is_proven(live: Live<'_>, recorded: &str) -> bool {
     let ready = live
         .condition(READY)

@@ -111,7 +111,7 @@ fn missing(link: &Link<'_>) -> NewCondition {
     NewCondition::no(FAILED, message)
 }
 
-/// Whether somebody deletes the subnet, and Azure keeps it as long as the service uses it.
+/// Returns true if somebody deletes the subnet, and Azure keeps it because the service uses it.
 fn is_kept(scene: &Scene<'_>, wanted: &Wanted<'_>, outcome: &mut Outcome) -> bool {
     let service = names::service(scene.link.cluster_id());
     let service = names::aso("PrivateLinkService", scene.namespace, &service);
