@@ -1,4 +1,4 @@
-//! What Azure refuses, and the way to a private API server with each hop broken in turn.
+//! Azure's refusals, and the way to a private API server with each hop broken in turn.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What changes in the life of a private cluster, and what does not.
+//! Changes in the life of a private cluster: some are followed, and some disturb nothing.
 
 #![allow(clippy::unwrap_used)]
 

@@ -17,7 +17,7 @@ async fn ready() -> Scene {
     scene
 }
 
-/// What exists in Azure besides the load balancers, which are not ours.
+/// Everything in Azure but the load balancers, which are not ours.
 fn left(scene: &Scene) -> Vec<String> {
     let mut ids = scene.azure.ids();
     ids.retain(|id| !id.contains("/loadBalancers/"));

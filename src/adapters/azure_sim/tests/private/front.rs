@@ -1,4 +1,4 @@
-//! What stands between our controllers and the server: it counts what they write, and may kill them after a write.
+//! A front between our controllers and the server: it counts their writes, and may cut them off after one.
 
 #![allow(clippy::unwrap_used)]
 
@@ -36,12 +36,12 @@ impl Front {
         self.last.store(writes, Ordering::Relaxed);
     }
 
-    /// Whether it answers nothing any more.
+    /// Returns true once it answers nothing any more.
     pub(super) fn is_dead(&self) -> bool {
         self.written() >= self.last.load(Ordering::Relaxed)
     }
 
-    /// How many writes were carried out.
+    /// The number of writes that were carried out.
     pub(super) fn written(&self) -> usize {
         self.written.load(Ordering::Relaxed)
     }

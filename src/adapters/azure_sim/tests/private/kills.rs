@@ -8,14 +8,14 @@ use super::scene::*;
 use crate::adapters::azure_sim::{Azure, Deed};
 use crate::health::Live;
 
-/// What a life comes to: the objects while it was ready, and what came and went in Azure.
+/// The result of a life: the objects while it was ready, and what came and went in Azure.
 #[derive(Debug, PartialEq, Eq)]
 struct Life {
     objects: Vec<String>,
     deeds: Vec<Deed>,
 }
 
-/// How a process dies: after this many writes, counted from each of its starts, or from the first alone.
+/// The end of a process: after this many writes, counted from its first start alone, or from each of its starts.
 #[derive(Clone, Copy, Debug)]
 enum Kill {
     Never,
@@ -58,7 +58,7 @@ async fn live(stage: &Stage, kill: Kill) -> (Life, usize) {
     (Life { objects, deeds }, starts)
 }
 
-/// What is ours, and what that is about.
+/// Our objects with their specs.
 fn objects(scene: &Scene) -> Vec<String> {
     let all = scene.all();
     let ours = all.iter().map(Live).filter(|live| {

@@ -47,9 +47,9 @@ pub(super) struct Scene {
     pub(super) client: Client,
     pub(super) azure: Azure,
     pub(super) clock: Arc<dyn Clock>,
-    /// What our controllers reach the server through.
+    /// Our controllers reach the server through it.
     pub(super) front: Front,
-    /// Whether our controllers act beside HyperShift's, from their next start on.
+    /// The mode of our controllers from their next start on.
     pub(super) mode: Mode,
     _around: Running,
     ours: Option<Running>,
@@ -266,7 +266,7 @@ impl Scene {
         .await;
     }
 
-    /// Whether a cluster is ready, with its nodes.
+    /// Returns true if a cluster is ready, with its nodes.
     pub(super) fn is_ready(&self, namespace: &str, name: &str) -> bool {
         let is_ready = |id: ObjectId| {
             self.find(&id)
@@ -286,7 +286,7 @@ impl Scene {
         .await;
     }
 
-    /// What came and went in Azure, oldest first.
+    /// The creations and deletions in Azure, oldest first.
     pub(super) fn births_and_deaths(&self) -> Vec<Deed> {
         let mut deeds = self.azure.deeds();
         deeds.retain(|deed| !matches!(deed, Deed::Updated(_)));

@@ -8,7 +8,7 @@ use super::scene::*;
 use crate::adapters::azure_sim::Deed;
 use crate::api::azure_private_link_service::DNS_AVAILABLE;
 
-/// How often what has this part in its ID was deleted, and no more of it than that.
+/// The number of deletions of resources with both parts in their IDs.
 fn deleted(scene: &Scene, part: &str, end: &str) -> usize {
     let deeds = scene.azure.deeds();
     let deleted = deeds.iter().filter(|deed| match deed {

@@ -78,7 +78,7 @@ fn tagged(kind: &str, mut state: Value) -> Value {
     state
 }
 
-/// What HyperShift's controllers made in Azure for the cluster `one`. Returns the status that they wrote.
+/// Makes in Azure all that HyperShift's controllers make for the cluster `one`. Returns the status that they write.
 fn made_by_hyper_shift(azure: &Azure, balancer: &str) -> Value {
     let frontend = azure.get(balancer).unwrap()["frontendIPConfigurations"][0]["id"].clone();
     let service = hub(&format!("privateLinkServices/pls-{CLUSTER_ID}"));
@@ -207,7 +207,7 @@ async fn of_hyper_shift() -> Scene {
     scene
 }
 
-/// What belongs to the connection: its alias, its address, and the names in Azure.
+/// The alias, the address and the endpoint of the connection, and everything in Azure.
 fn kept(scene: &Scene) -> [String; 4] {
     [
         scene.status("clusters", "one", "privateLinkServiceAlias"),
