@@ -30,6 +30,7 @@ pub mod managers;
 pub mod overlay;
 pub mod period;
 pub mod platform;
+pub mod private_link_reasons;
 mod resource_status;
 pub mod structural;
 pub mod suppliers;

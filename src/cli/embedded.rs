@@ -74,10 +74,7 @@ impl Embedded {
             workloads: Arc::new(SimulatedWorkloads::new(client.clone(), &*clock)),
             keys: Arc::new(SimulatedVaults::new(Arc::clone(&clock))),
             credentials: Arc::new(SimulatedCredentials),
-            links: Arc::new(SimulatedLinks::new(
-                options.azure.clone(),
-                Arc::clone(&clock),
-            )),
+            links: Arc::new(SimulatedLinks::new(options.azure.clone())),
         };
         let at_work =
             controller::spawn(client.clone(), Arc::clone(&clock), controllers, connectors);

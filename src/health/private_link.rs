@@ -3,13 +3,14 @@
 //! In: nothing. Out: causes by their reasons, as the controllers of private clusters give them. It does not know the objects.
 
 use super::cause::{Cause, reason};
+use crate::api::private_link_reasons as r;
 
 /// The reasons for which somebody has to change something.
 pub(super) const FAILING: &[&str] = &[
-    "InvalidObject",
-    "HostedClusterNotFound",
-    "ManagementNotConfigured",
-    "IdentityMismatch",
+    r::INVALID_OBJECT,
+    r::HOSTED_CLUSTER_NOT_FOUND,
+    r::MANAGEMENT_NOT_CONFIGURED,
+    r::IDENTITY_MISMATCH,
     "IdentityNotFound",
     "IdentityNotWatched",
     "NamespaceNotAllowedByIdentity",
@@ -17,21 +18,21 @@ pub(super) const FAILING: &[&str] = &[
     "CredentialsRefused",
     "CredentialsInvalid",
     "CredentialsNotFound",
-    "ILBNotFound",
-    "ILBAmbiguous",
-    "ILBLookupFailed",
-    "NATSubnetCreationFailed",
-    "PLSCreationFailed",
-    "PLSUpdateFailed",
-    "PrivateEndpointCreationFailed",
-    "PrivateEndpointConnectionNotApproved",
+    r::ILB_NOT_FOUND,
+    r::ILB_AMBIGUOUS,
+    r::ILB_LOOKUP_FAILED,
+    r::NAT_SUBNET_CREATION_FAILED,
+    r::PLS_CREATION_FAILED,
+    r::PLS_UPDATE_FAILED,
+    r::PRIVATE_ENDPOINT_CREATION_FAILED,
+    r::PRIVATE_ENDPOINT_CONNECTION_NOT_APPROVED,
     "DNSZoneCreationFailed",
     "VNetLinkCreationFailed",
-    "ARecordCreationFailed",
-    "BaseDomainDNSZoneCreationFailed",
+    r::A_RECORD_CREATION_FAILED,
+    r::BASE_DOMAIN_DNS_ZONE_CREATION_FAILED,
     "BaseDomainVNetLinkCreationFailed",
     "BaseDomainARecordCreationFailed",
-    "NamesTaken",
+    r::NAMES_TAKEN,
     // As HyperShift's own controllers report all of these.
     "AzureError",
 ];
@@ -39,34 +40,38 @@ pub(super) const FAILING: &[&str] = &[
 /// The causes, in the order in which the parts of a connection are made.
 pub(super) const CAUSES: &[Cause] = &[
     reason(
-        &["ILBNotFound", "ILBLookupFailed", "WaitingForLoadBalancer"],
+        &[
+            r::ILB_NOT_FOUND,
+            r::ILB_LOOKUP_FAILED,
+            r::WAITING_FOR_LOAD_BALANCER,
+        ],
         "check that the Service private-router in the namespace of the control plane has the address of an internal load balancer (the events of the Service show what Azure's cloud provider says), and that the load balancer is in the resource group that spec.privateLink.management.resourceGroup names",
     ),
     reason(
-        &["ILBAmbiguous"],
+        &[r::ILB_AMBIGUOUS],
         "several load balancers have this address in one network: delete those that are left over",
     ),
     reason(
-        &["NATSubnetCreationFailed"],
+        &[r::NAT_SUBNET_CREATION_FAILED],
         "the subnet must be in the virtual network of the management cluster, in the resource group that spec.privateLink.management names, with privateLinkServiceNetworkPolicies Disabled, and be used for nothing else",
     ),
     reason(
-        &["PLSCreationFailed", "PLSUpdateFailed"],
+        &[r::PLS_CREATION_FAILED, r::PLS_UPDATE_FAILED],
         "check that the identity of the management side has the role Network Contributor on the management resource groups and that its federated credential names the service account, and that privateLinkServiceNetworkPolicies of the NAT subnet is Disabled: with a wrong subnet the Private Link Service must be deleted and made again",
     ),
     reason(
-        &["PrivateEndpointCreationFailed"],
+        &[r::PRIVATE_ENDPOINT_CREATION_FAILED],
         "check that the identity of the cluster may create Private Endpoints in the resource group of the cluster and join its subnet, and that no policy of the subnet denies it",
     ),
     reason(
-        &["PrivateEndpointConnectionNotApproved"],
+        &[r::PRIVATE_ENDPOINT_CONNECTION_NOT_APPROVED],
         "approve the connection of the Private Endpoint in Azure, or add the subscription of the cluster to the allowed ones; one that was rejected is made again after 10 minutes",
     ),
     reason(
         &[
             "DNSZoneCreationFailed",
-            "ARecordCreationFailed",
-            "BaseDomainDNSZoneCreationFailed",
+            r::A_RECORD_CREATION_FAILED,
+            r::BASE_DOMAIN_DNS_ZONE_CREATION_FAILED,
             "BaseDomainARecordCreationFailed",
         ],
         "check that the identity of the cluster may create private DNS zones and records in the resource group of the cluster, and that a zone of this name which is there already is Capstan's",

@@ -21,10 +21,7 @@ pub(crate) fn play(client: &Client, clock: &Arc<dyn Clock>, options: &Options) -
         all.extend(private_link::all(links()));
     }
     let connectors = Connectors {
-        links: Arc::new(SimulatedLinks::new(
-            options.azure.clone(),
-            Arc::clone(clock),
-        )),
+        links: Arc::new(SimulatedLinks::new(options.azure.clone())),
         ..connectors(client, clock)
     };
     controller::spawn(client.clone(), Arc::clone(clock), all, connectors)

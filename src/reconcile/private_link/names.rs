@@ -3,6 +3,7 @@
 //! In: a hosted cluster. Out: names in Kubernetes and in Azure, the same each time. Each carries the cluster, so that two
 //! clusters in one namespace, resource group or zone never mean the same thing. It does not know what exists.
 
+use ipnet::{Ipv4Net, Ipv6Net};
 use sha2::{Digest as _, Sha256};
 
 use crate::api::kinds::NETWORK;
@@ -94,6 +95,16 @@ pub(super) fn is_hypershift_endpoint(id: &str) -> bool {
 /// The Secret with the credential of a cluster for the customer's side.
 pub(super) fn secret(cluster: &ObjectId) -> String {
     format!("{}-private-link-aso-secret", cluster.name)
+}
+
+/// Whether a text is an IPv4 address.
+pub(super) fn is_ipv4(text: &str) -> bool {
+    format!("{text}/32").parse::<Ipv4Net>().is_ok()
+}
+
+/// Whether a text is an IP address.
+pub(super) fn is_address(text: &str) -> bool {
+    is_ipv4(text) || format!("{text}/128").parse::<Ipv6Net>().is_ok()
 }
 
 /// The zone of the internal names of a cluster.

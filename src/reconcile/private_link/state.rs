@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::away::is_ending;
 use crate::api::azure_private_link_service::CONDITIONS;
+use crate::api::private_link_reasons as r;
 use crate::health::Live;
 use crate::reconcile::conditions::{Conditions, NewCondition, Typed};
 use crate::reconcile::outcome::{Outcome, Write, covers};
@@ -124,7 +125,7 @@ pub(super) fn invalid(live: Live<'_>, why: String, finalizer: &str) -> NewCondit
     } else {
         why
     };
-    NewCondition::no("InvalidObject", message)
+    NewCondition::no(r::INVALID_OBJECT, message)
 }
 
 /// Whether a condition holds for the present spec.

@@ -1,33 +1,26 @@
 //! Azure Resource Manager, as far as our controllers ask it about Private Link.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use futures::future::{BoxFuture, FutureExt as _};
+use futures::future::{self, BoxFuture, FutureExt as _};
 use serde_json::json;
 
 use super::{CONNECTIONS, connections, is_open};
 use crate::adapters::azure_sim::azure::Azure;
 use crate::health::Live;
 use crate::model::{
-    AzureError, AzureFault, Clock, Frontend, FrontendRequest, PrivateLinks, RejectRequest,
+    AzureError, AzureFault, Frontend, FrontendRequest, PrivateLinks, RejectRequest,
 };
 
-/// How long a request takes.
-const TIME: Duration = Duration::from_secs(1);
-
 /// Simulated Azure behind the port for Private Link.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct SimulatedLinks {
     azure: Azure,
-    clock: Arc<dyn Clock>,
 }
 
 impl SimulatedLinks {
     /// About what exists in `azure`.
     #[must_use]
-    pub const fn new(azure: Azure, clock: Arc<dyn Clock>) -> Self {
-        Self { azure, clock }
+    pub const fn new(azure: Azure) -> Self {
+        Self { azure }
     }
 }
 
@@ -36,23 +29,11 @@ impl PrivateLinks for SimulatedLinks {
         &self,
         request: &FrontendRequest,
     ) -> BoxFuture<'static, Result<Frontend, AzureError>> {
-        let (azure, request) = (self.azure.clone(), request.clone());
-        let time = self.clock.real(TIME);
-        async move {
-            tokio::time::sleep(time).await;
-            found(&azure, &request)
-        }
-        .boxed()
+        future::ready(found(&self.azure, request)).boxed()
     }
 
     fn reject(&self, request: &RejectRequest) -> BoxFuture<'static, Result<usize, AzureError>> {
-        let (azure, request) = (self.azure.clone(), request.clone());
-        let time = self.clock.real(TIME);
-        async move {
-            tokio::time::sleep(time).await;
-            Ok(reject(&azure, &request.service))
-        }
-        .boxed()
+        future::ready(Ok(reject(&self.azure, &request.service))).boxed()
     }
 }
 

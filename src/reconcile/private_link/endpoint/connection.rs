@@ -12,9 +12,10 @@ use super::super::resource::{
     Proof, State, Wanted, is_foreign, is_of, keep as keep_resource, name,
 };
 use super::super::state::is_current;
-use super::Scene;
+use super::Sight;
 use crate::api::azure_private_link_service::SERVICE_CREATED;
 use crate::api::labels::MANAGE;
+use crate::api::private_link_reasons as r;
 use crate::health::Live;
 use crate::model::ObjectId;
 use crate::reconcile::conditions::NewCondition;
@@ -23,8 +24,8 @@ use crate::reconcile::outcome::{self, Outcome};
 const KIND: &str = "PrivateEndpoint";
 /// The version from which an endpoint may name its service by an alias.
 const WITH_ALIAS: &str = "v20250301";
-const FAILED: &str = "PrivateEndpointCreationFailed";
-const WAITING: &str = "WaitingForEndpoint";
+const FAILED: &str = r::PRIVATE_ENDPOINT_CREATION_FAILED;
+const WAITING: &str = r::WAITING_FOR_ENDPOINT;
 /// The age after which an endpoint that was rejected is made again.
 const AGAIN: SignedDuration = SignedDuration::from_mins(10);
 
@@ -45,7 +46,7 @@ pub(super) fn id(cluster: &ObjectId) -> ObjectId {
 /// # Errors
 /// When it is not connected: the condition that says so.
 pub(super) fn keep<'a>(
-    scene: &Scene<'a>,
+    scene: &Sight<'a>,
     outcome: &mut Outcome,
 ) -> Result<Endpoint<'a>, NewCondition> {
     let link = scene.link;
@@ -58,7 +59,7 @@ pub(super) fn keep<'a>(
     if !is_made || alias.is_empty() || service.is_empty() {
         // What is connected stays as it is.
         return Err(NewCondition::no(
-            "WaitingForService",
+            r::WAITING_FOR_SERVICE,
             "Waiting for the Private Link Service",
         ));
     }
@@ -72,7 +73,7 @@ pub(super) fn keep<'a>(
     {
         outcome.maybe(outcome::delete(held));
         let message = format!("{}: {why}; it is deleted and made again", name(&id));
-        return Err(NewCondition::no("PrivateEndpointReplaced", message));
+        return Err(NewCondition::no(r::PRIVATE_ENDPOINT_REPLACED, message));
     }
     let wanted = wanted(scene, &id, held, (alias, service, &path));
     let state = keep_resource(scene.world, &wanted, outcome);
@@ -87,7 +88,7 @@ pub(super) fn keep<'a>(
 
 /// The endpoint as it should be.
 fn wanted<'a>(
-    scene: &'a Scene<'_>,
+    scene: &'a Sight<'_>,
     id: &ObjectId,
     held: Option<Live<'_>>,
     (alias, service, path): (&str, &str, &'a str),
@@ -137,7 +138,7 @@ fn wanted<'a>(
 }
 
 /// The name in Azure: that of the endpoint which the status names, since HyperShift gives it another one.
-fn azure_name(scene: &Scene<'_>) -> String {
+fn azure_name(scene: &Sight<'_>) -> String {
     let link = scene.link;
     let recorded = link.live.text(&["status", "privateEndpointID"]);
     let home = format!(
@@ -200,14 +201,14 @@ fn not_approved(live: Live<'_>) -> Option<NewCondition> {
         name(&live.id())
     );
     Some(NewCondition::no(
-        "PrivateEndpointConnectionNotApproved",
+        r::PRIVATE_ENDPOINT_CONNECTION_NOT_APPROVED,
         message,
     ))
 }
 
 /// The endpoint with its address, which Azure Service Operator writes to a ConfigMap.
 fn addressed<'a>(
-    scene: &Scene<'a>,
+    scene: &Sight<'a>,
     live: Live<'a>,
     outcome: &mut Outcome,
 ) -> Result<Endpoint<'a>, NewCondition> {
@@ -215,7 +216,7 @@ fn addressed<'a>(
     let found = scene.world.get(&id).present();
     outcome.need(id);
     let address = found.map_or("", |map| map.text(&["data", ADDRESS_KEY]));
-    if address.parse::<std::net::IpAddr>().is_err() {
+    if !names::is_address(address) {
         let message = format!("Waiting for the address of {}", name(&live.id()));
         return Err(NewCondition::no(WAITING, message));
     }

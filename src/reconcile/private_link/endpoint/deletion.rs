@@ -16,6 +16,7 @@ use super::connection;
 use super::dns::{self, Zone};
 use crate::api::azure_private_link_service::{DNS_AVAILABLE, ENDPOINT_AVAILABLE};
 use crate::api::labels::MANAGE;
+use crate::api::private_link_reasons as r;
 use crate::model::ObjectId;
 use crate::reconcile::conditions::NewCondition;
 use crate::reconcile::outcome::{Outcome, unfinalize};
@@ -34,12 +35,12 @@ pub(super) fn reconcile(
         return;
     }
     let namespace = &link.cluster.namespace;
-    let deleting = |waits: String| NewCondition::no("Deleting", waits);
+    let deleting = |waits: String| NewCondition::no(r::DELETING, waits);
     if let Some(waits) = names(world, link, outcome) {
         refresh(world, link, now, outcome);
         return state.set(DNS_AVAILABLE, deleting(waits));
     }
-    let gone = NewCondition::no("Deleted", "The names of the cluster are deleted");
+    let gone = NewCondition::no(r::DELETED, "The names of the cluster are deleted");
     state.set(DNS_AVAILABLE, gone);
     let path = link.path();
     let recorded = live.text(&["status", "privateEndpointID"]);

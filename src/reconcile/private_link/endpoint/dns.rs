@@ -4,16 +4,15 @@
 //! network, with the records of the cluster. Clusters of one resource group and domain share the zone of the external
 //! names, and never touch each other's records. It does not know what answers at the address.
 
-use std::net::IpAddr;
-
 use serde_json::{Value, json};
 
 use super::super::names::{self, OWNER, OWNER_TAG, SHARED, TYPE_TAG};
 use super::super::resource::{DETACH, Proof, State as Resource, Wanted, keep as keep_resource};
 use super::super::sharing::Sharing;
 use super::super::state::State;
-use super::Scene;
+use super::Sight;
 use crate::api::labels::{CREDENTIAL_FROM, MANAGE, RECONCILE_POLICY};
+use crate::api::private_link_reasons as r;
 use crate::health::Live;
 use crate::model::ObjectId;
 use crate::reconcile::conditions::NewCondition;
@@ -105,18 +104,15 @@ impl Zone {
 /// # Errors
 /// When a name does not lead to the address: the condition that says so.
 pub(super) fn keep(
-    scene: &Scene<'_>,
+    scene: &Sight<'_>,
     address: &str,
     state: &mut State,
     outcome: &mut Outcome,
 ) -> Result<(), NewCondition> {
-    if !address
-        .parse()
-        .is_ok_and(|address: IpAddr| address.is_ipv4())
-    {
+    if !names::is_ipv4(address) {
         let message =
             format!("the address of the endpoint is {address}, and only IPv4 is supported");
-        return Err(NewCondition::no("ARecordCreationFailed", message));
+        return Err(NewCondition::no(r::A_RECORD_CREATION_FAILED, message));
     }
     let mut failed = None;
     for zone in zones(scene.link) {
@@ -129,13 +125,16 @@ pub(super) fn keep(
         let message = format!(
             "the domain {domain} of the external names is kept for internal names: publish OAuth under another one"
         );
-        failed.get_or_insert(NewCondition::no("BaseDomainDNSZoneCreationFailed", message));
+        failed.get_or_insert(NewCondition::no(
+            r::BASE_DOMAIN_DNS_ZONE_CREATION_FAILED,
+            message,
+        ));
     }
     failed.map_or(Ok(()), Err)
 }
 
 fn keep_zone(
-    scene: &Scene<'_>,
+    scene: &Sight<'_>,
     zone: &Zone,
     address: &str,
     state: &mut State,
@@ -148,7 +147,7 @@ fn keep_zone(
             "{other} has the same names in the zone {} of the same resource group: give this cluster another name or resource group",
             zone.name
         );
-        return Err(NewCondition::no("NamesTaken", message));
+        return Err(NewCondition::no(r::NAMES_TAKEN, message));
     }
     // The zone of internal names is one cluster's.
     let policy = |is_needed| {
@@ -166,7 +165,7 @@ fn keep_zone(
             "Waiting until the deletion of {other} would leave the zone {}",
             zone.name
         );
-        return Err(NewCondition::no("WaitingForNeighbor", message));
+        return Err(NewCondition::no(r::WAITING_FOR_NEIGHBOR, message));
     }
     let sharing = sharing.of_network();
     let name = link_name(scene, zone, &sharing, outcome);
@@ -200,7 +199,7 @@ fn keep_zone(
 }
 
 /// Deletes the link of a zone that somebody deletes: Azure keeps a zone that has links, and it is made again once it is gone.
-fn free(scene: &Scene<'_>, zone: &ObjectId, linked: &ObjectId, outcome: &mut Outcome) {
+fn free(scene: &Sight<'_>, zone: &ObjectId, linked: &ObjectId, outcome: &mut Outcome) {
     let goes = scene.world.get(zone).present().is_some_and(|live| {
         live.is_deleting()
             && live.annotation(OWNER) == SHARED
@@ -214,7 +213,7 @@ fn free(scene: &Scene<'_>, zone: &ObjectId, linked: &ObjectId, outcome: &mut Out
 
 /// The Secret that an object names which clusters share: the cluster's own, unless another one's is in use.
 fn credential(
-    scene: &Scene<'_>,
+    scene: &Sight<'_>,
     id: &ObjectId,
     sharing: &Sharing<'_>,
     outcome: &mut Outcome,
@@ -228,13 +227,13 @@ fn credential(
 fn ready<'a>(state: Resource<'a>, reason: &str) -> Result<Live<'a>, NewCondition> {
     match state {
         Resource::Ready(live) => Ok(live),
-        Resource::Not(fault) => Err(fault.condition("WaitingForDNS", reason)),
+        Resource::Not(fault) => Err(fault.condition(r::WAITING_FOR_DNS, reason)),
     }
 }
 
 /// The object of the zone in another namespace that would take the zone in Azure with it.
 fn undetached(
-    scene: &Scene<'_>,
+    scene: &Sight<'_>,
     zone: &Zone,
     sharing: &Sharing<'_>,
     outcome: &mut Outcome,
@@ -256,12 +255,12 @@ fn undetached(
 }
 
 /// The tags of what may be shared: of the internal names, the cluster's.
-fn tags(scene: &Scene<'_>, zone: &Zone, kind: &str) -> Value {
+fn tags(scene: &Sight<'_>, zone: &Zone, kind: &str) -> Value {
     let owner = owner_tag(scene, zone);
     json!({OWNER_TAG: owner, TYPE_TAG: kind})
 }
 
-fn owner_tag<'a>(scene: &Scene<'a>, zone: &Zone) -> &'a str {
+fn owner_tag<'a>(scene: &Sight<'a>, zone: &Zone) -> &'a str {
     if zone.is_internal {
         scene.link.cluster_id()
     } else {
@@ -270,7 +269,7 @@ fn owner_tag<'a>(scene: &Scene<'a>, zone: &Zone) -> &'a str {
 }
 
 fn wanted_zone<'a>(
-    scene: &'a Scene<'_>,
+    scene: &'a Sight<'_>,
     zone: &Zone,
     (policy, credential): (&'static str, &'a str),
 ) -> Wanted<'a> {
@@ -298,7 +297,7 @@ fn wanted_zone<'a>(
 /// The name of the link in Azure, where a zone has one link to a network: the name that it has already, if a cluster of
 /// another namespace or HyperShift made it.
 fn link_name(
-    scene: &Scene<'_>,
+    scene: &Sight<'_>,
     zone: &Zone,
     sharing: &Sharing<'_>,
     outcome: &mut Outcome,
@@ -325,7 +324,7 @@ fn link_name(
 }
 
 fn wanted_link<'a>(
-    scene: &'a Scene<'_>,
+    scene: &'a Sight<'_>,
     zone: &Zone,
     name: &str,
     (policy, credential): (&'static str, &'a str),
@@ -352,7 +351,7 @@ fn wanted_link<'a>(
 }
 
 fn wanted_record<'a>(
-    scene: &'a Scene<'_>,
+    scene: &'a Sight<'_>,
     zone: &Zone,
     (end, name, address): (&str, &str, &str),
     path: &'a str,

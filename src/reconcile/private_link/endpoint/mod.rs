@@ -26,6 +26,7 @@ use crate::api::azure_private_link_service::{
 use crate::api::fleet::Mode;
 use crate::api::kinds::NETWORK;
 use crate::api::platform::HYPERSHIFT;
+use crate::api::private_link_reasons as r;
 use crate::health::Live;
 use crate::model::ObjectId;
 use crate::reconcile::conditions::NewCondition;
@@ -45,7 +46,7 @@ const FIELDS: [&str; 5] = [
 
 /// One look at one connection.
 #[derive(Clone, Copy)]
-struct Scene<'a> {
+struct Sight<'a> {
     world: World<'a>,
     link: &'a Link<'a>,
     now: Timestamp,
@@ -53,7 +54,7 @@ struct Scene<'a> {
     credential: &'a str,
 }
 
-impl Scene<'_> {
+impl Sight<'_> {
     fn version(&self, kind: &str) -> &str {
         let kind = GroupKind::new(NETWORK, kind);
         let version = self.world.version(&kind);
@@ -110,7 +111,7 @@ fn decide(world: World<'_>, live: Live<'_>, now: Timestamp, mode: Mode) -> Outco
             let message = "Waiting for the Private Endpoint";
             state.set(
                 DNS_AVAILABLE,
-                NewCondition::no("WaitingForEndpoint", message),
+                NewCondition::no(r::WAITING_FOR_ENDPOINT, message),
             );
         }
     }
@@ -148,7 +149,7 @@ fn provide(
     let Some(hosted) = link.hosted else {
         let message = unseen(world, &link.cluster);
         return Err(at_endpoint(NewCondition::no(
-            "HostedClusterNotFound",
+            r::HOSTED_CLUSTER_NOT_FOUND,
             message,
         )));
     };
@@ -159,13 +160,16 @@ fn provide(
             link.cluster
         );
         return Err(at_endpoint(NewCondition::no(
-            "WaitingForClusterID",
+            r::WAITING_FOR_CLUSTER_ID,
             message,
         )));
     }
     if !is_held_by(link.live, ENDPOINT_FINALIZER) && !is_current(link.live, SERVICE_CREATED) {
         let message = "Waiting for the Private Link Service";
-        return Err(at_endpoint(NewCondition::no("WaitingForService", message)));
+        return Err(at_endpoint(NewCondition::no(
+            r::WAITING_FOR_SERVICE,
+            message,
+        )));
     }
     hold(link, outcome);
     let source = Source::of_cluster(hosted);
@@ -178,7 +182,7 @@ fn provide(
         environment: link.environment(),
     };
     let credential = credential.keep(world, now, outcome).map_err(at_endpoint)?;
-    let scene = Scene {
+    let scene = Sight {
         world,
         link,
         now,

@@ -17,6 +17,7 @@ use super::super::settings::PlatformSettings;
 use super::super::state::State;
 use super::{SECRET, subnet_id};
 use crate::api::azure_private_link_service::SERVICE_CREATED;
+use crate::api::private_link_reasons as r;
 use crate::health::Live;
 use crate::model::{AzureCaller, RejectRequest};
 use crate::reconcile::conditions::NewCondition;
@@ -39,7 +40,7 @@ pub(super) fn reconcile(
         return;
     }
     if let Some(waits) = next(world, link, now, settings, outcome) {
-        state.set(SERVICE_CREATED, NewCondition::no("Deleting", waits));
+        state.set(SERVICE_CREATED, NewCondition::no(r::DELETING, waits));
     } else {
         outcome.maybe(unfinalize(link.live, SERVICE_FINALIZER));
     }

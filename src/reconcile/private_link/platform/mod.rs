@@ -23,6 +23,7 @@ use super::settings::{Management, PlatformSettings};
 use super::state::{SUCCESS, State, invalid, is_current};
 use crate::api::azure_private_link_service::{LOAD_BALANCER_AVAILABLE, SERVICE_CREATED};
 use crate::api::kinds::NETWORK;
+use crate::api::private_link_reasons as r;
 use crate::health::Live;
 use crate::model::{AzureCaller, AzureFault, Frontend, FrontendRequest, ObjectId};
 use crate::reconcile::conditions::NewCondition;
@@ -142,11 +143,14 @@ fn provide(
         Some(hosted) => hosted,
         None => {
             let message = unseen(world, &link.cluster);
-            return Err(at_load_balancer("HostedClusterNotFound", message));
+            return Err(at_load_balancer(r::HOSTED_CLUSTER_NOT_FOUND, message));
         }
     };
     let Some(management) = &settings.place.of(link.text("natSubnetID")) else {
-        return Err(at_load_balancer("ManagementNotConfigured", NO_MANAGEMENT));
+        return Err(at_load_balancer(
+            r::MANAGEMENT_NOT_CONFIGURED,
+            NO_MANAGEMENT,
+        ));
     };
     let id = link.cluster_id();
     if id.is_empty() {
@@ -154,7 +158,7 @@ fn provide(
             "Waiting for HyperShift to give {} a cluster ID",
             link.cluster
         );
-        return Err(at_load_balancer("WaitingForClusterID", message));
+        return Err(at_load_balancer(r::WAITING_FOR_CLUSTER_ID, message));
     }
     let name = names::service(id);
     hold(link, &name, outcome);
@@ -227,7 +231,7 @@ fn agree(scene: &Scene<'_>, hosted: Live<'_>) -> Result<(), Failed> {
         return Ok(());
     }
     Err(at_load_balancer(
-        "IdentityMismatch",
+        r::IDENTITY_MISMATCH,
         format!(
             "workloadIdentities.privateLinkService of {} is {named}, and the management side uses {} with the client ID {ours}: set it to that",
             scene.link.cluster, scene.management.identity
@@ -242,7 +246,7 @@ fn frontend(scene: &Scene<'_>, outcome: &mut Outcome) -> Result<Option<Frontend>
     let address = link.text("loadBalancerIP");
     if address.is_empty() {
         let message = "Waiting for the address of the load balancer before the router";
-        return Err(at_load_balancer("WaitingForLoadBalancer", message));
+        return Err(at_load_balancer(r::WAITING_FOR_LOAD_BALANCER, message));
     }
     let subnet = Subnet::of(scene).map_err(|condition| (SERVICE_CREATED, condition))?;
     let request = FrontendRequest {
@@ -260,13 +264,13 @@ fn frontend(scene: &Scene<'_>, outcome: &mut Outcome) -> Result<Option<Frontend>
         None if is_current(link.live, LOAD_BALANCER_AVAILABLE) => return Ok(None),
         None => {
             let message = format!("Looking for the load balancer with the address {address}");
-            return Err(at_load_balancer("WaitingForLoadBalancer", message));
+            return Err(at_load_balancer(r::WAITING_FOR_LOAD_BALANCER, message));
         }
     };
     let reason = match fault.fault {
-        AzureFault::NotFound => "ILBNotFound",
-        AzureFault::Ambiguous => "ILBAmbiguous",
-        _ => "ILBLookupFailed",
+        AzureFault::NotFound => r::ILB_NOT_FOUND,
+        AzureFault::Ambiguous => r::ILB_AMBIGUOUS,
+        _ => r::ILB_LOOKUP_FAILED,
     };
     Err(at_load_balancer(reason, fault.to_string()))
 }
@@ -287,7 +291,7 @@ fn unmade(
         let message = "Waiting for the load balancer";
         state.set(
             SERVICE_CREATED,
-            NewCondition::no("WaitingForLoadBalancer", message),
+            NewCondition::no(r::WAITING_FOR_LOAD_BALANCER, message),
         );
     }
 }

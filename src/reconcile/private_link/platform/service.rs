@@ -13,6 +13,7 @@ use super::super::resource::{Proof, State, Wanted, is_foreign, is_of, keep as ke
 use super::Scene;
 use super::deletion::reject;
 use crate::api::labels::{MANAGE, OWNED};
+use crate::api::private_link_reasons as r;
 use crate::health::Live;
 use crate::model::Frontend;
 use crate::reconcile::conditions::NewCondition;
@@ -67,20 +68,20 @@ pub(super) fn keep<'a>(
         ),
     };
     if let Some(waits) = free(scene, &wanted, outcome) {
-        return Err(NewCondition::no("WaitingForService", waits));
+        return Err(NewCondition::no(r::WAITING_FOR_SERVICE, waits));
     }
     let failed = if is_made(scene, &wanted) {
-        "PLSUpdateFailed"
+        r::PLS_UPDATE_FAILED
     } else {
-        "PLSCreationFailed"
+        r::PLS_CREATION_FAILED
     };
     match keep_resource(scene.world, &wanted, outcome) {
         State::Ready(live) if is_served(live) => Ok(live),
         State::Ready(_) => Err(NewCondition::no(
-            "WaitingForService",
+            r::WAITING_FOR_SERVICE,
             "Waiting for the alias of the Private Link Service",
         )),
-        State::Not(fault) => Err(fault.condition("WaitingForService", failed)),
+        State::Not(fault) => Err(fault.condition(r::WAITING_FOR_SERVICE, failed)),
     }
 }
 

@@ -11,11 +11,12 @@ use super::super::resource::{Proof, State, Wanted, keep as keep_resource};
 use super::super::settings::Management;
 use super::{Scene, subnet_id};
 use crate::api::labels::{MANAGE, NAT_SUBNET_RANGE};
+use crate::api::private_link_reasons as r;
 use crate::health::Live;
 use crate::reconcile::conditions::NewCondition;
 use crate::reconcile::outcome::Outcome;
 
-const FAILED: &str = "NATSubnetCreationFailed";
+const FAILED: &str = r::NAT_SUBNET_CREATION_FAILED;
 
 /// A subnet in the network of the management cluster.
 pub(super) struct Subnet {
@@ -174,6 +175,6 @@ pub(super) fn keep(
     }
     match keep_resource(scene.world, &wanted, outcome) {
         State::Ready(_) => Ok(id.to_owned()),
-        State::Not(fault) => Err(fault.condition("WaitingForNATSubnet", FAILED)),
+        State::Not(fault) => Err(fault.condition(r::WAITING_FOR_NAT_SUBNET, FAILED)),
     }
 }

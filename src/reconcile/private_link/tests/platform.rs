@@ -511,7 +511,8 @@ fn a_kind_that_may_not_be_watched_is_explained() {
 #[test]
 fn a_namespace_that_is_not_watched_is_named() {
     let mut scene = Scene::one();
-    scene.fixture.snapshot.watched = crate::model::Namespaces::of_text("clusters,clusters-one").into();
+    scene.fixture.snapshot.watched =
+        crate::model::Namespaces::of_text("clusters,clusters-one").into();
     scene.settle();
     let said = scene.said(CREATED);
     assert!(said.contains("--watch-namespace capstan-system"), "{said}");

@@ -73,7 +73,7 @@ fn platform(fixture: &Fixture, clock: &Arc<dyn Clock>, options: &Options) -> Sha
     };
     let _within = fixture.runtime.enter();
     let client: Client = fixture.runtime.block_on(connect(&access)).expect("whole");
-    let links = SimulatedLinks::new(options.azure.clone(), Arc::clone(clock));
+    let links = SimulatedLinks::new(options.azure.clone());
     let connectors = Connectors {
         credentials: Arc::new(SimulatedCredentials),
         links: Arc::new(links),

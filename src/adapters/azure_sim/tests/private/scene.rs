@@ -136,7 +136,7 @@ impl Scene {
                 identity,
             }),
         };
-        let links = SimulatedLinks::new(self.azure.clone(), Arc::clone(&self.clock));
+        let links = SimulatedLinks::new(self.azure.clone());
         let connectors = Connectors {
             credentials: Arc::new(SimulatedCredentials),
             links: Arc::new(links),
