@@ -29,6 +29,9 @@ pub(crate) const HYPERSHIFT_SERVICE_FINALIZER: &str = "hypershift.openshift.io/a
 pub(crate) const HYPERSHIFT_ENDPOINT_FINALIZER: &str =
     "hypershift.openshift.io/azure-private-link-service";
 
+/// HyperShift's finalizer of a HostedControlPlane that has connections.
+pub(super) const HYPERSHIFT_PLANE_FINALIZER: &str =
+    "hypershift.openshift.io/azure-pls-endpoint-cleanup";
 /// The name that HyperShift gives to the Private Endpoint behind the router of any cluster.
 const HYPERSHIFT_ENDPOINT: &str = "private-router-pe";
 /// The names that HyperShift gives to the links of the zones: of the internal names, and of the external ones.

@@ -101,6 +101,12 @@ fn decide(world: World<'_>, live: Live<'_>, now: Timestamp, mode: Mode) -> Outco
             return outcome;
         }
     };
+    let finalizers = live.list(&["metadata", "finalizers"]);
+    if finalizers.iter().any(|held| held == ENDPOINT_FINALIZER) {
+        // Ours stands for what it stood for, and nobody else would remove it.
+        let theirs = names::HYPERSHIFT_PLANE_FINALIZER;
+        outcome.maybe(plane.and_then(|plane| outcome::unfinalize(plane, theirs)));
+    }
     if live.is_deleting() {
         deletion::reconcile(world, &link, now, &mut state, &mut outcome);
     } else if is_paused(link.hosted, now, &mut outcome) {
