@@ -11,6 +11,8 @@ use crate::health::Live;
 use crate::model::ObjectId;
 
 const CLUSTER_ID: &str = "5b1c7d3e-52a4-4b6b-9a51-2f1f0d9c7a15";
+/// HyperShift's finalizer of the control plane.
+const OF_PLANE: &str = "hypershift.openshift.io/azure-pls-endpoint-cleanup";
 const THEIRS: [&str; 2] = [
     "hypershift.openshift.io/azure-pls-cleanup",
     "hypershift.openshift.io/azure-private-link-service",
@@ -198,6 +200,10 @@ async fn of_hyper_shift() -> Scene {
             json!({"status": status}),
         )
         .await;
+    let held = json!({"metadata": {"finalizers": [OF_PLANE]}});
+    scene
+        .merge_as("control-plane-operator", &plane_id("clusters", "one"), held)
+        .await;
     scene
         .until("the nodes are there", |scene| {
             let pool = scene.find(&pool_id("clusters", "one")).unwrap();
@@ -234,6 +240,8 @@ async fn is_taken_over(scene: &Scene, before: &[String; 4], births: usize) {
         held.iter().all(|one| one.starts_with("capstan.dev/")),
         "{held:?}"
     );
+    let plane = scene.find(&plane_id("clusters", "one")).unwrap();
+    assert_eq!(plane["metadata"].get("finalizers"), None);
     scene.delete(&hosted_id("clusters", "one")).await;
     scene.until_gone("clusters", "one").await;
     assert_eq!(scene.azure.ids(), Vec::<String>::new());
