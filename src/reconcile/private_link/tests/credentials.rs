@@ -20,7 +20,7 @@ const ENDPOINT_KIND: &str = "PrivateEndpoint";
 
 fn annotated(annotations: Value) -> Scene {
     let mut scene = Scene::one();
-    scene.identity("clusters", "customer", json!({}));
+    scene.identity("clusters", "customer", &json!({}));
     scene.edit(&hosted_id("clusters", "one"), |one| {
         one["metadata"]["annotations"] = annotations
     });
@@ -124,7 +124,7 @@ fn an_identity_must_exist_work_and_allow_the_namespace() {
     ];
     for (identity, allowed, answer, reason) in cases {
         let mut scene = annotated(json!({IDENTITY: identity}));
-        scene.identity("clusters", "customer", allowed);
+        scene.identity("clusters", "customer", &allowed);
         // The management side works.
         scene.has_aso = false;
         scene.settle();
@@ -144,7 +144,7 @@ fn an_identity_must_exist_work_and_allow_the_namespace() {
 #[test]
 fn the_management_identity_must_allow_the_namespace_of_the_services() {
     let mut scene = Scene::one();
-    scene.identity(PLATFORM, "management", json!({"list": ["clusters"]}));
+    scene.identity(PLATFORM, "management", &json!({"list": ["clusters"]}));
     scene.settle();
     let said = scene.said(BALANCER);
     let reason = c::NAMESPACE_NOT_ALLOWED_BY_IDENTITY;

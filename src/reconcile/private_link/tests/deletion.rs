@@ -341,7 +341,7 @@ fn an_object_for_which_nothing_was_made_is_gone_at_once() {
 #[test]
 fn the_credential_goes_last() {
     let mut scene = Scene::one();
-    scene.identity("clusters", "customer", json!({}));
+    scene.identity("clusters", "customer", &json!({}));
     scene.edit(&hosted_id("clusters", "one"), |one| {
         one["metadata"]["annotations"] =
             json!({"capstan.dev/private-link-identity": "clusters/customer"});

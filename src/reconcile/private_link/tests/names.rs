@@ -407,7 +407,7 @@ fn clusters_with_different_credentials_share_a_zone_in_peace() {
         for at_once in [false, true] {
             let mut scene = Scene::new();
             for name in names {
-                scene.identity("clusters", name, json!({}));
+                scene.identity("clusters", name, &json!({}));
                 scene.cluster("clusters", name);
                 scene.edit(&hosted_id("clusters", name), |one| {
                     one["metadata"]["annotations"] = annotations(name);

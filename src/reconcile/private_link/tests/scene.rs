@@ -120,7 +120,7 @@ impl Scene {
                 json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}),
             );
         }
-        scene.identity(PLATFORM, "management", json!({}));
+        scene.identity(PLATFORM, "management", &json!({}));
         scene
     }
 
@@ -145,7 +145,7 @@ impl Scene {
         scene
     }
 
-    pub(super) fn identity(&mut self, namespace: &str, name: &str, allowed: Value) {
+    pub(super) fn identity(&mut self, namespace: &str, name: &str, allowed: &Value) {
         self.put(
             json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "AzureClusterIdentity",
             "metadata": {"name": name, "namespace": namespace},
@@ -328,7 +328,7 @@ impl Scene {
             }
             done.push(format!("{manager}: {write:?}"));
             match write {
-                Write::Status(patch) => self.apply_status(manager, patch),
+                Write::Status(patch) => self.apply_status(manager, &patch),
                 Write::RejectConnections(request) => {
                     self.rejected.push(request.service.clone());
                     let mut answers = std::mem::take(&mut self.connections).into_iter();
@@ -359,8 +359,8 @@ impl Scene {
     }
 
     /// Server-side apply of a status: what the manager applied before and leaves out now is removed.
-    fn apply_status(&mut self, manager: &'static str, patch: Value) {
-        let id = Live(&patch).id();
+    fn apply_status(&mut self, manager: &'static str, patch: &Value) {
+        let id = Live(patch).id();
         let before = self.statuses.insert((id.clone(), manager), patch.clone());
         let before = before.map_or(Value::Null, |before| before["status"].clone());
         let wanted = patch["status"].clone();
