@@ -70,6 +70,8 @@ impl PrivateLinkPart {
                 ),
                 connection(&["get", "list", "watch", "patch"]),
                 reported,
+                // HyperShift's finalizer is taken off a control plane that is taken over.
+                rule(HYPERSHIFT, &["hostedcontrolplanes"], &["patch"]),
                 // The conditions of a connection are reported on the cluster, too.
                 rule(HYPERSHIFT, &["hostedclusters/status"], &["patch"]),
                 rule("", &["namespaces", "configmaps"], &seen),

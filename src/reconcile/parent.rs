@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::private_link::{is_private_platform, keys};
+use super::private_link::found_by::{is_private_platform, zone_keys};
 use crate::api::aro_control_plane::identity_namespace;
 use crate::api::azure_private_link_service::KIND;
 use crate::api::kinds::{AGENT_INSTALL, CAPI, CONTROL_PLANE, INFRASTRUCTURE, is_aso};
@@ -86,10 +86,12 @@ impl Parent {
 
     /// All that an object is found by: its parent, the identity that it uses, and the DNS zones that it needs.
     pub(crate) fn all(live: Live<'_>) -> impl Iterator<Item = Self> {
-        let zones = (live.group() == HYPERSHIFT && live.kind() == KIND).then(|| keys(live));
+        let is_connection = live.group() == HYPERSHIFT && live.kind() == KIND;
+        let zones = is_connection.then(|| zone_keys(live)).into_iter().flatten();
+        let zones = zones.map(move |zone| Self::zone(live, &zone));
         let is_platform = live.group() == "apps" && is_private_platform(live);
         let platform = is_platform.then(Self::private_platforms);
-        let others = zones.into_iter().flatten().chain(platform);
+        let others = zones.chain(platform);
         Self::of(live)
             .into_iter()
             .chain(Self::used(live))

@@ -4,7 +4,6 @@
 //! write. It does not know what a controller does otherwise.
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
 
 use super::names::{HYPERSHIFT_ENDPOINT_FINALIZER, HYPERSHIFT_SERVICE_FINALIZER, is_held_by};
 use crate::api::fleet::Mode;
@@ -127,26 +126,4 @@ fn release(plane: Live<'_>) -> &str {
 fn parsed(version: &str) -> Option<(u64, u64)> {
     let mut parts = version.split(['.', '-']).map(|part| part.parse().ok());
     Some((parts.next()??, parts.next()??))
-}
-
-/// Whether the arguments of a Deployment have HyperShift connect private clusters on Azure.
-pub(crate) fn is_private_platform(deployment: Live<'_>) -> bool {
-    let path = ["spec", "template", "spec", "containers"];
-    let containers = deployment.list(&path).iter();
-    let mut lists = containers.flat_map(|one| [&one["args"], &one["command"]]);
-    lists.any(|list| {
-        let words: Vec<&str> = list
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
-        let joined = words
-            .iter()
-            .any(|word| word.strip_prefix("--private-platform=") == Some("Azure"));
-        joined
-            || words
-                .windows(2)
-                .any(|two| two == ["--private-platform", "Azure"])
-    })
 }

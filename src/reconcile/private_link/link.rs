@@ -5,8 +5,7 @@
 
 use jiff::Timestamp;
 
-use super::names::{CLUSTER, ROUTER, internal_zone, is_internal};
-use crate::api::platform::{HYPERSHIFT, control_plane_namespace};
+use super::found_by::{cluster, zones};
 use crate::health::Live;
 use crate::model::ObjectId;
 use crate::reconcile::outcome::Outcome;
@@ -81,50 +80,6 @@ impl<'a> Link<'a> {
     pub(super) fn zones(&self) -> Vec<String> {
         zones(self.live)
     }
-}
-
-/// The hosted cluster whose control plane is in the namespace of `live`.
-///
-/// # Errors
-/// When its annotation names no such cluster, or the object is not the one of the router.
-pub(super) fn cluster(live: Live<'_>) -> Result<ObjectId, String> {
-    if live.name() != ROUTER {
-        return Err(format!(
-            "a cluster is connected by the object {ROUTER} in the namespace of its control plane, and by no other"
-        ));
-    }
-    let named = live.annotation(CLUSTER);
-    let parts = named
-        .split_once('/')
-        .filter(|(namespace, name)| ![*namespace, *name].contains(&"") && !name.contains('/'));
-    let Some((namespace, name)) = parts else {
-        return Err(format!(
-            "the annotation {CLUSTER} must be NAMESPACE/NAME of a HostedCluster, and is '{named}'"
-        ));
-    };
-    let home = control_plane_namespace(namespace, name);
-    if home != live.namespace() {
-        return Err(format!(
-            "the annotation {CLUSTER} names the HostedCluster {named}, whose control plane is in the namespace {home}"
-        ));
-    }
-    Ok(ObjectId::new(HYPERSHIFT, "HostedCluster", namespace, name))
-}
-
-/// The domain of the external names of a connection, lower-cased: as it is in DNS. Empty if there is none.
-pub(super) fn external_domain(live: Live<'_>) -> String {
-    live.text(&["spec", "baseDomain"]).to_ascii_lowercase()
-}
-
-/// The names of the DNS zones that a connection needs. The zones of internal names are their clusters' alone.
-pub(super) fn zones(live: Live<'_>) -> Vec<String> {
-    let Ok(cluster) = cluster(live) else {
-        return Vec::new();
-    };
-    let external =
-        Some(external_domain(live)).filter(|domain| !domain.is_empty() && !is_internal(domain));
-    let internal = internal_zone(&cluster.name);
-    std::iter::once(internal).chain(external).collect()
 }
 
 /// When the pause of a hosted cluster, or of its control plane, ends.

@@ -14,6 +14,7 @@ mod away;
 mod credential;
 mod denied;
 mod endpoint;
+pub(crate) mod found_by;
 mod link;
 pub(crate) mod names;
 mod observer;
@@ -25,9 +26,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::away::is_private_platform;
 pub use self::settings::{Management, Place, PlatformSettings};
-pub(crate) use self::sharing::keys;
 use super::controller::{Controller, Reconcile};
 use super::world::GroupKind;
 use crate::api::azure_private_link_service::KIND;
@@ -35,11 +34,6 @@ use crate::api::fleet::Mode;
 use crate::api::kinds::NETWORK;
 use crate::api::platform::HYPERSHIFT;
 use crate::model::ObjectId;
-
-/// The version of the network kinds if it is not known which is served.
-const OLD_VERSION: &str = "v1api20240301";
-/// The same for DNS.
-const OLD_DNS_VERSION: &str = "v1api20240601";
 
 /// All three, for one process that has the rights of all.
 #[must_use]

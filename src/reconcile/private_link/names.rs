@@ -53,6 +53,11 @@ pub(super) const SHARED: &str = "shared";
 /// Azure: HyperShift's tag with the type of a resource.
 pub(super) const TYPE_TAG: &str = "hypershift.openshift.io_resource-type";
 
+/// The version of the network kinds if it is not known which is served.
+pub(super) const OLD_VERSION: &str = "v1api20240301";
+/// The same for DNS.
+pub(super) const OLD_DNS_VERSION: &str = "v1api20240601";
+
 /// The domain below which every cluster has its internal names.
 const INTERNAL_DOMAIN: &str = "hypershift.local";
 /// The names of a Private Endpoint have at most so many characters, and those of the other resources more.

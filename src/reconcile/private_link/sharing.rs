@@ -6,7 +6,7 @@
 //! that is in it. It does not know what is written.
 
 use super::credential::named;
-use super::link::{cluster, zones};
+use super::found_by::{cluster, zone_key};
 use crate::health::Live;
 use crate::model::ObjectId;
 use crate::reconcile::outcome::{Need, Outcome};
@@ -33,7 +33,7 @@ impl<'a> Sharing<'a> {
         zone: &str,
         outcome: &mut Outcome,
     ) -> Self {
-        let parent = key(live, zone);
+        let parent = Parent::zone(live, &zone_key(live, zone));
         let others = world
             .below(&parent)
             .filter(|other| other.uid() != live.uid());
@@ -124,19 +124,4 @@ fn is_held(live: Live<'_>) -> bool {
     [ENDPOINT_FINALIZER, HYPERSHIFT_ENDPOINT_FINALIZER]
         .iter()
         .any(|finalizer| is_held_by(live, finalizer))
-}
-
-/// The connections that need a zone of one name in one resource group. Azure compares both without regard to case.
-fn key(live: Live<'_>, zone: &str) -> Parent {
-    let [subscription, group] =
-        ["subscriptionID", "resourceGroupName"].map(|field| live.text(&["spec", field]));
-    Parent::zone(
-        live,
-        &format!("{subscription}/{group}/{zone}").to_ascii_lowercase(),
-    )
-}
-
-/// What a connection is found by: each zone that it needs.
-pub(crate) fn keys(live: Live<'_>) -> impl Iterator<Item = Parent> {
-    zones(live).into_iter().map(move |zone| key(live, &zone))
 }

@@ -68,9 +68,6 @@ pub(super) fn reconcile(
         outcome.writes.extend(agents.bind(wanted(live)));
     }
     let broken = found.and_then(|cluster| reach::broken(azure, world, cluster, &mut outcome));
-    if broken.is_some() {
-        outcome.wake_at(moments::after(now, reach::AGAIN));
-    }
     let pool = Pool::of(live, (found, broken), agents, fault, now);
     for wake in [pool.nodes_at, pool.version_at].into_iter().flatten() {
         outcome.wake_at(wake);

@@ -3,8 +3,6 @@
 //! In: a HostedCluster, the Service of its router, and Azure. Out: the first hop that is broken. Of any other cluster no hop
 //! is. It does not know who makes the way.
 
-use std::time::Duration;
-
 use super::super::azure::Azure;
 use super::super::network::{Path, walk};
 use super::{names, router};
@@ -14,9 +12,6 @@ use crate::health::Live;
 use crate::model::ObjectId;
 use crate::reconcile::outcome::Outcome;
 use crate::reconcile::world::World;
-
-/// How often nodes that do not reach their API server try again.
-pub(super) const AGAIN: Duration = Duration::from_secs(30);
 
 /// The first hop that is broken.
 pub(super) fn broken(

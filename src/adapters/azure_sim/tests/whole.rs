@@ -349,5 +349,6 @@ async fn a_server_that_fails_now_and_then_only_slows_the_play() {
     rehearsal.running = spawn(&client, &rehearsal.clock, &Options::default());
     rehearsal.apply(&small_cluster()).await;
     let second = rehearsal.until(whole(SMALL)).await;
-    assert!((19 * 60..=26 * 60).contains(&second), "{second} s");
+    // Azure may be asked again for what it is at, since an answer was lost.
+    assert!((19 * 60..=32 * 60).contains(&second), "{second} s");
 }

@@ -12,7 +12,7 @@ use super::super::resource::{
     Proof, State, Wanted, is_foreign, is_of, keep as keep_resource, name,
 };
 use super::super::state::is_current;
-use super::Sight;
+use super::sight::Sight;
 use crate::api::azure_private_link_service::SERVICE_CREATED;
 use crate::api::labels::MANAGE;
 use crate::api::private_link_reasons as r;

@@ -10,7 +10,7 @@ use super::super::names::{self, OWNER, OWNER_TAG, SHARED, TYPE_TAG};
 use super::super::resource::{DETACH, Proof, State as Resource, Wanted, keep as keep_resource};
 use super::super::sharing::Sharing;
 use super::super::state::State;
-use super::Sight;
+use super::sight::Sight;
 use crate::api::labels::{CREDENTIAL_FROM, MANAGE, RECONCILE_POLICY};
 use crate::api::private_link_reasons as r;
 use crate::health::Live;
@@ -18,7 +18,8 @@ use crate::model::ObjectId;
 use crate::reconcile::conditions::NewCondition;
 use crate::reconcile::outcome::{self, Outcome};
 
-use super::super::link::{Link, external_domain};
+use super::super::found_by::external_domain;
+use super::super::link::Link;
 
 const ZONE: &str = "PrivateDnsZone";
 const LINK: &str = "PrivateDnsZonesVirtualNetworkLink";

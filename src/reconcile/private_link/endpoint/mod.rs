@@ -9,10 +9,12 @@ mod connection;
 mod deletion;
 mod dns;
 mod report;
+mod sight;
 
 use jiff::Timestamp;
 use serde_json::json;
 
+use self::sight::Sight;
 use super::away;
 use super::credential::{Source, Use};
 use super::denied::unless_denied;
@@ -24,14 +26,13 @@ use crate::api::azure_private_link_service::{
     AVAILABLE, CONDITIONS, DNS_AVAILABLE, ENDPOINT_AVAILABLE, SERVICE_CREATED,
 };
 use crate::api::fleet::Mode;
-use crate::api::kinds::NETWORK;
 use crate::api::platform::HYPERSHIFT;
 use crate::api::private_link_reasons as r;
 use crate::health::Live;
 use crate::model::ObjectId;
 use crate::reconcile::conditions::NewCondition;
 use crate::reconcile::outcome::{self, Outcome, patch_of};
-use crate::reconcile::world::{GroupKind, World};
+use crate::reconcile::world::World;
 
 /// The conditions that this controller writes.
 const OWN: [&str; 3] = [ENDPOINT_AVAILABLE, DNS_AVAILABLE, AVAILABLE];
@@ -43,32 +44,6 @@ const FIELDS: [&str; 5] = [
     "dnsZoneName",
     "baseDomainDNSZoneID",
 ];
-
-/// One look at one connection.
-#[derive(Clone, Copy)]
-struct Sight<'a> {
-    world: World<'a>,
-    link: &'a Link<'a>,
-    now: Timestamp,
-    /// The Secret that the resources name; empty for the operator's own.
-    credential: &'a str,
-}
-
-impl Sight<'_> {
-    fn version(&self, kind: &str) -> &str {
-        let kind = GroupKind::new(NETWORK, kind);
-        let version = self.world.version(&kind);
-        version.unwrap_or(if kind.kind.starts_with("PrivateDns") {
-            super::OLD_DNS_VERSION
-        } else {
-            super::OLD_VERSION
-        })
-    }
-
-    fn namespace(&self) -> &str {
-        &self.link.cluster.namespace
-    }
-}
 
 /// Makes the customer's side of the connection that `live` describes.
 pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp, mode: Mode) -> Outcome {

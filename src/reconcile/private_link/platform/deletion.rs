@@ -15,7 +15,7 @@ use super::super::names::{
 use super::super::resource::{is_foreign, remove, undeletable};
 use super::super::settings::PlatformSettings;
 use super::super::state::State;
-use super::{SECRET, subnet_id};
+use super::site::{NO_MANAGEMENT, SECRET, subnet_id};
 use crate::api::azure_private_link_service::SERVICE_CREATED;
 use crate::api::private_link_reasons as r;
 use crate::health::Live;
@@ -131,7 +131,7 @@ fn reject_of(
         return None;
     }
     let Some(management) = settings.place.of(link.text("natSubnetID")) else {
-        return Some(super::NO_MANAGEMENT.to_owned());
+        return Some(NO_MANAGEMENT.to_owned());
     };
     let caller = AzureCaller {
         identity: management.identity,

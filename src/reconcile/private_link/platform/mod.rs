@@ -7,11 +7,13 @@
 
 mod deletion;
 mod service;
+mod site;
 mod subnet;
 
 use jiff::Timestamp;
 use serde_json::json;
 
+use self::site::{NO_MANAGEMENT, SECRET, Site};
 use self::subnet::Subnet;
 use super::away;
 use super::credential::{Source, Use};
@@ -19,16 +21,15 @@ use super::denied::unless_denied;
 use super::link::{Link, is_paused};
 use super::names::{self, SERVICE_FINALIZER, SERVICE_NAME};
 use super::resource::unseen;
-use super::settings::{Management, PlatformSettings};
+use super::settings::PlatformSettings;
 use super::state::{SUCCESS, State, invalid, is_current};
 use crate::api::azure_private_link_service::{LOAD_BALANCER_AVAILABLE, SERVICE_CREATED};
-use crate::api::kinds::NETWORK;
 use crate::api::private_link_reasons as r;
 use crate::health::Live;
-use crate::model::{AzureCaller, AzureFault, Frontend, FrontendRequest, ObjectId};
+use crate::model::{AzureFault, Frontend, FrontendRequest};
 use crate::reconcile::conditions::NewCondition;
 use crate::reconcile::outcome::{self, Need, Outcome, patch_of};
-use crate::reconcile::world::{GroupKind, World};
+use crate::reconcile::world::World;
 
 /// The conditions that this controller writes.
 const OWN: [&str; 2] = [LOAD_BALANCER_AVAILABLE, SERVICE_CREATED];
@@ -38,35 +39,6 @@ const FIELDS: [&str; 3] = [
     "privateLinkServiceID",
     "privateLinkServiceAlias",
 ];
-/// The Secret with the credential of the management side.
-const SECRET: &str = "capstan-private-link-aso-secret";
-
-/// One look at one connection.
-#[derive(Clone, Copy)]
-struct Scene<'a> {
-    world: World<'a>,
-    link: &'a Link<'a>,
-    management: &'a Management,
-    /// The namespace of the resources.
-    namespace: &'a str,
-    now: Timestamp,
-}
-
-impl Scene<'_> {
-    /// Who asks Azure Resource Manager.
-    fn caller(&self) -> AzureCaller {
-        AzureCaller {
-            identity: self.management.identity.clone(),
-            namespace: self.namespace.to_owned(),
-            environment: self.link.environment().to_owned(),
-        }
-    }
-
-    fn version(&self, kind: &str) -> &str {
-        let kind = GroupKind::new(NETWORK, kind);
-        self.world.version(&kind).unwrap_or(super::OLD_VERSION)
-    }
-}
 
 /// Makes the management side of the connection that `live` describes.
 pub(super) fn reconcile(
@@ -162,7 +134,7 @@ fn provide(
     }
     let name = names::service(id);
     hold(link, &name, outcome);
-    let scene = Scene {
+    let scene = Site {
         world,
         link,
         management,
@@ -201,8 +173,6 @@ fn provide(
     Ok(())
 }
 
-const NO_MANAGEMENT: &str = "nobody says where the load balancers of the management cluster are: set spec.privateLink.management in the Fleet, or the flags --private-link-* of capstan controllers";
-
 /// Holds the object, and records what a deletion has to look for, before anything is made.
 fn hold(link: &Link<'_>, service: &str, outcome: &mut Outcome) {
     let mut patch = patch_of(link.live);
@@ -214,7 +184,7 @@ fn hold(link: &Link<'_>, service: &str, outcome: &mut Outcome) {
 }
 
 /// The proposal has the identity of this controller in each cluster: it must be this one.
-fn agree(scene: &Scene<'_>, hosted: Live<'_>) -> Result<(), Failed> {
+fn agree(scene: &Site<'_>, hosted: Live<'_>) -> Result<(), Failed> {
     let path = [
         "spec",
         "platform",
@@ -241,7 +211,7 @@ fn agree(scene: &Scene<'_>, hosted: Live<'_>) -> Result<(), Failed> {
 
 /// The frontend that has the address of the router. `None` until it is known again which one that is, after a restart:
 /// all stays as it is.
-fn frontend(scene: &Scene<'_>, outcome: &mut Outcome) -> Result<Option<Frontend>, Failed> {
+fn frontend(scene: &Site<'_>, outcome: &mut Outcome) -> Result<Option<Frontend>, Failed> {
     let (link, management) = (scene.link, scene.management);
     let address = link.text("loadBalancerIP");
     if address.is_empty() {
@@ -294,10 +264,4 @@ fn unmade(
             NewCondition::no(r::WAITING_FOR_LOAD_BALANCER, message),
         );
     }
-}
-
-/// The object of the subnet that is made for a cluster.
-fn subnet_id(namespace: &str, cluster: &ObjectId) -> ObjectId {
-    let name = format!("{}-pls-nat", names::short(cluster));
-    names::aso("VirtualNetworksSubnet", namespace, &name)
 }

@@ -10,8 +10,8 @@ use serde_json::json;
 use super::super::link::Link;
 use super::super::names::{self, OWNER, OWNER_TAG, TYPE_TAG};
 use super::super::resource::{Proof, State, Wanted, is_foreign, is_of, keep as keep_resource};
-use super::Scene;
 use super::deletion::reject;
+use super::site::Site;
 use crate::api::labels::{MANAGE, OWNED};
 use crate::api::private_link_reasons as r;
 use crate::health::Live;
@@ -24,7 +24,7 @@ use crate::reconcile::outcome::Outcome;
 /// # Errors
 /// When it is not ready: the condition that says so.
 pub(super) fn keep<'a>(
-    scene: &Scene<'a>,
+    scene: &Site<'a>,
     frontend: &Frontend,
     (name, subnet, credential): (&str, &str, &str),
     outcome: &mut Outcome,
@@ -87,7 +87,7 @@ pub(super) fn keep<'a>(
 
 /// Rejects the connections to a service that somebody deletes: Azure keeps a service that has some, and it is made again
 /// once it is gone.
-fn free(scene: &Scene<'_>, wanted: &Wanted<'_>, outcome: &mut Outcome) -> Option<String> {
+fn free(scene: &Site<'_>, wanted: &Wanted<'_>, outcome: &mut Outcome) -> Option<String> {
     let live = scene.world.get(&wanted.id).present()?;
     let id = live.text(&["status", "id"]);
     if !live.is_deleting() || live.annotation(OWNER) != wanted.owner || id.is_empty() {
@@ -97,7 +97,7 @@ fn free(scene: &Scene<'_>, wanted: &Wanted<'_>, outcome: &mut Outcome) -> Option
     reject(scene.world, (id, scene.caller()), scene.now, outcome)
 }
 
-fn is_made(scene: &Scene<'_>, wanted: &Wanted<'_>) -> bool {
+fn is_made(scene: &Site<'_>, wanted: &Wanted<'_>) -> bool {
     let live = scene.world.get(&wanted.id).present();
     live.is_some_and(|live| is_of(live, wanted.owner) && !is_foreign(live) && is_served(live))
 }

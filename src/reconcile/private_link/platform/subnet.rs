@@ -9,7 +9,7 @@ use super::super::link::Link;
 use super::super::names::{self, OWNER, nat_subnet};
 use super::super::resource::{Proof, State, Wanted, keep as keep_resource};
 use super::super::settings::Management;
-use super::{Scene, subnet_id};
+use super::site::{Site, subnet_id};
 use crate::api::labels::{MANAGE, NAT_SUBNET_RANGE};
 use crate::api::private_link_reasons as r;
 use crate::health::Live;
@@ -30,7 +30,7 @@ impl Subnet {
     ///
     /// # Errors
     /// When it names none, or one that may not be used.
-    pub(super) fn of(scene: &Scene<'_>) -> Result<Self, NewCondition> {
+    pub(super) fn of(scene: &Site<'_>) -> Result<Self, NewCondition> {
         let id = scene.link.text("natSubnetID");
         if id.is_empty() {
             return Err(missing(scene.link));
@@ -113,7 +113,7 @@ fn missing(link: &Link<'_>) -> NewCondition {
 }
 
 /// Returns true if somebody deletes the subnet, and Azure keeps it because the service uses it.
-fn is_kept(scene: &Scene<'_>, wanted: &Wanted<'_>, outcome: &mut Outcome) -> bool {
+fn is_kept(scene: &Site<'_>, wanted: &Wanted<'_>, outcome: &mut Outcome) -> bool {
     let service = names::service(scene.link.cluster_id());
     let service = names::aso("PrivateLinkService", scene.namespace, &service);
     let [subnet, user] = [&wanted.id, &service].map(|id| scene.world.get(id).present());
@@ -134,7 +134,7 @@ fn is_kept(scene: &Scene<'_>, wanted: &Wanted<'_>, outcome: &mut Outcome) -> boo
 /// # Errors
 /// When there is none yet, or it may not be used.
 pub(super) fn keep(
-    scene: &Scene<'_>,
+    scene: &Site<'_>,
     hosted: Live<'_>,
     credential: &str,
     outcome: &mut Outcome,

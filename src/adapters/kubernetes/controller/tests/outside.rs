@@ -2,6 +2,9 @@
 
 use super::refused::refusing;
 use super::*;
+use crate::model::{
+    AzureCaller, AzureError, Frontend, FrontendRequest, PrivateLinks, RejectRequest,
+};
 
 /// Runs a controller of the ConfigMap `one`, which exists, for so many seconds.
 async fn run_beside(connectors: Connectors, controller: Controller, seconds: u64) {
@@ -191,4 +194,100 @@ async fn a_vault_that_never_answers_fails_after_a_minute() {
         *seen.lock().unwrap(),
         [(0, None), (60, failed), (61, failed)]
     );
+}
+
+fn frontend_request() -> FrontendRequest {
+    FrontendRequest {
+        subscription: "s".to_owned(),
+        resource_group: "g".to_owned(),
+        network: "n".to_owned(),
+        address: "10.0.0.4".to_owned(),
+        caller: AzureCaller {
+            identity: Live(&config_map("one")).id(),
+            namespace: "default".to_owned(),
+            environment: String::new(),
+        },
+    }
+}
+
+/// Runs a controller that needs a frontend. Returns the seconds in which it decided, each with what was known.
+async fn needing_a_frontend(
+    links: Arc<dyn PrivateLinks>,
+    seconds: u64,
+) -> Vec<(u64, Option<bool>)> {
+    let request = frontend_request();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let (log, start) = (Arc::clone(&seen), Instant::now());
+    let controller = controller(move |world, _, _| {
+        let found = world.frontend(&request).map(|answer| answer.found.is_ok());
+        log.lock().unwrap().push((start.elapsed().as_secs(), found));
+        Outcome {
+            needs: vec![Need::Frontend(request.clone())],
+            ..Outcome::default()
+        }
+    });
+    let connectors = Connectors {
+        links,
+        ..Connectors::default()
+    };
+    run_beside(connectors, controller, seconds).await;
+    let mut seen = seen.lock().unwrap().clone();
+    seen.dedup();
+    seen
+}
+
+/// An Azure that never answers, or always with a frontend; it counts how often it was asked for one.
+struct Links {
+    answers: bool,
+    asked: Arc<Mutex<Vec<u64>>>,
+    start: Instant,
+}
+
+impl PrivateLinks for Links {
+    fn frontend(&self, _: &FrontendRequest) -> BoxFuture<'static, Result<Frontend, AzureError>> {
+        self.asked
+            .lock()
+            .unwrap()
+            .push(self.start.elapsed().as_secs());
+        if !self.answers {
+            return std::future::pending().boxed();
+        }
+        let frontend = Frontend {
+            id: "f".to_owned(),
+            load_balancer: "b".to_owned(),
+            location: "uksouth".to_owned(),
+        };
+        std::future::ready(Ok(frontend)).boxed()
+    }
+
+    fn reject(&self, _: &RejectRequest) -> BoxFuture<'static, Result<usize, AzureError>> {
+        std::future::pending().boxed()
+    }
+}
+
+fn links(answers: bool) -> (Arc<Links>, Arc<Mutex<Vec<u64>>>) {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let links = Links {
+        answers,
+        asked: Arc::clone(&asked),
+        start: Instant::now(),
+    };
+    (Arc::new(links), asked)
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_azure_that_never_answers_fails_after_two_minutes() {
+    let (links, asked) = links(false);
+    let seen = needing_a_frontend(links, 250).await;
+    assert_eq!(seen[..2], [(0, None), (120, Some(false))]);
+    // It is left alone for two minutes after that.
+    assert_eq!(*asked.lock().unwrap(), [0, 240]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_frontend_is_looked_for_again_after_ten_minutes() {
+    let (links, asked) = links(true);
+    let seen = needing_a_frontend(links, 1300).await;
+    assert_eq!(seen.last().map(|(_, found)| *found), Some(Some(true)));
+    assert_eq!(*asked.lock().unwrap(), [0, 600, 1200]);
 }
