@@ -215,7 +215,7 @@ fn start(
         .map(|group| (*group, args.private_link.mode.into()))
         .collect();
     let management = args.private_link.management(&environment.namespace);
-    let links = daemon::private_links(target, &links, management, NAME, environment);
+    let links = daemon::private_links(target, &links, management.as_ref(), NAME, environment);
     aro.flatten().into_iter().chain(links).collect()
 }
 

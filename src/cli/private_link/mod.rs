@@ -37,7 +37,13 @@ pub(super) fn start(
         .filter(|(_, mode)| is_wanted(*mode))
         .collect();
     let management = management.map(|management| management_of(management, &config.namespace));
-    daemon::private_links(target, &modes, management, &config.fleet, environment)
+    daemon::private_links(
+        target,
+        &modes,
+        management.as_ref(),
+        &config.fleet,
+        environment,
+    )
 }
 
 /// The management side as a Fleet of this namespace describes it.

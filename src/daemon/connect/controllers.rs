@@ -59,7 +59,7 @@ pub fn controllers(
 pub fn private_links(
     target: &Target,
     modes: &[(Group, Mode)],
-    management: Option<Management>,
+    management: Option<&Management>,
     name: &str,
     environment: &Environment,
 ) -> Vec<Sharers> {
@@ -81,7 +81,7 @@ pub fn private_links(
             _ => private_link::platform(PlatformSettings {
                 mode: *mode,
                 namespace: environment.namespace.clone(),
-                place: management.clone().map_or(Place::Unknown, Place::At),
+                place: management.cloned().map_or(Place::Unknown, Place::At),
             }),
         };
         let role = (*group, *mode, name);

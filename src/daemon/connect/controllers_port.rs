@@ -67,8 +67,15 @@ impl Probed for States {
 /// The lines of a metric about a group: labels besides that of the group, and the value.
 type Lines = Vec<(String, u64)>;
 
-/// Each metric: its name, help, type and lines.
-const METRICS: [(&str, &str, &str, fn(&State) -> Lines); 4] = [
+/// A metric: its name, help, type and lines.
+type Metric = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&State) -> Lines,
+);
+
+const METRICS: [Metric; 4] = [
     (
         "capstan_controllers_acting",
         "Whether the controllers of this process act.",

@@ -101,7 +101,7 @@ fn no_condition_is_written_by_two_controllers() {
     scene.edit(&id, |one| one["spec"]["loadBalancerIP"] = json!("10.0.0.9"));
     let types = |outcome: &crate::reconcile::outcome::Outcome| -> Vec<String> {
         let status = outcome.writes.iter().find_map(|write| match write {
-            Write::Status(patch) => Some(patch),
+            Write::Status(patch) if Live(patch).id() == id => Some(patch),
             _ => None,
         });
         let list = Live(status.unwrap()).list(&["status", "conditions"]);

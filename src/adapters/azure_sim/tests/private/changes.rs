@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::scene::*;
 use crate::adapters::azure_sim::Deed;
-use crate::api::labels::NAT_SUBNET_RANGE;
 use crate::health::Live;
 
 const OTHER: &str = "c0ffee00-52a4-4b6b-9a51-2f1f0d9c7a12";
@@ -187,14 +186,15 @@ async fn the_shape_of_the_proposal_works_as_well() {
 #[tokio::test(start_paused = true)]
 async fn a_subnet_that_was_made_for_a_cluster_goes_after_the_service() {
     let scene = Scene::open().await;
-    let mut cluster = hosted("clusters", "one");
-    cluster["metadata"]["annotations"] = json!({});
-    cluster["metadata"]["annotations"][NAT_SUBNET_RANGE] = json!("10.200.7.0/24");
+    let cluster = hosted_with_subnet("clusters", "one");
     scene.put(&cluster).await;
     scene.put(&pool("clusters", "one")).await;
     scene.until_ready("clusters", "one").await;
     let subnet = scene.only("/subnets/");
-    assert_eq!(subnet, hub("virtualNetworks/hub/subnets/nat"));
+    assert_eq!(
+        subnet,
+        hub("virtualNetworks/hub/subnets/clusters-one-pls-nat")
+    );
     let service = scene.only("/privateLinkServices/");
     scene.delete(&hosted_id("clusters", "one")).await;
     scene.until_gone("clusters", "one").await;

@@ -5,7 +5,6 @@
 use serde_json::{Value, json};
 
 use super::scene::*;
-use crate::api::labels::NAT_SUBNET_RANGE;
 use crate::health::Live;
 use crate::model::ObjectId;
 
@@ -64,9 +63,7 @@ fn of_kind(scene: &Scene, kind: &str) -> Vec<Value> {
 /// A cluster with a subnet of its own.
 async fn ready() -> Scene {
     let scene = Scene::open().await;
-    let mut cluster = hosted("clusters", "one");
-    cluster["metadata"]["annotations"] = json!({});
-    cluster["metadata"]["annotations"][NAT_SUBNET_RANGE] = json!("10.200.7.0/24");
+    let cluster = hosted_with_subnet("clusters", "one");
     scene.put(&cluster).await;
     scene.put(&pool("clusters", "one")).await;
     scene.until_ready("clusters", "one").await;

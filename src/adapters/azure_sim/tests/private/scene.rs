@@ -20,6 +20,7 @@ use crate::api::azure_private_link_service::{AVAILABLE, CONDITIONS, KIND};
 use crate::api::crds::crds as ours;
 use crate::api::fleet::Mode;
 use crate::api::kinds::INFRASTRUCTURE;
+use crate::api::labels::NAT_SUBNET_RANGE;
 use crate::health::{Live, health};
 use crate::model::{Clock, ObjectId};
 use crate::reconcile::private_link::{self, Management, Place, PlatformSettings};
@@ -410,6 +411,19 @@ pub(super) fn hosted(namespace: &str, name: &str) -> Value {
             }},
         },
     })
+}
+
+/// The same with a subnet that is made for it.
+pub(super) fn hosted_with_subnet(namespace: &str, name: &str) -> Value {
+    let mut cluster = hosted(namespace, name);
+    let subnet = hub(&format!(
+        "virtualNetworks/hub/subnets/{namespace}-{name}-pls-nat"
+    ));
+    let link = &mut cluster["spec"]["platform"]["azure"]["private"]["privateLink"];
+    link["natSubnetID"] = json!(subnet);
+    cluster["metadata"]["annotations"] = json!({});
+    cluster["metadata"]["annotations"][NAT_SUBNET_RANGE] = json!("10.200.7.0/24");
+    cluster
 }
 
 pub(super) fn pool(namespace: &str, name: &str) -> Value {
