@@ -206,6 +206,42 @@ fn bound(cluster: &Management) -> usize {
 /// The connection of the private cluster.
 const CONNECTION: &str = "/apis/hypershift.openshift.io/v1beta1/namespaces/clusters-cloud/azureprivatelinkservices/private-router";
 
+/// The private cluster becomes reachable from outside, and private again: what connects it stays as it is.
+fn its_topology_changes(cluster: &Management) {
+    let parts = || {
+        let connection = get(cluster, CONNECTION);
+        let conditions = connection["status"]["conditions"].as_array().cloned();
+        let conditions = conditions.unwrap_or_default();
+        let is_true = |one: &&Json| one["status"] == "True";
+        let status = [
+            "privateLinkServiceAlias",
+            "privateEndpointID",
+            "privateEndpointIP",
+        ];
+        let status = status.map(|field| connection["status"][field].clone());
+        (
+            conditions.iter().filter(is_true).count(),
+            connection["metadata"]["uid"].clone(),
+            status,
+        )
+    };
+    let before = parts();
+    assert_eq!(before.0, 5, "{:#}", get(cluster, CONNECTION));
+    for topology in ["PublicAndPrivate", "Private"] {
+        let patch = json!({"spec": {"platform": {"azure": {"topology": topology}}}});
+        let request = http::Request::patch(format!("{API}/hostedclusters/cloud"))
+            .header("content-type", "application/merge-patch+json")
+            .body(patch.to_string().into_bytes())
+            .expect("a request");
+        let answer = cluster.client.request::<Json>(request);
+        cluster.runtime.block_on(answer).expect("it may change");
+        let plane = "/apis/hypershift.openshift.io/v1beta1/namespaces/clusters-cloud/hostedcontrolplanes/cloud";
+        let reached = || get(cluster, plane)["spec"]["platform"]["azure"]["topology"] == topology;
+        until(|| reached().then_some(()), || format!("never {topology}"));
+        assert_eq!(parts(), before);
+    }
+}
+
 /// What the controllers of private clusters expect.
 pub(super) fn management_side() -> [Json; 2] {
     let identity = management();
@@ -251,15 +287,7 @@ fn they_come_and_go(cluster: &Management) {
         "{router:#}"
     );
     assert_eq!(bound(cluster), 2);
-    let connection = get(cluster, CONNECTION);
-    let conditions = connection["status"]["conditions"].as_array().cloned();
-    let conditions = conditions.unwrap_or_default();
-    let is_true = |one: &&Json| one["status"] == "True";
-    assert_eq!(
-        conditions.iter().filter(is_true).count(),
-        5,
-        "{connection:#}"
-    );
+    its_topology_changes(cluster);
 
     // When everything is as it should be, nobody writes.
     let version = |path: &str| get(cluster, path)["metadata"]["resourceVersion"].clone();

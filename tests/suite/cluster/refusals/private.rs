@@ -22,7 +22,7 @@ use super::fixture::Fixture;
 use super::installing::capstan;
 use crate::cluster::hosted::hosted_in_azure;
 use crate::cluster::pipeline::established;
-use crate::kubernetes::{Kubernetes, if_asked};
+use crate::kubernetes::{Kubernetes, if_asked, kubectl};
 use crate::running::Running;
 
 const SPEED: u32 = 600;
@@ -184,6 +184,31 @@ fn each_controller_of_private_clusters_has_the_rights_of_no_other() {
         conditions.len() == 5 && conditions.iter().all(|one| one["status"] == "True")
     };
     fixture.until("the cluster is connected", is_connected);
+    if let Some(kubectl) = kubectl() {
+        let table = Command::new(kubectl)
+            .arg("--kubeconfig")
+            .arg(&fixture.kubeconfig)
+            .args(["get", "azpls", "-A", "-o", "wide"])
+            .output()
+            .expect("it runs");
+        let table = String::from_utf8_lossy(&table.stdout).into_owned();
+        let head = table.lines().next().unwrap_or_default();
+        let columns = [
+            "PLS ALIAS",
+            "ENDPOINT IP",
+            "AVAILABLE",
+            "LOAD BALANCER",
+            "SERVICE",
+            "ENDPOINT",
+            "DNS",
+            "AGE",
+        ];
+        assert!(
+            columns.iter().all(|column| head.contains(column)),
+            "{table}"
+        );
+        assert_eq!(table.matches("True").count(), 5, "{table}");
+    }
     for running in [observer, endpoint] {
         let (code, said) = running.stop();
         assert_eq!(code, Some(0), "{said}");
