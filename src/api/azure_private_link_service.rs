@@ -23,6 +23,8 @@ pub const KINDS: &[Kind] = &[Kind {
     plural: "azureprivatelinkservices",
     versions: &[HYPERSHIFT_VERSION],
 }];
+/// The domain below which every cluster has its internal names.
+pub const INTERNAL_DOMAIN: &str = "hypershift.local";
 /// The name of the definition of the kind.
 pub const CRD: &str = "azureprivatelinkservices.hypershift.openshift.io";
 
@@ -281,7 +283,10 @@ fn conditions(generator: &mut SchemaGenerator) -> Schema {
 }
 
 fn load_balancer_id(_: &mut SchemaGenerator) -> Schema {
-    arm_id(284, "/loadBalancers/[^/]+", "load balancer", None)
+    let network = NETWORK.replacen("[^/]+", UUID.trim_matches(['^', '$']), 1);
+    let rule = matches(&format!("{network}/loadBalancers/[^/]+$"));
+    let message = "must be the ARM ID of a load balancer";
+    text((1, 284), &[(&rule, message)])
 }
 
 fn service_id(_: &mut SchemaGenerator) -> Schema {

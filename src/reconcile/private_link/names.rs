@@ -6,6 +6,7 @@
 use ipnet::{Ipv4Net, Ipv6Net};
 use sha2::{Digest as _, Sha256};
 
+use crate::api::azure_private_link_service::INTERNAL_DOMAIN;
 use crate::api::kinds::NETWORK;
 use crate::health::Live;
 use crate::model::{ObjectId, hex};
@@ -58,8 +59,6 @@ pub(super) const OLD_VERSION: &str = "v1api20240301";
 /// The same for DNS.
 pub(super) const OLD_DNS_VERSION: &str = "v1api20240601";
 
-/// The domain below which every cluster has its internal names.
-const INTERNAL_DOMAIN: &str = "hypershift.local";
 /// The names of a Private Endpoint have at most so many characters, and those of the other resources more.
 const LONGEST: usize = 80;
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::parts::{Hosted, Parts};
+use crate::api::azure_private_link_service::INTERNAL_DOMAIN;
 use crate::api::labels::NAT_SUBNET_RANGE;
 use crate::model::{Finding, Node, Path, message};
 use crate::rules::cidr;
@@ -246,14 +247,17 @@ pub(super) fn subnets_are_in_the_network(parts: &Parts<'_>) -> Vec<Finding> {
 fn range(cluster: Hosted<'_>) -> Option<Finding> {
     let (path, written) = cluster.annotation(NAT_SUBNET_RANGE)?;
     let text = written.as_str()?;
-    let reason = match cidr::read(text) {
+    let (reason, help) = match cidr::read(text) {
         Ok(net) if net.prefix_len() <= SMALLEST => return None,
-        Ok(_) => format!("is too small: Azure has no subnets beyond /{SMALLEST}"),
-        Err(reason) => reason,
+        Ok(_) => (
+            format!("is too small: Azure has no subnets beyond /{SMALLEST}"),
+            format!("write a range with the prefix /{SMALLEST} or a shorter one"),
+        ),
+        Err(reason) => (reason, cidr::instead(text)),
     };
     let message = message!("the range {text} of the NAT subnet {reason}", text, reason);
     let finding = cluster.error("H08", &path, message);
-    Some(finding.help(cidr::instead(text)))
+    Some(finding.help(help))
 }
 
 /// H10: the private zone of a cluster's endpoints does not hide the names that its nodes look up in the public one.
@@ -266,13 +270,21 @@ fn shadowing(cluster: Hosted<'_>) -> Option<Finding> {
     let base = cluster.text("spec.dns.baseDomain")?;
     let own = format!("{}.{base}", cluster.name()).to_lowercase();
     match zone(cluster) {
-        Some((path, zone)) if own == zone || own.ends_with(&format!(".{zone}")) => {
+        Some((path, zone)) if is_within(&own, &zone) => {
             let message = message!(
                 "external DNS domain \"{zone}\" conflicts with cluster domain \"{own}\": its private zone hides the public names of the cluster, such as *.apps.{own}",
                 zone,
                 own
             );
             let help = "choose a domain that the cluster's own domain is not in";
+            Some(cluster.error("H10", &path, message).help(help))
+        }
+        Some((path, zone)) if is_within(&zone, INTERNAL_DOMAIN) => {
+            let message = message!(
+                "external DNS domain \"{zone}\" is kept for the internal names of clusters",
+                zone
+            );
+            let help = format!("choose a domain outside {INTERNAL_DOMAIN}");
             Some(cluster.error("H10", &path, message).help(help))
         }
         Some(_) => None,
@@ -290,6 +302,12 @@ fn shadowing(cluster: Hosted<'_>) -> Option<Finding> {
             )
         }
     }
+}
+
+/// Returns true if `name` is this domain, or in it.
+fn is_within(name: &str, domain: &str) -> bool {
+    let start = name.strip_suffix(domain);
+    start.is_some_and(|start| start.is_empty() || start.ends_with('.'))
 }
 
 /// The private zone of a cluster's endpoints, with the field of the name that it is from: what follows `oauth-<cluster>.` in the name of its
@@ -473,6 +491,13 @@ mod tests {
             assert!(
                 found[0].contains("conflicts with cluster domain \"c.example.com\""),
                 "{login}: {found:?}"
+            );
+        }
+        for login in ["oauth-c.hypershift.local", "oauth-c.One.Hypershift.Local"] {
+            let found = messages_of(zones_shadow_nothing, &text(login));
+            assert!(
+                found[0].contains("is kept for the internal names"),
+                "{found:?}"
             );
         }
         let found = messages_of(zones_shadow_nothing, &text("login.example.net"));

@@ -89,7 +89,7 @@ fn prepare(cluster: &Management, kinds: &[Json]) {
 }
 
 /// The words of the API server about an object that would be created.
-fn refusal(cluster: &Management, object: &Json) -> Option<String> {
+pub(super) fn refusal(cluster: &Management, object: &Json) -> Option<String> {
     let text = |value: &Json| value.as_str().expect("text").to_owned();
     let kind = GroupVersionKind::gvk("hypershift.openshift.io", "v1beta1", &text(&object["kind"]));
     let api: Api<DynamicObject> = Api::namespaced_with(

@@ -4,6 +4,7 @@
 mod admission;
 mod admission_load;
 mod aro;
+mod connections;
 mod controllers;
 mod crash;
 mod definitions;

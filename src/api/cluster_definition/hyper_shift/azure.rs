@@ -142,8 +142,8 @@ pub struct PrivateConnectivity {
     #[serde(rename = "natSubnetID", skip_serializing_if = "Option::is_none")]
     #[schemars(regex(pattern = SUBNET_ID), length(max = 355))]
     pub nat_subnet_id: Option<String>,
-    /// A new subnet for them, as an alternative to `natSubnetID`. Its name is `<namespace>-<cluster>-pls-nat`; as long as nothing creates it,
-    /// it must be made by hand.
+    /// A new subnet for them, as an alternative to `natSubnetID`. Its name is `<namespace>-<cluster>-pls-nat`. Capstan's controllers of
+    /// private clusters make it; where they do not run, make it by hand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nat_subnet: Option<NatSubnet>,
     /// Subscriptions that may connect besides the cluster's own.
