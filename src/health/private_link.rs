@@ -65,7 +65,7 @@ pub(super) const CAUSES: &[Cause] = &[
     ),
     reason(
         &[r::PRIVATE_ENDPOINT_CONNECTION_NOT_APPROVED],
-        "approve the connection of the Private Endpoint in Azure, or add the subscription of the cluster to the allowed ones; one that was rejected is made again after 10 minutes",
+        "approve the connection of the Private Endpoint in Azure, or add the subscription of the cluster to the allowed ones; one that was rejected is made again once it is 10 minutes old",
     ),
     reason(
         &[

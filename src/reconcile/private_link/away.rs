@@ -32,6 +32,16 @@ pub(super) fn is_ending(live: Live<'_>, finalizer: &str) -> bool {
     live.is_deleting() && is_held_by(live, finalizer)
 }
 
+/// Tells the people who look at the object why a controller leaves it alone. Returns true if it does.
+pub(super) fn is_told(live: Live<'_>, why: Option<String>, outcome: &mut Outcome) -> bool {
+    let is_left = why.is_some();
+    if let Some(why) = why {
+        let message = format!("Left alone: {why}");
+        outcome.event(live, false, "LeftToOthers", message);
+    }
+    is_left
+}
+
 /// Whether HyperShift's operator makes the Private Link Services of the cluster.
 pub(super) fn from_operator(world: World<'_>, mode: Mode, outcome: &mut Outcome) -> Option<String> {
     if mode == Mode::On {

@@ -10,6 +10,9 @@ use crate::api::platform::{HYPERSHIFT, control_plane_namespace};
 use crate::health::Live;
 use crate::model::ObjectId;
 
+/// The namespace and the name of HyperShift's operator, where `hypershift install` puts it.
+const OPERATOR: (&str, &str) = ("hypershift", "operator");
+
 /// The hosted cluster whose control plane is in the namespace of `live`.
 ///
 /// # Errors
@@ -67,8 +70,12 @@ pub(crate) fn zone_keys(live: Live<'_>) -> Vec<String> {
     zones.map(|zone| zone_key(live, &zone)).collect()
 }
 
-/// Whether the arguments of a Deployment have HyperShift connect private clusters on Azure.
+/// True for HyperShift's operator if it connects private clusters on Azure. Only where HyperShift installs it: anybody can
+/// give a Deployment of a namespace of their own the same arguments.
 pub(crate) fn is_private_platform(deployment: Live<'_>) -> bool {
+    if (deployment.namespace(), deployment.name()) != OPERATOR {
+        return false;
+    }
     let path = ["spec", "template", "spec", "containers"];
     let containers = deployment.list(&path).iter();
     let mut lists = containers.flat_map(|one| [&one["args"], &one["command"]]);

@@ -11,7 +11,7 @@ use super::super::resource::{DETACH, Proof, State as Resource, Wanted, keep as k
 use super::super::sharing::Sharing;
 use super::super::state::State;
 use super::sight::Sight;
-use crate::api::labels::{CREDENTIAL_FROM, MANAGE, RECONCILE_POLICY};
+use crate::api::labels::{CREDENTIAL_FROM, MANAGE, RECONCILE_POLICY, SKIP};
 use crate::api::private_link_reasons as r;
 use crate::health::Live;
 use crate::model::ObjectId;
@@ -163,7 +163,7 @@ fn keep_zone(
     let zone_credential = credential(scene, &id, &sharing, outcome);
     if let Some(other) = undetached(scene, zone, &sharing, outcome) {
         let message = format!(
-            "Waiting until the deletion of {other} would leave the zone {}",
+            "Waiting for the private-link-endpoint controller to annotate {other}: its deletion would take the zone {} along",
             zone.name
         );
         return Err(NewCondition::no(r::WAITING_FOR_NEIGHBOR, message));
@@ -248,7 +248,9 @@ fn undetached(
         let id = zone.id(scene.link, namespace);
         let live = scene.world.get(&id).present();
         outcome.need(id.clone());
-        if live.is_some_and(|live| live.annotation(RECONCILE_POLICY) != DETACH) {
+        // One that was only looked at gets its policy from the clusters that are there when it is made.
+        let is_harmless = |policy| [DETACH, SKIP].contains(&policy);
+        if live.is_some_and(|live| !is_harmless(live.annotation(RECONCILE_POLICY))) {
             found = Some(id);
         }
     }

@@ -60,11 +60,12 @@ fn decide(world: World<'_>, live: Live<'_>, now: Timestamp, mode: Mode) -> Outco
     let mut outcome = Outcome::default();
     let plane = plane(world, live, &mut outcome);
     let of_plane = (plane, live.namespace());
-    let is_left = !away::is_ending(live, ENDPOINT_FINALIZER)
-        && (away::from_object(live, mode, now, &mut outcome).is_some()
-            || away::from_control_plane(world, of_plane, mode, &mut outcome).is_some());
-    if is_left {
-        return outcome;
+    if !away::is_ending(live, ENDPOINT_FINALIZER) {
+        let why = away::from_object(live, mode, now, &mut outcome)
+            .or_else(|| away::from_control_plane(world, of_plane, mode, &mut outcome));
+        if away::is_told(live, why, &mut outcome) {
+            return outcome;
+        }
     }
     let mut state = State::of(live, &OWN, &FIELDS);
     let link = match Link::of(world, live, &mut outcome) {

@@ -72,10 +72,10 @@ fn decide(world: World<'_>, live: Live<'_>, now: Timestamp, mode: Mode) -> Outco
     let of_plane = (Some(plane), namespace);
     let id = ObjectId::new(HYPERSHIFT, KIND, namespace, live.name());
     let held = world.get(&id).present();
-    let is_left = away::from_control_plane(world, of_plane, mode, &mut outcome).is_some()
-        || held.is_some_and(|held| away::from_object(held, mode, now, &mut outcome).is_some());
     outcome.need(id.clone());
-    if is_left || held.is_some_and(Live::is_deleting) {
+    let why = away::from_control_plane(world, of_plane, mode, &mut outcome)
+        .or_else(|| held.and_then(|held| away::from_object(held, mode, now, &mut outcome)));
+    if away::is_told(live, why, &mut outcome) || held.is_some_and(Live::is_deleting) {
         return outcome;
     }
     spec.insert("loadBalancerIP".to_owned(), json!(address));
@@ -96,21 +96,27 @@ fn decide(world: World<'_>, live: Live<'_>, now: Timestamp, mode: Mode) -> Outco
     if let Some(held) = held {
         patch["metadata"]["uid"] = json!(held.uid());
     }
-    if held.is_none_or(|held| !covers(held.0, &patch)) {
+    let withdrawn = held.and_then(|held| withdrawn(held, &patch));
+    if withdrawn.is_some() {
+        outcome.maybe(withdrawn);
+    } else if held.is_none_or(|held| !covers(held.0, &patch)) {
         outcome.write(Write::Apply(patch));
-    } else if let Some(held) = held {
-        outcome.maybe(withdrawn(held, &patch));
     }
     outcome
 }
 
-/// Takes out the subscriptions that may not connect any more, whoever wrote them.
+/// Takes out the subscriptions that may not connect any more, whoever wrote them. An apply does not: the lists are sets,
+/// and keep the entries of other managers.
 fn withdrawn(held: Live<'_>, wanted: &Value) -> Option<Write> {
-    let is_left = |field: &&str| {
-        held.at(&["spec", field]).is_some() && Live(wanted).at(&["spec", field]).is_none()
+    let left = |field: &str| {
+        let path = ["spec", field];
+        held.at(&path)?;
+        let after = Live(wanted).at(&path);
+        let stays = |one: &Value| Live(wanted).list(&path).contains(one);
+        let is_left = after.is_none() || !held.list(&path).iter().all(stays);
+        is_left.then(|| (field.to_owned(), after.cloned().unwrap_or_default()))
     };
-    let left = SUBSCRIPTIONS.into_iter().filter(is_left);
-    let left: Map<String, Value> = left.map(|field| (field.to_owned(), Value::Null)).collect();
+    let left: Map<String, Value> = SUBSCRIPTIONS.into_iter().filter_map(left).collect();
     let mut patch = patch_of(held);
     let is_any = !left.is_empty();
     patch["spec"] = Value::Object(left);

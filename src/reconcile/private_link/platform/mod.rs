@@ -63,11 +63,12 @@ fn decide(
 ) -> Outcome {
     let mut outcome = Outcome::default();
     let mode = settings.mode;
-    let is_left = !away::is_ending(live, SERVICE_FINALIZER)
-        && (away::from_operator(world, mode, &mut outcome).is_some()
-            || away::from_object(live, mode, now, &mut outcome).is_some());
-    if is_left {
-        return outcome;
+    if !away::is_ending(live, SERVICE_FINALIZER) {
+        let why = away::from_operator(world, mode, &mut outcome)
+            .or_else(|| away::from_object(live, mode, now, &mut outcome));
+        if away::is_told(live, why, &mut outcome) {
+            return outcome;
+        }
     }
     let mut state = State::of(live, &OWN, &FIELDS);
     let link = match Link::of(world, live, &mut outcome) {

@@ -50,7 +50,18 @@ fn the_platform_is_left_to_an_operator_of_hypershift_that_makes_it() {
             assert_eq!(outcome.writes.is_empty(), is_left, "{arguments} {mode:?}");
             // The customer's side is another controller's.
             assert!(!scene.connect().writes.is_empty());
-            assert!(!is_left || outcome.events.is_empty() && outcome.wake.is_none());
+            assert!(!is_left || outcome.wake.is_none());
+            let told = outcome.events.iter().map(|event| &*event.message);
+            assert_eq!(
+                told.collect::<Vec<_>>(),
+                if is_left {
+                    vec![
+                        "Left alone: Deployment/hypershift/operator runs with --private-platform=Azure, and makes Private Link Services",
+                    ]
+                } else {
+                    vec![]
+                }
+            );
         }
     }
 }
@@ -58,11 +69,26 @@ fn the_platform_is_left_to_an_operator_of_hypershift_that_makes_it() {
 #[test]
 fn a_command_has_arguments_as_well() {
     let mut scene = described(Mode::Auto);
-    let mut operator = deployment("any", "operator", &json!([]), 1);
+    let mut operator = deployment("hypershift", "operator", &json!([]), 1);
     operator["spec"]["template"]["spec"]["containers"][0]["command"] =
         json!(["/bin/o", "--private-platform=Azure"]);
     scene.put(operator);
     assert_eq!(verbs(&scene.provide()), NOTHING);
+}
+
+/// Otherwise anybody who may run a Pod could stop the connections of all clusters.
+#[test]
+fn a_deployment_of_somebody_else_stops_nothing() {
+    for (namespace, name) in [
+        ("customer-a", "operator"),
+        ("clusters-one", "operator"),
+        ("hypershift", "any"),
+    ] {
+        let mut scene = described(Mode::Auto);
+        let arguments = json!(["--private-platform=Azure"]);
+        scene.put(deployment(namespace, name, &arguments, 1));
+        assert!(!scene.provide().writes.is_empty(), "{namespace}/{name}");
+    }
 }
 
 /// The operator is looked for again when one comes or goes.

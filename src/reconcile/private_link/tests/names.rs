@@ -284,6 +284,31 @@ fn a_shared_zone_goes_with_the_last_of_many() {
     assert_eq!(scene.named("AzurePrivateLinkService"), Vec::<String>::new());
 }
 
+/// It may stay so for good, and its deletion takes nothing along.
+#[test]
+fn a_neighbor_that_only_looked_at_the_zone_stops_nobody() {
+    let mut scene = Scene::connected();
+    let own = zone(&scene, "clusters", "ext.example.com");
+    let hosted = hosted_id("clusters", "one");
+    scene.edit(&hosted, |one| one["spec"]["pausedUntil"] = json!("true"));
+    scene.edit(&own, |one| {
+        one["metadata"]["annotations"][POLICY] = json!("skip")
+    });
+    scene.cluster("others", "two");
+    scene.settle();
+    assert_eq!(policy(&scene, "clusters", "ext.example.com"), "skip");
+    scene.assert_connected("others", "two");
+    scene.edit(&hosted, |one| one["spec"]["pausedUntil"] = Value::Null);
+    scene.delete_cluster("clusters", "one");
+    scene.settle();
+    let left = in_azure(&scene, ZONE);
+    assert!(
+        left.contains(&"PrivateDnsZone/ext.example.com".to_owned()),
+        "{left:?}"
+    );
+    scene.assert_connected("others", "two");
+}
+
 /// One that never made anything does not keep the zone, which it would never delete.
 #[test]
 fn a_cluster_that_has_no_names_yet_keeps_no_zone() {

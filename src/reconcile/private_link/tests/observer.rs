@@ -302,6 +302,27 @@ fn subscriptions_that_may_not_connect_any_more_are_taken_out() {
         service["spec"]["visibility"]["subscriptions"],
         json!([GUEST])
     );
+    // One of two.
+    let other = "550e8400-e29b-41d4-a716-446655440077";
+    let list = |subscriptions: Value| {
+        json!({"natSubnetID": hub("virtualNetworks/hub/subnets/nat"),
+            "additionalAllowedSubscriptions": subscriptions})
+    };
+    scene.edit(&id, |one| {
+        one["spec"]["additionalAllowedSubscriptions"] = json!([HUB, other]);
+    });
+    scene.edit(&plane, |one| {
+        one["spec"]["platform"]["azure"]["private"]["privateLink"] = list(json!([HUB]));
+    });
+    assert!(matches!(
+        scene.observe().writes.as_slice(),
+        [Write::Merge(_)]
+    ));
+    scene.settle();
+    assert_eq!(
+        scene.live(&id)["spec"]["additionalAllowedSubscriptions"],
+        json!([HUB])
+    );
 }
 
 #[test]
