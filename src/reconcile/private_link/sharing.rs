@@ -48,15 +48,16 @@ impl<'a> Sharing<'a> {
         }
     }
 
-    /// Another cluster that was there before and has the same names in the zone.
-    pub(super) fn taken_by(&self) -> Option<&ObjectId> {
-        let age = |live: Live<'a>| live.text(&["metadata", "creationTimestamp"]);
-        let before =
-            |(id, other): &&(ObjectId, Live<'a>)| (age(*other), id) < (age(self.live), &self.own);
-        let mut same = self.others.iter().filter(|(id, other)| {
-            id.name == self.name && (!other.is_deleting() || is_held(*other))
-        });
-        same.find(before).map(|(id, _)| id)
+    /// Another cluster that has the same names in the zone: one whose status has the ID of the zone in `field`, or else the
+    /// older one. One that holds nothing has no names, however old it is.
+    pub(super) fn taken_by(&self, field: &str) -> Option<&ObjectId> {
+        let own = rank(self.live, &self.own, field);
+        let mut same = self
+            .others
+            .iter()
+            .filter(|(id, other)| id.name == self.name && is_held(*other));
+        same.find(|(id, other)| rank(*other, id, field) < own)
+            .map(|(id, _)| id)
     }
 
     /// Another cluster of another namespace that needs the zone, or goes after this one.
@@ -117,6 +118,13 @@ impl<'a> Sharing<'a> {
         };
         self.others.iter().filter(needs).map(|(id, _)| id)
     }
+}
+
+/// The order of those that want the same names: the first one has them.
+fn rank<'a>(live: Live<'a>, id: &'a ObjectId, field: &str) -> (bool, &'a str, &'a ObjectId) {
+    let has_none = live.text(&["status", field]).is_empty();
+    let made = live.text(&["metadata", "creationTimestamp"]);
+    (has_none, made, id)
 }
 
 /// Whether the customer's side of a connection is there, whoever made it.

@@ -14,6 +14,7 @@ use super::super::sharing::Sharing;
 use super::super::state::State;
 use super::connection;
 use super::dns::{self, Zone};
+use super::secret as made_by_hand;
 use crate::api::azure_private_link_service::{DNS_AVAILABLE, ENDPOINT_AVAILABLE};
 use crate::api::labels::MANAGE;
 use crate::api::private_link_reasons as r;
@@ -49,7 +50,8 @@ pub(super) fn reconcile(
         refresh(world, link, now, outcome);
         return state.set(ENDPOINT_AVAILABLE, deleting(waits));
     }
-    if release(world, namespace, &secret(&link.cluster), outcome) {
+    let is_released = release(world, namespace, &secret(&link.cluster), outcome);
+    if is_released && made_by_hand::release(world, link, outcome) {
         outcome.maybe(unfinalize(live, ENDPOINT_FINALIZER));
     }
 }

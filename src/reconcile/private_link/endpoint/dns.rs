@@ -7,7 +7,9 @@
 use serde_json::{Value, json};
 
 use super::super::names::{self, OWNER, OWNER_TAG, SHARED, TYPE_TAG};
-use super::super::resource::{DETACH, Proof, State as Resource, Wanted, keep as keep_resource};
+use super::super::resource::{
+    DETACH, Proof, State as Resource, Wanted, is_foreign, is_of, keep as keep_resource,
+};
 use super::super::sharing::Sharing;
 use super::super::state::State;
 use super::sight::Sight;
@@ -143,7 +145,7 @@ fn keep_zone(
 ) -> Result<(), NewCondition> {
     let link = scene.link;
     let sharing = Sharing::of(scene.world, link.live, &link.cluster, &zone.name, outcome);
-    if let Some(other) = sharing.taken_by() {
+    if let Some(other) = sharing.taken_by(zone.field()) {
         let message = format!(
             "{other} has the same names in the zone {} of the same resource group: give this cluster another name or resource group",
             zone.name
@@ -310,7 +312,9 @@ fn link_name(
         let id = zone.link(link, namespace);
         outcome.need(id.clone());
         let held = scene.world.get(&id).present();
-        let name = held.map_or("", |held| held.text(&["spec", "azureName"]));
+        // Anybody can make an object of this name in a namespace of their own.
+        let ours = held.filter(|held| is_of(*held, SHARED) && !is_foreign(*held));
+        let name = ours.map_or("", |held| held.text(&["spec", "azureName"]));
         if !name.is_empty() {
             return name.to_owned();
         }

@@ -9,6 +9,7 @@ mod connection;
 mod deletion;
 mod dns;
 mod report;
+mod secret;
 mod sight;
 
 use jiff::Timestamp;
@@ -16,10 +17,10 @@ use serde_json::json;
 
 use self::sight::Sight;
 use super::away;
-use super::credential::{Source, Use};
+use super::credential::{Source, Use, release};
 use super::denied::unless_denied;
 use super::link::{Link, is_paused};
-use super::names::{self, ENDPOINT_FINALIZER, is_held_by, secret};
+use super::names::{self, ENDPOINT_FINALIZER, is_held_by};
 use super::resource::unseen;
 use super::state::{ERROR, SUCCESS, State, invalid, is_current};
 use crate::api::azure_private_link_service::{
@@ -153,13 +154,13 @@ fn provide(
             message,
         )));
     }
-    hold(link, outcome);
     let source = Source::of_cluster(hosted);
-    let secret = secret(&link.cluster);
+    hold(world, link, &source, outcome);
+    let made = names::secret(&link.cluster);
     let credential = Use {
         source: &source,
         namespace: &link.cluster.namespace,
-        secret: &secret,
+        secret: &made,
         subscription: link.text("subscriptionID"),
         environment: link.environment(),
     };
@@ -182,12 +183,19 @@ fn provide(
         "The names of the cluster lead to the Private Endpoint",
     );
     state.set(DNS_AVAILABLE, available);
+    if !matches!(source, Source::Identity(_)) {
+        // No resource names the Secret of an identity that the cluster used before.
+        release(world, scene.namespace(), &made, outcome);
+    }
     Ok(())
 }
 
 /// Holds the object before anything is made.
-fn hold(link: &Link<'_>, outcome: &mut Outcome) {
+fn hold(world: World<'_>, link: &Link<'_>, source: &Source, outcome: &mut Outcome) {
     let mut patch = patch_of(link.live);
+    if let Some(record) = secret::hold(world, link, source, outcome) {
+        patch["metadata"]["annotations"] = record;
+    }
     patch["metadata"]["finalizers"] = json!([ENDPOINT_FINALIZER]);
     outcome.maybe(outcome::apply(link.live, patch));
     let theirs = names::HYPERSHIFT_ENDPOINT_FINALIZER;
@@ -197,13 +205,18 @@ fn hold(link: &Link<'_>, outcome: &mut Outcome) {
 /// The whole is available when all of its parts are.
 fn summarize(live: Live<'_>, state: &mut State) {
     let parts = CONDITIONS.iter().filter(|kind| **kind != AVAILABLE);
-    let mut failing = parts.filter(|kind| !state.holds(live, kind));
-    let condition = match failing.next() {
-        None => NewCondition::yes(
+    let failing: Vec<&str> = parts
+        .filter(|kind| !state.holds(live, kind))
+        .copied()
+        .collect();
+    let condition = if failing.is_empty() {
+        NewCondition::yes(
             SUCCESS,
             "All Azure Private Link Service resources are available",
-        ),
-        Some(kind) => NewCondition::no(ERROR, format!("{kind} is not True")),
+        )
+    } else {
+        let list = failing.join(", ");
+        NewCondition::no(ERROR, format!("Not True for the present spec: {list}"))
     };
     state.set(AVAILABLE, condition);
 }

@@ -195,3 +195,68 @@ fn a_credential_that_worked_stays_in_use() {
     scene.assert_connected("clusters", "one");
     assert!(scene.find(&secret("clusters", OWN)).is_some());
 }
+
+/// Nobody else deletes what was made for an identity, and the name is wanted again if the cluster changes back.
+#[test]
+fn the_secret_of_an_identity_goes_once_no_resource_names_it() {
+    let mut scene = annotated(json!({IDENTITY: "clusters/customer"}));
+    scene.put(by_hand("mine"));
+    scene.settle();
+    assert!(scene.find(&secret("clusters", OWN)).is_some());
+    name_secret(&mut scene, "one", "mine");
+    scene.settle();
+    scene.assert_connected("clusters", "one");
+    assert!(scene.find(&secret("clusters", OWN)).is_none());
+}
+
+fn by_hand(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "clusters", "finalizers": ["example.com/theirs"]}})
+}
+
+fn name_secret(scene: &mut Scene, cluster: &str, name: &str) {
+    scene.edit(&hosted_id("clusters", cluster), |one| {
+        one["metadata"]["annotations"] = json!({SECRET: name});
+    });
+}
+
+fn holders(scene: &Scene, name: &str) -> usize {
+    let held = scene.live(&secret("clusters", name));
+    let finalizers = held["metadata"]["finalizers"].as_array().unwrap();
+    assert!(finalizers.contains(&json!("example.com/theirs")));
+    finalizers.len() - 1
+}
+
+#[test]
+fn each_cluster_holds_the_secret_that_it_names_and_no_other() {
+    let mut scene = annotated(json!({SECRET: "mine"}));
+    scene.cluster("clusters", "two");
+    name_secret(&mut scene, "two", "mine");
+    scene.put(by_hand("mine"));
+    scene.put(by_hand("other"));
+    scene.settle();
+    assert_eq!([holders(&scene, "mine"), holders(&scene, "other")], [2, 0]);
+    name_secret(&mut scene, "one", "other");
+    scene.settle();
+    scene.assert_connected("clusters", "one");
+    assert_eq!([holders(&scene, "mine"), holders(&scene, "other")], [1, 1]);
+    scene.edit(&hosted_id("clusters", "one"), |one| {
+        one["metadata"]["annotations"] = json!({})
+    });
+    scene.settle();
+    assert_eq!([holders(&scene, "mine"), holders(&scene, "other")], [1, 0]);
+    scene.delete_cluster("clusters", "two");
+    scene.settle();
+    assert_eq!(holders(&scene, "mine"), 0);
+}
+
+#[test]
+fn a_secret_that_somebody_deletes_stays_and_it_is_told() {
+    let mut scene = annotated(json!({SECRET: "mine"}));
+    scene.put(by_hand("mine"));
+    scene.settle();
+    scene.warnings();
+    scene.delete(&secret("clusters", "mine"));
+    scene.settle();
+    scene.assert_connected("clusters", "one");
+    assert!(scene.warnings().contains(&"CredentialDeleted".to_owned()));
+}

@@ -381,3 +381,33 @@ fn a_control_plane_that_goes_makes_no_new_endpoint() {
     assert_eq!(scene.named(ENDPOINT_KIND), NOTHING);
     assert!(scene.azure.is_empty());
 }
+
+/// The namespace is deleted with all that is in it: without the credential nothing of the cluster could be deleted in Azure.
+#[test]
+fn a_secret_that_a_person_made_stays_until_nothing_needs_it() {
+    let mut scene = Scene::one();
+    scene.edit(&hosted_id("clusters", "one"), |one| {
+        one["metadata"]["annotations"] =
+            json!({"capstan.dev/private-link-credential-from": "mine"});
+    });
+    scene.put(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "mine", "namespace": "clusters"}}));
+    scene.settle();
+    scene.assert_connected("clusters", "one");
+    let secret = ObjectId::new("", "Secret", "clusters", "mine");
+    scene.has_aso = false;
+    scene.delete_cluster("clusters", "one");
+    scene.delete(&secret);
+    scene.settle();
+    for kind in [
+        RECORD,
+        "PrivateDnsZonesVirtualNetworkLink",
+        "PrivateDnsZone",
+        ENDPOINT_KIND,
+    ] {
+        assert!(scene.find(&secret).is_some(), "{kind}");
+        let_go(&mut scene, kind);
+    }
+    assert!(scene.find(&secret).is_none());
+    let_go(&mut scene, SERVICE_KIND);
+    assert!(scene.find(&connection_id("clusters", "one")).is_none());
+}

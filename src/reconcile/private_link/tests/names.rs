@@ -214,7 +214,7 @@ fn each_part_that_fails_has_its_reason() {
         );
         assert_eq!(
             scene.said(AVAILABLE),
-            "False AzureError: AzurePrivateDNSAvailable is not True"
+            "False AzureError: Not True for the present spec: AzurePrivateDNSAvailable"
         );
         assert_eq!(scene.warnings(), [reason]);
         assert_eq!(verbs(&scene.connect()), Vec::<String>::new());
