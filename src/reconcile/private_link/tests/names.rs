@@ -502,3 +502,53 @@ fn names_that_are_free_again_are_taken() {
     scene.settle();
     assert!(scene.azure.is_empty(), "{:?}", scene.azure);
 }
+
+/// Who may write objects in a namespace could keep the names of a cluster in another one for ever.
+#[test]
+fn an_older_cluster_that_holds_nothing_has_no_names() {
+    let mut scene = Scene::new();
+    scene.cluster("others", "one");
+    let set_id = |scene: &mut Scene, id: Value| {
+        scene.edit(&hosted_id("others", "one"), |one| {
+            one["spec"]["clusterID"] = id
+        });
+    };
+    set_id(&mut scene, Value::Null);
+    scene.settle();
+    scene.wait(60);
+    scene.cluster("clusters", "one");
+    scene.settle();
+    scene.assert_connected("clusters", "one");
+    // Names that a cluster has are not taken from it.
+    set_id(&mut scene, json!("later"));
+    scene.settle();
+    let said = scene.said_of(&connection_id("others", "one"), DNS);
+    assert!(said.starts_with("False NamesTaken: "), "{said}");
+    scene.assert_connected("clusters", "one");
+}
+
+#[test]
+fn a_link_that_a_stranger_made_gives_no_name() {
+    let twin = Scene::connected();
+    let kind = "PrivateDnsZonesVirtualNetworkLink";
+    let links: Vec<ObjectId> = twin
+        .fixture
+        .snapshot
+        .ids()
+        .filter(|id| id.kind == kind)
+        .cloned()
+        .collect();
+    let mut scene = Scene::one();
+    scene.cluster("others", "three");
+    for id in &links {
+        scene.put(
+            json!({"apiVersion": "network.azure.com/v1api20240601", "kind": kind,
+            "metadata": {"name": id.name, "namespace": "others"}, "spec": {"azureName": "theirs"}}),
+        );
+    }
+    scene.settle();
+    for id in &links {
+        let live = scene.live(id);
+        assert_ne!(live["spec"]["azureName"], "theirs", "{live:#}");
+    }
+}
