@@ -184,7 +184,12 @@ fn the_policy_has_what_the_rules_need() {
     let policy = document("{source: {git: {url: /x}}}")
         .expect("it is sound")
         .policy;
-    assert_eq!(policy, FleetPolicy::default());
+    let unconnected = "the Fleet document has no `spec.privateLink.management`";
+    let expected = FleetPolicy {
+        unconnected: Some(unconnected.to_owned()),
+        ..FleetPolicy::default()
+    };
+    assert_eq!(policy, expected);
 }
 
 #[test]

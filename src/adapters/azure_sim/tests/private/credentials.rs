@@ -148,13 +148,29 @@ async fn a_secret_of_a_person_that_is_deleted_is_asked_for() {
     assert!(scene.in_azure("/privateEndpoints/").is_empty());
     scene.put(&by_hand()).await;
     scene.until_ready("clusters", "one").await;
+    // One that is held stays for as long as it is used.
     let before = scene.azure.deeds();
-    scene.delete(&secret_id("clusters", "by-hand")).await;
+    let secret = secret_id("clusters", "by-hand");
+    scene.delete(&secret).await;
+    scene.wait(3600).await;
+    assert!(scene.is_ready("clusters", "one"));
+    assert!(scene.find(&secret).is_some());
+    // Somebody takes the finalizer off.
+    free(&scene).await;
     until_said(&scene, ENDPOINT_AVAILABLE, &missing).await;
     assert_eq!(scene.azure.deeds(), before);
     scene.put(&by_hand()).await;
     scene.until_ready("clusters", "one").await;
     assert_eq!(scene.azure.deeds(), before);
+    scene.delete(&secret).await;
+    end(&scene).await;
+    assert!(scene.find(&secret).is_none());
+}
+
+/// Takes the finalizers off the Secret that a person made.
+async fn free(scene: &Scene) {
+    let none = json!({"metadata": {"finalizers": null}});
+    scene.merge(&secret_id("clusters", "by-hand"), none).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -164,6 +180,7 @@ async fn a_deletion_without_its_secret_waits_for_it_and_says_so() {
     put(&scene, LINK_CREDENTIAL, "by-hand").await;
     scene.until_ready("clusters", "one").await;
     scene.delete(&secret_id("clusters", "by-hand")).await;
+    free(&scene).await;
     scene.delete(&hosted_id("clusters", "one")).await;
     until_said(
         &scene,
