@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::connection::{is_private, network, zone};
+use super::connection::{is_private, network};
 use super::parts::{Hosted, Parts};
+use super::zones::zone;
 use crate::model::{Finding, Path, message};
 
 /// The most Private Link Services of a subscription in a region (Azure's limits).

@@ -10,6 +10,7 @@ mod fleet;
 mod nat;
 mod parts;
 mod pool;
+mod zones;
 
 use parts::Parts;
 
@@ -30,7 +31,7 @@ const RULES: &[HostedRule] = &[
     pool::platforms_agree,
     connection::nat_subnets_are_dedicated,
     fleet::names_are_apart_in_a_network,
-    connection::zones_shadow_nothing,
+    zones::zones_shadow_nothing,
     fleet::private_links_are_few,
     pool::releases_are_near,
     pool::labels_are_well_formed,
