@@ -51,10 +51,20 @@ fn below(field: &str) -> String {
     format!("{AZURE}.{field}")
 }
 
-/// Returns true if the API server is reached over Private Link, alone or too.
+/// The field that says who reaches the API server.
+pub(super) fn access(cluster: Hosted<'_>) -> Path {
+    Path::dotted(&below(Shape::of(cluster).access))
+}
+
+/// Returns true if the API server is reached privately, alone or too.
 pub(super) fn is_private(cluster: Hosted<'_>) -> bool {
     let access = cluster.text(&below(Shape::of(cluster).access));
     access.is_some_and(|access| access != "Public")
+}
+
+/// Returns true if the private way to the API server is Private Link.
+pub(super) fn uses_private_link(cluster: Hosted<'_>) -> bool {
+    is_private(cluster) && cluster.text(&below("private.type")) != Some("Swift")
 }
 
 /// The ARM ID of the cluster's virtual network, in lower case.

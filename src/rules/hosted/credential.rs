@@ -1,6 +1,6 @@
 //! H18: the credential for the Private Endpoint and the DNS zones of a private cluster.
 
-use super::connection::is_private;
+use super::connection::{access, is_private, uses_private_link};
 use super::parts::{Hosted, Parts};
 use crate::api::azure_cluster_identity::link_identity;
 use crate::api::labels::{LINK_CREDENTIAL, LINK_IDENTITY};
@@ -9,6 +9,17 @@ use crate::model::{Finding, Path, is_dns_subdomain, message};
 /// H18: a private cluster names one credential at most, and other clusters none.
 pub(super) fn credentials_fit(parts: &Parts<'_>) -> Vec<Finding> {
     parts.clusters().filter_map(misfit).collect()
+}
+
+/// The field that makes a cluster private which names no credential. Over Swift there is no endpoint that would need one.
+pub(super) fn lacking(cluster: Hosted<'_>) -> Option<Path> {
+    let annotations = [LINK_IDENTITY, LINK_CREDENTIAL];
+    let mut named = annotations.iter().filter_map(|name| {
+        let (_, node) = cluster.annotation(name)?;
+        node.as_str().filter(|text| !text.is_empty())
+    });
+    let needs_one = uses_private_link(cluster) && named.next().is_none();
+    needs_one.then(|| access(cluster))
 }
 
 fn misfit(cluster: Hosted<'_>) -> Option<Finding> {

@@ -12,10 +12,11 @@ mod parts;
 mod pool;
 mod zones;
 
-use parts::Parts;
+use parts::{Hosted, Parts};
 
 use crate::api::fleet::FleetPolicy;
-use crate::model::{Finding, Object};
+use crate::api::platform::HYPERSHIFT;
+use crate::model::{Finding, Object, Path};
 
 /// A rule for all hosted clusters.
 type HostedRule = fn(&Parts<'_>) -> Vec<Finding>;
@@ -41,6 +42,12 @@ const RULES: &[HostedRule] = &[
     nat::nat_subnets_are_in_the_management_network,
     credential::credentials_fit,
 ];
+
+/// The field that makes a HostedCluster private, if Azure Service Operator makes its connection with a credential of its own.
+pub(super) fn without_credential(object: &Object) -> Option<Path> {
+    let is_hosted = object.id.is(HYPERSHIFT, "HostedCluster");
+    credential::lacking(Hosted { object }).filter(|_| is_hosted)
+}
 
 /// The findings of all rules.
 pub(super) fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {

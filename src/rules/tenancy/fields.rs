@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::Judge;
+use super::judge::{Judge, refused};
 use crate::api::aro_control_plane::identity_namespace;
 use crate::api::kinds::{INFRASTRUCTURE, is_aso};
 use crate::api::{embedded, labels};
@@ -11,6 +11,7 @@ use crate::graph;
 use crate::model::cut;
 use crate::model::{Node, ObjectId, Value, message, rule_id};
 use crate::rules::bound_clients::process_client;
+use crate::rules::hosted::without_credential;
 use crate::rules::secrets::is_ciphertext;
 use crate::rules::way::Way;
 
@@ -29,6 +30,7 @@ impl Judge<'_> {
     pub(super) fn fields(&mut self) {
         let object = self.object;
         self.makes(&object.id, &object.node, None);
+        self.operators_own();
         let spec = Way::Key(&Way::Top, "spec");
         let resources = Way::Key(&spec, "resources");
         for (index, node) in embedded::items(object).iter().enumerate() {
@@ -53,6 +55,30 @@ impl Judge<'_> {
         }
         if id.is(INFRASTRUCTURE, "AzureClusterIdentity") {
             self.client(id, node);
+        }
+    }
+
+    /// Checks that a private cluster names a credential: without one, Azure Service Operator makes its connection with its own, which
+    /// reaches what is not the tenant's.
+    fn operators_own(&mut self) {
+        let Some(field) = without_credential(self.object) else {
+            return;
+        };
+        if self.tenant.identities.is_some() {
+            let id = &self.object.id;
+            let what = message!(
+                "the private connection of {id} names no credential, so it is made with that of Azure Service Operator",
+                id
+            );
+            let help = if self.object.definition.is_some() {
+                "add `identityRef` or `credentialFrom` beside `endpointAccess`".to_owned()
+            } else {
+                let names = [labels::LINK_IDENTITY, labels::LINK_CREDENTIAL];
+                format!("add the annotation {}", names.join(" or "))
+            };
+            let span = self.object.node.nearest(&field).span();
+            let finding = refused(self.tenant, "T05", what).of(id).at(span);
+            self.found.push(finding.field(&field).help(help));
         }
     }
 

@@ -207,6 +207,47 @@ fn only_the_identities_of_a_team_are_used() {
         let found = found.iter().filter(|id| *id == "T05").count();
         assert_eq!(found, reported, "{annotation}");
     }
+    for (spec, annotation, reported) in [
+        ("topology: Private", "a: b", 1),
+        (
+            "topology: PublicAndPrivate",
+            "capstan.dev/private-link-identity: ''",
+            1,
+        ),
+        (
+            "endpointAccess: Private",
+            "capstan.dev/nat-subnet-range: 10.0.0.0/24",
+            1,
+        ),
+        (
+            "topology: Private",
+            "capstan.dev/private-link-credential-from: null",
+            1,
+        ),
+        (
+            "topology: Private",
+            "capstan.dev/private-link-identity: team-a/id",
+            0,
+        ),
+        (
+            "endpointAccess: Private",
+            "capstan.dev/private-link-credential-from: id",
+            0,
+        ),
+        ("topology: Public", "a: b", 0),
+        ("location: uksouth", "a: b", 0),
+        ("topology: Private, private: {type: Swift}", "a: b", 0),
+    ] {
+        let hosted = format!(
+            "{{apiVersion: hypershift.openshift.io/v1beta1, kind: HostedCluster, metadata: {{name: h, namespace: team-a, annotations: {{{annotation}}}}}, spec: {{platform: {{azure: {{{spec}}}}}}}}}"
+        );
+        let free = reported_by(&policy(), &[("platform/x.yaml", hosted.as_str())]);
+        assert_eq!(free, [""; 0]);
+        let found = ids(&hosted);
+        let found = found.iter().filter(|id| *id == "T05").count();
+        assert!(found >= reported, "{spec}, {annotation}: {found}");
+        assert_eq!(found == 0, reported == 0, "{spec}, {annotation}: {found}");
+    }
     for (made, reported) in [
         (
             "infrastructure.cluster.x-k8s.io/v1beta1, kind: AzureClusterIdentity, metadata: {name: id, namespace: team-a}",
