@@ -144,6 +144,15 @@ fn of_azure(b: &Blueprint) -> Vec<Finding> {
         }
         _ => {}
     }
+    let created = azure.private_connectivity.as_ref();
+    let created = created.and_then(|connection| connection.nat_subnet.as_ref());
+    if created.is_some_and(|subnet| subnet.cidr.trim().is_empty()) {
+        refused.push(refuse(
+            "hyperShift.azure.privateConnectivity.natSubnet.cidr",
+            "natSubnet needs a range in cidr",
+            "write a free range of the network, such as `cidr: 10.9.0.0/24`",
+        ));
+    }
     for (name, given) in azure::needed(azure) {
         if given.is_none() {
             let access = azure.endpoint_access.name();

@@ -472,6 +472,10 @@ fn a_private_connection_is_there_exactly_if_it_is_needed() {
             "spec.hyperShift.azure.privateConnectivity: privateConnectivity has either natSubnetID or natSubnet",
         ),
         (
+            json!({"endpointAccess": "Private", "privateConnectivity": {"natSubnet": {"vnet": format!("{GROUP}/virtualNetworks/hub"), "cidr": ""}}}),
+            "spec.hyperShift.azure.privateConnectivity.natSubnet.cidr: natSubnet needs a range in cidr",
+        ),
+        (
             json!({"endpointAccess": "Private", "privateConnectivity": connection, "workloadIdentities": no_operator}),
             "spec.hyperShift.azure.workloadIdentities: endpointAccess Private needs the identity controlPlaneOperator",
         ),

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use ipnet::Ipv4Net;
+
 use super::parts::{Hosted, Parts};
 use crate::api::labels::NAT_SUBNET_RANGE;
 use crate::model::{Finding, Node, Path, message};
@@ -12,11 +14,26 @@ const AZURE: &str = "spec.platform.azure";
 /// The longest prefix of a subnet: Azure keeps five addresses of each.
 const SMALLEST: u8 = 29;
 
+/// The ranges that no virtual network can have (Azure on the addresses of virtual networks).
+const KEPT: [(&str, &str); 6] = [
+    ("0.0.0.0/8", "hosts that have no address yet"),
+    ("127.0.0.0/8", "loopback addresses"),
+    ("168.63.129.16/32", "Azure's own services"),
+    ("169.254.0.0/16", "link-local addresses"),
+    ("224.0.0.0/4", "multicast"),
+    ("255.255.255.255/32", "broadcasts"),
+];
+
+/// The ID that no subscription has.
+const ZERO: &str = "00000000-0000-0000-0000-000000000000";
+
 /// The fields of one shape of the API: who reaches the API server, and how.
 struct Shape {
     access: &'static str,
     connection: &'static str,
     nat_subnet: &'static str,
+    /// The subscriptions that may connect.
+    subscriptions: &'static str,
     /// HyperShift's words about a connection that is missing, or there without need.
     mismatch: &'static str,
     /// The identities that Private Link needs.
@@ -27,6 +44,7 @@ const LANDED: Shape = Shape {
     access: "topology",
     connection: "private",
     nat_subnet: "private.privateLink.natSubnetID",
+    subscriptions: "private.privateLink.additionalAllowedSubscriptions",
     mismatch: "private is required when topology is Private or PublicAndPrivate, and forbidden otherwise",
     identities: &["controlPlaneOperator"],
 };
@@ -34,6 +52,7 @@ const PROPOSAL: Shape = Shape {
     access: "endpointAccess",
     connection: "privateConnectivity",
     nat_subnet: "privateConnectivity.natSubnetID",
+    subscriptions: "privateConnectivity.allowedSubscriptions",
     mismatch: "privateConnectivity is required when endpointAccess is Private or PublicAndPrivate, and forbidden otherwise",
     identities: &["controlPlaneOperator", "privateLinkService"],
 };
@@ -103,6 +122,7 @@ fn incomplete(cluster: Hosted<'_>) -> Vec<Finding> {
         return vec![cluster.error("H03", &field, shape.mismatch).help(help)];
     }
     let mut findings = of_union(cluster);
+    findings.extend(of_subscriptions(cluster, &shape));
     let uses_link = cluster.has(&below(shape.nat_subnet))
         || cluster.text(&below("private.type")) == Some("PrivateLink");
     let given = format!("{AZURE}.azureAuthenticationConfig.workloadIdentities");
@@ -138,6 +158,16 @@ fn of_both_shapes(cluster: Hosted<'_>) -> Option<Finding> {
     let help = "write the fields of the shape that the management cluster has: `topology` and `private`, or `endpointAccess` and `privateConnectivity`";
     let field = Path::dotted(&below(proposed));
     Some(cluster.error("H03", &field, message).help(help))
+}
+
+/// The ID of zeros stands for a subscription that nobody has written yet.
+fn of_subscriptions(cluster: Hosted<'_>, shape: &Shape) -> Option<Finding> {
+    let field = below(shape.subscriptions);
+    let items = cluster.items(&field);
+    let index = items.iter().position(|one| one.as_str() == Some(ZERO))?;
+    let message = message!("no subscription has the ID {id}", id = ZERO);
+    let finding = cluster.error("H03", &Path::dotted(&field).index(index), message);
+    Some(finding.help("write the ID of a subscription that may connect, or remove it"))
 }
 
 /// The landed shape chooses between two kinds of connections.
@@ -252,21 +282,35 @@ pub(super) fn subnets_are_in_the_network(parts: &Parts<'_>) -> Vec<Finding> {
     outside.collect()
 }
 
-/// The range of a subnet to create.
+/// The range of a subnet to create. S04 reports an empty one.
 fn range(cluster: Hosted<'_>) -> Option<Finding> {
     let (path, written) = cluster.annotation(NAT_SUBNET_RANGE)?;
-    let text = written.as_str()?;
+    let text = written.as_str().filter(|text| !text.is_empty())?;
     let (reason, help) = match cidr::read(text) {
-        Ok(net) if net.prefix_len() <= SMALLEST => return None,
-        Ok(_) => (
-            format!("is too small: Azure has no subnets beyond /{SMALLEST}"),
-            format!("write a range with the prefix /{SMALLEST} or a shorter one"),
-        ),
+        Ok(net) => refused(&net)?,
         Err(reason) => (reason, cidr::instead(text)),
     };
     let message = message!("the range {text} of the NAT subnet {reason}", text, reason);
     let finding = cluster.error("H08", &path, message);
     Some(finding.help(help))
+}
+
+/// The reason why Azure refuses a subnet with this range, and what to write instead.
+fn refused(net: &Ipv4Net) -> Option<(String, String)> {
+    let kept = KEPT.iter().find(|(kept, _)| {
+        let kept = cidr::read(kept);
+        kept.is_ok_and(|kept| cidr::overlap(net, &kept))
+    });
+    if let Some((kept, what)) = kept {
+        let reason = format!("overlaps {kept}, which no subnet can have: it is for {what}");
+        let help = "write a private range of the network, such as 10.9.0.0/24";
+        return Some((reason, help.to_owned()));
+    }
+    (net.prefix_len() > SMALLEST).then(|| {
+        let reason = format!("is too small: Azure has no subnets beyond /{SMALLEST}");
+        let help = format!("write a range with the prefix /{SMALLEST} or a shorter one");
+        (reason, help)
+    })
 }
 
 #[cfg(test)]
@@ -295,6 +339,7 @@ mod tests {
         let service = operator.replace("controlPlaneOperator", "privateLinkService");
         let union = "private is required when topology is Private or PublicAndPrivate, and forbidden otherwise";
         let proposal = "privateConnectivity is required when endpointAccess is Private or PublicAndPrivate, and forbidden otherwise";
+        let zero = "no subscription has the ID 00000000-0000-0000-0000-000000000000";
         for (fields, expected) in [
             ("", &[][..]),
             ("topology: Public", &[]),
@@ -321,6 +366,18 @@ mod tests {
             (
                 "endpointAccess: Private, privateConnectivity: {natSubnetID: x}",
                 &[operator, &service],
+            ),
+            (
+                "topology: Private, private: {type: PrivateLink, privateLink: {additionalAllowedSubscriptions: [3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10, 00000000-0000-0000-0000-000000000000]}}",
+                &[zero, operator],
+            ),
+            (
+                "endpointAccess: Private, privateConnectivity: {allowedSubscriptions: [00000000-0000-0000-0000-000000000000]}",
+                &[zero],
+            ),
+            (
+                "endpointAccess: Private, privateConnectivity: {allowedSubscriptions: [3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10]}",
+                &[],
             ),
         ] {
             assert_eq!(
@@ -380,17 +437,40 @@ mod tests {
         );
         let within = messages_of(nat_subnets_are_dedicated, &text("guest/subnets/nat"));
         assert!(within[0].starts_with("the NAT subnet is in the hosted cluster's network"));
-        let range = text("hub/subnets/nat").replace(
-            "namespace: ns",
-            "namespace: ns, annotations: {capstan.dev/nat-subnet-range: 10.0.0.1/24}",
-        );
-        let found = messages_of(nat_subnets_are_dedicated, &range);
-        assert_eq!(
-            found,
-            [
-                "the range 10.0.0.1/24 of the NAT subnet has host bits set; the network is 10.0.0.0/24"
-            ]
-        );
+    }
+
+    #[test]
+    fn a_nat_subnet_has_a_range_that_azure_takes() {
+        let kept = |range: &str, kept: &str, what: &str| {
+            format!(
+                "the range {range} of the NAT subnet overlaps {kept}, which no subnet can have: it is for {what}"
+            )
+        };
+        for (range, expected) in [
+            ("10.0.0.1/24", "the range 10.0.0.1/24 of the NAT subnet has host bits set; the network is 10.0.0.0/24".to_owned()),
+            ("10.0.0.0/30", "the range 10.0.0.0/30 of the NAT subnet is too small: Azure has no subnets beyond /29".to_owned()),
+            ("0.0.0.0/0", kept("0.0.0.0/0", "0.0.0.0/8", "hosts that have no address yet")),
+            ("0.1.0.0/16", kept("0.1.0.0/16", "0.0.0.0/8", "hosts that have no address yet")),
+            ("127.0.0.0/24", kept("127.0.0.0/24", "127.0.0.0/8", "loopback addresses")),
+            ("168.63.129.0/24", kept("168.63.129.0/24", "168.63.129.16/32", "Azure's own services")),
+            ("168.63.129.16/32", kept("168.63.129.16/32", "168.63.129.16/32", "Azure's own services")),
+            ("169.254.9.0/24", kept("169.254.9.0/24", "169.254.0.0/16", "link-local addresses")),
+            ("224.0.0.0/24", kept("224.0.0.0/24", "224.0.0.0/4", "multicast")),
+            ("239.255.255.0/24", kept("239.255.255.0/24", "224.0.0.0/4", "multicast")),
+            ("255.255.255.248/29", kept("255.255.255.248/29", "255.255.255.255/32", "broadcasts")),
+            ("''", String::new()),
+            ("168.63.130.0/24", String::new()),
+            ("169.253.0.0/16", String::new()),
+            ("10.0.0.0/29", String::new()),
+        ] {
+            let text = azure(&format!(
+                "topology: Private, private: {{type: PrivateLink, privateLink: {{natSubnetID: {NETWORK}/hub/subnets/nat}}}}"
+            ));
+            let annotated = format!("namespace: ns, annotations: {{capstan.dev/nat-subnet-range: {range}}}");
+            let text = text.replace("namespace: ns", &annotated);
+            let found = messages_of(nat_subnets_are_dedicated, &text).concat();
+            assert_eq!(found, expected, "{range}");
+        }
     }
 
     #[test]
