@@ -1,6 +1,6 @@
 //! H16 and H17: the subnets for the addresses of Private Link Services, in the management cluster's network.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ipnet::Ipv4Net;
 
@@ -17,11 +17,16 @@ type Range<'a> = (Ipv4Net, Hosted<'a>);
 /// H16: subnets to create have names and ranges of their own.
 pub(super) fn nat_subnets_are_apart(parts: &Parts<'_>) -> Vec<Finding> {
     let mut of_subnet: BTreeMap<String, Vec<Hosted<'_>>> = BTreeMap::new();
+    let mut existing: Vec<(String, Hosted<'_>)> = Vec::new();
     for cluster in parts.clusters().filter(|one| is_private(*one)) {
-        let created = cluster.annotation(NAT_SUBNET_RANGE);
-        if let Some((_, subnet)) = nat_subnet(cluster).filter(|_| created.is_some()) {
-            let subnet = subnet.to_lowercase();
+        let Some((_, subnet)) = nat_subnet(cluster) else {
+            continue;
+        };
+        let subnet = subnet.to_lowercase();
+        if cluster.annotation(NAT_SUBNET_RANGE).is_some() {
             of_subnet.entry(subnet).or_default().push(cluster);
+        } else {
+            existing.push((subnet, cluster));
         }
     }
     let mut of_network: BTreeMap<&str, Vec<Range<'_>>> = BTreeMap::new();
@@ -39,7 +44,53 @@ pub(super) fn nat_subnets_are_apart(parts: &Parts<'_>) -> Vec<Finding> {
     }
     let pairs = of_network.into_values().flat_map(overlapping);
     findings.extend(pairs.filter_map(|(one, other)| same_range(one, other)));
+    findings.extend(borrowed(&existing, &of_subnet));
     findings
+}
+
+/// The clusters that use a subnet which is created for another one, and which goes with that. The later one of the two is reported,
+/// and each one once.
+fn borrowed(
+    existing: &[(String, Hosted<'_>)],
+    of_subnet: &BTreeMap<String, Vec<Hosted<'_>>>,
+) -> Vec<Finding> {
+    let mut reported = BTreeSet::new();
+    let mut findings = Vec::new();
+    for (subnet, user) in existing {
+        let Some(maker) = of_subnet.get(subnet).and_then(|makers| makers.first()) else {
+            continue;
+        };
+        let place = |one: &Hosted<'_>| one.object.origin.span().clone();
+        if place(user) > place(maker) {
+            findings.extend(made_for(*user, *maker));
+        } else if reported.insert(subnet) {
+            findings.extend(used_by(*maker, *user));
+        }
+    }
+    findings
+}
+
+fn made_for(user: Hosted<'_>, maker: Hosted<'_>) -> Option<Finding> {
+    let (path, subnet) = nat_subnet(user)?;
+    let message = message!(
+        "the NAT subnet {subnet} is made for {maker}, and goes with it",
+        subnet,
+        maker = maker.object.id
+    );
+    let help = "name an existing subnet that is no cluster's, or write `natSubnet` with a range of its own";
+    Some(user.error("H16", &path, message).help(help))
+}
+
+fn used_by(maker: Hosted<'_>, user: Hosted<'_>) -> Option<Finding> {
+    let (path, subnet) = nat_subnet(maker)?;
+    let message = message!(
+        "the new NAT subnet {subnet} would be that of {user}, too, and go with this cluster",
+        subnet,
+        user = user.object.id
+    );
+    let help =
+        "name an existing subnet that is no cluster's for the other cluster, or give it a new one";
+    Some(maker.error("H16", &path, message).help(help))
 }
 
 /// A range that is not valid is reported by H08.
@@ -189,6 +240,28 @@ mod tests {
         let named = cluster("a-one/b", "/n/hub/subnets/x", "10.8.0.0/24")
             + &cluster("a/one-b", "/n/hub/subnets/x", "10.8.0.0/24");
         assert_eq!(found(&named), [""; 0]);
+    }
+
+    #[test]
+    fn a_new_subnet_is_of_no_other_cluster() {
+        let maker = cluster("a/one", "/n/hub/subnets/a-one-pls-nat", "10.9.0.0/24");
+        let user = |name: &str| cluster(name, "/n/HUB/subnets/A-one-pls-nat", "");
+        let found = |texts: &[String]| findings_of(nat_subnets_are_apart, &texts.concat());
+        let apart = cluster("b/two", "/n/hub/subnets/b-two-pls-nat", "");
+        assert_eq!(found(&[maker.clone(), apart]), [""; 0]);
+        let after = found(&[maker.clone(), user("b/two"), user("b/three")]);
+        assert_eq!(after.len(), 2, "{after:?}");
+        for (found, start) in after.iter().zip(["H16 4:", "H16 6:"]) {
+            let end = "the NAT subnet /n/HUB/subnets/A-one-pls-nat is made for HostedCluster/a/one, and goes with it";
+            assert!(found.starts_with(start) && found.ends_with(end), "{found}");
+        }
+        let before = found(&[user("b/two"), user("b/three"), maker]);
+        assert_eq!(before.len(), 1, "{before:?}");
+        let end = "the new NAT subnet /n/hub/subnets/a-one-pls-nat would be that of HostedCluster/b/two, too, and go with this cluster";
+        assert!(
+            before[0].starts_with("H16 6:") && before[0].ends_with(end),
+            "{before:?}"
+        );
     }
 
     #[test]
