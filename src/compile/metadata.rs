@@ -39,6 +39,62 @@ pub(super) fn findings(object: &Object) -> Vec<Finding> {
     findings
 }
 
+/// Annotations of a definition that the objects made of it would heed, with the field of the `spec` that sets them, if there is one.
+const UNHEEDED: [(&str, &str); 6] = [
+    (labels::DELETION_POLICY, "deletionPolicy"),
+    (labels::DEPENDS_ON, ""),
+    (labels::IGNORE, ""),
+    (labels::LINK_CREDENTIAL, "hyperShift.azure.credentialFrom"),
+    (labels::LINK_IDENTITY, "hyperShift.azure.identityRef"),
+    (
+        labels::NAT_SUBNET_RANGE,
+        "hyperShift.azure.privateConnectivity.natSubnet",
+    ),
+];
+/// The domains of annotations that other controllers read on the objects made of a definition.
+const OF_OTHERS: [&str; 3] = [
+    "cluster.x-k8s.io",
+    "hypershift.openshift.io",
+    "serviceoperator.azure.com",
+];
+
+/// Checks the annotations of a definition: what is meant for the objects that are made of it does not reach them.
+pub(super) fn of_definition(id: &ObjectId, node: &Node) -> Vec<Finding> {
+    let map = node.at(&["metadata", "annotations"]).and_then(Node::as_map);
+    let written = map.into_iter().flat_map(|map| map.iter());
+    let unheeded = written.filter_map(|(key, value)| unheeded(id, &key.name, value));
+    of_annotations(id, node)
+        .into_iter()
+        .chain(unheeded)
+        .collect()
+}
+
+fn unheeded(id: &ObjectId, name: &str, value: &Node) -> Option<Finding> {
+    let ours = UNHEEDED.iter().find(|(known, _)| *known == name);
+    let domain = name.split_once('/').map_or("", |(domain, _)| domain);
+    let mut starts = OF_OTHERS
+        .iter()
+        .filter_map(|other| domain.strip_suffix(other));
+    if ours.is_none() && !starts.any(is_start_of_domain) {
+        return None;
+    }
+    let help = match ours {
+        Some((_, field)) if !field.is_empty() => format!("write `spec.{field}` instead"),
+        _ => "set it with an Overlay that patches the object, or remove it".to_owned(),
+    };
+    let message = message!(
+        "a definition does not pass the annotation `{name}` on to its objects",
+        name
+    );
+    let field = Path::dotted("metadata.annotations").key(name);
+    let finding = Finding::warning(rule_id::UNKNOWN_FIELD, message);
+    Some(finding.at(value.span()).of(id).field(&field).help(help))
+}
+
+fn is_start_of_domain(start: &str) -> bool {
+    start.is_empty() || start.ends_with('.')
+}
+
 /// Checks Capstan's annotations on an object, a definition or an overlay.
 pub(super) fn of_annotations(id: &ObjectId, node: &Node) -> Vec<Finding> {
     let path = Path::dotted("metadata.annotations");

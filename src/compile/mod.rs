@@ -546,7 +546,7 @@ impl Made {
         let mut of_definition: Vec<Finding> = findings.collect();
         let (definition, findings) = cluster_definition::read(&merged);
         of_definition.extend(findings);
-        of_definition.extend(metadata::of_annotations(&id, &merged));
+        of_definition.extend(metadata::of_definition(&id, &merged));
         let lacks_labels = lost::lacks_labels(&of_definition) || own.contains(&Path::default());
         lost.extend(lacks_labels.then(Path::default));
         pools::explain(&written, &merged, &mut of_definition);

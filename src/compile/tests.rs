@@ -148,6 +148,46 @@ fn a_deletion_policy_that_cannot_be_read_is_no_leave_to_delete() {
 }
 
 #[test]
+fn an_annotation_that_a_definition_does_not_pass_on_is_a_warning() {
+    let warning = |name: &str| {
+        format!("a definition does not pass the annotation `{name}` on to its objects")
+    };
+    for (name, value, is_dropped) in [
+        ("hypershift.openshift.io/topology", "x", true),
+        (
+            "resource-request-override.hypershift.openshift.io/etcd.etcd",
+            "cpu=1",
+            true,
+        ),
+        ("serviceoperator.azure.com/credential-from", "own", true),
+        ("capstan.dev/private-link-identity", "a/b", true),
+        ("capstan.dev/ignore", "/spec", true),
+        (
+            "config.kubernetes.io/depends-on",
+            "/namespaces/ns/Secret/s",
+            true,
+        ),
+        ("capstan.dev/adopt", "'true'", false),
+        ("nothypershift.openshift.io/topology", "x", false),
+        (
+            "kubectl.kubernetes.io/last-applied-configuration",
+            "x",
+            false,
+        ),
+        ("team", "a", false),
+    ] {
+        let metadata = format!("metadata: {{name: one, annotations: {{{name}: {value}}}}}");
+        let head = "apiVersion: capstan.dev/v1alpha1, kind: ClusterDefinition";
+        let compiled = compiled(&format!("{{{head}, {metadata}, spec: {{}}}}\n"));
+        let found = compiled.findings.iter();
+        let found = found.filter(|finding| finding.message == warning(name));
+        let found: Vec<_> = found.map(|one| (one.id, one.severity)).collect();
+        let expected = [("S01", crate::model::Severity::Warning)];
+        assert_eq!(found, expected[..usize::from(is_dropped)], "{name}");
+    }
+}
+
+#[test]
 fn metadata_of_our_documents_has_the_fields_that_there_are() {
     for (kind, metadata, expected) in [
         (
