@@ -74,7 +74,7 @@ pub fn advice(pattern: &str) -> Option<&'static str> {
             "use lower-case letters, digits and `-`; start with a letter and do not end with `-`"
         }
         SUBDOMAIN => {
-            "use lower-case letters, digits, `-` and `.`; start and end with a letter or digit, also beside each `.`"
+            "write a DNS name: use lower-case letters, digits, `-` and `.`; start and end with a letter or digit, also beside each `.`"
         }
         VAULT => {
             "use letters, digits and `-`; start with a letter, end with a letter or digit, and do not write `--`"

@@ -181,7 +181,8 @@ pub(super) struct AzureArgs {
     /// The size of the nodes' disks in GiB; if absent, 120
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(super) os_disk_size: Option<String>,
-    /// The domain for the names of the cluster's endpoints. A cluster that is not public needs one outside of its own domain
+    /// The domain for the names of the cluster's endpoints. For a cluster that is not public it becomes a private DNS zone, so the
+    /// cluster's own domain must not be in it
     #[arg(long, value_name = "DOMAIN")]
     pub(super) external_dns_domain: Option<String>,
     /// Where the API server can be reached from; if absent, `Public`

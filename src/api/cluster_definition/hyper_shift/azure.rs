@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::parts::SecretRef;
 use crate::api::cluster_definition::{AzureEnvironment, IdentityRef};
 use crate::schema::patterns::{
-    DOMAIN, HTTPS_URL, NETWORK_ID, RESOURCE_GROUP, SECURITY_GROUP_ID, SUBDOMAIN, SUBNET_ID, UUID,
+    DOMAIN, HTTPS_URL, NETWORK_ID, PLAIN_RESOURCE_GROUP, SECURITY_GROUP_ID, SUBDOMAIN, SUBNET_ID,
+    UUID,
 };
 
 /// The network and the identities of a hosted cluster on Azure.
@@ -28,7 +29,7 @@ pub struct Azure {
     #[serde(default)]
     pub azure_environment: AzureEnvironment,
     /// The resource group of the nodes. It cannot change.
-    #[schemars(regex(pattern = RESOURCE_GROUP), length(min = 1, max = 90))]
+    #[schemars(regex(pattern = PLAIN_RESOURCE_GROUP), length(min = 1, max = 90))]
     pub resource_group: String,
     /// ARM ID of the virtual network. It cannot change.
     #[serde(rename = "vnetID")]
@@ -50,8 +51,9 @@ pub struct Azure {
     pub service_account_signing_key_ref: SecretRef,
     /// The managed identities of the cluster's operators.
     pub workload_identities: WorkloadIdentities,
-    /// The domain for the names of the cluster's endpoints, `api-<cluster>` and `oauth-<cluster>`; if absent, HyperShift chooses. A cluster
-    /// that is not public needs one outside of its own domain. It cannot change.
+    /// The domain for the names of the cluster's endpoints, `api-<cluster>` and `oauth-<cluster>`; if absent, HyperShift chooses. For a
+    /// cluster that is not public it becomes a private DNS zone, so the cluster's own domain must not be in it. Without it, Capstan's
+    /// controllers make no zone for these names, and HyperShift's make one of the base domain. It cannot change.
     #[serde(rename = "externalDNSDomain", skip_serializing_if = "Option::is_none")]
     #[schemars(regex(pattern = DOMAIN), length(min = 1, max = 180))]
     pub external_dns_domain: Option<String>,
