@@ -88,8 +88,7 @@ fn public_names(cluster: Hosted<'_>) -> Vec<String> {
 
 /// A name, and each domain that it is in, the longest first.
 fn domains(name: &str) -> impl Iterator<Item = &str> {
-    let parents = name.match_indices('.').map(|(at, _)| &name[at + 1..]);
-    std::iter::once(name).chain(parents)
+    std::iter::successors(Some(name), |name| Some(name.split_once('.')?.1))
 }
 
 impl Zone<'_> {
