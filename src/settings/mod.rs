@@ -494,7 +494,7 @@ impl PlanSettings {
         let fleet = fleet_in(&path, &text)?.1;
         let apply = &fleet.spec.apply;
         Ok(Self {
-            policy: FleetPolicy::from(&fleet),
+            policy: policy_of(&fleet),
             settle: apply.settle.0,
             prune: apply.prune,
             allowed: apply.deletion_guard,
@@ -515,7 +515,18 @@ impl PlanSettings {
 /// If the file is not a Fleet document or has errors.
 pub fn policy(file: &std::path::Path) -> Result<FleetPolicy, Error> {
     let (path, text) = text(file)?;
-    Ok(FleetPolicy::from(&fleet_in(&path, &text)?.1))
+    Ok(policy_of(&fleet_in(&path, &text)?.1))
+}
+
+/// The settings for rules in a Fleet document. One that is valid as an object alone starts no controllers.
+fn policy_of(fleet: &Fleet) -> FleetPolicy {
+    let policy = FleetPolicy::from(fleet);
+    FleetPolicy {
+        links: policy
+            .links
+            .filter(|_| object_only::object_settings(fleet).is_none()),
+        ..policy
+    }
 }
 
 /// The Fleet document in `file` as an object, and as it is understood.

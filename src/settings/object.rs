@@ -60,6 +60,8 @@ impl SyncConfig {
             config.is_tenants = true;
             config.take_account(default_account)?;
         }
+        // The process decides that, and does not start them.
+        config.policy.links = None;
         config.suspend |= suspending(object).is_some();
         let uid = metadata["uid"].as_str().unwrap_or_default();
         let place = format!("{}\0{uid}\0{:?}", config.url, config.credential);

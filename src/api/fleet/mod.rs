@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-pub use private_link::{IdentityName, Management, PrivateLink};
+pub use private_link::{IdentityName, LinkSwitches, Management, PrivateLink};
 pub use settings::{
     Admission, Apply, ApprovalRules, CheckProvider, Checks, Cluster, Controllers, DeletionGuard,
     DeletionPolicy, FailurePolicy, FirstApply, FleetMode, Forks, Mode, OutsideObject,
@@ -147,6 +147,7 @@ impl From<&Fleet> for FleetPolicy {
             experimental: fleet.spec.rules.experimental_release_features,
             regions: fleet.spec.rules.regions.clone(),
             management: fleet.spec.private_link.management.clone(),
+            links: Some(fleet.spec.controllers.into()),
             bindings: ClientBindings::default(),
         }
     }

@@ -6,7 +6,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Management, OutsideObject};
+use super::{LinkSwitches, Management, OutsideObject};
 use crate::model::{ClientBindings, Finding, Node, Path, Value, rule_id};
 
 /// What the files below a path may use. An absent list limits nothing, an empty list allows nothing. A
@@ -50,6 +50,8 @@ pub struct FleetPolicy {
     pub regions: Vec<String>,
     /// The management cluster's place in Azure, if private clusters are reached over Private Link.
     pub management: Option<Management>,
+    /// The switches of the controllers of private clusters; `None` where no Fleet document decides which of them run.
+    pub links: Option<LinkSwitches>,
     /// The client IDs that identities which authenticate as Capstan itself may name: a setting of the process, which the
     /// Fleet document cannot change.
     pub bindings: ClientBindings,

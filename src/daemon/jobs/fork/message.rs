@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::api::fleet::{DeletionGuard, FleetPolicy, Management, OutsideObject};
+use crate::api::fleet::{DeletionGuard, FleetPolicy, LinkSwitches, Management, OutsideObject};
 use crate::daemon::jobs::failure::Unread;
 use crate::model::markdown::plain;
 use crate::model::{Annotation, Check, CheckState, ClientBindings};
@@ -89,6 +89,7 @@ pub(in crate::daemon) struct Policy {
     experimental: bool,
     regions: Vec<String>,
     management: Option<Management>,
+    links: Option<LinkSwitches>,
 }
 
 impl From<&FleetPolicy> for Policy {
@@ -99,6 +100,7 @@ impl From<&FleetPolicy> for Policy {
             experimental: policy.experimental,
             regions: policy.regions.clone(),
             management: policy.management.clone(),
+            links: policy.links,
         }
     }
 }
@@ -112,6 +114,7 @@ impl From<Policy> for FleetPolicy {
             experimental: policy.experimental,
             regions: policy.regions,
             management: policy.management,
+            links: policy.links,
             bindings: ClientBindings::default(),
         }
     }
