@@ -86,6 +86,11 @@ pub(super) fn uses_private_link(cluster: Hosted<'_>) -> bool {
     is_private(cluster) && cluster.text(&below("private.type")) != Some("Swift")
 }
 
+/// The field that says so of a cluster that is reached over Private Link by an endpoint in its network.
+pub(super) fn private_link(cluster: Hosted<'_>) -> Option<Path> {
+    uses_private_link(cluster).then(|| access(cluster))
+}
+
 /// The ARM ID of the cluster's virtual network, in lower case.
 pub(super) fn network(cluster: Hosted<'_>) -> Option<String> {
     cluster.text(&below("vnetID")).map(str::to_lowercase)

@@ -1,10 +1,11 @@
 //! H: HostedClusters and NodePools of HyperShift, expanded or written by hand.
 //!
-//! In: all objects, and the place of the management cluster. Out: findings with the words that HyperShift's API and operator would use, where they have some. It does not know the
+//! In: all objects, the place of the management cluster, and the switches of our controllers. Out: findings with the words that HyperShift's API and operator would use, where they have some. It does not know the
 //! fields of the kinds: `shape` does; nor changes: `plan` does.
 
 mod cluster;
 mod connection;
+mod controllers;
 mod credential;
 mod fleet;
 mod nat;
@@ -41,6 +42,7 @@ const RULES: &[HostedRule] = &[
     nat::nat_subnets_are_apart,
     nat::nat_subnets_are_in_the_management_network,
     credential::credentials_fit,
+    controllers::somebody_connects,
 ];
 
 /// The field that makes a HostedCluster private, if Azure Service Operator makes its connection with a credential of its own.
@@ -51,7 +53,7 @@ pub(super) fn without_credential(object: &Object) -> Option<Path> {
 
 /// The findings of all rules.
 pub(super) fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
-    let parts = Parts::of(objects, policy.management.as_ref());
+    let parts = Parts::of(objects, policy);
     if parts.is_empty() {
         return Vec::new();
     }
@@ -61,12 +63,19 @@ pub(super) fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
 /// Runs one rule on YAML documents and shows its findings as `id line:column message`.
 #[cfg(test)]
 fn findings_of(rule: HostedRule, yaml: &str) -> Vec<String> {
-    super::placed(rule(&Parts::of(&super::objects_in(yaml), None)))
+    findings_by(&FleetPolicy::default(), rule, yaml)
+}
+
+/// The same with the settings of a Fleet document.
+#[cfg(test)]
+fn findings_by(policy: &FleetPolicy, rule: HostedRule, yaml: &str) -> Vec<String> {
+    super::placed(rule(&Parts::of(&super::objects_in(yaml), policy)))
 }
 
 /// The messages alone.
 #[cfg(test)]
 fn messages_of(rule: HostedRule, yaml: &str) -> Vec<String> {
-    let found = rule(&Parts::of(&super::objects_in(yaml), None)).into_iter();
+    let (objects, policy) = (super::objects_in(yaml), FleetPolicy::default());
+    let found = rule(&Parts::of(&objects, &policy)).into_iter();
     found.map(|finding| finding.message).collect()
 }

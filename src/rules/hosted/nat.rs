@@ -172,7 +172,7 @@ pub(super) fn nat_subnets_are_in_the_management_network(parts: &Parts<'_>) -> Ve
 mod tests {
     use super::super::{findings_of, messages_of};
     use super::*;
-    use crate::api::fleet::{IdentityName, Management};
+    use crate::api::fleet::{FleetPolicy, IdentityName, Management};
 
     /// A private cluster with a subnet, and its range if it is to be created.
     fn cluster(id: &str, subnet: &str, range: &str) -> String {
@@ -277,7 +277,11 @@ mod tests {
                     namespace: None,
                 },
             };
-            let parts = Parts::of(&objects, Some(&management));
+            let policy = FleetPolicy {
+                management: Some(management),
+                ..FleetPolicy::default()
+            };
+            let parts = Parts::of(&objects, &policy);
             nat_subnets_are_in_the_management_network(&parts).len()
         };
         let subnet = "/subscriptions/3f0c/resourceGroups/net/providers/Microsoft.Network/virtualNetworks/hub/subnets/nat";

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::api::fleet::Management;
+use crate::api::fleet::{FleetPolicy, LinkSwitches, Management};
 use crate::api::platform::{HYPERSHIFT, HYPERSHIFT_VERSION};
 use crate::model::{Finding, Message, Node, Object, Path, Segment};
 
@@ -13,6 +13,8 @@ pub(super) struct Parts<'a> {
     by_name: BTreeMap<(&'a str, &'a str), usize>,
     /// The management cluster's place in Azure, if the fleet says it.
     pub(super) management: Option<&'a Management>,
+    /// The switches of the controllers of private clusters, if the fleet says them.
+    pub(super) links: Option<LinkSwitches>,
 }
 
 /// A HostedCluster or a NodePool.
@@ -22,7 +24,7 @@ pub(super) struct Hosted<'a> {
 }
 
 impl<'a> Parts<'a> {
-    pub(super) fn of(objects: &'a [Object], management: Option<&'a Management>) -> Self {
+    pub(super) fn of(objects: &'a [Object], policy: &'a FleetPolicy) -> Self {
         let of_kind = |kind: &str| {
             let known =
                 |one: &&Object| one.id.is(HYPERSHIFT, kind) && one.version == HYPERSHIFT_VERSION;
@@ -38,7 +40,8 @@ impl<'a> Parts<'a> {
             clusters,
             pools: of_kind("NodePool"),
             by_name,
-            management,
+            management: policy.management.as_ref(),
+            links: policy.links,
         }
     }
 

@@ -216,8 +216,11 @@ pub(super) fn over(base: &str, text: &str, spec: &str) -> Compiled {
     compiled_by(&policy(spec), &files.collect::<Vec<_>>())
 }
 
-/// The policy of a Fleet document with this in its spec.
+/// The policy of a Fleet document with this in its spec; without anything there is no document.
 fn policy(spec: &str) -> FleetPolicy {
+    if spec.is_empty() {
+        return FleetPolicy::default();
+    }
     let spec = spec.replace('\n', "\n  ");
     let text = format!(
         "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: example}}\nspec:\n  source: {{git: {{url: u}}}}\n  {spec}\n"
