@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::api::fleet::{FirstApply, Management, Mode};
+use crate::api::fleet::{FirstApply, LinkSwitches, Management, Mode};
 
 fn environment() -> Environment {
     Environment::from(|name| (name == "HOME").then(|| "/home/me".to_owned()))
@@ -184,12 +184,55 @@ fn the_policy_has_what_the_rules_need() {
     let policy = document("{source: {git: {url: /x}}}")
         .expect("it is sound")
         .policy;
-    let unconnected = "the Fleet document has no `spec.privateLink.management`";
-    let expected = FleetPolicy {
-        unconnected: Some(unconnected.to_owned()),
+    let switches = FleetPolicy {
+        links: Some(LinkSwitches::default()),
         ..FleetPolicy::default()
     };
-    assert_eq!(policy, expected);
+    assert_eq!(policy, switches);
+}
+
+#[test]
+fn a_document_that_is_an_object_says_nothing_of_controllers() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("fleet.yaml");
+    let links = |spec: &str| {
+        let head = "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {name: f}\n";
+        let text = format!("{head}spec: {{source: {{git: {{url: u}}}}, {spec}}}\n");
+        std::fs::write(&file, text).expect("it is written");
+        super::policy(&file).expect("it is sound").links
+    };
+    let off = LinkSwitches {
+        platform: Mode::Off,
+        ..LinkSwitches::default()
+    };
+    assert_eq!(links("controllers: {privateLinkPlatform: off}"), Some(off));
+    assert_eq!(links("dependsOn: [{name: network}]"), None);
+}
+
+#[test]
+fn the_identity_of_the_management_side_is_in_the_namespace_of_the_fleet() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("fleet.yaml");
+    let namespace = |metadata: &str, identity: &str| {
+        let management = format!(
+            "{{subscriptionID: 550e8400-e29b-41d4-a716-446655440000, resourceGroup: g, identityRef: {{name: link{identity}}}}}"
+        );
+        let head = format!(
+            "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: f{metadata}}}\n"
+        );
+        let text = format!(
+            "{head}spec: {{source: {{git: {{url: u}}}}, privateLink: {{management: {management}}}}}\n"
+        );
+        std::fs::write(&file, text).expect("it is written");
+        let management = super::policy(&file).expect("it is sound").management;
+        management.and_then(|management| management.identity_ref.namespace)
+    };
+    assert_eq!(namespace("", ""), None);
+    assert_eq!(namespace(", namespace: a", ""), Some("a".to_owned()));
+    assert_eq!(
+        namespace(", namespace: a", ", namespace: b"),
+        Some("b".to_owned())
+    );
 }
 
 #[test]
@@ -356,7 +399,12 @@ fn only_the_platform_says_where_the_management_cluster_is() {
     });
     let source = json!({"git": {"url": "https://h/x"}});
     let spec = json!({"source": source, "privateLink": {"management": management}});
-    let own = object("1", &spec).expect("it is sound").policy.management;
+    let policy = object("1", &spec).expect("it is sound").policy;
+    assert_eq!(
+        policy.links, None,
+        "its daemon starts none of the controllers"
+    );
+    let own = policy.management;
     assert_eq!(
         own.as_ref().map(Management::network_resource_group),
         Some("net")

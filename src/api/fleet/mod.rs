@@ -137,6 +137,17 @@ impl Fleet {
     }
 }
 
+impl Fleet {
+    /// The management side, with the namespace of its identity if that is known.
+    fn management(&self) -> Option<Management> {
+        let mut management = self.spec.private_link.management.clone()?;
+        let identity = &mut management.identity_ref;
+        let own = || self.metadata.namespace.clone();
+        identity.namespace = identity.namespace.take().or_else(own);
+        Some(management)
+    }
+}
+
 impl From<&Fleet> for FleetPolicy {
     fn from(fleet: &Fleet) -> Self {
         let git = fleet.spec.source.git.as_ref();
@@ -146,7 +157,7 @@ impl From<&Fleet> for FleetPolicy {
             outside: fleet.spec.outside.clone(),
             experimental: fleet.spec.rules.experimental_release_features,
             regions: fleet.spec.rules.regions.clone(),
-            management: fleet.spec.private_link.management.clone(),
+            management: fleet.management(),
             links: Some(fleet.spec.controllers.into()),
             bindings: ClientBindings::default(),
         }
