@@ -26,6 +26,8 @@ pub struct Azure {
     lost: Arc<Mutex<BTreeSet<String>>>,
     /// The scope of each credential that does not reach everything.
     scopes: Arc<Mutex<BTreeMap<String, String>>>,
+    /// The resource group of the load balancers of the management cluster.
+    balancers: Option<String>,
 }
 
 /// What was done to a resource, by its id as it was written.
@@ -69,6 +71,7 @@ impl Default for Azure {
             births: Arc::default(),
             lost: Arc::default(),
             scopes: Arc::default(),
+            balancers: None,
         }
     }
 }
@@ -81,6 +84,22 @@ impl Azure {
             has_prerequisites: false,
             ..Self::default()
         }
+    }
+
+    /// Keeps the load balancers of the management cluster in this resource group of a subscription, instead of beside the subnets for
+    /// Private Link.
+    #[must_use]
+    pub fn with_balancers_in(self, subscription: &str, group: &str) -> Self {
+        let id = format!("/subscriptions/{subscription}/resourceGroups/{group}");
+        Self {
+            balancers: Some(id),
+            ..self
+        }
+    }
+
+    /// The ARM ID of the resource group of the load balancers, if they are all in one.
+    pub(super) fn balancers(&self) -> Option<&str> {
+        self.balancers.as_deref()
     }
 
     /// Records from now on what is done, also by copies made later.

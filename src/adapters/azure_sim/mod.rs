@@ -24,7 +24,7 @@ mod workloads;
 pub use azure::{Azure, Deed};
 pub use credentials::SimulatedCredentials;
 pub use failure::{BadFailure, Failure};
-pub(crate) use hyper_shift::can_fail;
+pub(crate) use hyper_shift::{can_fail, is_private};
 pub use network::SimulatedLinks;
 pub use vaults::SimulatedVaults;
 pub use workloads::SimulatedWorkloads;

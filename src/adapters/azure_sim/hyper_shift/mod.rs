@@ -26,6 +26,7 @@ mod tests;
 
 pub(crate) use failures::can_fail;
 pub(super) use names::KINDS;
+pub(crate) use router::is_private;
 
 use super::azure::Azure;
 use super::failure::Failure;

@@ -61,7 +61,7 @@ pub(super) fn id(namespace: &str) -> ObjectId {
 fn balance(azure: &Azure, plane: Live<'_>, service: Live<'_>) {
     let ingress = service.list(&["status", "loadBalancer", "ingress"]);
     let address = ingress.first().map_or("", |one| Live(one).text(&["ip"]));
-    let Some(id) = balancer(plane).filter(|_| !address.is_empty()) else {
+    let Some(id) = balancer(azure, plane).filter(|_| !address.is_empty()) else {
         return;
     };
     let Some((network, _)) = nat_subnet(plane).rsplit_once("/subnets/") else {
@@ -81,7 +81,7 @@ fn balance(azure: &Azure, plane: Live<'_>, service: Live<'_>) {
 
 /// Deletes the load balancer of a cluster that is gone.
 pub(super) fn take_down(azure: &Azure, cluster: Live<'_>) {
-    if let Some(id) = balancer(cluster) {
+    if let Some(id) = balancer(azure, cluster) {
         azure.delete(&id);
     }
 }
@@ -99,9 +99,10 @@ fn nat_subnet(live: Live<'_>) -> &str {
     found.find(|subnet| !subnet.is_empty()).unwrap_or_default()
 }
 
-/// The ARM ID of the load balancer of a control plane or its cluster, in the resource group of the subnet.
-fn balancer(live: Live<'_>) -> Option<String> {
-    let (group, _) = nat_subnet(live).split_once("/providers/")?;
+/// The ARM ID of the load balancer of a control plane or its cluster, in the resource group of the management cluster's, or of the subnet.
+fn balancer(azure: &Azure, live: Live<'_>) -> Option<String> {
+    let (beside, _) = nat_subnet(live).split_once("/providers/")?;
+    let group = azure.balancers().unwrap_or(beside);
     let name = names::infra_id(live);
     Some(format!(
         "{group}/providers/Microsoft.Network/loadBalancers/{name}-internal"
@@ -109,7 +110,7 @@ fn balancer(live: Live<'_>) -> Option<String> {
 }
 
 /// Whether nodes reach the control plane by Private Link alone.
-pub(super) fn is_private(plane: Live<'_>) -> bool {
+pub(crate) fn is_private(plane: Live<'_>) -> bool {
     let azure = plane.at(&["spec", "platform", "azure"]).map(Live);
     let Some(azure) = azure.filter(|_| plane.text(&["spec", "platform", "type"]) == "Azure") else {
         return false;
