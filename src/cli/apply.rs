@@ -17,6 +17,7 @@ use super::fleet::{Fleet, FleetArgs};
 use super::live::Live;
 use super::outcomes::{Line, Outcomes};
 use super::plan::{Limits, dry_run};
+use super::private_link::SimulatedPrivateLinks;
 use super::rights;
 use super::second_owners::is_second_owner;
 use super::signals::asked_to_stop;
@@ -74,6 +75,7 @@ pub(super) fn run(args: &ApplyArgs, ui: &Ui, environment: &Environment) -> anyho
         };
         return dry_run(&fleet.compiled, &set, &limits, ui);
     }
+    let links = fleet.links(environment);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -85,7 +87,7 @@ pub(super) fn run(args: &ApplyArgs, ui: &Ui, environment: &Environment) -> anyho
                 ui.message("interrupted: what was applied stays; run the same command to apply the rest");
                 Ok(Exit::Signal(signal))
             }
-            exit = apply(args, fleet.compiled, approvals, &set, ui) => exit,
+            exit = apply(args, (fleet.compiled, &links), approvals, &set, ui) => exit,
         }
     })
 }
@@ -97,13 +99,19 @@ const GATHER: Duration = Duration::from_millis(50);
 
 async fn apply(
     args: &ApplyArgs,
-    compiled: Compiled,
+    (compiled, links): (Compiled, &SimulatedPrivateLinks),
     approvals: Vec<Approval>,
     set: &ApplySet,
     ui: &Ui,
 ) -> anyhow::Result<Exit> {
-    let cluster = Cluster::open(&args.cluster, timeline::SETTLE).await?;
+    let cluster = Cluster::open(&args.cluster, timeline::SETTLE, links).await?;
     cluster.check().await?;
+    if let Some(note) = links
+        .note(&compiled.objects)
+        .filter(|_| args.cluster.embedded)
+    {
+        ui.message(note);
+    }
     let target = cluster.target().clone();
     for id in cluster.supply(&compiled.graph).await? {
         ui.message(&format!("supplied {id} (not in the fleet)"));

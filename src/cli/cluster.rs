@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::embedded::{Embedded, supply};
+use super::private_link::SimulatedPrivateLinks;
 use super::served::{self, Served};
 use crate::adapters::kubernetes::{Access, ConnectError, Target, classify, connect, connect_named};
 use crate::daemon::{View, WallClock, wall_time};
@@ -73,10 +74,14 @@ pub(super) enum Cluster {
 
 impl Cluster {
     /// The cluster that the flags mean. `settle` is how long simulated role assignments need to come
-    /// into force.
-    pub(super) async fn open(args: &ClusterArgs, settle: Duration) -> anyhow::Result<Self> {
+    /// into force, and `links` are the controllers of private clusters there.
+    pub(super) async fn open(
+        args: &ClusterArgs,
+        settle: Duration,
+        links: &SimulatedPrivateLinks,
+    ) -> anyhow::Result<Self> {
         if args.embedded {
-            return Self::simulated(args.speed, settle).await;
+            return Self::simulated(args.speed, settle, links).await;
         }
         let client = client(&args.access).await.map_err(|error| match error {
             ConnectError::Nowhere(_) => {
@@ -104,9 +109,13 @@ impl Cluster {
     }
 
     /// A simulated one, whose time passes `speed` times faster than outside.
-    pub(super) async fn simulated(speed: u32, settle: Duration) -> anyhow::Result<Self> {
+    pub(super) async fn simulated(
+        speed: u32,
+        settle: Duration,
+        links: &SimulatedPrivateLinks,
+    ) -> anyhow::Result<Self> {
         let clock = SimClock::new(wall_time(), speed);
-        let embedded = Embedded::start(clock, settle).await?;
+        let embedded = Embedded::start(clock, settle, links).await?;
         Ok(Self::Simulated(embedded))
     }
 
@@ -130,7 +139,9 @@ impl Cluster {
     pub(super) async fn supply(&self, graph: &Graph) -> anyhow::Result<Vec<ObjectId>> {
         match self {
             Self::Real(_) => Ok(Vec::new()),
-            Self::Simulated(embedded) => supply(&embedded.target.client, graph).await,
+            Self::Simulated(embedded) => {
+                supply(&embedded.target.client, graph, &embedded.expected).await
+            }
         }
     }
 
@@ -153,7 +164,9 @@ impl Cluster {
         match self {
             Self::Real(_) => None,
             Self::Simulated(embedded) => {
-                let supplying = supply_revisions(embedded.target.client.clone(), view);
+                let client = embedded.target.client.clone();
+                let expected = embedded.expected.clone().into();
+                let supplying = supply_revisions(client, expected, view);
                 Some(AbortOnDropHandle::new(tokio::spawn(supplying)))
             }
         }
@@ -221,7 +234,11 @@ fn elsewhere(error: ConnectError, environment: &Environment) -> anyhow::Error {
 }
 
 /// Makes what each revision in the view expects of its cluster, once.
-async fn supply_revisions(client: Client, mut view: watch::Receiver<View>) {
+async fn supply_revisions(
+    client: Client,
+    expected: Arc<[ObjectId]>,
+    mut view: watch::Receiver<View>,
+) {
     let mut last: Option<Arc<Graph>> = None;
     while view.changed().await.is_ok() {
         let graph = view.borrow_and_update().graph.clone();
@@ -231,7 +248,8 @@ async fn supply_revisions(client: Client, mut view: watch::Receiver<View>) {
             continue;
         };
         let (client, wanted) = (client.clone(), Arc::clone(&graph));
-        let supplied = tokio::spawn(async move { supply(&client, &wanted).await });
+        let expected = Arc::clone(&expected);
+        let supplied = tokio::spawn(async move { supply(&client, &wanted, &expected).await });
         match supplied.await.map_err(anyhow::Error::from).flatten() {
             Ok(supplied) => supplied
                 .iter()

@@ -13,6 +13,7 @@ use kube::runtime::wait::await_condition;
 use kube::{Api, Client};
 use serde_json::{Value as Json, json};
 
+use super::private_link::SimulatedPrivateLinks;
 use crate::adapters::azure_sim as actors;
 use crate::adapters::azure_sim::crds::{foreign, hyper_shift};
 use crate::adapters::azure_sim::{
@@ -21,32 +22,36 @@ use crate::adapters::azure_sim::{
 use crate::adapters::kubernetes::Target;
 use crate::adapters::kubernetes::controller::{self, Connectors, Running};
 use crate::api::crds::crds;
-use crate::api::fleet::{FirstApply, Mode};
-use crate::api::kinds::INFRASTRUCTURE;
+use crate::api::fleet::FirstApply;
 use crate::graph::{Graph, Place};
 use crate::model::{Clock, ObjectId};
-use crate::reconcile::private_link::{self, PlatformSettings};
 use crate::reconcile::{self, Settings};
 use kube_sim::{Server, SimClock};
-
-/// The namespace of the daemon, and of the management side of private clusters.
-const NAMESPACE: &str = "capstan-system";
 
 /// A running simulation; it ends when this is dropped.
 pub(super) struct Embedded {
     pub(super) target: Target,
     /// Its API.
     pub(super) router: Router,
+    /// What the management side of private clusters needs there.
+    pub(super) expected: Vec<ObjectId>,
     _controllers: Running,
 }
 
 impl Embedded {
     /// Starts one on `clock`, with the kinds of Cluster API, ASO, the ARO provider and HyperShift installed, in
     /// which nothing fails. Our controllers apply the HCP cluster `settle` after its last role assignment.
-    pub(super) async fn start(clock: SimClock, settle: Duration) -> anyhow::Result<Self> {
-        let options = actors::Options::default();
-        let server = server(clock).await?;
-        Ok(Self::behind(server.router(), clock, &options, settle))
+    pub(super) async fn start(
+        clock: SimClock,
+        settle: Duration,
+        links: &SimulatedPrivateLinks,
+    ) -> anyhow::Result<Self> {
+        let options = actors::Options {
+            azure: links.azure(),
+            ..actors::Options::default()
+        };
+        let router = server(clock).await?.router();
+        Ok(Self::behind(router, clock, &options, settle, links))
     }
 
     /// The same on an API server that has those kinds, played as `options` say.
@@ -55,6 +60,7 @@ impl Embedded {
         clock: SimClock,
         options: &actors::Options,
         settle: Duration,
+        links: &SimulatedPrivateLinks,
     ) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(clock);
         let client = Client::new(router.clone(), "default");
@@ -64,12 +70,7 @@ impl Embedded {
             first_apply: FirstApply::default(),
             identity: None,
         }));
-        let identity = private_link_identity();
-        controllers.extend(private_link::all(PlatformSettings {
-            mode: Mode::Auto,
-            namespace: identity.namespace.clone(),
-            place: private_link::Place::BesideSubnet(identity),
-        }));
+        controllers.extend(links.controllers());
         let connectors = Connectors {
             workloads: Arc::new(SimulatedWorkloads::new(client.clone(), &*clock)),
             keys: Arc::new(SimulatedVaults::new(Arc::clone(&clock))),
@@ -81,6 +82,7 @@ impl Embedded {
         Self {
             target: Target::new(client, clock),
             router,
+            expected: links.expected(),
             _controllers: at_work,
         }
     }
@@ -99,25 +101,23 @@ pub(super) async fn server(clock: SimClock) -> anyhow::Result<Server> {
         apply(&client, "customresourcedefinitions", "v1", &id, &crd).await?;
     }
     // The management side of private clusters.
-    let identity = private_link_identity();
-    let namespace = ObjectId::new("", "Namespace", "", identity.namespace.as_str());
-    for id in [namespace, identity] {
+    for id in SimulatedPrivateLinks::default().own() {
         supply_one(&client, &id).await?;
     }
     Ok(server)
 }
 
-/// The identity of the management side of private clusters.
-fn private_link_identity() -> ObjectId {
-    let name = "private-link-management";
-    ObjectId::new(INFRASTRUCTURE, "AzureClusterIdentity", NAMESPACE, name)
-}
-
 /// Makes what the fleet expects of its cluster (namespaces, Secrets, ConfigMaps, identities), and
-/// names it. Their content is made up. What lives in a namespace of the fleet's own is made once that is
-/// there.
-pub(super) async fn supply(client: &Client, graph: &Graph) -> anyhow::Result<Vec<ObjectId>> {
+/// names it; so with what else is `expected`, unless it is in the fleet. Their content is made up. What lives in a namespace of the
+/// fleet's own is made once that is there.
+pub(super) async fn supply(
+    client: &Client,
+    graph: &Graph,
+    expected: &[ObjectId],
+) -> anyhow::Result<Vec<ObjectId>> {
     let mut outside: BTreeSet<ObjectId> = graph.outside().map(|vertex| vertex.id.clone()).collect();
+    let in_fleet = |id: &ObjectId| graph.vertices.iter().any(|vertex| vertex.id == *id);
+    outside.extend(expected.iter().filter(|id| !in_fleet(id)).cloned());
     let top_level = graph.vertices.iter();
     let top_level = top_level.filter(|vertex| matches!(vertex.place, Place::TopLevel(_)));
     let own: HashSet<&str> = top_level

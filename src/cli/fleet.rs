@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 
+use super::private_link::SimulatedPrivateLinks;
 use super::report::{self, Report, Style};
 use super::ui::Ui;
 use crate::adapters::git::directory;
@@ -15,7 +16,7 @@ use crate::compile::explain::{Explanation, explain};
 use crate::compile::select::{Extent, Selected, select};
 use crate::compile::{Compiled, compile_by};
 use crate::model::{Finding, Severity, Tree};
-use crate::settings;
+use crate::settings::{self, Environment};
 
 /// Where the fleet is.
 #[derive(Debug, Args)]
@@ -26,7 +27,7 @@ pub(super) struct FleetArgs {
     /// An additional directory of Overlay documents; may be repeated
     #[arg(long, value_name = "DIR")]
     pub(super) overlays: Vec<PathBuf>,
-    /// A Fleet document, for its tenancy and rule settings
+    /// A Fleet document, for its tenancy, its rule settings and its controllers of private clusters
     #[arg(long, value_name = "FILE")]
     pub(super) fleet: Option<PathBuf>,
 }
@@ -51,6 +52,7 @@ pub(super) struct Fleet {
     /// The namespaces that the fleet makes and that are not selected.
     pub(super) elsewhere: BTreeSet<String>,
     paths: Paths,
+    policy: FleetPolicy,
 }
 
 impl Fleet {
@@ -59,8 +61,8 @@ impl Fleet {
     /// # Errors
     /// When a directory does not exist, or the Fleet document is not valid.
     pub(super) fn read(args: &FleetArgs) -> anyhow::Result<Self> {
-        let (policy, mut fleet) = Self::sources(args)?;
-        fleet.compiled = compile_by(&policy, &fleet.tree, &fleet.overlays);
+        let mut fleet = Self::sources(args)?;
+        fleet.compiled = compile_by(&fleet.policy, &fleet.tree, &fleet.overlays);
         Ok(fleet)
     }
 
@@ -73,7 +75,7 @@ impl Fleet {
         file: &str,
         text: &str,
     ) -> anyhow::Result<(Self, Self)> {
-        let (policy, mut before) = Self::sources(args)?;
+        let mut before = Self::sources(args)?;
         let mut after = Self {
             tree: before.tree.clone(),
             overlays: before.overlays.clone(),
@@ -81,10 +83,11 @@ impl Fleet {
             others: None,
             elsewhere: BTreeSet::new(),
             paths: Paths::new(&directory::root(&args.path)?),
+            policy: before.policy.clone(),
         };
         after.tree.files.insert(file.into(), text.as_bytes().into());
-        before.compiled = compile_by(&policy, &before.tree, &before.overlays);
-        after.compiled = compile_by(&policy, &after.tree, &after.overlays);
+        before.compiled = compile_by(&before.policy, &before.tree, &before.overlays);
+        after.compiled = compile_by(&after.policy, &after.tree, &after.overlays);
         Ok((before, after))
     }
 
@@ -100,8 +103,14 @@ impl Fleet {
         let Some(selector) = &selector.selector else {
             return Self::read(args);
         };
-        let (policy, mut fleet) = Self::sources(args)?;
-        let selected = select(&policy, &fleet.tree, &fleet.overlays, selector, extent);
+        let mut fleet = Self::sources(args)?;
+        let selected = select(
+            &fleet.policy,
+            &fleet.tree,
+            &fleet.overlays,
+            selector,
+            extent,
+        );
         let Selected {
             compiled,
             others,
@@ -118,7 +127,7 @@ impl Fleet {
         Ok(fleet)
     }
 
-    fn sources(args: &FleetArgs) -> anyhow::Result<(FleetPolicy, Self)> {
+    fn sources(args: &FleetArgs) -> anyhow::Result<Self> {
         let tree = directory::read(&args.path)?;
         let read =
             |dir: &PathBuf| directory::read_beside(dir, Some(&args.path)).context("--overlays");
@@ -126,15 +135,20 @@ impl Fleet {
         let overlays = overlays.collect::<anyhow::Result<_>>()?;
         let policy = args.fleet.as_deref().map(settings::policy);
         let policy = policy.transpose().context("--fleet")?.unwrap_or_default();
-        let fleet = Self {
+        Ok(Self {
             paths: Paths::new(&directory::root(&args.path)?),
             tree,
             overlays,
             compiled: Compiled::default(),
             others: None,
             elsewhere: BTreeSet::new(),
-        };
-        Ok((policy, fleet))
+            policy,
+        })
+    }
+
+    /// The controllers of private clusters in a simulation of it.
+    pub(super) fn links(&self, environment: &Environment) -> SimulatedPrivateLinks {
+        SimulatedPrivateLinks::of(&self.policy, &environment.namespace)
     }
 
     /// Where the values of its objects come from.

@@ -6,6 +6,7 @@ use clap::Args;
 use super::args::AroMode;
 use super::cluster::{Cluster, ClusterArgs};
 use super::exit::Exit;
+use super::private_link::SimulatedPrivateLinks;
 use super::signals::stop_when_asked;
 use super::ui::Ui;
 use crate::adapters::git::Reach;
@@ -61,7 +62,7 @@ pub(super) async fn follow(
         Some(address) => Some(ProbedPort::open(address).await.context("--serve")?),
         None => None,
     };
-    let cluster = Cluster::open(cluster, SETTLE).await?;
+    let cluster = Cluster::open(cluster, SETTLE, &SimulatedPrivateLinks::default()).await?;
     let target = cluster.target();
     let mut settings = Controllers::default();
     if let Some(mode) = aro {

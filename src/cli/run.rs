@@ -18,7 +18,7 @@ use super::fleet_objects;
 use super::live::Live;
 use super::live::layout::Picture;
 use super::log_lines::LogArgs;
-use super::private_link;
+use super::private_link::{self, SimulatedPrivateLinks};
 use super::signals::stop_when_asked;
 use super::ui::Ui;
 use crate::adapters::admission::Names;
@@ -287,7 +287,7 @@ async fn follow(
     } = tokio::select! {
         biased;
         () = stop.cancelled() => return Ok(Exit::Fine),
-        opened = open(&config, args, ui) => opened?,
+        opened = open(&config, args, environment, ui) => opened?,
     };
     let (sender, view) = watch::channel(View::default());
     let speed = match &cluster {
@@ -427,11 +427,19 @@ struct Opened {
 }
 
 /// Opens what `config` names. A simulated cluster replaces any other.
-async fn open(config: &SyncConfig, args: &ClusterArgs, ui: &Ui) -> anyhow::Result<Opened> {
+async fn open(
+    config: &SyncConfig,
+    args: &ClusterArgs,
+    environment: &Environment,
+    ui: &Ui,
+) -> anyhow::Result<Opened> {
     // What is only checked needs a cluster for nothing but its Secrets.
     let cluster = match config.is_check_only() && !config.reads_secrets() && !args.embedded {
         true => Cluster::absent(),
-        false => Cluster::open(args, config.settle).await?,
+        false => {
+            let links = SimulatedPrivateLinks::of(&config.policy, &environment.namespace);
+            Cluster::open(args, config.settle, &links).await?
+        }
     };
     let client = &cluster.target().client;
     let access = daemon::source_access(config, client);

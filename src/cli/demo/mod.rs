@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::cluster::Cluster;
 use super::exit::Exit;
 use super::live::Live;
+use super::private_link::SimulatedPrivateLinks;
 use super::run::{LEAVE, picture};
 use super::signals::asked_to_stop;
 use super::ui::Ui;
@@ -61,7 +62,8 @@ async fn tour(dir: &Path, speed: u32, ui: &Ui, environment: &Environment) -> any
     let first = author.push("main", None, &files, "The fleet", wall_time())?;
 
     let config = sync_config(dir, &author, environment);
-    let cluster = Cluster::simulated(speed, config.settle).await?;
+    let cluster =
+        Cluster::simulated(speed, config.settle, &SimulatedPrivateLinks::default()).await?;
     let stop = CancellationToken::new();
     let (sender, view) = watch::channel(View::default());
     let _supplying = cluster.supply_revisions(view.clone());

@@ -4,15 +4,16 @@
 //! do.
 
 mod flags;
+mod management;
+mod simulated;
 
 pub(super) use self::flags::{LinkMode, PlaceArgs, PrivateLinkArgs};
+use self::management::management_of;
+pub(super) use self::simulated::{SimulatedPrivateLinks, is_private};
 use super::cluster::Cluster;
 use crate::adapters::kubernetes::{Group, Sharers};
-use crate::api::fleet::{self, Mode};
-use crate::api::kinds::INFRASTRUCTURE;
+use crate::api::fleet::{LinkSwitches, Mode};
 use crate::daemon;
-use crate::model::ObjectId;
-use crate::reconcile::private_link::Management;
 use crate::settings::{Environment, SyncConfig};
 
 /// The controllers of private clusters, if the Fleet says where the management side is, or turns one of them on.
@@ -31,10 +32,9 @@ pub(super) fn start(
         (Group::PrivateLinkPlatform, settings.private_link_platform),
         (Group::PrivateLinkEndpoint, settings.private_link_endpoint),
     ];
-    let is_wanted = |mode| mode == Mode::On || management.is_some();
     let modes: Vec<(Group, Mode)> = modes
         .into_iter()
-        .filter(|(_, mode)| is_wanted(*mode))
+        .filter(|(_, mode)| LinkSwitches::runs(*mode, management.is_some()))
         .collect();
     let management = management.map(|management| management_of(management, &config.namespace));
     daemon::private_links(
@@ -44,21 +44,4 @@ pub(super) fn start(
         &config.fleet,
         environment,
     )
-}
-
-/// The management side as a Fleet of this namespace describes it.
-fn management_of(of: &fleet::Management, namespace: &str) -> Management {
-    let identity = &of.identity_ref;
-    let namespace = identity.namespace.as_deref().unwrap_or(namespace);
-    Management {
-        subscription: of.subscription_id.clone(),
-        resource_group: of.resource_group.clone(),
-        network_resource_group: of.network_resource_group().to_owned(),
-        identity: ObjectId::new(
-            INFRASTRUCTURE,
-            "AzureClusterIdentity",
-            namespace,
-            identity.name.as_str(),
-        ),
-    }
 }

@@ -69,15 +69,20 @@ pub(super) fn run(args: &RehearseArgs, ui: &Ui, environment: &Environment) -> an
             stranger.name
         );
     }
+    let links = fleet.links(environment);
     let options = || Options {
         failures: args.fail.clone(),
+        azure: links.azure(),
         ..Options::default()
     };
-    let rehearsal = Rehearsal::hold_in_parts(&fleet.compiled, &set, options)?;
+    let rehearsal = Rehearsal::hold_in_parts(&fleet.compiled, &set, &links, options)?;
     ui.data(&match args.format {
         DataFormat::Text => plain_lines(&rehearsal.text(&fleet.compiled)),
         DataFormat::Json => rehearsal.json(),
     })?;
+    if let Some(note) = links.note(&fleet.compiled.objects) {
+        ui.message(note);
+    }
     Ok(Exit::failed_if(!rehearsal.is_ready()))
 }
 

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::super::private_link::is_private;
 use crate::api::embedded;
 use crate::api::kinds::{CONTROL_PLANE, is_aso};
 use crate::api::labels::CLUSTER_NAME;
@@ -23,9 +24,9 @@ pub(super) const SMALL: usize = 64;
 pub(super) type Part = BTreeSet<usize>;
 
 /// The parts, in the order of the fleet; small ones are put together as long as they have `most` objects at most. There
-/// is at least one.
-pub(super) fn parts(compiled: &Compiled, most: usize) -> Vec<Part> {
-    let names = Names::of(compiled);
+/// is at least one. `management` is the identity with which private clusters are connected.
+pub(super) fn parts(compiled: &Compiled, most: usize, management: Option<&ObjectId>) -> Vec<Part> {
+    let names = Names::of(compiled, management);
     let names = |object: usize| names.of_object(&compiled.objects[object]);
     let mut parts: Vec<Part> = Vec::new();
     let mut room = 0;
@@ -61,13 +62,16 @@ pub(super) fn compiled(whole: &Compiled, split: &Split<'_>, part: &Part) -> Comp
 type AzureName = (String, String);
 
 /// The names by which objects of a fleet, and the resources embedded in them, may meet without a reference.
-struct Names {
+struct Names<'a> {
+    /// The identity with which private clusters are connected, if it is in the fleet.
+    management: Option<&'a ObjectId>,
     /// Those of resources whose owner is named by an ARM ID. It may be one that another resource names in the cluster.
     by_arm_id: BTreeSet<AzureName>,
 }
 
-impl Names {
-    fn of(compiled: &Compiled) -> Self {
+impl<'a> Names<'a> {
+    fn of(compiled: &Compiled, management: Option<&'a ObjectId>) -> Self {
+        let is_in_fleet = |id: &&ObjectId| compiled.objects.iter().any(|one| one.id == **id);
         let mut by_arm_id = BTreeSet::new();
         for object in &compiled.objects {
             for one in with_embedded(object) {
@@ -76,13 +80,18 @@ impl Names {
                 }
             }
         }
-        Self { by_arm_id }
+        Self {
+            management: management.filter(is_in_fleet),
+            by_arm_id,
+        }
     }
 
     /// Those of an object and its embedded resources: in the cluster their ids, and those of the ConfigMaps and Secrets
     /// that are made of them; in Azure their owners, kinds and names, and the key that encrypts etcd.
     fn of_object(&self, object: &Object) -> Vec<String> {
         let mut names = Vec::new();
+        let management = self.management.filter(|_| is_private(object));
+        names.extend(management.map(ToString::to_string));
         for one in with_embedded(object) {
             let made = graph::makes(&one.id, &one.node);
             names.extend(made.iter().map(ToString::to_string));
@@ -144,4 +153,33 @@ fn key(node: &Node) -> Option<String> {
     let beside = kms.text(&["vaultName"]);
     let vault = beside.or_else(|| kms.text(&["activeKey", "vaultName"]))?;
     Some(format!("key {vault} {}", kms.text(&["activeKey", "name"])?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::kinds::INFRASTRUCTURE;
+    use crate::cli::rehearse::fleet;
+
+    #[test]
+    fn private_clusters_are_in_the_part_of_the_identity_that_connects_them() {
+        let cluster = |name: &str, topology: &str| {
+            format!(
+                "{{apiVersion: hypershift.openshift.io/v1beta1, kind: HostedCluster, metadata: {{name: {name}, namespace: {name}}}, spec: {{platform: {{type: Azure, azure: {{topology: {topology}}}}}}}}}\n---\n"
+            )
+        };
+        let identity = "{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: AzureClusterIdentity, metadata: {name: link, namespace: ops}, spec: {type: WorkloadIdentity}}\n";
+        let text = [
+            cluster("one", "Private"),
+            cluster("two", "Private"),
+            cluster("three", "Public"),
+            identity.to_owned(),
+        ];
+        let (compiled, _, _) = fleet(&text.concat(), &[]);
+        let id = |name: &str| ObjectId::new(INFRASTRUCTURE, "AzureClusterIdentity", "ops", name);
+        let count = |management: Option<ObjectId>| parts(&compiled, 0, management.as_ref()).len();
+        assert_eq!(count(None), 4);
+        assert_eq!(count(Some(id("link"))), 2);
+        assert_eq!(count(Some(id("other"))), 4, "it is not in the fleet");
+    }
 }

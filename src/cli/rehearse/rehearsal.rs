@@ -18,6 +18,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::Instant;
 
 use super::super::embedded::{Embedded, server, supply};
+use super::super::private_link::{SimulatedPrivateLinks, is_private};
 use super::events::{Event, Events};
 use super::fights;
 use super::parts::{self, Part, SMALL, parts};
@@ -61,33 +62,46 @@ impl Rehearsal {
         options: &actors::Options,
         front: impl FnOnce(Router) -> Router,
     ) -> anyhow::Result<Self> {
-        runtime()?.block_on(rehearse(&bare()?, compiled, set, options, front))
+        let links = SimulatedPrivateLinks::default();
+        let played = Played {
+            options,
+            links: &links,
+        };
+        runtime()?.block_on(rehearse(&bare()?, compiled, set, played, front))
     }
 
     /// As [`Self::hold`], but on all processors: each rehearses one part of the fleet at a time. A rehearsal changes what
-    /// its options say exists in Azure, so each part gets options of its own from `options`.
+    /// its options say exists in Azure, so each part gets options of its own from `options`. `links` are the controllers of private
+    /// clusters.
     ///
     /// # Errors
     /// As [`Self::hold`].
-    pub fn hold_in_parts(
+    pub(in crate::cli) fn hold_in_parts(
         compiled: &Compiled,
         set: &ApplySet,
+        links: &SimulatedPrivateLinks,
         options: impl Fn() -> actors::Options + Sync,
     ) -> anyhow::Result<Self> {
-        Self::hold_all(compiled, &parts(compiled, SMALL), set, options)
+        let parts = parts(compiled, SMALL, links.named_identity());
+        Self::hold_all(compiled, &parts, set, links, options)
     }
 
     fn hold_all(
         whole: &Compiled,
         parts: &[Part],
         set: &ApplySet,
+        links: &SimulatedPrivateLinks,
         options: impl Fn() -> actors::Options + Sync,
     ) -> anyhow::Result<Self> {
         let (next, bare) = (AtomicUsize::new(0), bare()?);
         let split = Split::of(&whole.graph);
         let hold = |part: &Part| {
             let (part, options) = (parts::compiled(whole, &split, part), options());
-            let held = rehearse(&bare, &part, set, &options, |server| server);
+            let played = Played {
+                options: &options,
+                links,
+            };
+            let held = rehearse(&bare, &part, set, played, |server| server);
             runtime()?.block_on(held)
         };
         let work = || {
@@ -156,18 +170,30 @@ fn bare() -> anyhow::Result<Server> {
     runtime()?.block_on(async { server(clock()).await })
 }
 
+/// Everybody at work in a rehearsal.
+#[derive(Clone, Copy)]
+struct Played<'a> {
+    options: &'a actors::Options,
+    links: &'a SimulatedPrivateLinks,
+}
+
 async fn rehearse(
     bare: &Server,
     compiled: &Compiled,
     set: &ApplySet,
-    options: &actors::Options,
+    Played { options, links }: Played<'_>,
     front: impl FnOnce(Router) -> Router,
 ) -> anyhow::Result<Rehearsal> {
     let (clock, settle) = (clock(), timeline::SETTLE);
     let (router, mut fights) = fights::watched(bare.copy(Arc::new(clock)).router());
-    let embedded = Embedded::behind(front(router), clock, options, settle);
+    let embedded = Embedded::behind(front(router), clock, options, settle, links);
     let target = embedded.target.clone();
-    let supplied = supply(&target.client, &compiled.graph).await?;
+    let expected = if compiled.objects.iter().any(is_private) {
+        embedded.expected.as_slice()
+    } else {
+        &[]
+    };
+    let supplied = supply(&target.client, &compiled.graph, expected).await?;
     let supplied = supplied.into_iter().chain(prerequisites(compiled));
     let supplied = supplied.collect();
     let plan = Arc::new(plan::against_none(&compiled.objects, &compiled.graph, set));
@@ -274,7 +300,11 @@ mod tests {
         let (compiled, set, options) = fleet(text, failures);
         let start = Instant::now();
         let bare = server(clock()).await.unwrap();
-        let rehearsal = rehearse(&bare, &compiled, &set, &options, |server| server).await;
+        let played = Played {
+            options: &options,
+            links: &SimulatedPrivateLinks::default(),
+        };
+        let rehearsal = rehearse(&bare, &compiled, &set, played, |server| server).await;
         let rehearsal = rehearsal.unwrap();
         let time = start.elapsed().as_millis() as u64 / 1000 * 1000;
         (
@@ -317,8 +347,9 @@ sops: {{mac: {TEXT}, version: 3.9.0}}
         };
         let set = ApplySet::new("test", "default");
         let whole = Rehearsal::hold(compiled, &set, &options(), |server| server);
-        let parts = parts(compiled, 0);
-        let in_parts = Rehearsal::hold_all(compiled, &parts, &set, options);
+        let links = SimulatedPrivateLinks::default();
+        let parts = parts(compiled, 0, None);
+        let in_parts = Rehearsal::hold_all(compiled, &parts, &set, &links, options);
         let (whole, in_parts) = (whole.unwrap(), in_parts.unwrap());
         assert_eq!(in_parts.text(compiled), whole.text(compiled));
         assert_eq!(in_parts.json(), whole.json());
@@ -361,7 +392,7 @@ sops: {{mac: {TEXT}, version: 3.9.0}}
         let quickstart = std::fs::read_to_string("examples/quickstart/cluster.yaml").unwrap();
         let taken = "{apiVersion: v1, kind: Secret, metadata: {name: quickstart-aso-secret, namespace: clusters}}\n";
         let (compiled, _, _) = fleet(&format!("{quickstart}---\n{taken}"), &[]);
-        assert_eq!(parts(&compiled, 0).len(), 1);
+        assert_eq!(parts(&compiled, 0, None).len(), 1);
     }
 
     #[test]
