@@ -27,6 +27,7 @@ mod losses;
 mod mistakes;
 mod patience;
 mod play;
+mod private;
 mod properties;
 mod provenance;
 mod real;
