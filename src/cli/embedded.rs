@@ -168,8 +168,9 @@ fn made_up(id: &ObjectId) -> (&'static str, &'static str, Json) {
         ),
         "ConfigMap" => ("configmaps", "v1", json!({"data": {"simulated": "true"}})),
         _ => {
-            let unset = "00000000-0000-0000-0000-000000000000";
-            let spec = json!({"type": "WorkloadIdentity", "clientID": unset, "tenantID": unset, "allowedNamespaces": {}});
+            // Nobody knows the client ID of the real one: a definition that names it is right.
+            let tenant = "00000000-0000-0000-0000-000000000000";
+            let spec = json!({"type": "WorkloadIdentity", "clientID": "", "tenantID": tenant, "allowedNamespaces": {}});
             ("azureclusteridentities", "v1beta1", json!({"spec": spec}))
         }
     }

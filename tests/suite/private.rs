@@ -5,6 +5,8 @@ use tempfile::TempDir;
 use crate::cli::{ended, stdout};
 
 const NETWORK: &str = "/subscriptions/3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10/resourceGroups/dev-network/providers/Microsoft.Network/virtualNetworks";
+/// The client ID of the management side, where a definition names one.
+const CLIENT: &str = "7d1c7d3e-52a4-4b6b-9a51-2f1f0d9c7a12";
 const MANAGEMENT: &str = "privateLink: {management: {subscriptionID: 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10, resourceGroup: hub-nodes, networkResourceGroup: dev-network, identityRef: {name: link}}}";
 const ALL_OFF: &str =
     "controllers: {privateLinkObserver: off, privateLinkPlatform: off, privateLinkEndpoint: off}";
@@ -21,6 +23,25 @@ fn private() -> String {
     text.replace(
         "        network: {",
         "        controlPlaneOperator: {clientID: 0a6f3b1c-7d52-4c8e-9b13-5e2f4a7c1d08}\n        network: {",
+    )
+}
+
+/// The same in the shape of the proposal, with the client ID of the management side.
+fn proposed() -> String {
+    let text = private().replace(
+        "      endpointAccess:",
+        "      apiShape: proposal\n      endpointAccess:",
+    );
+    text.replace(
+        "        network: {",
+        &format!("        privateLinkService: {{clientID: {CLIENT}}}\n        network: {{"),
+    )
+}
+
+/// The identity of the management side.
+fn identity(client: &str) -> String {
+    format!(
+        "---\napiVersion: infrastructure.cluster.x-k8s.io/v1beta1\nkind: AzureClusterIdentity\nmetadata: {{name: link, namespace: platform}}\nspec: {{type: WorkloadIdentity, clientID: {client}, tenantID: 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31, allowedNamespaces: {{}}}}\n"
     )
 }
 
@@ -149,4 +170,22 @@ fn a_rehearsal_plays_those_to_whom_the_fleet_leaves_private_clusters() {
     let public = std::fs::read_to_string("examples/hypershift/azure.yaml").expect("an example");
     let [_, note] = Place::new(&public, ALL_OFF).rehearsed(0);
     assert_eq!(note, "");
+}
+
+#[test]
+fn the_proposals_identity_of_the_management_side_is_compared_with_the_one_that_is_known() {
+    let nobody = Place::new(&proposed(), "");
+    let [text, _] = said(&["rehearse", &nobody.path("fleet")], 0);
+    assert!(text.contains("\nready after "), "{text}");
+    let [text, _] = Place::new(&proposed(), MANAGEMENT).rehearsed(0);
+    assert!(text.contains("\nready after "), "{text}");
+    let spec = MANAGEMENT.replace("name: link", "name: link, namespace: platform");
+    let same = format!("{}{}", proposed(), identity(CLIENT));
+    let [text, _] = Place::new(&same, &spec).rehearsed(0);
+    assert!(!text.contains("supplied  AzureClusterIdentity"), "{text}");
+    let other = CLIENT.replace("7d1c", "8d1c");
+    let different = format!("{}{}", proposed(), identity(&other));
+    let [text, _] = Place::new(&different, &spec).rehearsed(1);
+    let expected = format!("with the client ID {other}: set it to that");
+    assert!(text.contains(&expected), "{text}");
 }
