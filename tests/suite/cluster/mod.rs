@@ -17,6 +17,7 @@ mod keeping;
 mod kubectl;
 mod pipeline;
 mod planning;
+mod private_fields;
 mod provisioning;
 mod refusals;
 mod serving;
