@@ -92,9 +92,9 @@ pub(super) fn run(args: &ApplyArgs, ui: &Ui, environment: &Environment) -> anyho
     })
 }
 
-/// How often times are drawn anew when nothing else happens.
+/// The time after which times are drawn anew when nothing else happens.
 const FRAME: Duration = Duration::from_millis(250);
-/// How long changes are collected: to summarise a large fleet takes milliseconds.
+/// The time in which changes are collected: to summarise a large fleet takes milliseconds.
 const GATHER: Duration = Duration::from_millis(50);
 
 async fn apply(
@@ -245,31 +245,31 @@ fn content(plan: &Plan) -> String {
     format!("{CONTENT}{}", hex(&hash[..6]))
 }
 
-/// What is waited for.
+/// The end of an apply, as it is waited for.
 struct Waiting {
     tracker: Tracker,
     plan: Arc<Plan>,
     outcomes: Outcomes,
     /// The kinds that cannot be seen now: what is to be removed of them is not known.
     unseen: BTreeSet<(String, String)>,
-    /// Whether everything was applied, and removed what was to be.
+    /// True once everything was applied, and removed what was to be.
     settled: bool,
-    /// Why nothing can be done.
+    /// The reason why nothing can be done.
     stuck: Option<String>,
-    /// Whether a permission is missing.
+    /// True if a permission is missing.
     denied: bool,
-    /// Whether the parent is being written: `status` reads there what failed.
+    /// True while the parent is being written: `status` reads there what failed.
     recording: bool,
-    /// What the person who runs this approved.
+    /// The approvals of the person who runs this.
     approvals: Vec<Approval>,
     clock: Arc<dyn Clock>,
-    /// Whether it is done when all is ready, or else when all is applied.
+    /// True if it is done when all is ready, or else when all is applied.
     wait: bool,
     /// For how long, outside.
     limit: Duration,
 }
 
-/// What is drawn.
+/// The drawing.
 struct Shown<'a> {
     /// Lines to print once.
     lines: &'a [Line],
@@ -277,18 +277,18 @@ struct Shown<'a> {
     clusters: &'a [ClusterSummary],
 }
 
-/// How it ended, and the last drawing.
+/// The end, and the last drawing.
 struct Ended {
     end: End,
     title: String,
     clusters: Vec<ClusterSummary>,
-    /// What became of the objects, in numbers.
+    /// The outcome of the objects, in numbers.
     tally: String,
-    /// Whether a permission was missing.
+    /// True if a permission was missing.
     denied: bool,
-    /// What to say of the approved clusters of which none left the fleet.
+    /// Sentences about the approved clusters that did not leave the fleet.
     unused: Vec<String>,
-    /// Whether something stays until somebody approves its loss.
+    /// True if something stays until somebody approves its loss.
     is_unapproved: bool,
 }
 

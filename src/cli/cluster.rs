@@ -47,7 +47,7 @@ impl AccessArgs {
         }
     }
 
-    /// Whether no cluster is named.
+    /// Returns true if no cluster is named.
     pub(super) const fn is_default(&self) -> bool {
         self.kubeconfig.is_none() && self.context.is_none()
     }
@@ -135,7 +135,7 @@ impl Cluster {
         }
     }
 
-    /// What a fleet expects of its cluster is made on a simulated one, and named.
+    /// Makes what a fleet expects of its cluster on a simulated one, and names it.
     pub(super) async fn supply(&self, graph: &Graph) -> anyhow::Result<Vec<ObjectId>> {
         match self {
             Self::Real(_) => Ok(Vec::new()),
@@ -181,9 +181,9 @@ pub(super) async fn client(args: &AccessArgs) -> Result<Client, ConnectError> {
 /// A cluster whose fleets are looked at or steered.
 pub(super) struct Found {
     pub(super) client: Client,
-    /// What to call it in messages.
+    /// Its name in messages.
     pub(super) name: String,
-    /// Whether it is the simulated one of a running daemon.
+    /// True if it is the simulated one of a running daemon.
     pub(super) is_simulated: bool,
 }
 
@@ -221,7 +221,7 @@ impl Found {
     }
 }
 
-/// Why there is no cluster; with the fleets of simulated ones, which may be meant.
+/// The reason why there is no cluster; with the fleets of simulated ones, which may be meant.
 fn elsewhere(error: ConnectError, environment: &Environment) -> anyhow::Error {
     let simulated = served::fleets(&environment.cache);
     match (&error, simulated.as_slice()) {

@@ -33,7 +33,7 @@ pub(super) struct Embedded {
     pub(super) target: Target,
     /// Its API.
     pub(super) router: Router,
-    /// What the management side of private clusters needs there.
+    /// The objects that the management side of private clusters needs there.
     pub(super) expected: Vec<ObjectId>,
     _controllers: Running,
 }

@@ -18,7 +18,7 @@ use crate::compile::{Compiled, compile_by};
 use crate::model::{Finding, Severity, Tree};
 use crate::settings::{self, Environment};
 
-/// Where the fleet is.
+/// The place of the fleet.
 #[derive(Debug, Args)]
 pub(super) struct FleetArgs {
     /// The fleet's directory, or one file
@@ -32,7 +32,7 @@ pub(super) struct FleetArgs {
     pub(super) fleet: Option<PathBuf>,
 }
 
-/// Which part of the fleet.
+/// A part of the fleet.
 #[derive(Debug, Args)]
 pub(super) struct SelectorArgs {
     /// Only definitions and raw objects whose labels match, such as env=prod or 'tier in (a, b)'. The whole fleet
@@ -151,7 +151,7 @@ impl Fleet {
         SimulatedPrivateLinks::of(&self.policy, &environment.namespace)
     }
 
-    /// Where the values of its objects come from.
+    /// The origins of the values of its objects.
     pub(super) fn explanation(&self) -> Explanation {
         explain(&self.tree, &self.overlays, &self.compiled)
     }
@@ -186,7 +186,7 @@ impl Fleet {
         report::text(&self.report(level), &trees, &style)
     }
 
-    /// Whether the fleet has error findings, which are printed. Errors in what is not selected are counted.
+    /// Returns true if the fleet has error findings, and prints them. Errors in what is not selected are counted.
     pub(super) fn is_refused(&self, ui: &Ui) -> bool {
         if self.compiled.has_errors() {
             let findings = self.findings(Severity::Info, ui.colours_messages());
@@ -201,7 +201,7 @@ impl Fleet {
 /// How paths that count from the root of a repository are shown: from the working directory, so that a
 /// terminal makes them links.
 pub(super) struct Paths {
-    /// What paths count from.
+    /// The directory that paths count from.
     root: PathBuf,
     /// The working directory, if it is known.
     here: Option<PathBuf>,

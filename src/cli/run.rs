@@ -105,9 +105,9 @@ pub(super) struct RunArgs {
 
 /// The shortest time between two drawings.
 const FRAME: Duration = Duration::from_millis(100);
-/// How often clocks and the size of the terminal are looked at.
+/// The time between two looks at clocks and the size of the terminal.
 const TICK: Duration = Duration::from_millis(250);
-/// How long what still runs on other threads may take at the end.
+/// The time that threads which still run have at the end.
 pub(super) const LEAVE: Duration = Duration::from_secs(2);
 
 /// Runs until SIGTERM or SIGINT.
@@ -203,7 +203,7 @@ fn sync_config(args: &RunArgs, environment: &Environment) -> anyhow::Result<Sync
     Ok(config)
 }
 
-/// What flags name, without a Fleet document.
+/// The settings by flags, without a Fleet document.
 fn by_flags(args: &RunArgs, environment: &Environment) -> SyncConfig {
     let config = match &args.directory {
         Some(directory) => SyncConfig::directory(directory, environment),
@@ -222,7 +222,7 @@ fn by_flags(args: &RunArgs, environment: &Environment) -> SyncConfig {
     }
 }
 
-/// What Capstan writes must not be part of what it follows: it would follow itself.
+/// Refuses a place for Capstan's own files in the directory that it follows: it would follow itself.
 fn outside(args: &RunArgs, cache: &Path, directory: &Path) -> anyhow::Result<()> {
     let directory = real(directory)?;
     // The whole checkout, if the directory is a part of one.
@@ -255,7 +255,7 @@ fn real(path: &Path) -> std::io::Result<PathBuf> {
     Ok(found.unwrap_or(whole))
 }
 
-/// What is to be followed, if it is not the default branch.
+/// The reference that is followed, if it is not the default branch.
 fn reference(args: &RunArgs) -> Option<GitReference> {
     let reference = GitReference {
         branch: args.branch.clone(),
@@ -414,11 +414,11 @@ async fn admission(
     Ok(Some(server))
 }
 
-/// What the daemon works with.
+/// The parts that the daemon works with.
 struct Opened {
     /// The cluster that the fleet is applied to.
     cluster: Cluster,
-    /// How its repository is reached.
+    /// The access to its repository.
     access: git::Access,
     /// The port.
     endpoint: Option<Endpoint>,
@@ -501,7 +501,7 @@ async fn show(view: watch::Receiver<View>, ui: &Ui, speed: u32) {
     ui.leave();
 }
 
-/// What is shown of a view.
+/// The picture of a view.
 pub(super) fn picture(view: &View) -> Picture<'_> {
     Picture {
         title: &view.title,

@@ -525,11 +525,11 @@ struct Made {
     of_objects: Vec<Finding>,
     /// Findings about what overlays that cannot be read may set.
     effects: Vec<Finding>,
-    /// Where its name is, if there are such overlays, or if it is only read as far as it can be.
+    /// The place of its name, if there are such overlays, or if it is only read as far as it can be.
     incomplete: Option<Span>,
-    /// Where its errors are, if it is only read as far as it can be.
+    /// The places of its errors, if it is only read as far as it can be.
     reported: Vec<Span>,
-    /// Whether nobody knows which overlays select it.
+    /// True if nobody knows which overlays select it.
     lacks_labels: bool,
 }
 
@@ -586,7 +586,7 @@ impl Made {
     }
 }
 
-/// Whether it is an error in what objects are called: the metadata, or the name of a node pool.
+/// Returns true for an error in the names of objects: in the metadata, or in the name of a node pool.
 fn is_of_names(finding: &Finding) -> bool {
     let [metadata, pools] = ["metadata", "spec.nodePools"].map(Path::dotted);
     let is_name = |field: &Path| {
@@ -623,7 +623,7 @@ fn cluster_wide(object: &Object) -> Option<(String, String)> {
     wide.then(|| (group.to_owned(), kind.to_owned()))
 }
 
-/// Whether a document is a list of objects, with `items` or without. Other kinds may end in `List`, too: those
+/// Returns true if a document is a list of objects, with `items` or without. Other kinds may end in `List`, too: those
 /// objects have a name, or `items` that are not a list.
 fn is_list(document: &Node) -> bool {
     let [version, kind] = ["apiVersion", "kind"].map(|field| document.text(&[field]));

@@ -64,7 +64,7 @@ pub const QUANTITY: &str =
 /// A pattern for one word.
 pub const WORD: &str = r"^\S+$";
 
-/// What to write where a schema has this pattern, if it is one of these.
+/// Advice for a value where a schema has this pattern, if it is one of these.
 #[must_use]
 pub fn advice(pattern: &str) -> Option<&'static str> {
     let text = match pattern {

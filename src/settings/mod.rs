@@ -31,7 +31,7 @@ pub use object::FleetOwner;
 
 pub use crate::api::fleet::suspending;
 
-/// Where the credential of the repository is.
+/// The place of the credential of the repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SourceCredential {
     /// Files in a directory, named as the keys of a Secret.
@@ -40,10 +40,10 @@ pub enum SourceCredential {
     Secret(String),
 }
 
-/// What must be signed, and by whom.
+/// The commits that must be signed, and the keys that count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verification {
-    /// What must be signed.
+    /// The commits that must be signed.
     pub mode: VerifyMode,
     /// The keys that are accepted.
     pub keys: Vec<PublicKey>,
@@ -63,22 +63,22 @@ impl From<Verify> for Verification {
 /// The forge on which checks are shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForgeConfig {
-    /// Which kind.
+    /// Its kind.
     pub provider: ForgeKind,
     /// The repository there, `owner/name` or a URL; `None` for that of the source.
     pub repository: Option<String>,
     /// The web address of the forge; `None` for the server of the source.
     pub address: Option<String>,
-    /// Where its credential is; `None` for that of the source.
+    /// The place of its credential; `None` for that of the source.
     pub credential: Option<SourceCredential>,
 }
 
 /// What planning the head of a fork may cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForkLimits {
-    /// How long it may take.
+    /// The longest time.
     pub time: Duration,
-    /// How many bytes of memory it may take.
+    /// The most memory, in bytes.
     pub memory: u64,
 }
 
@@ -97,7 +97,7 @@ impl From<fleet::Forks> for ForkLimits {
     }
 }
 
-/// What the daemon follows, and how.
+/// The source that the daemon follows, and its settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SyncConfig {
     /// The fleet's name: part of the checks' contexts and of the ApplySet.
@@ -116,15 +116,15 @@ pub struct SyncConfig {
     pub url: String,
     /// The directory to follow in place of a repository.
     pub directory: Option<PathBuf>,
-    /// Where the checks of a directory go; `None` for a file beside its mirror.
+    /// The file for the checks of a directory; `None` for a file beside its mirror.
     pub status_file: Option<PathBuf>,
-    /// Where its credential is, if it needs one.
+    /// The place of its credential, if it needs one.
     pub credential: Option<SourceCredential>,
     /// The proxy to it.
     pub proxy: Option<HttpsProxy>,
     /// The ref to follow; `None` is the default branch.
     pub reference: Option<GitReference>,
-    /// What must be signed before it is applied; `None` for nothing.
+    /// The signatures that are required before a commit is applied; `None` for none.
     pub verify: Option<Verification>,
     /// The fleet's directory in the repository; empty for its root.
     pub path: String,
@@ -134,43 +134,43 @@ pub struct SyncConfig {
     pub local_overlays: Vec<PathBuf>,
     /// What becomes of revisions without errors.
     pub mode: FleetMode,
-    /// How often to look for new commits.
+    /// The time between two looks for new commits.
     pub interval: Duration,
     /// Refs whose commits get a plan check.
     pub candidates: Vec<String>,
     /// The program that plans heads of forks in a process of its own: Capstan. `None` plans them in this process, which
     /// is only for input that can be trusted.
     pub fork_planner: Option<PathBuf>,
-    /// What planning the head of a fork may cost.
+    /// The limits of planning the head of a fork.
     pub fork_limits: ForkLimits,
-    /// How many requests to the cluster may run at once.
+    /// The most requests to the cluster at once.
     pub concurrency: usize,
-    /// How long new role assignments take to propagate.
+    /// The time that new role assignments take to propagate.
     pub settle: Duration,
-    /// Whether new revisions are planned but not applied.
+    /// True if new revisions are planned but not applied.
     pub suspend: bool,
-    /// Whether objects are deleted when their files are.
+    /// True if objects are deleted when their files are.
     pub prune: bool,
-    /// What may go without approval.
+    /// The losses that need no approval.
     pub allowed: DeletionGuard,
-    /// Who may approve losses.
+    /// The people who may approve losses.
     pub approvals: ApprovalRules,
     /// The Secret with the kubeconfig of the cluster to apply to. It is in the fleet's namespace in the cluster
     /// that Capstan connects to; `None` to apply to that cluster itself.
     pub kubeconfig_secret: Option<String>,
     /// The forge on which checks are shown; `None` for git notes.
     pub forge: Option<ForgeConfig>,
-    /// Which controllers run, and how.
+    /// The controllers that run.
     pub controllers: Controllers,
     /// The settings that the fleet's rules depend on.
     pub policy: FleetPolicy,
-    /// Where health, metrics and webhooks are served, if they are: `host:port` or `:port`.
+    /// The address of health, metrics and webhooks, if they are served: `host:port` or `:port`.
     pub serve: Option<String>,
-    /// Where and how the admission webhook is served, if it is.
+    /// The settings of the admission webhook, if it is served.
     pub admission: Option<fleet::Admission>,
-    /// Where the secrets of webhooks are, if there are webhooks.
+    /// The place of the secrets of webhooks, if there are webhooks.
     pub webhook_secret: Option<SourceCredential>,
-    /// Where the mirror of the repository is kept.
+    /// The directory of the mirror of the repository.
     pub mirror: PathBuf,
 }
 
@@ -386,13 +386,13 @@ impl SyncConfig {
     }
 }
 
-/// Whether the document sets `field` of its spec: a port is opened for those alone who want one.
+/// Returns true if the document sets `field` of its spec: a port is opened for those alone who want one.
 fn is_set(document: &Node, field: &str) -> bool {
     let value = document.get("spec").and_then(|spec| spec.get(field));
     value.is_some_and(|value| value.value != Value::Null)
 }
 
-/// How often a directory is looked at although it is watched: some file systems report nothing.
+/// The time between two looks at a directory although it is watched: some file systems report nothing.
 const DIRECTORY_INTERVAL: Duration = Duration::from_secs(30);
 
 /// A directory in the words of a repository.
@@ -454,20 +454,20 @@ fn candidates(
     refs
 }
 
-/// What a plan without a cluster depends on.
+/// The settings of a plan without a cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanSettings {
     /// The settings that the fleet's rules depend on.
     pub policy: FleetPolicy,
-    /// What must be signed.
+    /// The signatures that are required.
     pub verify: Option<Verification>,
-    /// How long new role assignments take to propagate.
+    /// The time that new role assignments take to propagate.
     pub settle: Duration,
-    /// Whether objects are deleted when their files are.
+    /// True if objects are deleted when their files are.
     pub prune: bool,
-    /// What may go without approval.
+    /// The losses that need no approval.
     pub allowed: DeletionGuard,
-    /// Who may approve.
+    /// The people who may approve losses.
     pub approvals: ApprovalRules,
 }
 

@@ -70,7 +70,7 @@ impl Place {
         stdout(&["validate", &fleet, "--fleet", &document], 0)
     }
 
-    /// What a rehearsal with the Fleet document says, on both ends.
+    /// The output of a rehearsal with the Fleet document: standard output, and standard error.
     fn rehearsed(&self, code: i32) -> [String; 2] {
         let (fleet, document) = (self.path("fleet"), self.path("fleet.yaml"));
         said(&["rehearse", &fleet, "--fleet", &document], code)

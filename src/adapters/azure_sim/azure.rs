@@ -18,11 +18,11 @@ use serde_json::Value;
 pub struct Azure {
     resources: Arc<Mutex<BTreeMap<String, Resource>>>,
     has_prerequisites: bool,
-    /// What was done, oldest first, where it is recorded.
+    /// The deeds, oldest first, if they are recorded.
     deeds: Option<Arc<Mutex<Vec<Deed>>>>,
     /// Tells what was made again from what was made before.
     births: Arc<AtomicU64>,
-    /// What went without the operator, by its key.
+    /// The keys of resources that went without the operator.
     lost: Arc<Mutex<BTreeSet<String>>>,
     /// The scope of each credential that does not reach everything.
     scopes: Arc<Mutex<BTreeMap<String, String>>>,
@@ -30,7 +30,7 @@ pub struct Azure {
     balancers: Option<String>,
 }
 
-/// What was done to a resource, by its id as it was written.
+/// A creation or deletion of a resource, by its id as it was written.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Deed {
     /// It did not exist, and was created.
@@ -41,7 +41,7 @@ pub enum Deed {
     Deleted(String),
 }
 
-/// What Azure does with a resource that takes time.
+/// An operation of Azure that takes time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Work {
     /// It creates the resource.
@@ -111,7 +111,7 @@ impl Azure {
         }
     }
 
-    /// What was done since it records, oldest first.
+    /// The deeds since it records, oldest first.
     #[must_use]
     pub fn deeds(&self) -> Vec<Deed> {
         let deeds = self.deeds.as_ref();
@@ -164,7 +164,7 @@ impl Azure {
             .collect()
     }
 
-    /// Whether what a person must create is there.
+    /// Returns true if all that a person must create is there.
     pub(super) const fn has_prerequisites(&self) -> bool {
         self.has_prerequisites
     }
@@ -224,7 +224,7 @@ impl Azure {
         }
     }
 
-    /// What Azure is at with a resource at this time.
+    /// The operation on a resource at this time.
     pub(super) fn work(&self, id: &str, now: Timestamp) -> Option<Work> {
         let work = self.resources.lock().get(&key(id))?.work;
         let (work, _) = work.filter(|(_, until)| now < *until)?;
@@ -240,7 +240,7 @@ impl Azure {
         over.map(|one| one.id.clone()).collect()
     }
 
-    /// How many resources of a type are right below another.
+    /// The number of resources of a type right below another.
     pub(super) fn count(&self, above: &str, of: &str) -> usize {
         let start = format!("{}/{}/", key(above), key(of));
         let resources = self.resources.lock();
@@ -248,14 +248,14 @@ impl Azure {
         below.filter(|name| !name.contains('/')).count()
     }
 
-    /// What Azure reports of a resource; null while it is created. `None` if it does not exist.
+    /// The resource as Azure reports it; null while it is created. `None` if it does not exist.
     #[must_use]
     pub fn get(&self, id: &str) -> Option<Value> {
         let resources = self.resources.lock();
         resources.get(&key(id)).map(|one| one.state.clone())
     }
 
-    /// Whether a resource exists.
+    /// Returns true if a resource exists.
     pub(super) fn has(&self, id: &str) -> bool {
         self.resources.lock().contains_key(&key(id))
     }
@@ -283,7 +283,7 @@ impl Azure {
     }
 }
 
-/// Whether a key is the one of this resource, or of one below it.
+/// A test for the keys of this resource and of all below it.
 fn with_all_below(id: &str) -> impl Fn(&String) -> bool + use<> {
     let (id, below) = (key(id), format!("{}/", key(id)));
     move |other| *other == id || other.starts_with(&below)

@@ -31,7 +31,7 @@ pub use workloads::SimulatedWorkloads;
 
 use crate::reconcile::{controller::Controller, world::GroupKind};
 
-/// Which systems are played.
+/// A system that is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Azure Service Operator, and Azure.
@@ -44,16 +44,16 @@ pub enum Role {
     Lab,
 }
 
-/// Who plays, and how.
+/// The simulated systems and how they behave.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Who plays.
+    /// The systems that are played.
     pub roles: Vec<Role>,
-    /// What fails.
+    /// The failures.
     pub failures: Vec<Failure>,
-    /// What exists in Azure.
+    /// The resources in Azure.
     pub azure: Azure,
-    /// What those around ARO HCP watch, in this order.
+    /// The kinds that those around ARO HCP watch, in this order.
     pub kinds: Vec<GroupKind>,
 }
 

@@ -64,7 +64,7 @@ pub(super) fn root(path: &str) -> String {
 }
 
 impl Tenant {
-    /// Whether nothing is limited.
+    /// Returns true if nothing is limited.
     #[must_use]
     pub fn is_free(&self) -> bool {
         let lists = [

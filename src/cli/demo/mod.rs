@@ -35,9 +35,9 @@ pub(super) struct DemoArgs {
     pub(super) speed: u32,
 }
 
-/// How long one part of the tour may take, outside.
+/// The longest time of one part of the tour, outside.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How often the picture is drawn.
+/// The time between two pictures.
 const FRAME: Duration = Duration::from_millis(150);
 
 /// Exit 0 when every check has the expected state.
@@ -105,14 +105,14 @@ fn sync_config(dir: &Path, author: &Author, environment: &Environment) -> SyncCo
     }
 }
 
-/// What the demo shows, and where it comes from.
+/// The view that the demo shows, and its sources.
 struct Tour<'a> {
     ui: &'a Ui,
     view: watch::Receiver<View>,
     speed: u32,
     sync: &'static str,
     plan: &'static str,
-    /// What was shown so far: what has not changed since is not shown again.
+    /// The lines that were shown: those that have not changed since are not shown again.
     live: Live,
 }
 

@@ -107,7 +107,7 @@ fn matches_failure(id: &ObjectId, failure: &Failure) -> bool {
     here && id.kind == failure.kind && id.name == failure.name
 }
 
-/// What the tests of this module rehearse: the documents of one file, with what fails.
+/// The fleet that the tests of this module rehearse: the documents of one file, with the failures.
 #[cfg(test)]
 fn fleet(text: &str, failures: &[&str]) -> (Compiled, ApplySet, Options) {
     use std::sync::Arc;

@@ -33,19 +33,19 @@ use crate::model::ObjectId;
 use crate::plan::{self, ApplySet, Plan};
 use kube_sim::{Server, SimClock};
 
-/// When nothing has happened for this long on the virtual clock, nothing will.
+/// The time on the virtual clock after which nothing more will happen, if nothing has.
 const IDLE: Duration = Duration::from_secs(60 * 60);
 /// The moment in which everything became ready is over when it is quiet for this long: others may
 /// still have to say something.
 const CALM: Duration = Duration::from_millis(100);
 
-/// What a rehearsal came to.
+/// The result of a rehearsal.
 #[derive(Debug)]
 pub struct Rehearsal {
     pub(super) ready: bool,
     pub(super) events: Events,
     pub(super) supplied: BTreeSet<ObjectId>,
-    /// How long role assignments needed to come into force.
+    /// The time that role assignments needed to come into force.
     pub(super) settle: Duration,
 }
 
@@ -147,7 +147,7 @@ impl Rehearsal {
         self
     }
 
-    /// Whether everything became ready.
+    /// Returns true if everything became ready.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.ready

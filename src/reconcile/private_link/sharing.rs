@@ -70,7 +70,7 @@ impl<'a> Sharing<'a> {
         self.needing().any(|id| id.namespace == self.own.namespace)
     }
 
-    /// Whether another cluster of the namespace, which stays, names this Secret.
+    /// Returns true if another cluster of the namespace, which stays, names this Secret.
     pub(super) fn is_used_here(
         &self,
         world: World<'_>,
@@ -127,7 +127,7 @@ fn rank<'a>(live: Live<'a>, id: &'a ObjectId, field: &str) -> (bool, &'a str, &'
     (has_none, made, id)
 }
 
-/// Whether the customer's side of a connection is there, whoever made it.
+/// Returns true if the customer's side of a connection is there, whoever made it.
 fn is_held(live: Live<'_>) -> bool {
     [ENDPOINT_FINALIZER, HYPERSHIFT_ENDPOINT_FINALIZER]
         .iter()

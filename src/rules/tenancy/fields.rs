@@ -140,7 +140,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether it is a base64 value of a Secret.
+    /// Returns true for a base64 value of a Secret.
     fn is_coded(&self, way: &Way<'_>) -> bool {
         self.object.id.is("", "Secret") && is_in(way, &["data"])
     }
@@ -166,7 +166,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether a field is one of Azure's API: a namespace there belongs to the cluster that Azure creates.
+    /// Returns true if a field is one of Azure's API: a namespace there belongs to the cluster that Azure creates.
     fn is_azures(&self, way: &Way<'_>) -> bool {
         let id = &self.object.id;
         (is_aso(&id.group) || embedded::carries(id)) && way.is_below(&["properties"])
@@ -244,20 +244,20 @@ impl Judge<'_> {
     }
 }
 
-/// Whether fields of that name hold namespaces. An identity may allow any namespace to use it.
+/// Returns true if fields of that name hold namespaces. An identity may allow any namespace to use it.
 fn names_namespaces(name: &str) -> bool {
     let one = name == "namespace" || name.ends_with("Namespace");
     let many = name == "namespaces" || name.ends_with("Namespaces");
     one || many && name != "allowedNamespaces"
 }
 
-/// Whether a value is in a top-level map with one of these names.
+/// Returns true if a value is in a top-level map with one of these names.
 fn is_in(way: &Way<'_>, names: &[&str]) -> bool {
     let map = way.around();
     names.contains(&map.name()) && matches!(map.around(), Way::Top)
 }
 
-/// Whether the key of a value is a free one.
+/// Returns true if the key of a value is a free one.
 fn is_free(way: &Way<'_>) -> bool {
     let map = way.around();
     is_in(way, DATA) || matches!(map, Way::Key(_, name) if FREE.contains(name))
@@ -267,14 +267,14 @@ fn decoded(text: &str) -> Option<String> {
     String::from_utf8(STANDARD.decode(text.trim()).ok()?).ok()
 }
 
-/// Whether a lower-case text is the id of a role, in a field for roles.
+/// Returns true if a lower-case text is the id of a role, in a field for roles.
 fn is_role(text: &str, way: &Way<'_>) -> bool {
     let name = text.strip_prefix(ROLES);
     let in_place = way.around().name() == "roleDefinitionReference";
     in_place && name.is_some_and(|name| !name.contains('/') && !leads_out(name))
 }
 
-/// Whether a part of an ARM id is empty, relative or encoded, so that Azure could read it as another id.
+/// Returns true if a part of an ARM id is empty, relative or encoded, so that Azure could read it as another id.
 fn leads_out(name: &str) -> bool {
     let name = name.strip_prefix('/').unwrap_or(name);
     let mut parts = name.split(['/', '\\']);

@@ -242,7 +242,7 @@ fn its_topology_changes(cluster: &Management) {
     }
 }
 
-/// What the controllers of private clusters expect.
+/// The objects that the controllers of private clusters expect.
 pub(super) fn management_side() -> [Json; 2] {
     let identity = management();
     let unset = "00000000-0000-0000-0000-000000000000";

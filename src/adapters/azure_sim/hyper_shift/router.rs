@@ -99,7 +99,8 @@ fn nat_subnet(live: Live<'_>) -> &str {
     found.find(|subnet| !subnet.is_empty()).unwrap_or_default()
 }
 
-/// The ARM ID of the load balancer of a control plane or its cluster, in the resource group of the management cluster's, or of the subnet.
+/// The ARM ID of the load balancer of a control plane or its cluster. It is in the resource group of the management cluster, if that is
+/// known, or else in that of the subnet.
 fn balancer(azure: &Azure, live: Live<'_>) -> Option<String> {
     let (beside, _) = nat_subnet(live).split_once("/providers/")?;
     let group = azure.balancers().unwrap_or(beside);
@@ -109,7 +110,7 @@ fn balancer(azure: &Azure, live: Live<'_>) -> Option<String> {
     ))
 }
 
-/// Whether nodes reach the control plane by Private Link alone.
+/// Returns true if nodes reach the control plane by Private Link alone.
 pub(crate) fn is_private(plane: Live<'_>) -> bool {
     let azure = plane.at(&["spec", "platform", "azure"]).map(Live);
     let Some(azure) = azure.filter(|_| plane.text(&["spec", "platform", "type"]) == "Azure") else {

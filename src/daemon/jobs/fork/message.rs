@@ -25,7 +25,7 @@ const MOST_PATHS: usize = 1_000;
 /// The most messages on lines.
 const MOST_ANNOTATIONS: usize = 100;
 
-/// What is to be planned, and all that is needed for it.
+/// A plan that is asked for, and all that is needed for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::daemon) struct Request {
@@ -43,21 +43,21 @@ pub(in crate::daemon) struct Request {
     pub(in crate::daemon) commit: Option<String>,
     /// The commit that it is merged onto.
     pub(in crate::daemon) base: String,
-    /// What the daemon found there, if it was examined.
+    /// The daemon's findings there, if it was examined.
     pub(in crate::daemon) examined: Option<Examined>,
     pub(in crate::daemon) fleet: String,
     /// The directories of the fleet and of its overlays in the repository.
     pub(in crate::daemon) path: String,
     pub(in crate::daemon) overlays: Vec<String>,
-    /// Whether the daemon's machine has overlays of its own.
+    /// True if the daemon's machine has overlays of its own.
     pub(in crate::daemon) is_partial: bool,
     pub(in crate::daemon) policy: Policy,
-    /// Whether objects are removed, and what may go without approval.
+    /// True if objects are removed; and the losses that need no approval.
     pub(in crate::daemon) prune: bool,
     pub(in crate::daemon) allowed: DeletionGuard,
     /// A digest of what else the check is made of.
     pub(in crate::daemon) conditions: String,
-    /// What its last check was made of.
+    /// The conditions of its last check.
     pub(in crate::daemon) seen: Option<String>,
 }
 
@@ -72,9 +72,9 @@ impl Request {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::daemon) struct Examined {
-    /// What it is called: `the branch main`.
+    /// Its name for people: `the branch main`.
     pub(in crate::daemon) name: String,
-    /// Whether it has no errors.
+    /// True if it has no errors.
     pub(in crate::daemon) is_sound: bool,
     /// Its clusters and node pools, with the overlays of the daemon's machine.
     pub(in crate::daemon) holdings: Holdings,
@@ -120,7 +120,7 @@ impl From<Policy> for FleetPolicy {
     }
 }
 
-/// What became of a request.
+/// The answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) enum Answer {
@@ -172,14 +172,14 @@ fn is_id(word: &str) -> bool {
     (1..=64).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether this may be ids of git and these conditions: it is written as it is.
+/// Returns true if this may be ids of git and these conditions: it is written as it is.
 fn is_input(input: &str, conditions: &str) -> bool {
     let ids = input.strip_suffix(conditions);
     let ids = ids.and_then(|ids| ids.strip_suffix(' '));
     input.len() < 64 << 10 && ids.is_some_and(|ids| ids.split(' ').all(is_id))
 }
 
-/// What of a check may be said of this commit. A fork's check has no button and no link, and it ends.
+/// The part of a check that may be said of this commit. A fork's check has no button and no link, and it ends.
 fn cleaned(check: Check, request: &Request, context: &str) -> Result<Check, String> {
     if request.commit.as_ref() != Some(&check.revision) || check.context != context {
         return Err("it is a check of something else".to_owned());

@@ -91,7 +91,7 @@ fn names(world: World<'_>, link: &Link<'_>, outcome: &mut Outcome) -> Option<Str
     waits
 }
 
-/// Whether another cluster of the namespace needs the objects, and what their deletion is to do in Azure. The zone of
+/// Returns true if another cluster of the namespace needs the objects, and ASO's policy for their deletion in Azure. The zone of
 /// internal names is one cluster's.
 fn end(zone: &Zone, sharing: &Sharing<'_>) -> (bool, &'static str) {
     if zone.is_internal {

@@ -33,7 +33,7 @@ const TTL: u32 = 300;
 pub(super) struct Zone {
     /// Its name.
     pub(super) name: String,
-    /// Whether it has the internal names.
+    /// True if it has the internal names.
     pub(super) is_internal: bool,
     /// The records of the cluster: the end of the name of the object, and the name in the zone.
     pub(super) records: Vec<(&'static str, String)>,

@@ -291,7 +291,7 @@ fn all_is_found_by_its_name() {
     }
 }
 
-/// What was made for it would stay for ever.
+/// Otherwise, its resources would stay for ever.
 #[test]
 fn an_object_that_names_no_cluster_any_more_is_not_let_go() {
     let mut scene = Scene::connected();

@@ -14,7 +14,7 @@ const LINK: &str = "PrivateDnsZonesVirtualNetworkLink";
 const RECORD: &str = "PrivateDnsZonesARecord";
 const POLICY: &str = "serviceoperator.azure.com/reconcile-policy";
 
-/// What Azure has, without the path of the resource group.
+/// The resources in Azure, without the path of the resource group.
 fn in_azure(scene: &Scene, kind: &str) -> Vec<String> {
     let group = format!("/subscriptions/{GUEST}/resourcegroups/rg/");
     let ids = scene.in_azure(&format!("/{kind}/"));
@@ -503,7 +503,7 @@ fn names_that_are_free_again_are_taken() {
     assert!(scene.azure.is_empty(), "{:?}", scene.azure);
 }
 
-/// Who may write objects in a namespace could keep the names of a cluster in another one for ever.
+/// Otherwise, an object in any namespace could keep the names of a cluster for ever.
 #[test]
 fn an_older_cluster_that_holds_nothing_has_no_names() {
     let mut scene = Scene::new();
