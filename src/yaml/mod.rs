@@ -10,6 +10,7 @@ mod builder;
 mod comments;
 mod documents;
 mod entries;
+mod form;
 mod markers;
 mod problems;
 mod scalar;
@@ -19,6 +20,7 @@ mod write;
 pub use builder::File;
 pub use comments::{Comment, comments};
 pub use documents::{read, read_file, read_within};
+pub use form::{Fields, Yaml, amount, block, field, flow, text};
 pub use problems::problems;
 pub use write::write;
 

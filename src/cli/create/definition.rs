@@ -1,10 +1,8 @@
 //! The definition that flags describe. What is not given is not written, so that overlays and the format decide about it.
 
-use serde_json::Value as Json;
-
 use super::args::{AgentArgs, AzureArgs, Common, KubeVirtArgs};
 use super::fault::Fault;
-use super::text::{Fields, Yaml};
+use crate::yaml::{Yaml, amount, block, field, flow, text};
 
 /// The name of the node pool, as in our examples.
 const POOL: &str = "workers";
@@ -159,24 +157,6 @@ fn draft(common: &Common, part: Part, mut faults: Vec<Fault>) -> Draft {
     }
 }
 
-fn field(name: &str, value: Yaml) -> (String, Yaml) {
-    (name.to_owned(), value)
-}
-
-fn text(name: &str, value: Option<&str>) -> Option<(String, Yaml)> {
-    value.map(|value| field(name, Yaml::text(value)))
-}
-
-/// A number if it is written as one, else a text, about which the schema decides.
-fn amount(name: &str, value: Option<&str>) -> Option<(String, Yaml)> {
-    value.map(|value| {
-        let number = value.parse::<i64>().ok();
-        let number = number.filter(|number| number.to_string() == value);
-        let json = number.map_or_else(|| Json::from(value), Json::from);
-        field(name, Yaml::Scalar(json))
-    })
-}
-
 /// A reference to a Secret.
 fn named(name: &str, value: Option<&str>) -> Option<(String, Yaml)> {
     flow(name, [text("name", value)])
@@ -192,24 +172,6 @@ fn identity(written: &str) -> Option<(String, Yaml)> {
         "identityRef",
         [text("name", Some(name)), text("namespace", namespace)],
     )
-}
-
-/// A map on one line; none without fields.
-fn flow(
-    name: &str,
-    fields: impl IntoIterator<Item = Option<(String, Yaml)>>,
-) -> Option<(String, Yaml)> {
-    let fields: Fields = fields.into_iter().flatten().collect();
-    (!fields.is_empty()).then(|| field(name, Yaml::Flow(fields)))
-}
-
-/// A map with a line for each field; none without fields.
-fn block(
-    name: &str,
-    fields: impl IntoIterator<Item = Option<(String, Yaml)>>,
-) -> Option<(String, Yaml)> {
-    let fields: Fields = fields.into_iter().flatten().collect();
-    (!fields.is_empty()).then(|| field(name, Yaml::Block(fields)))
 }
 
 /// The values of a flag that are `KEY=VALUE`, each key once.
@@ -240,21 +202,6 @@ fn pairs(flag: &str, values: &[String], faults: &mut Vec<Fault>) -> Vec<(String,
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_written_as_such_only_if_nothing_is_lost() {
-        for (value, expected) in [
-            ("2", Json::from(2)),
-            ("-1", Json::from(-1)),
-            ("02", Json::from("02")),
-            ("+2", Json::from("+2")),
-            ("16Gi", Json::from("16Gi")),
-            ("99999999999999999999", Json::from("99999999999999999999")),
-        ] {
-            let (_, written) = amount("a", Some(value)).expect("a field");
-            assert_eq!(written, Yaml::Scalar(expected));
-        }
-    }
 
     #[test]
     fn pairs_have_a_key_that_is_given_once() {

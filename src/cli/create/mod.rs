@@ -8,7 +8,6 @@ mod definition;
 mod fault;
 mod flags;
 mod output;
-mod text;
 
 use std::sync::Arc;
 

@@ -4,15 +4,15 @@
 
 use serde_json::Value as Json;
 
+use super::write::write;
 use crate::model::words::safe_json;
-use crate::yaml;
 
 /// The widest line with a map on it.
 const WIDEST: usize = 100;
 
 /// A value, with how it is written.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Yaml {
+pub enum Yaml {
     /// A text or a number.
     Scalar(Json),
     /// A map with a line for each field.
@@ -24,16 +24,16 @@ pub(super) enum Yaml {
 }
 
 /// The fields of a map, in order.
-pub(super) type Fields = Vec<(String, Yaml)>;
+pub type Fields = Vec<(String, Yaml)>;
 
 impl Yaml {
     /// A text.
-    pub(super) fn text(text: &str) -> Self {
+    pub fn text(text: &str) -> Self {
         Self::Scalar(text.into())
     }
 
     /// The same values without their form.
-    pub(super) fn to_json(&self) -> Json {
+    pub fn to_json(&self) -> Json {
         match self {
             Self::Scalar(scalar) => scalar.clone(),
             Self::Block(fields) | Self::Flow(fields) => {
@@ -46,7 +46,7 @@ impl Yaml {
     }
 
     /// A document whose fields are those of this map.
-    pub(super) fn document(&self) -> String {
+    pub fn document(&self) -> String {
         let mut lines = Vec::new();
         self.write(0, &mut lines);
         lines.iter().map(|line| format!("{line}\n")).collect()
@@ -107,6 +107,47 @@ impl Yaml {
     }
 }
 
+/// A field of a map.
+#[must_use]
+pub fn field(name: &str, value: Yaml) -> (String, Yaml) {
+    (name.to_owned(), value)
+}
+
+/// A text, if there is one.
+#[must_use]
+pub fn text(name: &str, value: Option<&str>) -> Option<(String, Yaml)> {
+    value.map(|value| field(name, Yaml::text(value)))
+}
+
+/// A number if it is written as one, else a text, about which the schema decides.
+#[must_use]
+pub fn amount(name: &str, value: Option<&str>) -> Option<(String, Yaml)> {
+    value.map(|value| {
+        let number = value.parse::<i64>().ok();
+        let number = number.filter(|number| number.to_string() == value);
+        let json = number.map_or_else(|| Json::from(value), Json::from);
+        field(name, Yaml::Scalar(json))
+    })
+}
+
+/// A map on one line; none without fields.
+pub fn flow(
+    name: &str,
+    fields: impl IntoIterator<Item = Option<(String, Yaml)>>,
+) -> Option<(String, Yaml)> {
+    let fields: Fields = fields.into_iter().flatten().collect();
+    (!fields.is_empty()).then(|| field(name, Yaml::Flow(fields)))
+}
+
+/// A map with a line for each field; none without fields.
+pub fn block(
+    name: &str,
+    fields: impl IntoIterator<Item = Option<(String, Yaml)>>,
+) -> Option<(String, Yaml)> {
+    let fields: Fields = fields.into_iter().flatten().collect();
+    (!fields.is_empty()).then(|| field(name, Yaml::Block(fields)))
+}
+
 /// A text, in quotes unless it reads as itself without them wherever it stands. In quotes it is JSON, which is YAML as well.
 fn scalar(text: &str) -> String {
     let is_tame = |c: char| c.is_ascii_alphanumeric() || "._/-:@".contains(c);
@@ -119,7 +160,7 @@ fn scalar(text: &str) -> String {
         let is_number = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit());
         text.matches('.').count() > 1 && parts.all(is_number)
     };
-    let reads_as_itself = || is_version() || yaml::write(&[text.into()]).trim_end() == text;
+    let reads_as_itself = || is_version() || write(&[text.into()]).trim_end() == text;
     if starts && colons && text.chars().all(is_tame) && reads_as_itself() {
         text.to_owned()
     } else {
@@ -134,6 +175,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::yaml;
 
     fn fields(fields: &[(&str, Yaml)]) -> Fields {
         let own = |(key, value): &(&str, Yaml)| ((*key).to_owned(), value.clone());
@@ -144,6 +186,21 @@ mod tests {
         let (documents, findings) = yaml::read(&Arc::from("a.yaml"), text.as_bytes());
         assert_eq!(findings, [], "{text}");
         documents[0].to_json()
+    }
+
+    #[test]
+    fn numbers_are_written_as_such_only_if_nothing_is_lost() {
+        for (value, expected) in [
+            ("2", Json::from(2)),
+            ("-1", Json::from(-1)),
+            ("02", Json::from("02")),
+            ("+2", Json::from("+2")),
+            ("16Gi", Json::from("16Gi")),
+            ("99999999999999999999", Json::from("99999999999999999999")),
+        ] {
+            let (_, written) = amount("a", Some(value)).expect("a field");
+            assert_eq!(written, Yaml::Scalar(expected));
+        }
     }
 
     #[test]
