@@ -47,6 +47,14 @@ pub const WEBHOOK_RECEIVED: &str = "capstan.dev/webhook-received";
 pub const APPROVE_ANNOTATION: &str = "capstan.dev/approve";
 /// The trailer of a commit that approves a deletion: `delete <namespace>/<name>`.
 pub const APPROVE: &str = "Capstan-Approve";
+/// On a definition or a HostedCluster: the request of the service provider's API that it was made of, in JSON.
+pub const REQUEST: &str = "capstan.dev/request";
+/// On the same: when the request came.
+pub const REQUESTED_AT: &str = "capstan.dev/requested-at";
+/// On the same: the version that was asked for.
+pub const REQUESTED_VERSION: &str = "capstan.dev/requested-version";
+/// On the same: the sha256 of the request's `Idempotency-Key`.
+pub const REQUEST_KEY: &str = "capstan.dev/request-key";
 /// Lets the fleet take over an existing object.
 pub const ADOPT: &str = "capstan.dev/adopt";
 /// The ApplySet that an object was released from; that set takes it back without adoption.

@@ -242,7 +242,7 @@ fn key_faults(id: &ObjectId, what: &'static str, entries: Option<&Node>) -> Vec<
 }
 
 /// Capstan's annotations and their values; none if any value is valid.
-const OURS: [(&str, &[&str]); 10] = [
+const OURS: [(&str, &[&str]); 14] = [
     (labels::ADOPT, &["true", "false"]),
     (labels::APPLIED, &[]),
     (labels::DELETION_POLICY, &["Delete", "Orphan"]),
@@ -252,6 +252,10 @@ const OURS: [(&str, &[&str]); 10] = [
     (labels::LINK_IDENTITY, &[]),
     (labels::NAT_SUBNET_RANGE, &[]),
     (labels::ORPHANED_FROM, &[]),
+    (labels::REQUEST, &[]),
+    (labels::REQUEST_KEY, &[]),
+    (labels::REQUESTED_AT, &[]),
+    (labels::REQUESTED_VERSION, &[]),
     (labels::SOURCE, &[]),
 ];
 

@@ -102,6 +102,9 @@ fn process_settings(fleet: &Fleet) -> Option<&'static str> {
         () if spec.serve != fleet::Serve::default() => Some(
             "spec.serve belongs to the process, which follows several fleets and has one port for all, that of --serve: remove it",
         ),
+        () if spec.service_provider.is_some() => Some(
+            "spec.serviceProvider is for the Fleet document of a process of its own: remove it, and start `capstan run --config` for it",
+        ),
         () if spec.controllers != Controllers::default() => Some(
             "spec.controllers belongs to the process, which runs them for the whole cluster: remove it, and set --aro of `capstan run`",
         ),

@@ -3,6 +3,7 @@
 
 mod account;
 mod private_link;
+mod service_provider;
 mod settings;
 mod source;
 mod status;
@@ -17,10 +18,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 pub use private_link::{IdentityName, LinkSwitches, Management, PrivateLink};
+pub use service_provider::{
+    ApiDialect, BareMetal, DuplicateCreate, InfrastructureCluster, ManagedClusterPolicy, Messaging,
+    ProviderPlatform, Registration, ServiceProvider, StatusMapping, StatusVocabulary, WriteMode,
+};
 pub use settings::{
     Admission, Apply, ApprovalRules, CheckProvider, Checks, Cluster, Controllers, DeletionGuard,
     DeletionPolicy, FailurePolicy, FirstApply, FleetMode, Forks, Mode, OutsideObject,
-    PULL_REQUESTS, PoolGuard, PullRequests, Rules, SecretName, Serve, TEST_MERGES, merge_queue,
+    PULL_REQUESTS, PoolGuard, ProviderServer, PullRequests, Rules, SecretName, Serve, TEST_MERGES,
+    merge_queue,
 };
 pub use source::{Directory, Git, GitReference, Source, Verify, VerifyMode};
 pub use status::{FleetObjects, FleetResult, FleetStatus};
@@ -97,6 +103,9 @@ pub struct FleetSpec {
     /// Settings of the rules.
     #[serde(default)]
     pub rules: Rules,
+    /// A REST API that creates, reads and deletes hosted clusters; for a Fleet document alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_provider: Option<ServiceProvider>,
     /// The HTTP servers.
     #[serde(default)]
     pub serve: Serve,
@@ -124,20 +133,21 @@ impl Fleet {
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         let spec = &self.spec;
         let source = spec.source.git.as_ref();
+        let provider = spec.service_provider.as_ref();
         let named = [
             source.and_then(|git| git.secret_ref.as_ref()),
             spec.checks.secret_ref.as_ref(),
             spec.checks.webhook_secret_ref.as_ref(),
             spec.cluster.kubeconfig_secret_ref.as_ref(),
+            provider.and_then(|provider| provider.secret_ref.as_ref()),
+            provider.and_then(|provider| provider.signing_key_secret_ref.as_ref()),
         ];
         named
             .into_iter()
             .flatten()
             .map(|secret| secret.name.as_str())
     }
-}
 
-impl Fleet {
     /// The management side, with the namespace of its identity if that is known.
     fn management(&self) -> Option<Management> {
         let mut management = self.spec.private_link.management.clone()?;

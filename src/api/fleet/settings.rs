@@ -357,6 +357,9 @@ pub struct Serve {
     /// The admission webhook; disabled if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub admission: Option<Admission>,
+    /// The REST API for clusters; disabled if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_provider: Option<ProviderServer>,
 }
 
 impl Default for Serve {
@@ -364,8 +367,18 @@ impl Default for Serve {
         Self {
             address: "127.0.0.1:8080".to_owned(),
             admission: None,
+            service_provider: None,
         }
     }
+}
+
+/// The server of the REST API for clusters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProviderServer {
+    /// Address to listen on.
+    #[schemars(length(min = 1))]
+    pub address: String,
 }
 
 /// The admission webhook.
