@@ -51,6 +51,7 @@ pub mod install;
 pub mod model;
 pub mod overlay;
 pub mod plan;
+pub mod provider;
 pub mod reconcile;
 pub(crate) mod reporting;
 pub mod rules;

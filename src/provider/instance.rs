@@ -1,0 +1,222 @@
+//! Instances: the clusters that the provider made, as git and the hub have them.
+//!
+//! In: the files of a tree, and objects of the hub. Out: each instance once, with where it is. It does not know how it is doing.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use super::labels;
+use super::request::{Dialect, Request, is_instance_id};
+use crate::api::labels::{PART_OF, REQUEST, REQUEST_KEY, REQUESTED_AT, REQUESTED_VERSION};
+use crate::model::{Node, Tree};
+use crate::yaml;
+
+/// What the provider wrote on a definition or a HostedCluster.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored {
+    /// The ID of the instance.
+    pub id: String,
+    /// The name of its cluster.
+    pub name: String,
+    /// The namespace of its cluster.
+    pub namespace: String,
+    /// The request, unless somebody else made the cluster.
+    pub request: Option<Request>,
+    /// When the request came.
+    pub requested_at: Option<String>,
+    /// The version that was asked for.
+    pub version: Option<String>,
+    /// The digest of the request's `Idempotency-Key`.
+    pub key: Option<String>,
+}
+
+impl Stored {
+    /// Reads the labels and annotations of an object; `None` if it is of no instance.
+    #[must_use]
+    pub fn of(object: &Json) -> Option<Self> {
+        let id = labels::instance(object).filter(|id| is_instance_id(id))?;
+        let metadata = &object["metadata"];
+        let annotation = |key: &str| metadata["annotations"][key].as_str().map(str::to_owned);
+        let sent: Option<Json> =
+            annotation(REQUEST).and_then(|text| serde_json::from_str(&text).ok());
+        let request = sent.and_then(|sent| Request::recall(&sent, Dialect::of(&sent)));
+        Some(Self {
+            id: id.to_owned(),
+            name: metadata["name"].as_str()?.to_owned(),
+            namespace: metadata["namespace"]
+                .as_str()
+                .unwrap_or("default")
+                .to_owned(),
+            version: annotation(REQUESTED_VERSION)
+                .or_else(|| Some(request.as_ref()?.version.clone())),
+            request,
+            requested_at: annotation(REQUESTED_AT),
+            key: annotation(REQUEST_KEY),
+        })
+    }
+}
+
+/// An instance that a file defines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Defined {
+    /// What the file says of it.
+    pub stored: Stored,
+    /// The file, from the root of the repository.
+    pub path: Arc<str>,
+    /// True if the file holds nothing else.
+    pub is_alone: bool,
+}
+
+/// The clusters that the files of a tree define.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TreeIndex {
+    /// Those of instances, by ID; the first file counts.
+    pub instances: BTreeMap<String, Defined>,
+    /// The place of every cluster, by namespace and name, valid or not.
+    pub names: BTreeMap<(String, String), String>,
+}
+
+impl TreeIndex {
+    /// Reads the files of a tree.
+    #[must_use]
+    pub fn of(tree: &Tree) -> Self {
+        let mut index = Self::default();
+        for (path, text) in &tree.files {
+            let (documents, _) = yaml::read(path, text);
+            let count = documents.len();
+            for document in &documents {
+                let items = document.get("items").and_then(Node::as_list);
+                let is_alone = count == 1 && items.is_none();
+                for node in items.unwrap_or_default().iter().chain([document]) {
+                    index.note(path, node, is_alone);
+                }
+            }
+        }
+        index
+    }
+
+    fn note(&mut self, path: &Arc<str>, node: &Node, is_alone: bool) {
+        let kind = node.text(&["kind"]);
+        let is_cluster = matches!(kind, Some("ClusterDefinition" | "HostedCluster"));
+        let name = node.at(&["metadata", "name"]);
+        let (true, Some(name)) = (is_cluster, name) else {
+            return;
+        };
+        let namespace = node.text(&["metadata", "namespace"]).unwrap_or("default");
+        let key = (
+            namespace.to_owned(),
+            name.as_str().unwrap_or_default().to_owned(),
+        );
+        self.names
+            .entry(key)
+            .or_insert_with(|| name.span().to_string());
+        let stored = Stored::of(&node.to_json());
+        let stored = stored.filter(|_| kind == Some("ClusterDefinition"));
+        if let Some(stored) = stored {
+            let defined = Defined {
+                path: Arc::clone(path),
+                is_alone,
+                stored,
+            };
+            self.instances
+                .entry(defined.stored.id.clone())
+                .or_insert(defined);
+        }
+    }
+}
+
+/// The objects of one hosted cluster on the hub.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hosted {
+    /// The HostedCluster.
+    pub cluster: Arc<Json>,
+    /// Its NodePools, in the order of their names.
+    pub pools: Vec<Arc<Json>>,
+}
+
+impl Hosted {
+    /// Returns true if a fleet manages it.
+    #[must_use]
+    pub fn is_of_fleet(&self) -> bool {
+        self.cluster["metadata"]["labels"][PART_OF].is_string()
+    }
+
+    /// Returns true if it is being deleted.
+    #[must_use]
+    pub fn is_deleting(&self) -> bool {
+        self.cluster["metadata"]["deletionTimestamp"].is_string()
+    }
+}
+
+/// The pull request of a definition that is on no followed branch yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Proposal {
+    /// It can be merged.
+    Open(String),
+    /// It was closed without a merge.
+    Closed(String),
+}
+
+/// An instance, with all that is known of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instance {
+    /// What was asked for.
+    pub stored: Stored,
+    /// The file that defines it on the followed branch, if one does.
+    pub file: Option<Arc<str>>,
+    /// Its pull request, if it waits for one.
+    pub proposal: Option<Proposal>,
+    /// Its objects on the hub.
+    pub hosted: Option<Hosted>,
+}
+
+/// Joins what git defines, what waits for a merge, and what the hub has, by the ID of the instance, in the order of names.
+#[must_use]
+pub fn join(tree: &TreeIndex, proposals: &[(Stored, Proposal)], hub: &[Hosted]) -> Vec<Instance> {
+    let mut instances: BTreeMap<String, Instance> = BTreeMap::new();
+    for (id, defined) in &tree.instances {
+        let instance = Instance {
+            stored: defined.stored.clone(),
+            file: Some(Arc::clone(&defined.path)),
+            proposal: None,
+            hosted: None,
+        };
+        instances.insert(id.clone(), instance);
+    }
+    for (stored, proposal) in proposals {
+        instances
+            .entry(stored.id.clone())
+            .or_insert_with(|| Instance {
+                stored: stored.clone(),
+                file: None,
+                proposal: Some(proposal.clone()),
+                hosted: None,
+            });
+    }
+    for hosted in hub {
+        let Some(stored) = Stored::of(&hosted.cluster) else {
+            continue;
+        };
+        let instance = instances
+            .entry(stored.id.clone())
+            .or_insert_with(|| Instance {
+                stored,
+                file: None,
+                proposal: None,
+                hosted: None,
+            });
+        // Two objects with one ID: the first by name counts.
+        instance.hosted.get_or_insert_with(|| hosted.clone());
+    }
+    let mut all: Vec<Instance> = instances.into_values().collect();
+    all.sort_by(|one, other| {
+        let key = |it: &Instance| (it.stored.name.clone(), it.stored.id.clone());
+        key(one).cmp(&key(other))
+    });
+    all
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+#![allow(clippy::unwrap_used)]
+
+use serde_json::json;
+
+use super::*;
+
+fn definition(name: &str, id: &str) -> String {
+    format!(
+        "apiVersion: capstan.dev/v1alpha1\nkind: ClusterDefinition\nmetadata: {{name: {name}, namespace: n, labels: {{managed-by: dcm, dcm-service-type: cluster, dcm-instance-id: \"{id}\"}}}}\n"
+    )
+}
+
+fn tree(files: &[(&str, &str)]) -> Tree {
+    let files = files
+        .iter()
+        .map(|(path, text)| (Arc::from(*path), text.as_bytes().into()));
+    Tree {
+        files: files.collect(),
+        ..Tree::default()
+    }
+}
+
+fn hosted(name: &str, id: &str) -> Hosted {
+    let labels = json!({"managed-by": "dcm", "dcm-service-type": "cluster", "dcm-instance-id": id});
+    let cluster = json!({"metadata": {"name": name, "namespace": "n", "labels": labels}});
+    Hosted {
+        cluster: Arc::new(cluster),
+        pools: Vec::new(),
+    }
+}
+
+#[test]
+fn files_name_instances_and_every_cluster() {
+    let two = definition("b", "2") + "---\n" + &definition("c", "3");
+    let index = TreeIndex::of(&tree(&[
+        ("a.yaml", &definition("a", "1")),
+        ("b.yaml", &two),
+        (
+            "hand.yaml",
+            "kind: ClusterDefinition\nmetadata: {name: hand}\n",
+        ),
+        (
+            "raw.yaml",
+            "kind: HostedCluster\nmetadata: {name: raw, namespace: n}\n",
+        ),
+        (
+            "list.yaml",
+            "kind: List\nitems: [{kind: HostedCluster, metadata: {name: item}}]\n",
+        ),
+        (
+            "broken.yaml",
+            "kind: ClusterDefinition\nmetadata: {name: [}\n",
+        ),
+    ]));
+    let alone: Vec<_> = index
+        .instances
+        .iter()
+        .map(|(id, it)| (&**id, it.is_alone))
+        .collect();
+    assert_eq!(alone, [("1", true), ("2", false), ("3", false)]);
+    let names: Vec<_> = index
+        .names
+        .iter()
+        .map(|((ns, name), at)| format!("{ns}/{name} {at}"))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "default/hand hand.yaml:2:18",
+            "default/item list.yaml:2:49",
+            "n/a a.yaml:3:18",
+            "n/b b.yaml:3:18",
+            "n/c b.yaml:7:18",
+            "n/raw raw.yaml:2:18",
+        ]
+    );
+}
+
+#[test]
+fn each_instance_is_there_once_wherever_it_is_known_from() {
+    let index = TreeIndex::of(&tree(&[
+        ("a.yaml", &definition("a", "1")),
+        ("b.yaml", &definition("b", "2")),
+    ]));
+    let waiting = Stored::of(&hosted("w", "4").cluster).unwrap();
+    let proposals = [(waiting, Proposal::Open("https://forge/1".to_owned()))];
+    let hub = [
+        hosted("b", "2"),
+        hosted("c", "3"),
+        hosted("d", "3"),
+        hosted("other", ""),
+    ];
+    let joined = join(&index, &proposals, &hub);
+    let seen: Vec<_> = joined
+        .iter()
+        .map(|it| {
+            let at = (
+                it.file.is_some(),
+                it.proposal.is_some(),
+                it.hosted.is_some(),
+            );
+            (&*it.stored.name, at)
+        })
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            ("a", (true, false, false)),
+            ("b", (true, false, true)),
+            ("c", (false, false, true)),
+            ("w", (false, true, false)),
+        ]
+    );
+}
