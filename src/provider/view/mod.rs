@@ -1,0 +1,347 @@
+//! Clusters as the API shows them.
+//!
+//! In: an instance, the time, and its kubeconfig if it may be shown. Out: its status, and the body of an answer. Reads, lists and events use
+//! the same status.
+
+#[cfg(test)]
+mod tests;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value as Json, json};
+
+use super::agents::shortage;
+use super::capabilities::Platform;
+use super::definition::platform;
+use super::instance::{Hosted, Instance, Proposal};
+use super::request::{Dialect, Request};
+use super::status::{Assessment, Nodes, State, Status, assess, nodes};
+use crate::api::fleet::{ApiDialect, ServiceProvider};
+
+/// The findings of the revision that is followed, as far as they concern instances.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refusal {
+    /// Why the revision is not applied, if it has errors: the first of them with its place.
+    pub finding: Option<String>,
+}
+
+/// The status of an instance.
+#[must_use]
+pub fn status(
+    instance: &Instance,
+    refusal: &Refusal,
+    settings: &ServiceProvider,
+    now: Timestamp,
+) -> Assessment {
+    let told = |state, message: String| Assessment {
+        status: Status { state, message },
+        again: None,
+    };
+    match (&instance.hosted, &instance.proposal, &instance.file) {
+        (Some(hosted), ..) => of_hosted(hosted, instance.file.is_some(), settings, now),
+        (None, _, Some(_)) => {
+            let why = refusal.finding.as_ref();
+            let message = why.map_or_else(
+                || "the definition is committed, and waits to be applied".to_owned(),
+                |why| format!("the revision is not applied: {why}"),
+            );
+            told(State::Pending, message)
+        }
+        (None, Some(Proposal::Open(address)), None) => {
+            told(State::Pending, format!("awaits merge: {address}"))
+        }
+        (None, Some(Proposal::Closed(address)), None) => {
+            let message = format!("the pull request {address} was closed without a merge");
+            told(State::Failed, message)
+        }
+        (None, None, None) => told(State::Deleted, String::new()),
+    }
+}
+
+/// A cluster of the fleet whose file is gone is about to be deleted.
+fn of_hosted(
+    hosted: &Hosted,
+    has_file: bool,
+    settings: &ServiceProvider,
+    now: Timestamp,
+) -> Assessment {
+    let pools: Vec<&Json> = hosted.pools.iter().map(AsRef::as_ref).collect();
+    let found = assess(Some(&hosted.cluster), &pools, settings.status_mapping, now);
+    if has_file || !hosted.is_of_fleet() || found.status.state == State::Deleting {
+        return found;
+    }
+    Assessment {
+        status: Status {
+            state: State::Deleting,
+            message: "the definition was removed; the cluster is deleted next".to_owned(),
+        },
+        again: None,
+    }
+}
+
+/// Says what machines a bare-metal cluster waits for; `None` if it waits for none.
+#[must_use]
+pub fn lacking<'a>(
+    instance: &Instance,
+    status: &Status,
+    settings: &ServiceProvider,
+    agents: impl Iterator<Item = &'a Json>,
+) -> Option<String> {
+    let request = instance.stored.request.as_ref()?;
+    let waits = matches!(status.state, State::Pending | State::Provisioning);
+    let is_bare_metal = platform(request, settings) == Platform::BareMetal;
+    instance
+        .hosted
+        .as_ref()
+        .filter(|_| waits && is_bare_metal)?;
+    let worker = counts(instance).worker;
+    let missing = worker.total.saturating_sub(worker.ready);
+    // Machines that are on their way to this cluster are bound already.
+    let name = &instance.stored.name;
+    let (bound, others): (Vec<&Json>, Vec<&Json>) =
+        agents.partition(|agent| agent["spec"]["clusterDeploymentName"]["name"] == **name);
+    let bound = u32::try_from(bound.len())
+        .unwrap_or(u32::MAX)
+        .saturating_sub(worker.ready);
+    shortage(
+        request,
+        settings,
+        others.into_iter(),
+        missing.saturating_sub(bound),
+    )
+}
+
+/// Returns true if the credentials of a cluster with this status are shown.
+#[must_use]
+pub const fn shows_credentials(state: State) -> bool {
+    matches!(state, State::Ready | State::Unavailable)
+}
+
+/// The place of the kubeconfig of a cluster: its Secret, and the key in it.
+#[must_use]
+pub fn kubeconfig_secret(hosted: &Hosted) -> Option<&str> {
+    hosted.cluster["status"]["kubeconfig"]["name"].as_str()
+}
+
+/// The parts of a cluster that an answer shows.
+pub struct Shown<'a> {
+    /// The instance.
+    pub instance: &'a Instance,
+    /// Its status.
+    pub status: &'a Status,
+    /// Its kubeconfig in base64, if it may be shown.
+    pub kubeconfig: Option<&'a str>,
+}
+
+/// The body of a read: the fields of both shapes, or of the one that the settings name.
+#[must_use]
+pub fn read(shown: &Shown<'_>, settings: &ServiceProvider) -> Json {
+    let mut all = Map::new();
+    if settings.api_dialect != ApiDialect::Proposal {
+        dcm(shown, settings, &mut all);
+    }
+    if settings.api_dialect != ApiDialect::Dcm {
+        proposal(shown, settings, &mut all);
+    }
+    Json::Object(all)
+}
+
+/// The body of the answer to the request for a cluster, in the shape of that request unless the settings name one.
+#[must_use]
+pub fn created(shown: &Shown<'_>, dialect: Dialect, settings: &ServiceProvider) -> Json {
+    let mut body = Map::new();
+    let is_dcm = match settings.api_dialect {
+        ApiDialect::Auto => dialect == Dialect::Dcm,
+        ApiDialect::Dcm => true,
+        ApiDialect::Proposal => false,
+    };
+    if is_dcm {
+        dcm(shown, settings, &mut body);
+    } else {
+        proposal(shown, settings, &mut body);
+    }
+    Json::Object(body)
+}
+
+/// The body of a list.
+#[must_use]
+pub fn list(clusters: Vec<Json>, next: Option<String>, settings: &ServiceProvider) -> Json {
+    let mut body = Map::new();
+    if settings.api_dialect != ApiDialect::Proposal {
+        body.insert("clusters".to_owned(), clusters.clone().into());
+    }
+    if settings.api_dialect != ApiDialect::Dcm {
+        body.insert("results".to_owned(), clusters.into());
+    }
+    if let Some(next) = next {
+        body.insert("next_page_token".to_owned(), next.into());
+    }
+    Json::Object(body)
+}
+
+/// The shape of the proposal: every field is there, and empty until it has a value.
+fn proposal(shown: &Shown<'_>, settings: &ServiceProvider, body: &mut Map<String, Json>) {
+    let instance = shown.instance;
+    let stored = &instance.stored;
+    let counts = counts(instance);
+    let count =
+        |count: super::status::NodeCount| json!({"ready": count.ready, "total": count.total});
+    let fields = json!({
+        "requestId": stored.id,
+        "name": stored.name,
+        "status": settings.status_vocabulary.word(shown.status.state),
+        "provisioningType": "hypershift",
+        "platform": platform_of(instance, settings).map_or("", |platform| platform.name()),
+        "version": version(instance),
+        "apiEndpoint": endpoint(shown).unwrap_or_default(),
+        "consoleUrl": console(shown, settings).unwrap_or_default(),
+        "nodes": {"controlPlane": count(counts.control_plane), "worker": count(counts.worker)},
+        "kubeconfig": shown.kubeconfig.unwrap_or_default(),
+        "metadata": {"namespace": stored.namespace, "createdAt": created_at(instance)},
+    });
+    extend(body, fields);
+}
+
+/// The shape that DCM reads: a field without a value is absent.
+fn dcm(shown: &Shown<'_>, settings: &ServiceProvider, body: &mut Map<String, Json>) {
+    let instance = shown.instance;
+    let stored = &instance.stored;
+    let sent = stored.request.as_ref().map(|request| request.sent.clone());
+    let spec = sent.unwrap_or_else(|| {
+        json!({"metadata": {"name": stored.name}, "service_type": "cluster", "version": version(instance)})
+    });
+    let message = Some(&shown.status.message).filter(|message| !message.is_empty());
+    let fields = json!({
+        "id": stored.id,
+        "path": format!("clusters/{}", stored.id),
+        "spec": spec,
+        "status": settings.status_vocabulary.word(shown.status.state),
+        "status_message": message,
+        "api_endpoint": endpoint(shown),
+        "console_uri": console(shown, settings),
+        "kubeconfig": shown.kubeconfig,
+        "create_time": created_at(instance),
+        "update_time": updated_at(instance),
+    });
+    extend(body, fields);
+    body.retain(|_, value| !value.is_null());
+}
+
+fn extend(body: &mut Map<String, Json>, fields: Json) {
+    if let Json::Object(fields) = fields {
+        body.extend(fields);
+    }
+}
+
+fn counts(instance: &Instance) -> Nodes {
+    let request = instance.stored.request.as_ref();
+    let requested = request.and_then(|request| request.control_plane.count);
+    match &instance.hosted {
+        Some(hosted) => {
+            let pools: Vec<&Json> = hosted.pools.iter().map(AsRef::as_ref).collect();
+            nodes(&hosted.cluster, &pools, requested)
+        }
+        None => {
+            let worker = request.map(|request| request.worker.count.unwrap_or(1));
+            let mut nodes = nodes(&Json::Null, &[], requested);
+            nodes.worker.total = worker.unwrap_or_default();
+            nodes
+        }
+    }
+}
+
+fn platform_of(instance: &Instance, settings: &ServiceProvider) -> Option<Platform> {
+    let live = instance.hosted.as_ref();
+    let live = live.and_then(|hosted| hosted.cluster["spec"]["platform"]["type"].as_str());
+    match live {
+        Some("KubeVirt") => Some(Platform::KubeVirt),
+        Some("Agent") => Some(Platform::BareMetal),
+        Some(_) => None,
+        None => instance
+            .stored
+            .request
+            .as_ref()
+            .map(|request| platform(request, settings)),
+    }
+}
+
+/// The version that was asked for, or else the one that runs.
+fn version(instance: &Instance) -> String {
+    let asked = instance.stored.version.clone();
+    let running = || {
+        let history =
+            instance.hosted.as_ref()?.cluster["status"]["version"]["history"].as_array()?;
+        let whole = history.iter().find(|entry| entry["state"] == "Completed")?;
+        whole["version"].as_str().map(str::to_owned)
+    };
+    asked.or_else(running).unwrap_or_default()
+}
+
+fn created_at(instance: &Instance) -> Option<String> {
+    let live = || {
+        let hosted = instance.hosted.as_ref()?;
+        hosted.cluster["metadata"]["creationTimestamp"]
+            .as_str()
+            .map(str::to_owned)
+    };
+    instance.stored.requested_at.clone().or_else(live)
+}
+
+/// The newest change of a condition, or else the creation.
+fn updated_at(instance: &Instance) -> Option<String> {
+    let hosted = instance.hosted.as_ref();
+    let objects = hosted
+        .into_iter()
+        .flat_map(|hosted| hosted.pools.iter().chain([&hosted.cluster]));
+    let conditions = objects.flat_map(|object| {
+        object["status"]["conditions"]
+            .as_array()
+            .into_iter()
+            .flatten()
+    });
+    let times = conditions.filter_map(|one| one["lastTransitionTime"].as_str());
+    let newest = times
+        .filter_map(|time| time.parse::<Timestamp>().ok())
+        .max();
+    let created = created_at(instance);
+    let later = newest.filter(|newest| {
+        let created = created
+            .as_ref()
+            .and_then(|created| created.parse::<Timestamp>().ok());
+        created.is_none_or(|created| created < *newest)
+    });
+    later
+        .map(|time| time.strftime("%FT%TZ").to_string())
+        .or(created)
+}
+
+fn endpoint(shown: &Shown<'_>) -> Option<String> {
+    let hosted = shown.instance.hosted.as_ref();
+    let hosted = hosted.filter(|_| shows_credentials(shown.status.state))?;
+    let endpoint = &hosted.cluster["status"]["controlPlaneEndpoint"];
+    let host = endpoint["host"].as_str().filter(|host| !host.is_empty())?;
+    let port = endpoint["port"].as_u64().unwrap_or(6443);
+    // An IPv6 address.
+    if host.contains(':') && !host.starts_with('[') {
+        Some(format!("https://[{host}]:{port}"))
+    } else {
+        Some(format!("https://{host}:{port}"))
+    }
+}
+
+fn console(shown: &Shown<'_>, settings: &ServiceProvider) -> Option<String> {
+    let hosted = shown.instance.hosted.as_ref();
+    let hosted = hosted.filter(|_| shows_credentials(shown.status.state))?;
+    let domain = hosted.cluster["spec"]["dns"]["baseDomain"].as_str();
+    let domain = domain.filter(|domain| !domain.is_empty())?;
+    let pattern = settings
+        .console_url
+        .replace("{name}", &shown.instance.stored.name);
+    Some(pattern.replace("{base_domain}", domain)).filter(|url| !url.is_empty())
+}
+
+/// Returns true if a request asks for the cluster that an instance is.
+#[must_use]
+pub fn is_same_request(instance: &Instance, request: &Request) -> bool {
+    let stored = instance.stored.request.as_ref();
+    stored.is_some_and(|stored| stored.sent == request.sent)
+}

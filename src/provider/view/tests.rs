@@ -1,0 +1,255 @@
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use super::*;
+use crate::api::fleet::StatusVocabulary;
+use crate::provider::instance::Stored;
+
+fn now() -> Timestamp {
+    "2026-01-29T12:00:00Z".parse().unwrap()
+}
+
+fn stored() -> Stored {
+    let body = json!({
+        "serviceType": "cluster", "version": "4.15", "metadata": {"name": "dev", "labels": {"a": "b"}},
+        "nodes": {"controlPlane": {"count": 3}, "worker": {"count": 2}},
+        "providerHints": {"acm": {"platform": "kubevirt", "baseDomain": "example.com"}},
+    });
+    Stored {
+        id: "i-1".to_owned(),
+        name: "dev".to_owned(),
+        namespace: "clusters".to_owned(),
+        version: Some("4.15".to_owned()),
+        request: Some(Request::read(body.to_string().as_bytes()).unwrap()),
+        requested_at: Some("2026-01-29T10:30:00Z".to_owned()),
+        key: None,
+    }
+}
+
+fn instance() -> Instance {
+    Instance {
+        stored: stored(),
+        file: Some("dcm/i-1.yaml".into()),
+        proposal: None,
+        hosted: None,
+    }
+}
+
+/// A cluster that is ready.
+fn hosted() -> Hosted {
+    let condition = |name: &str, status: &str, at: &str| json!({"type": name, "status": status, "reason": "x", "lastTransitionTime": at});
+    let cluster = json!({
+        "metadata": {"name": "dev", "namespace": "clusters", "creationTimestamp": "2026-01-29T10:31:00Z", "labels": {"applyset.kubernetes.io/part-of": "x"}},
+        "spec": {"platform": {"type": "KubeVirt"}, "dns": {"baseDomain": "example.com"}},
+        "status": {
+            "controlPlaneEndpoint": {"host": "api.dev.example.com", "port": 6443},
+            "kubeconfig": {"name": "dev-admin-kubeconfig"},
+            "version": {"history": [{"state": "Completed", "version": "4.15.2"}]},
+            "conditions": [condition("Available", "True", "2026-01-29T10:50:00Z"), condition("Progressing", "False", "2026-01-29T10:40:00Z"), condition("Degraded", "False", "2026-01-29T10:40:00Z")],
+        },
+    });
+    let pool = json!({
+        "metadata": {"name": "dev"}, "spec": {"clusterName": "dev", "replicas": 2},
+        "status": {"replicas": 2, "conditions": [condition("Ready", "True", "2026-01-29T11:00:00Z")]},
+    });
+    Hosted {
+        cluster: Arc::new(cluster),
+        pools: vec![Arc::new(pool)],
+    }
+}
+
+fn of(instance: &Instance, refusal: Option<&str>) -> (State, String) {
+    let refusal = Refusal {
+        finding: refusal.map(str::to_owned),
+    };
+    let found = status(instance, &refusal, &ServiceProvider::default(), now());
+    (found.status.state, found.status.message)
+}
+
+#[test]
+fn what_only_git_has_is_pending_and_says_why() {
+    let (state, message) = of(&instance(), None);
+    assert_eq!(
+        (state, &*message),
+        (
+            State::Pending,
+            "the definition is committed, and waits to be applied"
+        )
+    );
+    let (state, message) = of(&instance(), Some("S01 unknown field `x` at a.yaml:3:1"));
+    assert_eq!(
+        (state, &*message),
+        (
+            State::Pending,
+            "the revision is not applied: S01 unknown field `x` at a.yaml:3:1"
+        )
+    );
+}
+
+#[test]
+fn a_pull_request_is_pending_until_it_is_closed() {
+    let waiting = |proposal| Instance {
+        file: None,
+        proposal: Some(proposal),
+        ..instance()
+    };
+    let open = waiting(Proposal::Open("https://forge/pulls/1".to_owned()));
+    assert_eq!(
+        of(&open, None),
+        (
+            State::Pending,
+            "awaits merge: https://forge/pulls/1".to_owned()
+        )
+    );
+    let closed = waiting(Proposal::Closed("https://forge/pulls/1".to_owned()));
+    assert_eq!(of(&closed, None).0, State::Failed);
+}
+
+#[test]
+fn a_cluster_whose_file_is_gone_is_being_deleted() {
+    let live = Instance {
+        hosted: Some(hosted()),
+        ..instance()
+    };
+    assert_eq!(of(&live, None).0, State::Ready);
+    let removed = Instance { file: None, ..live };
+    assert_eq!(of(&removed, None).0, State::Deleting);
+    let mut direct = removed;
+    let cluster = Arc::make_mut(&mut direct.hosted.as_mut().unwrap().cluster);
+    cluster["metadata"]["labels"] = json!({});
+    assert_eq!(of(&direct, None).0, State::Ready);
+}
+
+fn body(instance: &Instance, settings: &ServiceProvider) -> Json {
+    let status = status(instance, &Refusal::default(), settings, now()).status;
+    let shown = Shown {
+        instance,
+        status: &status,
+        kubeconfig: shows_credentials(status.state).then_some("a3ViZQ=="),
+    };
+    read(&shown, settings)
+}
+
+#[test]
+fn a_ready_cluster_has_the_fields_of_both_shapes() {
+    let live = Instance {
+        hosted: Some(hosted()),
+        ..instance()
+    };
+    let expected = json!({
+        "requestId": "i-1", "name": "dev", "status": "READY", "provisioningType": "hypershift", "platform": "kubevirt", "version": "4.15",
+        "apiEndpoint": "https://api.dev.example.com:6443",
+        "consoleUrl": "https://console-openshift-console.apps.dev.example.com",
+        "nodes": {"controlPlane": {"ready": 3, "total": 3}, "worker": {"ready": 2, "total": 2}},
+        "kubeconfig": "a3ViZQ==",
+        "metadata": {"namespace": "clusters", "createdAt": "2026-01-29T10:30:00Z"},
+        "id": "i-1", "path": "clusters/i-1", "spec": stored().request.unwrap().sent,
+        "api_endpoint": "https://api.dev.example.com:6443",
+        "console_uri": "https://console-openshift-console.apps.dev.example.com",
+        "create_time": "2026-01-29T10:30:00Z", "update_time": "2026-01-29T11:00:00Z",
+    });
+    assert_eq!(body(&live, &ServiceProvider::default()), expected);
+}
+
+#[test]
+fn the_settings_narrow_the_shape() {
+    let live = Instance {
+        hosted: Some(hosted()),
+        ..instance()
+    };
+    let narrowed = |api_dialect| {
+        let settings = ServiceProvider {
+            api_dialect,
+            status_vocabulary: StatusVocabulary::Sprm,
+            ..ServiceProvider::default()
+        };
+        let body = body(&live, &settings);
+        assert_eq!(body["status"], "RUNNING");
+        let keys: Vec<String> = body.as_object().unwrap().keys().cloned().collect();
+        (
+            keys.contains(&"requestId".to_owned()),
+            keys.contains(&"path".to_owned()),
+        )
+    };
+    assert_eq!(narrowed(ApiDialect::Proposal), (true, false));
+    assert_eq!(narrowed(ApiDialect::Dcm), (false, true));
+    let lists = |api_dialect| {
+        let settings = ServiceProvider {
+            api_dialect,
+            ..ServiceProvider::default()
+        };
+        list(vec![json!({})], None, &settings)
+    };
+    assert_eq!(
+        lists(ApiDialect::Auto),
+        json!({"clusters": [{}], "results": [{}]})
+    );
+    assert_eq!(lists(ApiDialect::Proposal), json!({"results": [{}]}));
+    assert_eq!(lists(ApiDialect::Dcm), json!({"clusters": [{}]}));
+}
+
+#[test]
+fn a_new_cluster_has_no_credentials_in_either_shape() {
+    let instance = instance();
+    let status = Status {
+        state: State::Pending,
+        message: String::new(),
+    };
+    let shown = Shown {
+        instance: &instance,
+        status: &status,
+        kubeconfig: None,
+    };
+    let settings = ServiceProvider::default();
+    let proposal = json!({
+        "requestId": "i-1", "name": "dev", "status": "PENDING", "provisioningType": "hypershift", "platform": "kubevirt", "version": "4.15",
+        "apiEndpoint": "", "consoleUrl": "",
+        "nodes": {"controlPlane": {"ready": 0, "total": 3}, "worker": {"ready": 0, "total": 2}},
+        "kubeconfig": "", "metadata": {"namespace": "clusters", "createdAt": "2026-01-29T10:30:00Z"},
+    });
+    assert_eq!(created(&shown, Dialect::Proposal, &settings), proposal);
+    let dcm = json!({
+        "id": "i-1", "path": "clusters/i-1", "spec": stored().request.unwrap().sent, "status": "PENDING",
+        "create_time": "2026-01-29T10:30:00Z", "update_time": "2026-01-29T10:30:00Z",
+    });
+    assert_eq!(created(&shown, Dialect::Dcm, &settings), dcm);
+}
+
+#[test]
+fn addresses_of_ipv6_are_in_brackets_and_a_missing_host_is_none() {
+    let mut live = Instance {
+        hosted: Some(hosted()),
+        ..instance()
+    };
+    let mut endpoint = |value: Json| {
+        let cluster = Arc::make_mut(&mut live.hosted.as_mut().unwrap().cluster);
+        cluster["status"]["controlPlaneEndpoint"] = value;
+        body(&live, &ServiceProvider::default())["apiEndpoint"].clone()
+    };
+    assert_eq!(
+        endpoint(json!({"host": "fd00::1", "port": 443})),
+        "https://[fd00::1]:443"
+    );
+    assert_eq!(endpoint(json!({"host": "", "port": 443})), "");
+    assert_eq!(endpoint(json!(null)), "");
+}
+
+#[test]
+fn a_cluster_that_somebody_else_labelled_shows_what_runs() {
+    let mut live = Instance {
+        hosted: Some(hosted()),
+        file: None,
+        ..instance()
+    };
+    live.stored.request = None;
+    live.stored.version = None;
+    live.stored.requested_at = None;
+    let body = body(&live, &ServiceProvider::default());
+    assert_eq!(
+        (&body["version"], &body["create_time"]),
+        (&json!("4.15.2"), &json!("2026-01-29T10:31:00Z"))
+    );
+    let spec = json!({"metadata": {"name": "dev"}, "service_type": "cluster", "version": "4.15.2"});
+    assert_eq!(body["spec"], spec);
+}
