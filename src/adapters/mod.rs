@@ -8,3 +8,4 @@ pub mod checks;
 pub mod git;
 pub mod http;
 pub mod kubernetes;
+pub mod service_provider;
