@@ -215,6 +215,55 @@ pub enum Error {
         /// What is wrong with it.
         cause: String,
     },
+    /// The repository does not let us change a branch.
+    #[error(
+        "{url} refused the push to {reference}: {cause}; let the daemon's user push to this branch, or \
+         have it propose its commits in pull requests"
+    )]
+    Protected {
+        /// The address.
+        url: String,
+        /// The branch.
+        reference: String,
+        /// The message of the repository.
+        cause: String,
+    },
+    /// What is not the name of a branch.
+    #[error(
+        "cannot push to {name:?}: it is not the full name of a branch; use one like refs/heads/main"
+    )]
+    NotABranch {
+        /// The name.
+        name: String,
+    },
+    /// A path that a commit cannot change.
+    #[error("cannot change {path:?}: {cause}; choose another path")]
+    Edit {
+        /// The path, from the repository's root.
+        path: String,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// A file to be removed that is not there.
+    #[error("commit {commit} has no file {path:?} to remove; fetch, and look whether it is gone")]
+    NoSuchEntry {
+        /// The head.
+        commit: String,
+        /// The path, from the repository's root.
+        path: String,
+    },
+    /// A commit of which something else cannot be used.
+    #[error("cannot make the commit: {cause}; correct this part of it")]
+    Commit {
+        /// What is wrong.
+        cause: String,
+    },
+    /// A private key that cannot sign.
+    #[error("cannot sign commits with this key: {cause}")]
+    SigningKey {
+        /// What is wrong with it, and what to do.
+        cause: String,
+    },
     /// Others changed the ref each time before we could.
     #[error(
         "{reference} at {url} changed during each of {attempts} attempts to write it; nothing \
@@ -361,6 +410,7 @@ impl Error {
             | Self::Disk { .. } => ErrorClass::Transient,
             Self::Denied { .. }
             | Self::Refused { .. }
+            | Self::Protected { .. }
             | Self::Unauthenticated { .. }
             | Self::Forbidden { .. }
             | Self::SignIn { .. }
@@ -381,10 +431,15 @@ impl Error {
             | Self::NotAFile { .. }
             | Self::Broken { .. }
             | Self::Notes { .. }
+            | Self::NotABranch { .. }
+            | Self::Edit { .. }
+            | Self::Commit { .. }
+            | Self::SigningKey { .. }
             | Self::Candidate { .. }
             | Self::Unrelated { .. } => ErrorClass::Invalid,
             Self::NoSuchRevision { .. }
             | Self::NotACommit { .. }
+            | Self::NoSuchEntry { .. }
             | Self::CutOff { .. }
             | Self::Absent { .. } => ErrorClass::Gone,
             Self::Credential(cause) => cause.class(),

@@ -60,6 +60,6 @@ pub use note_tree::{NoteEdit, Rewrite};
 pub use quarantine::Quarantine;
 pub use remote::ref_names;
 pub use retained::RetainedRef;
-pub use signature::SignatureFault;
+pub use signature::{SignatureFault, Signer};
 pub use verify::Trust;
 pub use working_copy::WorkingCopy;

@@ -5,11 +5,14 @@
 
 mod fault;
 mod open_pgp;
+mod rsa;
+mod signer;
 mod ssh;
 
 use jiff::Timestamp;
 
 pub use fault::SignatureFault;
+pub use signer::Signer;
 
 use crate::model::PublicKey;
 

@@ -7,7 +7,7 @@ use super::SignatureFault;
 use crate::model::PublicKey;
 
 /// What git signs for.
-const NAMESPACE: &str = "git";
+pub(super) const NAMESPACE: &str = "git";
 /// The flag of a security key that somebody touched it.
 const TOUCHED: u8 = 1;
 /// What a security key adds to a signature: its flags and a counter of four bytes.
