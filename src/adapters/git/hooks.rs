@@ -11,22 +11,24 @@ use std::process::{Command, Stdio};
 
 use git2::{Oid, Repository};
 
-/// The change of one ref: to `new`, which others must not have moved from `old` meanwhile.
+/// The change of one ref: to `new`, or to nothing, which others must not have moved from `old` meanwhile.
 #[derive(Clone, Copy)]
 pub(super) struct Change<'a> {
     pub(super) reference: &'a str,
     pub(super) old: Option<Oid>,
-    pub(super) new: Oid,
+    pub(super) new: Option<Oid>,
 }
 
 impl Change<'_> {
-    fn old(&self) -> String {
-        self.old.unwrap_or(Oid::ZERO_SHA1).to_string()
+    /// Before and after; zeros for nothing.
+    fn ids(&self) -> [String; 2] {
+        [self.old, self.new].map(|id| id.unwrap_or(Oid::ZERO_SHA1).to_string())
     }
 
     /// The line that git writes to `pre-receive` and `post-receive`.
     fn line(&self) -> String {
-        format!("{} {} {}\n", self.old(), self.new, self.reference)
+        let [old, new] = self.ids();
+        format!("{old} {new} {}\n", self.reference)
     }
 }
 
@@ -55,7 +57,7 @@ impl Hooks {
     /// Asks whether the change may be made; else the objection.
     pub(super) fn ask(&self, change: Change<'_>) -> Result<(), String> {
         self.run("pre-receive", &[], &change.line())?;
-        let (old, new) = (change.old(), change.new.to_string());
+        let [old, new] = change.ids();
         self.run("update", &[change.reference, &old, &new], "")
     }
 
@@ -148,7 +150,7 @@ mod tests {
         Change {
             reference: "refs/notes/x",
             old: None,
-            new: Oid::from_bytes(&[0xab; 20]).unwrap(),
+            new: Oid::from_bytes(&[0xab; 20]).ok(),
         }
     }
 

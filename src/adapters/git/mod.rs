@@ -1,14 +1,15 @@
-//! Git in, notes out: revisions of a repository as [`Tree`](crate::model::Tree)s.
+//! Git in, notes and commits out: revisions of a repository as [`Tree`](crate::model::Tree)s.
 //!
 //! In: the address of a repository, or a directory. Out: its refs by name, the files of a fleet at
-//! a commit, at the merge of two commits or in a directory, and the text notes on commits. All of
-//! it blocks; callers in async code put it on a thread of its own.
+//! a commit, at the merge of two commits or in a directory, the text notes on commits, and new
+//! commits on its branches. All of it blocks; callers in async code put it on a thread of its own.
 //!
 //! It does not know: YAML, checks, when to fetch, what a revision is for.
 
 mod access;
 mod address;
 mod author;
+mod branch;
 mod checkout;
 mod commit_object;
 mod credential;
@@ -43,11 +44,13 @@ mod tree_object;
 mod verify;
 mod walk;
 mod wire;
+mod working_copies;
 mod working_copy;
 
 pub use access::{Access, Patience, Proxy};
 pub use address::{Reach, check_address, shown};
 pub use author::{Author, Files};
+pub use branch::{Branch, CommitMessage, Committer, Edit, Edits, NewCommit, Outcome};
 pub use checkout::{Checkout, Revision};
 pub use credential::{Authorization, Credential, CredentialSource};
 pub use error::Error;

@@ -72,7 +72,7 @@ impl Mirror {
             let Some(id) = self.fetch_notes(repository, reference)? else {
                 return self.remote.probe();
             };
-            let (old, new) = (Some(id), id);
+            let (old, new) = (Some(id), Some(id));
             let change = Change {
                 reference,
                 old,
@@ -122,7 +122,7 @@ impl Mirror {
             let change = Change {
                 reference,
                 old,
-                new,
+                new: Some(new),
             };
             if self.remote.push(repository, change)? == Pushed::Moved {
                 return Ok(Some(new));

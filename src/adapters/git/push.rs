@@ -12,6 +12,7 @@ use super::commit_object::CommitObject;
 use super::hooks::{Change, Hooks};
 use super::local::Local;
 use super::tree_object::{TreeObject, is_submodule};
+use super::working_copies;
 
 /// What became of a push.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,14 +28,20 @@ pub(super) fn push(from: &Repository, place: &Local, change: Change<'_>) -> Resu
     let unpushed = |cause| place.unpushed(change.reference, &cause);
     let to = Repository::open(&place.path).map_err(unpushed)?;
     let hooks = Hooks::of(&to, from);
-    hooks.ask(change).map_err(|cause| Error::Refused {
+    let allowed = working_copies::ask(&to, change).and_then(|()| hooks.ask(change));
+    allowed.map_err(|cause| Error::Refused {
         url: place.shown.clone(),
         reference: change.reference.to_owned(),
         cause,
     })?;
-    let target = to.odb().map_err(unpushed)?;
-    copy(from, &target, change.new).map_err(unpushed)?;
-    let pushed = set(&to, change).map_err(unpushed)?;
+    let pushed = match change.new {
+        Some(new) => {
+            let target = to.odb().map_err(unpushed)?;
+            copy(from, &target, new).map_err(unpushed)?;
+            set(&to, change, new).map_err(unpushed)?
+        }
+        None => remove(&to, change).map_err(unpushed)?,
+    };
     if pushed == Pushed::Done {
         hooks.notify(change);
     }
@@ -69,13 +76,32 @@ fn parts(from: &Repository, id: Oid) -> Result<Vec<Oid>, git2::Error> {
 }
 
 /// Moves the ref under its lock. That nothing is there counts as a value too.
-fn set(to: &Repository, change: Change<'_>) -> Result<Pushed, git2::Error> {
+fn set(to: &Repository, change: Change<'_>, new: Oid) -> Result<Pushed, git2::Error> {
     let old = change.old.unwrap_or(Oid::ZERO_SHA1);
-    match to.reference_matching(change.reference, change.new, true, old, "push") {
+    match to.reference_matching(change.reference, new, true, old, "push") {
         Ok(_) => Ok(Pushed::Done),
         Err(cause) => match cause.code() {
             ErrorCode::Modified | ErrorCode::Locked | ErrorCode::NotFound => Ok(Pushed::Moved),
             _ => Err(cause),
         },
     }
+}
+
+/// Removes the ref under its lock.
+fn remove(to: &Repository, change: Change<'_>) -> Result<Pushed, git2::Error> {
+    let mut transaction = to.transaction()?;
+    match transaction.lock_ref(change.reference) {
+        Err(cause) if cause.code() == ErrorCode::Locked => return Ok(Pushed::Moved),
+        locked => locked?,
+    }
+    let found = match to.find_reference(change.reference) {
+        Err(cause) if cause.code() == ErrorCode::NotFound => None,
+        found => found?.target(),
+    };
+    if found.is_none() || found != change.old {
+        return Ok(Pushed::Moved);
+    }
+    transaction.remove(change.reference)?;
+    transaction.commit()?;
+    Ok(Pushed::Done)
 }

@@ -25,6 +25,8 @@ pub(super) struct TreeEntry<'t> {
     pub(super) name: &'t [u8],
     pub(super) mode: u32,
     pub(super) id: Oid,
+    /// All of it, as it is stored.
+    pub(super) bytes: &'t [u8],
 }
 
 /// Whether an entry of this mode is a directory.
@@ -98,8 +100,13 @@ fn split(bytes: &[u8]) -> Option<(TreeEntry<'_>, &[u8])> {
     let end = rest.iter().position(|byte| *byte == 0)?;
     let (name, rest) = (&rest[..end], &rest[end + 1..]);
     let (id, rest) = rest.split_at_checked(20)?;
-    let id = Oid::from_bytes(id).ok()?;
-    Some((TreeEntry { name, mode, id }, rest))
+    let entry = TreeEntry {
+        name,
+        mode,
+        id: Oid::from_bytes(id).ok()?,
+        bytes: &bytes[..bytes.len() - rest.len()],
+    };
+    Some((entry, rest))
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Repositories on real servers: `git http-backend` behind HTTPS, and `sshd`, both on loopback.
 //! `CAPSTAN_REQUIRE=git` turns a missing program into a failure.
 
+mod branch_signatures;
+mod branches;
 mod daemon;
 mod hostile;
 pub(crate) mod https;

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan::adapters::git::{Access, Error, Patience};
+use capstan::adapters::git::{Access, Branch, Error, Outcome, Patience};
 use capstan::model::ErrorClass;
 use jiff::Timestamp;
 
+use super::branches::{MAIN, done, edits, push};
 use super::repository::{Copied, Keys, NOTES, Repository};
 use super::sshd::Sshd;
 
@@ -44,6 +45,35 @@ impl World {
     fn error(&self, identity: &str, known: &str) -> Error {
         self.mirror(identity, known).fetch().expect_err("refused")
     }
+}
+
+#[test]
+fn a_branch_is_pushed_to_made_and_deleted() {
+    let Some(world) = World::new() else { return };
+    let head = world.repository.push("main", "one");
+    let mirror = world.mirror("client", &world.known());
+    mirror.fetch().expect("fetched");
+    let files = edits(&[("clusters/x.yaml", Some("x"))]);
+    let main = Branch::of(&mirror, MAIN).expect("a branch");
+    let commit = |head: &str| push(&files, "1", None, |commit| main.commit(head, commit));
+    let id = done(commit(&head));
+    let tip = |name: &str| {
+        world
+            .repository
+            .git(&["rev-parse", "--verify", "--quiet", name])
+            .ok()
+    };
+    assert_eq!(tip(MAIN), Some(id.clone()));
+    assert_eq!(commit(&head).expect("told"), Outcome::Moved);
+    let name = "refs/heads/capstan/x";
+    let branch = Branch::of(&mirror, name).expect("a branch");
+    let files = edits(&[("clusters/x.yaml", None)]);
+    let create = push(&files, "2", None, |commit| branch.create(Some(&id), commit));
+    let made = done(create);
+    assert_eq!(tip(name), Some(made.clone()));
+    done(branch.delete(&made));
+    assert_eq!(tip(name), None);
+    assert_eq!(tip(MAIN), Some(id));
 }
 
 #[test]

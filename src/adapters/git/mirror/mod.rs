@@ -78,7 +78,7 @@ pub struct Mirror {
     state: Mutex<State>,
     /// Held while all else is brought.
     others: Mutex<()>,
-    /// Held while notes are read and written over there.
+    /// Held while notes or branches are written over there.
     noting: Mutex<()>,
     /// Held while kept refs are written.
     keeping: Mutex<()>,
@@ -419,7 +419,7 @@ impl Mirror {
         self.state.lock()
     }
 
-    /// The right to read and write notes over there.
+    /// The right to write notes and branches over there.
     pub(super) fn noting(&self) -> MutexGuard<'_, ()> {
         self.noting.lock()
     }

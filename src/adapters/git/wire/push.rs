@@ -32,48 +32,71 @@ pub(in crate::adapters::git) enum Report {
     Refused(String),
 }
 
-/// The request for `change`.
+/// The request for `change`; `None` if it makes a ref on top of a commit to which no ref of the server leads any more: all
+/// of its history would have to be sent.
 pub(super) fn request(
     advertisement: &Advertisement,
     from: &Repository,
     change: Change<'_>,
-) -> Result<Vec<u8>, Fault> {
+) -> Result<Option<Vec<u8>>, Fault> {
     if !advertisement.has("report-status") || !advertisement.has("side-band-64k") {
         let cause = "it does not report whether a push succeeded (report-status)";
         return Err(Fault::Malformed(cause.to_owned()));
     }
-    let old = change.old.unwrap_or(Oid::ZERO_SHA1);
+    let (old, new) = (
+        change.old.unwrap_or(Oid::ZERO_SHA1),
+        change.new.unwrap_or(Oid::ZERO_SHA1),
+    );
     let command = format!(
-        "{old} {} {}\0 {}\n",
-        change.new,
+        "{old} {new} {}\0 {}\n",
         change.reference,
         advertisement.common(CAPABILITIES)
     );
     let mut request = format!("{}0000", packet(&command)).into_bytes();
-    let pack = pack(from, change).map_err(|cause| Fault::Known(damaged(from, &cause)))?;
-    request.extend_from_slice(&pack);
-    Ok(request)
+    // Nothing follows a request that only deletes.
+    if let Some(new) = change.new {
+        let there = advertisement.refs.values().copied().collect();
+        let pack = pack(from, new, change.old, &there);
+        match pack.map_err(|cause| Fault::Known(damaged(from, &cause)))? {
+            Some(pack) => request.extend_from_slice(&pack),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(request))
 }
 
 fn damaged(repository: &Repository, cause: &git2::Error) -> crate::adapters::git::Error {
     crate::adapters::git::Error::damaged(repository, cause)
 }
 
-/// What `new`, which is `old` or has it as its parent, leads to and `old` does not.
-fn pack(from: &Repository, change: Change<'_>) -> Result<Buf, git2::Error> {
+/// What `new` leads to and its base does not: that is `old`, to which it is equal or whose child it is; for a new ref,
+/// those of its parents that are `there`. `None` if it has parents, and none is.
+fn pack(
+    from: &Repository,
+    new: Oid,
+    old: Option<Oid>,
+    there: &BTreeSet<Oid>,
+) -> Result<Option<Buf>, git2::Error> {
     let (mut pack, mut bytes, odb) = (from.packbuilder()?, Buf::new(), from.odb()?);
-    let mut known: BTreeSet<Oid> = change.old.into_iter().collect();
-    let tree = |id: Oid| -> Result<Option<Oid>, git2::Error> {
-        Ok(CommitObject::read(&odb, id)?.map(|commit| commit.tree))
+    let commit = CommitObject::read(&odb, new)?;
+    let parents = commit.iter().flat_map(|commit| &commit.parents).copied();
+    let mut known: BTreeSet<Oid> = match old {
+        Some(old) => [old].into(),
+        None => parents.clone().filter(|id| there.contains(id)).collect(),
     };
-    let old = change.old.map(tree).transpose()?.flatten();
-    if let Some((new, old)) = tree(change.new)?.zip(old) {
-        know(&odb, new, old, &mut known)?;
+    if known.is_empty() && parents.count() > 0 {
+        return Ok(None);
+    }
+    for base in known.clone() {
+        let base = CommitObject::read(&odb, base)?;
+        if let Some((new, base)) = commit.as_ref().zip(base) {
+            know(&odb, new.tree, base.tree, &mut known)?;
+        }
     }
     let mut reach = Reach::of(from)?;
-    reach.insert(&mut pack, [change.new], |id| known.contains(&id))?;
+    reach.insert(&mut pack, [new], |id| known.contains(&id))?;
     pack.write_buf(&mut bytes)?;
-    Ok(bytes)
+    Ok(Some(bytes))
 }
 
 /// Adds to `known` what two directories have in common under the same names.
@@ -253,16 +276,16 @@ mod tests {
         let origin = Origin::new();
         let old = Oid::from_str(&origin.push("main", &[("a", "1"), ("b", "2")])).unwrap();
         let new = Oid::from_str(&origin.push("main", &[("a", "1"), ("b", "3")])).unwrap();
-        let count = |old| {
-            let change = Change {
-                reference: "refs/x",
-                old,
-                new,
-            };
-            let pack = pack(&origin.repository, change).unwrap();
-            u32::from_be_bytes(pack[8..12].try_into().unwrap())
+        let count = |new, old, there: &[Oid]| {
+            let there = there.iter().copied().collect();
+            let pack = pack(&origin.repository, new, old, &there).unwrap();
+            pack.map(|pack| u32::from_be_bytes(pack[8..12].try_into().unwrap()))
         };
-        assert_eq!(count(None), 7);
-        assert_eq!(count(Some(old)), 3);
+        assert_eq!(count(new, Some(old), &[old]), Some(3));
+        assert_eq!(count(new, Some(new), &[new]), Some(0));
+        // A new ref: with what it is based on, without that, and on nothing.
+        assert_eq!(count(new, None, &[old]), Some(3));
+        assert_eq!(count(new, None, &[]), None);
+        assert_eq!(count(old, None, &[]), Some(4));
     }
 }

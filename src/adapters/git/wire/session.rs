@@ -233,9 +233,15 @@ impl Session<'_> {
         if self.refs().get(change.reference).copied() != change.old {
             return Ok(Report::Moved);
         }
+        if change.new.is_none() && !self.advertisement.has("delete-refs") {
+            let cause = "it does not let refs be deleted";
+            return Ok(Report::Refused(cause.to_owned()));
+        }
         let request = push::request(&self.advertisement, from, change);
-        let request = request.map_err(|fault| fault.at(&self.server.shown))?;
-        self.exchange(request, push::receive)
+        match request.map_err(|fault| fault.at(&self.server.shown))? {
+            Some(request) => self.exchange(request, push::receive),
+            None => Ok(Report::Moved),
+        }
     }
 
     /// Makes the one request of this session.
