@@ -59,6 +59,8 @@ const ARROWS: &[(&str, &str)] = &[
     ("adapters/azure", "model api"),
     ("adapters/checks", "model"),
     ("adapters/http", "model"),
+    ("provider", "model yaml schema api health"),
+    ("adapters/service_provider", "model provider"),
     (
         "adapters/azure_sim",
         "model api health rules reconcile kube_sim",
@@ -87,6 +89,7 @@ const PURE: &[&str] = &[
     "reporting",
     "follow",
     "compile",
+    "provider",
 ];
 
 /// What a pure module may not contain.

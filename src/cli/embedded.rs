@@ -15,7 +15,7 @@ use serde_json::{Value as Json, json};
 
 use super::private_link::SimulatedPrivateLinks;
 use crate::adapters::azure_sim as actors;
-use crate::adapters::azure_sim::crds::{foreign, hyper_shift};
+use crate::adapters::azure_sim::crds::{foreign, hub, hyper_shift, image_sets};
 use crate::adapters::azure_sim::{
     SimulatedCredentials, SimulatedLinks, SimulatedVaults, SimulatedWorkloads,
 };
@@ -50,7 +50,9 @@ impl Embedded {
             azure: links.azure(),
             ..actors::Options::default()
         };
-        let router = server(clock).await?.router();
+        let server = server(clock).await?;
+        supply_hub(&server.client("default")).await?;
+        let router = server.router();
         Ok(Self::behind(router, clock, &options, settle, links))
     }
 
@@ -86,6 +88,21 @@ impl Embedded {
             _controllers: at_work,
         }
     }
+}
+
+/// Installs the kinds of a hub that a service provider looks for, with releases.
+async fn supply_hub(client: &Client) -> anyhow::Result<()> {
+    for crd in hub() {
+        let name = crd["metadata"]["name"].as_str().unwrap_or_default();
+        let id = ObjectId::new("apiextensions.k8s.io", "CustomResourceDefinition", "", name);
+        apply(client, "customresourcedefinitions", "v1", &id, &crd).await?;
+    }
+    for set in image_sets() {
+        let name = set["metadata"]["name"].as_str().unwrap_or_default();
+        let id = ObjectId::new("hive.openshift.io", "ClusterImageSet", "", name);
+        apply(client, "clusterimagesets", "v1", &id, &set).await?;
+    }
+    Ok(())
 }
 
 /// An API server with the kinds of Cluster API, ASO, the ARO provider and HyperShift installed.

@@ -25,7 +25,9 @@ use crate::adapters::admission::Names;
 use crate::adapters::git;
 use crate::adapters::kubernetes::{Error, Sharers, Target, act_as, connect_by_secret};
 use crate::api::fleet::{GitReference, PULL_REQUESTS};
-use crate::daemon::{self, AdmissionServer, Endpoint, Setup, View, Writer, fleet_span};
+use crate::daemon::{
+    self, AdmissionServer, Endpoint, ProviderEndpoint, Setup, View, Writer, fleet_span,
+};
 use crate::model::{Namespaces, TagRange};
 use crate::settings::{Environment, SourceCredential, SyncConfig};
 
@@ -90,6 +92,10 @@ pub(super) struct RunArgs {
     /// [default: the Secret of spec.checks.webhookSecretRef]
     #[arg(long, value_name = "DIR")]
     pub(super) webhook_secret: Option<PathBuf>,
+    /// A directory with the secrets of the service provider, in files named as the keys of a Secret: tokens, tls.crt and tls.key,
+    /// .dockerconfigjson, identity [default: the Secrets of spec.serviceProvider]
+    #[arg(long, value_name = "DIR", requires = "config")]
+    pub(super) service_provider_secrets: Option<PathBuf>,
     /// Whether to run the ARO controllers [default: spec.controllers.aro of the Fleet document, else auto]
     #[arg(long, value_enum, value_name = "MODE", conflicts_with = "embedded")]
     pub(super) aro: Option<AroMode>,
@@ -185,6 +191,14 @@ fn sync_config(args: &RunArgs, environment: &Environment) -> anyhow::Result<Sync
     }
     if let Some(directory) = &args.webhook_secret {
         config.webhook_secret = Some(SourceCredential::Directory(directory.clone()));
+    }
+    if let Some(directory) = &args.service_provider_secrets {
+        let provider = config.provider.as_mut();
+        let provider = provider.context(
+            "--service-provider-secrets: the Fleet document has no spec.serviceProvider",
+        )?;
+        provider.secrets = Some(SourceCredential::Directory(directory.clone()));
+        provider.signing_key = Some(SourceCredential::Directory(directory.clone()));
     }
     config.serve = args.serve.clone().or(config.serve);
     anyhow::ensure!(
@@ -284,6 +298,7 @@ async fn follow(
         access,
         endpoint,
         forge,
+        provider,
     } = tokio::select! {
         biased;
         () = stop.cancelled() => return Ok(Exit::Fine),
@@ -297,6 +312,9 @@ async fn follow(
     announce(&config, speed, ui);
     if let Some(endpoint) = &endpoint {
         ui.message(&endpoint.shown());
+    }
+    if let Some(provider) = &provider {
+        ui.message(&provider.shown());
     }
     let served = cluster.serve(&environment.cache, &config.fleet).await;
     match &served {
@@ -320,6 +338,7 @@ async fn follow(
         hints: None,
         forge,
         holder: writer.as_ref().map(Writer::holder),
+        provider,
     };
     let daemon = daemon::run_with(setup, cluster.target().clone(), sender, stop);
     // The view ends with the daemon.
@@ -424,6 +443,8 @@ struct Opened {
     endpoint: Option<Endpoint>,
     /// The forge that checks go to, if not into git notes.
     forge: Option<daemon::ForgePorts>,
+    /// The service provider's port.
+    provider: Option<ProviderEndpoint>,
 }
 
 /// Opens what `config` names. A simulated cluster replaces any other.
@@ -445,11 +466,13 @@ async fn open(
     let access = daemon::source_access(config, client);
     let endpoint = Endpoint::open(config, client).await?;
     let forge = daemon::forge_ports(config, client).await?;
+    let provider = ProviderEndpoint::open(config, client).await?;
     let opened = |cluster| Opened {
         cluster,
         access,
         endpoint,
         forge,
+        provider,
     };
     if let (Cluster::Real(target), Some(account), false) =
         (&cluster, &config.service_account, config.is_check_only())

@@ -13,6 +13,7 @@ mod connect;
 mod fleets;
 mod jobs;
 mod keeping;
+mod provider;
 mod relay;
 mod spans;
 #[cfg(test)]
@@ -59,6 +60,7 @@ pub(crate) use jobs::approvals_in_checkout;
 pub use jobs::fork::{COMMAND as FORK_COMMAND, answer as answer_fork_request};
 use jobs::runner::Runner;
 use jobs::{Origin, Source, WrittenChecks, report_absence};
+pub use provider::ProviderEndpoint;
 use relay::Relay;
 pub use spans::{FLEET_SPAN, fleet_span};
 pub use turns::Writer;
@@ -82,6 +84,7 @@ pub async fn run(
         hints: None,
         forge: None,
         holder: None,
+        provider: None,
     };
     run_with(setup, target, view, stop).await
 }
@@ -100,6 +103,8 @@ pub struct Setup {
     pub forge: Option<ForgePorts>,
     /// The process that may write the fleet; `None` if there is no other than this.
     pub holder: Option<watch::Receiver<Holder>>,
+    /// The service provider's port; `None` if there is none.
+    pub provider: Option<ProviderEndpoint>,
 }
 
 /// Follows what `setup` names until `stop`, whenever this process may write.
@@ -141,6 +146,15 @@ async fn follow(
         let (hints, metrics) = (Arc::clone(&common.hints), Arc::clone(&common.metrics));
         endpoint.serve(common.announced(), hints, metrics)
     });
+    let parts = provider::Parts {
+        config: &common.config,
+        origin: &common.origin,
+        target: &target,
+        holder: setup.holder.clone(),
+        hints: &common.hints,
+    };
+    let providing = setup.provider.map(|endpoint| endpoint.serve(&parts));
+    let _providing = providing.transpose()?;
     let relaying = secrets.zip(setup.holder.clone());
     let _relaying = relaying.map(|(secrets, holder)| common.relay(secrets, holder, &target));
     let daemon = || async {

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::azure::Azure;
+use super::provider_environment::ProviderEnvironment;
 
 /// The settings that come from the environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub struct Environment {
     pub proxy: Option<HttpsProxy>,
     /// How tokens of Azure are asked for.
     pub azure: Azure,
+    /// The variables of a service provider (`SP_*` and `DCM_*`).
+    pub provider: ProviderEnvironment,
 }
 
 /// A proxy for HTTPS, as curl and git read it from the environment. Its URL may contain a password.
@@ -91,6 +94,7 @@ impl Environment {
             checks_credential: variable("CAPSTAN_CHECKS_CREDENTIAL").map(PathBuf::from),
             proxy: proxy(&variable),
             azure: Azure::from(&variable),
+            provider: ProviderEnvironment::from(&variable),
         }
     }
 }

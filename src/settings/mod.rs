@@ -7,6 +7,8 @@ mod azure;
 mod environment;
 mod object;
 mod object_only;
+mod provider;
+mod provider_environment;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +30,8 @@ use crate::yaml;
 pub use azure::{Azure, AzureIdentity};
 pub use environment::{Environment, HttpsProxy};
 pub use object::FleetOwner;
+pub use provider::ProviderConfig;
+pub use provider_environment::ProviderEnvironment;
 
 pub use crate::api::fleet::suspending;
 
@@ -170,6 +174,8 @@ pub struct SyncConfig {
     pub admission: Option<fleet::Admission>,
     /// The place of the secrets of webhooks, if there are webhooks.
     pub webhook_secret: Option<SourceCredential>,
+    /// The service provider, if there is one.
+    pub provider: Option<ProviderConfig>,
     /// The directory of the mirror of the repository.
     pub mirror: PathBuf,
 }
@@ -238,6 +244,7 @@ impl SyncConfig {
             serve: None,
             admission: None,
             webhook_secret: None,
+            provider: None,
         }
     }
 
@@ -316,6 +323,7 @@ impl SyncConfig {
             ..FleetPolicy::from(&fleet)
         };
         let missing = || Error::Mistaken(format!("{path}: spec.source is empty"));
+        let provider = provider::config(path, &fleet.spec, &environment.provider)?;
         let directory = fleet.spec.source.directory;
         let at = directory
             .as_ref()
@@ -375,13 +383,17 @@ impl SyncConfig {
             prune: fleet.spec.apply.prune,
             allowed: fleet.spec.apply.deletion_guard,
             approvals: fleet.spec.approvals,
-            kubeconfig_secret: cluster.kubeconfig_secret_ref.map(|secret| secret.name),
+            kubeconfig_secret: cluster
+                .kubeconfig_secret_ref
+                .map(|secret| secret.name)
+                .or_else(|| provider.as_ref()?.hub.clone()),
             forge,
             controllers: fleet.spec.controllers,
             policy,
             serve: serves.then_some(fleet.spec.serve.address),
             admission: fleet.spec.serve.admission,
             webhook_secret: webhook_secret.map(|secret| SourceCredential::Secret(secret.name)),
+            provider,
         })
     }
 }

@@ -26,6 +26,60 @@ pub fn hyper_shift() -> Vec<Value> {
     kinds.map(definition).chain(connection).collect()
 }
 
+/// The definitions of what a service provider looks for on a hub: releases, OpenShift Virtualization, and ACM.
+#[must_use]
+pub fn hub() -> Vec<Value> {
+    let definition_of = |kind: &Kind| {
+        let mut definition = definition(kind);
+        if HUB_WIDE.contains(&kind.kind) {
+            definition["spec"]["scope"] = json!("Cluster");
+        }
+        definition
+    };
+    HUB.iter().map(definition_of).collect()
+}
+
+/// The kinds of a hub, besides those that the lab needs.
+const HUB: [Kind; 3] = [
+    Kind {
+        group: "hive.openshift.io",
+        kind: "ClusterImageSet",
+        plural: "clusterimagesets",
+        versions: &["v1"],
+    },
+    Kind {
+        group: "cluster.open-cluster-management.io",
+        kind: "ManagedCluster",
+        plural: "managedclusters",
+        versions: &["v1"],
+    },
+    Kind {
+        group: "kubevirt.io",
+        kind: "VirtualMachineInstance",
+        plural: "virtualmachineinstances",
+        versions: &["v1"],
+    },
+];
+/// Those of them without a namespace.
+const HUB_WIDE: [&str; 2] = ["ClusterImageSet", "ManagedCluster"];
+
+/// The releases of a simulated hub.
+#[must_use]
+pub fn image_sets() -> Vec<Value> {
+    const VERSIONS: [&str; 6] = [
+        "4.15.59", "4.16.52", "4.17.43", "4.18.27", "4.19.18", "4.20.17",
+    ];
+    let sets = VERSIONS.iter().map(|version| {
+        json!({
+            "apiVersion": "hive.openshift.io/v1",
+            "kind": "ClusterImageSet",
+            "metadata": {"name": format!("img{version}-multi-appsub")},
+            "spec": {"releaseImage": format!("quay.io/openshift-release-dev/ocp-release:{version}-multi")},
+        })
+    });
+    sets.collect()
+}
+
 /// A permissive definition of one kind: every version served, the newest stored.
 #[must_use]
 pub fn definition(kind: &Kind) -> Value {

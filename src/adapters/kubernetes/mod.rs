@@ -33,6 +33,7 @@ mod events;
 mod fleets;
 mod handover;
 mod held_lease;
+mod hub;
 mod identity;
 mod install;
 mod kubeconfig;
@@ -75,6 +76,7 @@ pub use fleets::{
     write_fleet_status,
 };
 pub use held_lease::{HeldLease, Holder, Unpermitted};
+pub use hub::{GATHERING, Hub, HubKind, Known, Objects, follow_kind};
 pub use install::{
     INSTALLER, InstallError, Installed, Installer, Probe, Removal, Remover, brought_by, wait,
 };

@@ -35,6 +35,9 @@ pub struct ServiceProvider {
     /// The namespace of the clusters.
     #[schemars(regex(pattern = LABEL), length(min = 1, max = 63))]
     pub namespace: String,
+    /// Secret with the kubeconfig of the hub, in the Fleet's namespace: another name of `spec.cluster.kubeconfigSecretRef`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hub_kubeconfig: Option<SecretName>,
     /// The platform of requests that name none.
     pub default_platform: ProviderPlatform,
     /// The platforms that are offered; if absent, those that the management cluster serves.
@@ -63,6 +66,7 @@ pub struct ServiceProvider {
     pub kubernetes_versions: BTreeMap<String, String>,
     /// The address of a cluster's console; `{name}` and `{base_domain}` are replaced.
     #[schemars(length(max = 500))]
+    #[serde(rename = "consoleURL")]
     pub console_url: String,
     /// The fields of answers.
     pub api_dialect: ApiDialect,
@@ -76,7 +80,7 @@ pub struct ServiceProvider {
     pub kubeconfig_in_lists: bool,
     /// What becomes of the ManagedCluster of a deleted cluster.
     pub managed_cluster: ManagedClusterPolicy,
-    /// Secret with `tokens`, `tls.crt` and `tls.key`, `pull-secret`, and the credential of the messaging, in the Fleet's namespace.
+    /// Secret with `tokens`, `tls.crt` and `tls.key`, `.dockerconfigjson`, and the credential of the messaging, in the Fleet's namespace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_ref: Option<SecretName>,
     /// Secret with the private key that signs the provider's commits in `identity`, in the Fleet's namespace. It is required where
@@ -104,6 +108,7 @@ impl Default for ServiceProvider {
             write_mode: WriteMode::default(),
             directory: "dcm".to_owned(),
             namespace: "default".to_owned(),
+            hub_kubeconfig: None,
             default_platform: ProviderPlatform::default(),
             platforms: None,
             base_domain: None,

@@ -301,6 +301,7 @@ impl One {
             hints: self.signals.hints.clone(),
             forge,
             holder: holder.clone(),
+            provider: None,
         };
         let following = Phase::Following(target.client.clone());
         let _showing = AbortOnDropHandle::new(tokio::spawn(show_turns(

@@ -164,7 +164,9 @@ impl Compiler {
 }
 
 /// The overlays of this machine.
-pub(super) fn local_trees(config: &SyncConfig) -> impl Iterator<Item = Result<Tree, Error>> {
+pub(in crate::daemon) fn local_trees(
+    config: &SyncConfig,
+) -> impl Iterator<Item = Result<Tree, Error>> {
     let local = config.local_overlays.iter();
     local.map(|path| directory::read_beside(path, None))
 }

@@ -33,6 +33,7 @@ mod startup_refs;
 
 pub(super) use away::{WrittenChecks, report_absence};
 pub(crate) use commit_approvals::in_checkout as approvals_in_checkout;
+pub(super) use compiler::local_trees;
 pub(super) use origin::Origin;
 pub(super) use source::Source;
 #[cfg(test)]

@@ -56,7 +56,10 @@ impl Origin {
 
     /// Brings what is new: where the refs lead, unless that takes longer than the followed revision may wait, and which
     /// revision is followed now. What strangers propose is listed and not brought.
-    pub(super) fn fetch(&self, reference: &Ref) -> Result<(Option<Fetched>, String), Error> {
+    pub(in crate::daemon) fn fetch(
+        &self,
+        reference: &Ref,
+    ) -> Result<(Option<Fetched>, String), Error> {
         Ok(match self {
             Self::Repository(mirror) => {
                 let fetched = mirror.fetch_followed_within(reference, OTHERS)?;
@@ -90,7 +93,7 @@ impl Origin {
     }
 
     /// The files below `path` at `revision`.
-    pub(super) fn tree(&self, revision: &str, path: &str) -> Result<Tree, Error> {
+    pub(in crate::daemon) fn tree(&self, revision: &str, path: &str) -> Result<Tree, Error> {
         match self {
             Self::Repository(mirror) => mirror.tree(revision, path),
             Self::Directory(directory) => directory.tree(revision, path),

@@ -6,7 +6,7 @@ use super::*;
 
 fn definition(name: &str, id: &str) -> String {
     format!(
-        "apiVersion: capstan.dev/v1alpha1\nkind: ClusterDefinition\nmetadata: {{name: {name}, namespace: n, labels: {{managed-by: dcm, dcm-service-type: cluster, dcm-instance-id: \"{id}\"}}}}\n"
+        "apiVersion: capstan.dev/v1alpha1\nkind: ClusterDefinition\nmetadata: {{name: {name}, namespace: ns, labels: {{managed-by: dcm, dcm-service-type: cluster, dcm-instance-id: \"{id}\"}}}}\n"
     )
 }
 
@@ -22,7 +22,7 @@ fn tree(files: &[(&str, &str)]) -> Tree {
 
 fn hosted(name: &str, id: &str) -> Hosted {
     let labels = json!({"managed-by": "dcm", "dcm-service-type": "cluster", "dcm-instance-id": id});
-    let cluster = json!({"metadata": {"name": name, "namespace": "n", "labels": labels}});
+    let cluster = json!({"metadata": {"name": name, "namespace": "ns", "labels": labels}});
     Hosted {
         cluster: Arc::new(cluster),
         pools: Vec::new(),
@@ -41,7 +41,7 @@ fn files_name_instances_and_every_cluster() {
         ),
         (
             "raw.yaml",
-            "kind: HostedCluster\nmetadata: {name: raw, namespace: n}\n",
+            "kind: HostedCluster\nmetadata: {name: raw, namespace: ns}\n",
         ),
         (
             "list.yaml",
@@ -67,11 +67,11 @@ fn files_name_instances_and_every_cluster() {
         names,
         [
             "default/hand hand.yaml:2:18",
-            "default/item list.yaml:2:49",
-            "n/a a.yaml:3:18",
-            "n/b b.yaml:3:18",
-            "n/c b.yaml:7:18",
-            "n/raw raw.yaml:2:18",
+            "default/item list.yaml:2:48",
+            "ns/a a.yaml:3:18",
+            "ns/b b.yaml:3:18",
+            "ns/c b.yaml:7:18",
+            "ns/raw raw.yaml:2:18",
         ]
     );
 }

@@ -241,7 +241,7 @@ fn each_mistake_is_named_as_the_client_wrote_the_field() {
         ),
         (
             camel("/metadata", json!("x")),
-            "metadata must be an object".to_owned(),
+            "metadata must be an object; metadata.name is required".to_owned(),
         ),
         (
             snake("/metadata/labels", json!({"a": 1})),

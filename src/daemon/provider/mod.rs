@@ -1,0 +1,250 @@
+//! The service provider of a process: its port, what it follows, and what it writes.
+//!
+//! In: settings, a hub, and the repository that the daemon follows. Out: a server that runs until it is dropped. It does not know what is in
+//! a request, or how a cluster comes up.
+//!
+//! ```text
+//!  hub, branch ─► state ─► snapshots ─┬─► clusters ◄── requests
+//!                                     └─► messages, registration
+//!                          clusters ─► write ─► branch or hub
+//! ```
+
+mod clusters;
+mod git;
+mod hub;
+mod kinds;
+mod kubeconfigs;
+mod managed;
+mod messages;
+mod probing;
+mod registering;
+mod reports;
+mod secrets;
+mod state;
+mod write;
+
+use std::sync::Arc;
+
+use kube::Client;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::adapters::http::{self, Hints, Server};
+use crate::adapters::kubernetes::{Holder, Hub, Target};
+use crate::adapters::service_provider::{Limits, router};
+use crate::model::{AdapterError, ErrorClass};
+use crate::provider::health::Health;
+use crate::provider::version::Matrix;
+use crate::settings::{ProviderConfig, SyncConfig};
+use clusters::Provider;
+use git::Branches;
+use hub::HubView;
+use kubeconfigs::Kubeconfigs;
+use probing::{Prober, enabled};
+use reports::Reports;
+use secrets::ProviderSecrets;
+use state::Sources;
+use write::{CommitWriter, DirectWriter, MANAGER, Writer};
+
+use super::jobs::Origin;
+
+/// The port of a service provider that does not answer yet.
+pub struct ProviderEndpoint {
+    server: Server,
+    secrets: ProviderSecrets,
+    config: ProviderConfig,
+    matrix: Matrix,
+    reports: Reports,
+}
+
+/// A service provider that runs.
+pub(super) struct ServingProvider {
+    _tasks: Vec<AbortOnDropHandle<()>>,
+}
+
+/// The parts of a daemon that its service provider needs.
+pub(super) struct Parts<'a> {
+    pub(super) config: &'a Arc<SyncConfig>,
+    /// What the daemon follows.
+    pub(super) origin: &'a Origin,
+    pub(super) target: &'a Target,
+    pub(super) holder: Option<watch::Receiver<Holder>>,
+    pub(super) hints: &'a Arc<Hints>,
+}
+
+impl ProviderEndpoint {
+    /// Opens the port that the settings name; `None` if they name none.
+    ///
+    /// # Errors
+    /// If the port cannot be opened, or a secret is missing or not valid.
+    pub async fn open(config: &SyncConfig, client: &Client) -> Result<Option<Self>, AdapterError> {
+        let Some(own) = &config.provider else {
+            return Ok(None);
+        };
+        let secrets = ProviderSecrets::read(own, config, client).await?;
+        let invalid = |message: String| AdapterError::new(ErrorClass::Invalid, message);
+        let listed = &own.settings.kubernetes_versions;
+        let matrix = if listed.is_empty() {
+            Matrix::default()
+        } else {
+            let entries = listed
+                .iter()
+                .map(|(one, other)| (one.as_str(), other.as_str()));
+            let matrix = Matrix::new(entries);
+            matrix.map_err(|error| {
+                invalid(format!("spec.serviceProvider.kubernetesVersions: {error}"))
+            })?
+        };
+        let reports = Reports::open(&own.settings, &secrets).await?;
+        let server = Server::bind(&own.address).await;
+        let server = server
+            .map_err(|error: http::Error| AdapterError::new(error.class(), error.to_string()))?;
+        Ok(Some(Self {
+            server,
+            secrets,
+            config: own.clone(),
+            matrix,
+            reports,
+        }))
+    }
+
+    /// What it is, for people.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        let scheme = if self.secrets.tls.is_some() {
+            "https"
+        } else {
+            "http"
+        };
+        let address = self
+            .server
+            .address()
+            .map(|address| format!(" on {scheme}://{address}"));
+        let open = if self.secrets.tokens.is_none() {
+            "; everybody who reaches it may create, read and delete clusters (spec.serviceProvider.allowUnauthenticated)"
+        } else {
+            ""
+        };
+        format!(
+            "the service provider's API{}{open}",
+            address.unwrap_or_default()
+        )
+    }
+
+    /// Answers from now on.
+    ///
+    /// # Errors
+    /// If it writes to git, and what is followed is no repository.
+    pub(super) fn serve(
+        self,
+        parts: &Parts<'_>,
+    ) -> Result<ServingProvider, crate::adapters::git::Error> {
+        let Self {
+            server,
+            secrets,
+            config,
+            matrix,
+            reports,
+        } = self;
+        let settings = config.settings;
+        let client = &parts.target.account;
+        let hub = Hub::new(client, MANAGER);
+        let mut tasks = Vec::new();
+        let branch = config.branch.as_deref();
+        let branches =
+            branch.map(|branch| Branches::of(parts.origin, parts.config, branch).map(Arc::new));
+        let branches = branches.transpose()?;
+        tasks.extend(
+            branches
+                .as_ref()
+                .map(|branches| branches.follow(parts.holder.clone())),
+        );
+        let (_, proposals) = watch::channel(Vec::new());
+        let sources = Sources {
+            settings: settings.clone(),
+            hub: HubView::follow(client, &settings),
+            revision: branches.as_ref().map(|branches| branches.newest()),
+            proposals,
+            clock: Arc::clone(&parts.target.clock),
+        };
+        let (state, following) = sources.follow();
+        tasks.push(following);
+        let begun = Instant::now();
+        let health = Health::new(env!("CARGO_PKG_VERSION").to_owned(), enabled(&settings));
+        let health = Arc::new(Mutex::new(health));
+        let prober = Prober {
+            hub: hub.clone(),
+            settings: settings.clone(),
+            matrix: matrix.clone(),
+            state: state.clone(),
+            health: Arc::clone(&health),
+            begun,
+        };
+        let (capabilities, probing) = prober.run();
+        tasks.push(probing);
+        let writer: Box<dyn Writer> = match branches {
+            Some(branches) => Box::new(CommitWriter {
+                settings: settings.clone(),
+                config: Arc::clone(parts.config),
+                branches,
+                state: state.clone(),
+                signer: secrets.signer.clone(),
+                hints: Arc::clone(parts.hints),
+                clock: Arc::clone(&parts.target.clock),
+                turn: tokio::sync::Mutex::default(),
+            }),
+            None => {
+                let writer = Arc::new(DirectWriter {
+                    settings: settings.clone(),
+                    config: Arc::clone(parts.config),
+                    hub: hub.clone(),
+                    state: state.clone(),
+                    turn: tokio::sync::Mutex::default(),
+                });
+                tasks.push(write::keep_whole(
+                    Arc::clone(&writer),
+                    state.clone(),
+                    parts.holder.clone(),
+                ));
+                Box::new(writer)
+            }
+        };
+        tasks.extend(reports.start(&settings, parts, &hub, &state, &capabilities));
+        tasks.extend(managed::clean(
+            &hub,
+            &settings,
+            state.clone(),
+            parts.holder.clone(),
+        ));
+        tasks.extend(secrets::keep_pull_secret(
+            &secrets,
+            &hub,
+            &settings,
+            parts.holder.clone(),
+        ));
+        let limits = Limits {
+            rate: settings.requests_per_second,
+            ..Limits::default()
+        };
+        let provider = Provider {
+            matrix,
+            state,
+            capabilities,
+            kubeconfigs: Arc::new(Kubeconfigs::new(hub)),
+            writer,
+            holder: parts.holder.clone(),
+            health,
+            clock: Arc::clone(&parts.target.clock),
+            begun,
+            settings,
+        };
+        let router = router(Arc::new(provider), secrets.tokens, limits);
+        tasks.push(match secrets.tls {
+            Some(tls) => server.serve_tls(router, tls),
+            None => server.serve(router),
+        });
+        Ok(ServingProvider { _tasks: tasks })
+    }
+}

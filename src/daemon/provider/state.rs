@@ -1,0 +1,157 @@
+//! Everything the provider knows, as one value.
+//!
+//! In: the hub and the followed branch as they change. Out: a snapshot of all instances with their statuses, again after each change. It does
+//! not know who reads it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::sync::watch;
+use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument as _;
+
+use super::git::Revision;
+use super::hub::{HubState, HubView};
+use crate::adapters::kubernetes::GATHERING;
+use crate::api::fleet::ServiceProvider;
+use crate::model::Clock;
+use crate::provider::instance::{Instance, Proposal, Stored, TreeIndex, join};
+use crate::provider::status::Status;
+use crate::provider::view::{Refusal, lacking, status};
+
+/// The longest time between two looks at statuses that depend on the time.
+const LONGEST: Duration = Duration::from_secs(600);
+
+/// An instance, and its status.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) instance: Instance,
+    pub(super) status: Status,
+}
+
+/// What is known at one moment.
+#[derive(Debug, Default)]
+pub(super) struct Snapshot {
+    /// Returns true if all that decides about an instance was read at least once.
+    pub(super) is_whole: bool,
+    /// What the hub has.
+    pub(super) hub: HubState,
+    /// All instances, by name.
+    pub(super) entries: Vec<Entry>,
+    by_id: BTreeMap<String, usize>,
+    /// When it was taken.
+    pub(super) at: Timestamp,
+}
+
+impl Snapshot {
+    /// The instance with this ID.
+    pub(super) fn entry(&self, id: &str) -> Option<&Entry> {
+        self.entries.get(*self.by_id.get(id)?)
+    }
+}
+
+/// The sources of a snapshot.
+pub(super) struct Sources {
+    pub(super) settings: ServiceProvider,
+    pub(super) hub: HubView,
+    /// `None` if the provider writes to the hub alone.
+    pub(super) revision: Option<watch::Receiver<Option<Arc<Revision>>>>,
+    /// Definitions that wait for a merge.
+    pub(super) proposals: watch::Receiver<Vec<(Stored, Proposal)>>,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+impl Sources {
+    /// Takes snapshots until the handle is dropped.
+    pub(super) fn follow(mut self) -> (watch::Receiver<Arc<Snapshot>>, AbortOnDropHandle<()>) {
+        let (sender, receiver) = watch::channel(Arc::default());
+        let follow = async move {
+            loop {
+                let (snapshot, again) = self.take();
+                sender.send_replace(Arc::new(snapshot));
+                let now = self.clock.now();
+                let wait =
+                    again.and_then(|again| Duration::try_from(again.duration_since(now)).ok());
+                let wait = self.clock.real(wait.unwrap_or(LONGEST).min(LONGEST));
+                self.changed(wait).await;
+                tokio::time::sleep(GATHERING).await;
+            }
+        };
+        (
+            receiver,
+            AbortOnDropHandle::new(tokio::spawn(follow.in_current_span())),
+        )
+    }
+
+    /// Waits for a change, or until the time is up.
+    async fn changed(&mut self, wait: Duration) {
+        let revision = async {
+            let changed = match &mut self.revision {
+                Some(revision) => revision.changed().await.is_ok(),
+                None => false,
+            };
+            if !changed {
+                std::future::pending::<()>().await;
+            }
+        };
+        let proposals = async {
+            if self.proposals.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        };
+        tokio::select! {
+            () = self.hub.changed() => {}
+            () = revision => {}
+            () = proposals => {}
+            () = tokio::time::sleep(wait) => {}
+        }
+    }
+
+    /// The state now, and when it may be another one without a change.
+    fn take(&mut self) -> (Snapshot, Option<Timestamp>) {
+        let hub = self.hub.state();
+        let revision = self
+            .revision
+            .as_mut()
+            .map(|one| one.borrow_and_update().clone());
+        let is_read = revision.as_ref().is_none_or(Option::is_some);
+        let revision = revision.flatten();
+        let proposals = self.proposals.borrow_and_update().clone();
+        let nothing = TreeIndex::default();
+        let index = revision
+            .as_ref()
+            .map_or(&nothing, |revision| &revision.index);
+        let refusal = revision
+            .as_ref()
+            .map_or_else(Refusal::default, |revision| revision.refusal.clone());
+        let at = self.clock.now();
+        let mut again = None;
+        let instances = join(index, &proposals, &hub.hosted());
+        let entries = instances.into_iter().map(|instance| {
+            let found = status(&instance, &refusal, &self.settings, at);
+            again = again.into_iter().chain(found.again).min();
+            let mut status = found.status;
+            let agents = hub.agents.objects().into_iter().flatten();
+            let agents = agents.map(|(_, agent)| &**agent);
+            if let Some(shortage) = lacking(&instance, &status, &self.settings, agents) {
+                status.message = shortage;
+            }
+            Entry { status, instance }
+        });
+        let entries: Vec<Entry> = entries.collect();
+        let ids = entries.iter().enumerate();
+        let by_id = ids
+            .map(|(index, entry)| (entry.instance.stored.id.clone(), index))
+            .collect();
+        let snapshot = Snapshot {
+            is_whole: is_read && hub.is_whole(),
+            hub,
+            entries,
+            by_id,
+            at,
+        };
+        (snapshot, again)
+    }
+}
