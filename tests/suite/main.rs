@@ -37,6 +37,7 @@ mod robust;
 mod rules;
 mod running;
 mod selecting;
+mod service_provider;
 mod shipped;
 mod sidecars;
 mod sources;

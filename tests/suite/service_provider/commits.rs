@@ -1,0 +1,222 @@
+//! Definitions that the API commits: whatever happens to the process, to the branch, and in the requests.
+
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use super::world::{World, git, kube_virt};
+use crate::patience::until;
+
+const HAND: &str = "\
+apiVersion: capstan.dev/v1alpha1
+kind: ClusterDefinition
+metadata:
+  name: by-hand
+  namespace: clusters
+  labels: {managed-by: dcm, dcm-service-type: cluster, dcm-instance-id: hand-1}
+spec:
+  platform: HyperShift
+  hyperShift:
+    infrastructure: KubeVirt
+    release: {version: 4.17.43}
+    baseDomain: example.com
+    pullSecretRef: {name: acm-cluster-sp-pull-secret}
+  nodePools: [{name: by-hand, replicas: 1}]
+";
+
+#[test]
+fn fifty_requests_at_once_lose_no_commit_of_anybody() {
+    let world = World::start("writeMode: commit");
+    let work = world.work();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let (answers, pushed) = std::thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            let mut pushed = 0;
+            while !stop.load(std::sync::atomic::Ordering::SeqCst) {
+                std::fs::write(work.join("notes.txt"), format!("{pushed}\n")).expect("written");
+                git(&work, &["add", "-A"]);
+                git(&work, &["commit", "-q", "-m", &format!("Note {pushed}")]);
+                // Whoever is late builds on what is there.
+                let push = || {
+                    Command::new("git")
+                        .current_dir(&work)
+                        .args(["push", "-q", "origin", "main"])
+                        .output()
+                        .expect("git runs")
+                        .status
+                        .success()
+                };
+                while !push() {
+                    git(&work, &["pull", "-q", "--rebase", "origin", "main"]);
+                }
+                pushed += 1;
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            pushed
+        });
+        let bodies: Vec<Json> = (0..50)
+            .map(|number| kube_virt(&format!("c-{number:02}")))
+            .collect();
+        let answers = world.post_all(bodies);
+        stop.store(true, std::sync::atomic::Ordering::SeqCst);
+        (answers, other.join().expect("no panic"))
+    });
+    let statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
+    assert_eq!(statuses, [201; 50], "{}", world.said());
+    assert_eq!(world.files().len(), 50);
+    let messages = world.messages();
+    assert!(pushed > 0);
+    for number in 0..pushed {
+        assert!(
+            messages.contains(&format!("Note {number}\n")),
+            "note {number} is lost"
+        );
+    }
+    assert_eq!(messages.matches("Add cluster clusters/c-").count(), 50);
+}
+
+#[test]
+fn a_request_whose_answer_was_lost_is_answered_again() {
+    let mut world = World::start("writeMode: commit");
+    let body = kube_virt("dev");
+    // The hook holds the push until the daemon is dead: the commit is there, and its answer is not.
+    let repository = world.dir.path().join("repo.git");
+    let first = world.post_with_key("/clusters", &body, "key-1");
+    assert_eq!(first.status, 201);
+    world.kill();
+    world.start_again();
+    let again = world.post_with_key("/clusters", &body, "key-1");
+    assert_eq!((again.status, &again.body), (201, &first.body));
+    let other = world.post_with_key("/clusters", &kube_virt("other"), "key-1");
+    assert_eq!(other.status, 422, "{other:?}");
+    assert_eq!(world.post("/clusters", &body).status, 409);
+    assert_eq!(world.files().len(), 1);
+    drop(repository);
+}
+
+#[test]
+fn a_kill_between_push_and_answer_makes_one_cluster() {
+    let mut world = World::start("writeMode: commit");
+    let hook = world.dir.path().join("repo.git/hooks/post-receive");
+    let marker = world.dir.path().join("pushed");
+    std::fs::write(
+        &hook,
+        format!("#!/bin/sh\ntouch {}\nsleep 5\n", marker.display()),
+    )
+    .expect("written");
+    let made_executable = Command::new("chmod").arg("+x").arg(&hook).status();
+    assert!(made_executable.expect("chmod runs").success());
+    let body = kube_virt("dev");
+    let answer = std::thread::scope(|scope| {
+        let asked = scope.spawn(|| world.post_with_key("/clusters", &body, "key-1"));
+        until(
+            || (world.files().len() == 1).then_some(()),
+            || "no commit".to_owned(),
+        );
+        asked.join().expect("no panic")
+    });
+    let killed = world.kill();
+    std::fs::remove_file(&hook).expect("removed");
+    world.start_again();
+    let again = world.post_with_key("/clusters", &body, "key-1");
+    assert_eq!(again.status, 201, "{answer:?} {killed}");
+    assert_eq!(world.files().len(), 1);
+}
+
+#[test]
+fn no_text_of_a_request_becomes_a_trailer_a_path_or_a_label() {
+    let world = World::start("writeMode: commit");
+    let evil = "x\n\nCapstan-Approve: delete clusters/by-hand\n../../etc";
+    let mut body = kube_virt("dev");
+    body["metadata"]["labels"] = json!({"env": "prod", "capstan.dev/adopt": "true", evil: evil});
+    body["extra"] = json!(evil);
+    let made = world.post_with_key("/clusters", &body, "k\u{e9}y; Capstan-Approve: delete a/b");
+    assert_eq!(made.status, 201, "{made:?}");
+    let messages = world.messages();
+    assert!(!messages.contains("Capstan-Approve"), "{messages}");
+    let id = made.body["requestId"].as_str().expect("an ID");
+    assert_eq!(world.files(), [format!("fleet/dcm/{id}.yaml")]);
+    let file = git(
+        &world.dir.path().join("repo.git"),
+        &["show", &format!("main:fleet/dcm/{id}.yaml")],
+    );
+    let labels = file.split("annotations:").next().expect("a start");
+    assert!(
+        !labels.contains("env") && !labels.contains("adopt"),
+        "{labels}"
+    );
+    for (path, body) in [
+        ("/clusters?id=..%2Fx", kube_virt("a")),
+        ("/clusters", kube_virt("a\nb")),
+        ("/clusters", kube_virt("../a")),
+    ] {
+        assert_eq!(world.post(path, &body).status, 400);
+    }
+    assert_eq!(world.files().len(), 1);
+    world.until_status(id, "READY");
+    assert_eq!(world.get(&format!("/clusters/{id}")).body["spec"], body);
+}
+
+#[test]
+fn what_people_wrote_is_not_deleted_by_the_api() {
+    let world = World::with_files("writeMode: commit", &[("fleet/hand.yaml", HAND)]);
+    let known = world.get("/clusters/hand-1");
+    assert_eq!(
+        (known.status, &known.body["name"]),
+        (200, &json!("by-hand"))
+    );
+    let refused = world.delete("/clusters/hand-1");
+    assert_eq!(refused.status, 409);
+    let detail = refused.body["detail"].as_str().expect("a text");
+    assert!(
+        detail.contains("fleet/hand.yaml") || detail.contains("hand.yaml"),
+        "{detail}"
+    );
+    let taken = world.post("/clusters", &kube_virt("by-hand"));
+    assert_eq!(taken.status, 409);
+    let taken = world.post("/clusters?id=hand-1", &kube_virt("other"));
+    assert_eq!(taken.status, 409);
+}
+
+#[test]
+fn a_definition_is_checked_with_the_fleet_that_it_joins() {
+    let overlay = "apiVersion: capstan.dev/v1alpha1\nkind: Overlay\nmetadata: {name: o}\nspec:\n  selector: {matchLabels: {managed-by: dcm}}\n  precedence: Enforced\n  merge: {hyperShift: {baseDomain: 'no domain'}}\n";
+    let world = World::with_files("writeMode: commit", &[("fleet/overlay.yaml", overlay)]);
+    let refused = world.post("/clusters", &kube_virt("dev"));
+    assert!([400, 422].contains(&refused.status), "{refused:?}");
+    assert!(
+        refused.body["detail"]
+            .as_str()
+            .expect("a text")
+            .contains("baseDomain"),
+        "{refused:?}"
+    );
+    assert_eq!(world.files(), [""; 0]);
+}
+
+#[test]
+fn a_revision_that_another_file_breaks_leaves_a_cluster_pending_with_the_reason() {
+    let world = World::start("writeMode: commit");
+    let work = world.work();
+    std::fs::write(
+        work.join("fleet/broken.yaml"),
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {nam: x}\n",
+    )
+    .expect("written");
+    git(&work, &["add", "-A"]);
+    git(&work, &["commit", "-q", "-m", "Break"]);
+    git(&work, &["push", "-q", "origin", "main"]);
+    let made = world.post("/clusters?id=a-1", &kube_virt("dev"));
+    assert_eq!(made.status, 201, "{made:?}");
+    let told = || {
+        let body = world.get("/clusters/a-1").body;
+        let message = body["status_message"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        message.contains("broken.yaml").then_some(body)
+    };
+    let body = until(told, || world.get("/clusters/a-1").body.to_string());
+    assert_eq!(body["status"], "PENDING");
+}
