@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
 use http::{Method, Request};
 use jiff::Timestamp;
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::fault::Fault;
@@ -64,11 +64,12 @@ pub struct Client {
     scheme: Scheme,
     dialect: Dialect,
     clock: Arc<dyn Clock>,
-    gate: Mutex<Gate>,
+    gate: Arc<Mutex<Gate>>,
+    denied: parking_lot::Mutex<Option<Denial>>,
     remaining: RateRemaining,
 }
 
-/// What holds requests up.
+/// The pace of all requests, whoever sends them.
 #[derive(Default)]
 struct Gate {
     last_change: Option<Instant>,
@@ -76,8 +77,15 @@ struct Gate {
     paused: Option<Instant>,
     /// How often in a row the forge limited requests without saying for how long.
     limited: u32,
-    /// Nothing is sent with this token before.
-    denied: Option<(Token, Instant, Fault)>,
+}
+
+/// A permission that is missing.
+struct Denial {
+    /// Of this token.
+    token: Token,
+    /// Nothing is sent with it before.
+    until: Instant,
+    fault: Fault,
 }
 
 impl Client {
@@ -95,7 +103,8 @@ impl Client {
             scheme,
             dialect,
             clock,
-            gate: Mutex::default(),
+            gate: Arc::default(),
+            denied: parking_lot::Mutex::default(),
             remaining: RateRemaining::default(),
         }
     }
@@ -112,6 +121,22 @@ impl Client {
         Self { remaining, ..self }
     }
 
+    /// Another client of the same forge and credential, with rules of its own. The two send one request at a time, and both
+    /// obey a limit that one meets. A permission that one of them lacks stops only that one.
+    #[must_use]
+    pub fn beside(&self, dialect: Dialect) -> Self {
+        Self {
+            transport: Arc::clone(&self.transport),
+            tokens: Arc::clone(&self.tokens),
+            scheme: self.scheme.clone(),
+            dialect,
+            clock: Arc::clone(&self.clock),
+            gate: Arc::clone(&self.gate),
+            denied: parking_lot::Mutex::default(),
+            remaining: self.remaining.clone(),
+        }
+    }
+
     /// Sends `call` and returns the answer, which is a success.
     ///
     /// # Errors
@@ -122,7 +147,8 @@ impl Client {
         let (mut hops, mut renewed) = (0, false);
         loop {
             let token = self.token().await?;
-            admit(&mut gate, &call, &token, self.dialect.spacing).await?;
+            self.permit(&token)?;
+            admit(&mut gate, &call, self.dialect.spacing).await?;
             let answer = self.send(&call, &token).await?;
             match self.judge(&mut gate, &call, &answer) {
                 Verdict::Done => return Ok(answer),
@@ -141,13 +167,13 @@ impl Client {
                     return Err(Fault::Refused(said));
                 }
                 Verdict::Unauthenticated(said) if renewed => {
-                    return Err(gate.deny(token, Fault::Denied(expired(&said))));
+                    return Err(self.deny(token, Fault::Denied(expired(&said))));
                 }
                 Verdict::Unauthenticated(said) => {
                     renewed = true;
-                    self.renew(&mut gate, token, &said).await?;
+                    self.renew(token, &said).await?;
                 }
-                Verdict::Fault(fault @ Fault::Denied(_)) => return Err(gate.deny(token, fault)),
+                Verdict::Fault(fault @ Fault::Denied(_)) => return Err(self.deny(token, fault)),
                 Verdict::Fault(fault) => return Err(fault),
             }
         }
@@ -156,7 +182,7 @@ impl Client {
     /// Sends nothing with the present token for a while, since `why`.
     pub(super) async fn block(&self, why: Fault) -> Fault {
         match self.token().await {
-            Ok(token) => self.gate.lock().await.deny(token, why),
+            Ok(token) => self.deny(token, why),
             Err(fault) => fault,
         }
     }
@@ -170,17 +196,35 @@ impl Client {
     }
 
     /// Gets another token in place of one that was refused.
-    async fn renew(
-        &self,
-        gate: &mut MutexGuard<'_, Gate>,
-        refused: Token,
-        said: &str,
-    ) -> Result<(), Fault> {
+    async fn renew(&self, refused: Token, said: &str) -> Result<(), Fault> {
         self.tokens.refused(&refused);
         match self.token().await? == refused {
-            true => Err(gate.deny(refused, Fault::Denied(expired(said)))),
+            true => Err(self.deny(refused, Fault::Denied(expired(said)))),
             false => Ok(()),
         }
+    }
+
+    /// Refuses a token that lacked a permission a while ago.
+    fn permit(&self, token: &Token) -> Result<(), Fault> {
+        let mut denied = self.denied.lock();
+        match &*denied {
+            Some(denial) if denial.token == *token && Instant::now() < denial.until => {
+                Err(denial.fault.clone())
+            }
+            _ => {
+                *denied = None;
+                Ok(())
+            }
+        }
+    }
+
+    fn deny(&self, token: Token, fault: Fault) -> Fault {
+        *self.denied.lock() = Some(Denial {
+            token,
+            until: Instant::now() + DENIED,
+            fault: fault.clone(),
+        });
+        fault
     }
 
     async fn send(&self, call: &Call, token: &Token) -> Result<Answer, Fault> {
@@ -246,7 +290,15 @@ impl Client {
             self.remaining.set(remaining);
         }
         let own = (self.dialect.verdict)(call, answer);
-        let verdict = own.unwrap_or_else(|| verdict(call, answer, now));
+        let verdict = match (
+            own.unwrap_or_else(|| verdict(call, answer, now)),
+            call.needs,
+        ) {
+            (Verdict::Fault(Fault::Denied(said)), Some(needs)) if answer.status == 403 => {
+                Verdict::Fault(Fault::Denied(format!("{said}; {needs}")))
+            }
+            (verdict, _) => verdict,
+        };
         if verdict == Verdict::Done {
             gate.limited = 0;
         }
@@ -268,27 +320,11 @@ impl Gate {
         self.paused = Some(Instant::now() + wait);
         Fault::Limited(wait)
     }
-
-    fn deny(&mut self, token: Token, fault: Fault) -> Fault {
-        self.denied = Some((token, Instant::now() + DENIED, fault.clone()));
-        fault
-    }
 }
 
 /// Waits until `call` may be sent, or says why it may not.
-async fn admit(
-    gate: &mut Gate,
-    call: &Call,
-    token: &Token,
-    spacing: Duration,
-) -> Result<(), Fault> {
+async fn admit(gate: &mut Gate, call: &Call, spacing: Duration) -> Result<(), Fault> {
     let now = Instant::now();
-    if let Some((denied, until, fault)) = &gate.denied {
-        if denied == token && now < *until {
-            return Err(fault.clone());
-        }
-        gate.denied = None;
-    }
     let mut at = gate.paused.unwrap_or(now);
     let left = at.saturating_duration_since(now);
     if left > PATIENCE {

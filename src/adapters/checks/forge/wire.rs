@@ -21,6 +21,8 @@ pub struct Call {
     pub content_type: Option<&'static str>,
     /// Whether all else goes on without the permission for it.
     pub is_aside: bool,
+    /// The permission that it needs, for the message when that is missing.
+    pub needs: Option<&'static str>,
 }
 
 impl Call {
@@ -33,6 +35,7 @@ impl Call {
             body: None,
             content_type: None,
             is_aside: false,
+            needs: None,
         }
     }
 
@@ -45,6 +48,7 @@ impl Call {
             body: Some(body),
             content_type: None,
             is_aside: false,
+            needs: None,
         }
     }
 
@@ -53,6 +57,15 @@ impl Call {
     pub fn aside(self) -> Self {
         Self {
             is_aside: true,
+            ..self
+        }
+    }
+
+    /// Names the permission that it needs.
+    #[must_use]
+    pub fn needing(self, permission: &'static str) -> Self {
+        Self {
+            needs: Some(permission),
             ..self
         }
     }
@@ -100,7 +113,7 @@ impl Answer {
     ///
     /// # Errors
     /// [`Fault::Refused`] when it is another one.
-    pub(super) fn parsed<T: DeserializeOwned>(&self) -> Result<T, Fault> {
+    pub(in crate::adapters::checks) fn parsed<T: DeserializeOwned>(&self) -> Result<T, Fault> {
         let refused = |cause| Fault::Refused(format!("cannot read its answer: {cause}"));
         self.read().map_err(refused)
     }
