@@ -64,6 +64,12 @@ impl ForgeKind {
         }
     }
 
+    /// Returns true if the daemon can open pull requests there.
+    #[must_use]
+    pub const fn opens_pull_requests(self) -> bool {
+        matches!(self, Self::GitHub | Self::Gitea)
+    }
+
     /// Words in the names of its hosts.
     const fn host_words(self) -> &'static [&'static str] {
         match self {

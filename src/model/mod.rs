@@ -28,6 +28,7 @@ mod namespaces;
 mod node;
 mod object;
 mod object_reader;
+mod own_pull_requests;
 mod payload;
 mod private_links;
 mod public_key;
@@ -68,6 +69,7 @@ pub use namespaces::Namespaces;
 pub use node::{Key, Map, Node, Origin, Value};
 pub use object::{Object, ObjectId};
 pub use object_reader::ObjectReader;
+pub use own_pull_requests::{NewPullRequest, OwnPullRequest, OwnPullRequests, PullRequestState};
 pub use payload::Payload;
 pub use private_links::{
     AzureCaller, AzureError, AzureFault, Frontend, FrontendRequest, PrivateLinks, RejectRequest,

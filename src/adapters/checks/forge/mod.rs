@@ -14,6 +14,9 @@
 //! state; [`super::text`] keeps the limits of texts; [`Repository`] reads addresses. A new forge is one file
 //! here, and a strict fake of it in `tests/`.
 //!
+//! [`Opener`] opens pull requests where a forge is a [`PullRequestApi`], with a client [`beside`](Client::beside) that of the
+//! checks: these are written all the same when the permission for it is missing.
+//!
 //! It does not know where tokens come from, or who calls.
 
 mod aside;
@@ -28,6 +31,8 @@ mod gitea;
 mod gitlab;
 mod index;
 pub(super) mod lately;
+mod listed;
+mod opener;
 mod outcome;
 mod pull_request;
 mod remembered;
@@ -45,10 +50,12 @@ pub(super) use comments::too_many_commits;
 pub use comments::{Account, Comment, Comments};
 pub(super) use conversation::Conversation;
 pub use fault::Fault;
-pub use gitea::Gitea;
+pub use gitea::{Gitea, GiteaPulls};
 pub use gitlab::GitLab;
 pub(super) use index::{Index, MOST as MOST_OF_COMMIT};
 pub use lately::Page;
+pub use listed::{Branches, Listed};
+pub use opener::{Opener, PullRequestApi};
 pub use outcome::{Outcome, outcome};
 pub use pull_request::PullRequest;
 pub use repository::Repository;

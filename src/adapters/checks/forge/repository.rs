@@ -57,6 +57,31 @@ impl Repository {
         }
         url
     }
+
+    /// A web page of the repository on GitHub or Gitea, of unescaped parts: their APIs are below the path `/api/v…` of the
+    /// server, or on a host of their own before whose name is `api.`.
+    #[must_use]
+    pub fn page(&self, parts: &[&str]) -> Url {
+        let mut url = self.root.clone();
+        if url.host_str() == Some(&format!("api.{}", self.id.host)) {
+            // It was a host with `api.` before it.
+            let _ = url.set_host(Some(&self.id.host));
+        }
+        let api = url
+            .path_segments()
+            .map_or(0, |path| match path.collect::<Vec<_>>()[..] {
+                [.., "api", _] => 2,
+                [.., "api", _, ""] => 3,
+                _ => 0,
+            });
+        if let Ok(mut path) = url.path_segments_mut() {
+            for _ in 0..api {
+                path.pop();
+            }
+            path.pop_if_empty().extend(&self.id.path).extend(parts);
+        }
+        url
+    }
 }
 
 /// For logs and messages.
@@ -208,6 +233,33 @@ mod tests {
             let repository = Repository::of(kind, address).expect(address);
             assert_eq!(repository.url(&["x"]).as_str(), expected, "{address}");
         }
+        for (kind, address, expected) in [
+            (HUB, "git@github.com:o/r", "https://github.com/o/r/x/7"),
+            (HUB, "https://a.ghe.com/o/r", "https://a.ghe.com/o/r/x/7"),
+            (
+                HUB,
+                "https://foobar.com/foo/bar",
+                "https://foobar.com/foo/bar/x/7",
+            ),
+            (TEA, "git@h:o/r.git", "https://h/o/r/x/7"),
+            (
+                TEA,
+                "https://h:3000/sub/o/r.git",
+                "https://h:3000/sub/o/r/x/7",
+            ),
+            (
+                TEA,
+                "https://api.h/api/v1/o/r",
+                "https://api.h/api/v1/o/r/x/7",
+            ),
+        ] {
+            let repository = Repository::of(kind, address).expect(address);
+            assert_eq!(repository.page(&["x", "7"]).as_str(), expected, "{address}");
+        }
+        let api = Url::parse("https://ghe.corp:8443/api/v3/").expect("a URL");
+        let repository = Repository::of(HUB, "git@ghe.corp:o/r").expect("an address");
+        let page = repository.with_api(api).page(&["x"]);
+        assert_eq!(page.as_str(), "https://ghe.corp:8443/o/r/x");
         let repository = Repository::of(HUB, "git@github.com:o/r").expect("an address");
         let url = repository.url(&["commits", "a/b%c d"]);
         assert_eq!(url.path(), "/repos/o/r/commits/a%2Fb%25c%20d");

@@ -8,6 +8,7 @@ mod app;
 mod app_keys;
 mod check_runs;
 mod comments;
+mod pulls;
 mod statuses;
 
 use std::time::Duration;
@@ -20,6 +21,7 @@ use super::forge::{
 pub use app::App;
 pub use app_keys::AppKeys;
 pub use check_runs::CheckRuns;
+pub use pulls::GitHubPulls;
 pub use statuses::Statuses;
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! there is one warning, and statuses are written all the same.
 
 mod comments;
+mod pulls;
 mod reviews;
 
 use std::time::Duration;
@@ -26,6 +27,7 @@ use crate::adapters::checks::forge::verdict::{Verdict, message};
 use crate::adapters::checks::forge::wire::{Answer, Call};
 use crate::adapters::checks::text::{Limit, line};
 use crate::model::{Check, CheckState};
+pub use pulls::GiteaPulls;
 use reviews::{Person, Reviews};
 
 /// Gitea stores any length; its pages show about this much.

@@ -10,6 +10,7 @@ mod comments;
 mod gitea;
 mod gitea_reviews;
 mod gitlab;
+mod opener;
 mod pull_requests;
 mod sender;
 mod sending;

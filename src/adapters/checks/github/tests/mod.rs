@@ -4,6 +4,7 @@
 
 mod app;
 mod check_runs;
+mod pulls;
 mod statuses;
 
 use std::sync::Arc;
