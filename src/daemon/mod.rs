@@ -49,7 +49,7 @@ pub use connect::clock::{WallClock, wall_time};
 pub use connect::controllers::{controllers, private_links, report_fault};
 pub use connect::controllers_port::serve_controllers;
 pub use connect::endpoint::Endpoint;
-pub use connect::forge::forge_ports;
+pub use connect::forge::{forge_ports, own_pull_requests};
 pub use connect::ports::ForgePorts;
 pub use connect::probed_port::ProbedPort;
 use connect::sinks;

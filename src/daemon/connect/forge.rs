@@ -10,6 +10,7 @@ use kube::Client as Cluster;
 
 use super::azure_tokens::AzureTokens;
 use super::clock::WallClock;
+use super::forge_address::{lend, repository};
 use super::forge_credential::Credential;
 use super::keyed_forge::KeyedForge;
 use super::keys::{KeyPlace, Keys};
@@ -17,14 +18,14 @@ use super::ports::ForgePorts;
 use super::secured::Secured;
 use crate::adapters::checks::azure_devops::{self, AzureDevOps};
 use crate::adapters::checks::forge::{
-    Bitbucket, Client, Comments, Dialect, Edition, ForgeSink, GitLab, Gitea, Repository, Scheme,
-    Transport,
+    Bitbucket, Client, Comments, Dialect, Edition, ForgeSink, GitLab, Gitea, GiteaPulls, Opener,
+    Repository, Scheme, Transport,
 };
-use crate::adapters::checks::github::{self, AppKeys, CheckRuns, Statuses};
+use crate::adapters::checks::github::{self, AppKeys, CheckRuns, GitHubPulls, Statuses};
 use crate::model::{
-    AdapterError, Clock, ErrorClass, ForgeKind, RateRemaining, RepositoryUrl, TokenSource,
+    AdapterError, Clock, ErrorClass, ForgeKind, OwnPullRequests, RateRemaining, TokenSource,
 };
-use crate::settings::{ForgeConfig, SyncConfig};
+use crate::settings::SyncConfig;
 
 /// The ports of the forge that `config` names; `None` for git notes. Secrets are in the cluster of `cluster`.
 ///
@@ -68,6 +69,28 @@ pub async fn forge_ports(
         .map(Some)
 }
 
+/// The pull requests that the daemon opens in the repository of `config`, of whose forge `ports` are.
+///
+/// # Errors
+/// If no forge is named, or the daemon opens none on forges of that kind.
+pub fn own_pull_requests(
+    config: &SyncConfig,
+    ports: Option<&ForgePorts>,
+) -> Result<Arc<dyn OwnPullRequests>, AdapterError> {
+    if let Some(opener) = ports.and_then(|ports| ports.own_pull_requests.clone()) {
+        return Ok(opener);
+    }
+    let instead = "pull requests can be opened on GitHub, Gitea and Forgejo alone";
+    let message = match &config.forge {
+        Some(forge) => format!(
+            "spec.checks.provider: {instead}, not on {}",
+            forge.provider.name()
+        ),
+        None => format!("spec.checks names no forge, and {instead}; set spec.checks.provider"),
+    };
+    Err(AdapterError::new(ErrorClass::Invalid, message))
+}
+
 /// What every forge is reached by.
 #[derive(Clone)]
 struct Link {
@@ -90,9 +113,7 @@ impl Link {
         let ports = match provider {
             ForgeKind::GitHub => self.github(repository, &credential)?,
             ForgeKind::AzureDevOps => self.azure_devops(repository, credential),
-            ForgeKind::Gitea => {
-                self.ports(Gitea::new(repository), Scheme::Bearer, Gitea::dialect())
-            }
+            ForgeKind::Gitea => self.gitea(repository),
             ForgeKind::GitLab => {
                 self.ports(GitLab::new(repository), Scheme::Bearer, GitLab::dialect())
             }
@@ -101,14 +122,26 @@ impl Link {
         Ok(ForgePorts { remaining, ..ports })
     }
 
-    fn sink<F: Comments>(self, forge: F, scheme: Scheme, dialect: Dialect) -> Arc<ForgeSink<F>> {
-        let client = Client::new(self.transport, self.tokens, scheme, dialect, self.clock);
-        let client = client.counting(self.remaining);
+    fn client(&self, scheme: Scheme, dialect: Dialect) -> Client {
+        let (transport, tokens) = (Arc::clone(&self.transport), Arc::clone(&self.tokens));
+        let client = Client::new(transport, tokens, scheme, dialect, Arc::clone(&self.clock));
+        client.counting(self.remaining.clone())
+    }
+
+    fn sink<F: Comments>(&self, forge: F, client: Client) -> Arc<ForgeSink<F>> {
         Arc::new(ForgeSink::new(forge, client, Some(&self.record)))
     }
 
-    fn ports<F: Comments>(self, forge: F, scheme: Scheme, dialect: Dialect) -> ForgePorts {
-        ForgePorts::of(self.sink(forge, scheme, dialect))
+    fn ports<F: Comments>(&self, forge: F, scheme: Scheme, dialect: Dialect) -> ForgePorts {
+        ForgePorts::of(self.sink(forge, self.client(scheme, dialect)))
+    }
+
+    fn gitea(&self, repository: Repository) -> ForgePorts {
+        let client = self.client(Scheme::Bearer, Gitea::dialect());
+        let beside = client.beside(GiteaPulls::dialect());
+        let opener = Opener::new(GiteaPulls::new(repository.clone()), beside);
+        let sink = self.sink(Gitea::new(repository), client);
+        ForgePorts::of(sink).opening(Arc::new(opener))
     }
 
     /// Check runs with the keys of an app, else commit statuses.
@@ -120,8 +153,8 @@ impl Link {
         let place = credential.place()?.clone();
         let named = place.to_string();
         let make = move |keys: &Keys| self.clone().github_of(&named, keys, repository.clone());
-        let keyed = KeyedForge::new(place, AppKeys::PREFIX, Box::new(make));
-        Ok(ForgePorts::with_buttons(Arc::new(keyed)))
+        let keyed = Arc::new(KeyedForge::new(place, AppKeys::PREFIX, Box::new(make)));
+        Ok(ForgePorts::with_buttons(Arc::clone(&keyed)).opening(keyed))
     }
 
     fn github_of(
@@ -131,15 +164,19 @@ impl Link {
         repository: Repository,
     ) -> Result<ForgePorts, AdapterError> {
         let Some(keys) = AppKeys::read(place, keys)? else {
-            let forge = Statuses::new(repository);
-            return Ok(self.ports(forge, Scheme::Bearer, github::dialect()));
+            let client = self.client(Scheme::Bearer, github::dialect());
+            let opener = opener(&client, &repository);
+            let sink = self.sink(Statuses::new(repository), client);
+            return Ok(ForgePorts::of(sink).opening(opener));
         };
         let (transport, clock) = (Arc::clone(&self.transport), Arc::clone(&self.clock));
         let app = keys.app(repository, transport, clock)?;
         let forge = CheckRuns::new(app.repository().clone(), app.id());
+        let repository = app.repository().clone();
         self.tokens = Arc::new(app);
-        let sink = self.sink(forge, Scheme::Bearer, github::dialect());
-        Ok(ForgePorts::with_buttons(sink))
+        let client = self.client(Scheme::Bearer, github::dialect());
+        let opener = opener(&client, &repository);
+        Ok(ForgePorts::with_buttons(self.sink(forge, client)).opening(opener))
     }
 
     /// With tokens of Entra ID, or a personal one.
@@ -161,53 +198,11 @@ impl Link {
     }
 }
 
-/// Whether the forge may get the credential of the source: another server never does.
-fn lend(config: &SyncConfig, forge: &ForgeConfig, host: &str) -> Result<(), AdapterError> {
-    let url = RepositoryUrl::split(&config.url);
-    let id = forge.provider.repository(&url).ok();
-    let source = id.map(|id| id.host).or_else(|| url.host_name());
-    if source.as_deref() == Some(host) {
-        return Ok(());
-    }
-    let source = source.unwrap_or_else(|| config.url.clone());
-    let message = format!(
-        "spec.checks: the credential of the source is for {source}, not for {host}; set spec.checks.secretRef"
-    );
-    Err(AdapterError::new(ErrorClass::Invalid, message))
-}
-
-/// The repository on the forge, and where its API is.
-fn repository(forge: &ForgeConfig, source: &str) -> Result<Repository, String> {
-    let address = address(forge, source)?;
-    let found = Repository::of(forge.provider, &address);
-    found.map_err(|fault| {
-        let provider = forge.provider.name();
-        format!("{address:?} is not the address of a repository on {provider}: {fault}")
-    })
-}
-
-/// The address of the repository: as it is set, or made of what is set and the source's.
-fn address(forge: &ForgeConfig, source: &str) -> Result<String, String> {
-    let is_url = |text: &&String| text.contains("://");
-    if let Some(url) = forge.repository.as_ref().filter(is_url) {
-        return Ok(url.clone());
-    }
-    if forge.repository.is_none() && forge.address.is_none() {
-        return Ok(source.to_owned());
-    }
-    let url = RepositoryUrl::split(source);
-    let server = match &forge.address {
-        Some(address) => address.trim_end_matches('/').to_owned(),
-        None => {
-            let server = url.server();
-            server.ok_or_else(|| format!("{source:?} names no server"))?
-        }
-    };
-    let path = match &forge.repository {
-        Some(path) => path.trim_matches('/').to_owned(),
-        None => forge.provider.repository(&url)?.path.join("/"),
-    };
-    Ok(forge.provider.web_address(&server, &path))
+/// Opens pull requests on GitHub beside what `client` is for.
+fn opener(client: &Client, repository: &Repository) -> Arc<Opener<GitHubPulls>> {
+    let forge = GitHubPulls::new(repository.clone());
+    let beside = client.beside(GitHubPulls::dialect());
+    Arc::new(Opener::new(forge, beside))
 }
 
 #[cfg(test)]
@@ -222,6 +217,7 @@ mod tests {
     use crate::adapters::checks::fake::github::{APP, GitHub, KEY};
     use crate::adapters::checks::forge::tests::{Fake, Mishap, Ticking, check, with};
     use crate::model::{CheckState, CommitSource};
+    use crate::settings::ForgeConfig;
 
     fn config(provider: ForgeKind, repository: Option<&str>, address: Option<&str>) -> ForgeConfig {
         ForgeConfig {
@@ -230,77 +226,6 @@ mod tests {
             address: address.map(str::to_owned),
             credential: None,
         }
-    }
-
-    #[test]
-    fn the_repository_is_that_of_the_source_unless_another_is_set() {
-        use ForgeKind::{AzureDevOps, Bitbucket, Gitea};
-        for (provider, source, repository, address, expected) in [
-            (
-                Gitea,
-                "https://h:3000/sub/o/r.git",
-                None,
-                None,
-                "https://h:3000/sub/api/v1/repos/o/r/x",
-            ),
-            (
-                Gitea,
-                "git@h:o/r.git",
-                None,
-                None,
-                "https://h/api/v1/repos/o/r/x",
-            ),
-            (
-                Gitea,
-                "git@h:o/r.git",
-                None,
-                Some("https://g:1/sub/"),
-                "https://g:1/sub/api/v1/repos/o/r/x",
-            ),
-            (
-                Gitea,
-                "https://h:3000/o/r",
-                Some("p/q"),
-                None,
-                "https://h:3000/api/v1/repos/p/q/x",
-            ),
-            (
-                Gitea,
-                "/srv/mirror.git",
-                Some("https://h/o/r"),
-                None,
-                "https://h/api/v1/repos/o/r/x",
-            ),
-            (
-                AzureDevOps,
-                "https://dev.azure.com/a/p/_git/r",
-                Some("q/s"),
-                Some("https://dev.azure.com/a"),
-                "https://dev.azure.com/a/q/_apis/git/repositories/s/x",
-            ),
-            (
-                Bitbucket,
-                "https://bitbucket.org/ws/r",
-                None,
-                None,
-                "https://api.bitbucket.org/2.0/repositories/ws/r/x",
-            ),
-            (
-                Bitbucket,
-                "ssh://git@h:7999/p/r.git",
-                None,
-                Some("https://h:7990"),
-                "https://h:7990/rest/api/latest/projects/p/repos/r/x",
-            ),
-        ] {
-            let found = super::repository(&config(provider, repository, address), source);
-            assert_eq!(found.unwrap().url(&["x"]).as_str(), expected);
-        }
-        let message = super::repository(&config(Gitea, None, None), "/srv/mirror.git").unwrap_err();
-        assert!(
-            message.contains("\"/srv/mirror.git\" is not the address"),
-            "{message}"
-        );
     }
 
     #[tokio::test]
@@ -508,5 +433,65 @@ mod tests {
         std::fs::remove_dir_all(&place).unwrap();
         assert_eq!(ask().await, (Some(APP), None, false));
         assert_eq!(fake.lines(), [""; 0]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn github_opens_pull_requests_with_the_keys_that_are_there() {
+        let keys = tempfile::tempdir().unwrap();
+        let place = keys.path().join("mounted");
+        let (github, fake) = on_github(&place);
+        let opener = github.own_pull_requests.unwrap();
+        let find = async || {
+            opener
+                .find("change", "main")
+                .await
+                .map_err(|error| error.class())
+        };
+        assert!(find().await.is_err());
+        std::fs::create_dir(&place).unwrap();
+        let write = |key: &str, value: &str| std::fs::write(place.join(key), value).unwrap();
+        write("token", "s3cret");
+        assert_eq!(find().await, Ok(None));
+        let [by_token] = &fake.requests()[..] else {
+            unreachable!("one request");
+        };
+        assert_eq!(by_token.header("authorization"), "Bearer s3cret");
+        write("githubAppPrivateKey", KEY);
+        write("githubAppID", &APP.to_string());
+        assert_eq!(find().await, Ok(None));
+        let by_app = fake.requests().pop().unwrap();
+        assert_eq!(by_app.header("authorization"), "Bearer ghs_1");
+    }
+
+    #[tokio::test]
+    async fn where_no_pull_requests_can_be_opened_the_settings_are_refused() {
+        let cluster = kube::Config::new("http://localhost:1".parse().unwrap());
+        let cluster = Cluster::try_from(cluster).unwrap();
+        let place = crate::settings::SourceCredential::Directory("/nowhere".into());
+        let environment = crate::settings::Environment::default();
+        let mut settings = SyncConfig::source("https://git.corp/o/r", None, &environment);
+        let refusal = |settings: &SyncConfig, ports: Option<&ForgePorts>| {
+            let found = own_pull_requests(settings, ports).map(drop);
+            found.err().map(|error| (error.class(), error.to_string()))
+        };
+        let none = "spec.checks names no forge, and pull requests can be opened on GitHub, Gitea and Forgejo alone; set \
+             spec.checks.provider";
+        let none = (ErrorClass::Invalid, none.to_owned());
+        assert_eq!(refusal(&settings, None), Some(none));
+        for provider in ForgeKind::ALL {
+            let repository = provider.web_address("https://git.corp", "p/r");
+            settings.forge = Some(ForgeConfig {
+                credential: Some(place.clone()),
+                ..config(provider, Some(&repository), None)
+            });
+            let ports = forge_ports(&settings, &cluster).await.unwrap();
+            let name = provider.name();
+            let expected = format!(
+                "spec.checks.provider: pull requests can be opened on GitHub, Gitea and Forgejo alone, not on {name}"
+            );
+            let expected =
+                (!provider.opens_pull_requests()).then_some((ErrorClass::Invalid, expected));
+            assert_eq!(refusal(&settings, ports.as_ref()), expected);
+        }
     }
 }

@@ -16,7 +16,7 @@ use super::keys::{KeyPlace, Keys};
 use super::ports::ForgePorts;
 use crate::model::{
     AdapterError, ApprovalButtons, ApprovalComments, Check, CheckSink, CommitSource, ErrorClass,
-    Later, PullComment, PullRequests,
+    Later, NewPullRequest, OwnPullRequest, OwnPullRequests, PullComment, PullRequests,
 };
 
 /// Makes ports of keys.
@@ -63,6 +63,10 @@ impl KeyedForge {
 impl KeyedForge {
     async fn conversations(&self) -> Result<Arc<dyn ApprovalComments>, AdapterError> {
         self.ports().await?.comments.ok_or_else(absent)
+    }
+
+    async fn opener(&self) -> Result<Arc<dyn OwnPullRequests>, AdapterError> {
+        self.ports().await?.own_pull_requests.ok_or_else(absent)
     }
 }
 
@@ -146,6 +150,31 @@ impl PullRequests for KeyedForge {
             pull_requests.source_of(commit).await
         }
         .boxed()
+    }
+}
+
+impl OwnPullRequests for KeyedForge {
+    fn open<'a>(
+        &'a self,
+        new: &'a NewPullRequest,
+    ) -> BoxFuture<'a, Result<OwnPullRequest, AdapterError>> {
+        async move { self.opener().await?.open(new).await }.boxed()
+    }
+
+    fn find<'a>(
+        &'a self,
+        head: &'a str,
+        base: &'a str,
+    ) -> BoxFuture<'a, Result<Option<OwnPullRequest>, AdapterError>> {
+        async move { self.opener().await?.find(head, base).await }.boxed()
+    }
+
+    fn get(&self, number: u64) -> BoxFuture<'_, Result<Option<OwnPullRequest>, AdapterError>> {
+        async move { self.opener().await?.get(number).await }.boxed()
+    }
+
+    fn close(&self, number: u64) -> BoxFuture<'_, Result<OwnPullRequest, AdapterError>> {
+        async move { self.opener().await?.close(number).await }.boxed()
     }
 }
 

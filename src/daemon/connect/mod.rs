@@ -9,6 +9,7 @@ pub(super) mod controllers;
 pub(super) mod controllers_port;
 pub(super) mod endpoint;
 pub(super) mod forge;
+mod forge_address;
 mod forge_credential;
 mod git_notes;
 mod keyed_forge;

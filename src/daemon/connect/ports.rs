@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::model::{ApprovalButtons, ApprovalComments, CheckSink, PullRequests, RateRemaining};
+use crate::model::{
+    ApprovalButtons, ApprovalComments, CheckSink, OwnPullRequests, PullRequests, RateRemaining,
+};
 
 /// What a forge offers. Git notes and a file take checks alone.
 #[derive(Clone)]
@@ -11,6 +13,8 @@ pub struct ForgePorts {
     pub checks: Arc<dyn CheckSink>,
     /// Knows how commits came in.
     pub pull_requests: Option<Arc<dyn PullRequests>>,
+    /// Opens pull requests, where the daemon can.
+    pub own_pull_requests: Option<Arc<dyn OwnPullRequests>>,
     /// Knows whose presses count, where checks have buttons.
     pub buttons: Option<Arc<dyn ApprovalButtons>>,
     /// Knows the comments of pull requests.
@@ -25,6 +29,7 @@ impl ForgePorts {
         Self {
             checks,
             pull_requests: None,
+            own_pull_requests: None,
             buttons: None,
             comments: None,
             remaining: RateRemaining::default(),
@@ -51,6 +56,14 @@ impl ForgePorts {
         Self {
             buttons: Some(Arc::clone(&forge) as _),
             ..Self::of(forge)
+        }
+    }
+
+    /// The same on a forge where the daemon opens pull requests.
+    pub(in crate::daemon) fn opening<O: OwnPullRequests + 'static>(self, opener: Arc<O>) -> Self {
+        Self {
+            own_pull_requests: Some(opener),
+            ..self
         }
     }
 }
