@@ -18,6 +18,7 @@ mod github_world;
 mod life;
 mod probe;
 mod program;
+mod pulls;
 mod reviews;
 mod served;
 mod server_tests;
