@@ -26,11 +26,12 @@
 //! - [`reconcile`]: what our controllers decide about one object.
 //! - `reporting`: the texts of checks, and which of them were written.
 //! - `follow`: what to examine, plan, apply and say next of a repository that is followed.
+//! - [`provider`]: what a service provider makes of requests, answers to them, and reports.
 //! - [`compile`]: the front door of all these: a tree to objects, graph and findings.
 //!
 //! Rooms with effects.
 //!
-//! - [`adapters`]: git, the cluster and the runtime of controllers, checks, and the simulated cluster with simulated Azure.
+//! - [`adapters`]: git, the cluster and the runtime of controllers, checks, the REST API, and the simulated cluster with simulated Azure.
 //! - [`daemon`]: the loop that tells a follower what happens, and carries out what it wants.
 //! - [`settings`]: flags, environment and file, resolved once.
 //! - [`cli`]: the commands.

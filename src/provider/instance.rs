@@ -97,6 +97,22 @@ impl TreeIndex {
         index
     }
 
+    /// The same after an earlier tree: an instance whose file is there and cannot be read is as it was. Nobody removed it.
+    #[must_use]
+    pub fn after(tree: &Tree, before: Option<&Self>) -> Self {
+        let mut index = Self::of(tree);
+        let lost = before.into_iter().flat_map(|before| &before.instances);
+        let lost = lost.filter(|(id, _)| !index.instances.contains_key(*id));
+        let broken = lost.filter(|(_, defined)| {
+            let text = tree.files.get(&defined.path);
+            text.is_some_and(|text| !yaml::read(&defined.path, text).1.is_empty())
+        });
+        let broken: Vec<(String, Defined)> =
+            broken.map(|(id, one)| (id.clone(), one.clone())).collect();
+        index.instances.extend(broken);
+        index
+    }
+
     fn note(&mut self, path: &Arc<str>, node: &Node, is_alone: bool) {
         let kind = node.text(&["kind"]);
         let is_cluster = matches!(kind, Some("ClusterDefinition" | "HostedCluster"));
@@ -137,10 +153,10 @@ pub struct Hosted {
 }
 
 impl Hosted {
-    /// Returns true if a fleet manages it.
+    /// The ID of the ApplySet of the fleet that manages it, if one does.
     #[must_use]
-    pub fn is_of_fleet(&self) -> bool {
-        self.cluster["metadata"]["labels"][PART_OF].is_string()
+    pub fn set(&self) -> Option<&str> {
+        self.cluster["metadata"]["labels"][PART_OF].as_str()
     }
 
     /// Returns true if it is being deleted.
@@ -150,15 +166,6 @@ impl Hosted {
     }
 }
 
-/// The pull request of a definition that is on no followed branch yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Proposal {
-    /// It can be merged.
-    Open(String),
-    /// It was closed without a merge.
-    Closed(String),
-}
-
 /// An instance, with all that is known of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instance {
@@ -166,34 +173,21 @@ pub struct Instance {
     pub stored: Stored,
     /// The file that defines it on the followed branch, if one does.
     pub file: Option<Arc<str>>,
-    /// Its pull request, if it waits for one.
-    pub proposal: Option<Proposal>,
     /// Its objects on the hub.
     pub hosted: Option<Hosted>,
 }
 
-/// Joins what git defines, what waits for a merge, and what the hub has, by the ID of the instance, in the order of names.
+/// Joins what git defines and what the hub has, by the ID of the instance, in the order of names.
 #[must_use]
-pub fn join(tree: &TreeIndex, proposals: &[(Stored, Proposal)], hub: &[Hosted]) -> Vec<Instance> {
+pub fn join(tree: &TreeIndex, hub: &[Hosted]) -> Vec<Instance> {
     let mut instances: BTreeMap<String, Instance> = BTreeMap::new();
     for (id, defined) in &tree.instances {
         let instance = Instance {
             stored: defined.stored.clone(),
             file: Some(Arc::clone(&defined.path)),
-            proposal: None,
             hosted: None,
         };
         instances.insert(id.clone(), instance);
-    }
-    for (stored, proposal) in proposals {
-        instances
-            .entry(stored.id.clone())
-            .or_insert_with(|| Instance {
-                stored: stored.clone(),
-                file: None,
-                proposal: Some(proposal.clone()),
-                hosted: None,
-            });
     }
     for hosted in hub {
         let Some(stored) = Stored::of(&hosted.cluster) else {
@@ -204,7 +198,6 @@ pub fn join(tree: &TreeIndex, proposals: &[(Stored, Proposal)], hub: &[Hosted]) 
             .or_insert_with(|| Instance {
                 stored,
                 file: None,
-                proposal: None,
                 hosted: None,
             });
         // Two objects with one ID: the first by name counts.

@@ -4,6 +4,7 @@
 //! they do with them.
 
 mod azure;
+mod credential;
 mod environment;
 mod object;
 mod object_only;
@@ -28,21 +29,13 @@ use crate::model::{Finding, ForgeKind, Node, PublicKey, RepositoryUrl, Severity,
 use crate::yaml;
 
 pub use azure::{Azure, AzureIdentity};
+pub use credential::SourceCredential;
 pub use environment::{Environment, HttpsProxy};
 pub use object::FleetOwner;
 pub use provider::ProviderConfig;
 pub use provider_environment::ProviderEnvironment;
 
 pub use crate::api::fleet::suspending;
-
-/// The place of the credential of the repository.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SourceCredential {
-    /// Files in a directory, named as the keys of a Secret.
-    Directory(PathBuf),
-    /// A Secret in the fleet's namespace in the cluster that Capstan connects to.
-    Secret(String),
-}
 
 /// The commits that must be signed, and the keys that count.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -323,7 +316,8 @@ impl SyncConfig {
             ..FleetPolicy::from(&fleet)
         };
         let missing = || Error::Mistaken(format!("{path}: spec.source is empty"));
-        let provider = provider::config(path, &fleet.spec, &environment.provider)?;
+        let provider = provider::config(&fleet.spec, &environment.provider);
+        let provider = provider.map_err(|why| Error::Mistaken(format!("{path}: {why}")))?;
         let directory = fleet.spec.source.directory;
         let at = directory
             .as_ref()

@@ -3,10 +3,14 @@
 //! In: a Fleet document. Out: the provider's settings with its address, or the reason why they cannot work. It does not know the secrets.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use super::provider_environment::Secret;
-use super::{Error, ProviderEnvironment, SourceCredential};
+use super::credential::SourceCredential;
+use super::provider_environment::{ProviderEnvironment, Secret};
 use crate::api::fleet::{FleetMode, FleetSpec, SecretName, ServiceProvider, WriteMode};
+
+/// The shortest time between two looks or registrations.
+const LEAST: Duration = Duration::from_secs(1);
 
 /// A service provider, and where it answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,11 +35,10 @@ pub struct ProviderConfig {
 
 /// The provider of a document; `None` if it has none.
 pub(super) fn config(
-    path: &str,
     spec: &FleetSpec,
     environment: &ProviderEnvironment,
-) -> Result<Option<ProviderConfig>, Error> {
-    let mistaken = |message: &str| Err(Error::Mistaken(format!("{path}: {message}")));
+) -> Result<Option<ProviderConfig>, String> {
+    let mistaken = |message: &str| Err(message.to_owned());
     let server = spec.serve.service_provider.as_ref();
     let Some(written) = &spec.service_provider else {
         return match server {
@@ -65,13 +68,24 @@ pub(super) fn config(
             "spec.serviceProvider.hubKubeconfig and spec.cluster.kubeconfigSecretRef name two clusters: the hub is the cluster that the fleet is applied to, so remove one",
         );
     }
+    if spec.mode == FleetMode::Check {
+        return mistaken(
+            "spec.mode: check writes nothing, and a service provider makes clusters: set mode: apply, or remove spec.serviceProvider",
+        );
+    }
+    let resync = settings
+        .messaging
+        .as_ref()
+        .map(|messaging| messaging.resync);
+    let renewal = settings.registration.as_ref().map(|wanted| wanted.renewal);
+    let periods = [resync, renewal];
+    if periods.iter().flatten().any(|period| period.0 < LEAST) {
+        return mistaken(
+            "messaging.resync and registration.renewal of spec.serviceProvider are at least 1s",
+        );
+    }
     let mut branch = None;
     if settings.write_mode != WriteMode::Direct {
-        if spec.mode == FleetMode::Check {
-            return mistaken(
-                "spec.mode: check applies nothing, so no cluster would come of a definition: set mode: apply, or writeMode: direct",
-            );
-        }
         branch = spec
             .source
             .git

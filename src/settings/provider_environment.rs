@@ -4,7 +4,6 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::Error;
 use crate::api::fleet::ServiceProvider;
 
 /// Variables, and the fields that they set.
@@ -82,7 +81,7 @@ impl ProviderEnvironment {
     }
 
     /// The settings with the values of the variables.
-    pub(super) fn onto(&self, settings: &ServiceProvider) -> Result<ServiceProvider, Error> {
+    pub(super) fn onto(&self, settings: &ServiceProvider) -> Result<ServiceProvider, String> {
         if self.set.is_empty() {
             return Ok(settings.clone());
         }
@@ -104,17 +103,13 @@ impl ProviderEnvironment {
         });
         if let Some((parent, field, variable)) = missing {
             let path = format!("{parent}/{field}").replace('/', ".");
-            return Err(Error::Mistaken(format!(
+            return Err(format!(
                 "the service provider lacks a setting: set {variable}, or spec.serviceProvider{path}"
-            )));
+            ));
         }
         let names: Vec<&str> = self.set.iter().map(|(name, _)| *name).collect();
-        serde_json::from_value(json).map_err(|error| {
-            Error::Mistaken(format!(
-                "a variable of {} is not valid: {error}",
-                names.join(", ")
-            ))
-        })
+        serde_json::from_value(json)
+            .map_err(|error| format!("a variable of {} is not valid: {error}", names.join(", ")))
     }
 }
 
@@ -142,9 +137,7 @@ mod tests {
             Some(found.1.to_owned())
         };
         let environment = ProviderEnvironment::from(&variable);
-        environment
-            .onto(&ServiceProvider::default())
-            .map_err(|error| error.to_string())
+        environment.onto(&ServiceProvider::default())
     }
 
     #[test]

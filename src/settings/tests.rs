@@ -451,3 +451,63 @@ fn a_fleet_object_has_nothing_of_the_process() {
         assert!(why.contains(words), "{why}");
     }
 }
+
+#[test]
+fn a_service_provider_has_an_address_and_a_branch_to_write_to() {
+    let of = |provider: &str, more: &str| {
+        let serve = "serve: {serviceProvider: {address: ':8081'}}";
+        let spec = format!(
+            "{{source: {{git: {{url: 'https://h/o/r'}}}}, {serve}, serviceProvider: {{{provider}}}{more}}}"
+        );
+        document(&spec).map(|config| config.provider.expect("a provider"))
+    };
+    let direct = of("", "").expect("it is sound");
+    assert_eq!((direct.branch, &*direct.address), (None, ":8081"));
+    let commit = of("writeMode: commit", "").expect("it is sound");
+    assert_eq!(commit.branch.as_deref(), Some("main"));
+    for (spec, words) in [
+        (
+            "{source: {git: {url: u, ref: {tag: v1}}}, serve: {serviceProvider: {address: ':1'}}, serviceProvider: {writeMode: commit}}",
+            "writes to a branch",
+        ),
+        (
+            "{source: {directory: {path: /d}}, serve: {serviceProvider: {address: ':1'}}, serviceProvider: {writeMode: commit}}",
+            "writes to a branch",
+        ),
+        (
+            "{source: {git: {url: u}}, serviceProvider: {}}",
+            "has no address",
+        ),
+        (
+            "{source: {git: {url: u}}, serve: {serviceProvider: {address: ':1'}}}",
+            "add spec.serviceProvider",
+        ),
+        (
+            "{source: {git: {url: u}}, mode: check, serve: {serviceProvider: {address: ':1'}}, serviceProvider: {}}",
+            "spec.mode: check writes nothing",
+        ),
+        (
+            "{source: {git: {url: u}}, cluster: {kubeconfigSecretRef: {name: a}}, serve: {serviceProvider: {address: ':1'}}, serviceProvider: {hubKubeconfig: {name: b}}}",
+            "name two clusters",
+        ),
+    ] {
+        let message = document(spec).expect_err(words);
+        assert!(message.contains(words), "{message}");
+    }
+}
+
+#[test]
+fn a_service_provider_looks_once_a_second_at_most() {
+    let of = |provider: &str| {
+        let serve = "serve: {serviceProvider: {address: ':8081'}}";
+        let spec = format!(
+            "{{source: {{git: {{url: 'https://h/o/r'}}}}, {serve}, serviceProvider: {{{provider}}}}}"
+        );
+        document(&spec)
+    };
+    assert!(of("messaging: {url: 'nats://n', resync: 1s}").is_ok());
+    let message = of("messaging: {url: 'nats://n', resync: 999ms}").expect_err("it is short");
+    assert!(message.contains("at least 1s"), "{message}");
+    let registration = "registration: {url: 'http://r', endpoint: 'http://e', renewal: 0s}";
+    assert!(of(registration).is_err());
+}

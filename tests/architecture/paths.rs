@@ -30,7 +30,12 @@ const OURS: [&str; 5] = [
     "AzureClusterIdentity",
 ];
 /// Files whose paths do not lead into objects of Kubernetes, and the module whose paths lead into definitions of kinds.
-const OTHERS: [&str; 3] = ["adapters/checks/", "api/crds.rs", "rules/shape.rs"];
+const OTHERS: [&str; 4] = [
+    "adapters/checks/",
+    "api/crds.rs",
+    "provider/request/",
+    "rules/shape.rs",
+];
 
 /// Fields that are read of kinds without a schema here, and the file of the CRD that has them; those of Kubernetes itself
 /// have none.
@@ -67,11 +72,11 @@ const FOREIGN: &[(&str, &str)] = &[
     ),
     (
         "hypershift/hostedclusters.hypershift.openshift.io",
-        "status.version.history",
+        "status.kubeconfig.name status.version.history",
     ),
     (
         "hypershift/nodepools.hypershift.openshift.io",
-        "status.version",
+        "status.nodesInfo.nodeVersions status.version",
     ),
     (
         "hypershift/hostedcontrolplanes.hypershift.openshift.io",
@@ -80,13 +85,14 @@ const FOREIGN: &[(&str, &str)] = &[
     ),
     (
         "hub/agents.agent-install.openshift.io",
-        "spec.approved spec.clusterDeploymentName.name",
+        "spec.approved spec.clusterDeploymentName.name status.inventory.cpu.count status.inventory.disks
+         status.inventory.memory.physicalBytes",
     ),
     (
         "",
         "spec.clusterIP spec.containers spec.platform.azure.endpointAccess spec.ports
          spec.platform.azure.azureAuthenticationConfig.workloadIdentities.privateLinkService.clientID spec.group spec.holderIdentity spec.leaseDurationSeconds spec.names.kind
-         spec.progressDeadlineSeconds spec.renewTime spec.selector.matchLabels spec.suspend
+         spec.progressDeadlineSeconds spec.renewTime spec.scope spec.selector.matchLabels spec.suspend
          spec.template.spec.containers spec.type spec.updateStrategy.rollingUpdate.partition
          spec.updateStrategy.type spec.versions status.active status.containerStatuses status.currentRevision
          status.desiredNumberScheduled status.loadBalancer.ingress status.phase status.startTime status.storedVersions status.succeeded

@@ -252,6 +252,7 @@ impl Inside {
                 endpoint,
                 forge: None,
                 holder: None,
+                provider: None,
             };
             let run = daemon::run_with(setup, target, sender, stop);
             run.await.expect("the settings are sound");

@@ -155,6 +155,10 @@ fn interrupted(sender: &watch::Sender<Known>, error: &watcher::Error, kind: HubK
     let (class, why) = classified(error);
     sender.send_if_modified(|known| {
         let next = match class {
+            // A server that forgets a kind for a moment takes no objects away.
+            ErrorClass::Gone if matches!(known, Known::Read(all) if !all.is_empty()) => {
+                return false;
+            }
             ErrorClass::Gone => Known::Unserved,
             ErrorClass::Denied => Known::Unreadable(why.clone()),
             // What was read is still the best that is known.
@@ -233,11 +237,30 @@ impl Hub {
         in_time(&id, listed).await
     }
 
-    /// Creates an object; `false` if there is one of that name already.
+    /// All objects of a kind in a namespace.
     ///
     /// # Errors
     /// If the hub does not answer, or refuses.
-    pub async fn create(&self, kind: HubKind, object: &Json) -> Result<bool, Error> {
+    pub async fn list(&self, kind: HubKind, namespace: &str) -> Result<Vec<Json>, Error> {
+        let id = ObjectId::new(kind.group, kind.kind, namespace, "");
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(self.client.clone(), namespace, &kind.resource());
+        let listed = async {
+            let listed = api.list(&ListParams::default()).await;
+            listed.map_err(|error| Error::new(&id, error))
+        };
+        let listed = in_time(&id, listed).await?;
+        Ok(listed
+            .into_iter()
+            .map(|one| serde_json::to_value(one).unwrap_or_default())
+            .collect())
+    }
+
+    /// Creates an object, and returns it as it is then; `None` if there is one of that name already.
+    ///
+    /// # Errors
+    /// If the hub does not answer, or refuses.
+    pub async fn create(&self, kind: HubKind, object: &Json) -> Result<Option<Json>, Error> {
         let id = id_of(kind, object);
         let params = PostParams {
             field_manager: Some(self.manager.clone()),
@@ -249,11 +272,11 @@ impl Hub {
                 .map_err(|error| Error::new(&id, error))?;
             let object: DynamicObject = typed(&id, object)?;
             match api.create(&params, &object).await {
-                Ok(_) => Ok(true),
+                Ok(created) => Ok(Some(serde_json::to_value(created).unwrap_or_default())),
                 Err(kube::Error::Api(status))
                     if status.code == 409 && status.reason == "AlreadyExists" =>
                 {
-                    Ok(false)
+                    Ok(None)
                 }
                 Err(error) => Err(Error::new(&id, error)),
             }

@@ -89,7 +89,7 @@ pub struct ServiceProvider {
     pub signing_key_secret_ref: Option<SecretName>,
     /// Whether everybody who reaches the address may create, read and delete clusters, as DCM expects today.
     pub allow_unauthenticated: bool,
-    /// The most requests a second that one address may send.
+    /// The most requests a second with one token, and of all without a valid one; a burst may be twice as many.
     #[schemars(range(min = 1, max = 10_000))]
     pub requests_per_second: u32,
     /// The registration at a DCM; the provider registers nowhere if absent.
@@ -155,8 +155,6 @@ pub enum WriteMode {
     Direct,
     /// A definition is committed to the followed branch.
     Commit,
-    /// A pull request with a definition is opened.
-    PullRequest,
 }
 
 /// The infrastructure of the nodes.

@@ -4,6 +4,8 @@
 //! written.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, join_all};
@@ -11,12 +13,14 @@ use parking_lot::Mutex;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::Value as Json;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::hub::HubState;
-use super::kubeconfigs::Kubeconfigs;
+use super::kubeconfigs::{Kubeconfigs, Place};
+use super::pace::{Turn, at};
 use super::state::{Entry, Snapshot};
-use super::write::{Order, Writer, repeated};
-use crate::adapters::kubernetes::{Holder, Known};
+use super::write::{Newer, Order, Writer, repeated};
+use crate::adapters::kubernetes::Known;
 use crate::adapters::service_provider::{Clusters, Create, Created};
 use crate::api::fleet::ServiceProvider;
 use crate::model::{Clock, hex};
@@ -24,7 +28,7 @@ use crate::provider::capabilities::Capabilities;
 use crate::provider::conflict::Asked;
 use crate::provider::definition::{check, platform};
 use crate::provider::health::Health;
-use crate::provider::instance::{Instance, Stored};
+use crate::provider::instance::{Hosted, Instance, Stored};
 use crate::provider::page::PageQuery;
 use crate::provider::problem::Problem;
 use crate::provider::request::{Dialect, Request};
@@ -34,6 +38,10 @@ use crate::provider::view::{Shown, created, kubeconfig_secret, list, read, shows
 
 /// How many kubeconfigs a list reads at a time.
 const AT_ONCE: usize = 16;
+/// The longest wait for a kubeconfig.
+const MOMENT: Duration = Duration::from_secs(2);
+/// The longest wait until a new cluster is in a snapshot.
+const NOTICED: Duration = Duration::from_secs(2);
 /// The seconds after which another process may write.
 const HANDOVER: u32 = 15;
 
@@ -45,12 +53,14 @@ pub(super) struct Provider {
     pub(super) capabilities: watch::Receiver<Option<Capabilities>>,
     pub(super) kubeconfigs: Arc<Kubeconfigs>,
     pub(super) writer: Box<dyn Writer>,
-    /// The process that may write; `None` if there is no other than this.
-    pub(super) holder: Option<watch::Receiver<Holder>>,
+    /// Whether this process may write.
+    pub(super) turn: Turn,
+    /// True once the pull secret of the clusters is on the hub.
+    pub(super) has_pull_secret: Arc<AtomicBool>,
     pub(super) health: Arc<Mutex<Health>>,
     pub(super) clock: Arc<dyn Clock>,
     /// When this process began.
-    pub(super) begun: tokio::time::Instant,
+    pub(super) begun: Instant,
 }
 
 impl Provider {
@@ -72,8 +82,13 @@ impl Provider {
         let snapshot = self.state.borrow().clone();
         let duplicate = self.settings.duplicate_create;
         // A repetition is answered although its release may be gone meanwhile.
-        if let Ok(Some(before)) = repeated(&snapshot, None, &asked, duplicate) {
+        let before = repeated(&snapshot, &Newer::default(), &asked, duplicate);
+        if let Ok(Some(before)) = before {
             return Ok(self.answer(before, dialect));
+        }
+        if !self.has_pull_secret.load(Ordering::Relaxed) {
+            let detail = "the pull secret of the clusters cannot be written yet: try again later";
+            return Err(before.err().unwrap_or_else(|| Problem::later(detail, 5)));
         }
         let image = self.image(&request, &snapshot.hub)?;
         let order = Order {
@@ -89,6 +104,13 @@ impl Provider {
             instance = stored.id,
             "the service provider accepted a cluster"
         );
+        // Whoever reads it next finds it.
+        let mut state = self.state.clone();
+        tokio::select! {
+            biased;
+            _ = state.wait_for(|snapshot| snapshot.entry(&stored.id).is_some()) => {}
+            () = at(Some(Instant::now() + NOTICED)) => {}
+        }
         Ok(self.answer(stored, dialect))
     }
 
@@ -101,7 +123,6 @@ impl Provider {
         let instance = Instance {
             stored,
             file: None,
-            proposal: None,
             hosted: None,
         };
         let shown = Shown {
@@ -142,14 +163,11 @@ impl Provider {
 
     /// Refuses to write while another process does.
     fn may_write(&self) -> Result<(), Problem> {
-        let holder = self.holder.as_ref().map(|holder| holder.borrow().clone());
-        match holder {
-            None | Some(Holder::Us) => Ok(()),
-            Some(_) => {
-                let detail = "another replica of this provider writes: send the request again";
-                Err(Problem::later(detail, HANDOVER))
-            }
+        if self.turn.is_ours() {
+            return Ok(());
         }
+        let detail = "another replica of this provider writes: send the request again";
+        Err(Problem::later(detail, HANDOVER))
     }
 
     fn whole(&self) -> Result<Arc<Snapshot>, Problem> {
@@ -163,15 +181,25 @@ impl Provider {
         ))
     }
 
+    /// The kubeconfig of a cluster; `None` if it cannot be had in a moment.
+    async fn kubeconfig(&self, hosted: &Hosted, stored: &Stored) -> Option<String> {
+        let place = Place {
+            namespace: stored.namespace.clone(),
+            secret: kubeconfig_secret(hosted)?.to_owned(),
+            cluster: hosted.cluster["metadata"]["uid"].as_str()?.to_owned(),
+        };
+        tokio::select! {
+            biased;
+            read = self.kubeconfigs.get(place) => read,
+            () = at(Some(Instant::now() + MOMENT)) => None,
+        }
+    }
+
     async fn shown(&self, entry: &Entry, with_kubeconfig: bool) -> Json {
         let hosted = entry.instance.hosted.as_ref();
         let hosted = hosted.filter(|_| with_kubeconfig && shows_credentials(entry.status.state));
-        let kubeconfig = match hosted.and_then(kubeconfig_secret) {
-            Some(secret) => {
-                self.kubeconfigs
-                    .get(&entry.instance.stored.namespace, secret)
-                    .await
-            }
+        let kubeconfig = match hosted {
+            Some(hosted) => self.kubeconfig(hosted, &entry.instance.stored).await,
             None => None,
         };
         if kubeconfig.is_some() {

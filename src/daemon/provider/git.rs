@@ -2,29 +2,30 @@
 //!
 //! In: the mirror that the daemon keeps. Out: what its newest revision defines, and what is wrong with it. It does not know who writes.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
+use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
+use super::pace::{Turn, at};
 use crate::adapters::git::{Error, Mirror, Ref};
-use crate::adapters::kubernetes::Holder;
 use crate::compile::compile_by;
 use crate::daemon::jobs::{Origin, local_trees};
 use crate::daemon::spans::spawn_blocking;
 use crate::model::{AdapterError, ErrorClass, Finding, Severity, Tree};
+use crate::plan::ApplySet;
 use crate::provider::instance::TreeIndex;
-use crate::provider::view::Refusal;
+use crate::provider::view::Followed;
 use crate::settings::SyncConfig;
 
 /// How often the mirror is looked at, which the daemon fetches into.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// One revision of the followed branch.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Revision {
     /// Its commit.
     pub(super) head: String,
@@ -34,10 +35,35 @@ pub(super) struct Revision {
     pub(super) overlays: Vec<Tree>,
     /// The clusters that they define.
     pub(super) index: TreeIndex,
-    /// Its errors, each as a line.
-    pub(super) errors: BTreeSet<String>,
-    /// Why it is not applied, if so.
-    pub(super) refusal: Refusal,
+    /// Its errors.
+    pub(super) errors: Vec<Finding>,
+    /// What it says of instances.
+    pub(super) followed: Followed,
+}
+
+impl Revision {
+    /// Returns true if it has these files.
+    fn is_of(&self, tree: &Tree, overlays: &[Tree]) -> bool {
+        let are_same = |(one, other): (&Tree, &Tree)| {
+            let is_whole = one.problems.is_empty() && other.problems.is_empty();
+            is_whole && one.files == other.files
+        };
+        let overlays = self.overlays.iter().zip(overlays);
+        are_same((&self.tree, tree)) && overlays.into_iter().all(are_same)
+    }
+
+    /// Returns true if it has the files of another one.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.is_of(&other.tree, &other.overlays)
+    }
+
+    /// The same files at another commit.
+    fn at(&self, head: String) -> Self {
+        Self {
+            head,
+            ..self.clone()
+        }
+    }
 }
 
 /// Follows the branch.
@@ -48,6 +74,8 @@ pub(super) struct Branches {
     /// The short name of the branch.
     pub(super) branch: String,
     newest: watch::Sender<Option<Arc<Revision>>>,
+    /// Held while a revision is read, so that the newest comes last.
+    reading: Mutex<()>,
 }
 
 impl Branches {
@@ -66,6 +94,7 @@ impl Branches {
             config: Arc::clone(config),
             branch: branch.to_owned(),
             newest: watch::Sender::new(None),
+            reading: Mutex::default(),
         })
     }
 
@@ -75,19 +104,13 @@ impl Branches {
     }
 
     /// Follows the branch until the handle is dropped. While another process writes the fleet, nobody else fetches here.
-    pub(super) fn follow(
-        self: &Arc<Self>,
-        holder: Option<watch::Receiver<Holder>>,
-    ) -> AbortOnDropHandle<()> {
+    pub(super) fn follow(self: &Arc<Self>, turn: Turn) -> AbortOnDropHandle<()> {
         let branches = Arc::clone(self);
         let follow = async move {
             let mut reported = None;
             loop {
-                let is_ours = holder
-                    .as_ref()
-                    .is_none_or(|holder| *holder.borrow() == Holder::Us);
-                let is_first = branches.newest.borrow().is_none();
-                let read = branches.refresh(!is_ours || is_first).await;
+                let fetches = !turn.is_ours() || branches.newest.borrow().is_none();
+                let read = branches.refresh(fetches).await;
                 let fault = read.err().map(|error| error.to_string());
                 if let Some(error) = fault.as_ref().filter(|_| fault != reported) {
                     tracing::warn!(
@@ -96,12 +119,12 @@ impl Branches {
                     );
                 }
                 reported = fault;
-                let pause = if is_ours {
+                let pause = if turn.is_ours() {
                     LOOK
                 } else {
                     branches.config.interval
                 };
-                tokio::time::sleep(pause).await;
+                at(Some(Instant::now() + pause)).await;
             }
         };
         AbortOnDropHandle::new(tokio::spawn(follow.in_current_span()))
@@ -112,6 +135,7 @@ impl Branches {
         self: &Arc<Self>,
         fetches: bool,
     ) -> Result<Arc<Revision>, AdapterError> {
+        let _reading = self.reading.lock().await;
         let branches = Arc::clone(self);
         let read = spawn_blocking(move || branches.read(fetches)).await;
         let read = read.map_err(|error| AdapterError::new(ErrorClass::Bug, error.to_string()))?;
@@ -136,8 +160,8 @@ impl Branches {
             self.mirror.resolve(&reference)?
         };
         let known = self.newest.borrow().clone();
-        if let Some(known) = known.filter(|known| known.head == head) {
-            return Ok(known);
+        if let Some(known) = known.as_ref().filter(|known| known.head == head) {
+            return Ok(Arc::clone(known));
         }
         let tree = self.origin.tree(&head, &self.config.path)?;
         let inside = self.config.overlays.iter();
@@ -145,23 +169,56 @@ impl Branches {
         let overlays: Vec<Tree> = inside
             .chain(local_trees(&self.config))
             .collect::<Result<_, _>>()?;
+        Ok(Arc::new(match known {
+            // Somebody changed other files of the repository.
+            Some(known) if known.is_of(&tree, &overlays) => known.at(head),
+            known => {
+                let before = known.as_ref().map(|known| &known.index);
+                self.compiled(head, tree, overlays, before)
+            }
+        }))
+    }
+
+    /// A revision with these files, compiled; `before` is what an earlier one defined.
+    fn compiled(
+        &self,
+        head: String,
+        tree: Tree,
+        overlays: Vec<Tree>,
+        before: Option<&TreeIndex>,
+    ) -> Revision {
         let compiled = compile_by(&self.config.policy, &tree, &overlays);
-        let errors: Vec<&Finding> = compiled
-            .findings
-            .iter()
+        let errors = compiled.findings.into_iter();
+        let errors: Vec<Finding> = errors
             .filter(|one| one.severity == Severity::Error)
             .collect();
-        let refusal = Refusal {
-            finding: errors.first().map(|finding| placed(finding)),
+        let set = ApplySet::new(&*self.config.fleet, &*self.config.namespace);
+        let followed = Followed {
+            set: Some(set.id()),
+            finding: errors.first().map(placed),
         };
-        Ok(Arc::new(Revision {
-            index: TreeIndex::of(&tree),
-            errors: errors.iter().map(ToString::to_string).collect(),
+        Revision {
+            index: TreeIndex::after(&tree, before),
             head,
             tree,
             overlays,
-            refusal,
-        }))
+            errors,
+            followed,
+        }
+    }
+
+    /// The revision that a new file would make of this one. It has no commit yet.
+    pub(super) fn with_file(&self, revision: &Revision, path: &str, text: &str) -> Revision {
+        let mut tree = revision.tree.clone();
+        tree.files.insert(path.into(), text.as_bytes().into());
+        let overlays = revision.overlays.clone();
+        self.compiled(String::new(), tree, overlays, Some(&revision.index))
+    }
+
+    /// Takes a revision that was pushed just now as the newest one.
+    pub(super) async fn advance(&self, revision: Revision) {
+        let _reading = self.reading.lock().await;
+        self.newest.send_replace(Some(Arc::new(revision)));
     }
 }
 

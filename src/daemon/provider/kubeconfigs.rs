@@ -15,21 +15,30 @@ use crate::adapters::kubernetes::Hub;
 
 /// How long a kubeconfig counts as new.
 const FRESH: Duration = Duration::from_secs(60);
-/// How long one that cannot be read again is still shown.
+/// How long one is shown that is read again meanwhile.
 const USABLE: Duration = Duration::from_secs(600);
+/// How long one that is not there, or cannot be read, is not asked for again.
+const MISSING: Duration = Duration::from_secs(3);
 /// The most that are remembered.
 const MOST: usize = 10_000;
+
+/// Where a kubeconfig is. A cluster that is made again under the same name has another one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) namespace: String,
+    pub(super) secret: String,
+    /// The `uid` of the cluster.
+    pub(super) cluster: String,
+}
 
 /// The kubeconfigs that were read.
 pub(super) struct Kubeconfigs {
     hub: Hub,
-    /// By `namespace/name` of the Secret.
-    known: Mutex<BTreeMap<String, Read>>,
+    known: Mutex<BTreeMap<Place, Read>>,
 }
 
 #[derive(Clone)]
 struct Read {
-    /// `None` if the Secret or its key is not there.
     text: Option<String>,
     at: Instant,
     is_reading: bool,
@@ -43,37 +52,37 @@ impl Kubeconfigs {
         }
     }
 
-    /// The kubeconfig in a Secret, in base64; `None` if it cannot be had. Only the first read of one waits for the hub.
-    pub(super) async fn get(self: &Arc<Self>, namespace: &str, secret: &str) -> Option<String> {
-        let key = format!("{namespace}/{secret}");
-        let known = self.claim(&key);
-        match known {
-            Some((read, is_claimed)) => {
+    /// The kubeconfig at a place, in base64; `None` if it cannot be had. Only the first read of one waits for the hub.
+    pub(super) async fn get(self: &Arc<Self>, place: Place) -> Option<String> {
+        match self.claim(&place) {
+            Some((text, is_claimed)) => {
                 if is_claimed {
-                    let (all, namespace, secret) =
-                        (Arc::clone(self), namespace.to_owned(), secret.to_owned());
-                    let again = async move { drop(all.read(&namespace, &secret).await) };
+                    let all = Arc::clone(self);
+                    let again = async move { drop(all.read(place).await) };
                     tokio::spawn(again.in_current_span());
                 }
-                read.text
+                text
             }
-            None => self.read(namespace, secret).await,
+            None => self.read(place).await,
         }
     }
 
-    /// What is known and usable, and whether the caller is to read it again.
-    fn claim(&self, key: &str) -> Option<(Read, bool)> {
+    /// What is known and usable, and true if the caller is to read it again.
+    fn claim(&self, place: &Place) -> Option<(Option<String>, bool)> {
         let mut known = self.known.lock();
-        let read = known
-            .get_mut(key)
-            .filter(|read| read.at.elapsed() < USABLE)?;
-        let is_old = read.at.elapsed() >= FRESH && !read.is_reading;
+        let read = known.get_mut(place)?;
+        let age = read.at.elapsed();
+        let usable = if read.text.is_some() { USABLE } else { MISSING };
+        if age >= usable {
+            return None;
+        }
+        let is_old = age >= FRESH && !read.is_reading;
         read.is_reading |= is_old;
-        Some((read.clone(), is_old))
+        Some((read.text.clone(), is_old))
     }
 
-    async fn read(&self, namespace: &str, secret: &str) -> Option<String> {
-        let found = self.hub.get(SECRET, namespace, secret).await;
+    async fn read(&self, place: Place) -> Option<String> {
+        let found = self.hub.get(SECRET, &place.namespace, &place.secret).await;
         let text = match found {
             Ok(found) => {
                 let found = found.unwrap_or_default();
@@ -81,11 +90,7 @@ impl Kubeconfigs {
             }
             Err(error) => {
                 tracing::warn!(%error, "a kubeconfig cannot be read");
-                let mut known = self.known.lock();
-                if let Some(read) = known.get_mut(&format!("{namespace}/{secret}")) {
-                    read.is_reading = false;
-                }
-                return None;
+                None
             }
         };
         let read = Read {
@@ -97,7 +102,7 @@ impl Kubeconfigs {
         if known.len() >= MOST {
             known.retain(|_, read| read.at.elapsed() < FRESH);
         }
-        known.insert(format!("{namespace}/{secret}"), read);
+        known.insert(place, read);
         text
     }
 }

@@ -3,7 +3,7 @@
 //! In: snapshots. Out: deletions, after those of the hosted clusters, also of clusters that went while no process ran: a ConfigMap holds the
 //! names of those that were there. Only ManagedClusters that ACM made for a hosted cluster of this hub are deleted.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,15 +13,17 @@ use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
 use super::kinds::{CONFIG_MAP, MANAGED_CLUSTER};
+use super::pace::Turn;
 use super::state::Snapshot;
-use crate::adapters::kubernetes::{Error, Holder, Hub};
+use crate::adapters::kubernetes::{Error, Hub};
 use crate::api::fleet::{ManagedClusterPolicy, ServiceProvider};
 use crate::model::ErrorClass;
+use crate::provider::labels;
 
 /// The key of the names in the ConfigMap.
 const KEY: &str = "managedClusters";
-/// The pause before what failed is tried again.
-const RETRY: Duration = Duration::from_secs(10);
+/// The time between two looks.
+const LOOK: Duration = Duration::from_secs(30);
 /// On a HostedCluster: the name of its ManagedCluster, if that is another than its own.
 const NAME: &str = "cluster.open-cluster-management.io/managedcluster-name";
 /// On a ManagedCluster: how its agent is deployed.
@@ -33,48 +35,34 @@ const CREATED_VIA: &str = "open-cluster-management/created-via";
 pub(super) fn clean(
     hub: &Hub,
     settings: &ServiceProvider,
-    mut state: watch::Receiver<Arc<Snapshot>>,
-    holder: Option<watch::Receiver<Holder>>,
+    state: watch::Receiver<Arc<Snapshot>>,
+    turn: Turn,
 ) -> Option<AbortOnDropHandle<()>> {
     if settings.managed_cluster == ManagedClusterPolicy::Ignore {
         return None;
     }
-    let cleaner = Cleaner {
+    let cleaner = Arc::new(Cleaner {
         hub: hub.clone(),
         namespace: settings.namespace.clone(),
         record: format!("{}-clusters", settings.name),
-    };
+    });
     let clean = async move {
-        let mut recorded = None;
-        loop {
-            let is_ours = holder
-                .as_ref()
-                .is_none_or(|holder| *holder.borrow() == Holder::Us);
-            let snapshot = state.borrow_and_update().clone();
-            let mut is_done = true;
-            if is_ours && snapshot.is_whole {
-                let cleaned = cleaner.compare(&snapshot, &mut recorded).await;
-                if let Err(error) = &cleaned {
-                    tracing::warn!(%error, "the ManagedClusters of deleted clusters cannot be deleted");
+        let compare = || {
+            let (cleaner, snapshot) = (Arc::clone(&cleaner), state.borrow().clone());
+            async move {
+                if snapshot.is_whole {
+                    cleaner.compare(&snapshot).await
+                } else {
+                    Ok(())
                 }
-                is_done = cleaned.is_ok();
-            } else {
-                // Another process may record meanwhile.
-                recorded = None;
             }
-            let pause = async {
-                if is_done {
-                    std::future::pending::<()>().await;
-                }
-                tokio::time::sleep(RETRY).await;
-            };
-            tokio::select! {
-                () = pause => {}
-                changed = state.changed() => if changed.is_err() {
-                    return;
-                },
-            }
-        }
+        };
+        turn.repeat(
+            "the ManagedClusters of deleted clusters cannot be deleted",
+            LOOK,
+            compare,
+        )
+        .await;
     };
     Some(AbortOnDropHandle::new(tokio::spawn(
         clean.in_current_span(),
@@ -89,34 +77,34 @@ struct Cleaner {
 }
 
 impl Cleaner {
-    /// Deletes the ManagedClusters of recorded clusters that are gone, and records those that are there.
-    async fn compare(
-        &self,
-        snapshot: &Snapshot,
-        recorded: &mut Option<BTreeSet<String>>,
-    ) -> Result<(), Error> {
-        let now = names(snapshot);
-        let before = match recorded.take() {
-            Some(before) => before,
-            None => self.read().await?,
-        };
-        for name in before.difference(&now) {
-            self.delete(name).await?;
+    /// Deletes the ManagedClusters of recorded clusters that are gone, and records those that are there. The record is read each time: another
+    /// process may have written it. One that cannot be deleted stays recorded, and holds up no other.
+    async fn compare(&self, snapshot: &Snapshot) -> Result<(), Error> {
+        let (before, now) = (self.read().await?, recorded(snapshot));
+        let there = names(snapshot);
+        let (mut next, mut fault) = (now.clone(), None);
+        for (name, instance) in before.iter().filter(|(name, _)| !there.contains(*name)) {
+            if let Err(error) = self.delete(name, instance).await {
+                next.insert(name.clone(), instance.clone());
+                fault = Some(error);
+            }
         }
-        if before != now {
-            self.write(&now).await?;
+        if before != next {
+            self.write(&next).await?;
         }
-        *recorded = Some(now);
-        Ok(())
+        fault.map_or(Ok(()), Err)
     }
 
-    async fn delete(&self, name: &str) -> Result<(), Error> {
+    /// Deletes the ManagedCluster that ACM made for an instance: ACM copies the labels of the hosted cluster.
+    async fn delete(&self, name: &str, instance: &str) -> Result<(), Error> {
         let found = match self.hub.get(MANAGED_CLUSTER, "", name).await {
             // The hub has no ACM.
             Err(error) if error.class() == ErrorClass::Gone => None,
             found => found?,
         };
-        let Some(cluster) = found.filter(is_of_hosted) else {
+        let is_its =
+            |cluster: &Json| is_of_hosted(cluster) && labels::instance(cluster) == Some(instance);
+        let Some(cluster) = found.filter(is_its) else {
             return Ok(());
         };
         self.hub.delete(MANAGED_CLUSTER, &cluster).await?;
@@ -124,19 +112,18 @@ impl Cleaner {
         Ok(())
     }
 
-    async fn read(&self) -> Result<BTreeSet<String>, Error> {
+    async fn read(&self) -> Result<Record, Error> {
         let found = self
             .hub
             .get(CONFIG_MAP, &self.namespace, &self.record)
             .await?;
         let text = found.as_ref().and_then(|map| map["data"][KEY].as_str());
-        Ok(text
-            .and_then(|text| serde_json::from_str(text).ok())
-            .unwrap_or_default())
+        let record = text.and_then(|text| serde_json::from_str(text).ok());
+        Ok(record.unwrap_or_default())
     }
 
-    async fn write(&self, names: &BTreeSet<String>) -> Result<(), Error> {
-        let text = serde_json::to_string(names).unwrap_or_default();
+    async fn write(&self, record: &Record) -> Result<(), Error> {
+        let text = serde_json::to_string(record).unwrap_or_default();
         let map = json!({
             "apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {"name": self.record, "namespace": self.namespace}, "data": {KEY: text},
@@ -145,16 +132,30 @@ impl Cleaner {
     }
 }
 
-/// The names of the ManagedClusters of all instances on the hub.
+/// The IDs of instances, by the names of their ManagedClusters.
+type Record = BTreeMap<String, String>;
+
+/// The name of the ManagedCluster of a hosted cluster.
+fn name_of(cluster: &Json) -> Option<String> {
+    let metadata = &cluster["metadata"];
+    let own = metadata["annotations"][NAME].as_str();
+    own.or_else(|| metadata["name"].as_str()).map(str::to_owned)
+}
+
+/// The names of the ManagedClusters of all hosted clusters, whatever their labels.
 fn names(snapshot: &Snapshot) -> BTreeSet<String> {
-    let hosted = snapshot
-        .entries
+    let hosted = snapshot.hub.hosted();
+    hosted
         .iter()
-        .filter_map(|entry| entry.instance.hosted.as_ref());
-    let named = hosted.filter_map(|hosted| {
-        let metadata = &hosted.cluster["metadata"];
-        let own = metadata["annotations"][NAME].as_str();
-        own.or_else(|| metadata["name"].as_str()).map(str::to_owned)
+        .filter_map(|hosted| name_of(&hosted.cluster))
+        .collect()
+}
+
+/// Those of the instances on the hub.
+fn recorded(snapshot: &Snapshot) -> Record {
+    let named = snapshot.entries.iter().filter_map(|entry| {
+        let hosted = entry.instance.hosted.as_ref()?;
+        Some((name_of(&hosted.cluster)?, entry.instance.stored.id.clone()))
     });
     named.collect()
 }

@@ -1,13 +1,11 @@
 //! Status messages: what the publisher decides, carried out.
 //!
-//! In: snapshots, and a connection to NATS. Out: messages, and the record of what was delivered, in a ConfigMap of the fleet's namespace. Only
+//! In: snapshots, and a connection to NATS. Out: messages, and the record of what was delivered, in a ConfigMap of the clusters' namespace. Only
 //! the process that may write publishes. It does not know when a message is due.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 use serde_json::json;
@@ -17,8 +15,9 @@ use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
 use super::kinds::CONFIG_MAP;
+use super::pace::{Turn, at};
 use super::state::Snapshot;
-use crate::adapters::kubernetes::{Holder, Hub};
+use crate::adapters::kubernetes::Hub;
 use crate::model::Clock;
 use crate::provider::events::{
     Arrival, Command, Event, Message, Observation, Origin, Publisher, Record, Settings, Subject,
@@ -56,7 +55,7 @@ pub(super) struct Messages {
     pub(super) settings: Settings,
     pub(super) messenger: Arc<dyn Deliver>,
     pub(super) state: watch::Receiver<Arc<Snapshot>>,
-    pub(super) holder: Option<watch::Receiver<Holder>>,
+    pub(super) turn: Turn,
     pub(super) record: RecordFile,
     pub(super) resync: Duration,
     pub(super) clock: Arc<dyn Clock>,
@@ -75,12 +74,12 @@ impl Messages {
     pub(super) fn run(self) -> AbortOnDropHandle<()> {
         let run = async move {
             loop {
-                if !turn(&self.holder, true).await {
+                if !self.turn.becomes(true).await {
                     return;
                 }
                 tokio::select! {
                     biased;
-                    is_known = turn(&self.holder, false) => if !is_known {
+                    is_known = self.turn.becomes(false) => if !is_known {
                         return;
                     },
                     () = self.publish() => {}
@@ -92,25 +91,39 @@ impl Messages {
 
     /// Publishes for ever. A new publisher begins with what the last one recorded.
     async fn publish(&self) {
+        // Each publisher counts its messages from one.
+        let origin = Origin {
+            epoch: epoch(self.clock.now()),
+            ..self.origin.clone()
+        };
         let (events, mut received) = mpsc::unbounded_channel();
         let mut publisher = Publisher::new(self.settings);
         let (mut state, mut up) = (self.state.clone(), self.messenger.is_up());
         state.mark_changed();
         up.mark_changed();
         let begun = Instant::now();
-        let mut wake = begun + self.resync;
+        let mut wake = None;
+        let mut resync = begun + self.resync;
         let mut tasks = tokio::task::JoinSet::new();
         tasks.spawn(self.record.clone().read(events.clone()));
         loop {
             let event = tokio::select! {
+                biased;
                 Some(event) = received.recv() => event,
+                Ok(()) = up.changed() => if *up.borrow_and_update() { Event::Connected } else { Event::Disconnected },
                 Ok(()) = state.changed() => match self.listed(&state.borrow_and_update()) {
                     Some(event) => event,
                     None => continue,
                 },
-                Ok(()) = up.changed() => if *up.borrow_and_update() { Event::Connected } else { Event::Disconnected },
-                () = tokio::time::sleep_until(wake) => {
-                    wake = Instant::now() + self.resync;
+                () = at(Some(resync)) => {
+                    resync = Instant::now() + self.resync;
+                    match self.listed(&state.borrow()) {
+                        Some(event) => event,
+                        None => continue,
+                    }
+                }
+                () = at(wake) => {
+                    wake = None;
                     Event::Woken
                 }
                 Some(_) = tasks.join_next() => continue,
@@ -118,12 +131,12 @@ impl Messages {
             for command in publisher.on(event, begun.elapsed()) {
                 match command {
                     Command::Publish(message) => {
-                        drop(tasks.spawn(self.send(message, events.clone())))
+                        drop(tasks.spawn(self.send(&origin, message, events.clone())))
                     }
                     Command::Record(record) => {
                         drop(tasks.spawn(self.record.clone().write(record, events.clone())))
                     }
-                    Command::WakeAt(at) => wake = wake.min(begun + at),
+                    Command::WakeAt(time) => wake = wake.into_iter().chain([begun + time]).min(),
                     Command::Warn(warning) => tracing::warn!(%warning, "status messages"),
                 }
             }
@@ -153,10 +166,11 @@ impl Messages {
     /// Sends a message to each subject, and says what came of it.
     fn send(
         &self,
+        origin: &Origin,
         message: Message,
         events: mpsc::UnboundedSender<Event>,
     ) -> impl Future<Output = ()> + Send + use<> {
-        let (messenger, origin) = (Arc::clone(&self.messenger), self.origin.clone());
+        let (messenger, origin) = (Arc::clone(&self.messenger), origin.clone());
         async move {
             let number = message.number;
             for subject in Subject::ALL {
@@ -182,20 +196,24 @@ impl Messages {
 
 impl RecordFile {
     /// Reads the record, as soon as the hub answers.
-    async fn read(self, events: mpsc::UnboundedSender<Event>) {
+    pub(super) async fn read(self, events: mpsc::UnboundedSender<Event>) {
         loop {
             match self.hub.get(CONFIG_MAP, &self.namespace, &self.name).await {
                 Ok(found) => {
                     let text = found.as_ref().and_then(|map| map["data"][KEY].as_str());
-                    let record = text.and_then(|text| serde_json::from_str::<Record>(text).ok());
-                    let _ = events.send(Event::RecordRead(record.unwrap_or_else(BTreeMap::new)));
+                    let record = text.map(serde_json::from_str::<Record>).transpose();
+                    let record = record.unwrap_or_else(|error| {
+                        tracing::warn!(%error, "the record of delivered status messages is not valid: all are sent again");
+                        None
+                    });
+                    let _ = events.send(Event::RecordRead(record.unwrap_or_default()));
                     return;
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "the record of delivered status messages cannot be read")
+                    tracing::warn!(%error, "the record of delivered status messages cannot be read");
                 }
             }
-            tokio::time::sleep(RETRY).await;
+            at(Some(Instant::now() + RETRY)).await;
         }
     }
 
@@ -216,94 +234,7 @@ impl RecordFile {
     }
 }
 
-/// Waits until this process may write, or may not any more; `false` if nobody tells any more.
-async fn turn(holder: &Option<watch::Receiver<Holder>>, is_ours: bool) -> bool {
-    match holder {
-        None if is_ours => true,
-        None => std::future::pending().await,
-        Some(holder) => {
-            let mut holder = holder.clone();
-            let turned = holder
-                .wait_for(|holder| (*holder == Holder::Us) == is_ours)
-                .await;
-            turned.is_ok()
-        }
-    }
-}
-
 /// The number that tells this process from earlier ones.
-pub(super) fn epoch(now: Timestamp) -> u64 {
+fn epoch(now: Timestamp) -> u64 {
     u64::try_from(now.as_millisecond()).unwrap_or_default()
-}
-
-/// Messages over NATS.
-#[cfg(feature = "nats")]
-pub(super) mod over_nats {
-    use super::*;
-    use crate::adapters::service_provider::nats::{Connection, Messenger};
-    use crate::model::ErrorClass;
-
-    /// A connection to NATS.
-    pub(in crate::daemon::provider) struct OverNats {
-        messenger: Messenger,
-        up: watch::Receiver<bool>,
-        _following: AbortOnDropHandle<()>,
-    }
-
-    impl OverNats {
-        pub(in crate::daemon::provider) fn new(messenger: Messenger) -> Self {
-            let mut connection = messenger.connection();
-            let (sender, up) = watch::channel(false);
-            let follow = async move {
-                let mut reported = None;
-                loop {
-                    let now = connection.borrow_and_update().clone();
-                    sender.send_replace(now == Connection::Up);
-                    if reported.as_ref() != Some(&now) {
-                        match &now {
-                            Connection::Up => tracing::info!("status messages: connected to NATS"),
-                            Connection::Down { cause } => tracing::warn!(
-                                cause,
-                                "status messages: no connection to NATS; they follow once there is one"
-                            ),
-                        }
-                    }
-                    reported = Some(now);
-                    if connection.changed().await.is_err() {
-                        return;
-                    }
-                }
-            };
-            Self {
-                messenger,
-                up,
-                _following: AbortOnDropHandle::new(tokio::spawn(follow.in_current_span())),
-            }
-        }
-    }
-
-    impl Deliver for OverNats {
-        fn deliver<'a>(
-            &'a self,
-            subject: &'a str,
-            id: &'a str,
-            body: &'a [u8],
-        ) -> BoxFuture<'a, Result<(), Undelivered>> {
-            async move {
-                let sent = self.messenger.publish(subject, id, body).await;
-                sent.map(drop).map_err(|error| Undelivered {
-                    arrival: match error.class() {
-                        ErrorClass::Transient | ErrorClass::Conflict => Arrival::Unknown,
-                        _ => Arrival::Never,
-                    },
-                    why: error.to_string(),
-                })
-            }
-            .boxed()
-        }
-
-        fn is_up(&self) -> watch::Receiver<bool> {
-            self.up.clone()
-        }
-    }
 }

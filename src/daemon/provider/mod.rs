@@ -16,11 +16,16 @@ mod kinds;
 mod kubeconfigs;
 mod managed;
 mod messages;
+#[cfg(feature = "nats")]
+mod over_nats;
+mod pace;
 mod probing;
 mod registering;
 mod reports;
 mod secrets;
 mod state;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use std::sync::Arc;
@@ -30,6 +35,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument as _;
 
 use crate::adapters::http::{self, Hints, Server};
 use crate::adapters::kubernetes::{Holder, Hub, Target};
@@ -42,11 +48,12 @@ use clusters::Provider;
 use git::Branches;
 use hub::HubView;
 use kubeconfigs::Kubeconfigs;
+use pace::Turn;
 use probing::{Prober, enabled};
 use reports::Reports;
 use secrets::ProviderSecrets;
 use state::Sources;
-use write::{CommitWriter, DirectWriter, MANAGER, Writer};
+use write::{CommitWriter, DirectWriter, MANAGER, Pusher, Queue, Writer};
 
 use super::jobs::Origin;
 
@@ -150,6 +157,7 @@ impl ProviderEndpoint {
         } = self;
         let settings = config.settings;
         let client = &parts.target.account;
+        let turn = Turn(parts.holder.clone());
         let hub = Hub::new(client, MANAGER);
         let mut tasks = Vec::new();
         let branch = config.branch.as_deref();
@@ -159,14 +167,12 @@ impl ProviderEndpoint {
         tasks.extend(
             branches
                 .as_ref()
-                .map(|branches| branches.follow(parts.holder.clone())),
+                .map(|branches| branches.follow(turn.clone())),
         );
-        let (_, proposals) = watch::channel(Vec::new());
         let sources = Sources {
             settings: settings.clone(),
             hub: HubView::follow(client, &settings),
             revision: branches.as_ref().map(|branches| branches.newest()),
-            proposals,
             clock: Arc::clone(&parts.target.clock),
         };
         let (state, following) = sources.follow();
@@ -188,12 +194,15 @@ impl ProviderEndpoint {
             Some(branches) => Box::new(CommitWriter {
                 settings: settings.clone(),
                 config: Arc::clone(parts.config),
-                branches,
+                pusher: Pusher {
+                    branches,
+                    signer: secrets.signer.clone(),
+                    hints: Arc::clone(parts.hints),
+                },
                 state: state.clone(),
-                signer: secrets.signer.clone(),
-                hints: Arc::clone(parts.hints),
                 clock: Arc::clone(&parts.target.clock),
-                turn: tokio::sync::Mutex::default(),
+                queue: Queue::new(turn.clone()),
+                hub: hub.clone(),
             }),
             None => {
                 let writer = Arc::new(DirectWriter {
@@ -201,29 +210,25 @@ impl ProviderEndpoint {
                     config: Arc::clone(parts.config),
                     hub: hub.clone(),
                     state: state.clone(),
-                    turn: tokio::sync::Mutex::default(),
+                    queue: Queue::new(turn.clone()),
                 });
-                tasks.push(write::keep_whole(
-                    Arc::clone(&writer),
-                    state.clone(),
-                    parts.holder.clone(),
-                ));
+                let keep = Arc::clone(&writer).keep_whole(turn.clone());
+                tasks.push(AbortOnDropHandle::new(tokio::spawn(keep.in_current_span())));
                 Box::new(writer)
             }
         };
-        tasks.extend(reports.start(&settings, parts, &hub, &state, &capabilities));
-        tasks.extend(managed::clean(
-            &hub,
+        tasks.extend(reports.start(
             &settings,
-            state.clone(),
-            parts.holder.clone(),
-        ));
-        tasks.extend(secrets::keep_pull_secret(
-            &secrets,
+            &turn,
+            &parts.target.clock,
             &hub,
-            &settings,
-            parts.holder.clone(),
+            &state,
+            &capabilities,
         ));
+        tasks.extend(managed::clean(&hub, &settings, state.clone(), turn.clone()));
+        let (keeping, has_pull_secret) =
+            secrets::keep_pull_secret(&secrets, &hub, &settings, turn.clone());
+        tasks.extend(keeping);
         let limits = Limits {
             rate: settings.requests_per_second,
             ..Limits::default()
@@ -234,7 +239,8 @@ impl ProviderEndpoint {
             capabilities,
             kubeconfigs: Arc::new(Kubeconfigs::new(hub)),
             writer,
-            holder: parts.holder.clone(),
+            turn,
+            has_pull_secret,
             health,
             clock: Arc::clone(&parts.target.clock),
             begun,

@@ -15,6 +15,7 @@ use tracing::Instrument as _;
 
 use super::hub::HubState;
 use super::kinds::{AGENT, HOSTED_CLUSTER, NODE_POOL, VIRTUAL_MACHINE};
+use super::pace::at;
 use super::state::Snapshot;
 use crate::adapters::kubernetes::{Hub, HubKind};
 use crate::api::fleet::{ProviderPlatform, ServiceProvider};
@@ -55,13 +56,24 @@ impl Prober {
     pub(super) fn run(self) -> (watch::Receiver<Option<Capabilities>>, AbortOnDropHandle<()>) {
         let (sender, receiver) = watch::channel(None);
         let run = async move {
+            let mut state = self.state.clone();
             loop {
                 self.health.lock().begin(self.begun.elapsed());
                 let outcomes = self.look().await;
-                self.offer(&outcomes, &sender);
                 let checks = self.checks(&outcomes);
                 self.health.lock().end(checks, self.begun.elapsed());
-                tokio::time::sleep(LOOK).await;
+                let next = Instant::now() + LOOK;
+                // Releases that come meanwhile are offered at once.
+                loop {
+                    self.offer(&outcomes, &state.borrow_and_update(), &sender);
+                    tokio::select! {
+                        biased;
+                        () = at(Some(next)) => break,
+                        changed = state.changed() => if changed.is_err() {
+                            return;
+                        },
+                    }
+                }
             }
         };
         (
@@ -74,13 +86,16 @@ impl Prober {
     async fn look(&self) -> BTreeMap<HubKind, Outcome> {
         let agents = self.settings.bare_metal.agent_namespace.as_deref();
         let own = self.settings.namespace.as_str();
-        let kinds = [
-            (HOSTED_CLUSTER, Some(own)),
-            (NODE_POOL, Some(own)),
-            (AGENT, agents.or(Some(own))),
-            (VIRTUAL_MACHINE, None),
-        ];
-        let looks = kinds.map(|(kind, namespace)| async move {
+        let enabled = enabled(&self.settings);
+        let mut kinds = vec![(HOSTED_CLUSTER, Some(own)), (NODE_POOL, Some(own))];
+        if enabled.allow(Platform::BareMetal) {
+            kinds.push((AGENT, agents.or(Some(own))));
+        }
+        // Where the virtual machines run elsewhere, the hub need not know them.
+        if enabled.allow(Platform::KubeVirt) && self.settings.kube_virt.is_none() {
+            kinds.push((VIRTUAL_MACHINE, None));
+        }
+        let looks = kinds.into_iter().map(|(kind, namespace)| async move {
             let served = tokio::time::timeout(PATIENCE, self.hub.serves(kind, namespace)).await;
             let outcome = match served {
                 Err(_) => Outcome::TimedOut,
@@ -97,22 +112,25 @@ impl Prober {
     fn offer(
         &self,
         outcomes: &BTreeMap<HubKind, Outcome>,
+        snapshot: &Snapshot,
         sender: &watch::Sender<Option<Capabilities>>,
     ) {
-        let snapshot = self.state.borrow().clone();
-        let is_answered = outcomes
-            .values()
-            .all(|outcome| matches!(outcome, Outcome::Passed | Outcome::Missing));
+        // A kind of a platform that cannot be listed only takes that platform away.
+        let is_answered = [HOSTED_CLUSTER, NODE_POOL]
+            .iter()
+            .all(|kind| matches!(outcomes.get(kind), Some(Outcome::Passed | Outcome::Missing)));
         if !is_answered || !snapshot.is_whole {
             return;
         }
         let passed = |kind: HubKind| outcomes.get(&kind) == Some(&Outcome::Passed);
-        // Where the virtual machines run elsewhere, the hub need not know them.
         let is_elsewhere = self.settings.kube_virt.is_some();
         let served = [
             (capabilities::HubKind::HostedCluster, passed(HOSTED_CLUSTER)),
             (capabilities::HubKind::NodePool, passed(NODE_POOL)),
-            (capabilities::HubKind::Agent, passed(AGENT)),
+            (
+                capabilities::HubKind::Agent,
+                passed(AGENT) && self.settings.bare_metal.agent_namespace.is_some(),
+            ),
             (
                 capabilities::HubKind::VirtualMachineInstance,
                 passed(VIRTUAL_MACHINE) || is_elsewhere,

@@ -3,20 +3,18 @@
 //! In: capabilities as they change, and who may write. Out: requests to the registry. It does not know when one is due.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
+use super::pace::{Turn, at};
 use crate::adapters::kubernetes::Holder;
 use crate::adapters::service_provider::registry::Registry;
+use crate::daemon::wall_time;
 use crate::provider::capabilities::Capabilities;
 use crate::provider::registration::{Answer, Command, Event, Level, Registrar};
-
-/// Longer than anything takes.
-const FOREVER: Duration = Duration::from_secs(3600);
 
 /// Registers the provider.
 pub(super) struct Registering {
@@ -25,7 +23,7 @@ pub(super) struct Registering {
     /// The address of the registry.
     pub(super) url: String,
     pub(super) capabilities: watch::Receiver<Option<Capabilities>>,
-    pub(super) holder: Option<watch::Receiver<Holder>>,
+    pub(super) turn: Turn,
 }
 
 impl Registering {
@@ -34,9 +32,9 @@ impl Registering {
         let run = async move {
             let begun = Instant::now();
             let (answers, mut answered) = mpsc::unbounded_channel();
-            let mut wake = begun + FOREVER;
+            let mut wake = None;
             let mut capabilities = self.capabilities.clone();
-            let mut holder = self.holder.clone();
+            let mut holder = self.turn.0.clone();
             let mut event = Event::ServingBegan;
             if holder.is_none() {
                 let commands = self.registrar.on(Event::LeadershipGained, begun.elapsed());
@@ -48,14 +46,15 @@ impl Registering {
                 let commands = self.registrar.on(event, begun.elapsed());
                 self.carry_out(commands, begun, &mut wake, &answers);
                 event = tokio::select! {
+                    biased;
                     Some(event) = answered.recv() => event,
                     Ok(()) = capabilities.changed() => match capabilities.borrow_and_update().clone() {
                         Some(known) => Event::Discovered(known),
                         None => Event::Woken,
                     },
                     is_ours = leadership(&mut holder) => if is_ours { Event::LeadershipGained } else { Event::LeadershipLost },
-                    () = tokio::time::sleep_until(wake) => {
-                        wake = Instant::now() + FOREVER;
+                    () = at(wake) => {
+                        wake = None;
                         Event::Woken
                     }
                 };
@@ -68,12 +67,12 @@ impl Registering {
         &self,
         commands: Vec<Command>,
         begun: Instant,
-        wake: &mut Instant,
+        wake: &mut Option<Instant>,
         answers: &mpsc::UnboundedSender<Event>,
     ) {
         for command in commands {
             match command {
-                Command::WakeAt(at) => *wake = begun + at,
+                Command::WakeAt(time) => *wake = Some(begun + time),
                 Command::Report { level, text } => report(level, &text),
                 Command::Discover => {
                     // What is known is looked at every few seconds.
@@ -88,7 +87,9 @@ impl Registering {
                         answers.clone(),
                     );
                     let post = async move {
-                        let event = match registry.post(&url, payload.to_string().as_bytes()).await
+                        let event = match registry
+                            .post(&url, payload.to_string().as_bytes(), wall_time())
+                            .await
                         {
                             Ok(reply) => Event::Answered {
                                 attempt,

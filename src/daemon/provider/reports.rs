@@ -7,15 +7,15 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::Parts;
-use super::messages::{Deliver, Messages, RecordFile, epoch};
+use super::messages::{Deliver, Messages, RecordFile};
+use super::pace::Turn;
 use super::registering::Registering;
 use super::secrets::ProviderSecrets;
 use super::state::Snapshot;
 use crate::adapters::kubernetes::Hub;
 use crate::adapters::service_provider::registry::{self, Registry};
 use crate::api::fleet::{Messaging, Registration, ServiceProvider};
-use crate::model::{AdapterError, ErrorClass};
+use crate::model::{AdapterError, Clock, ErrorClass};
 use crate::provider::capabilities::Capabilities;
 use crate::provider::events::{Origin, ProviderName, Settings};
 use crate::provider::registration::{Identity, Pace, Registrar, clusters_endpoint, registry_url};
@@ -53,7 +53,8 @@ impl Reports {
     pub(super) fn start(
         self,
         settings: &ServiceProvider,
-        parts: &Parts<'_>,
+        turn: &Turn,
+        clock: &Arc<dyn Clock>,
         hub: &Hub,
         state: &watch::Receiver<Arc<Snapshot>>,
         capabilities: &watch::Receiver<Option<Capabilities>>,
@@ -65,7 +66,7 @@ impl Reports {
                 registry,
                 url,
                 capabilities: capabilities.clone(),
-                holder: parts.holder.clone(),
+                turn: turn.clone(),
             };
             tasks.push(registering.run());
         }
@@ -74,7 +75,7 @@ impl Reports {
             let messages = Messages {
                 origin: Origin {
                     provider: self.origin,
-                    epoch: epoch(parts.target.clock.now()),
+                    epoch: 0,
                     vocabulary: settings.status_vocabulary,
                 },
                 settings: Settings {
@@ -83,14 +84,14 @@ impl Reports {
                 },
                 messenger,
                 state: state.clone(),
-                holder: parts.holder.clone(),
+                turn: turn.clone(),
                 record: RecordFile {
                     hub: hub.clone(),
                     namespace: settings.namespace.clone(),
                     name: format!("{}-delivered", settings.name),
                 },
                 resync: messaging.resync.0,
-                clock: Arc::clone(&parts.target.clock),
+                clock: Arc::clone(clock),
             };
             tasks.push(messages.run());
         }
@@ -139,7 +140,7 @@ async fn messenger(
     settings: &ServiceProvider,
     secrets: &ProviderSecrets,
 ) -> Result<Arc<dyn Deliver>, AdapterError> {
-    use super::messages::over_nats::OverNats;
+    use super::over_nats::OverNats;
     use crate::adapters::service_provider::nats;
 
     let connection = nats::Settings {

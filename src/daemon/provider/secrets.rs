@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -13,13 +14,13 @@ use kube::Client;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::{Value as Json, json};
-use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
 use super::kinds::SECRET;
+use super::pace::Turn;
 use crate::adapters::git::Signer;
-use crate::adapters::kubernetes::{Error, Holder, Hub, secret_keys};
+use crate::adapters::kubernetes::{Error, Hub, secret_keys};
 use crate::adapters::service_provider::Tokens;
 #[cfg(feature = "nats")]
 use crate::adapters::service_provider::nats;
@@ -30,8 +31,6 @@ use crate::settings::{ProviderConfig, SourceCredential, SyncConfig};
 
 /// How often the pull secret is looked at.
 const LOOK: Duration = Duration::from_secs(60);
-/// The same after a fault.
-const RETRY: Duration = Duration::from_secs(5);
 /// The type of a Secret with credentials of registries.
 const PULL_SECRET: &str = "kubernetes.io/dockerconfigjson";
 /// Its key.
@@ -55,6 +54,19 @@ pub(super) struct ProviderSecrets {
 }
 
 impl ProviderSecrets {
+    #[cfg(test)]
+    pub(super) fn with_pull_secret(content: &[u8]) -> Self {
+        Self {
+            tokens: None,
+            tls: None,
+            signer: None,
+            registry_token: None,
+            #[cfg(feature = "nats")]
+            nats: nats::Credentials::None,
+            pull_secret: Some(content.to_vec()),
+        }
+    }
+
     /// # Errors
     /// If one that is needed is missing, or one is not valid.
     pub(super) async fn read(
@@ -243,68 +255,90 @@ fn check_pull_secret(content: &[u8]) -> Result<(), String> {
 }
 
 /// Keeps the pull secret of all clusters on the hub, while this process may write, until the handle is dropped. A hub that does not answer
-/// is asked again.
+/// is asked again. The other answer is true once the secret is there, or if somebody else keeps one.
 pub(super) fn keep_pull_secret(
     secrets: &ProviderSecrets,
     hub: &Hub,
     settings: &ServiceProvider,
-    holder: Option<watch::Receiver<Holder>>,
-) -> Option<AbortOnDropHandle<()>> {
-    let content = secrets
-        .pull_secret
-        .clone()
-        .filter(|_| settings.pull_secret_ref.is_none())?;
-    let (hub, namespace, name) = (
-        hub.clone(),
-        settings.namespace.clone(),
-        settings.pull_secret(),
-    );
-    let keep = async move {
-        loop {
-            let is_ours = holder
-                .as_ref()
-                .is_none_or(|holder| *holder.borrow() == Holder::Us);
-            let written = if is_ours {
-                write(&hub, &namespace, &name, &content).await
-            } else {
-                Ok(())
-            };
-            if let Err(error) = &written {
-                tracing::warn!(%error, "the pull secret of the clusters cannot be written");
-            }
-            tokio::time::sleep(if written.is_ok() { LOOK } else { RETRY }).await;
-        }
+    turn: Turn,
+) -> (Option<AbortOnDropHandle<()>>, Arc<AtomicBool>) {
+    let content = secrets.pull_secret.clone();
+    let content = content.filter(|_| settings.pull_secret_ref.is_none());
+    let is_there = Arc::new(AtomicBool::new(content.is_none()));
+    let Some(content) = content else {
+        return (None, is_there);
     };
-    Some(AbortOnDropHandle::new(tokio::spawn(keep.in_current_span())))
+    let kept = Arc::new(PullSecret {
+        content,
+        hub: hub.clone(),
+        namespace: settings.namespace.clone(),
+        name: settings.pull_secret(),
+    });
+    let noted = Arc::clone(&is_there);
+    let keep = async move {
+        let write = || {
+            let (kept, noted) = (Arc::clone(&kept), Arc::clone(&noted));
+            async move {
+                let written = kept.write().await;
+                noted.store(written.is_ok(), Ordering::Relaxed);
+                written
+            }
+        };
+        turn.repeat(
+            "the pull secret of the clusters cannot be written",
+            LOOK,
+            write,
+        )
+        .await;
+    };
+    let keeping = AbortOnDropHandle::new(tokio::spawn(keep.in_current_span()));
+    (Some(keeping), is_there)
 }
 
-async fn write(hub: &Hub, namespace: &str, name: &str, content: &[u8]) -> Result<(), Error> {
-    let found = hub.get(SECRET, namespace, name).await?;
-    let data = json!({PULL_KEY: STANDARD.encode(content)});
-    let kind = found
-        .as_ref()
-        .and_then(|found| found["type"].as_str())
-        .unwrap_or(PULL_SECRET);
-    if kind != PULL_SECRET {
-        tracing::warn!(
-            name,
+/// The pull secret of all clusters.
+struct PullSecret {
+    hub: Hub,
+    namespace: String,
+    name: String,
+    content: Vec<u8>,
+}
+
+impl PullSecret {
+    /// Writes it, unless it is there with this content.
+    async fn write(&self) -> Result<(), Error> {
+        let Self {
+            hub,
             namespace,
-            expected = PULL_SECRET,
-            actual = kind,
-            "the pull secret has another type, which cannot change: delete it to have it made again"
-        );
+            name,
+            content,
+        } = self;
+        let found = hub.get(SECRET, namespace, name).await?;
+        let data = json!({PULL_KEY: STANDARD.encode(content)});
+        let kind = found
+            .as_ref()
+            .and_then(|found| found["type"].as_str())
+            .unwrap_or(PULL_SECRET);
+        if kind != PULL_SECRET {
+            tracing::warn!(
+                name,
+                namespace,
+                expected = PULL_SECRET,
+                actual = kind,
+                "the pull secret has another type, which cannot change: delete it to have it made again"
+            );
+        }
+        let is_same = |found: &Json| found["data"][PULL_KEY] == data[PULL_KEY];
+        if found.as_ref().is_some_and(is_same) {
+            return Ok(());
+        }
+        let labels = json!({
+            "managed-by": "dcm", "dcm-service-type": "cluster",
+            "dcm.project/managed-by": "dcm", "dcm.project/dcm-service-type": "cluster",
+        });
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret", "type": kind,
+            "metadata": {"name": name, "namespace": namespace, "labels": labels}, "data": data,
+        });
+        hub.apply(SECRET, &secret).await
     }
-    let is_same = |found: &Json| found["data"][PULL_KEY] == data[PULL_KEY];
-    if found.as_ref().is_some_and(is_same) {
-        return Ok(());
-    }
-    let labels = json!({
-        "managed-by": "dcm", "dcm-service-type": "cluster",
-        "dcm.project/managed-by": "dcm", "dcm.project/dcm-service-type": "cluster",
-    });
-    let secret = json!({
-        "apiVersion": "v1", "kind": "Secret", "type": kind,
-        "metadata": {"name": name, "namespace": namespace, "labels": labels}, "data": data,
-    });
-    hub.apply(SECRET, &secret).await
 }

@@ -9,17 +9,19 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
 use super::git::Revision;
 use super::hub::{HubState, HubView};
+use super::pace::at;
 use crate::adapters::kubernetes::GATHERING;
 use crate::api::fleet::ServiceProvider;
 use crate::model::Clock;
-use crate::provider::instance::{Instance, Proposal, Stored, TreeIndex, join};
+use crate::provider::instance::{Instance, TreeIndex, join};
 use crate::provider::status::Status;
-use crate::provider::view::{Refusal, lacking, status};
+use crate::provider::view::{Followed, lacking, status};
 
 /// The longest time between two looks at statuses that depend on the time.
 const LONGEST: Duration = Duration::from_secs(600);
@@ -46,6 +48,19 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
+    /// One that knows all, with these instances.
+    #[cfg(test)]
+    pub(super) fn of(entries: Vec<Entry>) -> Self {
+        let ids = entries.iter().enumerate();
+        let ids = ids.map(|(index, entry)| (entry.instance.stored.id.clone(), index));
+        Self {
+            is_whole: true,
+            by_id: ids.collect(),
+            entries,
+            ..Self::default()
+        }
+    }
+
     /// The instance with this ID.
     pub(super) fn entry(&self, id: &str) -> Option<&Entry> {
         self.entries.get(*self.by_id.get(id)?)
@@ -58,8 +73,6 @@ pub(super) struct Sources {
     pub(super) hub: HubView,
     /// `None` if the provider writes to the hub alone.
     pub(super) revision: Option<watch::Receiver<Option<Arc<Revision>>>>,
-    /// Definitions that wait for a merge.
-    pub(super) proposals: watch::Receiver<Vec<(Stored, Proposal)>>,
     pub(super) clock: Arc<dyn Clock>,
 }
 
@@ -72,11 +85,11 @@ impl Sources {
                 let (snapshot, again) = self.take();
                 sender.send_replace(Arc::new(snapshot));
                 let now = self.clock.now();
-                let wait =
-                    again.and_then(|again| Duration::try_from(again.duration_since(now)).ok());
+                let wait = again
+                    .map(|again| Duration::try_from(again.duration_since(now)).unwrap_or_default());
                 let wait = self.clock.real(wait.unwrap_or(LONGEST).min(LONGEST));
-                self.changed(wait).await;
-                tokio::time::sleep(GATHERING).await;
+                self.changed(Instant::now() + wait).await;
+                at(Some(Instant::now() + GATHERING)).await;
             }
         };
         (
@@ -85,8 +98,8 @@ impl Sources {
         )
     }
 
-    /// Waits for a change, or until the time is up.
-    async fn changed(&mut self, wait: Duration) {
+    /// Waits for a change, at the latest until then.
+    async fn changed(&mut self, latest: Instant) {
         let revision = async {
             let changed = match &mut self.revision {
                 Some(revision) => revision.changed().await.is_ok(),
@@ -96,16 +109,11 @@ impl Sources {
                 std::future::pending::<()>().await;
             }
         };
-        let proposals = async {
-            if self.proposals.changed().await.is_err() {
-                std::future::pending::<()>().await;
-            }
-        };
         tokio::select! {
+            biased;
             () = self.hub.changed() => {}
             () = revision => {}
-            () = proposals => {}
-            () = tokio::time::sleep(wait) => {}
+            () = at(Some(latest)) => {}
         }
     }
 
@@ -118,19 +126,18 @@ impl Sources {
             .map(|one| one.borrow_and_update().clone());
         let is_read = revision.as_ref().is_none_or(Option::is_some);
         let revision = revision.flatten();
-        let proposals = self.proposals.borrow_and_update().clone();
         let nothing = TreeIndex::default();
         let index = revision
             .as_ref()
             .map_or(&nothing, |revision| &revision.index);
-        let refusal = revision
+        let followed = revision
             .as_ref()
-            .map_or_else(Refusal::default, |revision| revision.refusal.clone());
+            .map_or_else(Followed::default, |revision| revision.followed.clone());
         let at = self.clock.now();
         let mut again = None;
-        let instances = join(index, &proposals, &hub.hosted());
+        let instances = join(index, &hub.hosted());
         let entries = instances.into_iter().map(|instance| {
-            let found = status(&instance, &refusal, &self.settings, at);
+            let found = status(&instance, &followed, &self.settings, at);
             again = again.into_iter().chain(found.again).min();
             let mut status = found.status;
             let agents = hub.agents.objects().into_iter().flatten();

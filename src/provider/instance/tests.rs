@@ -82,33 +82,43 @@ fn each_instance_is_there_once_wherever_it_is_known_from() {
         ("a.yaml", &definition("a", "1")),
         ("b.yaml", &definition("b", "2")),
     ]));
-    let waiting = Stored::of(&hosted("w", "4").cluster).unwrap();
-    let proposals = [(waiting, Proposal::Open("https://forge/1".to_owned()))];
     let hub = [
         hosted("b", "2"),
         hosted("c", "3"),
         hosted("d", "3"),
         hosted("other", ""),
     ];
-    let joined = join(&index, &proposals, &hub);
+    let joined = join(&index, &hub);
     let seen: Vec<_> = joined
         .iter()
         .map(|it| {
-            let at = (
-                it.file.is_some(),
-                it.proposal.is_some(),
-                it.hosted.is_some(),
-            );
+            let at = (it.file.is_some(), it.hosted.is_some());
             (&*it.stored.name, at)
         })
         .collect();
     assert_eq!(
         seen,
         [
-            ("a", (true, false, false)),
-            ("b", (true, false, true)),
-            ("c", (false, false, true)),
-            ("w", (false, true, false)),
+            ("a", (true, false)),
+            ("b", (true, true)),
+            ("c", (false, true)),
         ]
     );
+}
+
+#[test]
+fn a_file_that_cannot_be_read_any_more_removes_no_instance() {
+    let whole = tree(&[
+        ("a.yaml", &definition("a", "1")),
+        ("b.yaml", &definition("b", "2")),
+    ]);
+    let before = TreeIndex::of(&whole);
+    let broken = definition("a", "1").replace("kind:", "kind: [");
+    let after = TreeIndex::after(&tree(&[("a.yaml", &broken)]), Some(&before));
+    let ids: Vec<&String> = after.instances.keys().collect();
+    assert_eq!(ids, ["1"], "one is broken, and the other was removed");
+    let renamed = tree(&[("a.yaml", &definition("a", "3"))]);
+    let after = TreeIndex::after(&renamed, Some(&before));
+    let ids: Vec<&String> = after.instances.keys().collect();
+    assert_eq!(ids, ["3"]);
 }

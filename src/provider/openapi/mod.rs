@@ -6,25 +6,20 @@
 //! The server answers clients that validate, and tools that send what the document allows and what it forbids. So the document is neither
 //! laxer nor stricter than the code that reads requests, except where one value depends on another.
 
+mod names;
 mod paths;
 mod responses;
 mod schemas;
 #[cfg(test)]
 mod tests;
 
+use names::{BEARER, CLUSTERS, PROVIDER};
 use serde_json::Value as Json;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::tag::{Tag, TagBuilder};
 use utoipa::openapi::{
     Components, ComponentsBuilder, Info, InfoBuilder, LicenseBuilder, OpenApiBuilder, ServerBuilder,
 };
-
-/// The name of the security scheme.
-const BEARER: &str = "bearer";
-/// The tag of what is done with clusters.
-const CLUSTERS: &str = "clusters";
-/// The tag of what the provider says of itself.
-const PROVIDER: &str = "provider";
 
 /// The OpenAPI document of the REST API.
 #[must_use]

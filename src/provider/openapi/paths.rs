@@ -13,9 +13,9 @@ use utoipa::openapi::{
     SecurityRequirement,
 };
 
+use super::names::{BEARER, CLUSTERS, PROVIDER};
 use super::responses::{Failure, request_id};
 use super::schemas::{self, CLUSTER, CLUSTER_LIST, HEALTH, named, string};
-use super::{BEARER, CLUSTERS, PROVIDER};
 
 /// The problems that every operation on clusters may answer.
 const ALWAYS: [Failure; 5] = [
@@ -155,7 +155,7 @@ fn cluster_id() -> Parameter {
         .parameter_in(ParameterIn::Path)
         .required(Required::True)
         .description(Some("The ID of the cluster"))
-        .schema(Some(schemas::name("The ID of a cluster")))
+        .schema(Some(schemas::parts::name("The ID of a cluster")))
         .build()
 }
 
@@ -173,7 +173,7 @@ fn health(id: &str) -> PathItemBuilder {
 }
 
 fn openapi() -> PathItemBuilder {
-    let content = ContentBuilder::new().schema(Some(schemas::object("An OpenAPI document")));
+    let content = ContentBuilder::new().schema(Some(schemas::parts::object("An OpenAPI document")));
     let document = ResponseBuilder::new()
         .description("This document")
         .header("X-Request-Id", request_id())

@@ -18,6 +18,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod tolerant;
+mod verdict;
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -27,6 +28,7 @@ use crate::model::words::said;
 
 pub use nodes::{NodeCount, Nodes, nodes};
 pub use state::State;
+use verdict::Verdict;
 
 pub use crate::api::fleet::{StatusMapping as Mapping, StatusVocabulary as Vocabulary};
 
@@ -49,24 +51,6 @@ pub struct Assessment {
     pub status: Status,
     /// The time at which the same objects may have another status; `None` if that takes another object.
     pub again: Option<Timestamp>,
-}
-
-/// What one object says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Verdict<'a> {
-    state: State,
-    message: &'a str,
-    again: Option<Timestamp>,
-}
-
-impl<'a> Verdict<'a> {
-    const fn new(state: State, message: &'a str) -> Self {
-        Self {
-            state,
-            message,
-            again: None,
-        }
-    }
 }
 
 /// Returns the status of the instance that `cluster` is, with its `pools`. Without a cluster it is deleted.

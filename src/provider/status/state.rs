@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::Vocabulary;
+use crate::api::fleet::StatusVocabulary as Vocabulary;
 
 /// The state of an instance. A later one is worse: of several, the greatest is the state of the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -11,7 +11,8 @@
 //! | 5 | `Available=False`, `Progressing=False` | UNAVAILABLE |
 //! | 6 | anything else: `Progressing=Unknown`, or no condition | PENDING |
 
-use super::{State, Verdict};
+use super::state::State;
+use super::verdict::Verdict;
 use crate::health::Live;
 
 pub(super) const AVAILABLE: &str = "Available";

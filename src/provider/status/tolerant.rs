@@ -10,8 +10,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::state::State;
 use super::table::{self, AVAILABLE, Answer, DEGRADED, PROGRESSING, READY, answer};
-use super::{State, Verdict};
+use super::verdict::Verdict;
 use crate::health::{Condition, Live};
 
 /// How long the first release may take before `Degraded` is a failure, and before the table decides about an available cluster

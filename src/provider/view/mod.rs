@@ -12,23 +12,25 @@ use serde_json::{Map, Value as Json, json};
 use super::agents::shortage;
 use super::capabilities::Platform;
 use super::definition::platform;
-use super::instance::{Hosted, Instance, Proposal};
+use super::instance::{Hosted, Instance};
 use super::request::{Dialect, Request};
 use super::status::{Assessment, Nodes, State, Status, assess, nodes};
 use crate::api::fleet::{ApiDialect, ServiceProvider};
 
-/// The findings of the revision that is followed, as far as they concern instances.
+/// The revision that is followed, as far as it concerns instances.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Refusal {
+pub struct Followed {
     /// Why the revision is not applied, if it has errors: the first of them with its place.
     pub finding: Option<String>,
+    /// The ID of the fleet's ApplySet; `None` if the provider does not write to git.
+    pub set: Option<String>,
 }
 
 /// The status of an instance.
 #[must_use]
 pub fn status(
     instance: &Instance,
-    refusal: &Refusal,
+    followed: &Followed,
     settings: &ServiceProvider,
     now: Timestamp,
 ) -> Assessment {
@@ -36,46 +38,24 @@ pub fn status(
         status: Status { state, message },
         again: None,
     };
-    match (&instance.hosted, &instance.proposal, &instance.file) {
-        (Some(hosted), ..) => of_hosted(hosted, instance.file.is_some(), settings, now),
-        (None, _, Some(_)) => {
-            let why = refusal.finding.as_ref();
-            let message = why.map_or_else(
-                || "the definition is committed, and waits to be applied".to_owned(),
-                |why| format!("the revision is not applied: {why}"),
-            );
-            told(State::Pending, message)
-        }
-        (None, Some(Proposal::Open(address)), None) => {
-            told(State::Pending, format!("awaits merge: {address}"))
-        }
-        (None, Some(Proposal::Closed(address)), None) => {
-            let message = format!("the pull request {address} was closed without a merge");
-            told(State::Failed, message)
-        }
-        (None, None, None) => told(State::Deleted, String::new()),
-    }
-}
-
-/// A cluster of the fleet whose file is gone is about to be deleted.
-fn of_hosted(
-    hosted: &Hosted,
-    has_file: bool,
-    settings: &ServiceProvider,
-    now: Timestamp,
-) -> Assessment {
+    let Some(hosted) = &instance.hosted else {
+        let why = followed.finding.as_ref();
+        let message = why.map_or_else(
+            || "the definition is committed, and waits to be applied".to_owned(),
+            |why| format!("the revision is not applied: {why}"),
+        );
+        return told(State::Pending, message);
+    };
     let pools: Vec<&Json> = hosted.pools.iter().map(AsRef::as_ref).collect();
     let found = assess(Some(&hosted.cluster), &pools, settings.status_mapping, now);
-    if has_file || !hosted.is_of_fleet() || found.status.state == State::Deleting {
+    // A fleet deletes a cluster whose file is gone once its revision is applied.
+    let is_own = followed.set.is_some() && hosted.set() == followed.set.as_deref();
+    let is_removed = is_own && instance.file.is_none() && followed.finding.is_none();
+    if !is_removed || found.status.state == State::Deleting {
         return found;
     }
-    Assessment {
-        status: Status {
-            state: State::Deleting,
-            message: "the definition was removed; the cluster is deleted next".to_owned(),
-        },
-        again: None,
-    }
+    let message = "the definition was removed; the cluster is deleted next";
+    told(State::Deleting, message.to_owned())
 }
 
 /// Says what machines a bare-metal cluster waits for; `None` if it waits for none.

@@ -31,7 +31,6 @@ fn instance() -> Instance {
     Instance {
         stored: stored(),
         file: Some("dcm/i-1.yaml".into()),
-        proposal: None,
         hosted: None,
     }
 }
@@ -59,11 +58,12 @@ fn hosted() -> Hosted {
     }
 }
 
-fn of(instance: &Instance, refusal: Option<&str>) -> (State, String) {
-    let refusal = Refusal {
-        finding: refusal.map(str::to_owned),
+fn of(instance: &Instance, finding: Option<&str>) -> (State, String) {
+    let followed = Followed {
+        finding: finding.map(str::to_owned),
+        set: Some("x".to_owned()),
     };
-    let found = status(instance, &refusal, &ServiceProvider::default(), now());
+    let found = status(instance, &followed, &ServiceProvider::default(), now());
     (found.status.state, found.status.message)
 }
 
@@ -88,26 +88,7 @@ fn what_only_git_has_is_pending_and_says_why() {
 }
 
 #[test]
-fn a_pull_request_is_pending_until_it_is_closed() {
-    let waiting = |proposal| Instance {
-        file: None,
-        proposal: Some(proposal),
-        ..instance()
-    };
-    let open = waiting(Proposal::Open("https://forge/pulls/1".to_owned()));
-    assert_eq!(
-        of(&open, None),
-        (
-            State::Pending,
-            "awaits merge: https://forge/pulls/1".to_owned()
-        )
-    );
-    let closed = waiting(Proposal::Closed("https://forge/pulls/1".to_owned()));
-    assert_eq!(of(&closed, None).0, State::Failed);
-}
-
-#[test]
-fn a_cluster_whose_file_is_gone_is_being_deleted() {
+fn a_cluster_of_the_fleet_whose_file_is_gone_is_being_deleted() {
     let live = Instance {
         hosted: Some(hosted()),
         ..instance()
@@ -115,14 +96,26 @@ fn a_cluster_whose_file_is_gone_is_being_deleted() {
     assert_eq!(of(&live, None).0, State::Ready);
     let removed = Instance { file: None, ..live };
     assert_eq!(of(&removed, None).0, State::Deleting);
-    let mut direct = removed;
-    let cluster = Arc::make_mut(&mut direct.hosted.as_mut().unwrap().cluster);
-    cluster["metadata"]["labels"] = json!({});
-    assert_eq!(of(&direct, None).0, State::Ready);
+    assert_eq!(
+        of(&removed, Some("S01")).0,
+        State::Ready,
+        "the revision is not applied"
+    );
+    let direct = status(
+        &removed,
+        &Followed::default(),
+        &ServiceProvider::default(),
+        now(),
+    );
+    assert_eq!(direct.status.state, State::Ready, "nobody reads git");
+    let mut foreign = removed;
+    let cluster = Arc::make_mut(&mut foreign.hosted.as_mut().unwrap().cluster);
+    cluster["metadata"]["labels"]["applyset.kubernetes.io/part-of"] = json!("other");
+    assert_eq!(of(&foreign, None).0, State::Ready);
 }
 
 fn body(instance: &Instance, settings: &ServiceProvider) -> Json {
-    let status = status(instance, &Refusal::default(), settings, now()).status;
+    let status = status(instance, &Followed::default(), settings, now()).status;
     let shown = Shown {
         instance,
         status: &status,

@@ -2,10 +2,13 @@
 
 mod commits;
 mod life;
+mod messages;
 mod nats;
 mod nats_refusals;
 pub(crate) mod nats_server;
 mod nats_tls;
+mod openapi;
+mod registering;
 mod registry;
 pub(crate) mod registry_fake;
 mod world;

@@ -14,6 +14,11 @@ use super::registry_fake::{Answer, PATH, RegistryFake};
 /// Less than the patience of the client.
 const FAST: Duration = Duration::from_secs(2);
 
+/// Any time: only dates in answers depend on it.
+fn now() -> jiff::Timestamp {
+    jiff::Timestamp::now()
+}
+
 fn registry(settings: &Settings) -> Registry {
     let _ = rustls::crypto::ring::default_provider().install_default();
     Registry::new(settings).expect("usable settings")
@@ -41,7 +46,7 @@ fn provider() -> Value {
 
 async fn post(registry: &Registry, fake: &RegistryFake) -> Result<Reply, Error> {
     let body = provider().to_string();
-    registry.post(&fake.url(), body.as_bytes()).await
+    registry.post(&fake.url(), body.as_bytes(), now()).await
 }
 
 #[tokio::test]
@@ -194,7 +199,7 @@ async fn a_registry_that_is_not_there_is_transient() {
         listener.local_addr().unwrap()
     };
     let url = format!("http://{address}{PATH}?id=s3cret");
-    let error = impatient().post(&url, b"{}").await.unwrap_err();
+    let error = impatient().post(&url, b"{}", now()).await.unwrap_err();
     assert!(matches!(error, Error::Unreachable { .. }), "{error:?}");
     assert_eq!(error.class(), ErrorClass::Transient);
     assert!(error.to_string().contains("refused"), "{error}");
@@ -218,7 +223,10 @@ async fn the_fake_refuses_what_the_registry_would() {
         let mut provider = provider();
         provider[key] = value;
         let body = provider.to_string();
-        let reply = registry.post(&fake.url(), body.as_bytes()).await.unwrap();
+        let reply = registry
+            .post(&fake.url(), body.as_bytes(), now())
+            .await
+            .unwrap();
         assert_eq!(reply.status, 400);
         assert!(reply.body.contains(key), "{}", reply.body);
         assert_eq!(fake.take_faults().len(), 1);
@@ -226,7 +234,11 @@ async fn the_fake_refuses_what_the_registry_would() {
     let url = fake.url().replace("providers", "provider");
     let body = provider().to_string();
     assert_eq!(
-        registry.post(&url, body.as_bytes()).await.unwrap().status,
+        registry
+            .post(&url, body.as_bytes(), now())
+            .await
+            .unwrap()
+            .status,
         400
     );
     assert_eq!(fake.take_faults(), ["the path is another"]);
@@ -263,7 +275,7 @@ async fn over_tls(trusts_it: bool) -> Result<Reply, Error> {
         ..Settings::default()
     });
     let reply = registry
-        .post(&format!("https://localhost:{port}{PATH}"), b"{}")
+        .post(&format!("https://localhost:{port}{PATH}"), b"{}", now())
         .await;
     served.abort();
     reply

@@ -54,11 +54,16 @@ pub(super) struct World {
     daemon: Option<Running>,
     base: String,
     settings: String,
+    /// How many times faster than real time the embedded cluster runs.
+    speed: String,
 }
 
 fn runtime() -> &'static Runtime {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
-    RUNTIME.get_or_init(|| Runtime::new().expect("a runtime"))
+    RUNTIME.get_or_init(|| {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        Runtime::new().expect("a runtime")
+    })
 }
 
 /// Runs git in a directory.
@@ -89,6 +94,11 @@ impl World {
 
     /// The same with more files in the repository.
     pub(super) fn with_files(settings: &str, files: &[(&str, &str)]) -> Self {
+        Self::at_speed(120, settings, files)
+    }
+
+    /// The same on an embedded cluster that runs so many times faster than real time.
+    pub(super) fn at_speed(speed: u32, settings: &str, files: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let at = dir.path();
         git(at, &["init", "-q", "--bare", "-b", "main", "repo.git"]);
@@ -122,6 +132,7 @@ impl World {
             daemon: None,
             base: String::new(),
             settings: settings.to_owned(),
+            speed: speed.to_string(),
         };
         world.start_again();
         world
@@ -144,7 +155,7 @@ impl World {
             text(&config),
             "--embedded",
             "--speed",
-            "120",
+            &self.speed,
             "--service-provider-secrets",
             text(&secrets),
         ];
@@ -161,13 +172,24 @@ impl World {
             address.expect("an address").trim_end_matches(';')
         );
         self.daemon = Some(daemon);
-        let ready = || (self.get("/clusters").status == 200).then_some(());
+        let ready = || {
+            // It knows what the hub offers once it can tell what the hub does not.
+            let mut unknown = kube_virt("probe");
+            unknown["version"] = json!("9.99");
+            let is_healthy = self.get("/health").body["status"] == "healthy";
+            (is_healthy && self.post("/clusters", &unknown).status == 422).then_some(())
+        };
         until(ready, || self.said());
     }
 
     /// Kills the daemon.
     pub(super) fn kill(&mut self) -> String {
         self.daemon.take().map(Running::words).unwrap_or_default()
+    }
+
+    /// The process of the daemon.
+    pub(super) fn id(&self) -> u32 {
+        self.daemon.as_ref().expect("it runs").id()
     }
 
     pub(super) fn said(&self) -> String {

@@ -191,6 +191,23 @@ impl Mirror {
         }
     }
 
+    /// The branches whose short names begin with `prefix`, and the commit of each, as they were last fetched.
+    ///
+    /// # Errors
+    /// When the mirror cannot be read.
+    pub fn branches(&self, prefix: &str) -> Result<Vec<(String, String)>, Error> {
+        self.reading(|repository| {
+            let all = kept_refs(repository).map_err(|cause| Error::damaged(repository, &cause))?;
+            let named = all.into_iter().filter_map(|(name, commit)| {
+                let branch = name.strip_prefix("refs/heads/")?;
+                branch
+                    .starts_with(prefix)
+                    .then(|| (branch.to_owned(), commit.to_string()))
+            });
+            Ok(named.collect())
+        })
+    }
+
     fn fetch_all(&self, followed: &Ref, is_open: bool) -> Result<Fetched, Error> {
         let look = self.look(followed)?;
         let _others = self.others.lock();

@@ -1,5 +1,6 @@
 //! Answers: JSON, nothing, or a problem.
 
+use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
@@ -18,7 +19,7 @@ impl From<Problem> for Answer {
 
 impl IntoResponse for Answer {
     fn into_response(self) -> Response {
-        let mut response = Response::new(super::nothing());
+        let mut response = Response::new(Body::empty());
         let status = StatusCode::from_u16(self.0.status());
         *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         response.extensions_mut().insert(self.0);

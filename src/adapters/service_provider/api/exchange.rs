@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::{Request, State};
@@ -16,7 +16,6 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
-use super::Api;
 use super::answer::{Answer, written};
 use crate::model::hex;
 use crate::provider::problem::{Problem, ProblemKind};
@@ -46,10 +45,10 @@ pub(super) async fn name(request: Request, next: Next) -> Response {
 }
 
 /// Answers in time, whatever happens behind it.
-pub(super) async fn guard(State(api): State<Arc<Api>>, request: Request, next: Next) -> Response {
+pub(super) async fn guard(State(most): State<Duration>, request: Request, next: Next) -> Response {
     // What was begun is not cut in the middle by a client that leaves.
     let work = tokio::spawn(AssertUnwindSafe(next.run(request)).catch_unwind());
-    let problem = match tokio::time::timeout(api.limits.time, work).await {
+    let problem = match tokio::time::timeout(most, work).await {
         Ok(Ok(Ok(response))) => return response,
         Ok(_) => Problem::new(ProblemKind::Internal, "an unexpected error occurred"),
         Err(_) => Problem::later(

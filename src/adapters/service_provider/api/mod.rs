@@ -11,16 +11,16 @@ mod rate;
 mod tests;
 mod tokens;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::get;
 use http::{Method, StatusCode};
+use serde_json::Value as Json;
 
 use answer::{Answer, json, no_content};
 pub use port::{Clusters, Create, Created};
@@ -47,7 +47,8 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            time: Duration::from_secs(30),
+            // Less than a connection has for a request and its answer.
+            time: Duration::from_secs(25),
             rate: 100,
         }
     }
@@ -58,7 +59,6 @@ struct Api {
     clusters: Arc<dyn Clusters>,
     /// `None` if everybody may do everything.
     tokens: Option<Tokens>,
-    limits: Limits,
     rate: Rate,
 }
 
@@ -68,7 +68,6 @@ pub fn router(clusters: Arc<dyn Clusters>, tokens: Option<Tokens>, limits: Limit
     let api = Arc::new(Api {
         clusters,
         tokens,
-        limits,
         rate,
     });
     let open = [
@@ -87,7 +86,7 @@ pub fn router(clusters: Arc<dyn Clusters>, tokens: Option<Tokens>, limits: Limit
     open.merge(clusters)
         .fallback(no_path)
         .method_not_allowed_fallback(no_method)
-        .layer(from_fn_with_state(Arc::clone(&api), exchange::guard))
+        .layer(from_fn_with_state(limits.time, exchange::guard))
         .layer(from_fn(exchange::name))
         .with_state(api)
 }
@@ -170,7 +169,8 @@ async fn health(State(api): State<Arc<Api>>) -> Response {
 }
 
 async fn openapi() -> Response {
-    json(StatusCode::OK, &crate::provider::openapi::document())
+    static DOCUMENT: LazyLock<Json> = LazyLock::new(crate::provider::openapi::document);
+    json(StatusCode::OK, &DOCUMENT)
 }
 
 async fn no_path() -> Answer {
@@ -189,9 +189,4 @@ async fn no_method(method: Method) -> Answer {
     let name = name.map_or("this method", Method::as_str);
     let problem = Problem::invalid(format!("{name} is not allowed at this path"));
     problem.with_status(405, "Method Not Allowed").into()
-}
-
-/// An empty body.
-fn nothing() -> Body {
-    Body::empty()
 }

@@ -96,13 +96,13 @@ impl Registry {
     ///
     /// # Errors
     /// There was no answer, or the address cannot be used.
-    pub async fn post(&self, url: &str, body: &[u8]) -> Result<Reply, Error> {
+    pub async fn post(&self, url: &str, body: &[u8], now: Timestamp) -> Result<Reply, Error> {
         let url = address(url)?;
         let request = self.client.post(url.clone()).body(body.to_vec());
         let response = request.send().await;
         let response = response.map_err(|error| self.fault(&url, &error))?;
         let status = response.status().as_u16();
-        let retry_after = retry_after(response.headers(), Timestamp::now());
+        let retry_after = retry_after(response.headers(), now);
         Ok(Reply {
             status,
             retry_after,

@@ -4,36 +4,34 @@
 //! checked anew. It does not know how a revision is applied.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use jiff::Timestamp;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::watch;
 
+use super::direct::{MANAGER, failed};
+use super::order::{Newer, Order, Queue, Writer, repeated, whole};
+use super::push::{Change, Pusher};
 use super::rejection::rejection;
-use super::{Order, Writer, repeated, whole, with_file};
-use crate::adapters::git::{
-    Branch, CommitMessage, Committer, Edit, Edits, NewCommit, Outcome, Signer,
-};
-use crate::adapters::http::Hints;
+use crate::adapters::git::{Branch, CommitMessage, Edit};
+use crate::adapters::kubernetes::Hub;
 use crate::api::fleet::ServiceProvider;
-use crate::api::labels::APPROVE;
-use crate::compile::compile_by;
-use crate::daemon::provider::git::{Branches, Revision};
+use crate::api::labels::{APPROVE, MANAGED_BY};
+use crate::daemon::provider::git::Revision;
+use crate::daemon::provider::kinds::HOSTED_CLUSTER;
 use crate::daemon::provider::state::Snapshot;
 use crate::daemon::spans::spawn_blocking;
-use crate::model::{AdapterError, Clock, ErrorClass};
+use crate::model::Clock;
 use crate::provider::conflict::Asked;
 use crate::provider::definition::{path, text_of};
 use crate::provider::instance::{Defined, Stored};
 use crate::provider::problem::{Problem, ProblemKind};
 use crate::settings::SyncConfig;
 
-/// How often a push is tried.
+/// How often a push is tried: others who push all the time win for a few seconds.
 const ATTEMPTS: u32 = 20;
-/// The longest pause between two attempts.
-const LONGEST: Duration = Duration::from_millis(400);
+/// How many commits are searched for a key.
+const LOOK_BACK: usize = 200;
 /// The trailer with the ID of the instance.
 const INSTANCE: &str = "Capstan-Instance";
 /// The trailer with the digest of the `Idempotency-Key`.
@@ -43,27 +41,19 @@ const KEY: &str = "Capstan-Request-Key";
 pub(in crate::daemon::provider) struct CommitWriter {
     pub(in crate::daemon::provider) settings: ServiceProvider,
     pub(in crate::daemon::provider) config: Arc<SyncConfig>,
-    pub(in crate::daemon::provider) branches: Arc<Branches>,
+    pub(in crate::daemon::provider) pusher: Pusher,
     pub(in crate::daemon::provider) state: watch::Receiver<Arc<Snapshot>>,
-    pub(in crate::daemon::provider) signer: Option<Arc<Signer>>,
-    /// The daemon looks at the branch at once.
-    pub(in crate::daemon::provider) hints: Arc<Hints>,
     pub(in crate::daemon::provider) clock: Arc<dyn Clock>,
-    /// One request is written at a time.
-    pub(in crate::daemon::provider) turn: Mutex<()>,
-}
-
-/// A change of files, with what the commit says of it.
-struct Change {
-    edits: Edits,
-    message: CommitMessage,
-    at: Timestamp,
+    pub(in crate::daemon::provider) queue: Queue,
+    /// The hub, for clusters that were made on it directly.
+    pub(in crate::daemon::provider) hub: Hub,
 }
 
 impl CommitWriter {
     async fn create_one(&self, order: &Order) -> Result<Stored, Problem> {
-        let _turn = self.turn.lock().await;
+        let mut written = self.queue.turn(&self.state).await?;
         let snapshot = whole(&self.state).await?;
+        let mut checked: Option<(Arc<Revision>, Revision)> = None;
         for attempt in 0..ATTEMPTS {
             let revision = self.newest(attempt).await?;
             let stored = order.stored(&self.settings.namespace);
@@ -73,23 +63,31 @@ impl CommitWriter {
                 // A push whose answer did not arrive.
                 return Ok(stored);
             }
+            let file = path(&order.id, &self.config.path, &self.settings);
             let asked = Asked {
                 chosen: order.chosen.as_deref(),
                 key: order.key.as_deref(),
                 request: &order.request,
                 namespace: &self.settings.namespace,
             };
-            if let Some(before) = repeated(
-                &snapshot,
-                Some(&revision.index),
-                &asked,
-                self.settings.duplicate_create,
-            )? {
+            let newer = Newer {
+                tree: Some(&revision.index),
+                written: &written,
+            };
+            let before = repeated(&snapshot, &newer, &asked, self.settings.duplicate_create)?;
+            if let Some(before) = before {
                 return Ok(before);
             }
+            self.check_new(&revision, order, &file).await?;
             let text = text_of(&order.accepted(), &self.settings);
-            let file = path(&order.id, &self.config.path, &self.settings);
-            self.check(&revision, &file, &text).await?;
+            let (base, mut next) = match checked.take() {
+                // Only other files of the repository changed meanwhile.
+                Some((base, next)) if revision.is_same(&base) => (base, next),
+                _ => {
+                    let next = self.check(&revision, &file, &text).await?;
+                    (Arc::clone(&revision), next)
+                }
+            };
             let subject = format!("Add cluster {}/{}", stored.namespace, stored.name);
             let mut trailers = vec![(INSTANCE.to_owned(), order.id.clone())];
             trailers.extend(order.key.clone().map(|key| (KEY.to_owned(), key)));
@@ -98,46 +96,100 @@ impl CommitWriter {
                 message: message(subject, trailers),
                 at: order.at,
             };
-            if self.push(&revision, change).await? {
+            if let Some(commit) = self.pusher.push(&revision, change).await? {
+                next.head = commit;
+                self.pusher.branches.advance(next).await;
+                written.push(stored.clone());
                 return Ok(stored);
             }
-            pause(attempt).await;
+            checked = Some((base, next));
         }
         Err(contended())
     }
 
     async fn delete_one(&self, id: &str) -> Result<(), Problem> {
-        let _turn = self.turn.lock().await;
+        let _written = self.queue.turn(&self.state).await?;
         for attempt in 0..ATTEMPTS {
             let revision = self.newest(attempt).await?;
-            let Some(defined) = revision.index.instances.get(id) else {
-                return self.delete_unwritten(id, attempt);
-            };
             let file = path(id, &self.config.path, &self.settings);
+            let Some(defined) = revision.index.instances.get(id) else {
+                if attempt == 0 {
+                    continue;
+                }
+                return self.delete_unwritten(id, &revision, attempt).await;
+            };
             let change = self.removal(defined, &file)?;
-            if self.push(&revision, change).await? {
+            if self.pusher.push(&revision, change).await?.is_some() {
+                let _ = self.pusher.branches.refresh(false).await;
                 return Ok(());
             }
-            pause(attempt).await;
         }
         Err(contended())
     }
 
     /// Answers for an instance that no file defines.
-    fn delete_unwritten(&self, id: &str, attempt: u32) -> Result<(), Problem> {
-        let snapshot = self.state.borrow().clone();
-        let hosted = snapshot
-            .entry(id)
-            .and_then(|entry| entry.instance.hosted.as_ref());
-        match hosted {
-            // The fleet deletes it, or the push of the attempt before arrived.
-            _ if attempt > 0 => Ok(()),
-            Some(hosted) if hosted.is_of_fleet() || hosted.is_deleting() => Ok(()),
-            Some(_) => {
-                let detail = "the cluster is not defined in git: delete it where it was made";
+    async fn delete_unwritten(
+        &self,
+        id: &str,
+        revision: &Revision,
+        attempt: u32,
+    ) -> Result<(), Problem> {
+        if attempt > 1 {
+            // The push of the attempt before arrived.
+            return Ok(());
+        }
+        let snapshot = whole(&self.state).await?;
+        let entry = snapshot.entry(id);
+        let entry = entry.ok_or_else(|| Problem::no_cluster(id))?;
+        let hosted = entry.instance.hosted.as_ref();
+        let Some(hosted) = hosted.filter(|hosted| !hosted.is_deleting()) else {
+            return Ok(());
+        };
+        if hosted.set() == revision.followed.set.as_deref() {
+            // The fleet deletes it next.
+            return Ok(());
+        }
+        // It was made while requests went to the hub directly.
+        let is_ours = hosted.cluster["metadata"]["labels"][MANAGED_BY] == MANAGER;
+        if is_ours && hosted.set().is_none() {
+            let deleted = self.hub.delete(HOSTED_CLUSTER, &hosted.cluster).await;
+            return deleted.map_err(|error| failed(&error));
+        }
+        let detail =
+            "the cluster is not defined in the followed branch: delete it where it was made";
+        Err(Problem::exists(detail))
+    }
+
+    /// Refuses a request whose file is there, or whose key belongs to a cluster that was deleted: a repetition that comes late is not a
+    /// wish for another cluster.
+    async fn check_new(
+        &self,
+        revision: &Revision,
+        order: &Order,
+        file: &str,
+    ) -> Result<(), Problem> {
+        if revision.tree.files.contains_key(file) {
+            let detail = format!(
+                "the file of the ID {:?} exists already: choose another ID",
+                order.id
+            );
+            return Err(Problem::exists(detail));
+        }
+        let Some(key) = order.key.clone() else {
+            return Ok(());
+        };
+        let (branches, head) = (Arc::clone(&self.pusher.branches), revision.head.clone());
+        let found = spawn_blocking(move || {
+            let name = format!("refs/heads/{}", branches.branch);
+            Branch::of(&branches.mirror, &name)?.find(&head, KEY, &key, LOOK_BACK)
+        });
+        match found.await {
+            Ok(Ok(None)) => Ok(()),
+            Ok(Ok(Some(_))) => {
+                let detail = "the cluster of this Idempotency-Key was deleted: send a new key";
                 Err(Problem::exists(detail))
             }
-            None => Err(Problem::no_cluster(id)),
+            Ok(Err(_)) | Err(_) => Err(Problem::internal()),
         }
     }
 
@@ -170,71 +222,29 @@ impl CommitWriter {
 
     /// The newest revision of the other side.
     async fn newest(&self, attempt: u32) -> Result<Arc<Revision>, Problem> {
-        let read = self.branches.refresh(true).await;
+        // What is known is usually the newest: the push tells if it is not.
+        let read = self.pusher.branches.refresh(attempt > 0).await;
         read.map_err(|error| {
             tracing::warn!(%error, attempt, "the service provider cannot fetch the repository");
             Problem::later("the config repository does not answer: try again later", 10)
         })
     }
 
-    /// Checks a definition together with the fleet that it becomes a part of.
-    async fn check(&self, revision: &Arc<Revision>, file: &str, text: &str) -> Result<(), Problem> {
-        let (revision, config) = (Arc::clone(revision), Arc::clone(&self.config));
+    /// Checks a definition together with the fleet that it becomes a part of, and returns the fleet with it.
+    async fn check(
+        &self,
+        revision: &Arc<Revision>,
+        file: &str,
+        text: &str,
+    ) -> Result<Revision, Problem> {
+        let (revision, branches) = (Arc::clone(revision), Arc::clone(&self.pusher.branches));
         let (file, text) = (file.to_owned(), text.to_owned());
         let checked = spawn_blocking(move || {
-            let tree = with_file(&revision.tree, &file, &text);
-            let compiled = compile_by(&config.policy, &tree, &revision.overlays);
-            rejection(&compiled, &revision.errors)
+            let next = branches.with_file(&revision, &file, &text);
+            let rejected = rejection(&next.errors, &revision.errors);
+            rejected.map_or(Ok(next), Err)
         });
-        match checked.await {
-            Ok(None) => Ok(()),
-            Ok(Some(problem)) => Err(problem),
-            Err(_) => Err(Problem::internal()),
-        }
-    }
-
-    /// Pushes a change onto a revision; `false` if it may not have arrived, and is to be tried again.
-    async fn push(&self, revision: &Revision, change: Change) -> Result<bool, Problem> {
-        let (branches, signer) = (Arc::clone(&self.branches), self.signer.clone());
-        let head = revision.head.clone();
-        let pushed = spawn_blocking(move || {
-            let by = Committer {
-                name: "Capstan service provider".to_owned(),
-                email: "service-provider@capstan.dev".to_owned(),
-            };
-            let commit = NewCommit {
-                edits: &change.edits,
-                message: &change.message,
-                by: &by,
-                at: change.at,
-                signer: signer.as_deref(),
-            };
-            let name = format!("refs/heads/{}", branches.branch);
-            Branch::of(&branches.mirror, &name)?.commit(&head, &commit)
-        });
-        let pushed = pushed.await.map_err(|_| Problem::internal())?;
-        match pushed {
-            Ok(Outcome::Done(commit)) => {
-                tracing::info!(commit, "the service provider pushed a commit");
-                let _ = self.branches.refresh(false).await;
-                self.hints.leave(None);
-                Ok(true)
-            }
-            Ok(Outcome::Moved) => Ok(false),
-            Err(error) => self.unpushed(&AdapterError::new(error.class(), error.to_string())),
-        }
-    }
-
-    fn unpushed(&self, error: &AdapterError) -> Result<bool, Problem> {
-        tracing::warn!(%error, "the service provider cannot push");
-        match error.class() {
-            ErrorClass::Transient | ErrorClass::Conflict => Ok(false),
-            ErrorClass::Bug => Err(Problem::internal()),
-            _ => Err(Problem::later(
-                "the config repository does not take commits now: try again later",
-                60,
-            )),
-        }
+        checked.await.map_err(|_| Problem::internal())?
     }
 }
 
@@ -259,11 +269,4 @@ fn message(subject: String, trailers: Vec<(String, String)>) -> CommitMessage {
 fn contended() -> Problem {
     let detail = "others push to the config repository all the time: try again later";
     Problem::later(detail, 5)
-}
-
-/// Waits a little longer after each attempt, and not as long as others do.
-async fn pause(attempt: u32) {
-    let base = Duration::from_millis(u64::from(attempt) * 20).min(LONGEST / 2);
-    let spread = Duration::from_millis(u64::from(std::process::id() % 20));
-    tokio::time::sleep(base + spread).await;
 }

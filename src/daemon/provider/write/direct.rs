@@ -4,31 +4,39 @@
 //! left without its node pool is completed by what its annotations say.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde_json::{Value as Json, json};
-use tokio::sync::{Mutex, watch};
+use tokio::sync::watch;
+use tokio::time::Instant;
 
+use super::order::{Newer, Order, Queue, Writer, repeated, whole, with_file};
 use super::rejection::rejection;
-use super::{Order, Writer, repeated, whole, with_file};
 use crate::adapters::kubernetes::{Error, Hub};
 use crate::api::fleet::ServiceProvider;
 use crate::api::labels::{
-    DELETION_POLICY, MANAGED_BY, REQUEST, REQUEST_KEY, REQUESTED_AT, REQUESTED_VERSION, SOURCE,
+    DELETION_POLICY, MANAGED_BY, PART_OF, REQUEST, REQUEST_KEY, REQUESTED_AT, REQUESTED_VERSION,
+    SOURCE,
 };
 use crate::compile::compile_by;
 use crate::daemon::provider::kinds::{HOSTED_CLUSTER, NODE_POOL};
+use crate::daemon::provider::pace::{Turn, at};
 use crate::daemon::provider::state::Snapshot;
-use crate::model::Tree;
-use crate::provider::conflict::Asked;
+use crate::model::{ErrorClass, Tree};
+use crate::provider::conflict::{Asked, Existing, earlier};
 use crate::provider::definition::{Accepted, path, text_of};
 use crate::provider::instance::{Instance, Stored};
+use crate::provider::labels;
 use crate::provider::problem::Problem;
 use crate::settings::SyncConfig;
 
 /// The field manager of what it writes, and the value of the label for the tool that manages an object.
 pub(in crate::daemon::provider) const MANAGER: &str = "capstan-service-provider";
+
+/// The pause before half clusters are completed again that could not be.
+const REPAIR: Duration = Duration::from_secs(10);
 
 /// Writes objects to the hub.
 pub(in crate::daemon::provider) struct DirectWriter {
@@ -36,13 +44,12 @@ pub(in crate::daemon::provider) struct DirectWriter {
     pub(in crate::daemon::provider) config: Arc<SyncConfig>,
     pub(in crate::daemon::provider) hub: Hub,
     pub(in crate::daemon::provider) state: watch::Receiver<Arc<Snapshot>>,
-    /// One request is written at a time.
-    pub(in crate::daemon::provider) turn: Mutex<()>,
+    pub(in crate::daemon::provider) queue: Queue,
 }
 
 impl DirectWriter {
     async fn create_one(&self, order: &Order) -> Result<Stored, Problem> {
-        let _turn = self.turn.lock().await;
+        let mut written = self.queue.turn(&self.state).await?;
         let snapshot = whole(&self.state).await?;
         let asked = Asked {
             chosen: order.chosen.as_deref(),
@@ -50,99 +57,149 @@ impl DirectWriter {
             request: &order.request,
             namespace: &self.settings.namespace,
         };
-        if let Some(before) = repeated(&snapshot, None, &asked, self.settings.duplicate_create)? {
+        let duplicate = self.settings.duplicate_create;
+        let newer = Newer {
+            written: &written,
+            ..Newer::default()
+        };
+        if let Some(before) = repeated(&snapshot, &newer, &asked, duplicate)? {
             return Ok(before);
         }
         let [cluster, pool] = self.objects(&order.accepted())?;
-        let is_new = self
-            .hub
-            .create(HOSTED_CLUSTER, &cluster)
-            .await
-            .map_err(failed)?;
-        if !is_new {
-            return self.exists(order).await;
-        }
-        if let Err(error) = self.hub.create(NODE_POOL, &pool).await {
+        let created = self.hub.create(HOSTED_CLUSTER, &cluster).await;
+        let Some(cluster) = created.map_err(|error| failed(&error))? else {
+            return self.exists(&asked).await;
+        };
+        let stored = order.stored(&self.settings.namespace);
+        written.push(stored.clone());
+        if let Err(problem) = self.create_pool(&pool).await {
             let undone = self.hub.delete(HOSTED_CLUSTER, &cluster).await;
-            if let Err(undone) = undone {
-                tracing::error!(%error, %undone, "a node pool was not created, and its cluster not deleted; the next start completes it");
+            if let Err(error) = undone {
+                tracing::error!(%error, "a node pool was not created, and its cluster not deleted; the next start completes it");
             }
-            return Err(failed(error));
+            written.pop();
+            return Err(problem);
         }
-        Ok(order.stored(&self.settings.namespace))
+        Ok(stored)
     }
 
-    /// Answers for a cluster that was created since the snapshot, perhaps by this request.
-    async fn exists(&self, order: &Order) -> Result<Stored, Problem> {
-        let name = &order.request.name;
+    /// Creates a node pool. One of that name that belongs to the same cluster is as good.
+    async fn create_pool(&self, pool: &Json) -> Result<(), Problem> {
+        let created = self.hub.create(NODE_POOL, pool).await;
+        if created.map_err(|error| failed(&error))?.is_some() {
+            return Ok(());
+        }
+        let name = pool["metadata"]["name"].as_str().unwrap_or_default();
+        let found = self
+            .hub
+            .get(NODE_POOL, &self.settings.namespace, name)
+            .await;
+        let found = found.map_err(|error| failed(&error))?.unwrap_or_default();
+        let is_own = found["spec"]["clusterName"] == pool["spec"]["clusterName"];
+        if is_own && found["metadata"]["deletionTimestamp"].is_null() {
+            return Ok(());
+        }
+        Err(Problem::exists(format!(
+            "a node pool with name {name:?} already exists"
+        )))
+    }
+
+    /// Answers for a cluster that was created since the snapshot, perhaps by the same request.
+    async fn exists(&self, asked: &Asked<'_>) -> Result<Stored, Problem> {
+        let name = &asked.request.name;
         let found = self
             .hub
             .get(HOSTED_CLUSTER, &self.settings.namespace, name)
-            .await
-            .map_err(failed)?;
+            .await;
+        let found = found.map_err(|error| failed(&error))?;
         let stored = found.as_ref().and_then(Stored::of);
-        let own = order.stored(&self.settings.namespace);
-        match stored {
-            Some(stored) if stored == own => Ok(stored),
-            _ => Err(Problem::exists(format!(
-                "cluster with name {name:?} already exists"
-            ))),
-        }
+        let existing = Existing {
+            instances: stored.iter().collect(),
+            ..Existing::default()
+        };
+        let before = earlier(&existing, asked, self.settings.duplicate_create)?;
+        let taken = || Problem::exists(format!("cluster with name {name:?} already exists"));
+        before.cloned().ok_or_else(taken)
     }
 
     async fn delete_one(&self, id: &str) -> Result<(), Problem> {
-        let _turn = self.turn.lock().await;
+        let _written = self.queue.turn(&self.state).await?;
         let snapshot = whole(&self.state).await?;
-        let instance = snapshot.entry(id).map(|entry| &entry.instance);
-        let hosted = instance.and_then(|instance| instance.hosted.as_ref());
-        let Some(hosted) = hosted else {
-            return Err(Problem::no_cluster(id));
+        let known = snapshot
+            .entry(id)
+            .and_then(|entry| entry.instance.hosted.as_ref());
+        let cluster = match known {
+            Some(hosted) => Arc::clone(&hosted.cluster),
+            // A watch that was interrupted does not know it yet.
+            None => self.find(id).await?,
         };
-        if hosted.is_of_fleet() {
-            let path = hosted.cluster["metadata"]["annotations"][SOURCE].as_str();
-            let detail = format!(
-                "the cluster is defined in git ({}): remove it there",
-                path.unwrap_or("its fleet's repository")
-            );
+        let metadata = &cluster["metadata"];
+        if metadata["labels"][PART_OF].is_string() {
+            let path = metadata["annotations"][SOURCE].as_str();
+            let path = path.unwrap_or("its fleet's repository");
+            let detail = format!("the cluster is defined in git ({path}): remove it there");
             return Err(Problem::exists(detail));
         }
-        if hosted.is_deleting() {
+        if metadata["deletionTimestamp"].is_string() {
             return Ok(());
         }
-        self.hub
-            .delete(HOSTED_CLUSTER, &hosted.cluster)
-            .await
-            .map_err(failed)
+        let deleted = self.hub.delete(HOSTED_CLUSTER, &cluster).await;
+        deleted.map_err(|error| failed(&error))
+    }
+
+    /// The cluster of an instance, as the hub has it now.
+    async fn find(&self, id: &str) -> Result<Arc<Json>, Problem> {
+        let listed = self
+            .hub
+            .list(HOSTED_CLUSTER, &self.settings.namespace)
+            .await;
+        let listed = listed.map_err(|error| failed(&error))?;
+        let mut found = listed
+            .into_iter()
+            .filter(|one| labels::instance(one) == Some(id));
+        found
+            .next()
+            .map(Arc::new)
+            .ok_or_else(|| Problem::no_cluster(id))
+    }
+
+    /// Completes half clusters once, when all are known and this process may write: later, a node pool may be missing because somebody
+    /// wants it so.
+    pub(in crate::daemon::provider) async fn keep_whole(self: Arc<Self>, turn: Turn) {
+        let mut state = self.state.clone();
+        if state.wait_for(|snapshot| snapshot.is_whole).await.is_err() {
+            return;
+        }
+        while turn.becomes(true).await {
+            match self.repair().await {
+                Ok(()) => return,
+                Err(error) => {
+                    tracing::warn!(%error, "a cluster without its node pool cannot be completed");
+                }
+            }
+            at(Some(Instant::now() + REPAIR)).await;
+        }
     }
 
     /// Creates the node pools that a kill left out.
-    pub(in crate::daemon::provider) async fn repair(&self) {
-        let _turn = self.turn.lock().await;
+    async fn repair(&self) -> Result<(), Error> {
         let snapshot = self.state.borrow().clone();
-        if !snapshot.is_whole {
-            return;
-        }
         for entry in &snapshot.entries {
             let instance = &entry.instance;
-            if let Some(pool) = self.missing_pool(instance) {
+            if let Some(pool) = self.missing_pool(instance)
+                && self.hub.create(NODE_POOL, &pool).await?.is_some()
+            {
                 let name = &instance.stored.name;
-                match self.hub.create(NODE_POOL, &pool).await {
-                    Ok(true) => {
-                        tracing::info!(name, "a cluster without its node pool was completed")
-                    }
-                    Ok(false) => {}
-                    Err(error) => {
-                        tracing::warn!(name, %error, "a cluster without its node pool cannot be completed")
-                    }
-                }
+                tracing::info!(name, "a cluster without its node pool was completed");
             }
         }
+        Ok(())
     }
 
     /// The node pool of a cluster that has none, and that this provider wrote.
     fn missing_pool(&self, instance: &Instance) -> Option<Json> {
         let hosted = instance.hosted.as_ref()?;
-        let is_half = hosted.pools.is_empty() && !hosted.is_of_fleet() && !hosted.is_deleting();
+        let is_half = hosted.pools.is_empty() && hosted.set().is_none() && !hosted.is_deleting();
         let image = hosted.cluster["spec"]["release"]["image"].as_str()?;
         let stored = &instance.stored;
         let accepted = Accepted {
@@ -162,7 +219,7 @@ impl DirectWriter {
         let file = path(accepted.instance, "", &self.settings);
         let tree = with_file(&Tree::default(), &file, &text);
         let compiled = compile_by(&self.config.policy, &tree, &[]);
-        if let Some(problem) = rejection(&compiled, &Default::default()) {
+        if let Some(problem) = rejection(&compiled.findings, &[]) {
             return Err(problem);
         }
         let objects = compiled.objects.iter().map(|object| object.node.to_json());
@@ -206,9 +263,7 @@ impl Writer for DirectWriter {
 }
 
 /// A request that the hub did not carry out. Its words are for the log.
-fn failed(error: Error) -> Problem {
-    use crate::model::ErrorClass;
-
+pub(super) fn failed(error: &Error) -> Problem {
     tracing::warn!(%error, "the hub did not carry out a request of the service provider");
     match error.class() {
         ErrorClass::Transient => Problem::later("the hub does not answer: try again later", 10),

@@ -4,19 +4,19 @@
 
 use std::collections::BTreeSet;
 
-use crate::compile::Compiled;
 use crate::model::{Finding, Severity};
 use crate::provider::problem::{Problem, ProblemKind};
 
 /// The most errors that are told.
 const MOST: usize = 5;
 
-/// The problem of a definition, if it brings errors: 403 for what a tenant may not use, 400 for a value of a wrong form, 422 for all else.
-pub(super) fn rejection(after: &Compiled, before: &BTreeSet<String>) -> Option<Problem> {
-    let errors = after.findings.iter();
-    let errors =
-        errors.filter(|one| one.severity == Severity::Error && !before.contains(&one.to_string()));
-    let errors: Vec<&Finding> = errors.collect();
+/// The problem of a definition, if the errors `after` it are not all `before` it: 403 for what a tenant may not use, 400 for a value of a wrong
+/// form, 422 for all else.
+pub(super) fn rejection(after: &[Finding], before: &[Finding]) -> Option<Problem> {
+    let before: BTreeSet<String> = before.iter().map(ToString::to_string).collect();
+    let is_new =
+        |one: &&Finding| one.severity == Severity::Error && !before.contains(&one.to_string());
+    let errors: Vec<&Finding> = after.iter().filter(is_new).collect();
     let first = errors.first()?;
     let kind = match first.id.chars().next() {
         Some('T') => ProblemKind::PermissionDenied,

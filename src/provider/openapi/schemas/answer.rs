@@ -5,7 +5,7 @@
 use utoipa::openapi::schema::{AnyOfBuilder, ArrayBuilder, Schema, Type};
 use utoipa::openapi::{KnownFormat, ObjectBuilder, RefOr, SchemaFormat};
 
-use super::{
+use super::parts::{
     API, CLUSTER, DCM_SPEC, PROPOSAL_REQUEST, cluster_resource, health_resource, integer, name,
     named, object, optional, resource, text,
 };

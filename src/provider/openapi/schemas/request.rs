@@ -7,7 +7,7 @@ use utoipa::openapi::request_body::{RequestBody, RequestBodyBuilder};
 use utoipa::openapi::schema::{AnyOfBuilder, Type};
 use utoipa::openapi::{ContentBuilder, ObjectBuilder, Required};
 
-use super::{
+use super::parts::{
     DCM_REQUEST, DCM_SPEC, LONGEST_NAME, PROPOSAL_REQUEST, cluster_resource, name, named, object,
     optional, resource, string, text,
 };

@@ -1,0 +1,174 @@
+//! What is written, and what every way of writing needs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use jiff::Timestamp;
+use tokio::sync::{Mutex, MutexGuard, Semaphore, watch};
+use tokio::time::Instant;
+
+use crate::api::fleet::DuplicateCreate;
+use crate::daemon::provider::pace::{Turn, at};
+use crate::daemon::provider::state::Snapshot;
+use crate::model::Tree;
+use crate::provider::conflict::{Asked, Existing, earlier};
+use crate::provider::definition::Accepted;
+use crate::provider::instance::{Stored, TreeIndex};
+use crate::provider::problem::Problem;
+use crate::provider::request::Request;
+use crate::provider::status::State;
+
+/// A request about to be written.
+pub(in crate::daemon::provider) struct Order {
+    /// The ID of the instance, chosen or made up.
+    pub(in crate::daemon::provider) id: String,
+    /// The ID that the client chose.
+    pub(in crate::daemon::provider) chosen: Option<String>,
+    pub(in crate::daemon::provider) key: Option<String>,
+    pub(in crate::daemon::provider) request: Request,
+    /// The image of its release.
+    pub(in crate::daemon::provider) image: String,
+    pub(in crate::daemon::provider) at: Timestamp,
+}
+
+impl Order {
+    pub(super) fn accepted(&self) -> Accepted<'_> {
+        Accepted {
+            instance: &self.id,
+            request: &self.request,
+            image: &self.image,
+            key: self.key.as_deref(),
+            at: self.at,
+        }
+    }
+
+    /// What the instance is known by once it is written.
+    pub(in crate::daemon::provider) fn stored(&self, namespace: &str) -> Stored {
+        Stored {
+            id: self.id.clone(),
+            name: self.request.name.clone(),
+            namespace: namespace.to_owned(),
+            version: Some(self.request.version.clone()),
+            request: Some(self.request.clone()),
+            requested_at: Some(self.at.strftime("%FT%TZ").to_string()),
+            key: self.key.clone(),
+        }
+    }
+}
+
+/// A way in which requests become clusters.
+pub(in crate::daemon::provider) trait Writer: Send + Sync {
+    /// Creates a cluster; returns the instance, or the one that the same request created before.
+    fn create<'a>(&'a self, order: &'a Order) -> BoxFuture<'a, Result<Stored, Problem>>;
+
+    /// Deletes a cluster. One that is being deleted is no problem.
+    fn delete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), Problem>>;
+}
+
+/// The newest snapshot, once everything is known.
+pub(super) async fn whole(
+    state: &watch::Receiver<Arc<Snapshot>>,
+) -> Result<Arc<Snapshot>, Problem> {
+    let snapshot = state.borrow().clone();
+    if snapshot.is_whole {
+        return Ok(snapshot);
+    }
+    let detail = "the provider does not know all clusters yet: try again later";
+    Err(Problem::later(detail, 5))
+}
+
+/// The instance that the same request created before, by a snapshot and what is newer than it.
+pub(in crate::daemon::provider) fn repeated(
+    snapshot: &Snapshot,
+    newer: &Newer<'_>,
+    asked: &Asked<'_>,
+    duplicate: DuplicateCreate,
+) -> Result<Option<Stored>, Problem> {
+    let known = snapshot.entries.iter();
+    let known = known.map(|entry| &entry.instance.stored);
+    let tree = newer.tree.into_iter();
+    let in_tree = tree.flat_map(|tree| tree.instances.values().map(|one| &one.stored));
+    let existing = Existing {
+        instances: in_tree.chain(newer.written).chain(known).collect(),
+        tree: newer.tree,
+        hub: snapshot.hub.names(),
+    };
+    let before = earlier(&existing, asked, duplicate)?;
+    let is_going = before.and_then(|before| snapshot.entry(&before.id));
+    if is_going.is_some_and(|entry| entry.status.state == State::Deleting) {
+        return Err(Problem::exists(
+            "the cluster of this request is being deleted: try again once it is gone",
+        ));
+    }
+    Ok(before.cloned())
+}
+
+/// What is newer than a snapshot.
+#[derive(Clone, Copy, Default)]
+pub(in crate::daemon::provider) struct Newer<'a> {
+    pub(in crate::daemon::provider) tree: Option<&'a TreeIndex>,
+    /// What was written since.
+    pub(in crate::daemon::provider) written: &'a [Stored],
+}
+
+/// How many requests wait for their turn at most.
+const MOST_WAITING: usize = 200;
+/// The longest wait for a turn.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// One thing is written at a time. Whoever waits too long, or behind too many others, is told to come back.
+pub(in crate::daemon::provider) struct Queue {
+    turn: Turn,
+    waiting: Semaphore,
+    /// What was written, until a snapshot has it.
+    written: Mutex<Vec<Stored>>,
+}
+
+impl Queue {
+    pub(in crate::daemon::provider) fn new(turn: Turn) -> Self {
+        Self {
+            turn,
+            waiting: Semaphore::new(MOST_WAITING),
+            written: Mutex::default(),
+        }
+    }
+
+    /// Waits for a turn, as long as this process may write. What was written before and is in the snapshot is let go.
+    pub(in crate::daemon::provider) async fn turn(
+        &self,
+        state: &watch::Receiver<Arc<Snapshot>>,
+    ) -> Result<MutexGuard<'_, Vec<Stored>>, Problem> {
+        let busy = || Problem::later("too many requests wait: try again later", 5);
+        let _waits = self.waiting.try_acquire().map_err(|_| busy())?;
+        let mut written = tokio::select! {
+            biased;
+            written = self.written.lock() => written,
+            () = at(Some(Instant::now() + PATIENCE)) => return Err(busy()),
+        };
+        if !self.turn.is_ours() {
+            let detail = "another replica of this provider writes: send the request again";
+            return Err(Problem::later(detail, 15));
+        }
+        let snapshot = state.borrow().clone();
+        written.retain(|stored| snapshot.entry(&stored.id).is_none());
+        Ok(written)
+    }
+}
+
+/// A tree with one file more.
+pub(super) fn with_file(tree: &Tree, path: &str, text: &str) -> Tree {
+    let mut tree = tree.clone();
+    tree.files.insert(path.into(), text.as_bytes().into());
+    tree
+}
+
+impl<W: Writer> Writer for Arc<W> {
+    fn create<'a>(&'a self, order: &'a Order) -> BoxFuture<'a, Result<Stored, Problem>> {
+        (**self).create(order)
+    }
+
+    fn delete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), Problem>> {
+        (**self).delete(id)
+    }
+}

@@ -1,0 +1,89 @@
+//! The way of a commit to the other side: onto the followed branch.
+//!
+//! In: a change, and the revision that it was checked on. Out: that it arrived, or that it is to be tried again. It does not know what the
+//! change is for.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::adapters::git::{
+    Branch, CommitMessage, Committer, Edits, Error, NewCommit, Outcome, Signer,
+};
+use crate::adapters::http::Hints;
+use crate::daemon::provider::git::{Branches, Revision};
+use crate::daemon::spans::spawn_blocking;
+use crate::model::{AdapterError, ErrorClass};
+use crate::provider::problem::Problem;
+
+/// A change of files, with what the commit says of it.
+pub(super) struct Change {
+    pub(super) edits: Edits,
+    pub(super) message: CommitMessage,
+    pub(super) at: Timestamp,
+}
+
+/// Pushes changes.
+pub(in crate::daemon::provider) struct Pusher {
+    pub(in crate::daemon::provider) branches: Arc<Branches>,
+    pub(in crate::daemon::provider) signer: Option<Arc<Signer>>,
+    /// The daemon looks at the branch at once.
+    pub(in crate::daemon::provider) hints: Arc<Hints>,
+}
+
+impl Pusher {
+    /// Pushes a change onto a revision, and returns its commit; `None` if it may not have arrived, and is to be tried again.
+    pub(super) async fn push(
+        &self,
+        revision: &Revision,
+        change: Change,
+    ) -> Result<Option<String>, Problem> {
+        let pushed = self.pushed(revision, change).await?;
+        match pushed {
+            Ok(Outcome::Done(commit)) => {
+                tracing::info!(commit, "the service provider pushed a commit");
+                self.hints.leave(None);
+                Ok(Some(commit))
+            }
+            Ok(Outcome::Moved) => Ok(None),
+            Err(error) => unpushed(&AdapterError::new(error.class(), error.to_string())),
+        }
+    }
+
+    async fn pushed(
+        &self,
+        revision: &Revision,
+        change: Change,
+    ) -> Result<Result<Outcome<String>, Error>, Problem> {
+        let (branches, signer) = (Arc::clone(&self.branches), self.signer.clone());
+        let head = revision.head.clone();
+        let pushed = spawn_blocking(move || {
+            let by = Committer {
+                name: "Capstan service provider".to_owned(),
+                email: "service-provider@capstan.dev".to_owned(),
+            };
+            let commit = NewCommit {
+                edits: &change.edits,
+                message: &change.message,
+                by: &by,
+                at: change.at,
+                signer: signer.as_deref(),
+            };
+            let name = format!("refs/heads/{}", branches.branch);
+            Branch::of(&branches.mirror, &name)?.commit(&head, &commit)
+        });
+        pushed.await.map_err(|_| Problem::internal())
+    }
+}
+
+fn unpushed(error: &AdapterError) -> Result<Option<String>, Problem> {
+    tracing::warn!(%error, "the service provider cannot push");
+    match error.class() {
+        ErrorClass::Transient | ErrorClass::Conflict => Ok(None),
+        ErrorClass::Bug => Err(Problem::internal()),
+        _ => Err(Problem::later(
+            "the config repository does not take commits now: try again later",
+            60,
+        )),
+    }
+}
