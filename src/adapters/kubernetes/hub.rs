@@ -90,7 +90,6 @@ impl Known {
 
 /// Follows the objects of a kind in a namespace, or everywhere, until the handle is dropped. Managed fields are left out. What was read
 /// stays known while a watch is interrupted, unless the kind is gone.
-#[must_use]
 pub fn follow_kind(
     client: &Client,
     kind: HubKind,
@@ -270,7 +269,8 @@ impl Hub {
             let api = self
                 .api(kind, &id)
                 .map_err(|error| Error::new(&id, error))?;
-            let object: DynamicObject = typed(&id, object)?;
+            let object = serde_json::from_value(object.clone());
+            let object: DynamicObject = object.map_err(|error| unsendable(&id, &error))?;
             match api.create(&params, &object).await {
                 Ok(created) => Ok(Some(serde_json::to_value(created).unwrap_or_default())),
                 Err(kube::Error::Api(status))
@@ -295,7 +295,8 @@ impl Hub {
             let api = self
                 .api(kind, &id)
                 .map_err(|error| Error::new(&id, error))?;
-            let object: DynamicObject = typed(&id, object)?;
+            let object = serde_json::from_value(object.clone());
+            let object: DynamicObject = object.map_err(|error| unsendable(&id, &error))?;
             let patched = api.patch(&id.name, &params, &Patch::Apply(&object)).await;
             patched.map(drop).map_err(|error| Error::new(&id, error))
         };
@@ -340,12 +341,12 @@ fn id_of(kind: HubKind, object: &Json) -> ObjectId {
     ObjectId::new(kind.group, kind.kind, text("namespace"), text("name"))
 }
 
-fn typed(id: &ObjectId, object: &Json) -> Result<DynamicObject, Error> {
-    let cause = |error: serde_json::Error| Error::Unsendable {
+/// The error of an object that is none.
+fn unsendable(id: &ObjectId, error: &serde_json::Error) -> Error {
+    Error::Unsendable {
         object: id.clone(),
         cause: error.to_string(),
-    };
-    serde_json::from_value(object.clone()).map_err(cause)
+    }
 }
 
 /// The longest time in which changes of the hub are gathered before they are looked at.

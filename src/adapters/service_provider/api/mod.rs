@@ -36,7 +36,7 @@ use exchange::{body, chosen_id, key, parameters};
 const ROOT: &str = "/api/v1alpha1";
 
 /// What the API allows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// The longest time until an answer.
     pub time: Duration,

@@ -74,7 +74,8 @@ impl Tokens {
             .0
             .iter()
             .filter(|known| is_same(&digest, &known.digest));
-        let last = same.last();
+        // Not the first that is found, which would end the comparison.
+        let last = same.fold(None, |_, token| Some(token));
         last.filter(|_| is_bearer).map(|token| token.name.clone())
     }
 }
