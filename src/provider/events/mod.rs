@@ -2,7 +2,7 @@
 //!
 //! In: statuses as they are observed, what exists, what came of earlier commands, and the time, as [`Event`]s. Out:
 //! [`Command`]s: messages to deliver, and a record to keep for the next process. It does not know who delivers them, where
-//! the record is kept, or how a status comes about. [`cloud_event`] turns a message into what goes over the wire.
+//! the record is kept, or how a status comes about. [`cloud_event()`] turns a message into what goes over the wire.
 //!
 //! Of each instance only its newest state waits. It is published when it differs from the state that was last delivered, after
 //! a moment without changes, and again until it arrives. One message of an instance is under way at a time, so that they
