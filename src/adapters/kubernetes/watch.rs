@@ -469,6 +469,10 @@ mod tests {
             .with_ansi(false)
             .with_writer(move || lines.clone());
         let _logging = tracing::subscriber::set_default(subscriber.finish());
+        // A place that logs for the first time in another test just now may miss that this one listens.
+        refused_requests("ConfigMap", 1, StatusCode::FORBIDDEN).await;
+        tracing::callsite::rebuild_interest_cache();
+        written.0.lock().unwrap().clear();
         refused_requests("ConfigMap", 45, StatusCode::FORBIDDEN).await;
         let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
         let right = "grant list and watch on configmaps of the API group \"\", in all namespaces";
