@@ -47,6 +47,8 @@ pub const WEBHOOK_RECEIVED: &str = "capstan.dev/webhook-received";
 pub const APPROVE_ANNOTATION: &str = "capstan.dev/approve";
 /// The trailer of a commit that approves a deletion: `delete <namespace>/<name>`.
 pub const APPROVE: &str = "Capstan-Approve";
+/// On a cluster that was made over the service provider's API, and on its definition: the ID of its instance.
+pub const SERVICE_INSTANCE: &str = "dcm-instance-id";
 /// On a definition or a HostedCluster: the request of the service provider's API that it was made of, in JSON.
 pub const REQUEST: &str = "capstan.dev/request";
 /// On the same: when the request came.

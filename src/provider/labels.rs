@@ -2,8 +2,8 @@
 
 use serde_json::Value as Json;
 
-/// The label with the ID of an instance.
-const INSTANCE: &str = "dcm-instance-id";
+use crate::api::labels::SERVICE_INSTANCE as INSTANCE;
+
 /// The other labels, with their values.
 const CONSTANT: [(&str, &str); 2] = [("managed-by", "dcm"), ("dcm-service-type", "cluster")];
 /// The prefix of the second set.

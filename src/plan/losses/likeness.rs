@@ -2,7 +2,7 @@
 //!
 //! In: the objects that carry the specification of those that leave, and of those that are new. Out: pairs. Two are the
 //! same when they are of one subscription and place, and nearly all that the new one says the old one had, once the names
-//! are taken out. It does not know whether the objects come from files or from a cluster: what the old one has beyond the
+//! are taken out. Two instances of the service provider's API are never the same. It does not know whether the objects come from files or from a cluster: what the old one has beyond the
 //! new one does not count, such as the defaults of a server.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,6 +12,7 @@ use serde_json::Value as Json;
 use super::Unit;
 use crate::api::embedded;
 use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
+use crate::api::labels::SERVICE_INSTANCE;
 use crate::api::platform::HYPERSHIFT;
 use crate::health::Live;
 use crate::model::ObjectId;
@@ -33,6 +34,8 @@ const FEWEST_DIGITS: usize = 5;
 pub struct Likeness {
     /// Whose it is.
     pub unit: Unit,
+    /// The ID of the instance of the service provider's API that it is.
+    instance: Option<String>,
     /// The values, by path.
     values: BTreeMap<String, String>,
 }
@@ -82,7 +85,12 @@ impl Likeness {
             }
         }
         collect(&spec, "", &own, &mut values);
-        Some(Self { unit, values })
+        let instance = object["metadata"]["labels"][SERVICE_INSTANCE].as_str();
+        Some(Self {
+            unit,
+            instance: instance.map(str::to_owned),
+            values,
+        })
     }
 
     /// Whether `new` is the same under another name.
@@ -94,6 +102,7 @@ impl Likeness {
         };
         is_kind
             && is_near
+            && self.instance == new.instance
             && self.unit != new.unit
             && !self.is_elsewhere(new)
             && self.has(new) >= ALIKE
@@ -279,6 +288,25 @@ mod tests {
             pairs(&both, &[plane("three", "4.20", "uksouth")]),
             pair("ns/one", "ns/three")
         );
+    }
+
+    #[test]
+    fn instances_of_the_service_provider_are_told_apart_by_their_ids() {
+        let of = |name: &str, instance: Option<&str>| Likeness {
+            instance: instance.map(str::to_owned),
+            ..plane(name, "4.20", "uksouth")
+        };
+        let old = [of("one", Some("a"))];
+        assert_eq!(pairs(&old, &[of("two", Some("b"))]), []);
+        assert_eq!(pairs(&old, &[of("two", None)]), []);
+        assert_eq!(pairs(&[of("one", None)], &[of("two", Some("b"))]), []);
+        assert_eq!(pairs(&old, &[of("two", Some("a"))]).len(), 1);
+        let object = json!({
+            "apiVersion": "hypershift.openshift.io/v1beta1", "kind": "HostedCluster",
+            "metadata": {"name": "one", "namespace": "ns", "labels": {"dcm-instance-id": "a"}}, "spec": {},
+        });
+        let read = Likeness::of(&object).expect("a hosted cluster");
+        assert_eq!(read.instance.as_deref(), Some("a"));
     }
 
     /// Of hundreds of values, two clusters of a fleet may differ in one.
