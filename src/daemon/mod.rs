@@ -151,7 +151,6 @@ async fn follow(
         origin: &common.origin,
         target: &target,
         holder: setup.holder.clone(),
-        hints: &common.hints,
     };
     let providing = setup.provider.map(|endpoint| endpoint.serve(&parts));
     let _providing = providing.transpose()?;

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use super::hub::HubState;
 use super::kubeconfigs::{Kubeconfigs, Place};
-use super::pace::{Turn, at};
+use super::pace::{NOTICED, Turn, at};
 use super::state::{Entry, Snapshot};
 use super::write::{Newer, Order, Writer, repeated};
 use crate::adapters::kubernetes::Known;
@@ -40,8 +40,6 @@ use crate::provider::view::{Shown, created, kubeconfig_secret, list, read, shows
 const AT_ONCE: usize = 16;
 /// The longest wait for a kubeconfig.
 const MOMENT: Duration = Duration::from_secs(2);
-/// The longest wait until a new cluster is in a snapshot.
-const NOTICED: Duration = Duration::from_secs(2);
 /// The seconds after which another process may write.
 const HANDOVER: u32 = 15;
 
@@ -105,13 +103,19 @@ impl Provider {
             "the service provider accepted a cluster"
         );
         // Whoever reads it next finds it.
+        self.noticed(|snapshot| snapshot.entry(&stored.id).is_some())
+            .await;
+        Ok(self.answer(stored, dialect))
+    }
+
+    /// Waits a moment for a snapshot that shows what was written.
+    async fn noticed(&self, shows: impl Fn(&Snapshot) -> bool) {
         let mut state = self.state.clone();
         tokio::select! {
             biased;
-            _ = state.wait_for(|snapshot| snapshot.entry(&stored.id).is_some()) => {}
+            _ = state.wait_for(|snapshot| shows(snapshot)) => {}
             () = at(Some(Instant::now() + NOTICED)) => {}
         }
-        Ok(self.answer(stored, dialect))
     }
 
     fn answer(&self, stored: Stored, dialect: Dialect) -> Created {
@@ -256,6 +260,9 @@ impl Clusters for Provider {
             self.whole()?;
             self.writer.delete(id).await?;
             tracing::info!(instance = id, "the service provider deletes a cluster");
+            // Whoever reads it next sees that it goes.
+            self.noticed(|snapshot| snapshot.entry(id).is_none_or(Entry::is_going))
+                .await;
             Ok(())
         }
         .boxed()

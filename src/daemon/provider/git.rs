@@ -2,6 +2,7 @@
 //!
 //! In: the mirror that the daemon keeps. Out: what its newest revision defines, and what is wrong with it. It does not know who writes.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,8 @@ use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
 use super::pace::{Turn, at};
-use crate::adapters::git::{Error, Mirror, Ref};
+use crate::adapters::git::{Branch, Error, Mirror, Ref, trailers};
+use crate::api::labels::APPROVE;
 use crate::compile::compile_by;
 use crate::daemon::jobs::{Origin, local_trees};
 use crate::daemon::spans::spawn_blocking;
@@ -21,6 +23,10 @@ use crate::provider::instance::TreeIndex;
 use crate::provider::view::Followed;
 use crate::settings::SyncConfig;
 
+/// The most commits that are searched for what the provider needs to know.
+pub(super) const LOOK_BACK: usize = 200;
+/// The beginning of the subject of a commit that adds a cluster, before its name.
+pub(super) const ADD: &str = "Add cluster ";
 /// How often the mirror is looked at, which the daemon fetches into.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -57,10 +63,15 @@ impl Revision {
         self.is_of(&other.tree, &other.overlays)
     }
 
-    /// The same files at another commit.
-    fn at(&self, head: String) -> Self {
+    /// The same files at another commit, whose history approves these deletions.
+    fn at(&self, head: String, approved: BTreeSet<String>) -> Self {
+        let followed = Followed {
+            approved,
+            ..self.followed.clone()
+        };
         Self {
             head,
+            followed,
             ..self.clone()
         }
     }
@@ -163,6 +174,7 @@ impl Branches {
         if let Some(known) = known.as_ref().filter(|known| known.head == head) {
             return Ok(Arc::clone(known));
         }
+        let approved = self.approved(&head)?;
         let tree = self.origin.tree(&head, &self.config.path)?;
         let inside = self.config.overlays.iter();
         let inside = inside.map(|path| self.origin.tree(&head, path));
@@ -171,12 +183,24 @@ impl Branches {
             .collect::<Result<_, _>>()?;
         Ok(Arc::new(match known {
             // Somebody changed other files of the repository.
-            Some(known) if known.is_of(&tree, &overlays) => known.at(head),
+            Some(known) if known.is_of(&tree, &overlays) => known.at(head, approved),
             known => {
                 let before = known.as_ref().map(|known| &known.index);
-                self.compiled(head, tree, overlays, before)
+                let read = self.compiled(head.clone(), tree, overlays, before);
+                read.at(head, approved)
             }
         }))
+    }
+
+    /// The clusters whose deletion the newest commits approve.
+    fn approved(&self, head: &str) -> Result<BTreeSet<String>, Error> {
+        let branch = Branch::of(&self.mirror, &self.name())?;
+        Ok(approved(&branch.messages(head, LOOK_BACK)?))
+    }
+
+    /// The full name of the branch.
+    pub(super) fn name(&self) -> String {
+        format!("refs/heads/{}", self.branch)
     }
 
     /// A revision with these files, compiled; `before` is what an earlier one defined.
@@ -196,6 +220,7 @@ impl Branches {
         let followed = Followed {
             set: Some(set.id()),
             finding: errors.first().map(placed),
+            ..Followed::default()
         };
         Revision {
             index: TreeIndex::after(&tree, before),
@@ -212,7 +237,8 @@ impl Branches {
         let mut tree = revision.tree.clone();
         tree.files.insert(path.into(), text.as_bytes().into());
         let overlays = revision.overlays.clone();
-        self.compiled(String::new(), tree, overlays, Some(&revision.index))
+        let next = self.compiled(String::new(), tree, overlays, Some(&revision.index));
+        next.at(String::new(), revision.followed.approved.clone())
     }
 
     /// Takes a revision that was pushed just now as the newest one.
@@ -222,8 +248,50 @@ impl Branches {
     }
 }
 
+/// The clusters whose deletion these messages approve, the newest first. A cluster that came back since needs another approval.
+fn approved(messages: &[String]) -> BTreeSet<String> {
+    let (mut approved, mut back) = (BTreeSet::new(), BTreeSet::new());
+    for message in messages {
+        let subject = message.lines().next().unwrap_or_default();
+        back.extend(subject.strip_prefix(ADD).map(str::to_owned));
+        let lines = trailers(message, APPROVE);
+        let names = lines.iter().filter_map(|line| line.strip_prefix("delete "));
+        approved.extend(
+            names
+                .filter(|name| !back.contains(*name))
+                .map(str::to_owned),
+        );
+    }
+    approved
+}
+
 /// A finding with its place, on one line.
 fn placed(finding: &Finding) -> String {
     let at = finding.span.as_ref().map(|span| format!(" at {span}"));
     format!("{}{}", finding.headline(), at.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_approval_is_for_the_cluster_that_was_there_then() {
+        let of = |messages: &[&str]| {
+            let messages = messages.iter().map(|one| (*one).to_owned());
+            approved(&messages.collect::<Vec<_>>())
+        };
+        let (add, remove) = (
+            "Add cluster clusters/dev\n\nRequested.\n",
+            "Remove it\n\nCapstan-Approve: delete clusters/dev\n",
+        );
+        let dev = BTreeSet::from(["clusters/dev".to_owned()]);
+        assert_eq!(of(&[remove, add]), dev);
+        assert_eq!(of(&[add, remove]), BTreeSet::new());
+        assert_eq!(of(&[remove, add, remove, add]), dev);
+        assert_eq!(
+            of(&["Say\n\nCapstan-Approve: release a/b\n"]),
+            BTreeSet::new()
+        );
+    }
 }

@@ -37,10 +37,11 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
-use crate::adapters::http::{self, Hints, Server};
+use crate::adapters::http::{self, Server};
 use crate::adapters::kubernetes::{Holder, Hub, Target};
 use crate::adapters::service_provider::{Limits, router};
 use crate::model::{AdapterError, ErrorClass};
+use crate::plan::ApplySet;
 use crate::provider::health::Health;
 use crate::provider::version::Matrix;
 use crate::settings::{ProviderConfig, SyncConfig};
@@ -78,7 +79,6 @@ pub(super) struct Parts<'a> {
     pub(super) origin: &'a Origin,
     pub(super) target: &'a Target,
     pub(super) holder: Option<watch::Receiver<Holder>>,
-    pub(super) hints: &'a Arc<Hints>,
 }
 
 impl ProviderEndpoint {
@@ -197,7 +197,8 @@ impl ProviderEndpoint {
                 pusher: Pusher {
                     branches,
                     signer: secrets.signer.clone(),
-                    hints: Arc::clone(parts.hints),
+                    client: client.clone(),
+                    set: ApplySet::new(&*parts.config.fleet, &*parts.config.namespace),
                 },
                 state: state.clone(),
                 clock: Arc::clone(&parts.target.clock),

@@ -8,6 +8,9 @@ use tokio::time::Instant;
 
 use crate::adapters::kubernetes::Holder;
 
+/// The longest wait until what was written is in a snapshot.
+pub(super) const NOTICED: Duration = Duration::from_secs(2);
+
 /// The pause before work that failed is tried again.
 const RETRY: Duration = Duration::from_secs(2);
 

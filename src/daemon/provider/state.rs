@@ -20,7 +20,7 @@ use crate::adapters::kubernetes::GATHERING;
 use crate::api::fleet::ServiceProvider;
 use crate::model::Clock;
 use crate::provider::instance::{Instance, TreeIndex, join};
-use crate::provider::status::Status;
+use crate::provider::status::{State, Status};
 use crate::provider::view::{Followed, lacking, status};
 
 /// The longest time between two looks at statuses that depend on the time.
@@ -31,6 +31,13 @@ const LONGEST: Duration = Duration::from_secs(600);
 pub(super) struct Entry {
     pub(super) instance: Instance,
     pub(super) status: Status,
+}
+
+impl Entry {
+    /// Returns true if the cluster is being deleted.
+    pub(super) fn is_going(&self) -> bool {
+        self.status.state == State::Deleting
+    }
 }
 
 /// What is known at one moment.

@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 use super::labels;
 use super::request::{Dialect, Request, is_instance_id};
 use crate::api::labels::{PART_OF, REQUEST, REQUEST_KEY, REQUESTED_AT, REQUESTED_VERSION};
+use crate::health::Live;
 use crate::model::{Node, Tree};
 use crate::yaml;
 
@@ -65,7 +66,7 @@ pub struct Defined {
     pub stored: Stored,
     /// The file, from the root of the repository.
     pub path: Arc<str>,
-    /// True if the file holds nothing else.
+    /// True if the file holds nothing else, and no other file defines the instance.
     pub is_alone: bool,
 }
 
@@ -138,6 +139,8 @@ impl TreeIndex {
             };
             self.instances
                 .entry(defined.stored.id.clone())
+                // Whoever copied a definition has to say which of them is meant.
+                .and_modify(|first| first.is_alone = false)
                 .or_insert(defined);
         }
     }
@@ -157,6 +160,13 @@ impl Hosted {
     #[must_use]
     pub fn set(&self) -> Option<&str> {
         self.cluster["metadata"]["labels"][PART_OF].as_str()
+    }
+
+    /// Its namespace and its name, `namespace/name`.
+    #[must_use]
+    pub fn full_name(&self) -> String {
+        let live = Live(&self.cluster);
+        format!("{}/{}", live.namespace(), live.name())
     }
 
     /// Returns true if it is being deleted.

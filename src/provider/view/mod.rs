@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use serde_json::{Map, Value as Json, json};
 
@@ -16,6 +18,7 @@ use super::instance::{Hosted, Instance};
 use super::request::{Dialect, Request};
 use super::status::{Assessment, Nodes, State, Status, assess, nodes};
 use crate::api::fleet::{ApiDialect, ServiceProvider};
+use crate::api::labels::APPROVE;
 
 /// The revision that is followed, as far as it concerns instances.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,6 +27,8 @@ pub struct Followed {
     pub finding: Option<String>,
     /// The ID of the fleet's ApplySet; `None` if the provider does not write to git.
     pub set: Option<String>,
+    /// The clusters, `namespace/name`, whose deletion the branch approves.
+    pub approved: BTreeSet<String>,
 }
 
 /// The status of an instance.
@@ -54,8 +59,21 @@ pub fn status(
     if !is_removed || found.status.state == State::Deleting {
         return found;
     }
-    let message = "the definition was removed; the cluster is deleted next";
-    told(State::Deleting, message.to_owned())
+    let name = hosted.full_name();
+    if followed.approved.contains(&name) {
+        let message = "the definition was removed; the cluster is deleted next";
+        return told(State::Deleting, message.to_owned());
+    }
+    let message = format!(
+        "the definition was removed, and the cluster is kept until its deletion is approved: delete it over this API, or push a commit with the line `{APPROVE}: delete {name}`"
+    );
+    Assessment {
+        status: Status {
+            state: found.status.state,
+            message,
+        },
+        ..found
+    }
 }
 
 /// Says what machines a bare-metal cluster waits for; `None` if it waits for none.

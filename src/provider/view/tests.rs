@@ -62,6 +62,7 @@ fn of(instance: &Instance, finding: Option<&str>) -> (State, String) {
     let followed = Followed {
         finding: finding.map(str::to_owned),
         set: Some("x".to_owned()),
+        ..Followed::default()
     };
     let found = status(instance, &followed, &ServiceProvider::default(), now());
     (found.status.state, found.status.message)
@@ -95,7 +96,17 @@ fn a_cluster_of_the_fleet_whose_file_is_gone_is_being_deleted() {
     };
     assert_eq!(of(&live, None).0, State::Ready);
     let removed = Instance { file: None, ..live };
-    assert_eq!(of(&removed, None).0, State::Deleting);
+    let (state, kept) = of(&removed, None);
+    assert_eq!(state, State::Ready, "nobody approved it");
+    let line = "`Capstan-Approve: delete clusters/dev`";
+    assert!(kept.contains(line), "{kept}");
+    let approved = Followed {
+        set: Some("x".to_owned()),
+        approved: BTreeSet::from(["clusters/dev".to_owned()]),
+        ..Followed::default()
+    };
+    let approved = status(&removed, &approved, &ServiceProvider::default(), now());
+    assert_eq!(approved.status.state, State::Deleting);
     assert_eq!(
         of(&removed, Some("S01")).0,
         State::Ready,

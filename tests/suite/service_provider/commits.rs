@@ -240,3 +240,110 @@ fn a_revision_that_another_file_breaks_leaves_a_cluster_pending_with_the_reason(
     let body = until(told, || world.get("/clusters/a-1").body.to_string());
     assert_eq!(body["status"], "PENDING");
 }
+
+/// The file of an instance in a working copy with the newest commit.
+fn file_of(world: &World, id: &str) -> std::path::PathBuf {
+    let work = world.work();
+    git(&work, &["pull", "-q", "--rebase", "origin", "main"]);
+    let files = world.files();
+    let file = files.iter().find(|file| file.contains(id));
+    work.join(file.unwrap_or_else(|| panic!("no file of {id} among {files:?}")))
+}
+
+/// Pushes what a person changed in a working copy.
+fn push(file: &std::path::Path, subject: &str) {
+    let dir = file.parent().expect("a directory");
+    git(dir, &["add", "-A", "."]);
+    git(dir, &["commit", "-q", "-m", subject]);
+    git(dir, &["push", "-q", "origin", "main"]);
+}
+
+#[test]
+fn a_cluster_that_looks_like_a_deleted_one_is_another() {
+    let world = World::start("writeMode: commit");
+    assert_eq!(
+        world.post("/clusters?id=a-1", &kube_virt("one")).status,
+        201
+    );
+    world.until_status("a-1", "READY");
+    assert_eq!(world.delete("/clusters/a-1").status, 204);
+    let next = world.get("/clusters/a-1");
+    let is_going = next.status == 404 || next.body["status"] == "DELETING";
+    assert!(is_going, "{next:?}");
+    let made = world.post("/clusters?id=a-2", &kube_virt("two"));
+    assert_eq!(made.status, 201, "{made:?}");
+    world.until_gone("a-1");
+    world.until_status("a-2", "READY");
+}
+
+#[test]
+fn a_cluster_whose_file_a_person_removed_is_kept_until_the_api_deletes_it() {
+    let world = World::start("writeMode: commit");
+    assert_eq!(
+        world.post("/clusters?id=a-1", &kube_virt("one")).status,
+        201
+    );
+    world.until_status("a-1", "READY");
+    let file = file_of(&world, "a-1");
+    let other = file.with_file_name("README.md");
+    std::fs::write(&other, "Clusters\n").expect("written");
+    std::fs::remove_file(&file).expect("removed");
+    push(&other, "Tidy up");
+    let kept = || {
+        let body = world.get("/clusters/a-1").body;
+        let message = body["status_message"].as_str().unwrap_or_default();
+        let line = "`Capstan-Approve: delete clusters/one`";
+        message.contains(line).then(|| body["status"].clone())
+    };
+    let status = until(kept, || world.get("/clusters/a-1").body.to_string());
+    assert_eq!(status, "READY");
+    assert_eq!(world.delete("/clusters/a-1").status, 204);
+    assert_eq!(world.delete("/clusters/a-1").status, 204, "again");
+    world.until_gone("a-1");
+    let approvals = world.messages();
+    let approvals = approvals.matches("Capstan-Approve: delete clusters/one");
+    assert_eq!(approvals.count(), 1);
+}
+
+#[test]
+fn a_cluster_that_a_person_renamed_in_its_file_is_deleted_under_its_own_name() {
+    let world = World::start("writeMode: commit");
+    assert_eq!(
+        world.post("/clusters?id=a-1", &kube_virt("one")).status,
+        201
+    );
+    world.until_status("a-1", "READY");
+    let file = file_of(&world, "a-1");
+    let text = std::fs::read_to_string(&file).expect("read");
+    let renamed = text.replace("name: one\n", "name: two\n");
+    assert_ne!(renamed, text);
+    std::fs::write(&file, renamed).expect("written");
+    push(&file, "Rename");
+    let name = || (world.get("/clusters/a-1").body["name"] == "two").then_some(());
+    until(name, || world.get("/clusters/a-1").body.to_string());
+    assert_eq!(world.delete("/clusters/a-1").status, 204);
+    world.until_gone("a-1");
+    assert_eq!(world.files(), [""; 0]);
+}
+
+#[test]
+fn a_definition_that_a_person_copied_is_not_deleted_by_half() {
+    let world = World::start("writeMode: commit");
+    assert_eq!(
+        world.post("/clusters?id=a-1", &kube_virt("one")).status,
+        201
+    );
+    world.until_status("a-1", "READY");
+    let file = file_of(&world, "a-1");
+    let text = std::fs::read_to_string(&file).expect("read");
+    let copy = file.with_file_name("z-copy.yaml");
+    std::fs::write(&copy, text.replace("name: one\n", "name: two\n")).expect("written");
+    push(&file, "Copy");
+    let refused = || {
+        let answer = world.delete("/clusters/a-1");
+        (answer.status == 409).then_some(answer)
+    };
+    let refused = refused();
+    assert!(refused.is_some(), "{}", world.said());
+    assert_eq!(world.files().len(), 2);
+}

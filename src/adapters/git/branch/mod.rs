@@ -130,6 +130,21 @@ impl<'m> Branch<'m> {
         })
     }
 
+    /// The messages of at most `limit` commits, and of 200, from the fetched commit `head` back along first parents, the newest first.
+    ///
+    /// # Errors
+    /// When `head` was not fetched.
+    pub fn messages(&self, head: &str, limit: usize) -> Result<Vec<String>, Error> {
+        self.mirror.reading(|repository| {
+            let history = History::of(repository, &self.mirror.address.shown)?;
+            let commits = history.first_parents(None, head, limit.min(MOST_COMMITS))?;
+            let texts = commits
+                .iter()
+                .map(|commit| Ok(history.find(&commit.id)?.text()));
+            texts.collect()
+        })
+    }
+
     fn push_commit(
         &self,
         old: Option<&str>,

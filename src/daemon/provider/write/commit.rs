@@ -3,6 +3,7 @@
 //! In: requests. Out: commits, pushed only onto the head that they were checked on. Whoever else pushes meanwhile wins, and the request is
 //! checked anew. It does not know how a revision is applied.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures::FutureExt as _;
@@ -13,25 +14,23 @@ use super::direct::{MANAGER, failed};
 use super::order::{Newer, Order, Queue, Writer, repeated, whole};
 use super::push::{Change, Pusher};
 use super::rejection::rejection;
-use crate::adapters::git::{Branch, CommitMessage, Edit};
+use crate::adapters::git::{Branch, CommitMessage, Edit, Edits};
 use crate::adapters::kubernetes::Hub;
 use crate::api::fleet::ServiceProvider;
 use crate::api::labels::{APPROVE, MANAGED_BY};
-use crate::daemon::provider::git::Revision;
+use crate::daemon::provider::git::{ADD, LOOK_BACK, Revision};
 use crate::daemon::provider::kinds::HOSTED_CLUSTER;
-use crate::daemon::provider::state::Snapshot;
+use crate::daemon::provider::state::{Entry, Snapshot};
 use crate::daemon::spans::spawn_blocking;
 use crate::model::Clock;
 use crate::provider::conflict::Asked;
 use crate::provider::definition::{path, text_of};
-use crate::provider::instance::{Defined, Stored};
+use crate::provider::instance::{Defined, Hosted, Stored};
 use crate::provider::problem::{Problem, ProblemKind};
 use crate::settings::SyncConfig;
 
 /// How often a push is tried: others who push all the time win for a few seconds.
 const ATTEMPTS: u32 = 20;
-/// How many commits are searched for a key.
-const LOOK_BACK: usize = 200;
 /// The trailer with the ID of the instance.
 const INSTANCE: &str = "Capstan-Instance";
 /// The trailer with the digest of the `Idempotency-Key`.
@@ -58,7 +57,8 @@ impl CommitWriter {
             let revision = self.newest(attempt).await?;
             let stored = order.stored(&self.settings.namespace);
             if let Some(defined) = revision.index.instances.get(&order.id)
-                && defined.stored == stored
+                && attempt > 0
+                && order.wrote(&defined.stored)
             {
                 // A push whose answer did not arrive.
                 return Ok(stored);
@@ -88,7 +88,7 @@ impl CommitWriter {
                     (Arc::clone(&revision), next)
                 }
             };
-            let subject = format!("Add cluster {}/{}", stored.namespace, stored.name);
+            let subject = format!("{ADD}{}/{}", stored.namespace, stored.name);
             let mut trailers = vec![(INSTANCE.to_owned(), order.id.clone())];
             trailers.extend(order.key.clone().map(|key| (KEY.to_owned(), key)));
             let change = Change {
@@ -99,6 +99,9 @@ impl CommitWriter {
             if let Some(commit) = self.pusher.push(&revision, change).await? {
                 next.head = commit;
                 self.pusher.branches.advance(next).await;
+                let id = order.id.clone();
+                let is_there = move |snapshot: &Snapshot| snapshot.entry(&id).is_some();
+                self.pusher.announce(self.state.clone(), is_there);
                 written.push(stored.clone());
                 return Ok(stored);
             }
@@ -108,52 +111,64 @@ impl CommitWriter {
     }
 
     async fn delete_one(&self, id: &str) -> Result<(), Problem> {
-        let _written = self.queue.turn(&self.state).await?;
+        let mut written = self.queue.turn(&self.state).await?;
+        written.retain(|stored| stored.id != id);
+        let snapshot = whole(&self.state).await?;
+        let entry = snapshot.entry(id).map(|entry| &entry.instance);
+        let hosted = entry.and_then(|instance| instance.hosted.as_ref());
         for attempt in 0..ATTEMPTS {
             let revision = self.newest(attempt).await?;
-            let file = path(id, &self.config.path, &self.settings);
-            let Some(defined) = revision.index.instances.get(id) else {
-                if attempt == 0 {
-                    continue;
+            let change = match revision.index.instances.get(id) {
+                Some(defined) => self.removal(defined, hosted)?,
+                // What is known may be old.
+                None if attempt == 0 => continue,
+                None => {
+                    let is_known = entry.is_some() || attempt > 1;
+                    let unwritten = is_known.then(|| self.delete_unwritten(id, hosted, &revision));
+                    match unwritten.ok_or_else(|| Problem::no_cluster(id))?.await? {
+                        Some(change) => change,
+                        None => return Ok(()),
+                    }
                 }
-                return self.delete_unwritten(id, &revision, attempt).await;
             };
-            let change = self.removal(defined, &file)?;
             if self.pusher.push(&revision, change).await?.is_some() {
                 let _ = self.pusher.branches.refresh(false).await;
+                let id = id.to_owned();
+                self.pusher.announce(self.state.clone(), move |snapshot| {
+                    snapshot.entry(&id).is_none_or(Entry::is_going)
+                });
                 return Ok(());
             }
         }
         Err(contended())
     }
 
-    /// Answers for an instance that no file defines.
+    /// What is still to be pushed for an instance that no file defines.
     async fn delete_unwritten(
         &self,
         id: &str,
+        hosted: Option<&Hosted>,
         revision: &Revision,
-        attempt: u32,
-    ) -> Result<(), Problem> {
-        if attempt > 1 {
-            // The push of the attempt before arrived.
-            return Ok(());
-        }
-        let snapshot = whole(&self.state).await?;
-        let entry = snapshot.entry(id);
-        let entry = entry.ok_or_else(|| Problem::no_cluster(id))?;
-        let hosted = entry.instance.hosted.as_ref();
+    ) -> Result<Option<Change>, Problem> {
         let Some(hosted) = hosted.filter(|hosted| !hosted.is_deleting()) else {
-            return Ok(());
+            return Ok(None);
         };
         if hosted.set() == revision.followed.set.as_deref() {
-            // The fleet deletes it next.
-            return Ok(());
+            let name = hosted.full_name();
+            if revision.followed.approved.contains(&name) {
+                // The fleet deletes it next.
+                return Ok(None);
+            }
+            // Somebody removed the file, and nobody approved what follows from that.
+            let subject = format!("Delete cluster {name}");
+            let names = BTreeSet::from([name]);
+            return self.approving(subject, id, names, Edits::new()).map(Some);
         }
         // It was made while requests went to the hub directly.
         let is_ours = hosted.cluster["metadata"]["labels"][MANAGED_BY] == MANAGER;
         if is_ours && hosted.set().is_none() {
             let deleted = self.hub.delete(HOSTED_CLUSTER, &hosted.cluster).await;
-            return deleted.map_err(|error| failed(&error));
+            return deleted.map(|()| None).map_err(|error| failed(&error));
         }
         let detail =
             "the cluster is not defined in the followed branch: delete it where it was made";
@@ -180,8 +195,7 @@ impl CommitWriter {
         };
         let (branches, head) = (Arc::clone(&self.pusher.branches), revision.head.clone());
         let found = spawn_blocking(move || {
-            let name = format!("refs/heads/{}", branches.branch);
-            Branch::of(&branches.mirror, &name)?.find(&head, KEY, &key, LOOK_BACK)
+            Branch::of(&branches.mirror, &branches.name())?.find(&head, KEY, &key, LOOK_BACK)
         });
         match found.await {
             Ok(Ok(None)) => Ok(()),
@@ -194,8 +208,9 @@ impl CommitWriter {
     }
 
     /// The commit that removes a definition, which only the API may have written.
-    fn removal(&self, defined: &Defined, file: &str) -> Result<Change, Problem> {
+    fn removal(&self, defined: &Defined, hosted: Option<&Hosted>) -> Result<Change, Problem> {
         let stored = &defined.stored;
+        let file = path(&stored.id, &self.config.path, &self.settings);
         let is_ours = stored.request.is_some() && defined.is_alone && *defined.path == *file;
         if !is_ours {
             let detail = format!(
@@ -204,18 +219,33 @@ impl CommitWriter {
             );
             return Err(Problem::exists(detail));
         }
+        let name = format!("{}/{}", stored.namespace, stored.name);
+        let subject = format!("Remove cluster {name}");
+        // Somebody may have renamed it in the file meanwhile.
+        let live = hosted.map(Hosted::full_name);
+        let names = live.into_iter().chain([name]).collect();
+        let edits = [(file, Edit::Remove)].into();
+        self.approving(subject, &stored.id, names, edits)
+    }
+
+    /// A change that approves the deletion of the clusters with these names.
+    fn approving(
+        &self,
+        subject: String,
+        id: &str,
+        names: BTreeSet<String>,
+        edits: Edits,
+    ) -> Result<Change, Problem> {
         if self.config.approvals.is_set() {
             let detail = "deletions in this fleet need the approval of a person: remove the definition with a pull request";
             return Err(Problem::new(ProblemKind::PermissionDenied, detail));
         }
-        let name = format!("{}/{}", stored.namespace, stored.name);
-        let trailers = vec![
-            (APPROVE.to_owned(), format!("delete {name}")),
-            (INSTANCE.to_owned(), stored.id.clone()),
-        ];
+        let approvals = names.into_iter();
+        let approvals = approvals.map(|name| (APPROVE.to_owned(), format!("delete {name}")));
+        let instance = (INSTANCE.to_owned(), id.to_owned());
         Ok(Change {
-            edits: [(file.to_owned(), Edit::Remove)].into(),
-            message: message(format!("Remove cluster {name}"), trailers),
+            edits,
+            message: message(subject, approvals.chain([instance]).collect()),
             at: self.clock.now(),
         })
     }

@@ -123,7 +123,8 @@ impl DirectWriter {
     }
 
     async fn delete_one(&self, id: &str) -> Result<(), Problem> {
-        let _written = self.queue.turn(&self.state).await?;
+        let mut written = self.queue.turn(&self.state).await?;
+        written.retain(|stored| stored.id != id);
         let snapshot = whole(&self.state).await?;
         let known = snapshot
             .entry(id)

@@ -10,14 +10,13 @@ use tokio::time::Instant;
 
 use crate::api::fleet::DuplicateCreate;
 use crate::daemon::provider::pace::{Turn, at};
-use crate::daemon::provider::state::Snapshot;
+use crate::daemon::provider::state::{Entry, Snapshot};
 use crate::model::Tree;
 use crate::provider::conflict::{Asked, Existing, earlier};
 use crate::provider::definition::Accepted;
 use crate::provider::instance::{Stored, TreeIndex};
 use crate::provider::problem::Problem;
 use crate::provider::request::Request;
-use crate::provider::status::State;
 
 /// A request about to be written.
 pub(in crate::daemon::provider) struct Order {
@@ -41,6 +40,14 @@ impl Order {
             key: self.key.as_deref(),
             at: self.at,
         }
+    }
+
+    /// Returns true if this very request wrote an instance.
+    pub(super) fn wrote(&self, stored: &Stored) -> bool {
+        let own = self.stored(&stored.namespace);
+        let sent = |stored: &Stored| stored.request.as_ref().map(|one| one.sent.clone());
+        let times = (&own.requested_at, &own.key) == (&stored.requested_at, &stored.key);
+        times && own.id == stored.id && sent(&own) == sent(stored)
     }
 
     /// What the instance is known by once it is written.
@@ -96,7 +103,7 @@ pub(in crate::daemon::provider) fn repeated(
     };
     let before = earlier(&existing, asked, duplicate)?;
     let is_going = before.and_then(|before| snapshot.entry(&before.id));
-    if is_going.is_some_and(|entry| entry.status.state == State::Deleting) {
+    if is_going.is_some_and(Entry::is_going) {
         return Err(Problem::exists(
             "the cluster of this request is being deleted: try again once it is gone",
         ));

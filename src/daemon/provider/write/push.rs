@@ -6,14 +6,23 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use kube::Client;
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tracing::Instrument as _;
 
 use crate::adapters::git::{
     Branch, CommitMessage, Committer, Edits, Error, NewCommit, Outcome, Signer,
 };
-use crate::adapters::http::Hints;
+use crate::adapters::kubernetes::annotate_parent;
+use crate::api::labels::SYNC_REQUESTED;
 use crate::daemon::provider::git::{Branches, Revision};
+use crate::daemon::provider::pace::{NOTICED, at};
+use crate::daemon::provider::state::Snapshot;
 use crate::daemon::spans::spawn_blocking;
+use crate::daemon::wall_time;
 use crate::model::{AdapterError, ErrorClass};
+use crate::plan::ApplySet;
 use crate::provider::problem::Problem;
 
 /// A change of files, with what the commit says of it.
@@ -27,8 +36,9 @@ pub(super) struct Change {
 pub(in crate::daemon::provider) struct Pusher {
     pub(in crate::daemon::provider) branches: Arc<Branches>,
     pub(in crate::daemon::provider) signer: Option<Arc<Signer>>,
-    /// The daemon looks at the branch at once.
-    pub(in crate::daemon::provider) hints: Arc<Hints>,
+    pub(in crate::daemon::provider) client: Client,
+    /// The fleet, whose daemon looks at the branch at once.
+    pub(in crate::daemon::provider) set: ApplySet,
 }
 
 impl Pusher {
@@ -42,12 +52,34 @@ impl Pusher {
         match pushed {
             Ok(Outcome::Done(commit)) => {
                 tracing::info!(commit, "the service provider pushed a commit");
-                self.hints.leave(None);
                 Ok(Some(commit))
             }
             Ok(Outcome::Moved) => Ok(None),
             Err(error) => unpushed(&AdapterError::new(error.class(), error.to_string())),
         }
+    }
+
+    /// Asks the daemon to look at the branch, once a snapshot shows what was pushed, so that no status of it is left out. The daemon looks at
+    /// its next interval as well.
+    pub(super) fn announce(
+        &self,
+        mut state: watch::Receiver<Arc<Snapshot>>,
+        shows: impl Fn(&Snapshot) -> bool + Send + Sync + 'static,
+    ) {
+        let (client, set) = (self.client.clone(), self.set.clone());
+        let announce = async move {
+            tokio::select! {
+                biased;
+                _ = state.wait_for(|snapshot| shows(snapshot)) => {}
+                () = at(Some(Instant::now() + NOTICED)) => {}
+            }
+            let now = wall_time().to_string();
+            let asked = annotate_parent(&client, &set, SYNC_REQUESTED, Some(&now)).await;
+            if let Err(error) = asked {
+                tracing::debug!(%error, "the daemon is not asked to look at a pushed commit");
+            }
+        };
+        drop(tokio::spawn(announce.in_current_span()));
     }
 
     async fn pushed(
@@ -69,8 +101,7 @@ impl Pusher {
                 at: change.at,
                 signer: signer.as_deref(),
             };
-            let name = format!("refs/heads/{}", branches.branch);
-            Branch::of(&branches.mirror, &name)?.commit(&head, &commit)
+            Branch::of(&branches.mirror, &branches.name())?.commit(&head, &commit)
         });
         pushed.await.map_err(|_| Problem::internal())
     }
