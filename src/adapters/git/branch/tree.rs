@@ -27,7 +27,7 @@ pub(super) struct Edited {
 /// Returns the tree `root` of the commit `head` with the edits; without a head, one that has nothing else.
 ///
 /// # Errors
-/// When what an edit leads to is no file, or is not there to be removed, or a directory cannot be read.
+/// When the path of an edit is not that of a file, when a file to remove is missing, or when a directory cannot be read.
 pub(super) fn edited(
     odb: &Odb<'_>,
     head: &str,
