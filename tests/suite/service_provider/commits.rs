@@ -258,14 +258,18 @@ fn push(file: &std::path::Path, subject: &str) {
     git(dir, &["push", "-q", "origin", "main"]);
 }
 
+/// A world with the cluster `one`, which is ready, as the instance `a-1`.
+fn world_with_one() -> World {
+    let world = World::start("writeMode: commit");
+    let made = world.post("/clusters?id=a-1", &kube_virt("one"));
+    assert_eq!(made.status, 201, "{made:?}");
+    world.until_status("a-1", "READY");
+    world
+}
+
 #[test]
 fn a_cluster_that_looks_like_a_deleted_one_is_another() {
-    let world = World::start("writeMode: commit");
-    assert_eq!(
-        world.post("/clusters?id=a-1", &kube_virt("one")).status,
-        201
-    );
-    world.until_status("a-1", "READY");
+    let world = world_with_one();
     assert_eq!(world.delete("/clusters/a-1").status, 204);
     let next = world.get("/clusters/a-1");
     let is_going = next.status == 404 || next.body["status"] == "DELETING";
@@ -278,12 +282,7 @@ fn a_cluster_that_looks_like_a_deleted_one_is_another() {
 
 #[test]
 fn a_cluster_whose_file_a_person_removed_is_kept_until_the_api_deletes_it() {
-    let world = World::start("writeMode: commit");
-    assert_eq!(
-        world.post("/clusters?id=a-1", &kube_virt("one")).status,
-        201
-    );
-    world.until_status("a-1", "READY");
+    let world = world_with_one();
     let file = file_of(&world, "a-1");
     let other = file.with_file_name("README.md");
     std::fs::write(&other, "Clusters\n").expect("written");
@@ -307,12 +306,7 @@ fn a_cluster_whose_file_a_person_removed_is_kept_until_the_api_deletes_it() {
 
 #[test]
 fn a_cluster_that_a_person_renamed_in_its_file_is_deleted_under_its_own_name() {
-    let world = World::start("writeMode: commit");
-    assert_eq!(
-        world.post("/clusters?id=a-1", &kube_virt("one")).status,
-        201
-    );
-    world.until_status("a-1", "READY");
+    let world = world_with_one();
     let file = file_of(&world, "a-1");
     let text = std::fs::read_to_string(&file).expect("read");
     let renamed = text.replace("name: one\n", "name: two\n");
@@ -328,22 +322,13 @@ fn a_cluster_that_a_person_renamed_in_its_file_is_deleted_under_its_own_name() {
 
 #[test]
 fn a_definition_that_a_person_copied_is_not_deleted_by_half() {
-    let world = World::start("writeMode: commit");
-    assert_eq!(
-        world.post("/clusters?id=a-1", &kube_virt("one")).status,
-        201
-    );
-    world.until_status("a-1", "READY");
+    let world = world_with_one();
     let file = file_of(&world, "a-1");
     let text = std::fs::read_to_string(&file).expect("read");
     let copy = file.with_file_name("z-copy.yaml");
     std::fs::write(&copy, text.replace("name: one\n", "name: two\n")).expect("written");
     push(&file, "Copy");
-    let refused = || {
-        let answer = world.delete("/clusters/a-1");
-        (answer.status == 409).then_some(answer)
-    };
-    let refused = refused();
-    assert!(refused.is_some(), "{}", world.said());
+    let refused = world.delete("/clusters/a-1");
+    assert_eq!(refused.status, 409, "{refused:?}");
     assert_eq!(world.files().len(), 2);
 }

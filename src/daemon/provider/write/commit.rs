@@ -160,7 +160,7 @@ impl CommitWriter {
                 return Ok(None);
             }
             // Somebody removed the file, and nobody approved what follows from that.
-            let subject = format!("Delete cluster {name}");
+            let subject = format!("Approve the deletion of cluster {name}");
             let names = BTreeSet::from([name]);
             return self.approving(subject, id, names, Edits::new()).map(Some);
         }
@@ -237,7 +237,7 @@ impl CommitWriter {
         edits: Edits,
     ) -> Result<Change, Problem> {
         if self.config.approvals.is_set() {
-            let detail = "deletions in this fleet need the approval of a person: remove the definition with a pull request";
+            let detail = "deletions in this fleet need the approval of a person: remove the definition, or approve its removal, in a pull request";
             return Err(Problem::new(ProblemKind::PermissionDenied, detail));
         }
         let approvals = names.into_iter();

@@ -44,10 +44,17 @@ impl Order {
 
     /// Returns true if this very request wrote an instance.
     pub(super) fn wrote(&self, stored: &Stored) -> bool {
-        let own = self.stored(&stored.namespace);
-        let sent = |stored: &Stored| stored.request.as_ref().map(|one| one.sent.clone());
-        let times = (&own.requested_at, &own.key) == (&stored.requested_at, &stored.key);
-        times && own.id == stored.id && sent(&own) == sent(stored)
+        // A definition does not say in which dialect its request came.
+        let sent = stored.request.as_ref().map(|request| &request.sent);
+        stored.id == self.id
+            && stored.key == self.key
+            && stored.requested_at == Some(self.requested_at())
+            && sent == Some(&self.request.sent)
+    }
+
+    /// When the request came, in whole seconds, as annotations have it.
+    fn requested_at(&self) -> String {
+        self.at.strftime("%FT%TZ").to_string()
     }
 
     /// What the instance is known by once it is written.
@@ -58,7 +65,7 @@ impl Order {
             namespace: namespace.to_owned(),
             version: Some(self.request.version.clone()),
             request: Some(self.request.clone()),
-            requested_at: Some(self.at.strftime("%FT%TZ").to_string()),
+            requested_at: Some(self.requested_at()),
             key: self.key.clone(),
         }
     }
