@@ -60,6 +60,11 @@ impl World {
         let working = Working::new(gitea, &owner, &repository);
         let first = working.commit("main", &[("one.yaml", &config_map("one"))]);
         working.push("main");
+        // Gitea takes note of a push a little later. Until then the repository counts as empty, and Gitea answers 404 to
+        // whatever is asked of its pull requests (`CanEnablePulls` in its models/repo/repo.go).
+        let path = format!("/repos/{repository}");
+        let noticed = || (gitea.get(&owner.token, &path)["empty"] == false).then_some(());
+        until(noticed, || format!("{repository} stays empty"));
         let world = Self {
             dir: tempfile::tempdir().expect("a directory"),
             gitea,
