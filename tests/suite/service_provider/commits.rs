@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use super::world::{World, git, kube_virt};
+use super::api::kube_virt;
+use super::world::{World, git};
 use crate::patience::until;
 
 const HAND: &str = "\

@@ -6,7 +6,8 @@ use kube::api::{ApiResource, DynamicObject, ListParams};
 use kube::{Api, ResourceExt as _};
 use serde_json::json;
 
-use super::world::{World, bare_metal, kube_virt};
+use super::api::{bare_metal, kube_virt};
+use super::world::World;
 
 /// The names of all objects of HyperShift, and of Secrets, in the namespace of the clusters.
 fn left(world: &World) -> Vec<String> {

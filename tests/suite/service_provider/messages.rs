@@ -6,8 +6,9 @@ use futures::StreamExt as _;
 use serde_json::{Value as Json, json};
 use tokio::runtime::Runtime;
 
+use super::api::kube_virt;
 use super::nats_server::{NatsServer, create_stream, stored};
-use super::world::{World, kube_virt};
+use super::world::World;
 use crate::patience::until;
 
 /// Another client, which keeps what it hears.

@@ -1,5 +1,6 @@
 //! The service provider, with real parts and strict fakes.
 
+pub(crate) mod api;
 mod commits;
 mod life;
 mod messages;

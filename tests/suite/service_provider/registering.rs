@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
+use super::api::kube_virt;
 use super::registry_fake::{Answer, RegistryFake};
-use super::world::{World, kube_virt};
+use super::world::World;
 use crate::patience::until;
 
 #[test]

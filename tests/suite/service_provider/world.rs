@@ -1,69 +1,23 @@
 //! A config repository, the shipped daemon that follows it on the embedded cluster, and a client of its API.
 
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
-use std::time::Duration;
 
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 use tempfile::TempDir;
-use tokio::runtime::Runtime;
 
-use crate::patience::until;
+use super::api::{Answer, Api, runtime, write_secrets};
 use crate::running::Running;
-
-/// The token of the tests.
-const TOKEN: &str = "t0ken";
-
-/// The proposal's example for KubeVirt.
-pub(super) fn kube_virt(name: &str) -> Json {
-    json!({
-        "version": "4.15",
-        "nodes": {
-            "controlPlane": {"count": 3, "cpu": 4, "memory": "16GB", "storage": "120GB"},
-            "worker": {"count": 3, "cpu": 8, "memory": "32GB", "storage": "250GB"},
-        },
-        "metadata": {"name": name},
-        "providerHints": {"acm": {"platform": "kubevirt", "baseDomain": "example.com"}},
-        "schemaVersion": "v1alpha1",
-        "serviceType": "cluster",
-    })
-}
-
-/// The proposal's example for bare metal.
-pub(super) fn bare_metal(name: &str) -> Json {
-    let mut body = kube_virt(name);
-    body["providerHints"]["acm"] = json!({
-        "platform": "baremetal", "baseDomain": "example.com", "infraEnv": "production-infraenv",
-        "agentLabels": {"location": "datacenter-1", "role": "worker"},
-    });
-    body
-}
-
-/// An answer.
-#[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) body: Json,
-    pub(super) headers: reqwest::header::HeaderMap,
-}
 
 /// The whole of it.
 pub(super) struct World {
     pub(super) dir: TempDir,
     daemon: Option<Running>,
-    base: String,
+    api: Api,
     settings: String,
     /// How many times faster than real time the embedded cluster runs.
     speed: String,
-}
-
-fn runtime() -> &'static Runtime {
-    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
-    RUNTIME.get_or_init(|| {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        Runtime::new().expect("a runtime")
-    })
 }
 
 /// Runs git in a directory.
@@ -116,21 +70,11 @@ impl World {
         git(&work, &["push", "-q", "origin", "main"]);
         let secrets = at.join("secrets");
         std::fs::create_dir(&secrets).expect("a directory");
-        std::fs::write(
-            secrets.join(".dockerconfigjson"),
-            r#"{"auths": {"quay.io": {"auth": "YTpi"}}}"#,
-        )
-        .expect("written");
-        let digest = Command::new("sh")
-            .args(["-c", &format!("printf %s {TOKEN} | sha256sum")])
-            .output();
-        let digest = String::from_utf8(digest.expect("sha256sum runs").stdout).expect("text");
-        let digest = digest.split_whitespace().next().expect("a digest");
-        std::fs::write(secrets.join("tokens"), format!("tests {digest}\n")).expect("written");
+        write_secrets(&secrets);
         let mut world = Self {
             dir,
             daemon: None,
-            base: String::new(),
+            api: Api::default(),
             settings: settings.to_owned(),
             speed: speed.to_string(),
         };
@@ -160,26 +104,9 @@ impl World {
             text(&secrets),
         ];
         let daemon = Running::start(at, &arguments);
-        let said = "the service provider's API on ";
-        daemon.wait(said);
-        let address = daemon.said();
-        let address = address
-            .split(said)
-            .nth(1)
-            .and_then(|rest| rest.split_whitespace().next());
-        self.base = format!(
-            "{}/api/v1alpha1",
-            address.expect("an address").trim_end_matches(';')
-        );
+        self.api = Api::of(&daemon);
         self.daemon = Some(daemon);
-        let ready = || {
-            // It knows what the hub offers once it can tell what the hub does not.
-            let mut unknown = kube_virt("probe");
-            unknown["version"] = json!("9.99");
-            let is_healthy = self.get("/health").body["status"] == "healthy";
-            (is_healthy && self.post("/clusters", &unknown).status == 422).then_some(())
-        };
-        until(ready, || self.said());
+        self.api.wait_until_ready(|| self.said());
     }
 
     /// Kills the daemon.
@@ -219,68 +146,18 @@ impl World {
         )
     }
 
-    pub(super) fn get(&self, path: &str) -> Answer {
-        self.send("GET", path, None, None)
-    }
-
-    pub(super) fn post(&self, path: &str, body: &Json) -> Answer {
-        self.send("POST", path, Some(body), None)
-    }
-
-    pub(super) fn post_with_key(&self, path: &str, body: &Json, key: &str) -> Answer {
-        self.send("POST", path, Some(body), Some(key))
-    }
-
-    pub(super) fn delete(&self, path: &str) -> Answer {
-        self.send("DELETE", path, None, None)
-    }
-
-    fn send(&self, method: &str, path: &str, body: Option<&Json>, key: Option<&str>) -> Answer {
-        let url = format!("{}{path}", self.base);
-        runtime().block_on(send(
-            method.to_owned(),
-            url,
-            body.cloned(),
-            key.map(str::to_owned),
-        ))
-    }
-
-    /// Sends all requests at once.
-    pub(super) fn post_all(&self, bodies: Vec<Json>) -> Vec<Answer> {
-        let url = format!("{}/clusters", self.base);
-        runtime().block_on(async {
-            let sent = bodies
-                .into_iter()
-                .map(|body| tokio::spawn(send("POST".to_owned(), url.clone(), Some(body), None)));
-            let answers = futures::future::join_all(sent).await;
-            answers
-                .into_iter()
-                .map(|answer| answer.expect("no panic"))
-                .collect()
-        })
-    }
-
     /// Waits until a cluster has this status, and returns it.
     #[track_caller]
     pub(super) fn until_status(&self, id: &str, status: &str) -> Json {
-        let path = format!("/clusters/{id}");
-        let reached = || {
-            let body = self.get(&path).body;
-            (body["status"] == status).then_some(body)
-        };
-        until(reached, || {
-            format!("{} is not {status}\n{}", self.get(&path).body, self.said())
-        })
+        let is_so = |answer: &Answer| answer.body["status"] == status;
+        self.api.until(id, is_so, || self.said()).body
     }
 
     /// Waits until a cluster is gone.
     #[track_caller]
     pub(super) fn until_gone(&self, id: &str) {
-        let path = format!("/clusters/{id}");
-        let gone = || (self.get(&path).status == 404).then_some(());
-        until(gone, || {
-            format!("{} is there\n{}", self.get(&path).body, self.said())
-        });
+        self.api
+            .until(id, |answer| answer.status == 404, || self.said());
     }
 
     /// A client of the embedded cluster.
@@ -295,39 +172,14 @@ impl World {
     }
 }
 
-fn text(path: &Path) -> &str {
-    path.to_str().expect("text")
+impl Deref for World {
+    type Target = Api;
+
+    fn deref(&self) -> &Api {
+        &self.api
+    }
 }
 
-async fn send(method: String, url: String, body: Option<Json>, key: Option<String>) -> Answer {
-    let client = reqwest::Client::builder()
-        .timeout(Duration::from_secs(60))
-        .build()
-        .expect("a client");
-    let method = method.parse().expect("a method");
-    let mut request = client.request(method, url).bearer_auth(TOKEN);
-    if let Some(body) = body {
-        request = request
-            .header("content-type", "application/json")
-            .body(body.to_string());
-    }
-    if let Some(key) = key {
-        request = request.header("idempotency-key", key);
-    }
-    match request.send().await {
-        Ok(response) => {
-            let (status, headers) = (response.status().as_u16(), response.headers().clone());
-            let text = response.text().await.unwrap_or_default();
-            Answer {
-                status,
-                headers,
-                body: serde_json::from_str(&text).unwrap_or_default(),
-            }
-        }
-        Err(_) => Answer {
-            status: 0,
-            headers: Default::default(),
-            body: Json::Null,
-        },
-    }
+fn text(path: &Path) -> &str {
+    path.to_str().expect("text")
 }
