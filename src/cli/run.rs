@@ -466,7 +466,7 @@ async fn open(
     let access = daemon::source_access(config, client);
     let endpoint = Endpoint::open(config, client).await?;
     let forge = daemon::forge_ports(config, client).await?;
-    let provider = ProviderEndpoint::open(config, client).await?;
+    let provider = ProviderEndpoint::open(config, client, forge.as_ref()).await?;
     let opened = |cluster| Opened {
         cluster,
         access,

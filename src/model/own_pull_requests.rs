@@ -28,6 +28,17 @@ pub struct OwnPullRequest {
     pub state: PullRequestState,
 }
 
+impl OwnPullRequest {
+    /// The commit that its merge made, if it was merged.
+    #[must_use]
+    pub fn merge(&self) -> Option<&str> {
+        match &self.state {
+            PullRequestState::Merged { commit } => Some(commit),
+            PullRequestState::Open | PullRequestState::Closed => None,
+        }
+    }
+}
+
 /// The state of a pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PullRequestState {

@@ -20,6 +20,7 @@ pub mod labels;
 pub mod openapi;
 pub mod page;
 pub mod problem;
+pub mod proposal;
 pub mod registration;
 pub mod request;
 pub mod status;

@@ -155,6 +155,8 @@ pub enum WriteMode {
     Direct,
     /// A definition is committed to the followed branch.
     Commit,
+    /// A definition is proposed to the followed branch, as a pull request on GitHub, Gitea or Forgejo.
+    PullRequest,
 }
 
 /// The infrastructure of the nodes.

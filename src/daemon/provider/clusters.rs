@@ -127,6 +127,7 @@ impl Provider {
         let instance = Instance {
             stored,
             file: None,
+            review: None,
             hosted: None,
         };
         let shown = Shown {
@@ -260,9 +261,13 @@ impl Clusters for Provider {
             self.whole()?;
             self.writer.delete(id).await?;
             tracing::info!(instance = id, "the service provider deletes a cluster");
-            // Whoever reads it next sees that it goes.
-            self.noticed(|snapshot| snapshot.entry(id).is_none_or(Entry::is_going))
-                .await;
+            // Whoever reads it next sees that it goes, or what that waits for.
+            self.noticed(|snapshot| {
+                let awaits = |entry: &Entry| entry.instance.review.is_some();
+                let entry = snapshot.entry(id);
+                entry.is_none_or(|entry| entry.is_going() || awaits(entry))
+            })
+            .await;
             Ok(())
         }
         .boxed()

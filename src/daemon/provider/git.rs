@@ -12,21 +12,24 @@ use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
 use super::pace::{Turn, at};
-use crate::adapters::git::{Branch, Error, Mirror, Ref, trailers};
+use crate::adapters::git::{Branch, Error, Mirror, Outcome, Ref, trailers};
 use crate::api::labels::APPROVE;
 use crate::compile::compile_by;
 use crate::daemon::jobs::{Origin, local_trees};
 use crate::daemon::spans::spawn_blocking;
 use crate::model::{AdapterError, ErrorClass, Finding, Severity, Tree};
 use crate::plan::ApplySet;
-use crate::provider::instance::TreeIndex;
+use crate::provider::instance::{Stored, TreeIndex};
 use crate::provider::view::Followed;
 use crate::settings::SyncConfig;
+use crate::yaml;
 
 /// The most commits that are searched for what the provider needs to know.
 pub(super) const LOOK_BACK: usize = 200;
 /// The beginning of the subject of a commit that adds a cluster, before its name.
 pub(super) const ADD: &str = "Add cluster ";
+/// The beginning of the subject of a commit that removes one.
+pub(super) const REMOVE: &str = "Remove cluster ";
 /// How often the mirror is looked at, which the daemon fetches into.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -147,10 +150,9 @@ impl Branches {
         fetches: bool,
     ) -> Result<Arc<Revision>, AdapterError> {
         let _reading = self.reading.lock().await;
-        let branches = Arc::clone(self);
-        let read = spawn_blocking(move || branches.read(fetches)).await;
-        let read = read.map_err(|error| AdapterError::new(ErrorClass::Bug, error.to_string()))?;
-        let revision = read.map_err(|error| AdapterError::new(error.class(), error.to_string()))?;
+        let revision = self
+            .blocking(move |branches| branches.read(fetches))
+            .await?;
         self.newest.send_if_modified(|newest| {
             let is_new = newest
                 .as_ref()
@@ -161,6 +163,76 @@ impl Branches {
             is_new
         });
         Ok(revision)
+    }
+
+    /// Reads the newest state of all branches from the other side.
+    pub(super) async fn fetch_all(self: &Arc<Self>) -> Result<(), AdapterError> {
+        self.blocking(|branches| {
+            let followed = Ref::Branch(branches.branch.clone());
+            branches.mirror.fetch_followed(&followed).map(drop)
+        })
+        .await
+    }
+
+    /// The branches whose short names begin so, and their commits, as they were fetched last.
+    pub(super) async fn beginning(
+        self: &Arc<Self>,
+        beginning: String,
+    ) -> Result<Vec<(String, String)>, AdapterError> {
+        self.blocking(move |branches| branches.mirror.branches(&beginning))
+            .await
+    }
+
+    /// What a file defines at a fetched commit; `None` if it defines no instance.
+    pub(super) async fn stored(
+        self: &Arc<Self>,
+        commit: &str,
+        file: &str,
+    ) -> Result<Option<Stored>, AdapterError> {
+        let (commit, file) = (commit.to_owned(), file.to_owned());
+        let read = self.blocking(move |branches| {
+            let directory = file
+                .rsplit_once('/')
+                .map_or(".", |(directory, _)| directory);
+            let tree = match branches.origin.tree(&commit, directory) {
+                Err(Error::NoSuchPath { .. }) => return Ok(None),
+                tree => tree?,
+            };
+            Ok(tree.files.get_key_value(&*file).and_then(|(path, text)| {
+                let (documents, _) = yaml::read(path, text);
+                Stored::of(&documents.first()?.to_json())
+            }))
+        });
+        read.await
+    }
+
+    /// Returns true if a commit is part of a revision. One that was not fetched is not.
+    pub(super) async fn is_part(self: &Arc<Self>, commit: &str, revision: &Revision) -> bool {
+        let (commit, head) = (commit.to_owned(), revision.head.clone());
+        let found = self.blocking(move |branches| branches.mirror.is_ancestor(&commit, &head));
+        found.await.unwrap_or_default()
+    }
+
+    /// Deletes a branch that still leads to this commit; `false` if it leads to another one.
+    pub(super) async fn delete(
+        self: &Arc<Self>,
+        branch: &str,
+        commit: &str,
+    ) -> Result<bool, AdapterError> {
+        let (name, commit) = (format!("refs/heads/{branch}"), commit.to_owned());
+        let deleted =
+            self.blocking(move |branches| Branch::of(&branches.mirror, &name)?.delete(&commit));
+        Ok(deleted.await? == Outcome::Done(()))
+    }
+
+    async fn blocking<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, AdapterError> {
+        let branches = Arc::clone(self);
+        let done = spawn_blocking(move || work(&branches)).await;
+        let done = done.map_err(|error| AdapterError::new(ErrorClass::Bug, error.to_string()))?;
+        done.map_err(|error| AdapterError::new(error.class(), error.to_string()))
     }
 
     fn read(&self, fetches: bool) -> Result<Arc<Revision>, Error> {

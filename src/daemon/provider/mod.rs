@@ -22,6 +22,7 @@ mod pace;
 mod probing;
 mod registering;
 mod reports;
+mod reviews;
 mod secrets;
 mod state;
 #[cfg(test)]
@@ -32,7 +33,7 @@ use std::sync::Arc;
 
 use kube::Client;
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
@@ -40,7 +41,8 @@ use tracing::Instrument as _;
 use crate::adapters::http::{self, Server};
 use crate::adapters::kubernetes::{Holder, Hub, Target};
 use crate::adapters::service_provider::{Limits, router};
-use crate::model::{AdapterError, ErrorClass};
+use crate::api::fleet::WriteMode;
+use crate::model::{AdapterError, ErrorClass, OwnPullRequests};
 use crate::plan::ApplySet;
 use crate::provider::health::Health;
 use crate::provider::version::Matrix;
@@ -52,11 +54,15 @@ use kubeconfigs::Kubeconfigs;
 use pace::Turn;
 use probing::{Prober, enabled};
 use reports::Reports;
+use reviews::Reviews;
 use secrets::ProviderSecrets;
 use state::Sources;
-use write::{CommitWriter, DirectWriter, MANAGER, Pusher, Queue, Writer};
+use write::{
+    CommitWriter, Definitions, DirectWriter, MANAGER, ProposalWriter, Pusher, Queue, Writer,
+};
 
 use super::jobs::Origin;
+use super::{ForgePorts, own_pull_requests};
 
 /// The port of a service provider that does not answer yet.
 pub struct ProviderEndpoint {
@@ -65,6 +71,8 @@ pub struct ProviderEndpoint {
     config: ProviderConfig,
     matrix: Matrix,
     reports: Reports,
+    /// The forge, if requests become pull requests.
+    pulls: Option<Arc<dyn OwnPullRequests>>,
 }
 
 /// A service provider that runs.
@@ -85,8 +93,12 @@ impl ProviderEndpoint {
     /// Opens the port that the settings name; `None` if they name none.
     ///
     /// # Errors
-    /// If the port cannot be opened, or a secret is missing or not valid.
-    pub async fn open(config: &SyncConfig, client: &Client) -> Result<Option<Self>, AdapterError> {
+    /// If the port cannot be opened, a secret is missing or not valid, or no pull requests can be opened and requests become some.
+    pub async fn open(
+        config: &SyncConfig,
+        client: &Client,
+        forge: Option<&ForgePorts>,
+    ) -> Result<Option<Self>, AdapterError> {
         let Some(own) = &config.provider else {
             return Ok(None);
         };
@@ -104,6 +116,10 @@ impl ProviderEndpoint {
                 invalid(format!("spec.serviceProvider.kubernetesVersions: {error}"))
             })?
         };
+        let pulls = match own.settings.write_mode {
+            WriteMode::PullRequest => Some(own_pull_requests(config, forge)?),
+            WriteMode::Direct | WriteMode::Commit => None,
+        };
         let reports = Reports::open(&own.settings, &secrets).await?;
         let server = Server::bind(&own.address).await;
         let server = server
@@ -114,6 +130,7 @@ impl ProviderEndpoint {
             config: own.clone(),
             matrix,
             reports,
+            pulls,
         }))
     }
 
@@ -154,6 +171,7 @@ impl ProviderEndpoint {
             config,
             matrix,
             reports,
+            pulls,
         } = self;
         let settings = config.settings;
         let client = &parts.target.account;
@@ -169,10 +187,26 @@ impl ProviderEndpoint {
                 .as_ref()
                 .map(|branches| branches.follow(turn.clone())),
         );
+        let pushed = Arc::new(Notify::new());
+        let reviews = pulls.as_ref().zip(branches.as_ref());
+        let reviews = reviews.map(|(pulls, branches)| {
+            let reviews = Reviews {
+                branches: Arc::clone(branches),
+                pulls: Arc::clone(pulls),
+                settings: settings.clone(),
+                config: Arc::clone(parts.config),
+                turn: turn.clone(),
+                pushed: Arc::clone(&pushed),
+            };
+            reviews.follow()
+        });
+        let (proposals, reviewing) = reviews.unzip();
+        tasks.extend(reviewing);
         let sources = Sources {
             settings: settings.clone(),
             hub: HubView::follow(client, &settings),
             revision: branches.as_ref().map(|branches| branches.newest()),
+            proposals,
             clock: Arc::clone(&parts.target.clock),
         };
         let (state, following) = sources.follow();
@@ -191,20 +225,30 @@ impl ProviderEndpoint {
         let (capabilities, probing) = prober.run();
         tasks.push(probing);
         let writer: Box<dyn Writer> = match branches {
-            Some(branches) => Box::new(CommitWriter {
-                settings: settings.clone(),
-                config: Arc::clone(parts.config),
-                pusher: Pusher {
-                    branches,
-                    signer: secrets.signer.clone(),
-                    client: client.clone(),
-                    set: ApplySet::new(&*parts.config.fleet, &*parts.config.namespace),
-                },
-                state: state.clone(),
-                clock: Arc::clone(&parts.target.clock),
-                queue: Queue::new(turn.clone()),
-                hub: hub.clone(),
-            }),
+            Some(branches) => {
+                let definitions = Definitions {
+                    settings: settings.clone(),
+                    config: Arc::clone(parts.config),
+                    pusher: Pusher {
+                        branches,
+                        signer: secrets.signer.clone(),
+                        client: client.clone(),
+                        set: ApplySet::new(&*parts.config.fleet, &*parts.config.namespace),
+                    },
+                    state: state.clone(),
+                    clock: Arc::clone(&parts.target.clock),
+                    queue: Queue::new(turn.clone()),
+                    hub: hub.clone(),
+                };
+                match pulls {
+                    Some(pulls) => Box::new(ProposalWriter {
+                        definitions,
+                        pulls,
+                        pushed,
+                    }),
+                    None => Box::new(CommitWriter(definitions)),
+                }
+            }
             None => {
                 let writer = Arc::new(DirectWriter {
                     settings: settings.clone(),

@@ -19,7 +19,7 @@ use super::pace::at;
 use crate::adapters::kubernetes::GATHERING;
 use crate::api::fleet::ServiceProvider;
 use crate::model::Clock;
-use crate::provider::instance::{Instance, TreeIndex, join};
+use crate::provider::instance::{Instance, Proposals, TreeIndex, join};
 use crate::provider::status::{State, Status};
 use crate::provider::view::{Followed, lacking, status};
 
@@ -80,6 +80,8 @@ pub(super) struct Sources {
     pub(super) hub: HubView,
     /// `None` if the provider writes to the hub alone.
     pub(super) revision: Option<watch::Receiver<Option<Arc<Revision>>>>,
+    /// `None` if the provider opens no pull requests.
+    pub(super) proposals: Option<watch::Receiver<Option<Proposals>>>,
     pub(super) clock: Arc<dyn Clock>,
 }
 
@@ -107,19 +109,11 @@ impl Sources {
 
     /// Waits for a change, at the latest until then.
     async fn changed(&mut self, latest: Instant) {
-        let revision = async {
-            let changed = match &mut self.revision {
-                Some(revision) => revision.changed().await.is_ok(),
-                None => false,
-            };
-            if !changed {
-                std::future::pending::<()>().await;
-            }
-        };
         tokio::select! {
             biased;
             () = self.hub.changed() => {}
-            () = revision => {}
+            () = renewed(&mut self.revision) => {}
+            () = renewed(&mut self.proposals) => {}
             () = at(Some(latest)) => {}
         }
     }
@@ -127,6 +121,13 @@ impl Sources {
     /// The state now, and when it may be another one without a change.
     fn take(&mut self) -> (Snapshot, Option<Timestamp>) {
         let hub = self.hub.state();
+        // Before the revision: what is no longer proposed because it was merged is in the revision by now.
+        let proposals = self
+            .proposals
+            .as_mut()
+            .map(|one| one.borrow_and_update().clone());
+        let is_listed = proposals.as_ref().is_none_or(Option::is_some);
+        let proposals = proposals.flatten().unwrap_or_default();
         let revision = self
             .revision
             .as_mut()
@@ -142,7 +143,7 @@ impl Sources {
             .map_or_else(Followed::default, |revision| revision.followed.clone());
         let at = self.clock.now();
         let mut again = None;
-        let instances = join(index, &hub.hosted());
+        let instances = join(index, &proposals, &hub.hosted());
         let entries = instances.into_iter().map(|instance| {
             let found = status(&instance, &followed, &self.settings, at);
             again = again.into_iter().chain(found.again).min();
@@ -160,12 +161,23 @@ impl Sources {
             .map(|(index, entry)| (entry.instance.stored.id.clone(), index))
             .collect();
         let snapshot = Snapshot {
-            is_whole: is_read && hub.is_whole(),
+            is_whole: is_read && is_listed && hub.is_whole(),
             hub,
             entries,
             by_id,
             at,
         };
         (snapshot, again)
+    }
+}
+
+/// Waits until a source says something new; for ever if there is none, or it says nothing any more.
+async fn renewed<T>(source: &mut Option<watch::Receiver<T>>) {
+    let is_new = match source {
+        Some(source) => source.changed().await.is_ok(),
+        None => false,
+    };
+    if !is_new {
+        std::future::pending::<()>().await;
     }
 }

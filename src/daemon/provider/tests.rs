@@ -128,6 +128,7 @@ fn snapshot(names: &[&str]) -> watch::Receiver<Arc<Snapshot>> {
             instance: Instance {
                 stored: stored(name),
                 file: None,
+                review: None,
                 hosted: Some(Hosted {
                     cluster: Arc::new(cluster),
                     pools: Vec::new(),
@@ -396,6 +397,7 @@ async fn statuses_are_looked_at_every_ten_minutes_and_changes_gathered_for_50_ms
         settings: settings(),
         hub: HubView::follow(&client, &settings()),
         revision: None,
+        proposals: None,
         clock,
     };
     let (mut state, _following) = sources.follow();

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::labels;
+use super::proposal::Review;
 use super::request::{Dialect, Request, is_instance_id};
 use crate::api::labels::{PART_OF, REQUEST, REQUEST_KEY, REQUESTED_AT, REQUESTED_VERSION};
 use crate::health::Live;
@@ -146,6 +147,15 @@ impl TreeIndex {
     }
 }
 
+/// What waits for a merge, by the ID of the instance.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Proposals {
+    /// New definitions.
+    pub additions: BTreeMap<String, (Stored, Review)>,
+    /// Removals.
+    pub removals: BTreeMap<String, Review>,
+}
+
 /// The objects of one hosted cluster on the hub.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hosted {
@@ -183,21 +193,33 @@ pub struct Instance {
     pub stored: Stored,
     /// The file that defines it on the followed branch, if one does.
     pub file: Option<Arc<str>>,
+    /// What its definition waits for if it has no file yet, else what the removal of its file waits for.
+    pub review: Option<Review>,
     /// Its objects on the hub.
     pub hosted: Option<Hosted>,
 }
 
-/// Joins what git defines and what the hub has, by the ID of the instance, in the order of names.
+/// Joins what git defines, what is proposed to it, and what the hub has, by the ID of the instance, in the order of names.
 #[must_use]
-pub fn join(tree: &TreeIndex, hub: &[Hosted]) -> Vec<Instance> {
+pub fn join(tree: &TreeIndex, proposals: &Proposals, hub: &[Hosted]) -> Vec<Instance> {
     let mut instances: BTreeMap<String, Instance> = BTreeMap::new();
     for (id, defined) in &tree.instances {
         let instance = Instance {
             stored: defined.stored.clone(),
             file: Some(Arc::clone(&defined.path)),
+            review: proposals.removals.get(id).cloned(),
             hosted: None,
         };
         instances.insert(id.clone(), instance);
+    }
+    for (id, (stored, review)) in &proposals.additions {
+        // One that was merged is in the tree.
+        instances.entry(id.clone()).or_insert_with(|| Instance {
+            stored: stored.clone(),
+            file: None,
+            review: Some(review.clone()),
+            hosted: None,
+        });
     }
     for hosted in hub {
         let Some(stored) = Stored::of(&hosted.cluster) else {
@@ -208,6 +230,7 @@ pub fn join(tree: &TreeIndex, hub: &[Hosted]) -> Vec<Instance> {
             .or_insert_with(|| Instance {
                 stored,
                 file: None,
+                review: None,
                 hosted: None,
             });
         // Two objects with one ID: the first by name counts.

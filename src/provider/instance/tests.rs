@@ -88,7 +88,7 @@ fn each_instance_is_there_once_wherever_it_is_known_from() {
         hosted("d", "3"),
         hosted("other", ""),
     ];
-    let joined = join(&index, &hub);
+    let joined = join(&index, &Proposals::default(), &hub);
     let seen: Vec<_> = joined
         .iter()
         .map(|it| {
@@ -102,6 +102,42 @@ fn each_instance_is_there_once_wherever_it_is_known_from() {
             ("a", (true, false)),
             ("b", (true, true)),
             ("c", (false, true)),
+        ]
+    );
+}
+
+#[test]
+fn what_waits_for_a_merge_is_an_instance() {
+    let index = TreeIndex::of(&tree(&[
+        ("a.yaml", &definition("a", "1")),
+        ("b.yaml", &definition("b", "2")),
+    ]));
+    let open = |at: &str| Review::Open(at.to_owned());
+    let stored = |name: &str, id: &str| {
+        let found = TreeIndex::of(&tree(&[("x.yaml", &definition(name, id))]));
+        found.instances[id].stored.clone()
+    };
+    let additions = [
+        // It was merged, and its branch is not deleted yet.
+        ("1", (stored("other", "1"), open("add 1"))),
+        ("9", (stored("new", "9"), open("add 9"))),
+    ];
+    let removals = [("2", open("remove 2")), ("7", open("of nothing"))];
+    let proposals = Proposals {
+        additions: additions.map(|(id, one)| (id.to_owned(), one)).into(),
+        removals: removals.map(|(id, one)| (id.to_owned(), one)).into(),
+    };
+    let joined = join(&index, &proposals, &[]);
+    let seen: Vec<_> = joined
+        .iter()
+        .map(|it| (&*it.stored.name, it.file.is_some(), it.review.clone()))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            ("a", true, None),
+            ("b", true, Some(open("remove 2"))),
+            ("new", false, Some(open("add 9"))),
         ]
     );
 }

@@ -15,9 +15,10 @@ use super::agents::shortage;
 use super::capabilities::Platform;
 use super::definition::platform;
 use super::instance::{Hosted, Instance};
+use super::proposal::Review;
 use super::request::{Dialect, Request};
 use super::status::{Assessment, Nodes, State, Status, assess, nodes};
-use crate::api::fleet::{ApiDialect, ServiceProvider};
+use crate::api::fleet::{ApiDialect, ServiceProvider, WriteMode};
 use crate::api::labels::APPROVE;
 
 /// The revision that is followed, as far as it concerns instances.
@@ -39,11 +40,36 @@ pub fn status(
     settings: &ServiceProvider,
     now: Timestamp,
 ) -> Assessment {
+    let mut found = status_without_removal(instance, followed, settings, now);
+    // Only what is not deleted yet can wait for that.
+    let removal = instance.review.as_ref().filter(|_| instance.file.is_some());
+    if let Some(review) = removal.filter(|_| found.status.state != State::Deleting) {
+        found.status.message = match review {
+            Review::Open(url) => format!("the deletion awaits merge: {url}"),
+            Review::Unopened | Review::Closed(_) => {
+                "the deletion awaits its pull request, which is opened next".to_owned()
+            }
+        };
+    }
+    found
+}
+
+fn status_without_removal(
+    instance: &Instance,
+    followed: &Followed,
+    settings: &ServiceProvider,
+    now: Timestamp,
+) -> Assessment {
     let told = |state, message: String| Assessment {
         status: Status { state, message },
         again: None,
     };
+    let addition = instance.review.as_ref().filter(|_| instance.file.is_none());
     let Some(hosted) = &instance.hosted else {
+        if let Some(review) = addition {
+            let (state, message) = awaited(review);
+            return told(state, message);
+        }
         let why = followed.finding.as_ref();
         let message = why.map_or_else(
             || "the definition is committed, and waits to be applied".to_owned(),
@@ -64,15 +90,42 @@ pub fn status(
         let message = "the definition was removed; the cluster is deleted next";
         return told(State::Deleting, message.to_owned());
     }
-    let message = format!(
-        "the definition was removed, and the cluster is kept until its deletion is approved: delete it over this API, or push a commit with the line `{APPROVE}: delete {name}`"
-    );
+    let message = unapproved(&name, settings.write_mode);
     Assessment {
         status: Status {
             state: found.status.state,
             message,
         },
         ..found
+    }
+}
+
+/// Says how the deletion of a cluster, `namespace/name`, whose definition was removed is approved.
+#[must_use]
+pub fn unapproved(name: &str, mode: WriteMode) -> String {
+    let how = match mode {
+        WriteMode::PullRequest => {
+            format!("comment `/capstan approve delete {name}` on the pull request that removed it")
+        }
+        WriteMode::Direct | WriteMode::Commit => "delete it over this API".to_owned(),
+    };
+    format!(
+        "the definition was removed, and the cluster is kept until its deletion is approved: {how}, or push a commit with the line `{APPROVE}: delete {name}`"
+    )
+}
+
+/// The status of a cluster whose definition is not merged.
+fn awaited(review: &Review) -> (State, String) {
+    match review {
+        Review::Unopened => (
+            State::Pending,
+            "the definition awaits its pull request, which is opened next".to_owned(),
+        ),
+        Review::Open(url) => (State::Pending, format!("awaits merge: {url}")),
+        Review::Closed(url) => (
+            State::Failed,
+            format!("the pull request was closed without a merge: {url}"),
+        ),
     }
 }
 

@@ -31,6 +31,7 @@ fn instance() -> Instance {
     Instance {
         stored: stored(),
         file: Some("dcm/i-1.yaml".into()),
+        review: None,
         hosted: None,
     }
 }
@@ -256,4 +257,62 @@ fn a_cluster_that_somebody_else_labelled_shows_what_runs() {
     );
     let spec = json!({"metadata": {"name": "dev"}, "service_type": "cluster", "version": "4.15.2"});
     assert_eq!(body["spec"], spec);
+}
+
+#[test]
+fn who_waits_for_a_merge_is_told_where() {
+    let settings = ServiceProvider::default();
+    let now: Timestamp = "2026-01-29T12:00:00Z".parse().unwrap();
+    let url = "https://git.example/o/r/pulls/7".to_owned();
+    let told = |instance: &Instance| {
+        let found = status(instance, &Followed::default(), &settings, now).status;
+        (found.state, found.message)
+    };
+    let added = |review| Instance {
+        file: None,
+        review: Some(review),
+        ..instance()
+    };
+    let opened_next = "awaits its pull request, which is opened next";
+    for (review, state, message) in [
+        (
+            Review::Unopened,
+            State::Pending,
+            format!("the definition {opened_next}"),
+        ),
+        (
+            Review::Open(url.clone()),
+            State::Pending,
+            format!("awaits merge: {url}"),
+        ),
+        (
+            Review::Closed(url.clone()),
+            State::Failed,
+            format!("the pull request was closed without a merge: {url}"),
+        ),
+    ] {
+        assert_eq!(told(&added(review)), (state, message));
+    }
+    let removed = |review| Instance {
+        review: Some(review),
+        hosted: Some(hosted()),
+        ..instance()
+    };
+    for (review, message) in [
+        (Review::Unopened, format!("the deletion {opened_next}")),
+        (
+            Review::Open(url.clone()),
+            format!("the deletion awaits merge: {url}"),
+        ),
+    ] {
+        assert_eq!(told(&removed(review)), (State::Ready, message));
+    }
+    // It is deleted already.
+    let mut going = removed(Review::Open(url));
+    let mut cluster = hosted();
+    let mut live = (*cluster.cluster).clone();
+    live["metadata"]["deletionTimestamp"] = json!("2026-01-29T11:59:00Z");
+    cluster.cluster = live.into();
+    going.hosted = Some(cluster);
+    assert_eq!(told(&going).0, State::Deleting);
 }

@@ -18,6 +18,7 @@ mod github_world;
 mod life;
 mod probe;
 mod program;
+mod proposals;
 mod pulls;
 mod reviews;
 mod served;

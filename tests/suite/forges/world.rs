@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use http::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::gitea::{Gitea, Status, User, Working};
 use crate::patience::until;
 use crate::running::Running;
+use crate::service_provider::api::write_secrets;
 
 pub(super) const SYNC: &str = "capstan/prod/sync";
 pub(super) const PLAN: &str = "capstan/prod/plan";
@@ -169,13 +170,34 @@ impl World {
         self.write("checks/token", token);
     }
 
+    /// The daemon with a service provider that has these settings.
+    pub(super) fn provider(&self, settings: &Value) -> Running {
+        let secrets = self.dir.path().join("provider");
+        std::fs::create_dir(&secrets).expect("made");
+        write_secrets(&secrets);
+        let mut fleet = self.fleet("1s");
+        fleet["spec"]["serviceProvider"] = settings.clone();
+        let any = json!({"address": "127.0.0.1:0"});
+        fleet["spec"]["serve"] = json!({"address": "127.0.0.1:0", "serviceProvider": any});
+        let secrets = secrets.display().to_string();
+        self.start(&fleet, "120", &["--service-provider-secrets", &secrets])
+    }
+
     fn daemon_with(&self, interval: &str, speed: &str, more: &[&str]) -> Running {
+        self.start(&self.fleet(interval), speed, more)
+    }
+
+    /// The document of a fleet that looks at the repository this often.
+    fn fleet(&self, interval: &str) -> Value {
         let url = self.url();
-        let fleet = json!({
+        json!({
             "apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet",
             "metadata": {"name": "prod", "namespace": "fleets"},
             "spec": {"source": {"git": {"url": url, "interval": interval}}, "checks": {"provider": "Gitea"}},
-        });
+        })
+    }
+
+    fn start(&self, fleet: &Value, speed: &str, more: &[&str]) -> Running {
         let file = self.write("fleet.yaml", &fleet.to_string());
         let shown = |path: &Path| path.display().to_string();
         let (file, source) = (shown(&file), shown(&self.dir.path().join("source")));

@@ -1,4 +1,4 @@
-//! The way of a commit to the other side: onto the followed branch.
+//! The way of a commit to the other side: onto the followed branch, or onto a new one.
 //!
 //! In: a change, and the revision that it was checked on. Out: that it arrived, or that it is to be tried again. It does not know what the
 //! change is for.
@@ -48,15 +48,28 @@ impl Pusher {
         revision: &Revision,
         change: Change,
     ) -> Result<Option<String>, Problem> {
-        let pushed = self.pushed(revision, change).await?;
-        match pushed {
-            Ok(Outcome::Done(commit)) => {
-                tracing::info!(commit, "the service provider pushed a commit");
-                Ok(Some(commit))
-            }
-            Ok(Outcome::Moved) => Ok(None),
-            Err(error) => unpushed(&AdapterError::new(error.class(), error.to_string())),
-        }
+        let head = revision.head.clone();
+        let name = self.branches.name();
+        self.pushed(name, change, move |branch, commit| {
+            branch.commit(&head, commit)
+        })
+        .await
+    }
+
+    /// Pushes a change of a revision as a new branch with this short name, and returns its commit; `None` if it may not have arrived, or the
+    /// branch exists.
+    pub(super) async fn propose(
+        &self,
+        revision: &Revision,
+        change: Change,
+        branch: &str,
+    ) -> Result<Option<String>, Problem> {
+        let head = revision.head.clone();
+        let name = format!("refs/heads/{branch}");
+        self.pushed(name, change, move |branch, commit| {
+            branch.create(Some(&head), commit)
+        })
+        .await
     }
 
     /// Asks the daemon to look at the branch, once a snapshot shows what was pushed, so that no status of it is left out. The daemon looks at
@@ -84,11 +97,13 @@ impl Pusher {
 
     async fn pushed(
         &self,
-        revision: &Revision,
+        name: String,
         change: Change,
-    ) -> Result<Result<Outcome<String>, Error>, Problem> {
+        push: impl FnOnce(&Branch<'_>, &NewCommit<'_>) -> Result<Outcome<String>, Error>
+        + Send
+        + 'static,
+    ) -> Result<Option<String>, Problem> {
         let (branches, signer) = (Arc::clone(&self.branches), self.signer.clone());
-        let head = revision.head.clone();
         let pushed = spawn_blocking(move || {
             let by = Committer {
                 name: "Capstan service provider".to_owned(),
@@ -101,9 +116,16 @@ impl Pusher {
                 at: change.at,
                 signer: signer.as_deref(),
             };
-            Branch::of(&branches.mirror, &branches.name())?.commit(&head, &commit)
+            push(&Branch::of(&branches.mirror, &name)?, &commit)
         });
-        pushed.await.map_err(|_| Problem::internal())
+        match pushed.await.map_err(|_| Problem::internal())? {
+            Ok(Outcome::Done(commit)) => {
+                tracing::info!(commit, "the service provider pushed a commit");
+                Ok(Some(commit))
+            }
+            Ok(Outcome::Moved) => Ok(None),
+            Err(error) => unpushed(&AdapterError::new(error.class(), error.to_string())),
+        }
     }
 }
 

@@ -1,0 +1,216 @@
+//! Clusters as definitions on branches of their own, each with a pull request onto the followed branch.
+//!
+//! In: requests. Out: branches, each with one commit on top of the head that it was checked on. A request is durable once its branch is pushed;
+//! whoever follows the branches opens the pull request. It does not know who merges it.
+
+use std::sync::Arc;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use ring::rand::{SecureRandom as _, SystemRandom};
+use tokio::sync::Notify;
+
+use super::definitions::{ATTEMPTS, Definitions, Unwritten, contended};
+use super::order::{Order, Writer, whole};
+use crate::daemon::provider::git::Revision;
+use crate::model::{AdapterError, OwnPullRequest, OwnPullRequests, PullRequestState, hex};
+use crate::provider::instance::{Hosted, Stored};
+use crate::provider::problem::Problem;
+use crate::provider::proposal::{MARK, Review, Step, Topic, beginning, step};
+use crate::provider::view::unapproved;
+
+/// Proposes definitions to the followed branch.
+pub(in crate::daemon::provider) struct ProposalWriter {
+    pub(in crate::daemon::provider) definitions: Definitions,
+    pub(in crate::daemon::provider) pulls: Arc<dyn OwnPullRequests>,
+    /// Tells whoever follows the branches.
+    pub(in crate::daemon::provider) pushed: Arc<Notify>,
+}
+
+impl ProposalWriter {
+    async fn create_one(&self, order: &Order) -> Result<Stored, Problem> {
+        let definitions = &self.definitions;
+        let mut written = definitions.queue.turn(&definitions.state).await?;
+        let snapshot = whole(&definitions.state).await?;
+        let stored = order.stored(&definitions.settings.namespace);
+        let branch = self.branch(Topic::Add, &order.id)?;
+        for attempt in 0..ATTEMPTS {
+            let revision = definitions.newest(attempt).await?;
+            if attempt > 0 && self.is_proposed(&branch, order).await? {
+                // A push whose answer did not arrive.
+                return Ok(stored);
+            }
+            if let Some(before) = definitions.before(order, &snapshot, &revision, &written)? {
+                return Ok(before);
+            }
+            definitions.check_new(&revision, order).await?;
+            definitions.check(&revision, order).await?;
+            let change = definitions.addition(order);
+            let proposed = definitions.pusher.propose(&revision, change, &branch);
+            if proposed.await?.is_some() {
+                self.pushed.notify_one();
+                written.push(stored.clone());
+                return Ok(stored);
+            }
+        }
+        Err(contended())
+    }
+
+    /// Returns true if a request is on its branch already.
+    ///
+    /// # Errors
+    /// 409 if its ID is on another one.
+    async fn is_proposed(&self, branch: &str, order: &Order) -> Result<bool, Problem> {
+        let found = self.proposed(Topic::Add, &order.id).await?;
+        match found {
+            None => Ok(false),
+            Some((name, _)) if name == branch => Ok(true),
+            Some(_) => Err(Problem::exists("cluster with this ID already exists")),
+        }
+    }
+
+    async fn delete_one(&self, id: &str) -> Result<(), Problem> {
+        let definitions = &self.definitions;
+        let mut written = definitions.queue.turn(&definitions.state).await?;
+        written.retain(|stored| stored.id != id);
+        let snapshot = whole(&definitions.state).await?;
+        let entry = snapshot.entry(id).map(|entry| &entry.instance);
+        let hosted = entry.and_then(|instance| instance.hosted.as_ref());
+        for attempt in 0..ATTEMPTS {
+            let revision = definitions.newest(attempt).await?;
+            if let Some(defined) = revision.index.instances.get(id) {
+                if self.awaits_removal(id).await? {
+                    return Ok(());
+                }
+                let branch = self.branch(Topic::Remove, id)?;
+                let change = definitions.removal(defined, hosted)?;
+                let proposed = definitions.pusher.propose(&revision, change, &branch);
+                if proposed.await?.is_some() {
+                    self.pushed.notify_one();
+                    return Ok(());
+                }
+                continue;
+            }
+            let mut is_withdrawn = false;
+            while let Some((branch, commit)) = self.proposed(Topic::Add, id).await? {
+                self.withdraw(&branch, &commit).await?;
+                is_withdrawn = true;
+            }
+            if is_withdrawn {
+                return Ok(());
+            }
+            // What is known may be old.
+            match attempt {
+                0 => {}
+                1 if entry.is_none() => return Err(Problem::no_cluster(id)),
+                _ => return self.delete_unwritten(hosted, &revision).await,
+            }
+        }
+        Err(contended())
+    }
+
+    /// Returns true if the removal of an instance waits already. One that was refused does not.
+    async fn awaits_removal(&self, id: &str) -> Result<bool, Problem> {
+        let Some((branch, commit)) = self.proposed(Topic::Remove, id).await? else {
+            return Ok(false);
+        };
+        let found = self.found(&branch).await?;
+        if step(Topic::Remove, found.as_ref(), false) != Step::Finish {
+            return Ok(true);
+        }
+        self.delete_branch(&branch, &commit).await.map(|()| false)
+    }
+
+    /// Closes the pull request of a definition that was not merged, and deletes its branch.
+    async fn withdraw(&self, branch: &str, commit: &str) -> Result<(), Problem> {
+        let found = self.found(branch).await?;
+        let next = step(Topic::Add, found.as_ref(), false);
+        if let (Step::Wait(Review::Open(_)), Some(found)) = (next, found) {
+            let closed = self.pulls.close(found.number).await;
+            let closed = closed.map_err(|error| unanswered(&error))?;
+            if matches!(closed.state, PullRequestState::Merged { .. }) {
+                let detail = "the definition was merged just now: send the request again";
+                return Err(Problem::later(detail, 5));
+            }
+        }
+        self.delete_branch(branch, commit).await
+    }
+
+    async fn delete_unwritten(
+        &self,
+        hosted: Option<&Hosted>,
+        revision: &Revision,
+    ) -> Result<(), Problem> {
+        match self.definitions.delete_unwritten(hosted, revision).await? {
+            Unwritten::Nothing => Ok(()),
+            Unwritten::Approval(name) => {
+                let mode = self.definitions.settings.write_mode;
+                Err(Problem::exists(unapproved(&name, mode)))
+            }
+        }
+    }
+
+    /// The name of a new branch.
+    fn branch(&self, topic: Topic, id: &str) -> Result<String, Problem> {
+        let mut mark = [0; MARK / 2];
+        SystemRandom::new()
+            .fill(&mut mark)
+            .map_err(|_| Problem::internal())?;
+        Ok(topic.branch(&self.definitions.config.checks_name(), id, &hex(&mark)))
+    }
+
+    /// The branch that proposes this for an instance, and its commit, as far as it was fetched.
+    async fn proposed(&self, topic: Topic, id: &str) -> Result<Option<(String, String)>, Problem> {
+        let fleet = self.definitions.config.checks_name();
+        let branches = &self.definitions.pusher.branches;
+        let found = branches.beginning(beginning(&fleet)).await;
+        let found = found.map_err(|error| unread(&error))?;
+        let mut found = found.into_iter();
+        Ok(found.find(|(branch, _)| Topic::of(branch, &fleet) == Some((topic, id))))
+    }
+
+    /// The pull request of a branch.
+    async fn found(&self, branch: &str) -> Result<Option<OwnPullRequest>, Problem> {
+        let base = &self.definitions.pusher.branches.branch;
+        let found = self.pulls.find(branch, base).await;
+        found.map_err(|error| unanswered(&error))
+    }
+
+    async fn delete_branch(&self, branch: &str, commit: &str) -> Result<(), Problem> {
+        let deleted = self
+            .definitions
+            .pusher
+            .branches
+            .delete(branch, commit)
+            .await;
+        self.pushed.notify_one();
+        match deleted {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                let detail = format!("somebody pushed to {branch}: send the request again");
+                Err(Problem::later(detail, 5))
+            }
+            Err(error) => Err(unread(&error)),
+        }
+    }
+}
+
+impl Writer for ProposalWriter {
+    fn create<'a>(&'a self, order: &'a Order) -> BoxFuture<'a, Result<Stored, Problem>> {
+        self.create_one(order).boxed()
+    }
+
+    fn delete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), Problem>> {
+        self.delete_one(id).boxed()
+    }
+}
+
+fn unread(error: &AdapterError) -> Problem {
+    tracing::warn!(%error, "the service provider cannot use a branch of the repository");
+    Problem::later("the config repository does not answer: try again later", 10)
+}
+
+fn unanswered(error: &AdapterError) -> Problem {
+    tracing::warn!(%error, "the service provider cannot use a pull request");
+    Problem::later("the forge does not answer: try again later", 10)
+}
