@@ -2,6 +2,7 @@
 
 mod apply;
 mod args;
+mod fleets;
 mod set;
 
 use clap::Args;

@@ -3,19 +3,17 @@
 //! In: flags and the fleets that they name. Out: the definitions of kinds, and the objects, in the order to apply them. It does
 //! not know whether they are printed, applied, removed or checked.
 
-use anyhow::Context as _;
 use serde_json::Value as Json;
 
 use super::args::{Component, PodArgs, SetArgs};
-use crate::adapters::git::directory;
+use super::fleets::{applied, fleets};
 use crate::admission::{Installation, SERVICE_ACCOUNT, TARGET_PORT, manifests};
 use crate::api::crds;
 use crate::cli::args::AroMode;
 use crate::cli::ui::Ui;
-use crate::compile::compile;
 use crate::install::{self, Applied, DaemonSettings, Tenant};
-use crate::model::{Namespaces, RepositoryUrl};
-use crate::settings::{self, Environment, FleetOwner, SyncConfig};
+use crate::model::Namespaces;
+use crate::settings::{Environment, FleetOwner};
 
 /// A component as it is installed.
 pub(in crate::cli) struct Set {
@@ -280,89 +278,6 @@ fn tenant(
         kubeconfigs: fleets.kubeconfigs,
         fleets: fleets.objects,
     }))
-}
-
-/// Fleets that are installed, and the Secrets that they name.
-#[derive(Default)]
-struct Fleets {
-    objects: Vec<Json>,
-    secrets: Vec<String>,
-    /// Those of the Secrets with a kubeconfig.
-    kubeconfigs: Vec<String>,
-}
-
-fn fleets(args: &SetArgs, namespace: &str, environment: &Environment) -> anyhow::Result<Fleets> {
-    let mut fleets = Fleets::default();
-    let owner = match args.component {
-        Component::Tenant => FleetOwner::Tenant {
-            default_account: Some(&args.service_account),
-        },
-        _ => FleetOwner::Platform,
-    };
-    for file in &args.fleet {
-        let (mut object, fleet) = settings::fleet(file).context("--fleet")?;
-        let written = object["metadata"]["namespace"].as_str();
-        anyhow::ensure!(
-            written.is_none_or(|written| written == namespace),
-            "--fleet {}: its namespace is not {namespace}; remove metadata.namespace, or use --namespace",
-            file.display()
-        );
-        object["metadata"]["namespace"] = Json::from(namespace);
-        let usable = SyncConfig::object(&object, owner, environment);
-        let config = usable.with_context(|| format!("--fleet {}", file.display()))?;
-        anyhow::ensure!(
-            config.directory.is_none() && !RepositoryUrl::split(&config.url).is_local(),
-            "--fleet {}: the source of a Fleet object is a repository on a server, such as https://host/path",
-            file.display()
-        );
-        fleets.secrets.extend(fleet.secrets().map(str::to_owned));
-        let kubeconfig = fleet.spec.cluster.kubeconfig_secret_ref.as_ref();
-        let kubeconfig = kubeconfig.map(|secret| secret.name.clone());
-        fleets.kubeconfigs.extend(kubeconfig);
-        fleets.objects.push(object);
-    }
-    for names in [&mut fleets.secrets, &mut fleets.kubeconfigs] {
-        names.sort();
-        names.dedup();
-    }
-    Ok(fleets)
-}
-
-/// The kinds of these fleets; without any, those that definitions become.
-fn applied(args: &SetArgs, ui: &Ui) -> anyhow::Result<Applied> {
-    if args.paths.is_empty() {
-        return Ok(match args.component {
-            Component::Tenant => install::tenant_kinds(),
-            _ => install::default_kinds(),
-        });
-    }
-    let mut all = Applied::default();
-    for path in &args.paths {
-        let tree = directory::read(path)?;
-        let overlays = args.overlays.iter();
-        let overlays = overlays.map(|dir| directory::read_beside(dir, Some(path)));
-        let overlays = overlays
-            .collect::<Result<Vec<_>, _>>()
-            .context("--overlays")?;
-        let compiled = compile(&tree, &overlays);
-        anyhow::ensure!(
-            !compiled.has_errors(),
-            "{} has errors, so its kinds are not known: run `capstan validate {}`",
-            path.display(),
-            path.display()
-        );
-        let kinds = install::applied_kinds(&compiled.objects, &compiled.embedded());
-        all.written.extend(kinds.written);
-        all.read.extend(kinds.read);
-        all.cluster_scoped.extend(kinds.cluster_scoped);
-        all.guessed.extend(kinds.guessed);
-    }
-    for (group, plural) in &all.guessed {
-        ui.message(&format!(
-            "the plural `{plural}` of a kind of {group} is a guess: compare it with `kubectl api-resources --api-group {group}`"
-        ));
-    }
-    Ok(all)
 }
 
 fn admission(pods: &PodArgs, namespace: &str) -> Vec<Json> {
