@@ -46,7 +46,7 @@ pub(super) struct UninstallArgs {
 
 /// The kinds of installed objects in the order in which they go: an API server that asks a webhook which is gone refuses
 /// changes, and pods end while they have their rights.
-const ORDER: [&str; 11] = [
+const ORDER: [&str; 12] = [
     "ValidatingWebhookConfiguration",
     "Deployment",
     "PodDisruptionBudget",
@@ -57,6 +57,7 @@ const ORDER: [&str; 11] = [
     "ClusterRole",
     "Role",
     "Secret",
+    "ConfigMap",
     "ServiceAccount",
 ];
 
@@ -91,6 +92,7 @@ async fn uninstall(
     let components = match args.component.as_slice() {
         [] => &[
             Component::Daemon,
+            Component::ServiceProvider,
             Component::Controllers,
             Component::Admission,
         ],
@@ -100,8 +102,8 @@ async fn uninstall(
         .iter()
         .flat_map(|component| Set::everything(*component, &home, &args.service_account))
         .collect();
-    if components.contains(&Component::Controllers) {
-        objects.extend(task.roles_in_namespaces(&home).await?);
+    for component in components {
+        objects.extend(task.roles_in_namespaces(*component, &home).await?);
     }
     task.spare_shared(&mut objects, &Probe::new(&client))
         .await?;
@@ -217,10 +219,14 @@ impl Task<'_> {
         Ok(tenants)
     }
 
-    /// The Roles and bindings of the controllers in the namespaces that they watch, or watched.
-    async fn roles_in_namespaces(&self, home: &str) -> anyhow::Result<Vec<Json>> {
+    /// The Roles and bindings of a component in other namespaces, also in those that its settings name no more.
+    async fn roles_in_namespaces(
+        &self,
+        component: Component,
+        home: &str,
+    ) -> anyhow::Result<Vec<Json>> {
         let mut all = Vec::new();
-        for role in Set::in_a_watched_namespace(home) {
+        for role in Set::in_another_namespace(component, home) {
             all.extend(self.remover.like(&role).await?);
         }
         Ok(all)

@@ -4,9 +4,11 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value as Json, json};
+use sha2::{Digest as _, Sha256};
 
 use super::rights::RBAC;
 use crate::api::labels::{MANAGED_BY, MANAGED_BY_VALUE};
+use crate::model::hex;
 
 /// The port of health, readiness and metrics.
 pub const PROBED_PORT: u16 = 8080;
@@ -26,11 +28,46 @@ pub struct Component {
 }
 
 /// The pods of a component.
+#[derive(Default)]
 pub(super) struct Pods {
     pub(super) arguments: Vec<String>,
     pub(super) replicas: u16,
     /// Their requests and limits.
     pub(super) resources: Json,
+    /// The port of their API, if they serve one besides health, readiness and metrics.
+    pub(super) api: Option<u16>,
+    /// A file that they read at the start.
+    pub(super) file: Option<ConfigFile>,
+}
+
+/// A file in the ConfigMap of a component.
+pub(super) struct ConfigFile {
+    pub(super) name: &'static str,
+    pub(super) content: String,
+}
+
+/// The directory of the ConfigMap in a pod.
+const CONFIG: &str = "/etc/capstan";
+/// On pods: the digest of their ConfigMap. Pods of another one take their place when it changes.
+const CONFIG_DIGEST: &str = "capstan.dev/config-digest";
+
+impl ConfigFile {
+    /// Its path in a pod.
+    pub(super) fn path(&self) -> String {
+        format!("{CONFIG}/{}", self.name)
+    }
+
+    fn digest(&self) -> String {
+        hex(&Sha256::digest(&self.content)[..8])
+    }
+}
+
+impl Pods {
+    /// The ports that they serve, each with its name.
+    fn ports(&self) -> Vec<(&'static str, u16)> {
+        let api = self.api.map(|port| ("api", port));
+        std::iter::once(("http", PROBED_PORT)).chain(api).collect()
+    }
 }
 
 impl Component {
@@ -86,10 +123,11 @@ impl Component {
         roles.collect()
     }
 
-    /// The Service of the port of its pods, the Deployment, and a budget for its disruptions where it has several pods.
+    /// The Service of the ports of its pods, the ConfigMap with their file, the Deployment, and a budget for its disruptions where it
+    /// has several pods.
     pub(super) fn deployment(&self, pods: &Pods) -> Vec<Json> {
         let selector = json!({"matchLabels": {APP: self.name}});
-        let deployment = json!({
+        let mut deployment = json!({
             "apiVersion": "apps/v1", "kind": "Deployment", "metadata": self.metadata(),
             "spec": {
                 "replicas": pods.replicas, "selector": selector,
@@ -115,21 +153,51 @@ impl Component {
             "spec": {"maxUnavailable": 1, "selector": selector},
         });
         let budget = (pods.replicas > 1).then_some(budget);
+        let ports = pods.ports();
+        let ports = ports
+            .iter()
+            .map(|(name, port)| json!({"name": name, "port": port, "targetPort": name}));
         let service = json!({
             "apiVersion": "v1", "kind": "Service", "metadata": self.metadata(),
-            "spec": {"selector": {APP: self.name}, "ports": [{"name": "http", "port": PROBED_PORT, "targetPort": "http"}]},
+            "spec": {"selector": {APP: self.name}, "ports": ports.collect::<Vec<_>>()},
         });
-        [service, deployment].into_iter().chain(budget).collect()
+        let config = pods.file.as_ref().map(|file| {
+            self.mount(&mut deployment["spec"]["template"], file);
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": self.metadata(), "data": {file.name: file.content}})
+        });
+        let config = config.into_iter();
+        std::iter::once(service)
+            .chain(config)
+            .chain([deployment])
+            .chain(budget)
+            .collect()
+    }
+
+    /// Mounts the ConfigMap with the file into pods.
+    fn mount(&self, template: &mut Json, file: &ConfigFile) {
+        template["metadata"]["annotations"][CONFIG_DIGEST] = file.digest().into();
+        let pod = &mut template["spec"];
+        let volume = json!({"name": "config", "configMap": {"name": self.name}});
+        let mount = json!({"name": "config", "mountPath": CONFIG, "readOnly": true});
+        let lists = [("/volumes", volume), ("/containers/0/volumeMounts", mount)];
+        for (pointer, entry) in lists {
+            let list = pod.pointer_mut(pointer).and_then(Json::as_array_mut);
+            list.into_iter().for_each(|list| list.push(entry.clone()));
+        }
     }
 
     fn container(&self, pods: &Pods) -> Json {
         let serve = format!("--serve=:{PROBED_PORT}");
         let arguments: Vec<&String> = pods.arguments.iter().chain([&serve]).collect();
+        let ports = pods.ports();
+        let ports = ports
+            .iter()
+            .map(|(name, port)| json!({"name": name, "containerPort": port}));
         let probe =
             |path: &str| json!({"httpGet": {"path": path, "port": "http"}, "periodSeconds": 10});
         json!({
             "name": self.name, "image": self.image, "args": arguments,
-            "ports": [{"name": "http", "containerPort": PROBED_PORT}],
+            "ports": ports.collect::<Vec<_>>(),
             "livenessProbe": probe("/healthz"), "readinessProbe": probe("/readyz"),
             "env": [
                 {"name": "CAPSTAN_NAMESPACE", "value": self.namespace},

@@ -30,6 +30,7 @@ pub fn controllers(component: &Component, replicas: u16, watched: &Namespaces) -
         arguments,
         replicas,
         resources: json!({"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}}),
+        ..Pods::default()
     };
     [component.account(), roles, component.deployment(&pods)].concat()
 }

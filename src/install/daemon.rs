@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::component::{Component, Pods};
 use super::people::people;
-use super::rights::{Applied, controller_rules, fleet_rules, lease_rules, rule};
+use super::rights::{Applied, controller_rules, definitions_rule, fleet_rules, lease_rules, rule};
 use crate::api::fleet::Mode;
 use crate::api::kinds::CAPSTAN;
 
@@ -33,12 +33,7 @@ pub struct DaemonSettings {
 #[must_use]
 pub fn daemon(component: &Component, settings: &DaemonSettings) -> Vec<Json> {
     let mut wide = settings.applied.rules();
-    // How a kind that comes later is noticed.
-    wide.push(rule(
-        "apiextensions.k8s.io",
-        &["customresourcedefinitions"],
-        &["list", "watch"],
-    ));
+    wide.push(definitions_rule());
     let mut near = fleet_rules();
     // A Fleet is let go while its namespace is deleted, and with it the rights there.
     near.push(rule("", &["namespaces"], &["get"]));
@@ -60,13 +55,8 @@ pub fn daemon(component: &Component, settings: &DaemonSettings) -> Vec<Json> {
         wide.extend(controller_rules());
     }
     near.extend(lease_rules());
-    let mode = match settings.aro {
-        Mode::Auto => "auto",
-        Mode::On => "on",
-        Mode::Off => "off",
-    };
     let mut arguments = ["run", "--fleets"].map(str::to_owned).to_vec();
-    arguments.push(format!("--aro={mode}"));
+    arguments.push(aro_argument(settings.aro));
     let tenants = settings.tenants.iter();
     arguments.extend(tenants.map(|namespace| format!("--tenant={namespace}")));
     let account = settings.default_account.iter();
@@ -75,6 +65,7 @@ pub fn daemon(component: &Component, settings: &DaemonSettings) -> Vec<Json> {
         arguments,
         replicas: settings.replicas,
         resources: json!({"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "1Gi"}}),
+        ..Pods::default()
     };
     let parts = [
         component.account(),
@@ -84,6 +75,16 @@ pub fn daemon(component: &Component, settings: &DaemonSettings) -> Vec<Json> {
         settings.fleets.clone(),
     ];
     parts.concat()
+}
+
+/// The argument of `capstan run` for the ARO controllers.
+pub(super) fn aro_argument(mode: Mode) -> String {
+    let mode = match mode {
+        Mode::Auto => "auto",
+        Mode::On => "on",
+        Mode::Off => "off",
+    };
+    format!("--aro={mode}")
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod network;
 mod people;
 mod private_link;
 mod rights;
+mod service_provider;
 mod tenant;
 
 pub use component::{Component, PROBED_PORT};
@@ -19,4 +20,5 @@ pub use network::network_policy;
 pub use people::PEOPLE;
 pub use private_link::{PrivateLinkPart, private_link};
 pub use rights::{Applied, applied_kinds, default_kinds, tenant_kinds};
+pub use service_provider::{ProviderSettings, SERVICE_PROVIDER, service_provider};
 pub use tenant::{DAEMON, Tenant, tenant};

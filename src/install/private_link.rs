@@ -130,6 +130,7 @@ pub fn private_link(
         arguments: first.into_iter().chain(arguments.iter().cloned()).collect(),
         replicas,
         resources: json!({"requests": {"cpu": "20m", "memory": "32Mi"}, "limits": {"memory": "256Mi"}}),
+        ..Pods::default()
     };
     [component.account(), roles, component.deployment(&pods)].concat()
 }

@@ -301,6 +301,12 @@ pub(super) fn lease_rules() -> Vec<Json> {
     )]
 }
 
+/// The rule by which a kind that comes later is noticed.
+pub(super) fn definitions_rule() -> Json {
+    let group = "apiextensions.k8s.io";
+    rule(group, &["customresourcedefinitions"], &["list", "watch"])
+}
+
 /// The rules for Fleets, and for what the daemon writes beside them: the parents of the sets, which know how far each fleet has
 /// come, and Events.
 pub(super) fn fleet_rules() -> Vec<Json> {

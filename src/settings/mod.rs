@@ -297,7 +297,11 @@ impl SyncConfig {
         needed.any(|one| matches!(one, SourceCredential::Secret(_)))
     }
 
-    fn document(path: &str, text: &[u8], environment: &Environment) -> Result<Self, Error> {
+    /// Follows what the Fleet document in a text names; `path` is that of its file in messages.
+    ///
+    /// # Errors
+    /// If the text is not one Fleet document, or the document has errors.
+    pub fn document(path: &str, text: &[u8], environment: &Environment) -> Result<Self, Error> {
         let (document, fleet) = fleet_in(path, text)?;
         if let Some(why) = object_only::object_settings(&fleet) {
             return Err(Error::Mistaken(format!("{path}: {why}")));

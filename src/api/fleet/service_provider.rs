@@ -144,6 +144,18 @@ impl ServiceProvider {
             |secret| secret.name.clone(),
         )
     }
+
+    /// The name of the ConfigMap with the statuses that were delivered.
+    #[must_use]
+    pub fn delivered_record(&self) -> String {
+        format!("{}-delivered", self.name)
+    }
+
+    /// The name of the ConfigMap with the clusters whose ManagedClusters are deleted after them.
+    #[must_use]
+    pub fn clusters_record(&self) -> String {
+        format!("{}-clusters", self.name)
+    }
 }
 
 /// What becomes of a request.

@@ -17,7 +17,7 @@ use crate::settings::Environment;
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SetArgs {
     /// The directories of the daemon's fleets, or files of them: its role has their kinds [default: the kinds that
-    /// definitions become]
+    /// definitions become; for a service provider those that requests become]
     #[arg(value_name = "PATH")]
     pub(super) paths: Vec<PathBuf>,
     /// An additional directory of Overlay documents of those fleets; may be repeated
@@ -27,12 +27,12 @@ pub(in crate::cli) struct SetArgs {
     #[arg(long, value_enum, default_value_t, value_name = "COMPONENT")]
     pub(in crate::cli) component: Component,
     /// A Fleet document that the daemon follows; may be repeated. It is printed as an object, and the role has the Secrets
-    /// that it names
+    /// that it names. A service provider needs exactly one, which has spec.serviceProvider and is printed in a ConfigMap
     #[arg(long, value_name = "FILE")]
     pub(super) fleet: Vec<PathBuf>,
-    /// Whether the daemon runs the ARO controllers
-    #[arg(long, value_enum, default_value_t = AroMode::Auto, value_name = "MODE")]
-    pub(super) aro: AroMode,
+    /// Whether the daemon runs the ARO controllers [default: auto; for a service provider spec.controllers.aro of the Fleet document]
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub(super) aro: Option<AroMode>,
     /// The namespace to install it in; that of the webhook must exist. Required for a tenant [default: CAPSTAN_NAMESPACE, else capstan-system]
     #[arg(long, value_name = "NAME", value_parser = namespace)]
     namespace: Option<String>,
@@ -85,9 +85,9 @@ pub(in crate::cli) struct PodArgs {
     /// The container image of Capstan. The default is a placeholder: set an image that your cluster can pull
     #[arg(long, default_value = IMAGE, value_name = "IMAGE", value_parser = image)]
     pub(super) image: String,
-    /// How many pods it has
-    #[arg(long, default_value_t = 2, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
-    pub(super) replicas: u16,
+    /// How many pods it has [default: 2; 1 for a service provider, of which one pod takes requests that write]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    replicas: Option<u16>,
     /// What happens to a change that cannot be checked
     #[arg(long, value_enum, default_value_t, value_name = "POLICY")]
     pub(super) failure_policy: OnFailure,
@@ -107,6 +107,16 @@ pub(in crate::cli) struct PodArgs {
 }
 
 impl PodArgs {
+    /// The number of pods of a component.
+    pub(super) fn replicas(&self, component: Component) -> u16 {
+        let default = if component == Component::ServiceProvider {
+            1
+        } else {
+            2
+        };
+        self.replicas.unwrap_or(default)
+    }
+
     /// Returns true if no image was chosen.
     pub(super) fn has_placeholder(&self) -> bool {
         self.image == IMAGE
@@ -117,7 +127,7 @@ impl Default for PodArgs {
     fn default() -> Self {
         Self {
             image: IMAGE.to_owned(),
-            replicas: 2,
+            replicas: None,
             failure_policy: OnFailure::Fail,
             exempt: Vec::new(),
             tenant: Vec::new(),
@@ -135,6 +145,8 @@ pub(in crate::cli) enum Component {
     /// The daemon, which follows the Fleet objects of its namespace
     #[default]
     Daemon,
+    /// A service provider, and the daemon of its Fleet document
+    ServiceProvider,
     /// The ARO controllers alone
     Controllers,
     /// The controller that describes the connections of private hosted clusters
@@ -215,11 +227,17 @@ impl SetArgs {
     /// Refuses flags that say nothing about the component.
     pub(super) fn check(&self, pods: &PodArgs) -> anyhow::Result<()> {
         let (component, is_tenant) = (self.component, self.component == Component::Tenant);
+        let is_provider = component == Component::ServiceProvider;
         anyhow::ensure!(
             component == Component::Daemon
                 || is_tenant
+                || is_provider
                 || self.fleet.is_empty() && self.paths.is_empty(),
-            "fleets are the daemon's or a tenant's: use --component daemon or --component tenant"
+            "fleets are the daemon's, a tenant's or a service provider's: use --component daemon, tenant or service-provider"
+        );
+        anyhow::ensure!(
+            !is_provider || self.fleet.len() == 1,
+            "--component service-provider needs --fleet FILE once: the Fleet document with its settings"
         );
         anyhow::ensure!(
             is_tenant || self.service_account == DEPLOYER && self.daemon_namespace.is_none(),

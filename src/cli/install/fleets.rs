@@ -70,6 +70,8 @@ pub(super) fn applied(args: &SetArgs, ui: &Ui) -> anyhow::Result<Applied> {
     if args.paths.is_empty() {
         return Ok(match args.component {
             Component::Tenant => install::tenant_kinds(),
+            // Its requests become kinds that it adds itself.
+            Component::ServiceProvider => Applied::default(),
             _ => install::default_kinds(),
         });
     }

@@ -3,6 +3,7 @@
 mod apply;
 mod args;
 mod fleets;
+mod service_provider;
 mod set;
 
 use clap::Args;

@@ -7,11 +7,13 @@ use serde_json::Value as Json;
 
 use super::args::{Component, PodArgs, SetArgs};
 use super::fleets::{applied, fleets};
+use super::service_provider;
 use crate::admission::{Installation, SERVICE_ACCOUNT, TARGET_PORT, manifests};
 use crate::api::crds;
+use crate::api::fleet::Mode;
 use crate::cli::args::AroMode;
 use crate::cli::ui::Ui;
-use crate::install::{self, Applied, DaemonSettings, Tenant};
+use crate::install::{self, Applied, DaemonSettings, ProviderSettings, SERVICE_PROVIDER, Tenant};
 use crate::model::Namespaces;
 use crate::settings::{Environment, FleetOwner};
 
@@ -94,20 +96,43 @@ impl Set {
     ) -> anyhow::Result<Self> {
         args.check(pods)?;
         let namespace = args.namespace(environment)?;
+        let provider = match args.component {
+            Component::ServiceProvider => {
+                let settings = service_provider::settings(args, pods, &namespace, environment, ui);
+                Some(settings?)
+            }
+            _ => None,
+        };
         let mut objects = match args.component {
             Component::Daemon => daemon(args, pods, &namespace, environment, ui)?,
+            Component::ServiceProvider => {
+                let component = component(SERVICE_PROVIDER, &namespace, pods);
+                let settings = provider.iter();
+                settings
+                    .flat_map(|settings| install::service_provider(&component, settings))
+                    .collect()
+            }
             Component::Controllers => controllers(pods, &namespace, &args.watched.namespaces()?),
             Component::Admission => admission(pods, &namespace),
             Component::Tenant => tenant(args, &namespace, environment, ui)?,
             other => private_link(other, &namespace, pods, &args.place.arguments()),
         };
         if pods.network_policy {
-            objects.extend(network_policy(args.component, &namespace));
+            objects.extend(network_policy(
+                args.component,
+                &namespace,
+                provider.as_ref().map(|provider| provider.port),
+            ));
         }
         let definitions = match args.component {
             Component::Admission | Component::Tenant => Vec::new(),
-            Component::Daemon if args.aro == AroMode::Off => vec![crds::fleets()],
-            Component::Daemon | Component::Controllers => crds::crds(),
+            Component::Daemon if args.aro == Some(AroMode::Off) => vec![crds::fleets()],
+            Component::ServiceProvider
+                if provider.is_some_and(|provider| provider.aro == Mode::Off) =>
+            {
+                Vec::new()
+            }
+            Component::Daemon | Component::ServiceProvider | Component::Controllers => crds::crds(),
             _ => vec![crds::private_links()],
         };
         Ok(Self {
@@ -128,7 +153,7 @@ impl Set {
         let mut objects = match component {
             Component::Daemon => {
                 let settings = DaemonSettings {
-                    replicas: pods.replicas,
+                    replicas: SEVERAL,
                     ..DaemonSettings::default()
                 };
                 install::daemon(
@@ -136,6 +161,7 @@ impl Set {
                     &settings,
                 )
             }
+            Component::ServiceProvider => any_provider(namespace),
             Component::Controllers => controllers(&pods, namespace, &Namespaces::All),
             Component::Admission => admission(&pods, namespace),
             Component::Tenant => install::tenant(&Tenant {
@@ -146,20 +172,25 @@ impl Set {
             }),
             other => private_link(other, namespace, &pods, &[]),
         };
-        objects.extend(network_policy(component, namespace));
+        objects.extend(network_policy(component, namespace, None));
         objects
     }
 
-    /// The Role and binding of the controllers in a namespace that they watch.
-    pub(in crate::cli) fn in_a_watched_namespace(home: &str) -> Vec<Json> {
-        let watched = Namespaces::of_text("watched");
-        let mut objects = controllers(&PodArgs::default(), home, &watched);
-        // The namespace of the installation may have that name, too.
+    /// The Role and binding of a component in another namespace: one that the controllers watch, or one of a service provider's
+    /// clusters or machines.
+    pub(in crate::cli) fn in_another_namespace(component: Component, home: &str) -> Vec<Json> {
+        let mut objects = match component {
+            Component::Controllers => {
+                controllers(&PodArgs::default(), home, &Namespaces::of_text("other"))
+            }
+            Component::ServiceProvider => any_provider(home),
+            _ => Vec::new(),
+        };
         let is_role = |kind: &Json| kind == "Role" || kind == "RoleBinding";
         let is_there = |object: &Json| {
             let name = object["metadata"]["name"].as_str();
+            // The role in the namespace of the installation has another name.
             name.is_some_and(|name| name.ends_with(&format!(":{home}")))
-                && object["metadata"]["namespace"] == "watched"
         };
         objects.retain(|object| is_role(&object["kind"]) && is_there(object));
         objects
@@ -176,10 +207,24 @@ fn any_scope() -> Applied {
     }
 }
 
-/// The policy that lets only the ports of a component be reached; a tenant has no pods.
-fn network_policy(component: Component, namespace: &str) -> Option<Json> {
+/// A service provider with every kind of object, whatever its settings.
+fn any_provider(namespace: &str) -> Vec<Json> {
+    let settings = ProviderSettings {
+        replicas: SEVERAL,
+        ..ProviderSettings::default()
+    };
+    let component = component(SERVICE_PROVIDER, namespace, &PodArgs::default());
+    install::service_provider(&component, &settings)
+}
+
+/// A number of pods with a PodDisruptionBudget.
+const SEVERAL: u16 = 2;
+
+/// The policy that lets only the ports of a component be reached, among them that of an API; a tenant has no pods.
+fn network_policy(component: Component, namespace: &str, api: Option<u16>) -> Option<Json> {
     let (name, ports) = match component {
         Component::Daemon => (install::DAEMON, [install::PROBED_PORT].as_slice()),
+        Component::ServiceProvider => (SERVICE_PROVIDER, [install::PROBED_PORT].as_slice()),
         Component::Controllers => (CONTROLLERS, [install::PROBED_PORT].as_slice()),
         Component::Admission => (SERVICE_ACCOUNT, [TARGET_PORT].as_slice()),
         Component::Tenant => return None,
@@ -188,14 +233,15 @@ fn network_policy(component: Component, namespace: &str) -> Option<Json> {
             [install::PROBED_PORT].as_slice(),
         ),
     };
-    Some(install::network_policy(name, namespace, ports))
+    let ports: Vec<u16> = ports.iter().copied().chain(api).collect();
+    Some(install::network_policy(name, namespace, &ports))
 }
 
 const CONTROLLERS: &str = "capstan-controllers";
 
 fn controllers(pods: &PodArgs, namespace: &str, watched: &Namespaces) -> Vec<Json> {
     let component = component(CONTROLLERS, namespace, pods);
-    install::controllers(&component, pods.replicas, watched)
+    install::controllers(&component, pods.replicas(Component::Controllers), watched)
 }
 
 /// The objects of a controller of private clusters.
@@ -206,9 +252,10 @@ fn private_link(
     arguments: &[String],
 ) -> Vec<Json> {
     let part = component.private_link();
+    let replicas = pods.replicas(component);
     let made = part.map(|part| {
-        let component = self::component(part.component(), namespace, pods);
-        install::private_link(part, &component, pods.replicas, arguments)
+        let made = self::component(part.component(), namespace, pods);
+        install::private_link(part, &made, replicas, arguments)
     });
     made.unwrap_or_default()
 }
@@ -234,8 +281,8 @@ fn daemon(
         secrets: fleets.secrets,
         kubeconfigs: fleets.kubeconfigs,
         fleets: fleets.objects,
-        aro: args.aro.into(),
-        replicas: pods.replicas,
+        aro: args.aro.map(Mode::from).unwrap_or_default(),
+        replicas: pods.replicas(Component::Daemon),
         tenants: pods.tenant.clone(),
         default_account: pods.default_service_account.clone(),
     };
@@ -288,7 +335,7 @@ fn admission(pods: &PodArgs, namespace: &str) -> Vec<Json> {
     manifests(&Installation {
         namespace: namespace.to_owned(),
         image: pods.image.clone(),
-        replicas: pods.replicas,
+        replicas: pods.replicas(Component::Admission),
         failure_policy: pods.failure_policy.into(),
         exempt,
     })

@@ -44,7 +44,7 @@ pub(super) fn clean(
     let cleaner = Arc::new(Cleaner {
         hub: hub.clone(),
         namespace: settings.namespace.clone(),
-        record: format!("{}-clusters", settings.name),
+        record: settings.clusters_record(),
     });
     let clean = async move {
         let compare = || {

@@ -88,7 +88,7 @@ impl Reports {
                 record: RecordFile {
                     hub: hub.clone(),
                     namespace: settings.namespace.clone(),
-                    name: format!("{}-delivered", settings.name),
+                    name: settings.delivered_record(),
                 },
                 resync: messaging.resync.0,
                 clock: Arc::clone(clock),
