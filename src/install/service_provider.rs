@@ -160,3 +160,155 @@ fn of_clusters(provider: &ServiceProvider) -> Vec<Json> {
 fn named(resource: &str, names: &[String], verbs: &[&str]) -> Json {
     json!({"apiGroups": [""], "resources": [resource], "resourceNames": names, "verbs": verbs})
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::api::fleet::{BareMetal, SecretName};
+
+    fn objects(provider: &ServiceProvider) -> Vec<Json> {
+        let component = Component {
+            name: SERVICE_PROVIDER,
+            namespace: "home".to_owned(),
+            image: "i".to_owned(),
+        };
+        let settings = ProviderSettings {
+            provider: provider.clone(),
+            document: "a: b\n".to_owned(),
+            port: 8443,
+            aro: Mode::Off,
+            replicas: 1,
+            ..ProviderSettings::default()
+        };
+        service_provider(&component, &settings)
+    }
+
+    /// The rights, each as `namespace: resource verb`, without a namespace for those in the whole cluster.
+    fn rights(provider: &ServiceProvider) -> BTreeSet<String> {
+        let mut rights = BTreeSet::new();
+        for role in objects(provider) {
+            let namespace = role["metadata"]["namespace"].as_str().unwrap_or_default();
+            for rule in role["rules"].as_array().into_iter().flatten() {
+                assert!(!rule.to_string().contains('*'), "{rule}");
+                for resource in rule["resources"].as_array().into_iter().flatten() {
+                    for verb in rule["verbs"].as_array().into_iter().flatten() {
+                        let [resource, verb] =
+                            [resource, verb].map(|text| text.as_str().unwrap_or_default());
+                        let name = rule["resourceNames"].to_string().replace("null", "");
+                        rights.insert(format!("{namespace}: {resource}{name} {verb}"));
+                    }
+                }
+            }
+        }
+        rights
+    }
+
+    fn direct() -> ServiceProvider {
+        ServiceProvider {
+            namespace: "clusters".to_owned(),
+            ..ServiceProvider::default()
+        }
+    }
+
+    /// Asserts that a change of the settings takes these rights away, and brings those.
+    #[track_caller]
+    fn changes(change: impl FnOnce(&mut ServiceProvider), without: &[&str], with: &[&str]) {
+        let mut changed = direct();
+        change(&mut changed);
+        let (before, after) = (rights(&direct()), rights(&changed));
+        let lost: Vec<&str> = before.difference(&after).map(String::as_str).collect();
+        let won: Vec<&str> = after.difference(&before).map(String::as_str).collect();
+        assert_eq!((&*lost, &*won), (without, with));
+    }
+
+    #[test]
+    fn each_setting_decides_about_its_own_rights() {
+        let machines = ": virtualmachineinstances list";
+        changes(
+            |it| it.platforms = Some(vec![ProviderPlatform::BareMetal]),
+            &[machines],
+            &[],
+        );
+        changes(
+            |it| it.managed_cluster = ManagedClusterPolicy::Ignore,
+            &[
+                ": managedclusters delete",
+                ": managedclusters get",
+                "clusters: configmaps[\"acm-cluster-sp-clusters\"] create",
+                "clusters: configmaps[\"acm-cluster-sp-clusters\"] get",
+                "clusters: configmaps[\"acm-cluster-sp-clusters\"] patch",
+            ],
+            &[],
+        );
+        let name = "own".to_owned();
+        changes(
+            |it| it.pull_secret_ref = Some(SecretName { name }),
+            &[
+                "clusters: secrets[\"acm-cluster-sp-pull-secret\"] create",
+                "clusters: secrets[\"acm-cluster-sp-pull-secret\"] patch",
+            ],
+            &[],
+        );
+        let agent_namespace = Some("machines".to_owned());
+        changes(
+            |it| {
+                it.bare_metal = BareMetal {
+                    agent_namespace,
+                    ..BareMetal::default()
+                }
+            },
+            &["clusters: agents list", "clusters: agents watch"],
+            &["machines: agents list", "machines: agents watch"],
+        );
+    }
+
+    #[test]
+    fn a_provider_that_commits_leaves_the_clusters_to_its_daemon() {
+        let mut committing = direct();
+        committing.write_mode = WriteMode::Commit;
+        let (direct, committing) = (rights(&direct()), rights(&committing));
+        let of_clusters = |rights: &BTreeSet<String>, place: &str| {
+            let place = format!("{place}: hostedclusters ");
+            let verbs = rights.iter().filter_map(|right| right.strip_prefix(&place));
+            verbs.map(str::to_owned).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(
+            of_clusters(&direct, "clusters"),
+            "create delete get list watch"
+        );
+        assert_eq!(of_clusters(&direct, ""), "");
+        assert_eq!(of_clusters(&committing, "clusters"), "");
+        assert_eq!(
+            of_clusters(&committing, ""),
+            "create delete get list patch watch"
+        );
+    }
+
+    #[test]
+    fn the_document_is_a_file_whose_change_brings_new_pods() {
+        let all = objects(&direct());
+        let of_kind = |kind: &str| {
+            let mut own = all.iter().filter(|object| object["kind"] == kind);
+            own.next().expect("it is there").clone()
+        };
+        assert_eq!(of_kind("ConfigMap")["data"]["fleet.yaml"], "a: b\n");
+        let pod = &of_kind("Deployment")["spec"]["template"];
+        let expected = [
+            "run",
+            "--config",
+            "/etc/capstan/fleet.yaml",
+            "--aro=off",
+            "--serve=:8080",
+        ];
+        assert_eq!(pod["spec"]["containers"][0]["args"], json!(expected));
+        let digest = &pod["metadata"]["annotations"]["capstan.dev/config-digest"];
+        assert_eq!(digest.as_str().map(str::len), Some(16));
+        let service = of_kind("Service");
+        assert_eq!(service["spec"]["ports"][1]["port"], 8443);
+        assert_eq!(service["spec"]["ports"][1]["targetPort"], "api");
+        let port = &pod["spec"]["containers"][0]["ports"][1];
+        assert_eq!(*port, json!({"name": "api", "containerPort": 8443}));
+    }
+}

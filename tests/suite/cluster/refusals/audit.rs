@@ -118,39 +118,26 @@ fn unused(objects: &[Json], log: &str) -> BTreeSet<String> {
     lines.collect()
 }
 
-/// Rights that are granted and that the operation of an installation does not use, with the reason.
-const UNUSED: [(&str, &str); 6] = [
-    (
-        "capstan: delete aromachinepools.infrastructure.cluster.x-k8s.io",
-        "only a node pool that has no MachinePool is deleted alone",
-    ),
-    (
-        "capstan: get hcpopenshiftclusters.redhatopenshift.azure.com",
-        "only a cluster that Azure failed to create is looked at",
-    ),
-    (
-        "capstan: list customresourcedefinitions.apiextensions.k8s.io",
-        "they are watched once a kind of a fleet is not served",
-    ),
-    (
-        "capstan: watch customresourcedefinitions.apiextensions.k8s.io",
-        "the same",
-    ),
-    (
-        "capstan: list hcpopenshiftclustersexternalauths.redhatopenshift.azure.com",
-        "the cluster has no external authentication",
-    ),
-    (
-        "capstan: watch hcpopenshiftclustersexternalauths.redhatopenshift.azure.com",
-        "the same",
-    ),
-];
-
 /// Every right that `install` prints is one that somebody used, or has a reason.
-pub(super) fn no_right_is_unneeded(printed: &[Json], log: &Path) {
+pub(super) fn no_right_is_unneeded(printed: &[Json], log: &Path, reasons: &[(&str, &str)]) {
     let log = std::fs::read_to_string(log).expect("the server wrote it");
-    let expected: BTreeSet<String> = UNUSED.iter().map(|(line, _)| (*line).to_owned()).collect();
+    let expected: BTreeSet<String> = reasons.iter().map(|(line, _)| (*line).to_owned()).collect();
     assert_eq!(unused(printed, &log), expected);
+}
+
+/// The requests of a user that the server refused because a right was missing.
+pub(super) fn refused(log: &Path, user: &str) -> Vec<String> {
+    let log = std::fs::read_to_string(log).expect("the server wrote it");
+    let events = log.lines();
+    let events = events.map(|line| serde_json::from_str::<Json>(line).expect("a line of JSON"));
+    let is_refused = |event: &Json| {
+        event["annotations"]["authorization.k8s.io/decision"] == "forbid"
+            && event["user"]["username"] == user
+    };
+    let lines = events
+        .filter(is_refused)
+        .map(|event| format!("{} {}", event["verb"], event["requestURI"]));
+    lines.collect()
 }
 
 #[test]

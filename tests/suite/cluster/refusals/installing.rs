@@ -293,11 +293,15 @@ fn flags_of_other_components_are_refused() {
         ),
         (
             &["--component", "controllers", "."],
-            "fleets are the daemon's or a tenant's",
+            "use --component daemon, tenant or service-provider",
         ),
         (
             &["--watch-namespace", "x"],
             "--watch-namespace is for --component controllers",
+        ),
+        (
+            &["--component", "service-provider"],
+            "needs --fleet FILE once",
         ),
         (&["--kubeconfig", "x"], "add --apply"),
         (&["--tenant", "Not a name"], "lower-case"),

@@ -19,6 +19,7 @@ mod namespaces;
 mod operating;
 mod platform;
 mod private;
+mod provider;
 mod recorded;
 mod restart;
 mod rights;
