@@ -125,6 +125,11 @@ impl<'a> Provider<'a> {
         for object in &objects {
             fixture.put(object);
         }
+        let whole = format!("{namespace}:{ACCOUNT} has all ");
+        fixture.until("`check` finds all rights", || {
+            let checked = capstan(fixture, &[&["check"], &flags[..]].concat());
+            checked.data.contains(&whole)
+        });
         let mut provider = Self {
             fixture,
             _remote: remote,
