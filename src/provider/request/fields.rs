@@ -165,13 +165,22 @@ impl<'a> Fields<'a> {
         let mut value = self.root;
         for (depth, field) in path.iter().enumerate() {
             let snake = snake(field);
-            let spellings = [value.get(field), value.get(&snake)];
+            let given = |name: &str| value.get(name).filter(|value| !value.is_null());
+            let spellings = [given(field), given(&snake)];
             if snake != *field
                 && let [Some(one), Some(other)] = spellings
                 && one != other
             {
                 let at = path.get(..=depth).unwrap_or(path);
-                self.mistake(at, &format!("is also given as {snake}, with another value"));
+                let name = self.written(at);
+                let other = if name.ends_with(field) {
+                    &*snake
+                } else {
+                    field
+                };
+                self.note(format!(
+                    "{name} is also given as {other}, with another value"
+                ));
             }
             value = spellings.into_iter().flatten().next()?;
             if depth + 1 < path.len() && !value.is_object() && !value.is_null() {
@@ -186,7 +195,8 @@ impl<'a> Fields<'a> {
     /// The same without a mistake.
     fn found(&self, path: &[&'static str]) -> Option<&'a Json> {
         let step = |value: &'a Json, field: &&'static str| {
-            value.get(*field).or_else(|| value.get(snake(field)))
+            let given = |name: &str| value.get(name).filter(|value| !value.is_null());
+            given(field).or_else(|| given(&snake(field)))
         };
         let value = path.iter().try_fold(self.root, step)?;
         Some(value).filter(|value| !value.is_null())

@@ -27,6 +27,8 @@ use crate::schema::patterns::{DOMAIN, IMAGE};
 
 /// The pattern of names of clusters and of IDs.
 pub const NAME: &str = "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$";
+/// The longest name of a cluster: with the shortest namespace and a hyphen before it, it names a namespace.
+pub const LONGEST_CLUSTER: usize = 61;
 /// The pattern of amounts of memory and storage.
 const AMOUNT: &str = "[1-9][0-9]*(MB|GB|TB)";
 /// The longest text of an amount.
@@ -64,7 +66,8 @@ impl Dialect {
     #[must_use]
     pub fn of(body: &Json) -> Self {
         const SNAKE: [&str; 3] = ["spec", "service_type", "provider_hints"];
-        let is_dcm = SNAKE.iter().any(|key| body.get(key).is_some());
+        let is_given = |key: &&str| body.get(*key).is_some_and(|value| !value.is_null());
+        let is_dcm = SNAKE.iter().any(is_given);
         if is_dcm { Self::Dcm } else { Self::Proposal }
     }
 }
@@ -118,7 +121,8 @@ impl Request {
         let whole: Json = serde_json::from_slice(body)
             .map_err(|_| Problem::invalid("request body: failed to decode request body"))?;
         let dialect = Dialect::of(&whole);
-        let sent = whole.get("spec").unwrap_or(&whole);
+        let spec = whole.get("spec").filter(|spec| !spec.is_null());
+        let sent = spec.unwrap_or(&whole);
         let mut fields = Fields::of(sent);
         let request = Self::of(&mut fields, dialect, sent);
         let mistakes = fields.into_mistakes();
@@ -173,7 +177,9 @@ impl Request {
 
 fn name(fields: &mut Fields) -> String {
     let path = ["metadata", "name"];
-    let name = fields.required_text(&path, 63).unwrap_or_default();
+    let name = fields
+        .required_text(&path, LONGEST_CLUSTER)
+        .unwrap_or_default();
     if !name.is_empty() && !NAMES.is_match(&name) {
         fields.mistake(&path, &format!("must match pattern: {NAME}"));
     }

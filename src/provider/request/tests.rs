@@ -92,7 +92,12 @@ fn spellings_may_be_mixed_and_must_not_differ() {
     let problem = read(&twice).unwrap_err();
     assert_eq!(
         problem.detail,
-        "service_type is also given as service_type, with another value; service_type must be \"cluster\""
+        "service_type is also given as serviceType, with another value; service_type must be \"cluster\""
+    );
+    let twice = with(proposal(), "/schema_version", json!("v2"));
+    assert_eq!(
+        read(&twice).unwrap_err().detail,
+        "schemaVersion is also given as schema_version, with another value"
     );
     let both = with(proposal(), "/nodes/workers", json!({"count": 1}));
     assert_eq!(
@@ -185,7 +190,7 @@ fn each_mistake_is_named_as_the_client_wrote_the_field() {
         ),
         (
             camel("/metadata/name", json!("a".repeat(64))),
-            "metadata.name must have at most 63 characters".to_owned(),
+            "metadata.name must have at most 61 characters".to_owned(),
         ),
         (
             snake("/nodes/workers/count", json!(0)),

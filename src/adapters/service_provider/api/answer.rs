@@ -1,6 +1,6 @@
 //! Answers: JSON, nothing, or a problem.
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
@@ -49,8 +49,13 @@ pub(super) fn written(mut response: Response, id: &str) -> Response {
 
 /// An answer with a body.
 pub(super) fn json(status: StatusCode, body: &Json) -> Response {
+    written_json(status, body.to_string().into())
+}
+
+/// An answer with a body that is JSON already.
+pub(super) fn written_json(status: StatusCode, body: Bytes) -> Response {
     let kind = [(CONTENT_TYPE, HeaderValue::from_static("application/json"))];
-    (status, kind, body.to_string()).into_response()
+    (status, kind, body).into_response()
 }
 
 /// An answer without one.

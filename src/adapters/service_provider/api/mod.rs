@@ -15,14 +15,14 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Bytes;
 use axum::extract::{Path, Request, State};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::get;
 use http::{Method, StatusCode};
-use serde_json::Value as Json;
 
-use answer::{Answer, json, no_content};
+use answer::{Answer, json, no_content, written_json};
 pub use port::{Clusters, Create, Created};
 use rate::Rate;
 pub use tokens::{Token, TokenFault, Tokens};
@@ -169,8 +169,10 @@ async fn health(State(api): State<Arc<Api>>) -> Response {
 }
 
 async fn openapi() -> Response {
-    static DOCUMENT: LazyLock<Json> = LazyLock::new(crate::provider::openapi::document);
-    json(StatusCode::OK, &DOCUMENT)
+    // Anybody may ask for it as often as they like.
+    static DOCUMENT: LazyLock<Bytes> =
+        LazyLock::new(|| crate::provider::openapi::document().to_string().into());
+    written_json(StatusCode::OK, DOCUMENT.clone())
 }
 
 async fn no_path() -> Answer {

@@ -4,7 +4,7 @@
 
 use serde_json::{Value as Json, json};
 use utoipa::openapi::request_body::{RequestBody, RequestBodyBuilder};
-use utoipa::openapi::schema::{AnyOfBuilder, Type};
+use utoipa::openapi::schema::{AllOfBuilder, AnyOfBuilder, Type};
 use utoipa::openapi::{ContentBuilder, ObjectBuilder, Required};
 
 use super::parts::{
@@ -12,7 +12,7 @@ use super::parts::{
     optional, resource, string, text,
 };
 use crate::provider::capabilities::Platform;
-use crate::provider::request::{Dialect, NAME};
+use crate::provider::request::{Dialect, LONGEST_CLUSTER, NAME};
 use crate::schema::patterns::{DOMAIN, SUBDOMAIN};
 
 /// The most machines of a kind, and processors of a machine.
@@ -36,18 +36,29 @@ const LABEL_VALUE: &str = "^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$";
 /// The body of a request for a cluster: the resource without the fields that only answers have, or its `spec` alone.
 pub(in super::super) fn body() -> RequestBody {
     let bodies = AnyOfBuilder::new()
-        .item(named(PROPOSAL_REQUEST))
+        .item(bare(PROPOSAL_REQUEST))
         .item(named(DCM_REQUEST))
-        .item(named(DCM_SPEC))
+        .item(bare(DCM_SPEC))
         .extensions(Some(resource(cluster_resource())));
     RequestBodyBuilder::new()
         .description(Some(
-            "The cluster, in at most 65536 bytes. Each field may have either spelling. Unknown fields are ignored, and so are those that \
+            "The cluster, in at most 65536 bytes. Each field may have either spelling; in both, it must have the same value. Unknown fields are ignored, and so are those that \
              only answers have.",
         ))
         .required(Some(Required::True))
         .content("application/json", ContentBuilder::new().schema(Some(bodies)).build())
         .build()
+}
+
+/// A request without an envelope. Where there is a `spec`, it is the request.
+fn bare(name: &str) -> AllOfBuilder {
+    let no_envelope = object("No envelope").property("spec", optional_nothing());
+    AllOfBuilder::new().item(named(name)).item(no_envelope)
+}
+
+/// A value that can only be null.
+fn optional_nothing() -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::Null)
 }
 
 /// The ID that the client may choose.
@@ -121,7 +132,8 @@ fn metadata() -> ObjectBuilder {
     object("What identifies the cluster")
         .property(
             "name",
-            name("The name of the cluster. With the namespace of clusters and a hyphen before it, it must have at most 63 characters."),
+            name("The name of the cluster. With the namespace of clusters and a hyphen before it, it must have at most 63 characters.")
+                .max_length(Some(LONGEST_CLUSTER)),
         )
         .property(
             "labels",
@@ -200,7 +212,11 @@ fn hints(dialect: Dialect) -> ObjectBuilder {
             spelled(dialect, "agentLabels", "agent_labels"),
             agent_labels(),
         )
-        .property(spelled(dialect, "releaseImage", "release_image"), image);
+        .property(spelled(dialect, "releaseImage", "release_image"), image)
+        .property(
+            spelled(dialect, "provisioningType", "provisioning_type"),
+            only("The way of provisioning", "hypershift"),
+        );
     let all = "Hints for providers. Those for other providers are ignored.";
     optional(Type::Object, all).property("acm", acm)
 }

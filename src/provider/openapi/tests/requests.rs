@@ -86,6 +86,36 @@ fn bodies_of_another_shape_are_refused_by_both() {
 }
 
 #[test]
+fn an_envelope_is_the_request_and_null_is_none_for_both() {
+    let schema = schema();
+    for dialect in [Dialect::Proposal, Dialect::Dcm] {
+        for (spec, is_taken) in [
+            (Json::Null, true),
+            (json!({}), false),
+            (json!(3), false),
+            (json!({"version": ""}), false),
+            (bodies::whole(Dialect::Dcm), true),
+        ] {
+            let body = set(bodies::whole(dialect), "/spec", spec);
+            assert_eq!(takes(&body), is_taken, "{body}");
+            assert_eq!(schema.is_valid(&body), is_taken, "{body}");
+        }
+    }
+}
+
+#[test]
+fn a_null_in_the_other_spelling_is_left_out() {
+    for (field, value) in [
+        ("/schema_version", Json::Null),
+        ("/provider_hints", Json::Null),
+        ("/provisioning_type", Json::Null),
+    ] {
+        let body = set(bodies::whole(Dialect::Proposal), field, value);
+        assert!(schema().is_valid(&body) && takes(&body), "{body}");
+    }
+}
+
+#[test]
 fn what_only_answers_have_and_what_nobody_knows_is_taken_by_both() {
     let schema = schema();
     for dialect in [Dialect::Proposal, Dialect::Dcm] {
