@@ -67,7 +67,7 @@ pub fn service_provider(component: &Component, settings: &ProviderSettings) -> V
 fn wide(settings: &ProviderSettings) -> Vec<Json> {
     let provider = &settings.provider;
     let mut applied = settings.applied.clone();
-    if provider.write_mode == WriteMode::Commit {
+    if provider.write_mode != WriteMode::Direct {
         // The daemon applies what the provider commits.
         let own = CLUSTERS.map(|plural| (HYPERSHIFT.to_owned(), plural.to_owned()));
         applied.written.extend(own);

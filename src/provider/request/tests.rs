@@ -97,7 +97,7 @@ fn spellings_may_be_mixed_and_must_not_differ() {
     let twice = with(proposal(), "/schema_version", json!("v2"));
     assert_eq!(
         read(&twice).unwrap_err().detail,
-        "schemaVersion is also given as schema_version, with another value"
+        "schema_version is also given as schemaVersion, with another value"
     );
     let both = with(proposal(), "/nodes/workers", json!({"count": 1}));
     assert_eq!(
