@@ -16,6 +16,7 @@ mod controllers;
 mod crds;
 mod create;
 mod demo;
+mod descriptors;
 mod embedded;
 mod exit;
 mod explain;
@@ -214,6 +215,7 @@ pub fn main() -> ExitCode {
             _ => Logs::Errors,
         },
     );
+    descriptors::raise();
     // A second provider in the process is no fault of ours.
     let _ = rustls::crypto::ring::default_provider().install_default();
     ui.report_panics();

@@ -21,6 +21,17 @@ impl Running {
         Self::command("run", dir, arguments)
     }
 
+    /// The same with few open files, as many systems start a process.
+    pub(crate) fn with_few_files(dir: &Path, arguments: &[&str]) -> Self {
+        let mut program = Command::new("sh");
+        program
+            .args(["-c", "ulimit -Sn 1024 && exec \"$0\" run \"$@\""])
+            .arg(env!("CARGO_BIN_EXE_capstan"))
+            .args(arguments)
+            .env("CAPSTAN_CACHE", dir.join("cache"));
+        Self::spawn(program)
+    }
+
     /// The same of another command that runs until it is stopped.
     pub(crate) fn command(command: &str, dir: &Path, arguments: &[&str]) -> Self {
         let mut program = Command::new(env!("CARGO_BIN_EXE_capstan"));

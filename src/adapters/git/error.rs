@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use super::signature::SignatureFault;
 use crate::model::{AdapterError, ErrorClass};
 
+/// What glibc and musl say of a process that may open no more files.
+const NO_FILES: [&str; 2] = ["Too many open files", "No file descriptors available"];
+
 /// Trouble with the world around a repository. Broken files inside it are never an error: they are
 /// [`Problem`](crate::model::Problem)s of the tree. No message holds a password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -454,9 +457,32 @@ impl Error {
     }
 
     pub(super) fn damaged(repository: &git2::Repository, cause: &git2::Error) -> Self {
-        Self::Damaged {
-            dir: repository.path().to_owned(),
-            cause: cause.message().to_owned(),
+        let (dir, cause) = (repository.path().to_owned(), cause.message().to_owned());
+        if NO_FILES.iter().any(|words| cause.contains(words)) {
+            // Nothing is known of the objects.
+            return Self::Disk { path: dir, cause };
         }
+        Self::Damaged { dir, cause }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn who_may_open_no_more_files_has_no_damaged_objects() {
+        let dir = tempfile::tempdir().unwrap();
+        let repository = git2::Repository::init_bare(dir.path()).unwrap();
+        let of = |words: &str| Error::damaged(&repository, &git2::Error::from_str(words));
+        for words in [
+            "failed to open 'x': Too many open files",
+            "No file descriptors available",
+        ] {
+            assert!(matches!(of(words), Error::Disk { .. }), "{words}");
+        }
+        assert!(matches!(of("object is corrupt"), Error::Damaged { .. }));
     }
 }

@@ -93,6 +93,12 @@ impl Api {
         }
     }
 
+    /// Its address, `HOST:PORT`.
+    pub(crate) fn address(&self) -> String {
+        let address = self.base.trim_start_matches("http://");
+        address.split('/').next().unwrap_or_default().to_owned()
+    }
+
     /// Waits until it knows the hub and the repository.
     #[track_caller]
     pub(crate) fn wait_until_ready(&self, said: impl FnOnce() -> String) {

@@ -1,6 +1,7 @@
 //! The service provider, with real parts and strict fakes.
 
 pub(crate) mod api;
+mod attacks;
 mod commits;
 mod life;
 mod messages;

@@ -103,7 +103,7 @@ impl World {
             "--service-provider-secrets",
             text(&secrets),
         ];
-        let daemon = Running::start(at, &arguments);
+        let daemon = Running::with_few_files(at, &arguments);
         self.api = Api::of(&daemon);
         self.daemon = Some(daemon);
         self.api.wait_until_ready(|| self.said());
