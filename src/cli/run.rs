@@ -165,6 +165,7 @@ fn sync_config(args: &RunArgs, environment: &Environment) -> anyhow::Result<Sync
         None => by_flags(args, environment),
     };
     match &config.directory {
+        Some(_) if config.follows_nothing => {}
         Some(directory) => outside(args, &environment.cache, directory)?,
         None => git::check_address(&config.url)?,
     }
@@ -364,6 +365,12 @@ fn announce(config: &SyncConfig, speed: u32, ui: &Ui) {
         true => "; nothing is applied (spec.mode: check)",
         false => "",
     };
+    if config.follows_nothing {
+        let fleet = &config.fleet;
+        return ui.message(&format!(
+            "fleet {fleet}: no source; its service provider writes to the hub{time}"
+        ));
+    }
     ui.message(&format!(
         "fleet {}: following {}{time}{mode}",
         config.fleet,

@@ -157,6 +157,12 @@ async fn follow(
     let relaying = secrets.zip(setup.holder.clone());
     let _relaying = relaying.map(|(secrets, holder)| common.relay(secrets, holder, &target));
     let daemon = || async {
+        if common.config.follows_nothing {
+            // Ready for those who probe it.
+            common.metrics.fetched(true);
+            stop.cancelled().await;
+            return Ok(());
+        }
         let daemon = Daemon::new(&common, target.clone(), view.clone());
         daemon.run(&common, &stop).await;
         Ok(())
@@ -164,7 +170,9 @@ async fn follow(
     let source = (&*common.config, &common.origin);
     let checks = (&*common.ports.checks, &*common.written);
     let away = move |since, why: String| async move {
-        report_absence(source, checks, since, &why).await;
+        if !source.0.follows_nothing {
+            report_absence(source, checks, since, &why).await;
+        }
     };
     in_turns(setup.holder, &stop, daemon, away).await
 }

@@ -113,6 +113,8 @@ pub struct SyncConfig {
     pub url: String,
     /// The directory to follow in place of a repository.
     pub directory: Option<PathBuf>,
+    /// Nothing is followed: the service provider writes to the hub alone.
+    pub follows_nothing: bool,
     /// The file for the checks of a directory; `None` for a file beside its mirror.
     pub status_file: Option<PathBuf>,
     /// The place of its credential, if it needs one.
@@ -198,6 +200,7 @@ impl SyncConfig {
         Self {
             mirror: environment.cache.join(mirror_name(&fleet, url)),
             is_tenants: false,
+            follows_nothing: false,
             fleet,
             namespace: environment.namespace.clone(),
             service_account: None,
@@ -323,9 +326,14 @@ impl SyncConfig {
         let provider = provider::config(&fleet.spec, &environment.provider);
         let provider = provider.map_err(|why| Error::Mistaken(format!("{path}: {why}")))?;
         let directory = fleet.spec.source.directory;
-        let at = directory
-            .as_ref()
-            .map(|directory| PathBuf::from(&directory.path));
+        let follows_nothing = directory.as_ref().is_some_and(fleet::Directory::is_nowhere);
+        let at = directory.as_ref().map(|directory| {
+            if follows_nothing {
+                environment.cache.join("nothing")
+            } else {
+                PathBuf::from(&directory.path)
+            }
+        });
         let git = fleet.spec.source.git.or_else(|| directory.map(as_git));
         let git = git.ok_or_else(missing)?;
         let name = fleet.metadata.name.unwrap_or_default();
@@ -347,6 +355,7 @@ impl SyncConfig {
                 None => mirror,
             },
             is_tenants: false,
+            follows_nothing,
             fleet: name,
             service_account: fleet.spec.service_account_name,
             depends_on: depends_on.into_iter().map(|fleet| fleet.name).collect(),

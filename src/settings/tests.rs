@@ -511,3 +511,26 @@ fn a_service_provider_looks_once_a_second_at_most() {
     let registration = "registration: {url: 'http://r', endpoint: 'http://e', renewal: 0s}";
     assert!(of(registration).is_err());
 }
+
+#[test]
+fn a_provider_that_writes_to_the_hub_needs_no_source() {
+    let document = |spec: &str| {
+        let text = format!(
+            "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: a}}\nspec: {spec}\n"
+        );
+        SyncConfig::document("fleet.yaml", text.as_bytes(), &Environment::default())
+    };
+    let serve = "serve: {address: ':8080', serviceProvider: {address: ':8090'}}";
+    for provider in ["{}", "{writeMode: direct}"] {
+        let config = document(&format!("{{serviceProvider: {provider}, {serve}}}")).unwrap();
+        assert!(config.follows_nothing);
+    }
+    for spec in [
+        format!("{{serviceProvider: {{writeMode: commit}}, {serve}}}"),
+        format!("{{serviceProvider: {{writeMode: pullRequest}}, {serve}}}"),
+        "{serve: {address: ':8080'}}".to_owned(),
+    ] {
+        let refused = document(&spec).unwrap_err().to_string();
+        assert!(refused.contains("source"), "{spec}: {refused}");
+    }
+}

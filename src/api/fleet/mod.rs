@@ -180,6 +180,7 @@ pub fn read(written: &Node) -> (Option<Fleet>, Vec<Finding>) {
     let (id, _) = document::identity(written, KIND);
     let mut node = document::without_nulls(written.clone());
     spell_modes(&mut node);
+    source::supply(&mut node);
     let (fleet, mut findings) = document::typed(&node, &SCHEMA);
     let more = [
         tenancy::findings(written),

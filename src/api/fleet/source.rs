@@ -3,9 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use serde_json::json;
+
 use super::SecretName;
+use crate::api::document;
 use crate::api::period::Period;
-use crate::model::{Finding, Message, Node, Path, PublicKey, TagRange, Value, rule_id};
+use crate::model::{Finding, Key, Message, Node, Path, PublicKey, TagRange, Value, rule_id};
 
 /// The source of the definitions: a git repository or a directory.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -77,6 +80,37 @@ impl Default for GitReference {
             semver: None,
             commit: None,
         }
+    }
+}
+
+/// The path of the directory that stands for no source: no file has this name.
+const NOWHERE: &str = "\0";
+
+impl Directory {
+    /// Returns true if it stands for no source.
+    #[must_use]
+    pub fn is_nowhere(&self) -> bool {
+        self.path == NOWHERE
+    }
+}
+
+/// Gives the document of a service provider that writes to the hub, and names no source, one that is none.
+pub(super) fn supply(document: &mut Node) {
+    let is_direct = document
+        .at(&["spec", "serviceProvider"])
+        .is_some_and(|provider| matches!(provider.text(&["writeMode"]), None | Some("direct")));
+    if !is_direct || document.at(&["spec", "source"]).is_some() {
+        return;
+    }
+    let none = json!({"directory": {"path": NOWHERE}});
+    if let Some(spec) = document::child(document, "spec")
+        && let Value::Map(fields) = &mut spec.value
+    {
+        let key = Key {
+            name: "source".into(),
+            origin: spec.origin.clone(),
+        };
+        fields.insert(key, Node::from_json(&none, &spec.origin));
     }
 }
 

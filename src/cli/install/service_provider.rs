@@ -75,7 +75,8 @@ fn in_a_pod(document: &str, environment: &Environment) -> Result<SyncConfig, set
 /// Refuses what pods cannot do, or what needs rights of other accounts.
 fn check(config: &SyncConfig, fleet: &Fleet) -> anyhow::Result<()> {
     anyhow::ensure!(
-        config.directory.is_none() && !RepositoryUrl::split(&config.url).is_local(),
+        config.follows_nothing
+            || config.directory.is_none() && !RepositoryUrl::split(&config.url).is_local(),
         "the source of a service provider in a cluster is a repository on a server, such as https://host/path"
     );
     anyhow::ensure!(

@@ -131,3 +131,18 @@ fn clusters_live_and_go_directly_on_the_hub() {
 fn clusters_live_and_go_as_commits() {
     live("commit");
 }
+
+#[test]
+fn a_provider_without_a_source_makes_and_deletes_clusters() {
+    let mut world = World::without_source("writeMode: direct");
+    let made = world.post("/clusters?id=kv-1", &kube_virt("dev"));
+    assert_eq!(made.status, 201, "{made:?}");
+    world.until_status("kv-1", "READY");
+    assert_eq!(world.delete("/clusters/kv-1").status, 204);
+    world.until_gone("kv-1");
+    let (code, said) = world.stop();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("no source; its service provider writes to the hub"));
+    let faults = ["WARN", "ERROR"].iter().any(|level| said.contains(level));
+    assert!(!faults, "{said}");
+}

@@ -16,6 +16,8 @@ pub(super) struct World {
     daemon: Option<Running>,
     api: Api,
     settings: String,
+    /// Whether the daemon follows the repository.
+    follows: bool,
     /// How many times faster than real time the embedded cluster runs.
     speed: String,
 }
@@ -46,6 +48,14 @@ impl World {
         Self::with_files(settings, &[])
     }
 
+    /// A daemon that follows nothing, whose provider has these settings.
+    pub(super) fn without_source(settings: &str) -> Self {
+        let mut world = Self::prepared(120, settings, &[]);
+        world.follows = false;
+        world.start_again();
+        world
+    }
+
     /// The same with more files in the repository.
     pub(super) fn with_files(settings: &str, files: &[(&str, &str)]) -> Self {
         Self::at_speed(120, settings, files)
@@ -53,6 +63,12 @@ impl World {
 
     /// The same on an embedded cluster that runs so many times faster than real time.
     pub(super) fn at_speed(speed: u32, settings: &str, files: &[(&str, &str)]) -> Self {
+        let mut world = Self::prepared(speed, settings, files);
+        world.start_again();
+        world
+    }
+
+    fn prepared(speed: u32, settings: &str, files: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let at = dir.path();
         git(at, &["init", "-q", "--bare", "-b", "main", "repo.git"]);
@@ -71,24 +87,32 @@ impl World {
         let secrets = at.join("secrets");
         std::fs::create_dir(&secrets).expect("a directory");
         write_secrets(&secrets);
-        let mut world = Self {
+        Self {
             dir,
             daemon: None,
             api: Api::default(),
             settings: settings.to_owned(),
+            follows: true,
             speed: speed.to_string(),
-        };
-        world.start_again();
-        world
+        }
     }
 
     /// Starts the daemon, on what an earlier one left.
     pub(super) fn start_again(&mut self) {
         let at = self.dir.path();
         let repository = at.join("repo.git");
+        let (source, namespace) = match self.follows {
+            true => {
+                let url = repository.display();
+                (
+                    format!("  source: {{git: {{url: {url}, path: fleet}}}}\n"),
+                    "clusters",
+                )
+            }
+            false => (String::new(), "default"),
+        };
         let fleet = format!(
-            "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: demo}}\nspec:\n  source: {{git: {{url: {}, path: fleet}}}}\n  serviceProvider: {{namespace: clusters, bareMetal: {{agentNamespace: agents}}, requestsPerSecond: 1000, {}}}\n  serve: {{address: '127.0.0.1:0', serviceProvider: {{address: '127.0.0.1:0'}}}}\n",
-            repository.display(),
+            "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: demo}}\nspec:\n{source}  serviceProvider: {{namespace: {namespace}, bareMetal: {{agentNamespace: agents}}, requestsPerSecond: 1000, {}}}\n  serve: {{address: '127.0.0.1:0', serviceProvider: {{address: '127.0.0.1:0'}}}}\n",
             self.settings,
         );
         let config = at.join("fleet.yaml");
@@ -107,6 +131,11 @@ impl World {
         self.api = Api::of(&daemon);
         self.daemon = Some(daemon);
         self.api.wait_until_ready(|| self.said());
+    }
+
+    /// Asks the daemon to stop, and waits for its end.
+    pub(super) fn stop(&mut self) -> (Option<i32>, String) {
+        self.daemon.take().expect("it runs").stop()
     }
 
     /// Kills the daemon.
