@@ -153,7 +153,7 @@ async fn follow(
         holder: setup.holder.clone(),
     };
     let providing = setup.provider.map(|endpoint| endpoint.serve(&parts));
-    let _providing = providing.transpose()?;
+    let providing = providing.transpose()?;
     let relaying = secrets.zip(setup.holder.clone());
     let _relaying = relaying.map(|(secrets, holder)| common.relay(secrets, holder, &target));
     let daemon = || async {
@@ -174,7 +174,11 @@ async fn follow(
             report_absence(source, checks, since, &why).await;
         }
     };
-    in_turns(setup.holder, &stop, daemon, away).await
+    let ended = in_turns(setup.holder, &stop, daemon, away).await;
+    if let Some(providing) = providing {
+        providing.close().await;
+    }
+    ended
 }
 
 /// The parts that outlast a loss of the right to write.

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
@@ -28,6 +29,9 @@ use crate::provider::events::{
 const KEY: &str = "delivered";
 /// The pause before a record that could not be read is read again.
 const RETRY: Duration = Duration::from_secs(2);
+
+/// The longest wait for messages at the end of the process.
+const LAST: Duration = Duration::from_secs(5);
 
 /// Whoever delivers messages.
 pub(super) trait Deliver: Send + Sync + 'static {
@@ -59,6 +63,8 @@ pub(super) struct Messages {
     pub(super) record: RecordFile,
     pub(super) resync: Duration,
     pub(super) clock: Arc<dyn Clock>,
+    /// Cancelled at the end of the process: what is known by then is still delivered.
+    pub(super) stop: CancellationToken,
 }
 
 /// The ConfigMap with what was delivered.
@@ -74,22 +80,26 @@ impl Messages {
     pub(super) fn run(self) -> AbortOnDropHandle<()> {
         let run = async move {
             loop {
-                if !self.turn.becomes(true).await {
-                    return;
+                tokio::select! {
+                    biased;
+                    () = self.stop.cancelled() => return,
+                    is_known = self.turn.becomes(true) => if !is_known {
+                        return;
+                    },
                 }
                 tokio::select! {
                     biased;
                     is_known = self.turn.becomes(false) => if !is_known {
                         return;
                     },
-                    () = self.publish() => {}
+                    () = self.publish() => return,
                 }
             }
         };
         AbortOnDropHandle::new(tokio::spawn(run.in_current_span()))
     }
 
-    /// Publishes for ever. A new publisher begins with what the last one recorded.
+    /// Publishes until the process ends. A new publisher begins with what the last one recorded.
     async fn publish(&self) {
         // Each publisher counts its messages from one.
         let origin = Origin {
@@ -106,9 +116,14 @@ impl Messages {
         let mut resync = begun + self.resync;
         let mut tasks = tokio::task::JoinSet::new();
         tasks.spawn(self.record.clone().read(events.clone()));
-        loop {
+        let mut is_open = true;
+        while is_open || !publisher.is_done(begun.elapsed()) {
             let event = tokio::select! {
                 biased;
+                () = self.stop.cancelled(), if is_open => {
+                    is_open = false;
+                    Event::Closing
+                }
                 Some(event) = received.recv() => event,
                 Ok(()) = up.changed() => if *up.borrow_and_update() { Event::Connected } else { Event::Disconnected },
                 Ok(()) = state.changed() => match self.listed(&state.borrow_and_update()) {
@@ -231,6 +246,17 @@ impl RecordFile {
             }
         };
         let _ = events.send(event);
+    }
+}
+
+/// Waits until a publisher that was told to end has delivered what it knows.
+pub(super) async fn finish(publisher: AbortOnDropHandle<()>) {
+    tokio::select! {
+        biased;
+        _ = publisher => {}
+        () = at(Some(Instant::now() + LAST)) => {
+            tracing::warn!("status messages wait for the next process: they were not delivered in time");
+        }
     }
 }
 

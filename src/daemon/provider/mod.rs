@@ -35,6 +35,7 @@ use kube::Client;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
@@ -78,6 +79,18 @@ pub struct ProviderEndpoint {
 /// A service provider that runs.
 pub(super) struct ServingProvider {
     _tasks: Vec<AbortOnDropHandle<()>>,
+    messages: Option<AbortOnDropHandle<()>>,
+    stop: CancellationToken,
+}
+
+impl ServingProvider {
+    /// Ends, once the status messages that are due were delivered, or cannot be.
+    pub(super) async fn close(self) {
+        self.stop.cancel();
+        if let Some(messages) = self.messages {
+            messages::finish(messages).await;
+        }
+    }
 }
 
 /// The parts of a daemon that its service provider needs.
@@ -262,14 +275,17 @@ impl ProviderEndpoint {
                 Box::new(writer)
             }
         };
-        tasks.extend(reports.start(
+        let stop = CancellationToken::new();
+        let reporting = reports.start(
             &settings,
             &turn,
             &parts.target.clock,
             &hub,
             &state,
             &capabilities,
-        ));
+            &stop,
+        );
+        tasks.extend(reporting.registering);
         tasks.extend(managed::clean(&hub, &settings, state.clone(), turn.clone()));
         let (keeping, has_pull_secret) =
             secrets::keep_pull_secret(&secrets, &hub, &settings, turn.clone());
@@ -296,6 +312,10 @@ impl ProviderEndpoint {
             Some(tls) => server.serve_tls(router, tls),
             None => server.serve(router),
         });
-        Ok(ServingProvider { _tasks: tasks })
+        Ok(ServingProvider {
+            _tasks: tasks,
+            messages: reporting.messages,
+            stop,
+        })
     }
 }

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::messages::{Deliver, Messages, RecordFile};
@@ -25,6 +26,14 @@ pub(super) struct Reports {
     registration: Option<(Registrar, Arc<Registry>, String)>,
     messenger: Option<Arc<dyn Deliver>>,
     origin: ProviderName,
+}
+
+/// What reports.
+#[derive(Default)]
+pub(super) struct Reporting {
+    pub(super) registering: Option<AbortOnDropHandle<()>>,
+    /// It ends by itself once it is told to stop.
+    pub(super) messages: Option<AbortOnDropHandle<()>>,
 }
 
 impl Reports {
@@ -58,8 +67,9 @@ impl Reports {
         hub: &Hub,
         state: &watch::Receiver<Arc<Snapshot>>,
         capabilities: &watch::Receiver<Option<Capabilities>>,
-    ) -> Vec<AbortOnDropHandle<()>> {
-        let mut tasks = Vec::new();
+        stop: &CancellationToken,
+    ) -> Reporting {
+        let mut reporting = Reporting::default();
         if let Some((registrar, registry, url)) = self.registration {
             let registering = Registering {
                 registrar,
@@ -68,7 +78,7 @@ impl Reports {
                 capabilities: capabilities.clone(),
                 turn: turn.clone(),
             };
-            tasks.push(registering.run());
+            reporting.registering = Some(registering.run());
         }
         let messaging = settings.messaging.as_ref();
         if let Some((messenger, messaging)) = self.messenger.zip(messaging) {
@@ -92,10 +102,11 @@ impl Reports {
                 },
                 resync: messaging.resync.0,
                 clock: Arc::clone(clock),
+                stop: stop.clone(),
             };
-            tasks.push(messages.run());
+            reporting.messages = Some(messages.run());
         }
-        tasks
+        reporting
     }
 }
 

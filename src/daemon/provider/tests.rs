@@ -464,3 +464,15 @@ async fn the_mirror_of_the_branch_is_looked_at_every_second() {
     let revision = newest.borrow().clone().unwrap();
     assert!(revision.index.instances.contains_key("i-1"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_last_messages_have_5_seconds() {
+    let begun = Instant::now();
+    let delivered = tokio::spawn(tokio::time::sleep(Duration::from_secs(2)));
+    messages::finish(AbortOnDropHandle::new(delivered)).await;
+    assert_eq!(begun.elapsed().as_secs(), 2);
+    let begun = Instant::now();
+    let late = tokio::spawn(std::future::pending());
+    messages::finish(AbortOnDropHandle::new(late)).await;
+    assert_eq!(begun.elapsed().as_secs(), 5);
+}

@@ -112,6 +112,28 @@ fn a_rollout_is_pending_then_provisioning_then_ready_and_at_last_deleted() {
 }
 
 #[test]
+fn what_is_known_at_the_end_of_the_process_is_told_before_it() {
+    let Some(server) = NatsServer::with_jetstream() else {
+        return;
+    };
+    let consumer = Subscriber::listen(&server, "dcm.cluster");
+    let settings = format!(
+        "writeMode: direct, messaging: {{url: '{}', debounce: 9s}}",
+        server.url()
+    );
+    let mut world = World::start(&settings);
+    let made = world.post("/clusters?id=kv-1", &kube_virt("dev"));
+    assert_eq!(made.status, 201, "{made:?}");
+    assert_eq!(consumer.heard(), [Json::Null; 0], "it waits");
+    let (code, said) = world.stop();
+    assert_eq!(code, Some(0), "{said}");
+    let heard = || Some(consumer.heard()).filter(|heard| !heard.is_empty());
+    let heard = until(heard, || said.clone());
+    // How far it came until then is a matter of speed.
+    assert_eq!((heard.len(), &heard[0]["data"]["id"]), (1, &json!("kv-1")));
+}
+
+#[test]
 fn what_happens_while_nats_is_away_arrives_once_it_is_back() {
     let Some(mut server) = NatsServer::with_jetstream() else {
         return;
