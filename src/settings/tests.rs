@@ -522,7 +522,8 @@ fn a_provider_that_writes_to_the_hub_needs_no_source() {
     };
     let serve = "serve: {address: ':8080', serviceProvider: {address: ':8090'}}";
     for provider in ["{}", "{writeMode: direct}"] {
-        let config = document(&format!("{{serviceProvider: {provider}, {serve}}}")).unwrap();
+        let config =
+            document(&format!("{{serviceProvider: {provider}, {serve}}}")).expect("it is valid");
         assert!(config.follows_nothing);
     }
     for spec in [
@@ -530,7 +531,9 @@ fn a_provider_that_writes_to_the_hub_needs_no_source() {
         format!("{{serviceProvider: {{writeMode: pullRequest}}, {serve}}}"),
         "{serve: {address: ':8080'}}".to_owned(),
     ] {
-        let refused = document(&spec).unwrap_err().to_string();
+        let refused = document(&spec)
+            .expect_err("a source is missing")
+            .to_string();
         assert!(refused.contains("source"), "{spec}: {refused}");
     }
 }

@@ -275,7 +275,6 @@ impl ProviderEndpoint {
                 Box::new(writer)
             }
         };
-        let stop = CancellationToken::new();
         let reporting = reports.start(
             &settings,
             &turn,
@@ -283,7 +282,6 @@ impl ProviderEndpoint {
             &hub,
             &state,
             &capabilities,
-            &stop,
         );
         tasks.extend(reporting.registering);
         tasks.extend(managed::clean(&hub, &settings, state.clone(), turn.clone()));
@@ -315,7 +313,7 @@ impl ProviderEndpoint {
         Ok(ServingProvider {
             _tasks: tasks,
             messages: reporting.messages,
-            stop,
+            stop: reporting.stop,
         })
     }
 }

@@ -34,6 +34,8 @@ pub(super) struct Reporting {
     pub(super) registering: Option<AbortOnDropHandle<()>>,
     /// It ends by itself once it is told to stop.
     pub(super) messages: Option<AbortOnDropHandle<()>>,
+    /// Tells it to stop.
+    pub(super) stop: CancellationToken,
 }
 
 impl Reports {
@@ -67,7 +69,6 @@ impl Reports {
         hub: &Hub,
         state: &watch::Receiver<Arc<Snapshot>>,
         capabilities: &watch::Receiver<Option<Capabilities>>,
-        stop: &CancellationToken,
     ) -> Reporting {
         let mut reporting = Reporting::default();
         if let Some((registrar, registry, url)) = self.registration {
@@ -102,7 +103,7 @@ impl Reports {
                 },
                 resync: messaging.resync.0,
                 clock: Arc::clone(clock),
-                stop: stop.clone(),
+                stop: reporting.stop.clone(),
             };
             reporting.messages = Some(messages.run());
         }

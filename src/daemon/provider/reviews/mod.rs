@@ -18,7 +18,7 @@ use tracing::Instrument as _;
 use crate::api::fleet::ServiceProvider;
 use crate::daemon::provider::git::{ADD, Branches, REMOVE, Revision};
 use crate::daemon::provider::pace::{Turn, at};
-use crate::model::{AdapterError, NewPullRequest, OwnPullRequest, OwnPullRequests};
+use crate::model::{AdapterError, ErrorClass, NewPullRequest, OwnPullRequest, OwnPullRequests};
 use crate::provider::definition::path;
 use crate::provider::instance::{Proposals, Stored};
 use crate::provider::proposal::{Review, Step, Topic, beginning, step};
@@ -32,6 +32,10 @@ const RETRY: Duration = Duration::from_secs(2);
 const MOST: usize = 1_000;
 /// The most pull requests that are asked for in one look.
 const AT_ONCE: usize = 20;
+/// The same in the first one, before which nobody knows what was refused.
+const AT_FIRST: usize = 100;
+/// After so many failures in one look, the forge is left alone until the next.
+const MOST_FAULTS: usize = 3;
 
 /// Follows the proposals of a provider.
 pub(super) struct Reviews {
@@ -112,7 +116,7 @@ impl Reviews {
         if !is_first {
             publish(sender, known);
         }
-        let most = if is_first { MOST } else { AT_ONCE };
+        let most = if is_first { AT_FIRST } else { AT_ONCE };
         let asked = self.ask(known, &revision, most).await;
         publish(sender, known);
         asked
@@ -134,8 +138,16 @@ impl Reviews {
             let stored = match topic {
                 Topic::Add => {
                     let file = path(id, &self.config.path, &self.settings);
-                    let stored = self.branches.stored(&commit, &file).await?;
-                    let Some(stored) = stored.filter(|stored| stored.id == id) else {
+                    let stored = match self.branches.stored(&commit, &file).await {
+                        Ok(stored) => stored.filter(|stored| stored.id == id),
+                        Err(error) if error.class() == ErrorClass::Transient => return Err(error),
+                        // Whoever pushed it keeps nobody else's definition from being read.
+                        Err(error) => {
+                            tracing::warn!(%error, branch, "a definition that waits for its merge cannot be read");
+                            None
+                        }
+                    };
+                    let Some(stored) = stored else {
                         continue;
                     };
                     Some(stored)
@@ -168,13 +180,22 @@ impl Reviews {
             .map(|(branch, proposal)| (proposal.asked, branch.clone()))
             .collect();
         due.sort();
+        let mut faults = Vec::new();
         for (_, branch) in due.into_iter().take(most) {
-            if let Some(proposal) = known.get_mut(&branch) {
-                proposal.review = self.review(&branch, proposal, revision).await?;
-                proposal.asked = Some(Instant::now());
+            let Some(proposal) = known.get_mut(&branch) else {
+                continue;
+            };
+            // Also if it fails, so that one branch keeps none of the others from its turn.
+            proposal.asked = Some(Instant::now());
+            match self.review(&branch, proposal, revision).await {
+                Ok(review) => proposal.review = review,
+                Err(fault) => faults.push(fault),
+            }
+            if faults.len() == MOST_FAULTS {
+                break;
             }
         }
-        Ok(())
+        faults.into_iter().next().map_or(Ok(()), Err)
     }
 
     /// What a proposal waits for; `None` if it is no longer one.
@@ -184,6 +205,12 @@ impl Reviews {
         proposal: &Proposal,
         revision: &Revision,
     ) -> Result<Option<Review>, AdapterError> {
+        let file = path(&proposal.id, &self.config.path, &self.settings);
+        let is_defined = revision.tree.files.contains_key(&*file);
+        if proposal.topic == Topic::Remove && !is_defined {
+            // It was removed, with this pull request or without.
+            return self.finish(branch, proposal).await;
+        }
         let base = &self.branches.branch;
         let found = self.pulls.find(branch, base).await?;
         let merge = found.as_ref().and_then(OwnPullRequest::merge);
@@ -193,12 +220,7 @@ impl Reviews {
         };
         match step(proposal.topic, found.as_ref(), is_followed) {
             Step::Wait(review) => Ok(Some(review)),
-            Step::Finish => {
-                if self.turn.is_ours() {
-                    self.branches.delete(branch, &proposal.commit).await?;
-                }
-                Ok(None)
-            }
+            Step::Finish => self.finish(branch, proposal).await,
             Step::Open if !self.turn.is_ours() => Ok(Some(Review::Unopened)),
             Step::Open => {
                 let new = self.new_pull_request(branch, proposal, revision);
@@ -210,6 +232,18 @@ impl Reviews {
                 Ok(Some(Review::Open(opened.url)))
             }
         }
+    }
+
+    /// Deletes a branch that nobody needs any longer.
+    async fn finish(
+        &self,
+        branch: &str,
+        proposal: &Proposal,
+    ) -> Result<Option<Review>, AdapterError> {
+        if self.turn.is_ours() {
+            self.branches.delete(branch, &proposal.commit).await?;
+        }
+        Ok(None)
     }
 
     /// The pull request of a branch. Only the ID in it was checked: the definition may be anybody's by now.

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeSet;
+
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -26,6 +28,8 @@ struct Forge {
     /// The seconds at which it was asked.
     asked: Mutex<Vec<u64>>,
     is_down: Mutex<bool>,
+    /// The branches of which it takes no pull request.
+    refused: Mutex<BTreeSet<String>>,
 }
 
 impl Forge {
@@ -39,6 +43,10 @@ impl OwnPullRequests for Forge {
         &'a self,
         new: &'a NewPullRequest,
     ) -> BoxFuture<'a, Result<OwnPullRequest, AdapterError>> {
+        if self.refused.lock().contains(&new.head) {
+            let refused = AdapterError::new(ErrorClass::Invalid, "it has no changes");
+            return std::future::ready(Err(refused)).boxed();
+        }
         let mut pulls = self.pulls.lock();
         let number = pulls.len() as u64 + 1;
         let opened = OwnPullRequest {
@@ -108,6 +116,7 @@ impl World {
                 pulls: Mutex::default(),
                 asked: Mutex::default(),
                 is_down: Mutex::default(),
+                refused: Mutex::default(),
             }),
             dir,
             author,
@@ -268,6 +277,34 @@ async fn a_removal_that_was_refused_is_forgotten() {
     let is_gone = |all: &Option<Proposals>| review(all) == Some(None);
     waiting.wait_for(is_gone).await.unwrap();
     assert!(!world.has(&branch));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_removal_of_what_somebody_removed_is_forgotten() {
+    let world = World::new();
+    let branch = world.branch(Topic::Remove);
+    world.push(&branch, &world.first, "Remove it");
+    let (mut waiting, _following) = world.follow();
+    waiting.wait_for(Option::is_some).await.unwrap();
+    assert_eq!(*waiting.borrow(), Some(Proposals::default()));
+    assert!(!world.has(&branch));
+    assert_eq!(*world.forge.asked.lock(), [0u64; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn branches_that_the_forge_does_not_take_keep_no_other_from_its_turn() {
+    let world = World::new();
+    let branch = world.branch(Topic::Add);
+    for number in 0..5 {
+        let refused = branch.replace("0a1b2c3d", &format!("0000000{number}"));
+        world.push(&refused, &world.first, "Refused");
+        world.forge.refused.lock().insert(refused);
+    }
+    world.push(&branch, &world.first, "Add it");
+    let (mut waiting, _following) = world.follow();
+    until(&mut waiting, open(1)).await;
+    let elapsed = world.forge.begun.elapsed();
+    assert!(elapsed <= LOOK * 2, "{elapsed:?}");
 }
 
 #[tokio::test(start_paused = true)]

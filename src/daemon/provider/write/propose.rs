@@ -16,7 +16,7 @@ use crate::daemon::provider::git::Revision;
 use crate::model::{AdapterError, OwnPullRequest, OwnPullRequests, PullRequestState, hex};
 use crate::provider::instance::{Hosted, Stored};
 use crate::provider::problem::Problem;
-use crate::provider::proposal::{MARK, Review, Step, Topic, beginning, step};
+use crate::provider::proposal::{MARK, Step, Topic, beginning, step};
 use crate::provider::view::unapproved;
 
 /// Proposes definitions to the followed branch.
@@ -76,6 +76,7 @@ impl ProposalWriter {
         let snapshot = whole(&definitions.state).await?;
         let entry = snapshot.entry(id).map(|entry| &entry.instance);
         let hosted = entry.and_then(|instance| instance.hosted.as_ref());
+        let mut is_withdrawn = false;
         for attempt in 0..ATTEMPTS {
             let revision = definitions.newest(attempt).await?;
             if let Some(defined) = revision.index.instances.get(id) {
@@ -91,10 +92,15 @@ impl ProposalWriter {
                 }
                 continue;
             }
-            let mut is_withdrawn = false;
-            while let Some((branch, commit)) = self.proposed(Topic::Add, id).await? {
-                self.withdraw(&branch, &commit).await?;
-                is_withdrawn = true;
+            if let Some((branch, commit)) = self.proposed(Topic::Add, id).await? {
+                match self.refuse(&branch).await? {
+                    None => is_withdrawn = true,
+                    Some(merge) if self.is_followed(&merge, id).await? => continue,
+                    // Somebody took the merge back, or the file away.
+                    Some(_) => {}
+                }
+                self.delete_branch(&branch, &commit).await?;
+                continue;
             }
             if is_withdrawn {
                 return Ok(());
@@ -121,19 +127,27 @@ impl ProposalWriter {
         self.delete_branch(&branch, &commit).await.map(|()| false)
     }
 
-    /// Closes the pull request of a definition that was not merged, and deletes its branch.
-    async fn withdraw(&self, branch: &str, commit: &str) -> Result<(), Problem> {
-        let found = self.found(branch).await?;
-        let next = step(Topic::Add, found.as_ref(), false);
-        if let (Step::Wait(Review::Open(_)), Some(found)) = (next, found) {
+    /// Closes the pull request of a definition. If it was merged, returns the commit of the merge.
+    async fn refuse(&self, branch: &str) -> Result<Option<String>, Problem> {
+        let Some(mut found) = self.found(branch).await? else {
+            return Ok(None);
+        };
+        if found.state == PullRequestState::Open {
             let closed = self.pulls.close(found.number).await;
-            let closed = closed.map_err(|error| unanswered(&error))?;
-            if matches!(closed.state, PullRequestState::Merged { .. }) {
-                let detail = "the definition was merged just now: send the request again";
-                return Err(Problem::later(detail, 5));
-            }
+            found = closed.map_err(|error| unanswered(&error))?;
         }
-        self.delete_branch(branch, commit).await
+        Ok(found.merge().map(str::to_owned))
+    }
+
+    /// Returns true if a merge is part of the followed branch, which still defines the instance.
+    async fn is_followed(&self, merge: &str, id: &str) -> Result<bool, Problem> {
+        let branches = &self.definitions.pusher.branches;
+        let revision = branches
+            .refresh(true)
+            .await
+            .map_err(|error| unread(&error))?;
+        let is_defined = revision.index.instances.contains_key(id);
+        Ok(is_defined && branches.is_part(merge, &revision).await)
     }
 
     async fn delete_unwritten(
