@@ -13,7 +13,7 @@ use super::Mirror;
 use super::kept::{commits, has_loose, keep, kept_refs};
 use super::look::{Look, News};
 use super::reference::{Fetched, Ref};
-use super::selection::{NOTES, Selection, follows};
+use super::selection::{BRANCHES, NOTES, Selection, follows};
 use super::state::{Seen, State};
 use crate::adapters::git::Error;
 use crate::adapters::git::commit_object::{Peeled, peel};
@@ -289,7 +289,13 @@ impl Load<'_, '_> {
             }
             self.faults.insert(name.clone(), cause);
         } else {
-            self.faults.insert("refs/*".to_owned(), cause);
+            let has_branches = left.iter().any(|(name, _)| name.starts_with(BRANCHES));
+            let many = if has_branches {
+                "refs/heads/*"
+            } else {
+                "refs/*"
+            };
+            self.faults.insert(many.to_owned(), cause);
         }
     }
 }

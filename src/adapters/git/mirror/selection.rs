@@ -14,7 +14,7 @@ use crate::model::cut;
 
 /// The only notes that are taken.
 pub(super) const NOTES: &str = "refs/notes/capstan";
-const BRANCHES: &str = "refs/heads/";
+pub(super) const BRANCHES: &str = "refs/heads/";
 pub(super) const TAGS: &str = "refs/tags/";
 /// The most branches that are taken, and the most tags.
 const MAX_REFS: usize = 10_000;
