@@ -154,12 +154,14 @@ async fn follow(
     };
     let providing = setup.provider.map(|endpoint| endpoint.serve(&parts));
     let providing = providing.transpose()?;
+    let standing_by = setup.holder.clone().filter(|_| providing.is_some());
+    let _standing_by = standing_by.map(|holder| common.stand_by(holder));
     let relaying = secrets.zip(setup.holder.clone());
     let _relaying = relaying.map(|(secrets, holder)| common.relay(secrets, holder, &target));
     let daemon = || async {
         if common.config.follows_nothing {
             // Ready for those who probe it.
-            common.metrics.fetched(true);
+            common.metrics.stands_by();
             stop.cancelled().await;
             return Ok(());
         }
@@ -197,6 +199,19 @@ struct Common {
 }
 
 impl Common {
+    /// Counts as ready once another process is known to write, until the answer is dropped: the service provider answers reads meanwhile, and a
+    /// rollout of it waits for that.
+    fn stand_by(&self, mut holder: watch::Receiver<Holder>) -> AbortOnDropHandle<()> {
+        let metrics = Arc::clone(&self.metrics);
+        let wait = async move {
+            let another = |holder: &Holder| matches!(holder, Holder::Other(_));
+            if holder.wait_for(another).await.is_ok() {
+                metrics.stands_by();
+            }
+        };
+        AbortOnDropHandle::new(tokio::spawn(wait.in_current_span()))
+    }
+
     /// Passes webhooks on by the parent of the fleet while another process follows it, until the answer is dropped.
     fn relay(
         &self,

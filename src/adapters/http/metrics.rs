@@ -71,6 +71,7 @@ struct Counts {
     /// Those that worked, and those that failed.
     fetches: [u64; 2],
     checks: [u64; 2],
+    stands_by: bool,
     applied: Option<(String, String)>,
 }
 
@@ -132,10 +133,16 @@ impl Metrics {
         self.counts.lock().add_deliveries(labels, text);
     }
 
-    /// Whether the repository was asked once.
+    /// The process answers without a fetch of its own: it follows nothing, or another process does.
+    pub fn stands_by(&self) {
+        self.counts.lock().stands_by = true;
+    }
+
+    /// Whether the repository was asked once, or need not be.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.counts.lock().fetches != [0, 0]
+        let counts = self.counts.lock();
+        counts.stands_by || counts.fetches != [0, 0]
     }
 
     /// The text of `/metrics`.
