@@ -166,7 +166,8 @@ impl Messages {
         let observations = snapshot.entries.iter().map(|entry| {
             let stored = &entry.instance.stored;
             Observation {
-                object: format!("{}/{}", stored.namespace, stored.name),
+                // Not its name, which another instance may claim: of each instance there is one.
+                object: stored.id.clone(),
                 instance: stored.id.clone(),
                 status: entry.status.clone(),
                 time: snapshot.at,
