@@ -151,6 +151,28 @@ impl Api {
         until(reached, || format!("{:?}\n{}", self.get(&path), said()))
     }
 
+    /// Reads these paths one `pause` after the other, whether the answers come in time or not; returns how long each took from when it was due.
+    /// All must be answered with 200.
+    pub(crate) fn get_at_pace(&self, paths: Vec<String>, pause: Duration) -> Vec<Duration> {
+        let base = self.base.clone();
+        runtime().block_on(async move {
+            let client = reqwest::Client::new();
+            let begun = tokio::time::Instant::now();
+            let mut reads = tokio::task::JoinSet::new();
+            for (due, path) in (0u32..).map(|number| begun + pause * number).zip(paths) {
+                tokio::time::sleep_until(due).await;
+                let request = client.get(format!("{base}{path}")).bearer_auth(TOKEN);
+                reads.spawn(async move {
+                    let answer = request.send().await.expect("an answer");
+                    assert_eq!(answer.status(), 200, "{path}");
+                    answer.bytes().await.expect("a body");
+                    due.elapsed()
+                });
+            }
+            reads.join_all().await
+        })
+    }
+
     /// Sends all requests at once.
     pub(crate) fn post_all(&self, bodies: Vec<Json>) -> Vec<Answer> {
         let url = format!("{}/clusters", self.base);

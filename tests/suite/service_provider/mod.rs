@@ -4,6 +4,7 @@ pub(crate) mod api;
 mod attacks;
 mod commits;
 mod life;
+mod load;
 mod messages;
 mod nats;
 mod nats_refusals;
