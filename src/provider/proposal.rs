@@ -9,6 +9,9 @@ use crate::model::{OwnPullRequest, PullRequestState};
 /// How many digits tell the branches of one instance apart.
 pub const MARK: usize = 8;
 
+/// The most branches that are followed.
+pub const MOST: usize = 1_000;
+
 /// The change that a branch proposes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topic {

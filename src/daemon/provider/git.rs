@@ -166,12 +166,24 @@ impl Branches {
     }
 
     /// Reads the newest state of all branches from the other side.
-    pub(super) async fn fetch_all(self: &Arc<Self>) -> Result<(), AdapterError> {
-        self.blocking(|branches| {
+    ///
+    /// # Errors
+    /// Also if some branches that begin so are left out: whoever lists less than all says that the others are gone.
+    pub(super) async fn fetch_all(self: &Arc<Self>, beginning: &str) -> Result<(), AdapterError> {
+        let fetched = self.blocking(|branches| {
             let followed = Ref::Branch(branches.branch.clone());
-            branches.mirror.fetch_followed(&followed).map(drop)
-        })
-        .await
+            branches.mirror.fetch_followed(&followed)
+        });
+        let faults = fetched.await?.faults;
+        let ours = format!("refs/heads/{beginning}");
+        let concerns = |name: &str| name == "refs/heads/*" || name.starts_with(&ours);
+        match faults.into_iter().find(|(name, _)| concerns(name)) {
+            None => Ok(()),
+            Some((name, why)) => {
+                let message = format!("{name} cannot be fetched: {why}");
+                Err(AdapterError::new(ErrorClass::Transient, message))
+            }
+        }
     }
 
     /// The branches whose short names begin so, and their commits, as they were fetched last.
@@ -206,11 +218,18 @@ impl Branches {
         read.await
     }
 
-    /// Returns true if a commit is part of a revision. One that was not fetched is not.
-    pub(super) async fn is_part(self: &Arc<Self>, commit: &str, revision: &Revision) -> bool {
+    /// Returns true if a commit is part of a revision.
+    ///
+    /// # Errors
+    /// If it was not fetched.
+    pub(super) async fn is_part(
+        self: &Arc<Self>,
+        commit: &str,
+        revision: &Revision,
+    ) -> Result<bool, AdapterError> {
         let (commit, head) = (commit.to_owned(), revision.head.clone());
-        let found = self.blocking(move |branches| branches.mirror.is_ancestor(&commit, &head));
-        found.await.unwrap_or_default()
+        self.blocking(move |branches| branches.mirror.is_ancestor(&commit, &head))
+            .await
     }
 
     /// Deletes a branch that still leads to this commit; `false` if it leads to another one.
@@ -322,19 +341,25 @@ impl Branches {
 
 /// The clusters whose deletion these messages approve, the newest first. A cluster that came back since needs another approval.
 fn approved(messages: &[String]) -> BTreeSet<String> {
-    let (mut approved, mut back) = (BTreeSet::new(), BTreeSet::new());
-    for message in messages {
-        let subject = message.lines().next().unwrap_or_default();
-        back.extend(subject.strip_prefix(ADD).map(str::to_owned));
+    let mut approved = BTreeSet::new();
+    for (index, message) in messages.iter().enumerate() {
         let lines = trailers(message, APPROVE);
         let names = lines.iter().filter_map(|line| line.strip_prefix("delete "));
-        approved.extend(
-            names
-                .filter(|name| !back.contains(*name))
-                .map(str::to_owned),
-        );
+        let newer = messages.iter().take(index);
+        let is_back = |name: &str| newer.clone().any(|message| adds(message, name));
+        approved.extend(names.filter(|name| !is_back(name)).map(str::to_owned));
     }
     approved
+}
+
+/// Returns true if a message says that it adds a cluster. Forges put other words around the subject of a commit.
+fn adds(message: &str, name: &str) -> bool {
+    let said = format!("{ADD}{name}");
+    message.match_indices(&said).any(|(at, _)| {
+        let rest = message.get(at + said.len()..).unwrap_or_default();
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        !rest.starts_with(is_name)
+    })
 }
 
 /// A finding with its place, on one line.
@@ -361,6 +386,13 @@ mod tests {
         assert_eq!(of(&[remove, add]), dev);
         assert_eq!(of(&[add, remove]), BTreeSet::new());
         assert_eq!(of(&[remove, add, remove, add]), dev);
+        for merge in [
+            "Add cluster clusters/dev (#12)",
+            "Merge pull request 'Add cluster clusters/dev' (#12) from x into main",
+        ] {
+            assert_eq!(of(&[merge, remove]), BTreeSet::new(), "{merge}");
+        }
+        assert_eq!(of(&["Add cluster clusters/dev-2", remove]), dev);
         assert_eq!(
             of(&["Say\n\nCapstan-Approve: release a/b\n"]),
             BTreeSet::new()

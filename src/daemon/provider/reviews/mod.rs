@@ -21,15 +21,13 @@ use crate::daemon::provider::pace::{Turn, at};
 use crate::model::{AdapterError, ErrorClass, NewPullRequest, OwnPullRequest, OwnPullRequests};
 use crate::provider::definition::path;
 use crate::provider::instance::{Proposals, Stored};
-use crate::provider::proposal::{Review, Step, Topic, beginning, step};
+use crate::provider::proposal::{MOST, Review, Step, Topic, beginning, step};
 use crate::settings::SyncConfig;
 
 /// The time between two looks at the forge.
 const LOOK: Duration = Duration::from_secs(15);
 /// The pause before branches that could not be read are read again.
 const RETRY: Duration = Duration::from_secs(2);
-/// The most branches that are followed.
-const MOST: usize = 1_000;
 /// The most pull requests that are asked for in one look.
 const AT_ONCE: usize = 20;
 /// The same in the first one, before which nobody knows what was refused.
@@ -106,11 +104,17 @@ impl Reviews {
         sender: &watch::Sender<Option<Proposals>>,
     ) -> Result<(), AdapterError> {
         let is_first = sender.borrow().is_none();
+        let beginning = beginning(&self.config.checks_name());
         if is_first {
-            // Whoever lists less than all says that the others are gone.
-            self.branches.fetch_all().await?;
+            self.branches.fetch_all(&beginning).await?;
         }
-        *known = self.listed(known).await?;
+        let mut listed = self.listed(known).await?;
+        if known.keys().any(|branch| !listed.contains_key(branch)) {
+            // The mirror may just be copied anew.
+            self.branches.fetch_all(&beginning).await?;
+            listed = self.listed(known).await?;
+        }
+        *known = listed;
         // Read after the branches: what was merged and deleted at the forge is in it.
         let revision = self.branches.refresh(false).await?;
         if !is_first {
@@ -127,10 +131,11 @@ impl Reviews {
         let fleet = self.config.checks_name();
         let found = self.branches.beginning(beginning(&fleet)).await?;
         let mut listed = Known::new();
-        for (branch, commit) in found.into_iter().take(MOST) {
-            let Some((topic, id)) = Topic::of(&branch, &fleet) else {
-                continue;
-            };
+        let found = found.iter().filter_map(|(branch, commit)| {
+            let (topic, id) = Topic::of(branch, &fleet)?;
+            Some((branch.clone(), commit.clone(), topic, id))
+        });
+        for (branch, commit, topic, id) in found.take(MOST) {
             if let Some(same) = known.get(&branch).filter(|known| known.commit == commit) {
                 listed.insert(branch, same.clone());
                 continue;
@@ -147,7 +152,9 @@ impl Reviews {
                             None
                         }
                     };
-                    let Some(stored) = stored else {
+                    // One that somebody broke in the review is as it was.
+                    let before = || known.get(&branch)?.stored.clone();
+                    let Some(stored) = stored.or_else(before) else {
                         continue;
                     };
                     Some(stored)
@@ -207,20 +214,28 @@ impl Reviews {
     ) -> Result<Option<Review>, AdapterError> {
         let file = path(&proposal.id, &self.config.path, &self.settings);
         let is_defined = revision.tree.files.contains_key(&*file);
-        if proposal.topic == Topic::Remove && !is_defined {
-            // It was removed, with this pull request or without.
-            return self.finish(branch, proposal).await;
+        match proposal.topic {
+            // It was merged, at the forge or by hand.
+            Topic::Add if revision.index.instances.contains_key(&proposal.id) => {
+                return Ok(self.finish(branch, proposal).await);
+            }
+            // It was removed, with this pull request or without, or it is of another fleet of this name.
+            Topic::Remove if !is_defined => return Ok(None),
+            Topic::Add | Topic::Remove => {}
         }
         let base = &self.branches.branch;
         let found = self.pulls.find(branch, base).await?;
         let merge = found.as_ref().and_then(OwnPullRequest::merge);
         let is_followed = match merge {
-            Some(merge) => self.branches.is_part(merge, revision).await,
+            Some(merge) => {
+                let is_part = self.branches.is_part(merge, revision).await;
+                is_part.unwrap_or_default()
+            }
             None => false,
         };
         match step(proposal.topic, found.as_ref(), is_followed) {
             Step::Wait(review) => Ok(Some(review)),
-            Step::Finish => self.finish(branch, proposal).await,
+            Step::Finish => Ok(self.finish(branch, proposal).await),
             Step::Open if !self.turn.is_ours() => Ok(Some(Review::Unopened)),
             Step::Open => {
                 let new = self.new_pull_request(branch, proposal, revision);
@@ -235,15 +250,14 @@ impl Reviews {
     }
 
     /// Deletes a branch that nobody needs any longer.
-    async fn finish(
-        &self,
-        branch: &str,
-        proposal: &Proposal,
-    ) -> Result<Option<Review>, AdapterError> {
+    async fn finish(&self, branch: &str, proposal: &Proposal) -> Option<Review> {
         if self.turn.is_ours() {
-            self.branches.delete(branch, &proposal.commit).await?;
+            let deleted = self.branches.delete(branch, &proposal.commit).await;
+            if let Err(error) = deleted {
+                tracing::warn!(%error, branch, "a branch that nobody needs any longer cannot be deleted");
+            }
         }
-        Ok(None)
+        None
     }
 
     /// The pull request of a branch. Only the ID in it was checked: the definition may be anybody's by now.

@@ -158,7 +158,7 @@ impl World {
 
     /// Fetches, as the daemon does, and has the branches looked at.
     async fn fetch(&self) {
-        self.branches.fetch_all().await.unwrap();
+        self.branches.fetch_all("capstan/").await.unwrap();
         self.pushed.notify_one();
     }
 
@@ -250,10 +250,9 @@ async fn of_two_definitions_of_one_instance_the_one_that_may_be_merged_counts() 
         world.fetch().await;
         let number = world.forge.pulls.lock().len() as u64 + 1;
         until(&mut waiting, open(number)).await;
-        world
-            .author
-            .push(&again, None, &Files::new(), "nothing", at_noon())
-            .unwrap();
+        let repository = git2::Repository::open(world.author.dir()).unwrap();
+        let found = repository.find_branch(&again, git2::BranchType::Local);
+        found.unwrap().delete().unwrap();
         world.fetch().await;
         let closed = Review::Closed("https://git.example/pulls/1".to_owned());
         until(&mut waiting, Some(closed)).await;
@@ -280,15 +279,38 @@ async fn a_removal_that_was_refused_is_forgotten() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_removal_of_what_somebody_removed_is_forgotten() {
+async fn a_removal_of_what_is_not_there_waits_for_nobody_and_stays() {
     let world = World::new();
     let branch = world.branch(Topic::Remove);
     world.push(&branch, &world.first, "Remove it");
     let (mut waiting, _following) = world.follow();
     waiting.wait_for(Option::is_some).await.unwrap();
     assert_eq!(*waiting.borrow(), Some(Proposals::default()));
-    assert!(!world.has(&branch));
+    // It may be of another fleet with this name.
+    assert!(world.has(&branch));
     assert_eq!(*world.forge.asked.lock(), [0u64; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_definition_that_was_merged_by_hand_or_broken_in_its_review_is_known() {
+    let world = World::new();
+    let branch = world.branch(Topic::Add);
+    let proposed = world.push(&branch, &world.first, "Add it");
+    let (mut waiting, _following) = world.follow();
+    until(&mut waiting, open(1)).await;
+    let broken = Files::from([(FILE.to_owned(), "a: [".to_owned())]);
+    let author = &world.author;
+    author
+        .push(&branch, Some(&proposed), &broken, "Break it", at_noon())
+        .unwrap();
+    world.fetch().await;
+    tokio::time::sleep(LOOK).await;
+    until(&mut waiting, open(1)).await;
+    // The forge does not notice that it was pushed to the branch.
+    world.push("main", &world.first, "Squash it by hand");
+    world.fetch().await;
+    until(&mut waiting, None).await;
+    assert!(!world.has(&branch));
 }
 
 #[tokio::test(start_paused = true)]
@@ -328,6 +350,22 @@ async fn the_forge_is_asked_every_15_seconds_and_a_missing_repository_is_looked_
     // A forge that is down changes nothing.
     *world.forge.is_down.lock() = true;
     tokio::time::sleep(Duration::from_secs(60)).await;
+    until(&mut waiting, open(1)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_listed_while_a_branch_is_left_out() {
+    let world = World::new();
+    let branch = world.branch(Topic::Add);
+    world.push(&branch, &world.first, "Add it");
+    let other = branch.replace("0a1b2c3d", "00000000");
+    let broken = world.author.dir().join("refs/heads").join(other);
+    // As if its commit did not arrive.
+    std::fs::write(&broken, format!("{}\n", "5".repeat(40))).unwrap();
+    let (mut waiting, _following) = world.follow();
+    let early = tokio::time::timeout(Duration::from_secs(9), waiting.changed());
+    assert!(early.await.is_err(), "{:?}", waiting.borrow());
+    std::fs::remove_file(&broken).unwrap();
     until(&mut waiting, open(1)).await;
 }
 

@@ -13,10 +13,11 @@ use tokio::sync::Notify;
 use super::definitions::{ATTEMPTS, Definitions, Unwritten, contended};
 use super::order::{Order, Writer, whole};
 use crate::daemon::provider::git::Revision;
+use crate::daemon::provider::state::Snapshot;
 use crate::model::{AdapterError, OwnPullRequest, OwnPullRequests, PullRequestState, hex};
 use crate::provider::instance::{Hosted, Stored};
 use crate::provider::problem::Problem;
-use crate::provider::proposal::{MARK, Step, Topic, beginning, step};
+use crate::provider::proposal::{MARK, MOST, Topic, beginning};
 use crate::provider::view::unapproved;
 
 /// Proposes definitions to the followed branch.
@@ -32,12 +33,15 @@ impl ProposalWriter {
         let definitions = &self.definitions;
         let mut written = definitions.queue.turn(&definitions.state).await?;
         let snapshot = whole(&definitions.state).await?;
+        self.know_all(&snapshot, &written).await?;
         let stored = order.stored(&definitions.settings.namespace);
         let branch = self.branch(Topic::Add, &order.id)?;
         for attempt in 0..ATTEMPTS {
             let revision = definitions.newest(attempt).await?;
             if attempt > 0 && self.is_proposed(&branch, order).await? {
                 // A push whose answer did not arrive.
+                self.pushed.notify_one();
+                written.push(stored.clone());
                 return Ok(stored);
             }
             if let Some(before) = definitions.before(order, &snapshot, &revision, &written)? {
@@ -54,6 +58,38 @@ impl ProposalWriter {
             }
         }
         Err(contended())
+    }
+
+    /// Refuses to write as long as another process may have proposed what nobody looked at here: it may be this very request.
+    async fn know_all(&self, snapshot: &Snapshot, written: &[Stored]) -> Result<(), Problem> {
+        let fleet = self.definitions.config.checks_name();
+        let beginning = beginning(&fleet);
+        let branches = &self.definitions.pusher.branches;
+        let fetched = branches.fetch_all(&beginning).await;
+        fetched.map_err(|error| unread(&error))?;
+        let found = branches.beginning(beginning).await;
+        let found = found.map_err(|error| unread(&error))?;
+        if found.len() >= MOST {
+            let detail = "too many definitions wait for their merge: merge or delete some";
+            return Err(Problem::later(detail, 60));
+        }
+        for (branch, commit) in &found {
+            let Some((Topic::Add, id)) = Topic::of(branch, &fleet) else {
+                continue;
+            };
+            let is_known =
+                snapshot.entry(id).is_some() || written.iter().any(|stored| stored.id == id);
+            if is_known {
+                continue;
+            }
+            let stored = branches.stored(commit, &self.definitions.file(id)).await;
+            if stored.is_ok_and(|stored| stored.is_some_and(|stored| stored.id == id)) {
+                self.pushed.notify_one();
+                let detail = "the provider does not know all definitions that wait for their merge yet: try again later";
+                return Err(Problem::later(detail, 5));
+            }
+        }
+        Ok(())
     }
 
     /// Returns true if a request is on its branch already.
@@ -95,7 +131,7 @@ impl ProposalWriter {
             if let Some((branch, commit)) = self.proposed(Topic::Add, id).await? {
                 match self.refuse(&branch).await? {
                     None => is_withdrawn = true,
-                    Some(merge) if self.is_followed(&merge, id).await? => continue,
+                    Some(merge) if self.defines(&merge, id).await? => continue,
                     // Somebody took the merge back, or the file away.
                     Some(_) => {}
                 }
@@ -121,7 +157,13 @@ impl ProposalWriter {
             return Ok(false);
         };
         let found = self.found(&branch).await?;
-        if step(Topic::Remove, found.as_ref(), false) != Step::Finish {
+        let awaits = match found.map(|found| found.state) {
+            None | Some(PullRequestState::Open) => true,
+            Some(PullRequestState::Closed) => false,
+            // Unless somebody took the merge back.
+            Some(PullRequestState::Merged { commit }) => !self.defines(&commit, id).await?,
+        };
+        if awaits {
             return Ok(true);
         }
         self.delete_branch(&branch, &commit).await.map(|()| false)
@@ -139,15 +181,15 @@ impl ProposalWriter {
         Ok(found.merge().map(str::to_owned))
     }
 
-    /// Returns true if a merge is part of the followed branch, which still defines the instance.
-    async fn is_followed(&self, merge: &str, id: &str) -> Result<bool, Problem> {
+    /// Fetches what the followed branch became with a merge, and returns true if it defines an instance now.
+    async fn defines(&self, merge: &str, id: &str) -> Result<bool, Problem> {
         let branches = &self.definitions.pusher.branches;
-        let revision = branches
-            .refresh(true)
-            .await
-            .map_err(|error| unread(&error))?;
-        let is_defined = revision.index.instances.contains_key(id);
-        Ok(is_defined && branches.is_part(merge, &revision).await)
+        let fetched = branches.refresh(true).await;
+        let revision = fetched.map_err(|error| unread(&error))?;
+        // Known, unless the repository lags behind its forge; somebody may have taken it back.
+        let known = branches.is_part(merge, &revision).await;
+        known.map_err(|error| unread(&error))?;
+        Ok(revision.index.instances.contains_key(id))
     }
 
     async fn delete_unwritten(
