@@ -248,4 +248,12 @@ mod tests {
         );
         assert!(metrics.is_ready());
     }
+
+    #[test]
+    fn who_stands_by_is_ready_without_a_fetch() {
+        let metrics = Metrics::new(RateRemaining::default());
+        assert!(!metrics.is_ready());
+        metrics.stands_by();
+        assert!(metrics.is_ready());
+    }
 }
