@@ -36,7 +36,8 @@ impl Topic {
         format!("{}{}-{id}-{mark}", beginning(fleet), self.word())
     }
 
-    /// What the branch with this short name proposes, and the ID of the instance; `None` if it is no branch of this fleet's provider.
+    /// Reads the short name of a branch: the change that it proposes, and the ID of the instance. `None` for other branches than those of this
+    /// fleet's provider.
     #[must_use]
     pub fn of<'a>(branch: &'a str, fleet: &str) -> Option<(Self, &'a str)> {
         let (word, rest) = branch.strip_prefix(&beginning(fleet))?.split_once('-')?;

@@ -250,7 +250,7 @@ impl RecordFile {
     }
 }
 
-/// Waits until a publisher that was told to end has delivered what it knows.
+/// Waits until a publisher that is closing has delivered the newest statuses, 5 seconds at most.
 pub(super) async fn finish(publisher: AbortOnDropHandle<()>) {
     tokio::select! {
         biased;

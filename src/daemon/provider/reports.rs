@@ -32,9 +32,9 @@ pub(super) struct Reports {
 #[derive(Default)]
 pub(super) struct Reporting {
     pub(super) registering: Option<AbortOnDropHandle<()>>,
-    /// It ends by itself once it is told to stop.
+    /// The publisher of status messages. It ends by itself after `stop` is cancelled.
     pub(super) messages: Option<AbortOnDropHandle<()>>,
-    /// Tells it to stop.
+    /// Cancelled at the end of the process.
     pub(super) stop: CancellationToken,
 }
 

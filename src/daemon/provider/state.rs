@@ -121,7 +121,7 @@ impl Sources {
     /// The state now, and when it may be another one without a change.
     fn take(&mut self) -> (Snapshot, Option<Timestamp>) {
         let hub = self.hub.state();
-        // Before the revision: what is no longer proposed because it was merged is in the revision by now.
+        // Read before the revision: a proposal leaves this list only after the revision has its merge.
         let proposals = self
             .proposals
             .as_mut()

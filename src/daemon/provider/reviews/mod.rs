@@ -53,11 +53,11 @@ struct Proposal {
     /// The ID of the instance.
     id: String,
     commit: String,
-    /// What a new definition defines.
+    /// The instance that a new definition defines.
     stored: Option<Stored>,
     /// `None` once nobody needs the branch.
     review: Option<Review>,
-    /// When the forge was asked last.
+    /// The time of the last question to the forge.
     asked: Option<Instant>,
 }
 
@@ -110,7 +110,7 @@ impl Reviews {
         }
         let mut listed = self.listed(known).await?;
         if known.keys().any(|branch| !listed.contains_key(branch)) {
-            // The mirror may just be copied anew.
+            // While the mirror is being rebuilt, it lists no branches.
             self.branches.fetch_all(&beginning).await?;
             listed = self.listed(known).await?;
         }
@@ -205,7 +205,7 @@ impl Reviews {
         faults.into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// What a proposal waits for; `None` if it is no longer one.
+    /// Asks the forge about a proposal; `None` if nobody needs its branch any longer.
     async fn review(
         &self,
         branch: &str,
