@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::world::World;
 use crate::patience::until;
 use crate::running::Running;
-use crate::service_provider::api::{Answer, Api, kube_virt};
+use crate::service_provider::api::{Answer, Api, bare_metal, kube_virt};
 
 /// A fleet whose clusters are asked for over the API, and merged by people.
 struct Proposing {
@@ -26,15 +26,16 @@ impl Proposing {
             .working
             .commit("main", &[("clusters.yaml", namespace)]);
         world.working.push("main");
-        let settings = json!({"writeMode": "pullRequest", "namespace": "clusters"});
+        let settings = json!({"writeMode": "pullRequest", "namespace": "clusters",
+            "bareMetal": {"agentNamespace": "agents"}});
         let daemon = world.provider(&settings);
         let api = Api::of(&daemon);
         api.wait_until_ready(|| daemon.said());
         Some(Self { world, daemon, api })
     }
 
-    fn create(&self, id: &str) {
-        let made = self.api.post(&format!("/clusters?id={id}"), &kube_virt(id));
+    fn create(&self, id: &str, body: &Value) {
+        let made = self.api.post(&format!("/clusters?id={id}"), body);
         assert_eq!(
             (made.status, &made.body["status"]),
             (201, &json!("PENDING"))
@@ -136,7 +137,7 @@ fn a_cluster_is_made_and_deleted_by_what_people_merge() {
     let Some(fleet) = Proposing::new() else {
         return;
     };
-    fleet.create("kv-1");
+    fleet.create("kv-1", &kube_virt("kv-1"));
     let number = fleet.awaited("kv-1", "awaits merge");
     let branches = fleet.branches();
     assert!(
@@ -182,12 +183,28 @@ fn a_cluster_is_made_and_deleted_by_what_people_merge() {
 }
 
 #[test]
+fn a_cluster_on_bare_metal_is_made_and_deleted_by_merges() {
+    let Some(fleet) = Proposing::new() else {
+        return;
+    };
+    fleet.create("bm-1", &bare_metal("prod"));
+    fleet.merge(fleet.awaited("bm-1", "awaits merge"), "merge");
+    let ready = fleet.until("bm-1", "READY", "");
+    assert_eq!(ready["platform"], "baremetal");
+    assert_eq!(fleet.delete("bm-1").status, 204);
+    // The message of a merge would not have the line that approves the deletion.
+    fleet.merge(fleet.awaited("bm-1", "the deletion awaits merge"), "rebase");
+    fleet.until_gone("bm-1");
+    assert_eq!(fleet.branches(), ["main"]);
+}
+
+#[test]
 fn what_nobody_merges_fails_or_is_withdrawn() {
     let Some(fleet) = Proposing::new() else {
         return;
     };
     for (id, is_closed) in [("kv-1", true), ("kv-2", false)] {
-        fleet.create(id);
+        fleet.create(id, &kube_virt(id));
         let number = fleet.awaited(id, "awaits merge");
         if is_closed {
             fleet.close(number);
@@ -199,6 +216,6 @@ fn what_nobody_merges_fails_or_is_withdrawn() {
         assert_eq!(fleet.branches(), ["main"]);
     }
     // The ID is free again, and a pull request of before decides nothing.
-    fleet.create("kv-1");
+    fleet.create("kv-1", &kube_virt("kv-1"));
     assert!(fleet.awaited("kv-1", "awaits merge") > 2);
 }

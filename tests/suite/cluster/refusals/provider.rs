@@ -27,6 +27,7 @@ use crate::kubernetes::Kubernetes;
 use crate::patience::until;
 use crate::play::actors;
 use crate::running::Running;
+use crate::service_provider::api::{bare_metal, kube_virt};
 use crate::service_provider::nats_server::NatsServer;
 
 const ACCOUNT: &str = "capstan-service-provider";
@@ -215,39 +216,47 @@ impl<'a> Provider<'a> {
         format!("/api/v1/namespaces/{}/{resource}", self.clusters())
     }
 
-    /// A cluster comes and goes over the API, and its ManagedCluster with it.
+    /// A cluster of each platform comes and goes over the API, and the ManagedCluster of one with it.
     fn lives(&self) {
-        let name = format!("{}-c", self.fixture.namespace);
-        let body = |version: &str| {
-            json!({"serviceType": "cluster", "version": version, "metadata": {"name": name},
-                "providerHints": {"acm": {"platform": "kubevirt", "baseDomain": "example.com"}}})
-        };
+        let name = |part: &str| format!("{}-{part}", self.fixture.namespace);
+        let bodies = [
+            ("one", kube_virt(&name("c"))),
+            ("two", bare_metal(&name("d"))),
+        ];
+        let mut unknown = kube_virt("unknown");
+        unknown["version"] = json!("9.99");
         self.until("it knows what the hub offers", || {
-            self.ask("POST", "/clusters", Some(&body("9.99"))).0 == 422
+            self.ask("POST", "/clusters", Some(&unknown)).0 == 422
         });
         self.until("it is healthy", || {
             self.ask("GET", "/health", None).1["status"] == "healthy"
         });
-        let made = self.ask("POST", "/clusters?id=one", Some(&body("4.17")));
-        assert_eq!(made.0, 201, "{}\n{}", made.1, self.said());
-        let read = || self.ask("GET", "/clusters/one", None);
-        self.until("it is ready", || {
-            let (_, cluster) = read();
-            cluster["status"] == "READY"
-                && cluster["kubeconfig"]
-                    .as_str()
-                    .is_some_and(|it| !it.is_empty())
-        });
+        for (id, body) in &bodies {
+            let made = self.ask("POST", &format!("/clusters?id={id}"), Some(body));
+            assert_eq!(made.0, 201, "{}\n{}", made.1, self.said());
+        }
+        let read = |id: &str| self.ask("GET", &format!("/clusters/{id}"), None);
+        for (id, _) in &bodies {
+            self.until("it is ready", || {
+                let (_, cluster) = read(id);
+                let kubeconfig = cluster["kubeconfig"].as_str();
+                cluster["status"] == "READY" && kubeconfig.is_some_and(|it| !it.is_empty())
+            });
+        }
         for kept in [
             "secrets/acm-cluster-sp-pull-secret",
             "configmaps/acm-cluster-sp-delivered",
         ] {
             self.until(kept, || self.fixture.has(&self.path(kept)));
         }
-        let managed = self.manage(&name);
-        let removed = self.ask("DELETE", "/clusters/one", None);
-        assert_eq!(removed.0, 204, "{}\n{}", removed.1, self.said());
-        self.until("it is gone", || read().0 == 404);
+        let managed = self.manage(&name("c"));
+        for (id, _) in &bodies {
+            let removed = self.ask("DELETE", &format!("/clusters/{id}"), None);
+            assert_eq!(removed.0, 204, "{}\n{}", removed.1, self.said());
+        }
+        for (id, _) in &bodies {
+            self.until("it is gone", || read(id).0 == 404);
+        }
         self.until("its ManagedCluster is gone", || !self.fixture.has(&managed));
     }
 
