@@ -27,7 +27,7 @@ use crate::model::{Clock, hex};
 use crate::provider::capabilities::Capabilities;
 use crate::provider::conflict::Asked;
 use crate::provider::definition::{check, platform};
-use crate::provider::health::Health;
+use crate::provider::health::{Health, Readiness};
 use crate::provider::instance::{Hosted, Instance, Stored};
 use crate::provider::page::PageQuery;
 use crate::provider::problem::Problem;
@@ -274,7 +274,13 @@ impl Clusters for Provider {
     }
 
     fn health(&self) -> Json {
-        let report = self.health.lock().report(self.begun.elapsed());
+        let has_pull_secret = self.has_pull_secret.load(Ordering::Relaxed);
+        let readiness = Readiness {
+            knows_all: self.state.borrow().is_whole,
+            // Only who may write looks after it.
+            has_pull_secret: has_pull_secret || !self.turn.is_ours(),
+        };
+        let report = self.health.lock().report(readiness, self.begun.elapsed());
         serde_json::to_value(report).unwrap_or_default()
     }
 }

@@ -25,6 +25,7 @@ use crate::daemon::WallClock;
 use crate::model::Clock;
 use crate::provider::capabilities::{Capabilities, Platform};
 use crate::provider::definition::{Accepted, text_of};
+use crate::provider::health::Readiness;
 use crate::provider::instance::{Hosted, Instance, Stored};
 use crate::provider::problem::Problem;
 use crate::provider::request::Request as ClusterRequest;
@@ -279,7 +280,8 @@ async fn the_hub_is_looked_at_every_5_seconds_and_no_kind_for_more_than_3() {
         [Platform::KubeVirt].into(),
         "the rest is offered"
     );
-    let report = serde_json::to_value(health.lock().report(begun.elapsed())).unwrap();
+    let report = health.lock().report(Readiness::WHOLE, begun.elapsed());
+    let report = serde_json::to_value(report).unwrap();
     assert!(
         report["reasons"]
             .to_string()

@@ -1,7 +1,7 @@
 //! The health of this provider, as the registry polls it. Pure.
 //!
-//! In: the outcomes of checks of the hub, and the time. Out: the body of the answer, at once. It does not know how the hub is
-//! checked, or who asks.
+//! In: the outcomes of checks of the hub, what the provider has, and the time. Out: the body of the answer, at once. It does not know how
+//! the hub is checked, or who asks.
 
 mod check;
 mod report;
@@ -21,11 +21,45 @@ const LONGEST_CHECKS: Duration = Duration::from_secs(5);
 /// The age at which the last checks say nothing any more.
 const OLDEST_CHECKS: Duration = Duration::from_secs(30);
 
+/// What this provider needs before it can create clusters, beside the hub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Readiness {
+    /// All clusters are known, from the hub and from the repository.
+    pub knows_all: bool,
+    /// The pull secret of the clusters is on the hub, or somebody else writes it.
+    pub has_pull_secret: bool,
+}
+
+impl Readiness {
+    /// Nothing is lacking.
+    #[cfg(test)]
+    pub(crate) const WHOLE: Self = Self {
+        knows_all: true,
+        has_pull_secret: true,
+    };
+
+    fn lacks(self) -> impl Iterator<Item = &'static str> {
+        let needs = [
+            (
+                self.knows_all,
+                "the clusters of the hub and the repository are not all known yet",
+            ),
+            (
+                self.has_pull_secret,
+                "the pull secret of the clusters is not written: see the log",
+            ),
+        ];
+        needs
+            .into_iter()
+            .filter_map(|(has, reason)| (!has).then_some(reason))
+    }
+}
+
 /// The last checks of the hub.
 ///
 /// The checks run in the background, every few seconds; this remembers the last ones, so that an answer never waits. The
 /// provider is unhealthy until all checks passed once, when one of the last ones failed, when they take longer than five
-/// seconds, and when the last ones are older than 30 seconds.
+/// seconds, when the last ones are older than 30 seconds, and when it is not ready itself.
 #[derive(Clone, Debug)]
 pub struct Health {
     version: String,
@@ -72,8 +106,10 @@ impl Health {
 
     /// Returns the health at `now`, the time since the start.
     #[must_use]
-    pub fn report(&self, now: Duration) -> HealthReport {
-        HealthReport::new(&self.version, now, self.reasons(now))
+    pub fn report(&self, readiness: Readiness, now: Duration) -> HealthReport {
+        let mut reasons = self.reasons(now);
+        reasons.extend(readiness.lacks().map(str::to_owned));
+        HealthReport::new(&self.version, now, reasons)
     }
 
     fn reasons(&self, now: Duration) -> Vec<String> {

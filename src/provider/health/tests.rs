@@ -14,6 +14,10 @@ fn only(platforms: &[Platform]) -> EnabledPlatforms {
     EnabledPlatforms::Only(platforms.iter().copied().collect())
 }
 
+fn report(health: &Health, now: Duration) -> HealthReport {
+    health.report(Readiness::WHOLE, now)
+}
+
 fn both() -> EnabledPlatforms {
     only(&Platform::ALL)
 }
@@ -30,11 +34,11 @@ fn checked(enabled: EnabledPlatforms, failed: Option<(Check, Outcome)>) -> Healt
 }
 
 fn body(health: &Health, now: Duration) -> Value {
-    serde_json::to_value(health.report(now)).unwrap()
+    serde_json::to_value(report(&health, now)).unwrap()
 }
 
 fn is_healthy(health: &Health, now: Duration) -> bool {
-    let report = health.report(now);
+    let report = report(&health, now);
     assert_eq!(
         report.reasons.is_empty(),
         report.status == HealthState::Healthy
@@ -43,7 +47,7 @@ fn is_healthy(health: &Health, now: Duration) -> bool {
 }
 
 fn reasons(health: &Health) -> Vec<String> {
-    health.report(seconds(10)).reasons
+    report(&health, seconds(10)).reasons
 }
 
 #[test]
@@ -181,7 +185,7 @@ fn checks_that_hang_make_it_unhealthy_after_five_seconds() {
 fn checks_of_the_past_do_not_count_after_thirty_seconds() {
     let health = checked(both(), None);
     assert!(is_healthy(&health, seconds(40)));
-    let report = health.report(Duration::from_millis(40_001));
+    let report = report(&health, Duration::from_millis(40_001));
     assert_eq!(report.status, HealthState::Unhealthy);
     assert_eq!(
         report.reasons,
@@ -193,7 +197,7 @@ fn checks_of_the_past_do_not_count_after_thirty_seconds() {
 fn uptime_grows_in_whole_seconds() {
     let health = checked(both(), None);
     let uptimes = [10_000, 10_999, 11_000, 95_500].map(|millis| {
-        let report = health.report(Duration::from_millis(millis));
+        let report = report(&health, Duration::from_millis(millis));
         report.uptime
     });
     assert_eq!(uptimes, [10, 10, 11, 95]);
@@ -205,7 +209,7 @@ fn times_out_of_order_do_no_harm() {
     assert!(is_healthy(&health, Duration::ZERO));
     health.begin(Duration::MAX);
     assert!(is_healthy(&health, seconds(10)));
-    assert_eq!(health.report(Duration::MAX).uptime, u64::MAX);
+    assert_eq!(report(&health, Duration::MAX).uptime, u64::MAX);
 }
 
 #[test]
@@ -220,4 +224,22 @@ fn all_reasons_are_told_at_once_and_are_different() {
         seen.extend(reasons);
     }
     assert_eq!(seen.len(), 15);
+}
+
+#[test]
+fn it_is_unhealthy_as_long_as_it_would_refuse_every_request() {
+    let health = checked(both(), None);
+    let with = |knows_all, has_pull_secret| {
+        let readiness = Readiness {
+            knows_all,
+            has_pull_secret,
+        };
+        health.report(readiness, seconds(10)).reasons
+    };
+    let clusters = "the clusters of the hub and the repository are not all known yet";
+    let secret = "the pull secret of the clusters is not written: see the log";
+    assert_eq!(with(false, true), [clusters]);
+    assert_eq!(with(true, false), [secret]);
+    assert_eq!(with(false, false), [clusters, secret]);
+    assert!(with(true, true).is_empty());
 }

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::{at, named, operation, resolved};
 use crate::provider::capabilities::EnabledPlatforms;
-use crate::provider::health::{Health, Outcome};
+use crate::provider::health::{Health, Outcome, Readiness};
 use crate::provider::openapi::document;
 use crate::provider::problem::{Problem, ProblemKind};
 
@@ -158,7 +158,8 @@ fn a_list_has_one_array_or_both_and_a_token_unless_it_ends() {
 fn the_health_is_as_the_provider_reports_it() {
     let schema = named("Health");
     let mut health = Health::new("0.1.0".to_owned(), EnabledPlatforms::Discovered);
-    let unhealthy = serde_json::to_value(health.report(Duration::from_secs(7))).unwrap();
+    let unhealthy =
+        serde_json::to_value(health.report(Readiness::WHOLE, Duration::from_secs(7))).unwrap();
     assert_eq!(unhealthy["status"], "unhealthy");
     assert!(schema.is_valid(&unhealthy), "{unhealthy}");
     let outcomes = health
@@ -166,7 +167,8 @@ fn the_health_is_as_the_provider_reports_it() {
         .into_iter()
         .map(|check| (check, Outcome::Passed));
     health.end(outcomes.collect::<BTreeMap<_, _>>(), Duration::from_secs(8));
-    let healthy = serde_json::to_value(health.report(Duration::from_secs(9))).unwrap();
+    let healthy =
+        serde_json::to_value(health.report(Readiness::WHOLE, Duration::from_secs(9))).unwrap();
     assert_eq!(healthy["status"], "healthy");
     assert!(schema.is_valid(&healthy), "{healthy}");
     let document = document();
