@@ -8,4 +8,4 @@ mod api;
 pub mod nats;
 pub mod registry;
 
-pub use api::{Clusters, Create, Created, Limits, Token, TokenFault, Tokens, router};
+pub use api::{Caller, Clusters, Create, Created, Limits, Token, TokenFault, Tokens, router};

@@ -21,7 +21,7 @@ use super::pace::{NOTICED, Turn, at};
 use super::state::{Entry, Snapshot};
 use super::write::{Newer, Order, Writer, repeated};
 use crate::adapters::kubernetes::Known;
-use crate::adapters::service_provider::{Clusters, Create, Created};
+use crate::adapters::service_provider::{Caller, Clusters, Create, Created};
 use crate::api::fleet::ServiceProvider;
 use crate::model::{Clock, hex};
 use crate::provider::capabilities::Capabilities;
@@ -65,6 +65,7 @@ impl Provider {
     async fn create_one(&self, create: Create) -> Result<Created, Problem> {
         self.may_write()?;
         let Create {
+            caller,
             chosen,
             key,
             request,
@@ -90,6 +91,7 @@ impl Provider {
         }
         let image = self.image(&request, &snapshot.hub)?;
         let order = Order {
+            caller,
             id: chosen.clone().map_or_else(fresh_id, Ok)?,
             chosen,
             key,
@@ -100,6 +102,7 @@ impl Provider {
         let stored = self.writer.create(&order).await?;
         tracing::info!(
             instance = stored.id,
+            caller = %order.caller,
             "the service provider accepted a cluster"
         );
         // Whoever reads it next finds it.
@@ -255,12 +258,12 @@ impl Clusters for Provider {
         .boxed()
     }
 
-    fn delete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), Problem>> {
+    fn delete<'a>(&'a self, id: &'a str, caller: &'a Caller) -> BoxFuture<'a, Result<(), Problem>> {
         async move {
             self.may_write()?;
             self.whole()?;
-            self.writer.delete(id).await?;
-            tracing::info!(instance = id, "the service provider deletes a cluster");
+            self.writer.delete(id, caller).await?;
+            tracing::info!(instance = id, %caller, "the service provider deletes a cluster");
             // Whoever reads it next sees that it goes, or what that waits for.
             self.noticed(|snapshot| {
                 let awaits = |entry: &Entry| entry.instance.review.is_some();

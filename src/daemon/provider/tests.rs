@@ -19,7 +19,7 @@ use super::write::Order;
 use super::*;
 use crate::adapters::git::{Access, Author, Files};
 use crate::adapters::kubernetes::Known;
-use crate::adapters::service_provider::{Clusters as _, Create};
+use crate::adapters::service_provider::{Caller, Clusters as _, Create};
 use crate::api::fleet::{GitReference, ServiceProvider};
 use crate::daemon::WallClock;
 use crate::model::Clock;
@@ -310,16 +310,56 @@ async fn the_record_is_read_again_after_2_seconds() {
 #[tokio::test(start_paused = true)]
 async fn nobody_waits_for_a_turn_for_more_than_15_seconds() {
     let queue = Queue::new(Turn::default());
-    let state = snapshot(&[]);
-    let held = queue.turn(&state).await.unwrap();
+    let (state, caller) = (snapshot(&[]), Caller::default());
+    let turn = async |queue: &Queue| {
+        let turn = queue.turn(&caller, &state).await;
+        turn.map(drop).map_err(|problem| problem.status())
+    };
+    let held = queue
+        .turn(&caller, &state)
+        .await
+        .unwrap_or_else(|_| panic!());
     let begun = Instant::now();
-    let problem = queue.turn(&state).await.unwrap_err();
-    assert_eq!((problem.status(), begun.elapsed().as_secs()), (503, 15));
+    assert_eq!(
+        (turn(&queue).await, begun.elapsed().as_secs()),
+        (Err(503), 15)
+    );
     drop(held);
-    assert!(queue.turn(&state).await.is_ok());
+    assert_eq!(turn(&queue).await, Ok(()));
     let (_sender, holder) = watch::channel(Holder::Other("b".to_owned()));
     let lost = Queue::new(Turn(Some(holder)));
-    assert_eq!(lost.turn(&state).await.unwrap_err().status(), 503);
+    assert_eq!(turn(&lost).await, Err(503));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_with_many_requests_takes_turns_with_others() {
+    let queue = Arc::new(Queue::new(Turn::default()));
+    let state = snapshot(&[]);
+    let written = Arc::new(Mutex::new(Vec::new()));
+    let send = |name: &'static str| {
+        let (queue, state, written) = (Arc::clone(&queue), state.clone(), Arc::clone(&written));
+        tokio::spawn(async move {
+            let caller = Caller(Some(name.to_owned()));
+            let turn = queue.turn(&caller, &state).await;
+            let turn = turn.map_err(|problem| problem.status())?;
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            written.lock().push(name);
+            drop(turn);
+            Ok::<(), u16>(())
+        })
+    };
+    let flood: Vec<_> = (0..201).map(|_| send("many")).collect();
+    pass(0).await;
+    let others = [send("one"), send("one"), send("other")];
+    for other in others {
+        assert_eq!(other.await.unwrap(), Ok(()));
+    }
+    assert_eq!(*written.lock(), ["many", "one", "other", "many", "one"]);
+    let mut ends = Vec::new();
+    for request in flood {
+        ends.push(request.await.unwrap());
+    }
+    assert_eq!(ends[200], Err(503), "it waits behind 200 of its own");
 }
 
 /// Creates what it is asked for, and nothing more.
@@ -330,7 +370,7 @@ impl Writer for Yes {
         async move { Ok(order.stored("clusters")) }.boxed()
     }
 
-    fn delete<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), Problem>> {
+    fn delete<'a>(&'a self, _: &'a str, _: &'a Caller) -> BoxFuture<'a, Result<(), Problem>> {
         async { Ok(()) }.boxed()
     }
 }
@@ -369,6 +409,7 @@ async fn an_answer_waits_2_seconds_for_what_is_not_known_yet() {
     let mut asked = request("b");
     asked.release_image = Some("quay.io/a/b:4.17.1-multi".to_owned());
     let create = Create {
+        caller: Caller::default(),
         chosen: Some("b".to_owned()),
         key: None,
         request: asked,

@@ -16,14 +16,14 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Extension, Path, Request, State};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::get;
 use http::{Method, StatusCode};
 
 use answer::{Answer, json, no_content, written_json};
-pub use port::{Clusters, Create, Created};
+pub use port::{Caller, Clusters, Create, Created};
 use rate::Rate;
 pub use tokens::{Token, TokenFault, Tokens};
 
@@ -94,7 +94,7 @@ pub fn router(clusters: Arc<dyn Clusters>, tokens: Option<Tokens>, limits: Limit
 /// Lets a request through that may be made, and not too often.
 async fn admit(
     State(api): State<Arc<Api>>,
-    request: Request,
+    mut request: Request,
     next: axum::middleware::Next,
 ) -> Result<Response, Answer> {
     let now = tokio::time::Instant::now();
@@ -111,16 +111,22 @@ async fn admit(
         let detail = "a bearer token is required in the header Authorization";
         return Err(Problem::new(ProblemKind::Unauthenticated, detail).into());
     }
+    request.extensions_mut().insert(Caller(name));
     Ok(next.run(request).await)
 }
 
-async fn create(State(api): State<Arc<Api>>, request: Request) -> Result<Response, Answer> {
+async fn create(
+    State(api): State<Arc<Api>>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Result<Response, Answer> {
     let query = parameters(request.uri())?;
     let chosen = chosen_id(&query)?;
     let key = key(request.headers())?;
     let body = body(request).await?;
     let request = crate::provider::request::Request::read(&body)?;
     let create = Create {
+        caller,
         chosen,
         key,
         request,
@@ -147,8 +153,12 @@ async fn read(State(api): State<Arc<Api>>, Path(id): Path<String>) -> Result<Res
     Ok(json(StatusCode::OK, &found))
 }
 
-async fn remove(State(api): State<Arc<Api>>, Path(id): Path<String>) -> Result<Response, Answer> {
-    api.clusters.delete(checked(&id)?).await?;
+async fn remove(
+    State(api): State<Arc<Api>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Result<Response, Answer> {
+    api.clusters.delete(checked(&id)?, &caller).await?;
     Ok(no_content())
 }
 

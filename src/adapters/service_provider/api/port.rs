@@ -1,5 +1,7 @@
 //! The clusters behind the API.
 
+use std::fmt;
+
 use futures::future::BoxFuture;
 use serde_json::Value as Json;
 
@@ -7,8 +9,20 @@ use crate::provider::page::PageQuery;
 use crate::provider::problem::Problem;
 use crate::provider::request::Request;
 
+/// Who sends a request: the name of its token; `None` if no token is needed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Caller(pub Option<String>);
+
+impl fmt::Display for Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.as_deref().unwrap_or("anybody"))
+    }
+}
+
 /// A request for a cluster.
 pub struct Create {
+    /// Who sends it.
+    pub caller: Caller,
     /// The ID that the client chose, if it chose one.
     pub chosen: Option<String>,
     /// The digest of the `Idempotency-Key`, if there is one.
@@ -37,7 +51,7 @@ pub trait Clusters: Send + Sync + 'static {
     fn list(&self, page: PageQuery) -> BoxFuture<'_, Result<Json, Problem>>;
 
     /// Deletes a cluster.
-    fn delete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), Problem>>;
+    fn delete<'a>(&'a self, id: &'a str, caller: &'a Caller) -> BoxFuture<'a, Result<(), Problem>>;
 
     /// How the provider is, without waiting for anybody.
     fn health(&self) -> Json;

@@ -68,9 +68,9 @@ impl Clusters for Recorder {
         async move { Ok(self.call(format!("list {page:?}"))) }.boxed()
     }
 
-    fn delete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), Problem>> {
+    fn delete<'a>(&'a self, id: &'a str, caller: &'a Caller) -> BoxFuture<'a, Result<(), Problem>> {
         async move {
-            self.call(format!("delete {id}"));
+            self.call(format!("delete {id} for {caller}"));
             Ok(())
         }
         .boxed()

@@ -13,6 +13,7 @@ use super::definitions::{ATTEMPTS, Definitions, Unwritten, contended};
 use super::order::{Order, Writer, whole};
 use super::push::Change;
 use crate::adapters::git::Edits;
+use crate::adapters::service_provider::Caller;
 use crate::daemon::provider::git::Revision;
 use crate::daemon::provider::state::{Entry, Snapshot};
 use crate::provider::instance::{Hosted, Stored};
@@ -24,7 +25,10 @@ pub(in crate::daemon::provider) struct CommitWriter(pub(in crate::daemon::provid
 impl CommitWriter {
     async fn create_one(&self, order: &Order) -> Result<Stored, Problem> {
         let definitions = &self.0;
-        let mut written = definitions.queue.turn(&definitions.state).await?;
+        let mut written = definitions
+            .queue
+            .turn(&order.caller, &definitions.state)
+            .await?;
         let snapshot = whole(&definitions.state).await?;
         let stored = order.stored(&definitions.settings.namespace);
         let mut checked: Option<(Arc<Revision>, Revision)> = None;
@@ -65,9 +69,9 @@ impl CommitWriter {
         Err(contended())
     }
 
-    async fn delete_one(&self, id: &str) -> Result<(), Problem> {
+    async fn delete_one(&self, id: &str, caller: &Caller) -> Result<(), Problem> {
         let definitions = &self.0;
-        let mut written = definitions.queue.turn(&definitions.state).await?;
+        let mut written = definitions.queue.turn(caller, &definitions.state).await?;
         written.retain(|stored| stored.id != id);
         let snapshot = whole(&definitions.state).await?;
         let entry = snapshot.entry(id).map(|entry| &entry.instance);
@@ -134,7 +138,7 @@ impl Writer for CommitWriter {
         self.create_one(order).boxed()
     }
 
-    fn delete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), Problem>> {
-        self.delete_one(id).boxed()
+    fn delete<'a>(&'a self, id: &'a str, caller: &'a Caller) -> BoxFuture<'a, Result<(), Problem>> {
+        self.delete_one(id, caller).boxed()
     }
 }

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::direct::{MANAGER, failed};
-use super::order::{Newer, Order, Queue, repeated};
+use super::order::{Newer, Order, repeated};
 use super::push::{Change, Pusher};
+use super::queue::Queue;
 use super::rejection::rejection;
 use crate::adapters::git::{Branch, CommitMessage, Edit, Edits};
 use crate::adapters::kubernetes::Hub;

@@ -12,9 +12,11 @@ use serde_json::{Value as Json, json};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::order::{Newer, Order, Queue, Writer, repeated, whole, with_file};
+use super::order::{Newer, Order, Writer, repeated, whole, with_file};
+use super::queue::Queue;
 use super::rejection::rejection;
 use crate::adapters::kubernetes::{Error, Hub};
+use crate::adapters::service_provider::Caller;
 use crate::api::fleet::ServiceProvider;
 use crate::api::labels::{
     DELETION_POLICY, MANAGED_BY, PART_OF, REQUEST, REQUEST_KEY, REQUESTED_AT, REQUESTED_VERSION,
@@ -49,7 +51,7 @@ pub(in crate::daemon::provider) struct DirectWriter {
 
 impl DirectWriter {
     async fn create_one(&self, order: &Order) -> Result<Stored, Problem> {
-        let mut written = self.queue.turn(&self.state).await?;
+        let mut written = self.queue.turn(&order.caller, &self.state).await?;
         let snapshot = whole(&self.state).await?;
         let asked = Asked {
             chosen: order.chosen.as_deref(),
@@ -122,8 +124,8 @@ impl DirectWriter {
         before.cloned().ok_or_else(taken)
     }
 
-    async fn delete_one(&self, id: &str) -> Result<(), Problem> {
-        let mut written = self.queue.turn(&self.state).await?;
+    async fn delete_one(&self, id: &str, caller: &Caller) -> Result<(), Problem> {
+        let mut written = self.queue.turn(caller, &self.state).await?;
         written.retain(|stored| stored.id != id);
         let snapshot = whole(&self.state).await?;
         let known = snapshot
@@ -258,8 +260,8 @@ impl Writer for DirectWriter {
         self.create_one(order).boxed()
     }
 
-    fn delete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), Problem>> {
-        self.delete_one(id).boxed()
+    fn delete<'a>(&'a self, id: &'a str, caller: &'a Caller) -> BoxFuture<'a, Result<(), Problem>> {
+        self.delete_one(id, caller).boxed()
     }
 }
 

@@ -8,11 +8,13 @@ mod direct;
 mod order;
 mod propose;
 mod push;
+mod queue;
 mod rejection;
 
 pub(super) use commit::CommitWriter;
 pub(super) use definitions::Definitions;
 pub(super) use direct::{DirectWriter, MANAGER};
-pub(super) use order::{Newer, Order, Queue, Writer, repeated};
+pub(super) use order::{Newer, Order, Writer, repeated};
 pub(super) use propose::ProposalWriter;
 pub(super) use push::Pusher;
+pub(super) use queue::Queue;

@@ -1,15 +1,13 @@
 //! What is written, and what every way of writing needs.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::future::BoxFuture;
 use jiff::Timestamp;
-use tokio::sync::{Mutex, MutexGuard, Semaphore, watch};
-use tokio::time::Instant;
+use tokio::sync::watch;
 
+use crate::adapters::service_provider::Caller;
 use crate::api::fleet::DuplicateCreate;
-use crate::daemon::provider::pace::{Turn, at};
 use crate::daemon::provider::state::{Entry, Snapshot};
 use crate::model::Tree;
 use crate::provider::conflict::{Asked, Existing, earlier};
@@ -20,6 +18,7 @@ use crate::provider::request::Request;
 
 /// A request about to be written.
 pub(in crate::daemon::provider) struct Order {
+    pub(in crate::daemon::provider) caller: Caller,
     /// The ID of the instance, chosen or made up.
     pub(in crate::daemon::provider) id: String,
     /// The ID that the client chose.
@@ -77,7 +76,7 @@ pub(in crate::daemon::provider) trait Writer: Send + Sync {
     fn create<'a>(&'a self, order: &'a Order) -> BoxFuture<'a, Result<Stored, Problem>>;
 
     /// Deletes a cluster. One that is being deleted is no problem.
-    fn delete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), Problem>>;
+    fn delete<'a>(&'a self, id: &'a str, caller: &'a Caller) -> BoxFuture<'a, Result<(), Problem>>;
 }
 
 /// The newest snapshot, once everything is known.
@@ -126,50 +125,6 @@ pub(in crate::daemon::provider) struct Newer<'a> {
     pub(in crate::daemon::provider) written: &'a [Stored],
 }
 
-/// How many requests wait for their turn at most.
-const MOST_WAITING: usize = 200;
-/// The longest wait for a turn.
-const PATIENCE: Duration = Duration::from_secs(15);
-
-/// One thing is written at a time. Whoever waits too long, or behind too many others, is told to come back.
-pub(in crate::daemon::provider) struct Queue {
-    turn: Turn,
-    waiting: Semaphore,
-    /// What was written, until a snapshot has it.
-    written: Mutex<Vec<Stored>>,
-}
-
-impl Queue {
-    pub(in crate::daemon::provider) fn new(turn: Turn) -> Self {
-        Self {
-            turn,
-            waiting: Semaphore::new(MOST_WAITING),
-            written: Mutex::default(),
-        }
-    }
-
-    /// Waits for a turn, as long as this process may write. What was written before and is in the snapshot is let go.
-    pub(in crate::daemon::provider) async fn turn(
-        &self,
-        state: &watch::Receiver<Arc<Snapshot>>,
-    ) -> Result<MutexGuard<'_, Vec<Stored>>, Problem> {
-        let busy = || Problem::later("too many requests wait: try again later", 5);
-        let _waits = self.waiting.try_acquire().map_err(|_| busy())?;
-        let mut written = tokio::select! {
-            biased;
-            written = self.written.lock() => written,
-            () = at(Some(Instant::now() + PATIENCE)) => return Err(busy()),
-        };
-        if !self.turn.is_ours() {
-            let detail = "another replica of this provider writes: send the request again";
-            return Err(Problem::later(detail, 15));
-        }
-        let snapshot = state.borrow().clone();
-        written.retain(|stored| snapshot.entry(&stored.id).is_none());
-        Ok(written)
-    }
-}
-
 /// A tree with one file more.
 pub(super) fn with_file(tree: &Tree, path: &str, text: &str) -> Tree {
     let mut tree = tree.clone();
@@ -182,7 +137,7 @@ impl<W: Writer> Writer for Arc<W> {
         (**self).create(order)
     }
 
-    fn delete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), Problem>> {
-        (**self).delete(id)
+    fn delete<'a>(&'a self, id: &'a str, caller: &'a Caller) -> BoxFuture<'a, Result<(), Problem>> {
+        (**self).delete(id, caller)
     }
 }

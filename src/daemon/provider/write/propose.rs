@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 
 use super::definitions::{ATTEMPTS, Definitions, Unwritten, contended};
 use super::order::{Order, Writer, whole};
+use crate::adapters::service_provider::Caller;
 use crate::daemon::provider::git::Revision;
 use crate::daemon::provider::state::Snapshot;
 use crate::model::{AdapterError, OwnPullRequest, OwnPullRequests, PullRequestState, hex};
@@ -31,7 +32,10 @@ pub(in crate::daemon::provider) struct ProposalWriter {
 impl ProposalWriter {
     async fn create_one(&self, order: &Order) -> Result<Stored, Problem> {
         let definitions = &self.definitions;
-        let mut written = definitions.queue.turn(&definitions.state).await?;
+        let mut written = definitions
+            .queue
+            .turn(&order.caller, &definitions.state)
+            .await?;
         let snapshot = whole(&definitions.state).await?;
         self.know_all(&snapshot, &written).await?;
         let stored = order.stored(&definitions.settings.namespace);
@@ -105,9 +109,9 @@ impl ProposalWriter {
         }
     }
 
-    async fn delete_one(&self, id: &str) -> Result<(), Problem> {
+    async fn delete_one(&self, id: &str, caller: &Caller) -> Result<(), Problem> {
         let definitions = &self.definitions;
-        let mut written = definitions.queue.turn(&definitions.state).await?;
+        let mut written = definitions.queue.turn(caller, &definitions.state).await?;
         written.retain(|stored| stored.id != id);
         let snapshot = whole(&definitions.state).await?;
         let entry = snapshot.entry(id).map(|entry| &entry.instance);
@@ -256,8 +260,8 @@ impl Writer for ProposalWriter {
         self.create_one(order).boxed()
     }
 
-    fn delete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), Problem>> {
-        self.delete_one(id).boxed()
+    fn delete<'a>(&'a self, id: &'a str, caller: &'a Caller) -> BoxFuture<'a, Result<(), Problem>> {
+        self.delete_one(id, caller).boxed()
     }
 }
 

@@ -1,0 +1,111 @@
+//! The order in which requests are written: one at a time, and callers in turn.
+//!
+//! In: requests that are about to be written. Out: one turn at a time. A caller who sends many requests waits for their own, and takes nothing
+//! from others. It does not know what is written.
+
+use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{Mutex, MutexGuard, OwnedMutexGuard, Semaphore, watch};
+use tokio::time::Instant;
+
+use crate::adapters::service_provider::Caller;
+use crate::daemon::provider::pace::{Turn, at};
+use crate::daemon::provider::state::Snapshot;
+use crate::provider::instance::Stored;
+use crate::provider::problem::Problem;
+
+/// The most requests of one caller that wait for their turn.
+const MOST_WAITING: usize = 200;
+/// The longest wait for a turn.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// One thing is written at a time. Whoever waits too long, or behind too many of their own requests, is told to come back.
+pub(in crate::daemon::provider) struct Queue {
+    turn: Turn,
+    /// There are as many callers as tokens, so the map does not grow.
+    lanes: parking_lot::Mutex<BTreeMap<Caller, Arc<Lane>>>,
+    /// What was written, until a snapshot has it. It is locked in the order of the requests, and each lane has one that waits.
+    written: Mutex<Vec<Stored>>,
+}
+
+/// The requests of one caller.
+struct Lane {
+    places: Semaphore,
+    /// Held by the first of them.
+    first: Arc<Mutex<()>>,
+}
+
+/// A turn, with what was written before and is in no snapshot yet.
+pub(in crate::daemon::provider) struct Written<'a> {
+    written: MutexGuard<'a, Vec<Stored>>,
+    _first: OwnedMutexGuard<()>,
+}
+
+impl Queue {
+    pub(in crate::daemon::provider) fn new(turn: Turn) -> Self {
+        Self {
+            turn,
+            lanes: parking_lot::Mutex::default(),
+            written: Mutex::default(),
+        }
+    }
+
+    /// Waits for a turn, as long as this process may write.
+    pub(in crate::daemon::provider) async fn turn(
+        &self,
+        caller: &Caller,
+        state: &watch::Receiver<Arc<Snapshot>>,
+    ) -> Result<Written<'_>, Problem> {
+        let busy = || Problem::later("too many requests wait: try again later", 5);
+        let lane = self.lane(caller);
+        let _waits = lane.places.try_acquire().map_err(|_| busy())?;
+        let mut written = tokio::select! {
+            biased;
+            written = self.written(&lane) => written,
+            () = at(Some(Instant::now() + PATIENCE)) => return Err(busy()),
+        };
+        if !self.turn.is_ours() {
+            let detail = "another replica of this provider writes: send the request again";
+            return Err(Problem::later(detail, 15));
+        }
+        let snapshot = state.borrow().clone();
+        written.retain(|stored| snapshot.entry(&stored.id).is_none());
+        Ok(written)
+    }
+
+    fn lane(&self, caller: &Caller) -> Arc<Lane> {
+        let mut lanes = self.lanes.lock();
+        let lane = lanes.entry(caller.clone()).or_insert_with(|| {
+            Arc::new(Lane {
+                places: Semaphore::new(MOST_WAITING),
+                first: Arc::default(),
+            })
+        });
+        Arc::clone(lane)
+    }
+
+    async fn written(&self, lane: &Lane) -> Written<'_> {
+        let first = Arc::clone(&lane.first).lock_owned().await;
+        Written {
+            written: self.written.lock().await,
+            _first: first,
+        }
+    }
+}
+
+impl Deref for Written<'_> {
+    type Target = Vec<Stored>;
+
+    fn deref(&self) -> &Vec<Stored> {
+        &self.written
+    }
+}
+
+impl DerefMut for Written<'_> {
+    fn deref_mut(&mut self) -> &mut Vec<Stored> {
+        &mut self.written
+    }
+}
