@@ -46,6 +46,8 @@ pub(super) struct Revision {
     pub(super) index: TreeIndex,
     /// Its errors.
     pub(super) errors: Vec<Finding>,
+    /// True if it has no errors, and no objects either: then it is not applied.
+    pub(super) is_empty: bool,
     /// What it says of instances.
     pub(super) followed: Followed,
 }
@@ -303,6 +305,7 @@ impl Branches {
         before: Option<&TreeIndex>,
     ) -> Revision {
         let compiled = compile_by(&self.config.policy, &tree, &overlays);
+        let is_empty = !compiled.has_errors() && compiled.objects.is_empty();
         let errors = compiled.findings.into_iter();
         let errors: Vec<Finding> = errors
             .filter(|one| one.severity == Severity::Error)
@@ -319,14 +322,25 @@ impl Branches {
             tree,
             overlays,
             errors,
+            is_empty,
             followed,
         }
     }
 
     /// The revision that a new file would make of this one. It has no commit yet.
     pub(super) fn with_file(&self, revision: &Revision, path: &str, text: &str) -> Revision {
+        let text: Arc<[u8]> = text.as_bytes().into();
+        self.with(revision, |tree| drop(tree.files.insert(path.into(), text)))
+    }
+
+    /// The revision without a file. It has no commit yet.
+    pub(super) fn without_file(&self, revision: &Revision, path: &str) -> Revision {
+        self.with(revision, |tree| drop(tree.files.remove(path)))
+    }
+
+    fn with(&self, revision: &Revision, change: impl FnOnce(&mut Tree)) -> Revision {
         let mut tree = revision.tree.clone();
-        tree.files.insert(path.into(), text.as_bytes().into());
+        change(&mut tree);
         let overlays = revision.overlays.clone();
         let next = self.compiled(String::new(), tree, overlays, Some(&revision.index));
         next.at(String::new(), revision.followed.approved.clone())

@@ -138,7 +138,7 @@ fn get() -> OperationBuilder {
 }
 
 fn delete() -> OperationBuilder {
-    let failures = [Failure::Denied, Failure::NotFound, Failure::NotOurs];
+    let failures = [Failure::Denied, Failure::NotFound, Failure::NotRemovable];
     let deleted = ResponseBuilder::new()
         .description("The deletion has begun, or had begun before.")
         .header("X-Request-Id", request_id());

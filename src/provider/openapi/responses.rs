@@ -16,7 +16,7 @@ pub(super) enum Failure {
     Denied,
     NotFound,
     Exists,
-    NotOurs,
+    NotRemovable,
     TooLarge,
     Unprocessable,
     TooMany,
@@ -31,7 +31,7 @@ impl Failure {
         Self::Denied,
         Self::NotFound,
         Self::Exists,
-        Self::NotOurs,
+        Self::NotRemovable,
         Self::TooLarge,
         Self::Unprocessable,
         Self::TooMany,
@@ -45,7 +45,7 @@ impl Failure {
             Self::Unauthenticated => "401",
             Self::Denied => "403",
             Self::NotFound => "404",
-            Self::Exists | Self::NotOurs => "409",
+            Self::Exists | Self::NotRemovable => "409",
             Self::TooLarge => "413",
             Self::Unprocessable => "422",
             Self::TooMany => "429",
@@ -61,7 +61,7 @@ impl Failure {
             Self::Denied => "PermissionDenied",
             Self::NotFound => "NotFound",
             Self::Exists => "AlreadyExists",
-            Self::NotOurs => "NotRemovable",
+            Self::NotRemovable => "NotRemovable",
             Self::TooLarge => "TooLarge",
             Self::Unprocessable => "Unprocessable",
             Self::TooMany => "TooManyRequests",
@@ -77,8 +77,8 @@ impl Failure {
             Self::Denied => "The change needs the approval of a second person.",
             Self::NotFound => "There is no cluster with this ID.",
             Self::Exists => "There is a cluster with this name or ID. It was not changed.",
-            Self::NotOurs => {
-                "People wrote the definition of the cluster, or it shares its file with others. The detail has the path of the file."
+            Self::NotRemovable => {
+                "The API cannot remove the definition of the cluster: people wrote it, it shares its file with others, or the fleet would not be applied without it. The detail says which."
             }
             Self::TooLarge => "The body is too large.",
             Self::Unprocessable => {

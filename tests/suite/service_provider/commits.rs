@@ -322,6 +322,29 @@ fn a_cluster_that_a_person_renamed_in_its_file_is_deleted_under_its_own_name() {
 }
 
 #[test]
+fn a_cluster_that_the_fleet_needs_is_not_deleted() {
+    let world = world_with_one();
+    file_of(&world, "a-1");
+    let namespace = world.work().join("fleet/ns.yaml");
+    let text = std::fs::read_to_string(&namespace).expect("read");
+    std::fs::remove_file(&namespace).expect("removed");
+    push(&namespace, "Remove the namespace");
+    let refused = world.delete("/clusters/a-1");
+    let detail = refused.body["detail"].as_str().unwrap_or_default();
+    assert_eq!(refused.status, 409, "{refused:?}");
+    assert!(
+        detail.starts_with("the fleet would have no objects left"),
+        "{detail}"
+    );
+    assert_eq!(world.files().len(), 1);
+
+    std::fs::write(&namespace, text).expect("written");
+    push(&namespace, "Keep the namespace");
+    assert_eq!(world.delete("/clusters/a-1").status, 204);
+    world.until_gone("a-1");
+}
+
+#[test]
 fn a_definition_that_a_person_copied_is_not_deleted_by_half() {
     let world = world_with_one();
     let file = file_of(&world, "a-1");

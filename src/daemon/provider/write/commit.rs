@@ -9,7 +9,7 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
-use super::definitions::{ATTEMPTS, Definitions, Unwritten, contended};
+use super::definitions::{ATTEMPTS, Definitions, Unwritten, contended, settled};
 use super::order::{Order, Writer, whole};
 use super::push::Change;
 use crate::adapters::git::Edits;
@@ -49,7 +49,10 @@ impl CommitWriter {
                 // Only other files of the repository changed meanwhile.
                 Some((base, next)) if revision.is_same(&base) => (base, next),
                 _ => {
-                    let next = definitions.check(&revision, order).await?;
+                    let next = definitions.check(&revision, order).await;
+                    let Some(next) = settled(attempt, next)? else {
+                        continue;
+                    };
                     (Arc::clone(&revision), next)
                 }
             };
@@ -81,7 +84,10 @@ impl CommitWriter {
             let revision = definitions.newest(attempt).await?;
             let change = match revision.index.instances.get(id) {
                 Some(defined) => {
-                    let change = definitions.removal(defined, hosted)?;
+                    let removal = definitions.checked_removal(&revision, defined, hosted);
+                    let Some(change) = settled(attempt, removal.await)? else {
+                        continue;
+                    };
                     self.may_approve()?;
                     change
                 }

@@ -139,6 +139,34 @@ impl Definitions {
         checked.await.map_err(|_| Problem::internal())?
     }
 
+    /// The commit that removes a definition, unless the fleet would not be applied without it, so that the cluster would stay.
+    pub(super) async fn checked_removal(
+        &self,
+        revision: &Arc<Revision>,
+        defined: &Defined,
+        hosted: Option<&Hosted>,
+    ) -> Result<Change, Problem> {
+        let change = self.removal(defined, hosted)?;
+        let (revision, branches) = (Arc::clone(revision), Arc::clone(&self.pusher.branches));
+        let file = defined.path.clone();
+        let checked = spawn_blocking(move || {
+            let next = branches.without_file(&revision, &file);
+            if next.is_empty {
+                let detail = "the fleet would have no objects left, and would not be applied: add another object to the repository first, such as the Namespace of the clusters";
+                return Err(Problem::exists(detail));
+            }
+            match rejection(&next.errors, &revision.errors) {
+                None => Ok(()),
+                Some(problem) => Err(Problem::exists(format!(
+                    "the fleet would have errors without the cluster, and would not be applied: {}",
+                    problem.detail
+                ))),
+            }
+        });
+        checked.await.map_err(|_| Problem::internal())??;
+        Ok(change)
+    }
+
     fn text(&self, order: &Order) -> String {
         text_of(&order.accepted(), &self.settings)
     }
@@ -160,11 +188,7 @@ impl Definitions {
     }
 
     /// The commit that removes a definition, which only the API may have written, and approves the deletion if that counts.
-    pub(super) fn removal(
-        &self,
-        defined: &Defined,
-        hosted: Option<&Hosted>,
-    ) -> Result<Change, Problem> {
+    fn removal(&self, defined: &Defined, hosted: Option<&Hosted>) -> Result<Change, Problem> {
         let stored = &defined.stored;
         let file = self.file(&stored.id);
         let is_ours = stored.request.is_some() && defined.is_alone && *defined.path == *file;
@@ -240,6 +264,15 @@ fn message(subject: String, trailers: Vec<(String, String)>) -> CommitMessage {
         subject,
         body: "Requested over the service provider's API.".to_owned(),
         trailers,
+    }
+}
+
+/// What came of a check in an attempt; `None` if it is to be made again on the newest revision. A refusal of the first attempt may be due to
+/// what somebody mended since.
+pub(super) fn settled<T>(attempt: u32, checked: Result<T, Problem>) -> Result<Option<T>, Problem> {
+    match checked {
+        Err(_) if attempt == 0 => Ok(None),
+        checked => checked.map(Some),
     }
 }
 

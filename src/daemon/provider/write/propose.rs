@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::sync::Notify;
 
-use super::definitions::{ATTEMPTS, Definitions, Unwritten, contended};
+use super::definitions::{ATTEMPTS, Definitions, Unwritten, contended, settled};
 use super::order::{Order, Writer, whole};
 use crate::adapters::service_provider::Caller;
 use crate::daemon::provider::git::Revision;
@@ -52,7 +52,10 @@ impl ProposalWriter {
                 return Ok(before);
             }
             definitions.check_new(&revision, order).await?;
-            definitions.check(&revision, order).await?;
+            let checked = definitions.check(&revision, order).await;
+            if settled(attempt, checked)?.is_none() {
+                continue;
+            }
             let change = definitions.addition(order);
             let proposed = definitions.pusher.propose(&revision, change, &branch);
             if proposed.await?.is_some() {
@@ -124,7 +127,10 @@ impl ProposalWriter {
                     return Ok(());
                 }
                 let branch = self.branch(Topic::Remove, id)?;
-                let change = definitions.removal(defined, hosted)?;
+                let removal = definitions.checked_removal(&revision, defined, hosted);
+                let Some(change) = settled(attempt, removal.await)? else {
+                    continue;
+                };
                 let proposed = definitions.pusher.propose(&revision, change, &branch);
                 if proposed.await?.is_some() {
                     self.pushed.notify_one();
