@@ -11,6 +11,7 @@ mod deleted;
 mod entry;
 mod fixture;
 mod fleets;
+mod halved;
 mod hooked;
 mod hosted;
 mod installing;

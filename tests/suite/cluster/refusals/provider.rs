@@ -315,7 +315,7 @@ impl<'a> Provider<'a> {
 }
 
 /// Plays HyperShift, with the kinds of a hub and its releases.
-fn play_a_hub(fixture: &Fixture) -> controller::Running {
+pub(super) fn play_a_hub(fixture: &Fixture) -> controller::Running {
     let clock: Arc<dyn Clock> = Arc::new(SimClock::new(wall_time(), SPEED));
     let options = Options {
         roles: vec![Role::HyperShift, Role::Lab],
