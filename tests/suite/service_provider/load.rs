@@ -11,7 +11,7 @@ const CLUSTERS: usize = 500;
 const SECONDS: usize = 30;
 const READS: usize = 200;
 
-/// Prints how long reads take. Nothing is claimed of it here: `cargo test --release --test suite -- --ignored --nocapture load` shows it.
+/// Prints how long reads take, which nothing asserts: `.ci/deep readers` shows it.
 #[test]
 #[ignore = "it takes minutes"]
 fn five_hundred_clusters_and_two_hundred_reads_a_second() {
