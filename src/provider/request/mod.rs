@@ -118,8 +118,11 @@ impl Request {
     /// # Errors
     /// 400 if it is not valid; 422 if it asks for a platform or a way of provisioning that no version of this API has.
     pub fn read(body: &[u8]) -> Result<Self, Problem> {
-        let whole: Json = serde_json::from_slice(body)
-            .map_err(|_| Problem::invalid("request body: failed to decode request body"))?;
+        let whole: Json = serde_json::from_slice(body).map_err(|error| {
+            Problem::invalid(format!(
+                "request body: failed to decode request body: {error}"
+            ))
+        })?;
         let dialect = Dialect::of(&whole);
         let spec = whole.get("spec").filter(|spec| !spec.is_null());
         let sent = spec.unwrap_or(&whole);

@@ -311,12 +311,16 @@ fn what_no_version_of_the_api_can_do_is_unprocessable() {
 #[test]
 fn a_body_that_is_no_json_is_refused() {
     let deep = "[".repeat(100_000);
-    for body in ["", "{", "{\"a\":}", "\u{0}", &deep] {
+    for (body, why) in [
+        ("", "EOF while parsing a value at line 1 column 0"),
+        ("{", "EOF while parsing an object at line 1 column 1"),
+        ("{\n\"a\":}", "expected value at line 2 column 5"),
+        ("\u{0}", "expected value at line 1 column 1"),
+        (&deep, "recursion limit exceeded at line 1 column 128"),
+    ] {
         let problem = Request::read(body.as_bytes()).unwrap_err();
-        assert_eq!(
-            problem.detail,
-            "request body: failed to decode request body"
-        );
+        let detail = format!("request body: failed to decode request body: {why}");
+        assert_eq!(problem.detail, detail);
     }
     for body in ["[]", "null", "3", "\"x\"", "{\"spec\": 3}"] {
         let problem = Request::read(body.as_bytes()).unwrap_err();
