@@ -13,12 +13,12 @@ use tracing::Instrument as _;
 
 use super::pace::{Turn, at};
 use crate::adapters::git::{Branch, Error, Mirror, Outcome, Ref, trailers};
-use crate::api::labels::APPROVE;
 use crate::compile::compile_by;
 use crate::daemon::jobs::{Origin, local_trees};
 use crate::daemon::spans::spawn_blocking;
 use crate::model::{AdapterError, ErrorClass, Finding, Severity, Tree};
 use crate::plan::ApplySet;
+use crate::plan::approvals::{self, Verb};
 use crate::provider::instance::{Stored, TreeIndex};
 use crate::provider::view::Followed;
 use crate::settings::SyncConfig;
@@ -287,6 +287,10 @@ impl Branches {
 
     /// The clusters whose deletion the newest commits approve.
     fn approved(&self, head: &str) -> Result<BTreeSet<String>, Error> {
+        if self.config.approvals.is_set() {
+            // Then no line of a commit counts.
+            return Ok(BTreeSet::new());
+        }
         let branch = Branch::of(&self.mirror, &self.name())?;
         Ok(approved(&branch.messages(head, LOOK_BACK)?))
     }
@@ -357,11 +361,14 @@ impl Branches {
 fn approved(messages: &[String]) -> BTreeSet<String> {
     let mut approved = BTreeSet::new();
     for (index, message) in messages.iter().enumerate() {
-        let lines = trailers(message, APPROVE);
-        let names = lines.iter().filter_map(|line| line.strip_prefix("delete "));
+        let given = approvals::given(message, |key| trailers(message, key));
+        let names = given.iter().filter_map(|what| match what.loss() {
+            Some((Verb::Delete, unit)) => Some(unit.to_string()),
+            _ => None,
+        });
         let newer = messages.iter().take(index);
         let is_back = |name: &str| newer.clone().any(|message| adds(message, name));
-        approved.extend(names.filter(|name| !is_back(name)).map(str::to_owned));
+        approved.extend(names.filter(|name| !is_back(name)));
     }
     approved
 }
@@ -407,9 +414,12 @@ mod tests {
             assert_eq!(of(&[merge, remove]), BTreeSet::new(), "{merge}");
         }
         assert_eq!(of(&["Add cluster clusters/dev-2", remove]), dev);
-        assert_eq!(
-            of(&["Say\n\nCapstan-Approve: release a/b\n"]),
-            BTreeSet::new()
-        );
+        for other in [
+            "Say\n\nCapstan-Approve: release a/b\n",
+            "Say\n\n> Capstan-Approve: delete a/b\n",
+            "Say\n\nCapstan-Approve: delete b\n",
+        ] {
+            assert_eq!(of(&[other]), BTreeSet::new(), "{other}");
+        }
     }
 }
