@@ -41,20 +41,24 @@ impl Turn {
         }
     }
 
-    /// Works for ever, with a `rest` after each time, and a shorter one after a failure, which is logged. While another process writes,
-    /// it does not begin.
+    /// Works for ever, with a `rest` after each time, and a shorter one after a failure. The second failure in a row and each further one are
+    /// logged: what the work needs may be made this moment. While another process writes, it does not begin.
     pub(super) async fn repeat<E: Display, F: Future<Output = Result<(), E>>>(
         &self,
         what: &'static str,
         rest: Duration,
         mut work: impl FnMut() -> F,
     ) {
+        let mut failed = false;
         while self.becomes(true).await {
             let done = work().await;
-            if let Err(error) = &done {
-                tracing::warn!(%error, "{what}");
+            match &done {
+                Err(error) if failed => tracing::warn!(%error, "{what}"),
+                Err(error) => tracing::debug!(%error, "{what}"),
+                Ok(()) => {}
             }
-            let pause = if done.is_ok() { rest } else { RETRY.min(rest) };
+            failed = done.is_err();
+            let pause = if failed { RETRY.min(rest) } else { rest };
             at(Some(Instant::now() + pause)).await;
         }
     }
