@@ -133,6 +133,11 @@ impl ProviderEndpoint {
             WriteMode::PullRequest => Some(own_pull_requests(config, forge)?),
             WriteMode::Direct | WriteMode::Commit => None,
         };
+        if secrets.tokens.is_none() {
+            tracing::warn!(
+                "everybody who reaches the service provider's API may create, read and delete clusters (spec.serviceProvider.allowUnauthenticated)"
+            );
+        }
         let reports = Reports::open(&own.settings, &secrets).await?;
         let server = Server::bind(&own.address).await;
         let server = server
@@ -159,15 +164,7 @@ impl ProviderEndpoint {
             .server
             .address()
             .map(|address| format!(" on {scheme}://{address}"));
-        let open = if self.secrets.tokens.is_none() {
-            "; everybody who reaches it may create, read and delete clusters (spec.serviceProvider.allowUnauthenticated)"
-        } else {
-            ""
-        };
-        format!(
-            "the service provider's API{}{open}",
-            address.unwrap_or_default()
-        )
+        format!("the service provider's API{}", address.unwrap_or_default())
     }
 
     /// Answers from now on.
