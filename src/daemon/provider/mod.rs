@@ -24,6 +24,7 @@ mod registering;
 mod reports;
 mod reviews;
 mod secrets;
+mod starting;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -32,37 +33,24 @@ mod write;
 use std::sync::Arc;
 
 use kube::Client;
-use parking_lot::Mutex;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
-use tracing::Instrument as _;
 
 use crate::adapters::http::{self, Server};
-use crate::adapters::kubernetes::{Holder, Hub, Target};
 use crate::adapters::service_provider::{Limits, router};
 use crate::api::fleet::WriteMode;
 use crate::model::{AdapterError, ErrorClass, OwnPullRequests};
-use crate::plan::ApplySet;
-use crate::provider::health::Health;
 use crate::provider::version::Matrix;
 use crate::settings::{ProviderConfig, SyncConfig};
 use clusters::Provider;
-use git::Branches;
-use hub::HubView;
 use kubeconfigs::Kubeconfigs;
-use pace::Turn;
-use probing::{Prober, enabled};
 use reports::Reports;
-use reviews::Reviews;
 use secrets::ProviderSecrets;
-use state::Sources;
-use write::{
-    CommitWriter, Definitions, DirectWriter, MANAGER, ProposalWriter, Pusher, Queue, Writer,
-};
+pub(super) use starting::Parts;
+use starting::Starting;
 
-use super::jobs::Origin;
 use super::{ForgePorts, own_pull_requests};
 
 /// The port of a service provider that does not answer yet.
@@ -91,15 +79,6 @@ impl ServingProvider {
             messages::finish(messages).await;
         }
     }
-}
-
-/// The parts of a daemon that its service provider needs.
-pub(super) struct Parts<'a> {
-    pub(super) config: &'a Arc<SyncConfig>,
-    /// What the daemon follows.
-    pub(super) origin: &'a Origin,
-    pub(super) target: &'a Target,
-    pub(super) holder: Option<watch::Receiver<Holder>>,
 }
 
 impl ProviderEndpoint {
@@ -183,107 +162,30 @@ impl ProviderEndpoint {
             reports,
             pulls,
         } = self;
-        let settings = config.settings;
-        let client = &parts.target.account;
-        let turn = Turn(parts.holder.clone());
-        let hub = Hub::new(client, MANAGER);
-        let mut tasks = Vec::new();
-        let branch = config.branch.as_deref();
-        let branches =
-            branch.map(|branch| Branches::of(parts.origin, parts.config, branch).map(Arc::new));
-        let branches = branches.transpose()?;
-        tasks.extend(
-            branches
-                .as_ref()
-                .map(|branches| branches.follow(turn.clone())),
-        );
-        let pushed = Arc::new(Notify::new());
-        let reviews = pulls.as_ref().zip(branches.as_ref());
-        let reviews = reviews.map(|(pulls, branches)| {
-            let reviews = Reviews {
-                branches: Arc::clone(branches),
-                pulls: Arc::clone(pulls),
-                settings: settings.clone(),
-                config: Arc::clone(parts.config),
-                turn: turn.clone(),
-                pushed: Arc::clone(&pushed),
-            };
-            reviews.follow()
-        });
-        let (proposals, reviewing) = reviews.unzip();
-        tasks.extend(reviewing);
-        let sources = Sources {
-            settings: settings.clone(),
-            hub: HubView::follow(client, &settings),
-            revision: branches.as_ref().map(|branches| branches.newest()),
-            proposals,
-            clock: Arc::clone(&parts.target.clock),
-        };
-        let (state, following) = sources.follow();
-        tasks.push(following);
+        let settings = &config.settings;
+        let mut starting = Starting::new(parts, settings);
+        let branches = starting.branches(config.branch.as_deref())?;
+        let pulls = pulls.map(|pulls| (pulls, Arc::new(Notify::new())));
+        let proposals = starting.proposals(branches.as_ref(), pulls.as_ref());
+        let state = starting.state(branches.as_ref(), proposals);
         let begun = Instant::now();
-        let health = Health::new(env!("CARGO_PKG_VERSION").to_owned(), enabled(&settings));
-        let health = Arc::new(Mutex::new(health));
-        let prober = Prober {
-            hub: hub.clone(),
-            settings: settings.clone(),
-            matrix: matrix.clone(),
-            state: state.clone(),
-            health: Arc::clone(&health),
-            begun,
+        let (capabilities, health) = starting.probe(&matrix, &state, begun);
+        let writer = match branches {
+            Some(branches) => starting.git_writer(branches, pulls, &secrets, &state),
+            None => starting.direct_writer(&state),
         };
-        let (capabilities, probing) = prober.run();
-        tasks.push(probing);
-        let writer: Box<dyn Writer> = match branches {
-            Some(branches) => {
-                let definitions = Definitions {
-                    settings: settings.clone(),
-                    config: Arc::clone(parts.config),
-                    pusher: Pusher {
-                        branches,
-                        signer: secrets.signer.clone(),
-                        client: client.clone(),
-                        set: ApplySet::new(&*parts.config.fleet, &*parts.config.namespace),
-                    },
-                    state: state.clone(),
-                    clock: Arc::clone(&parts.target.clock),
-                    queue: Queue::new(turn.clone()),
-                    hub: hub.clone(),
-                };
-                match pulls {
-                    Some(pulls) => Box::new(ProposalWriter {
-                        definitions,
-                        pulls,
-                        pushed,
-                    }),
-                    None => Box::new(CommitWriter(definitions)),
-                }
-            }
-            None => {
-                let writer = Arc::new(DirectWriter {
-                    settings: settings.clone(),
-                    config: Arc::clone(parts.config),
-                    hub: hub.clone(),
-                    state: state.clone(),
-                    queue: Queue::new(turn.clone()),
-                });
-                let keep = Arc::clone(&writer).keep_whole(turn.clone());
-                tasks.push(AbortOnDropHandle::new(tokio::spawn(keep.in_current_span())));
-                Box::new(writer)
-            }
-        };
-        let reporting = reports.start(
-            &settings,
-            &turn,
-            &parts.target.clock,
-            &hub,
-            &state,
-            &capabilities,
-        );
+        let Starting {
+            hub,
+            turn,
+            mut tasks,
+            ..
+        } = starting;
+        let clock = Arc::clone(&parts.target.clock);
+        let reporting = reports.start(settings, &turn, &clock, &hub, &state, &capabilities);
         tasks.extend(reporting.registering);
-        tasks.extend(managed::clean(&hub, &settings, state.clone(), turn.clone()));
+        tasks.extend(managed::clean(&hub, settings, state.clone(), turn.clone()));
         let (keeping, has_pull_secret) =
-            secrets::keep_pull_secret(&secrets, &hub, &settings, turn.clone());
+            secrets::keep_pull_secret(&secrets, &hub, settings, turn.clone());
         tasks.extend(keeping);
         let limits = Limits {
             rate: settings.requests_per_second,
@@ -298,9 +200,9 @@ impl ProviderEndpoint {
             turn,
             has_pull_secret,
             health,
-            clock: Arc::clone(&parts.target.clock),
+            clock,
             begun,
-            settings,
+            settings: config.settings,
         };
         let router = router(Arc::new(provider), secrets.tokens, limits);
         tasks.push(match secrets.tls {
