@@ -150,8 +150,8 @@ impl Cluster {
         match self {
             Self::Real(_) => Ok(None),
             Self::Simulated(embedded) => {
-                let router = embedded.router.clone();
-                Ok(Some(Served::start(router, cache, fleet).await?))
+                let (router, hosted) = (embedded.router.clone(), embedded.hosted());
+                Ok(Some(Served::start(router, hosted, cache, fleet).await?))
             }
         }
     }

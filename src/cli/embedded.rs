@@ -13,11 +13,12 @@ use kube::runtime::wait::await_condition;
 use kube::{Api, Client};
 use serde_json::{Value as Json, json};
 
+use super::hosted_clusters::HostedClusters;
 use super::private_link::SimulatedPrivateLinks;
 use crate::adapters::azure_sim as actors;
 use crate::adapters::azure_sim::crds::{foreign, hub, hyper_shift, image_sets};
 use crate::adapters::azure_sim::{
-    SimulatedCredentials, SimulatedLinks, SimulatedVaults, SimulatedWorkloads,
+    HostedApis, SimulatedCredentials, SimulatedLinks, SimulatedVaults, SimulatedWorkloads,
 };
 use crate::adapters::kubernetes::Target;
 use crate::adapters::kubernetes::controller::{self, Connectors, Running};
@@ -35,6 +36,8 @@ pub(super) struct Embedded {
     pub(super) router: Router,
     /// The objects that the management side of private clusters needs there.
     pub(super) expected: Vec<ObjectId>,
+    clock: SimClock,
+    apis: HostedApis,
     _controllers: Running,
 }
 
@@ -64,6 +67,7 @@ impl Embedded {
         settle: Duration,
         links: &SimulatedPrivateLinks,
     ) -> Self {
+        let sim_clock = clock;
         let clock: Arc<dyn Clock> = Arc::new(clock);
         let client = Client::new(router.clone(), "default");
         let mut controllers = actors::controllers(options);
@@ -85,8 +89,16 @@ impl Embedded {
             target: Target::new(client, clock),
             router,
             expected: links.expected(),
+            clock: sim_clock,
+            apis: options.apis.clone(),
             _controllers: at_work,
         }
+    }
+
+    /// The APIs of its hosted clusters, for whoever serves them.
+    pub(super) fn hosted(&self) -> HostedClusters {
+        let hub = Client::new(self.router.clone(), "default");
+        HostedClusters::new(hub, self.clock, self.apis.clone())
     }
 }
 

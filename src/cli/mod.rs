@@ -24,6 +24,7 @@ mod fleet;
 mod fleet_objects;
 mod graph;
 mod health;
+mod hosted_clusters;
 mod init;
 mod install;
 mod left;

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::hosted_clusters::HostedClusters;
 use crate::model::hex;
 use anyhow::Context as _;
 use axum::Router;
@@ -59,8 +60,14 @@ impl Drop for Served {
 }
 
 impl Served {
-    /// Serves `router` to whoever has the kubeconfig that is written below `cache`, named after `fleet`.
-    pub(super) async fn start(router: Router, cache: &Path, fleet: &str) -> anyhow::Result<Self> {
+    /// Serves `router` to whoever has the kubeconfig that is written below `cache`, named after `fleet`, and the hosted clusters to whoever has
+    /// theirs.
+    pub(super) async fn start(
+        router: Router,
+        hosted: HostedClusters,
+        cache: &Path,
+        fleet: &str,
+    ) -> anyhow::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;
         let mut token = [0; 32];
@@ -83,7 +90,9 @@ impl Served {
             acceptor: TlsAcceptor::from(Arc::new(tls)),
             opening: JoinSet::new(),
         };
-        let server = axum::serve(listener, guarded(router, &token));
+        hosted.open(format!("https://{address}"), authority, token.as_bytes());
+        let router = hosted.router().fallback_service(guarded(router, &token));
+        let server = axum::serve(listener, router);
         let task = tokio::spawn(async move { drop(server.await) });
         Ok(Self {
             kubeconfig,
@@ -296,6 +305,7 @@ mod tests {
     use kube::config::Kubeconfig;
 
     use super::*;
+    use crate::adapters::azure_sim::HostedApis;
     use crate::adapters::kubernetes::{Access, connect};
 
     async fn served(cache: &Path) -> Served {
@@ -303,7 +313,11 @@ mod tests {
             "/version",
             axum::routing::get(|| async { r#"{"major": "1", "minor": "34"}"# }),
         );
-        Served::start(router, cache, "prod").await.unwrap()
+        let hub = kube::Client::new(router.clone(), "default");
+        let clock = kube_sim::SimClock::new(jiff::Timestamp::UNIX_EPOCH, 1);
+        let hosted = HostedClusters::new(hub, clock, HostedApis::default());
+        let served = Served::start(router, hosted, cache, "prod").await;
+        served.unwrap()
     }
 
     async fn answers(kubeconfig: &Path) -> Result<(), u16> {

@@ -24,6 +24,7 @@ mod workloads;
 pub use azure::{Azure, Deed};
 pub use credentials::SimulatedCredentials;
 pub use failure::{BadFailure, Failure};
+pub use hyper_shift::HostedApis;
 pub(crate) use hyper_shift::{can_fail, is_private};
 pub use network::SimulatedLinks;
 pub use vaults::SimulatedVaults;
@@ -55,6 +56,8 @@ pub struct Options {
     pub azure: Azure,
     /// The kinds that those around ARO HCP watch, in this order.
     pub kinds: Vec<GroupKind>,
+    /// Where the APIs of hosted clusters are served.
+    pub apis: HostedApis,
 }
 
 /// Everybody plays, nothing fails, and Azure is empty.
@@ -65,6 +68,7 @@ impl Default for Options {
             failures: Vec::new(),
             azure: Azure::default(),
             kinds: kinds::all(),
+            apis: HostedApis::default(),
         }
     }
 }
@@ -76,12 +80,13 @@ pub fn controllers(options: &Options) -> Vec<Controller> {
         failures,
         azure,
         kinds,
+        apis,
         ..
     } = options;
     let controllers = options.roles.iter().flat_map(|role| match role {
         Role::Aso => aso::controllers(failures, kinds, azure),
         Role::Capi => capi::controllers(kinds),
-        Role::HyperShift => hyper_shift::controllers(failures, azure),
+        Role::HyperShift => hyper_shift::controllers(failures, azure, apis),
         Role::Lab => vec![hyper_shift::lab()],
     });
     controllers.collect()

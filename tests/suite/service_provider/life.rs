@@ -1,12 +1,12 @@
 //! The life of clusters over the API, from a request to nothing left, in the modes that need no forge.
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::core::v1::{Node, Secret};
 use kube::api::{ApiResource, DynamicObject, ListParams};
 use kube::{Api, ResourceExt as _};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
-use super::api::{bare_metal, kube_virt};
+use super::api::{bare_metal, kube_virt, runtime};
 use super::world::World;
 
 /// The names of all objects of HyperShift, and of Secrets, in the namespace of the clusters.
@@ -41,6 +41,26 @@ fn left(world: &World) -> Vec<String> {
                 .map(|one| format!("Secret/{}", one.name_any())),
         );
         names
+    })
+}
+
+/// The kubeconfig that a cluster discloses.
+fn kubeconfig(cluster: &Json) -> Json {
+    let text = cluster["kubeconfig"].as_str().expect("a text");
+    let text = BASE64_STANDARD.decode(text).expect("base64");
+    serde_json::from_slice(&text).expect("a kubeconfig")
+}
+
+/// The names of the nodes of a cluster, or why it does not tell.
+fn nodes(kubeconfig: &Json) -> Result<Vec<String>, String> {
+    runtime().block_on(async {
+        let kubeconfig = kube::config::Kubeconfig::from_yaml(&kubeconfig.to_string());
+        let kubeconfig = kubeconfig.expect("a kubeconfig");
+        let config = kube::Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await;
+        let client = kube::Client::try_from(config.expect("a config")).expect("a client");
+        let listed = Api::<Node>::all(client).list(&ListParams::default()).await;
+        let listed = listed.map_err(|error| error.to_string())?;
+        Ok(listed.iter().map(Node::name_any).collect())
     })
 }
 
@@ -83,16 +103,24 @@ fn live(mode: &str) {
         (&ready["version"], &ready["platform"]),
         (&json!("4.15"), &json!("kubevirt"))
     );
-    let kubeconfig = BASE64_STANDARD
-        .decode(ready["kubeconfig"].as_str().expect("a text"))
-        .expect("base64");
-    let kubeconfig: serde_json::Value = serde_json::from_slice(&kubeconfig).expect("a kubeconfig");
+    let pools = ["dev-cluster-01-0", "dev-cluster-01-1", "dev-cluster-01-2"];
     assert_eq!(
-        kubeconfig["clusters"][0]["cluster"]["server"],
-        ready["apiEndpoint"]
+        nodes(&kubeconfig(&ready)).expect("the kubeconfig opens it"),
+        pools
     );
     let metal = world.until_status(&id, "READY");
     assert_eq!(metal["platform"], "baremetal");
+    assert_eq!(
+        nodes(&kubeconfig(&metal))
+            .expect("the kubeconfig opens it")
+            .len(),
+        3
+    );
+    let mut other = kubeconfig(&metal);
+    let user = &kubeconfig(&ready)["users"][0]["user"];
+    other["users"][0]["user"] = user.clone();
+    let refused = nodes(&other).expect_err("it is of another cluster");
+    assert!(refused.contains("Unauthorized"), "{refused}");
 
     let first = world.get("/clusters?max_page_size=1").body;
     assert_eq!(first["results"], first["clusters"]);

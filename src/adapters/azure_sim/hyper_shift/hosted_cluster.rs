@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::super::azure::Azure;
 use super::super::failure::Failure;
+use super::apis::HostedApis;
 use super::version::{Presence, Version, version};
 use super::{failures, moments, names, router, secrets};
 use crate::api::azure_private_link_service::CONDITIONS;
@@ -39,7 +40,7 @@ pub(super) fn reconcile(
     world: World<'_>,
     live: Live<'_>,
     now: Timestamp,
-    (failures, azure): (&[Failure], &Azure),
+    (failures, azure, apis): (&[Failure], &Azure, &HostedApis),
 ) -> Outcome {
     let mut outcome = Outcome::default();
     let (home, plane) = (home(live), names::control_plane(live));
@@ -69,7 +70,7 @@ pub(super) fn reconcile(
         }
         outcome.maybe(control_plane(live, plane));
     }
-    let status = status(world, live, now, plane, fault, &mut outcome);
+    let status = status(world, live, now, plane, fault, (apis, &mut outcome));
     outcome.maybe(report(live, status));
     outcome
 }
@@ -180,7 +181,7 @@ fn status(
     now: Timestamp,
     plane: Option<Live<'_>>,
     fault: Option<Typed>,
-    outcome: &mut Outcome,
+    (apis, outcome): (&HostedApis, &mut Outcome),
 ) -> Value {
     let is_up = plane.is_some_and(|plane| moments::since(plane, AVAILABLE, true).is_some());
     let mut pools = pools(world, live);
@@ -216,7 +217,7 @@ fn status(
         status["controlPlaneEndpoint"] = endpoint.clone();
         status["kubeconfig"] = json!({"name": kubeconfig});
         status["kubeadminPassword"] = json!({"name": password});
-        secrets::reconcile(world, live, Live(endpoint), outcome);
+        secrets::reconcile(world, live, Live(endpoint), (apis, outcome));
     }
     // Whoever connects a private cluster reports it.
     let mut status = moments::with(status, conditions);

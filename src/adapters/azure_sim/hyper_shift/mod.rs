@@ -8,6 +8,7 @@
 //! of a cluster and its pools may differ by any distance.
 
 mod agents;
+mod apis;
 mod failures;
 mod hosted_cluster;
 mod hosted_control_plane;
@@ -24,6 +25,7 @@ mod version;
 #[cfg(test)]
 mod tests;
 
+pub use apis::HostedApis;
 pub(crate) use failures::can_fail;
 pub(super) use names::KINDS;
 pub(crate) use router::is_private;
@@ -36,7 +38,12 @@ use crate::reconcile::controller::{Controller, Reconcile};
 use crate::reconcile::world::GroupKind;
 
 /// The controllers of HostedCluster, HostedControlPlane and NodePool.
-pub(super) fn controllers(failures: &[Failure], azure: &Azure) -> Vec<Controller> {
+pub(super) fn controllers(
+    failures: &[Failure],
+    azure: &Azure,
+    apis: &HostedApis,
+) -> Vec<Controller> {
+    let apis = apis.clone();
     let (of_clusters, of_pools) = (failures.to_vec(), failures.to_vec());
     let [at_end, at_router, at_nodes] = [azure.clone(), azure.clone(), azure.clone()];
     vec![
@@ -44,7 +51,7 @@ pub(super) fn controllers(failures: &[Failure], azure: &Azure) -> Vec<Controller
             names::OPERATOR,
             |id| id.is(HYPERSHIFT, "HostedCluster"),
             Box::new(move |world, live, now| {
-                hosted_cluster::reconcile(world, live, now, (&of_clusters, &at_end))
+                hosted_cluster::reconcile(world, live, now, (&of_clusters, &at_end, &apis))
             }),
         ),
         controller(

@@ -1,7 +1,8 @@
-//! The Secrets that HyperShift makes for the administrators of a cluster. Their content is made up.
+//! The Secrets that HyperShift makes for the administrators of a cluster. The password is made up.
 
 use serde_json::{Value, json};
 
+use super::apis::HostedApis;
 use crate::health::Live;
 use crate::model::ObjectId;
 use crate::reconcile::links;
@@ -13,17 +14,17 @@ pub(super) fn names(cluster: Live<'_>) -> [String; 2] {
     ["admin-kubeconfig", "kubeadmin-password"].map(|end| format!("{}-{end}", cluster.name()))
 }
 
-/// Makes those that are missing, for a cluster whose API is at `endpoint`.
+/// Makes those that are missing, for a cluster that says that its API is at `endpoint`. The kubeconfig leads to where it is served.
 pub(super) fn reconcile(
     world: World<'_>,
     cluster: Live<'_>,
     endpoint: Live<'_>,
-    outcome: &mut Outcome,
+    (apis, outcome): (&HostedApis, &mut Outcome),
 ) {
     let [kubeconfig, password] = names(cluster);
     let made_up = json!("simulated");
     for (name, key, content) in [
-        (kubeconfig, "kubeconfig", content(cluster, endpoint)),
+        (kubeconfig, "kubeconfig", content(cluster, endpoint, apis)),
         (password, "password", made_up),
     ] {
         let id = ObjectId::new("", "Secret", cluster.namespace(), name.as_str());
@@ -43,14 +44,21 @@ pub(super) fn reconcile(
     }
 }
 
-fn content(cluster: Live<'_>, endpoint: Live<'_>) -> Value {
-    let (host, port) = (endpoint.text(&["host"]), endpoint.count(&["port"]));
+fn content(cluster: Live<'_>, endpoint: Live<'_>, apis: &HostedApis) -> Value {
     let name = cluster.name();
+    let nowhere = || {
+        let (host, port) = (endpoint.text(&["host"]), endpoint.count(&["port"]));
+        let server = json!({"server": format!("https://{host}:{port}")});
+        (server, "simulated".to_owned())
+    };
+    let (entry, token) = apis
+        .entry(cluster.namespace(), name)
+        .unwrap_or_else(nowhere);
     let kubeconfig = json!({
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{"name": name, "cluster": {"server": format!("https://{host}:{port}")}}],
-        "users": [{"name": "admin", "user": {"token": "simulated"}}],
+        "clusters": [{"name": name, "cluster": entry}],
+        "users": [{"name": "admin", "user": {"token": token}}],
         "contexts": [{"name": "admin", "context": {"cluster": name, "user": "admin"}}],
         "current-context": "admin",
     });

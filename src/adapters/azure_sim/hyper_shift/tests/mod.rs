@@ -9,7 +9,7 @@ mod node_pool;
 use serde_json::{Value, json};
 
 use super::super::azure::Azure;
-use super::{KINDS, controllers, lab, names};
+use super::{HostedApis, KINDS, controllers, lab, names};
 use crate::api::platform::HYPERSHIFT;
 use crate::health::Live;
 use crate::model::{HealthState, ObjectId};
@@ -25,7 +25,7 @@ const NODES: i64 = UP + 600;
 /// An empty cluster in which these fail, with a lab or without one.
 fn cluster(failures: &[&str], has_lab: bool) -> Fixture {
     let failures: Vec<_> = failures.iter().map(|text| text.parse().unwrap()).collect();
-    let mut all = controllers(&failures, &Azure::default());
+    let mut all = controllers(&failures, &Azure::default(), &HostedApis::default());
     all.extend(has_lab.then(lab));
     let mut fixture = Fixture::new(all);
     for kind in KINDS {
