@@ -169,6 +169,10 @@ mod tests {
     use crate::api::fleet::{BareMetal, SecretName};
 
     fn objects(provider: &ServiceProvider) -> Vec<Json> {
+        objects_with(provider, Mode::Off)
+    }
+
+    fn objects_with(provider: &ServiceProvider, aro: Mode) -> Vec<Json> {
         let component = Component {
             name: SERVICE_PROVIDER,
             namespace: "home".to_owned(),
@@ -178,7 +182,8 @@ mod tests {
             provider: provider.clone(),
             document: "a: b\n".to_owned(),
             port: 8443,
-            aro: Mode::Off,
+            aro,
+            secrets: vec!["provider".to_owned(), "signing".to_owned()],
             replicas: 1,
             ..ProviderSettings::default()
         };
@@ -196,8 +201,12 @@ mod tests {
                     for verb in rule["verbs"].as_array().into_iter().flatten() {
                         let [resource, verb] =
                             [resource, verb].map(|text| text.as_str().unwrap_or_default());
-                        let name = rule["resourceNames"].to_string().replace("null", "");
-                        rights.insert(format!("{namespace}: {resource}{name} {verb}"));
+                        let names = rule["resourceNames"].as_array();
+                        let named = names.map_or(vec![String::new()], |names| {
+                            names.iter().map(|name| format!("[{name}]")).collect()
+                        });
+                        let right = |name| format!("{namespace}: {resource}{name} {verb}");
+                        rights.extend(named.into_iter().map(right));
                     }
                 }
             }
@@ -251,6 +260,22 @@ mod tests {
             ],
             &[],
         );
+        let elsewhere = json!({"kubeconfigSecretRef": {"name": "infra"}, "namespace": "machines"});
+        changes(
+            |it| it.kube_virt = serde_json::from_value(elsewhere).expect("valid"),
+            &[machines],
+            &[],
+        );
+        let nats = json!({"url": "nats://nats:4222"});
+        changes(
+            |it| it.messaging = serde_json::from_value(nats).expect("valid"),
+            &[],
+            &[
+                "clusters: configmaps[\"acm-cluster-sp-delivered\"] create",
+                "clusters: configmaps[\"acm-cluster-sp-delivered\"] get",
+                "clusters: configmaps[\"acm-cluster-sp-delivered\"] patch",
+            ],
+        );
         let agent_namespace = Some("machines".to_owned());
         changes(
             |it| {
@@ -262,6 +287,33 @@ mod tests {
             &["clusters: agents list", "clusters: agents watch"],
             &["machines: agents list", "machines: agents watch"],
         );
+    }
+
+    #[test]
+    fn the_secrets_of_the_document_may_be_read_and_no_others_there() {
+        let secrets = rights(&direct());
+        let own = secrets
+            .iter()
+            .filter(|right| right.starts_with("home: secrets"));
+        let expected = ["provider", "signing"].map(|name| format!("home: secrets[\"{name}\"] get"));
+        assert!(own.eq(&expected), "{secrets:?}");
+    }
+
+    #[test]
+    fn aro_controllers_bring_their_rights_unless_they_are_off() {
+        for (mode, argument, are_there) in [
+            (Mode::Off, "--aro=off", false),
+            (Mode::Auto, "--aro=auto", true),
+            (Mode::On, "--aro=on", true),
+        ] {
+            let printed = json!(objects_with(&direct(), mode)).to_string();
+            assert!(printed.contains(argument), "{printed}");
+            assert_eq!(
+                printed.contains("arocontrolplanes"),
+                are_there,
+                "{argument}"
+            );
+        }
     }
 
     #[test]
