@@ -86,7 +86,7 @@ impl Provider {
             return Ok(self.answer(before, dialect));
         }
         if !self.has_pull_secret.load(Ordering::Relaxed) {
-            let detail = "the pull secret of the clusters cannot be written yet: try again later";
+            let detail = "the pull secret of the clusters is not written yet: try again later; the log of this provider says why";
             return Err(before.err().unwrap_or_else(|| Problem::later(detail, 5)));
         }
         let image = self.image(&request, &snapshot.hub)?;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::direct::{MANAGER, failed};
+use super::fault::{REPOSITORY, fault};
 use super::order::{Newer, Order, repeated};
 use super::push::{Change, Pusher};
 use super::queue::Queue;
@@ -66,7 +67,7 @@ impl Definitions {
         let read = self.pusher.branches.refresh(attempt > 0).await;
         read.map_err(|error| {
             tracing::warn!(%error, attempt, "the service provider cannot fetch the repository");
-            Problem::later("the config repository does not answer: try again later", 10)
+            fault(REPOSITORY, &error)
         })
     }
 

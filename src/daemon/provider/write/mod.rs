@@ -5,6 +5,7 @@
 mod commit;
 mod definitions;
 mod direct;
+mod fault;
 mod order;
 mod propose;
 mod push;

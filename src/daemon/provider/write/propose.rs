@@ -11,6 +11,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::sync::Notify;
 
 use super::definitions::{ATTEMPTS, Definitions, Unwritten, contended, settled};
+use super::fault::{FORGE, REPOSITORY, fault};
 use super::order::{Order, Writer, whole};
 use crate::adapters::service_provider::Caller;
 use crate::daemon::provider::git::Revision;
@@ -273,10 +274,10 @@ impl Writer for ProposalWriter {
 
 fn unread(error: &AdapterError) -> Problem {
     tracing::warn!(%error, "the service provider cannot use a branch of the repository");
-    Problem::later("the config repository does not answer: try again later", 10)
+    fault(REPOSITORY, error)
 }
 
 fn unanswered(error: &AdapterError) -> Problem {
     tracing::warn!(%error, "the service provider cannot use a pull request");
-    Problem::later("the forge does not answer: try again later", 10)
+    fault(FORGE, error)
 }

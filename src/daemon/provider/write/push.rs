@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
+use super::fault::{REPOSITORY, fault};
 use crate::adapters::git::{
     Branch, CommitMessage, Committer, Edits, Error, NewCommit, Outcome, Signer,
 };
@@ -133,10 +134,6 @@ fn unpushed(error: &AdapterError) -> Result<Option<String>, Problem> {
     tracing::warn!(%error, "the service provider cannot push");
     match error.class() {
         ErrorClass::Transient | ErrorClass::Conflict => Ok(None),
-        ErrorClass::Bug => Err(Problem::internal()),
-        _ => Err(Problem::later(
-            "the config repository does not take commits now: try again later",
-            60,
-        )),
+        _ => Err(fault(REPOSITORY, error)),
     }
 }
