@@ -16,13 +16,13 @@ pub struct Asked<'a> {
     pub chosen: Option<&'a str>,
     /// The digest of its `Idempotency-Key`.
     pub key: Option<&'a str>,
-    /// What is asked for.
+    /// The request.
     pub request: &'a Request,
     /// The namespace of the cluster.
     pub namespace: &'a str,
 }
 
-/// What exists.
+/// All that exists.
 #[derive(Default)]
 pub struct Existing<'a> {
     /// The instances, wherever they are known from.

@@ -14,7 +14,7 @@ const DEFAULT_SIZE: usize = 50;
 const MOST: usize = 100;
 /// The longest token.
 const LONGEST: usize = 512;
-/// What a token begins with.
+/// The beginning of a token.
 const VERSION: &str = "1\n";
 
 /// The place of an item in a list: its name and ID.

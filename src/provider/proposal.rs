@@ -6,7 +6,7 @@
 use super::request::is_instance_id;
 use crate::model::{OwnPullRequest, PullRequestState};
 
-/// How many digits tell the branches of one instance apart.
+/// The number of digits that tell the branches of one instance apart.
 pub const MARK: usize = 8;
 
 /// The most branches that are followed.
@@ -67,7 +67,7 @@ pub enum Review {
     Closed(String),
 }
 
-/// What is done about a branch.
+/// The next action about a branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// A pull request is opened.

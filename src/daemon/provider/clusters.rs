@@ -36,7 +36,7 @@ use crate::provider::status::{State, Status};
 use crate::provider::version::{Matrix, Releases};
 use crate::provider::view::{Shown, created, kubeconfig_secret, list, read, shows_credentials};
 
-/// How many kubeconfigs a list reads at a time.
+/// The most kubeconfigs that a list reads at a time.
 const AT_ONCE: usize = 16;
 /// The longest wait for a kubeconfig.
 const MOMENT: Duration = Duration::from_secs(2);
@@ -51,13 +51,13 @@ pub(super) struct Provider {
     pub(super) capabilities: watch::Receiver<Option<Capabilities>>,
     pub(super) kubeconfigs: Arc<Kubeconfigs>,
     pub(super) writer: Box<dyn Writer>,
-    /// Whether this process may write.
+    /// Tells if this process may write.
     pub(super) turn: Turn,
     /// True once the pull secret of the clusters is on the hub.
     pub(super) has_pull_secret: Arc<AtomicBool>,
     pub(super) health: Arc<Mutex<Health>>,
     pub(super) clock: Arc<dyn Clock>,
-    /// When this process began.
+    /// The start of this process.
     pub(super) begun: Instant,
 }
 

@@ -30,7 +30,7 @@ pub(super) const LOOK_BACK: usize = 200;
 pub(super) const ADD: &str = "Add cluster ";
 /// The beginning of the subject of a commit that removes one.
 pub(super) const REMOVE: &str = "Remove cluster ";
-/// How often the mirror is looked at, which the daemon fetches into.
+/// The time between two looks at the mirror, which the daemon fetches into.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// One revision of the followed branch.
@@ -48,7 +48,7 @@ pub(super) struct Revision {
     pub(super) errors: Vec<Finding>,
     /// True if it has no errors, and no objects either: then it is not applied.
     pub(super) is_empty: bool,
-    /// What it says of instances.
+    /// Its part in the statuses of instances.
     pub(super) followed: Followed,
 }
 
@@ -197,7 +197,7 @@ impl Branches {
             .await
     }
 
-    /// What a file defines at a fetched commit; `None` if it defines no instance.
+    /// The instance that a file defines at a fetched commit, if it defines one.
     pub(super) async fn stored(
         self: &Arc<Self>,
         commit: &str,

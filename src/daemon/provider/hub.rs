@@ -22,7 +22,7 @@ pub(super) struct HubView {
     _followers: Vec<AbortOnDropHandle<()>>,
 }
 
-/// What the hub has now.
+/// The objects of the hub as they are now.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HubState {
     pub(super) clusters: Known,

@@ -13,11 +13,11 @@ use tracing::Instrument as _;
 use super::kinds::SECRET;
 use crate::adapters::kubernetes::Hub;
 
-/// How long a kubeconfig counts as new.
+/// The time for which a kubeconfig counts as new.
 const FRESH: Duration = Duration::from_secs(60);
-/// How long one is shown that is read again meanwhile.
+/// The time for which one is shown that is read again meanwhile.
 const USABLE: Duration = Duration::from_secs(600);
-/// How long one that is not there, or cannot be read, is not asked for again.
+/// The time for which one that is not there, or cannot be read, is not asked for again.
 const MISSING: Duration = Duration::from_secs(3);
 /// The most that are remembered.
 const MOST: usize = 10_000;

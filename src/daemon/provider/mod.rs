@@ -131,7 +131,7 @@ impl ProviderEndpoint {
         }))
     }
 
-    /// What it is, for people.
+    /// A description for people.
     #[must_use]
     pub fn shown(&self) -> String {
         let scheme = if self.secrets.tls.is_some() {

@@ -28,7 +28,7 @@ pub(super) struct Reports {
     origin: ProviderName,
 }
 
-/// What reports.
+/// The registration and the messages of a provider.
 #[derive(Default)]
 pub(super) struct Reporting {
     pub(super) registering: Option<AbortOnDropHandle<()>>,

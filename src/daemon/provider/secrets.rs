@@ -29,14 +29,14 @@ use crate::daemon::wall_time;
 use crate::model::{AdapterError, ErrorClass};
 use crate::settings::{ProviderConfig, SourceCredential, SyncConfig};
 
-/// How often the pull secret is looked at.
+/// The time between two looks at the pull secret.
 const LOOK: Duration = Duration::from_secs(60);
 /// The type of a Secret with credentials of registries.
 const PULL_SECRET: &str = "kubernetes.io/dockerconfigjson";
 /// Its key.
 const PULL_KEY: &str = ".dockerconfigjson";
 
-/// What the provider keeps secret.
+/// The secrets of the provider.
 pub(super) struct ProviderSecrets {
     /// The tokens that are accepted; `None` if none is needed.
     pub(super) tokens: Option<Tokens>,

@@ -51,7 +51,7 @@ pub(super) struct Starting<'a> {
     settings: &'a ServiceProvider,
     pub(super) hub: Hub,
     pub(super) turn: Turn,
-    /// What runs already.
+    /// The tasks that run already.
     pub(super) tasks: Vec<AbortOnDropHandle<()>>,
 }
 
@@ -115,7 +115,7 @@ impl<'a> Starting<'a> {
         state
     }
 
-    /// What the hub offers, and how it is.
+    /// The capabilities of the hub, and the health of the provider.
     pub(super) fn probe(
         &mut self,
         matrix: &Matrix,
@@ -138,7 +138,7 @@ impl<'a> Starting<'a> {
         (capabilities, health)
     }
 
-    /// What writes to the repository.
+    /// The writer of commits.
     pub(super) fn git_writer(
         &self,
         branches: Arc<Branches>,
@@ -171,7 +171,7 @@ impl<'a> Starting<'a> {
         }
     }
 
-    /// What writes to the hub.
+    /// The writer of objects on the hub.
     pub(super) fn direct_writer(
         &mut self,
         state: &watch::Receiver<Arc<Snapshot>>,

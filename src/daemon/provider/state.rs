@@ -40,17 +40,17 @@ impl Entry {
     }
 }
 
-/// What is known at one moment.
+/// The clusters and all that decides about them, at one moment.
 #[derive(Debug, Default)]
 pub(super) struct Snapshot {
     /// Returns true if all that decides about an instance was read at least once.
     pub(super) is_whole: bool,
-    /// What the hub has.
+    /// The objects of the hub.
     pub(super) hub: HubState,
     /// All instances, by name.
     pub(super) entries: Vec<Entry>,
     by_id: BTreeMap<String, usize>,
-    /// When it was taken.
+    /// The time of the snapshot.
     pub(super) at: Timestamp,
 }
 

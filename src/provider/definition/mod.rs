@@ -26,7 +26,7 @@ pub struct Accepted<'a> {
     pub image: &'a str,
     /// The digest of its `Idempotency-Key`, if it has one.
     pub key: Option<&'a str>,
-    /// When it came.
+    /// The time of the request.
     pub at: Timestamp,
 }
 

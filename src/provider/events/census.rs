@@ -20,7 +20,7 @@ pub(super) struct Census {
     holders: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// What a change of objects leads to.
+/// The consequence of a change of objects.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Changes {
     /// The instances it concerns.

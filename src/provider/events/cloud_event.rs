@@ -52,7 +52,7 @@ impl ProviderName {
     }
 }
 
-/// Where events come from.
+/// The source of events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// The provider.

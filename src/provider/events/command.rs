@@ -25,7 +25,7 @@ pub struct Message {
     pub time: Timestamp,
 }
 
-/// What is to be done.
+/// An action for the adapters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Deliver this message, and say what came of it, whatever that is.

@@ -34,7 +34,7 @@ pub enum Arrival {
     Unknown,
 }
 
-/// What happened.
+/// An event from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// An object has this status now.
@@ -69,7 +69,7 @@ pub enum Event {
     Undelivered {
         /// The number of the message.
         number: u64,
-        /// Whether it may have arrived.
+        /// Tells if it may have arrived.
         arrival: Arrival,
     },
     /// The time of [`super::Command::WakeAt`] has come.

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::settings::{Settings, backoff};
 use crate::provider::status::State;
 
-/// What is to be told.
+/// The message that is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Target {
     pub(super) state: State,
@@ -101,7 +101,7 @@ impl Lane {
         expected != Some(self.target.state)
     }
 
-    /// When the next message is due; `None` if none is, or one is under way.
+    /// The time at which the next message is due; `None` if none is, or one is under way.
     pub(super) fn due(&self) -> Option<Duration> {
         let is_wanted = self.under_way.is_none() && self.differs();
         let closes = self.window.map_or(Duration::ZERO, |window| window.closes);

@@ -19,12 +19,12 @@ pub(super) struct Ledger {
     wanted: Record,
     /// What is kept; `None` if a write failed, which may have been carried out.
     kept: Option<Record>,
-    /// What the write under way carries.
+    /// The content of the write under way.
     writing: Option<Record>,
     /// Something may have changed since the last write began.
     is_changed: bool,
     failures: u32,
-    /// When the first write began after the last one that succeeded.
+    /// The time at which the first write began after the last one that succeeded.
     tried_since: Option<Duration>,
     /// The earliest time of the next write.
     held_until: Duration,

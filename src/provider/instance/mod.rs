@@ -26,7 +26,7 @@ pub struct Stored {
     pub namespace: String,
     /// The request, unless somebody else made the cluster.
     pub request: Option<Request>,
-    /// When the request came.
+    /// The time of the request.
     pub requested_at: Option<String>,
     /// The version that was asked for.
     pub version: Option<String>,
@@ -63,7 +63,7 @@ impl Stored {
 /// An instance that a file defines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Defined {
-    /// What the file says of it.
+    /// The instance, as the file has it.
     pub stored: Stored,
     /// The file, from the root of the repository.
     pub path: Arc<str>,
@@ -147,7 +147,7 @@ impl TreeIndex {
     }
 }
 
-/// What waits for a merge, by the ID of the instance.
+/// The proposals that wait for a merge, by the ID of the instance.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Proposals {
     /// New definitions.
@@ -189,7 +189,7 @@ impl Hosted {
 /// An instance, with all that is known of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instance {
-    /// What was asked for.
+    /// The request.
     pub stored: Stored,
     /// The file that defines it on the followed branch, if one does.
     pub file: Option<Arc<str>>,

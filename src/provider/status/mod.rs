@@ -32,10 +32,10 @@ use verdict::Verdict;
 
 pub use crate::api::fleet::{StatusMapping as Mapping, StatusVocabulary as Vocabulary};
 
-/// What a message begins with that a NodePool gave.
+/// The beginning of a message that a NodePool gave.
 const OF_POOL: &str = "NodePool: ";
 
-/// What is told of an instance.
+/// The status of an instance, as it is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     /// Its state.

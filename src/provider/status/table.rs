@@ -47,7 +47,7 @@ pub(super) fn message<'a>(live: Live<'a>, kind: &str) -> &'a str {
         .map_or("", |condition| condition.message())
 }
 
-/// What a HostedCluster says by the table. An available one that reports no progress is not ready.
+/// The verdict of a HostedCluster by the table. An available one that reports no progress is not ready.
 pub(super) fn cluster(live: Live<'_>) -> Verdict<'_> {
     if live.is_deleting() {
         return Verdict::new(State::Deleting, "");
@@ -70,7 +70,7 @@ pub(super) fn serving(live: Live<'_>, progressing: Answer) -> Verdict<'_> {
     }
 }
 
-/// What a NodePool says by the table; `None` as long as it has no conditions.
+/// The verdict of a NodePool by the table; `None` as long as it has no conditions.
 pub(super) fn pool(live: Live<'_>) -> Option<Verdict<'_>> {
     live.conditions().next()?;
     let mut updating = UPDATING.into_iter();

@@ -18,7 +18,7 @@ use crate::health::{Condition, Live};
 /// How long the first release may take before `Degraded` is a failure, and before the table decides about an available cluster
 /// and about pools that have never been ready.
 const GRACE: SignedDuration = SignedDuration::from_mins(45);
-/// How long `Degraded` lasts in a complete cluster before it is a failure.
+/// The time for which `Degraded` lasts in a complete cluster before it is a failure.
 const LASTING: SignedDuration = SignedDuration::from_mins(2);
 /// The reason for which a cluster that comes up is degraded.
 const MISSING: &str = "UnavailableReplicas";
@@ -32,7 +32,7 @@ const VALIDITY: [&str; 5] = [
     "PlatformCredentialsFound",
     "ValidReleaseInfo",
 ];
-/// Whether the operator works on the cluster, or it is paused.
+/// Tells if the operator works on the cluster, or it is paused.
 const ACTIVE: &str = "ReconciliationActive";
 
 /// How far the first release of a cluster is.
@@ -86,7 +86,7 @@ impl Hold {
     }
 }
 
-/// What a HostedCluster says.
+/// The verdict of a HostedCluster.
 pub(super) fn cluster(live: Live<'_>, rollout: Rollout, now: Timestamp) -> Verdict<'_> {
     if live.is_deleting() {
         return table::cluster(live);
@@ -106,7 +106,7 @@ pub(super) fn cluster(live: Live<'_>, rollout: Rollout, now: Timestamp) -> Verdi
     verdict
 }
 
-/// What a NodePool says, with how far its cluster is; `None` as long as it has no conditions. One that has not been ready since
+/// The verdict of a NodePool, with how far its cluster is; `None` as long as it has no conditions. One that has not been ready since
 /// before the first release was complete is being brought up: nodes come one by one, and the first completes the release.
 pub(super) fn pool(live: Live<'_>, rollout: Rollout, now: Timestamp) -> Option<Verdict<'_>> {
     let verdict = table::pool(live)?;

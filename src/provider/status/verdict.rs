@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::state::State;
 
-/// What one object says.
+/// The state that one object reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Verdict<'a> {
     pub(super) state: State,

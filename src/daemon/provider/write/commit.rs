@@ -111,7 +111,7 @@ impl CommitWriter {
         Err(contended())
     }
 
-    /// What is still to be pushed for an instance that no file defines.
+    /// The commit that is still to be pushed for an instance that no file defines, if there is one.
     async fn unwritten(
         &self,
         id: &str,

@@ -28,7 +28,7 @@ use crate::provider::instance::{Defined, Hosted, Stored};
 use crate::provider::problem::Problem;
 use crate::settings::SyncConfig;
 
-/// How often a push is tried: others who push all the time win for a few seconds.
+/// The number of attempts of a push: others who push all the time win for a few seconds.
 pub(super) const ATTEMPTS: u32 = 20;
 /// The trailer with the ID of the instance.
 const INSTANCE: &str = "Capstan-Instance";
@@ -47,7 +47,7 @@ pub(in crate::daemon::provider) struct Definitions {
     pub(in crate::daemon::provider) hub: Hub,
 }
 
-/// What is left to do for an instance that no file defines.
+/// The rest of the work for an instance that no file defines.
 pub(super) enum Unwritten {
     /// Nothing: its cluster is gone, or goes.
     Nothing,
@@ -268,7 +268,7 @@ fn message(subject: String, trailers: Vec<(String, String)>) -> CommitMessage {
     }
 }
 
-/// What came of a check in an attempt; `None` if it is to be made again on the newest revision. A refusal of the first attempt may be due to
+/// The result of a check in an attempt; `None` if it is to be made again on the newest revision. A refusal of the first attempt may be due to
 /// what somebody mended since.
 pub(super) fn settled<T>(attempt: u32, checked: Result<T, Problem>) -> Result<Option<T>, Problem> {
     match checked {

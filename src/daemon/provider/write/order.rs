@@ -51,12 +51,12 @@ impl Order {
             && sent == Some(&self.request.sent)
     }
 
-    /// When the request came, in whole seconds, as annotations have it.
+    /// The time of the request, in whole seconds, as annotations have it.
     fn requested_at(&self) -> String {
         self.at.strftime("%FT%TZ").to_string()
     }
 
-    /// What the instance is known by once it is written.
+    /// The instance as it is known once it is written.
     pub(in crate::daemon::provider) fn stored(&self, namespace: &str) -> Stored {
         Stored {
             id: self.id.clone(),
@@ -117,11 +117,11 @@ pub(in crate::daemon::provider) fn repeated(
     Ok(before.cloned())
 }
 
-/// What is newer than a snapshot.
+/// The state that is newer than a snapshot.
 #[derive(Clone, Copy, Default)]
 pub(in crate::daemon::provider) struct Newer<'a> {
     pub(in crate::daemon::provider) tree: Option<&'a TreeIndex>,
-    /// What was written since.
+    /// The instances that were written since.
     pub(in crate::daemon::provider) written: &'a [Stored],
 }
 
