@@ -11,7 +11,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::sync::Notify;
 
 use super::definitions::{ATTEMPTS, Definitions, Unwritten, contended, settled};
-use super::fault::{FORGE, REPOSITORY, fault};
+use super::fault::{REPOSITORY, fault, of_forge};
 use super::order::{Order, Writer, whole};
 use crate::adapters::service_provider::Caller;
 use crate::daemon::provider::git::Revision;
@@ -186,8 +186,7 @@ impl ProposalWriter {
             return Ok(None);
         };
         if found.state == PullRequestState::Open {
-            let closed = self.pulls.close(found.number).await;
-            found = closed.map_err(|error| unanswered(&error))?;
+            found = of_forge(self.pulls.close(found.number)).await?;
         }
         Ok(found.merge().map(str::to_owned))
     }
@@ -239,8 +238,7 @@ impl ProposalWriter {
     /// The pull request of a branch.
     async fn found(&self, branch: &str) -> Result<Option<OwnPullRequest>, Problem> {
         let base = &self.definitions.pusher.branches.branch;
-        let found = self.pulls.find(branch, base).await;
-        found.map_err(|error| unanswered(&error))
+        of_forge(self.pulls.find(branch, base)).await
     }
 
     async fn delete_branch(&self, branch: &str, commit: &str) -> Result<(), Problem> {
@@ -275,9 +273,4 @@ impl Writer for ProposalWriter {
 fn unread(error: &AdapterError) -> Problem {
     tracing::warn!(%error, "the service provider cannot use a branch of the repository");
     fault(REPOSITORY, error)
-}
-
-fn unanswered(error: &AdapterError) -> Problem {
-    tracing::warn!(%error, "the service provider cannot use a pull request");
-    fault(FORGE, error)
 }
