@@ -1,18 +1,17 @@
 //! The APIs of the hosted clusters of a simulated hub, each with the nodes of its node pools.
 //!
 //! In: requests with the token of a cluster's kubeconfig. Out: the answers of an API server that begins with the first request for its
-//! cluster, and ends with the cluster. Nodes are made and deleted as the node pools report them, at each request. It does not know who
-//! works in the clusters.
+//! cluster. Nodes are made and deleted as the node pools report them, at each request. It does not know who works in the clusters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::any;
-use http::{StatusCode, Uri, header};
+use http::{HeaderValue, StatusCode, Uri, header};
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::GroupVersionKind;
@@ -26,6 +25,9 @@ use tower::ServiceExt as _;
 use crate::adapters::azure_sim::HostedApis;
 use crate::api::platform::HYPERSHIFT;
 
+const HOSTED_CLUSTER: &str = "HostedCluster";
+const NODE_POOL: &str = "NodePool";
+
 /// The most nodes of a cluster.
 const MOST_NODES: usize = 500;
 
@@ -34,8 +36,8 @@ pub(super) struct HostedClusters {
     hub: Client,
     clock: SimClock,
     apis: HostedApis,
-    /// The server of each cluster that somebody asked, with the UID of the cluster, by path.
-    servers: Mutex<BTreeMap<String, (String, Server)>>,
+    /// The servers of the clusters that somebody asked, by the UID of the cluster.
+    servers: Mutex<BTreeMap<String, Server>>,
     /// Held while nodes are made and deleted.
     keeping: tokio::sync::Mutex<()>,
 }
@@ -58,44 +60,51 @@ impl HostedClusters {
 
     /// Their paths.
     pub(super) fn router(self) -> Router {
-        let path = HostedApis::path("{namespace}", "{name}");
         Router::new()
-            .route(&format!("{path}/{{*rest}}"), any(answer))
+            .route(&format!("{}{{*path}}", HostedApis::ROOT), any(answer))
             .with_state(Arc::new(self))
     }
 
-    /// Returns true if a request has the token of a cluster.
-    fn admits(&self, request: &Request, namespace: &str, name: &str) -> bool {
-        let given = request.headers().get(header::AUTHORIZATION);
-        let token = self.apis.token(namespace, name);
+    /// Returns true if the header `Authorization` of a request has the token of the cluster with this UID.
+    fn admits(&self, given: Option<&HeaderValue>, uid: &str) -> bool {
+        let token = self.apis.token(uid);
         given.zip(token).is_some_and(|(given, token)| {
             // Digests take equally long to compare wherever they differ from what an attacker can choose.
             Sha256::digest(given.as_bytes()) == Sha256::digest(format!("Bearer {token}"))
         })
     }
 
-    /// The server of a cluster, with its nodes; `None` if there is no such cluster.
-    async fn server(&self, namespace: &str, name: &str) -> kube::Result<Option<Server>> {
-        let path = HostedApis::path(namespace, name);
-        let cluster = self.api(namespace, "HostedCluster").get_opt(name).await?;
-        let Some(cluster) = cluster else {
-            self.servers.lock().remove(&path);
+    /// The server of a cluster, with its nodes; `None` if there is no such cluster, or the request has not its token.
+    async fn server(
+        &self,
+        given: Option<&HeaderValue>,
+        namespace: &str,
+        name: &str,
+    ) -> kube::Result<Option<Server>> {
+        let api = self.api(HOSTED_CLUSTER, Some(namespace));
+        let cluster = api.get_opt(name).await?;
+        let uid = cluster.and_then(|cluster| cluster.uid());
+        let Some(uid) = uid.filter(|uid| self.admits(given, uid)) else {
             return Ok(None);
         };
-        let uid = cluster.uid().unwrap_or_default();
-        let server = self.known(path, uid);
+        let known = self.servers.lock().get(&uid).cloned();
+        let server = match known {
+            Some(server) => server,
+            None => self.add(uid).await?,
+        };
         self.keep_nodes(&server, namespace, name).await?;
         Ok(Some(server))
     }
 
-    fn known(&self, path: String, uid: String) -> Server {
+    /// Adds a server, and drops those of clusters that are gone.
+    async fn add(&self, uid: String) -> kube::Result<Server> {
+        let clusters = self.api(HOSTED_CLUSTER, None);
+        let clusters = clusters.list(&ListParams::default()).await?;
+        let there: BTreeSet<String> = clusters.iter().filter_map(kube::ResourceExt::uid).collect();
         let mut servers = self.servers.lock();
-        let new = || (uid.clone(), Server::new(Arc::new(self.clock)));
-        let known = servers.entry(path).or_insert_with(new);
-        if known.0 != uid {
-            *known = new();
-        }
-        known.1.clone()
+        servers.retain(|uid, _| there.contains(uid));
+        let new = || Server::new(Arc::new(self.clock));
+        Ok(servers.entry(uid).or_insert_with(new).clone())
     }
 
     async fn keep_nodes(
@@ -105,7 +114,7 @@ impl HostedClusters {
         cluster: &str,
     ) -> kube::Result<()> {
         let _keeping = self.keeping.lock().await;
-        let pools = self.api(namespace, "NodePool");
+        let pools = self.api(NODE_POOL, Some(namespace));
         let pools = pools.list(&ListParams::default()).await?;
         let of_cluster = pools
             .iter()
@@ -114,6 +123,13 @@ impl HostedClusters {
         wanted.truncate(MOST_NODES);
         let api: Api<Node> = Api::all(server.client("default"));
         let there = api.list(&ListParams::default()).await?;
+        // A request that was cut off may have left one without a status.
+        let whole = there.iter().filter(|node| {
+            node.status
+                .as_ref()
+                .is_some_and(|status| status.conditions.is_some())
+        });
+        let whole: BTreeSet<String> = whole.map(Node::name_any).collect();
         let there: BTreeSet<String> = there.iter().map(Node::name_any).collect();
         let name = |node: &Json| {
             node["metadata"]["name"]
@@ -126,7 +142,7 @@ impl HostedClusters {
             api.delete(gone, &DeleteParams::default()).await?;
         }
         let params = PatchParams::apply("capstan-embedded").force();
-        for node in wanted.iter().filter(|node| !there.contains(&name(node))) {
+        for node in wanted.iter().filter(|node| !whole.contains(&name(node))) {
             let (name, patch) = (name(node), Patch::Apply(node));
             api.patch(&name, &params, &patch).await?;
             api.patch_status(&name, &params, &patch).await?;
@@ -134,9 +150,13 @@ impl HostedClusters {
         Ok(())
     }
 
-    fn api(&self, namespace: &str, kind: &str) -> Api<DynamicObject> {
+    fn api(&self, kind: &str, namespace: Option<&str>) -> Api<DynamicObject> {
         let kind = GroupVersionKind::gvk(HYPERSHIFT, "v1beta1", kind);
-        Api::namespaced_with(self.hub.clone(), namespace, &ApiResource::from_gvk(&kind))
+        let (hub, kind) = (self.hub.clone(), ApiResource::from_gvk(&kind));
+        match namespace {
+            Some(namespace) => Api::namespaced_with(hub, namespace, &kind),
+            None => Api::all_with(hub, &kind),
+        }
     }
 }
 
@@ -154,17 +174,15 @@ fn nodes(pool: &DynamicObject) -> impl Iterator<Item = Json> {
     })
 }
 
-async fn answer(
-    State(clusters): State<Arc<HostedClusters>>,
-    Path((namespace, name, rest)): Path<(String, String, String)>,
-    mut request: Request,
-) -> Response {
-    if !clusters.admits(&request, &namespace, &name) {
-        return status(StatusCode::UNAUTHORIZED, "Unauthorized");
-    }
-    let server = match clusters.server(&namespace, &name).await {
+async fn answer(State(clusters): State<Arc<HostedClusters>>, mut request: Request) -> Response {
+    // As it was sent: the server behind decodes it.
+    let path = request.uri().path().strip_prefix(HostedApis::ROOT);
+    let mut parts = path.unwrap_or_default().splitn(3, '/').map(str::to_owned);
+    let [namespace, name, rest] = [(); 3].map(|()| parts.next().unwrap_or_default());
+    let given = request.headers().get(header::AUTHORIZATION).cloned();
+    let server = match clusters.server(given.as_ref(), &namespace, &name).await {
         Ok(Some(server)) => server,
-        Ok(None) => return status(StatusCode::NOT_FOUND, "NotFound"),
+        Ok(None) => return status(StatusCode::UNAUTHORIZED, "Unauthorized"),
         Err(error) => {
             tracing::debug!(%error, "the simulated hub does not say what a hosted cluster has");
             return status(StatusCode::INTERNAL_SERVER_ERROR, "InternalError");

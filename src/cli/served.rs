@@ -1,8 +1,8 @@
 //! The API of a simulated cluster, for other programs of the same user.
 //!
-//! In: the cluster's router. Out: a server on loopback, and a kubeconfig for it, in a file that only the user can
-//! read. Other users of the machine can connect, too: without the token in that file they are refused. The file
-//! is locked while the server runs, so that `status` and other commands find it, and tell it from one that a killed
+//! In: the cluster's router, and that of its hosted clusters. Out: a server on loopback for both, and a kubeconfig of the first, in a file
+//! that only the user can read. Other users of the machine can connect, too: without the token in that file, or that of a hosted
+//! cluster's kubeconfig, they are refused. The file is locked while the server runs, so that `status` and other commands find it, and tell it from one that a killed
 //! process left.
 //! It does not know: what the cluster holds.
 

@@ -10,6 +10,7 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use ring::hmac;
 use serde_json::{Value, json};
 
+use crate::health::Live;
 use crate::model::hex;
 
 /// The APIs of the hosted clusters of one simulated hub; copies are about the same ones.
@@ -26,6 +27,9 @@ struct Entrance {
 }
 
 impl HostedApis {
+    /// The path below which all of them are.
+    pub const ROOT: &str = "/hosted/";
+
     /// They are served at this URL from now on, by whoever has a certificate of this authority (PEM). Tokens are made of the secret. Only the
     /// first call counts.
     pub fn open(&self, url: String, authority: String, secret: &[u8]) {
@@ -40,25 +44,25 @@ impl HostedApis {
     /// The path below which the API of a cluster is.
     #[must_use]
     pub fn path(namespace: &str, name: &str) -> String {
-        format!("/hosted/{namespace}/{name}")
+        format!("{}{namespace}/{name}", Self::ROOT)
     }
 
-    /// The token of the administrator of a cluster; `None` if nobody serves it.
+    /// The token of the administrator of the cluster with this UID; `None` if nobody serves it.
     #[must_use]
-    pub fn token(&self, namespace: &str, name: &str) -> Option<String> {
-        let path = Self::path(namespace, name);
-        let tag = hmac::sign(&self.0.get()?.key, path.as_bytes());
+    pub fn token(&self, uid: &str) -> Option<String> {
+        let tag = hmac::sign(&self.0.get()?.key, uid.as_bytes());
         Some(hex(tag.as_ref()))
     }
 
     /// The cluster of a kubeconfig, and the token of its user; `None` if nobody serves it.
-    pub(super) fn entry(&self, namespace: &str, name: &str) -> Option<(Value, String)> {
+    pub(super) fn entry(&self, cluster: Live<'_>) -> Option<(Value, String)> {
+        let (namespace, name) = (cluster.namespace(), cluster.name());
         let Entrance { url, authority, .. } = self.0.get()?;
-        let cluster = json!({
+        let entry = json!({
             "server": format!("{url}{}", Self::path(namespace, name)),
             "certificate-authority-data": BASE64_STANDARD.encode(authority),
         });
-        Some((cluster, self.token(namespace, name)?))
+        Some((entry, self.token(cluster.uid())?))
     }
 }
 

@@ -51,9 +51,7 @@ fn content(cluster: Live<'_>, endpoint: Live<'_>, apis: &HostedApis) -> Value {
         let server = json!({"server": format!("https://{host}:{port}")});
         (server, "simulated".to_owned())
     };
-    let (entry, token) = apis
-        .entry(cluster.namespace(), name)
-        .unwrap_or_else(nowhere);
+    let (entry, token) = apis.entry(cluster).unwrap_or_else(nowhere);
     let kubeconfig = json!({
         "apiVersion": "v1",
         "kind": "Config",
