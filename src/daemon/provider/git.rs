@@ -287,7 +287,7 @@ impl Branches {
 
     /// The clusters whose deletion the newest commits approve.
     fn approved(&self, head: &str) -> Result<BTreeSet<String>, Error> {
-        if self.config.approvals.is_set() {
+        if self.config.approvals.is_set() && self.config.verify.is_none() {
             // Then no line of a commit counts.
             return Ok(BTreeSet::new());
         }
@@ -318,6 +318,7 @@ impl Branches {
         let followed = Followed {
             set: Some(set.id()),
             finding: errors.first().map(placed),
+            needs_person: self.config.approvals.is_set(),
             ..Followed::default()
         };
         Revision {

@@ -30,6 +30,8 @@ pub struct Followed {
     pub set: Option<String>,
     /// The clusters, `namespace/name`, whose deletion the branch approves.
     pub approved: BTreeSet<String>,
+    /// True if the fleet says who approves: then the API does not.
+    pub needs_person: bool,
 }
 
 /// The status of an instance.
@@ -90,7 +92,7 @@ fn status_without_removal(
         let message = "the definition was removed; the cluster is deleted next";
         return told(State::Deleting, message.to_owned());
     }
-    let message = unapproved(&name, settings.write_mode);
+    let message = unapproved(&name, settings.write_mode, followed.needs_person);
     Assessment {
         status: Status {
             state: found.status.state,
@@ -100,17 +102,19 @@ fn status_without_removal(
     }
 }
 
-/// Says how the deletion of a cluster, `namespace/name`, whose definition was removed is approved.
+/// Says how the deletion of a cluster, `namespace/name`, whose definition was removed is approved, in a fleet that may say who does.
 #[must_use]
-pub fn unapproved(name: &str, mode: WriteMode) -> String {
+pub fn unapproved(name: &str, mode: WriteMode, needs_person: bool) -> String {
+    let comment =
+        format!("comment `/capstan approve delete {name}` on the pull request that removed it");
+    let commit = format!("push a commit with the line `{APPROVE}: delete {name}`");
     let how = match mode {
-        WriteMode::PullRequest => {
-            format!("comment `/capstan approve delete {name}` on the pull request that removed it")
-        }
-        WriteMode::Direct | WriteMode::Commit => "delete it over this API".to_owned(),
+        _ if needs_person => comment,
+        WriteMode::PullRequest => format!("{comment}, or {commit}"),
+        WriteMode::Direct | WriteMode::Commit => format!("delete it over this API, or {commit}"),
     };
     format!(
-        "the definition was removed, and the cluster is kept until its deletion is approved: {how}, or push a commit with the line `{APPROVE}: delete {name}`"
+        "the definition was removed, and the cluster is kept until its deletion is approved: {how}"
     )
 }
 

@@ -101,6 +101,14 @@ fn a_cluster_of_the_fleet_whose_file_is_gone_is_being_deleted() {
     assert_eq!(state, State::Ready, "nobody approved it");
     let line = "`Capstan-Approve: delete clusters/dev`";
     assert!(kept.contains(line), "{kept}");
+    let reviewed = Followed {
+        set: Some("x".to_owned()),
+        needs_person: true,
+        ..Followed::default()
+    };
+    let kept = status(&removed, &reviewed, &ServiceProvider::default(), now()).status;
+    let how = "is approved: comment `/capstan approve delete clusters/dev` on the pull request that removed it";
+    assert!(kept.message.ends_with(how), "{}", kept.message);
     let approved = Followed {
         set: Some("x".to_owned()),
         approved: BTreeSet::from(["clusters/dev".to_owned()]),

@@ -211,7 +211,8 @@ impl ProposalWriter {
             Unwritten::Nothing => Ok(()),
             Unwritten::Approval(name) => {
                 let mode = self.definitions.settings.write_mode;
-                Err(Problem::exists(unapproved(&name, mode)))
+                let needs_person = revision.followed.needs_person;
+                Err(Problem::exists(unapproved(&name, mode, needs_person)))
             }
         }
     }
