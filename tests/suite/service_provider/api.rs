@@ -87,7 +87,7 @@ impl Api {
             .split(said)
             .nth(1)
             .and_then(|rest| rest.split_whitespace().next());
-        let address = address.expect("an address").trim_end_matches(';');
+        let address = address.expect("an address");
         Self {
             base: format!("{address}/api/v1alpha1"),
         }

@@ -325,6 +325,16 @@ fn a_cluster_that_a_person_renamed_in_its_file_is_deleted_under_its_own_name() {
 fn a_cluster_that_the_fleet_needs_is_not_deleted() {
     let world = world_with_one();
     file_of(&world, "a-1");
+    let needs = world.work().join("fleet/needs.yaml");
+    let depends = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n  namespace: clusters\n  annotations: {config.kubernetes.io/depends-on: hypershift.openshift.io/namespaces/clusters/HostedCluster/one}\n";
+    std::fs::write(&needs, depends).expect("written");
+    push(&needs, "Need the cluster");
+    let refused = world.delete("/clusters/a-1");
+    let detail = refused.body["detail"].as_str().unwrap_or_default();
+    assert_eq!(refused.status, 409, "{refused:?}");
+    let words = "the fleet would have errors without the cluster";
+    assert!(detail.starts_with(words), "{detail}");
+    std::fs::remove_file(&needs).expect("removed");
     let namespace = world.work().join("fleet/ns.yaml");
     let text = std::fs::read_to_string(&namespace).expect("read");
     std::fs::remove_file(&namespace).expect("removed");

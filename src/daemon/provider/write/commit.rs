@@ -9,14 +9,14 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
-use super::definitions::{ATTEMPTS, Definitions, Unwritten, contended, settled};
+use super::definitions::{ATTEMPTS, Definitions, Unwritten, contended};
 use super::order::{Order, Writer, whole};
 use super::push::Change;
 use crate::adapters::git::Edits;
 use crate::adapters::service_provider::Caller;
 use crate::daemon::provider::git::Revision;
 use crate::daemon::provider::state::{Entry, Snapshot};
-use crate::provider::instance::{Hosted, Stored};
+use crate::provider::instance::{Defined, Hosted, Stored};
 use crate::provider::problem::{Problem, ProblemKind};
 
 /// Writes definitions to the followed branch.
@@ -50,9 +50,8 @@ impl CommitWriter {
                 Some((base, next)) if revision.is_same(&base) => (base, next),
                 _ => {
                     let next = definitions.check(&revision, order).await;
-                    let Some(next) = settled(attempt, next)? else {
-                        continue;
-                    };
+                    let next = definitions.settled(attempt, &revision, next).await?;
+                    let Some(next) = next else { continue };
                     (Arc::clone(&revision), next)
                 }
             };
@@ -84,11 +83,9 @@ impl CommitWriter {
             let revision = definitions.newest(attempt).await?;
             let change = match revision.index.instances.get(id) {
                 Some(defined) => {
-                    let removal = definitions.checked_removal(&revision, defined, hosted);
-                    let Some(change) = settled(attempt, removal.await)? else {
-                        continue;
-                    };
-                    self.may_approve()?;
+                    let removal = self.removal(&revision, defined, hosted).await;
+                    let removal = definitions.settled(attempt, &revision, removal).await?;
+                    let Some(change) = removal else { continue };
                     change
                 }
                 // What is known may be old.
@@ -109,6 +106,19 @@ impl CommitWriter {
             }
         }
         Err(contended())
+    }
+
+    /// The commit that removes a definition, if it may be removed.
+    async fn removal(
+        &self,
+        revision: &Arc<Revision>,
+        defined: &Defined,
+        hosted: Option<&Hosted>,
+    ) -> Result<Change, Problem> {
+        let change = self.0.removal(defined, hosted)?;
+        self.may_approve()?;
+        self.0.check_removal(revision, defined).await?;
+        Ok(change)
     }
 
     /// The commit that is still to be pushed for an instance that no file defines, if there is one.

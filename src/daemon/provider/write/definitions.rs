@@ -140,14 +140,34 @@ impl Definitions {
         checked.await.map_err(|_| Problem::internal())?
     }
 
-    /// The commit that removes a definition, unless the fleet would not be applied without it, so that the cluster would stay.
-    pub(super) async fn checked_removal(
+    /// Returns what a check on a revision came to; `None` if there is a newer revision, in which somebody may have mended what was refused.
+    pub(super) async fn settled<T>(
+        &self,
+        attempt: u32,
+        revision: &Revision,
+        checked: Result<T, Problem>,
+    ) -> Result<Option<T>, Problem> {
+        let problem = match checked {
+            Ok(checked) => return Ok(Some(checked)),
+            Err(problem) => problem,
+        };
+        // Later attempts begin with a fetch.
+        let fetched = match attempt {
+            0 => self.pusher.branches.refresh(true).await.ok(),
+            _ => None,
+        };
+        match fetched.filter(|newest| newest.head != revision.head) {
+            Some(_) => Ok(None),
+            None => Err(problem),
+        }
+    }
+
+    /// Refuses a removal after which the fleet would not be applied, so that the cluster would stay.
+    pub(super) async fn check_removal(
         &self,
         revision: &Arc<Revision>,
         defined: &Defined,
-        hosted: Option<&Hosted>,
-    ) -> Result<Change, Problem> {
-        let change = self.removal(defined, hosted)?;
+    ) -> Result<(), Problem> {
         let (revision, branches) = (Arc::clone(revision), Arc::clone(&self.pusher.branches));
         let file = defined.path.clone();
         let checked = spawn_blocking(move || {
@@ -164,8 +184,7 @@ impl Definitions {
                 ))),
             }
         });
-        checked.await.map_err(|_| Problem::internal())??;
-        Ok(change)
+        checked.await.map_err(|_| Problem::internal())?
     }
 
     fn text(&self, order: &Order) -> String {
@@ -189,7 +208,11 @@ impl Definitions {
     }
 
     /// The commit that removes a definition, which only the API may have written, and approves the deletion if that counts.
-    fn removal(&self, defined: &Defined, hosted: Option<&Hosted>) -> Result<Change, Problem> {
+    pub(super) fn removal(
+        &self,
+        defined: &Defined,
+        hosted: Option<&Hosted>,
+    ) -> Result<Change, Problem> {
         let stored = &defined.stored;
         let file = self.file(&stored.id);
         let is_ours = stored.request.is_some() && defined.is_alone && *defined.path == *file;
@@ -265,15 +288,6 @@ fn message(subject: String, trailers: Vec<(String, String)>) -> CommitMessage {
         subject,
         body: "Requested over the service provider's API.".to_owned(),
         trailers,
-    }
-}
-
-/// The result of a check in an attempt; `None` if it is to be made again on the newest revision. A refusal of the first attempt may be due to
-/// what somebody mended since.
-pub(super) fn settled<T>(attempt: u32, checked: Result<T, Problem>) -> Result<Option<T>, Problem> {
-    match checked {
-        Err(_) if attempt == 0 => Ok(None),
-        checked => checked.map(Some),
     }
 }
 

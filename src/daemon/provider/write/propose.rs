@@ -10,14 +10,15 @@ use futures::future::BoxFuture;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::sync::Notify;
 
-use super::definitions::{ATTEMPTS, Definitions, Unwritten, contended, settled};
+use super::definitions::{ATTEMPTS, Definitions, Unwritten, contended};
 use super::fault::{REPOSITORY, fault, of_forge};
 use super::order::{Order, Writer, whole};
+use super::push::Change;
 use crate::adapters::service_provider::Caller;
 use crate::daemon::provider::git::Revision;
 use crate::daemon::provider::state::Snapshot;
 use crate::model::{AdapterError, OwnPullRequest, OwnPullRequests, PullRequestState, hex};
-use crate::provider::instance::{Hosted, Stored};
+use crate::provider::instance::{Defined, Hosted, Stored};
 use crate::provider::problem::Problem;
 use crate::provider::proposal::{MARK, MOST, Topic, beginning};
 use crate::provider::view::unapproved;
@@ -54,7 +55,8 @@ impl ProposalWriter {
             }
             definitions.check_new(&revision, order).await?;
             let checked = definitions.check(&revision, order).await;
-            if settled(attempt, checked)?.is_none() {
+            let checked = definitions.settled(attempt, &revision, checked).await?;
+            if checked.is_none() {
                 continue;
             }
             let change = definitions.addition(order);
@@ -128,10 +130,9 @@ impl ProposalWriter {
                     return Ok(());
                 }
                 let branch = self.branch(Topic::Remove, id)?;
-                let removal = definitions.checked_removal(&revision, defined, hosted);
-                let Some(change) = settled(attempt, removal.await)? else {
-                    continue;
-                };
+                let removal = self.removal(&revision, defined, hosted).await;
+                let removal = definitions.settled(attempt, &revision, removal).await?;
+                let Some(change) = removal else { continue };
                 let proposed = definitions.pusher.propose(&revision, change, &branch);
                 if proposed.await?.is_some() {
                     self.pushed.notify_one();
@@ -160,6 +161,18 @@ impl ProposalWriter {
             }
         }
         Err(contended())
+    }
+
+    /// The commit that removes a definition, if it may be removed.
+    async fn removal(
+        &self,
+        revision: &Arc<Revision>,
+        defined: &Defined,
+        hosted: Option<&Hosted>,
+    ) -> Result<Change, Problem> {
+        let change = self.definitions.removal(defined, hosted)?;
+        self.definitions.check_removal(revision, defined).await?;
+        Ok(change)
     }
 
     /// Returns true if the removal of an instance waits already. One that was refused does not.

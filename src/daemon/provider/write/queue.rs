@@ -27,7 +27,8 @@ pub(in crate::daemon::provider) struct Queue {
     turn: Turn,
     /// There are as many callers as tokens, so the map does not grow.
     lanes: parking_lot::Mutex<BTreeMap<Caller, Arc<Lane>>>,
-    /// The instances that were written, until a snapshot has them. The list is locked in the order of the requests, and each lane has one that waits.
+    /// The instances that were written, until a snapshot has them. Whoever holds it has the turn; of each lane, only the first request waits
+    /// for it.
     written: Mutex<Vec<Stored>>,
 }
 
