@@ -41,8 +41,8 @@ impl Turn {
         }
     }
 
-    /// Works for ever, with a `rest` after each time, and a shorter one after a failure. The second failure in a row and each further one are
-    /// logged: what the work needs may be made this moment. While another process writes, it does not begin.
+    /// Works for ever, with a `rest` after each time, and a shorter one after a failure. A failure is logged
+    /// if the time before failed, too: at a start, something that the work needs may come a moment later. While another process writes, it does not begin.
     pub(super) async fn repeat<E: Display, F: Future<Output = Result<(), E>>>(
         &self,
         what: &'static str,

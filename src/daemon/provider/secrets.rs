@@ -280,7 +280,12 @@ pub(super) fn keep_pull_secret(
             let (kept, noted) = (Arc::clone(&kept), Arc::clone(&noted));
             async move {
                 let written = kept.write().await;
-                noted.store(written.is_ok(), Ordering::Relaxed);
+                match &written {
+                    Ok(()) => noted.store(true, Ordering::Relaxed),
+                    // A hub that does not answer says nothing of it.
+                    Err(error) if error.class() == ErrorClass::Transient => {}
+                    Err(_) => noted.store(false, Ordering::Relaxed),
+                }
                 written
             }
         };

@@ -34,11 +34,11 @@ fn checked(enabled: EnabledPlatforms, failed: Option<(Check, Outcome)>) -> Healt
 }
 
 fn body(health: &Health, now: Duration) -> Value {
-    serde_json::to_value(report(&health, now)).unwrap()
+    serde_json::to_value(report(health, now)).unwrap()
 }
 
 fn is_healthy(health: &Health, now: Duration) -> bool {
-    let report = report(&health, now);
+    let report = report(health, now);
     assert_eq!(
         report.reasons.is_empty(),
         report.status == HealthState::Healthy
@@ -47,7 +47,7 @@ fn is_healthy(health: &Health, now: Duration) -> bool {
 }
 
 fn reasons(health: &Health) -> Vec<String> {
-    report(&health, seconds(10)).reasons
+    report(health, seconds(10)).reasons
 }
 
 #[test]
