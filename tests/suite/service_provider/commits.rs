@@ -177,6 +177,11 @@ fn no_text_of_a_request_becomes_a_trailer_a_path_or_a_label() {
     assert_eq!(world.files().len(), 1);
     world.until_status(id, "READY");
     assert_eq!(world.get(&format!("/clusters/{id}")).body["spec"], body);
+    let said = world.said();
+    assert!(
+        !said.contains("by-hand") && !said.contains("../a"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -14,4 +14,5 @@ mod openapi;
 mod registering;
 mod registry;
 pub(crate) mod registry_fake;
+mod unreachable;
 mod world;
