@@ -228,6 +228,49 @@ async fn managed_clusters_are_compared_every_half_minute() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn only_a_managed_cluster_that_acm_made_for_the_instance_goes_with_it() {
+    let hosted = "import.open-cluster-management.io/klusterlet-deploy-mode";
+    let made_by = "open-cluster-management/created-via";
+    for (annotations, instance, goes) in [
+        (json!({hosted: "Hosted"}), "i-1", true),
+        (json!({hosted: "Hosted", made_by: "other"}), "i-1", true),
+        (json!({hosted: "Hosted"}), "i-2", false),
+        (json!({hosted: "Hosted", made_by: "hive"}), "i-1", false),
+        (json!({hosted: "Default"}), "i-1", false),
+        (json!({}), "i-1", false),
+    ] {
+        let labels = json!({"dcm-instance-id": instance, "managed-by": "dcm", "dcm-service-type": "cluster"});
+        let managed = json!({
+            "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+            "metadata": {"name": "a", "uid": "1", "labels": labels, "annotations": annotations},
+        });
+        let (hubs, client) = Hubs::answering(move |request| {
+            let is_record = request.uri().path().ends_with("acm-cluster-sp-clusters");
+            let record = json!({
+                "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "r"}, "data": {"managedClusters": r#"{"a": "i-1"}"#},
+            });
+            Some((200, if is_record { record } else { managed.clone() }))
+        });
+        let hub = Hub::new(&client, MANAGER);
+        let _cleaning = managed::clean(&hub, &settings(), snapshot(&[]), Turn::default());
+        pass(1).await;
+        let deleted = hubs.seen().contains(&"0 DELETE a".to_owned());
+        assert_eq!(deleted, goes, "{annotations} {instance}: {:?}", hubs.seen());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deletion_of_what_is_gone_is_none() {
+    let cluster = json!({"metadata": {"name": "a", "namespace": "clusters", "uid": "1"}});
+    for (code, works) in [(404, true), (409, true), (500, false)] {
+        let (_, client) = Hubs::answering(move |_| Some(status(code)));
+        let hub = Hub::new(&client, MANAGER);
+        let deleted = hub.delete(kinds::HOSTED_CLUSTER, &cluster).await;
+        assert_eq!(deleted.is_ok(), works, "{code}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_half_cluster_is_completed_once_and_after_10_seconds_if_that_failed() {
     let fails = Arc::new(AtomicBool::new(true));
     let is_failing = Arc::clone(&fails);
