@@ -10,6 +10,7 @@ mod fields;
 mod id;
 #[cfg(test)]
 mod tests;
+mod unique;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -19,6 +20,7 @@ use serde_json::Value as Json;
 
 use fields::{Fields, Kind};
 pub use id::{instance_id, is_instance_id};
+use unique::Unique;
 
 use super::capabilities::Platform;
 use super::problem::Problem;
@@ -118,7 +120,7 @@ impl Request {
     /// # Errors
     /// 400 if it is not valid; 422 if it asks for a platform or a way of provisioning that no version of this API has.
     pub fn read(body: &[u8]) -> Result<Self, Problem> {
-        let whole: Json = serde_json::from_slice(body).map_err(|error| {
+        let Unique(whole) = serde_json::from_slice(body).map_err(|error| {
             Problem::invalid(format!(
                 "request body: failed to decode request body: {error}"
             ))

@@ -316,6 +316,10 @@ fn a_body_that_is_no_json_is_refused() {
         ("{", "EOF while parsing an object at line 1 column 1"),
         ("{\n\"a\":}", "expected value at line 2 column 5"),
         ("\u{0}", "expected value at line 1 column 1"),
+        (
+            "{\"a\": [{\"b\": 1, \"b\": 2}]}",
+            "a key is there twice at line 1 column 19",
+        ),
         (&deep, "recursion limit exceeded at line 1 column 128"),
     ] {
         let problem = Request::read(body.as_bytes()).unwrap_err();
