@@ -108,7 +108,7 @@ async fn admit(
         return Err(problem.with_status(429, "Too Many Requests").into());
     }
     if token == Some(None) {
-        let detail = "a bearer token is required in the header Authorization";
+        let detail = "a valid bearer token is required in the header Authorization";
         return Err(Problem::new(ProblemKind::Unauthenticated, detail).into());
     }
     request.extensions_mut().insert(Caller(name));

@@ -20,7 +20,7 @@ use crate::provider::problem::Problem;
 /// The most requests of one caller that wait for their turn.
 const MOST_WAITING: usize = 200;
 /// The longest wait for a turn.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// One thing is written at a time. Whoever waits too long, or behind too many of their own requests, is told to come back.
 pub(in crate::daemon::provider) struct Queue {
@@ -66,7 +66,10 @@ impl Queue {
         let mut written = tokio::select! {
             biased;
             written = self.written(&lane) => written,
-            () = at(Some(Instant::now() + PATIENCE)) => return Err(busy()),
+            () = at(Some(Instant::now() + PATIENCE)) => {
+                let detail = "the requests before this one take too long: try again later";
+                return Err(Problem::later(detail, 5));
+            }
         };
         if !self.turn.is_ours() {
             let detail = "another replica of this provider writes: send the request again";
