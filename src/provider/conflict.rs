@@ -31,6 +31,8 @@ pub struct Existing<'a> {
     pub tree: Option<&'a TreeIndex>,
     /// The clusters on the hub, `namespace/name`.
     pub hub: BTreeSet<String>,
+    /// The node pools on the hub, `namespace/name`.
+    pub pools: BTreeSet<String>,
 }
 
 /// The instance that the same request made before; `None` if the request is new.
@@ -84,6 +86,14 @@ pub fn earlier<'a>(
     if is_taken {
         return Err(Problem::exists(format!(
             "cluster with name {name:?} already exists"
+        )));
+    }
+    if existing
+        .pools
+        .contains(&format!("{}/{name}", asked.namespace))
+    {
+        return Err(Problem::exists(format!(
+            "a node pool with name {name:?} already exists"
         )));
     }
     Ok(None)

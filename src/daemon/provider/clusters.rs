@@ -127,12 +127,7 @@ impl Provider {
             state: State::Pending,
             message: String::new(),
         };
-        let instance = Instance {
-            stored,
-            file: None,
-            review: None,
-            hosted: None,
-        };
+        let instance = Instance::new(stored);
         let shown = Shown {
             instance: &instance,
             status: &status,
@@ -261,7 +256,9 @@ impl Clusters for Provider {
     fn delete<'a>(&'a self, id: &'a str, caller: &'a Caller) -> BoxFuture<'a, Result<(), Problem>> {
         async move {
             self.may_write()?;
-            self.whole()?;
+            let snapshot = self.whole()?;
+            let instance = snapshot.entry(id).map(|entry| &entry.instance);
+            instance.map_or(Ok(()), is_one)?;
             self.writer.delete(id, caller).await?;
             tracing::info!(instance = id, %caller, "the service provider deletes a cluster");
             // Whoever reads it next sees that it goes, or what that waits for.
@@ -286,6 +283,18 @@ impl Clusters for Provider {
         let report = self.health.lock().report(readiness, self.begun.elapsed());
         serde_json::to_value(report).unwrap_or_default()
     }
+}
+
+/// Refuses to delete one of several clusters with the same ID.
+fn is_one(instance: &Instance) -> Result<(), Problem> {
+    if instance.twins.is_empty() {
+        return Ok(());
+    }
+    let twins = instance.twins.join(", ");
+    let detail = format!(
+        "other clusters on the hub have this ID, too: {twins}; remove their label dcm-instance-id first"
+    );
+    Err(Problem::exists(detail))
 }
 
 /// A random UUID, version 4.

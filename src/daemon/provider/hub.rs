@@ -113,11 +113,12 @@ impl HubState {
 
     /// The names of all hosted clusters, `namespace/name`.
     pub(super) fn names(&self) -> BTreeSet<String> {
-        self.clusters
-            .objects()
-            .into_iter()
-            .flat_map(|all| all.keys().cloned())
-            .collect()
+        names(&self.clusters)
+    }
+
+    /// The names of all node pools, `namespace/name`.
+    pub(super) fn pool_names(&self) -> BTreeSet<String> {
+        names(&self.pools)
     }
 
     /// The objects of a kind as values.
@@ -125,4 +126,10 @@ impl HubState {
         let objects = known.objects().into_iter().flatten();
         objects.map(|(_, object)| (**object).clone()).collect()
     }
+}
+
+/// The names of the objects of a kind, `namespace/name`.
+fn names(known: &Known) -> BTreeSet<String> {
+    let objects = known.objects().into_iter();
+    objects.flat_map(|all| all.keys().cloned()).collect()
 }

@@ -134,13 +134,11 @@ fn snapshot(names: &[&str]) -> watch::Receiver<Arc<Snapshot>> {
         });
         Entry {
             instance: Instance {
-                stored: stored(name),
-                file: None,
-                review: None,
                 hosted: Some(Hosted {
                     cluster: Arc::new(cluster),
                     pools: Vec::new(),
                 }),
+                ..Instance::new(stored(name))
             },
             status: Status {
                 state: State::Ready,
@@ -462,6 +460,29 @@ async fn an_answer_waits_2_seconds_for_what_is_not_known_yet() {
     let begun = Instant::now();
     let made = provider.create(create).await.unwrap();
     assert_eq!((made.id.as_str(), begun.elapsed().as_secs()), ("b", 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_of_several_clusters_with_an_id_is_not_deleted() {
+    let (_, client) = Hubs::answering(|_| None);
+    let mut instance = Instance::new(stored("a"));
+    let status = || Status {
+        state: State::Ready,
+        message: String::new(),
+    };
+    let answers = async |instance: Instance| {
+        let snapshot = Snapshot::of(vec![Entry {
+            instance,
+            status: status(),
+        }]);
+        let provider = provider(&client, watch::channel(Arc::new(snapshot)).1);
+        let deleted = provider.delete("a", &Caller::default()).await;
+        deleted.map_err(|problem| (problem.status(), problem.detail))
+    };
+    assert_eq!(answers(instance.clone()).await, Ok(()));
+    instance.twins.push("clusters/copy".to_owned());
+    let detail = "other clusters on the hub have this ID, too: clusters/copy; remove their label dcm-instance-id first";
+    assert_eq!(answers(instance).await, Err((409, detail.to_owned())));
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,7 +2,7 @@
 //!
 //! In: the files of a tree, and objects of the hub. Out: each instance once, with where it is. It does not know how it is doing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value as Json;
@@ -57,6 +57,14 @@ impl Stored {
             requested_at: annotation(REQUESTED_AT),
             key: annotation(REQUEST_KEY),
         })
+    }
+}
+
+impl Stored {
+    /// Its namespace and its name, `namespace/name`.
+    #[must_use]
+    pub fn full_name(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
     }
 }
 
@@ -197,6 +205,48 @@ pub struct Instance {
     pub review: Option<Review>,
     /// Its objects on the hub.
     pub hosted: Option<Hosted>,
+    /// Other clusters on the hub that carry its ID, `namespace/name`: somebody copied labels.
+    pub twins: Vec<String>,
+    /// True if it is not on the hub, and another cluster has its name there.
+    pub is_taken: bool,
+}
+
+impl Instance {
+    /// An instance that is known from its request alone.
+    #[must_use]
+    pub const fn new(stored: Stored) -> Self {
+        Self {
+            stored,
+            file: None,
+            review: None,
+            hosted: None,
+            twins: Vec::new(),
+            is_taken: false,
+        }
+    }
+
+    /// Takes a cluster with the ID of the instance. Of several, the one with the name of the file counts, else the oldest.
+    fn take(&mut self, hosted: &Hosted) {
+        let Some(held) = &self.hosted else {
+            self.hosted = Some(hosted.clone());
+            return;
+        };
+        let is_named = |one: &Hosted| one.full_name() == self.stored.full_name();
+        let age = |one: &Hosted| {
+            one.cluster["metadata"]["creationTimestamp"]
+                .as_str()
+                .map(str::to_owned)
+        };
+        let is_better = match (self.file.is_some(), is_named(hosted), is_named(held)) {
+            (true, new, old) if new != old => new,
+            _ => age(hosted) < age(held),
+        };
+        let other = if is_better { held } else { hosted }.full_name();
+        self.twins.push(other);
+        if is_better {
+            self.hosted = Some(hosted.clone());
+        }
+    }
 }
 
 /// Joins what git defines, what is proposed to it, and what the hub has, by the ID of the instance, in the order of names.
@@ -205,20 +255,17 @@ pub fn join(tree: &TreeIndex, proposals: &Proposals, hub: &[Hosted]) -> Vec<Inst
     let mut instances: BTreeMap<String, Instance> = BTreeMap::new();
     for (id, defined) in &tree.instances {
         let instance = Instance {
-            stored: defined.stored.clone(),
             file: Some(Arc::clone(&defined.path)),
             review: proposals.removals.get(id).cloned(),
-            hosted: None,
+            ..Instance::new(defined.stored.clone())
         };
         instances.insert(id.clone(), instance);
     }
     for (id, (stored, review)) in &proposals.additions {
         // One that was merged is in the tree.
         instances.entry(id.clone()).or_insert_with(|| Instance {
-            stored: stored.clone(),
-            file: None,
             review: Some(review.clone()),
-            hosted: None,
+            ..Instance::new(stored.clone())
         });
     }
     for hosted in hub {
@@ -227,14 +274,20 @@ pub fn join(tree: &TreeIndex, proposals: &Proposals, hub: &[Hosted]) -> Vec<Inst
         };
         let instance = instances
             .entry(stored.id.clone())
-            .or_insert_with(|| Instance {
-                stored,
-                file: None,
-                review: None,
-                hosted: None,
-            });
-        // Two objects with one ID: the first by name counts.
-        instance.hosted.get_or_insert_with(|| hosted.clone());
+            .or_insert_with(|| Instance::new(stored.clone()));
+        instance.take(hosted);
+        if instance.file.is_none() && instance.review.is_none() && !instance.twins.is_empty() {
+            // The one that counts may be another than the first.
+            let counts = instance.hosted.as_ref();
+            instance.stored = counts
+                .and_then(|one| Stored::of(&one.cluster))
+                .unwrap_or(stored);
+        }
+    }
+    let names: BTreeSet<String> = hub.iter().map(Hosted::full_name).collect();
+    for instance in instances.values_mut() {
+        instance.is_taken =
+            instance.hosted.is_none() && names.contains(&instance.stored.full_name());
     }
     let mut all: Vec<Instance> = instances.into_values().collect();
     all.sort_by(|one, other| {

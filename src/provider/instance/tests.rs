@@ -107,6 +107,55 @@ fn each_instance_is_there_once_wherever_it_is_known_from() {
 }
 
 #[test]
+fn of_clusters_with_one_id_the_named_or_the_oldest_counts() {
+    let aged = |name: &str, second: u32| {
+        let mut hosted = hosted(name, "1");
+        let cluster = Arc::make_mut(&mut hosted.cluster);
+        cluster["metadata"]["creationTimestamp"] = json!(format!("2026-01-29T10:00:0{second}Z"));
+        hosted
+    };
+    let hub = [aged("a-copy", 5), aged("b", 3), aged("c-copy", 4)];
+    let counts = |files: &[(&str, &str)]| {
+        let joined = join(&TreeIndex::of(&tree(files)), &Proposals::default(), &hub);
+        assert_eq!(joined.len(), 1);
+        let instance = joined.into_iter().next().unwrap();
+        let hosted = instance.hosted.unwrap().full_name();
+        let mut twins = instance.twins;
+        twins.sort();
+        (instance.stored.name, hosted, twins)
+    };
+    let twins = |names: [&str; 2]| names.map(|name| format!("ns/{name}")).to_vec();
+    let expected = (
+        "b".to_owned(),
+        "ns/b".to_owned(),
+        twins(["a-copy", "c-copy"]),
+    );
+    assert_eq!(counts(&[]), expected);
+    let file = definition("c-copy", "1");
+    let expected = (
+        "c-copy".to_owned(),
+        "ns/c-copy".to_owned(),
+        twins(["a-copy", "b"]),
+    );
+    assert_eq!(counts(&[("c.yaml", &file)]), expected);
+}
+
+#[test]
+fn a_name_that_another_cluster_has_on_the_hub_is_taken() {
+    let index = TreeIndex::of(&tree(&[("a.yaml", &definition("a", "1"))]));
+    let is_taken = |id: &str| {
+        let joined = join(&index, &Proposals::default(), &[hosted("a", id)]);
+        joined
+            .iter()
+            .find(|one| one.stored.id == "1")
+            .unwrap()
+            .is_taken
+    };
+    assert!(is_taken(""));
+    assert!(!is_taken("1"));
+}
+
+#[test]
 fn what_waits_for_a_merge_is_an_instance() {
     let index = TreeIndex::of(&tree(&[
         ("a.yaml", &definition("a", "1")),

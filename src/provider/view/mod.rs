@@ -72,34 +72,48 @@ fn status_without_removal(
             let (state, message) = awaited(review);
             return told(state, message);
         }
-        let why = followed.finding.as_ref();
-        let message = why.map_or_else(
-            || "the definition is committed, and waits to be applied".to_owned(),
-            |why| format!("the revision is not applied: {why}"),
-        );
+        let message = match &followed.finding {
+            Some(why) => format!("the revision is not applied: {why}"),
+            None if instance.is_taken => "the hub has a cluster of this name that is not part of the fleet: delete one of the two".to_owned(),
+            None => "the definition is committed, and waits to be applied".to_owned(),
+        };
         return told(State::Pending, message);
     };
     let pools: Vec<&Json> = hosted.pools.iter().map(AsRef::as_ref).collect();
-    let found = assess(Some(&hosted.cluster), &pools, settings.status_mapping, now);
-    // A fleet deletes a cluster whose file is gone once its revision is applied.
+    let mut found = assess(Some(&hosted.cluster), &pools, settings.status_mapping, now);
+    let status = &mut found.status;
+    // The provider makes each cluster with a node pool.
+    if status.state == State::Ready && pools.is_empty() && instance.stored.request.is_some() {
+        status.state = State::Provisioning;
+        status.message = "the cluster has no node pool".to_owned();
+    }
     let is_own = followed.set.is_some() && hosted.set() == followed.set.as_deref();
-    let is_removed = is_own && instance.file.is_none() && followed.finding.is_none();
-    if !is_removed || found.status.state == State::Deleting {
+    if !is_own || status.state == State::Deleting {
         return found;
     }
     let name = hosted.full_name();
-    if followed.approved.contains(&name) {
-        let message = "the definition was removed; the cluster is deleted next";
-        return told(State::Deleting, message.to_owned());
+    match (&instance.file, &followed.finding) {
+        (Some(_), _) if name == instance.stored.full_name() => {}
+        (Some(_), _) => {
+            let new = &instance.stored.name;
+            status.message = format!(
+                "the definition is called {new} now; the cluster keeps its name until its rename is approved"
+            );
+        }
+        (None, Some(why)) => {
+            status.message =
+                format!("the definition was removed, and the revision is not applied: {why}");
+        }
+        // A fleet deletes a cluster whose file is gone once its revision is applied.
+        (None, None) if followed.approved.contains(&name) => {
+            status.state = State::Deleting;
+            status.message = "the definition was removed; the cluster is deleted once all that is connected with it is applied".to_owned();
+        }
+        (None, None) => {
+            status.message = unapproved(&name, settings.write_mode, followed.needs_person);
+        }
     }
-    let message = unapproved(&name, settings.write_mode, followed.needs_person);
-    Assessment {
-        status: Status {
-            state: found.status.state,
-            message,
-        },
-        ..found
-    }
+    found
 }
 
 /// Says how the deletion of a cluster, `namespace/name`, whose definition was removed is approved, in a fleet that may say who does.

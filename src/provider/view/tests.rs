@@ -29,10 +29,8 @@ fn stored() -> Stored {
 
 fn instance() -> Instance {
     Instance {
-        stored: stored(),
         file: Some("dcm/i-1.yaml".into()),
-        review: None,
-        hosted: None,
+        ..Instance::new(stored())
     }
 }
 
@@ -90,6 +88,51 @@ fn what_only_git_has_is_pending_and_says_why() {
 }
 
 #[test]
+fn a_name_that_somebody_else_has_on_the_hub_is_told() {
+    let taken = Instance {
+        is_taken: true,
+        ..instance()
+    };
+    let (state, message) = of(&taken, None);
+    assert_eq!(state, State::Pending);
+    assert!(
+        message.starts_with("the hub has a cluster of this name"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_cluster_without_its_node_pool_is_not_ready() {
+    let mut half = hosted();
+    half.pools.clear();
+    let mut half = Instance {
+        hosted: Some(half),
+        ..instance()
+    };
+    let expected = (
+        State::Provisioning,
+        "the cluster has no node pool".to_owned(),
+    );
+    assert_eq!(of(&half, None), expected);
+    half.stored.request = None;
+    assert_eq!(of(&half, None).0, State::Ready, "it is not the provider's");
+}
+
+#[test]
+fn a_rename_that_waits_is_told() {
+    let mut renamed = Instance {
+        hosted: Some(hosted()),
+        ..instance()
+    };
+    renamed.stored.name = "new".to_owned();
+    let (state, message) = of(&renamed, None);
+    assert_eq!(state, State::Ready);
+    let told =
+        "the definition is called new now; the cluster keeps its name until its rename is approved";
+    assert_eq!(message, told);
+}
+
+#[test]
 fn a_cluster_of_the_fleet_whose_file_is_gone_is_being_deleted() {
     let live = Instance {
         hosted: Some(hosted()),
@@ -116,11 +159,10 @@ fn a_cluster_of_the_fleet_whose_file_is_gone_is_being_deleted() {
     };
     let approved = status(&removed, &approved, &ServiceProvider::default(), now());
     assert_eq!(approved.status.state, State::Deleting);
-    assert_eq!(
-        of(&removed, Some("S01")).0,
-        State::Ready,
-        "the revision is not applied"
-    );
+    let (state, message) = of(&removed, Some("S01"));
+    assert_eq!(state, State::Ready, "the revision is not applied");
+    let why = "the definition was removed, and the revision is not applied: S01";
+    assert_eq!(message, why);
     let direct = status(
         &removed,
         &Followed::default(),

@@ -100,7 +100,13 @@ impl Definitions {
         order: &Order,
     ) -> Result<(), Problem> {
         let file = self.file(&order.id);
-        if revision.tree.files.contains_key(&*file) {
+        let directory = format!("{file}/");
+        let from: Arc<str> = directory.as_str().into();
+        let mut beside = revision.tree.files.range(from..);
+        let is_directory = beside
+            .next()
+            .is_some_and(|(path, _)| path.starts_with(&directory));
+        if is_directory || revision.tree.files.contains_key(&*file) {
             let detail = format!(
                 "the file of the ID {:?} exists already: choose another ID",
                 order.id

@@ -106,6 +106,7 @@ pub(in crate::daemon::provider) fn repeated(
         instances: in_tree.chain(newer.written).chain(known).collect(),
         tree: newer.tree,
         hub: snapshot.hub.names(),
+        pools: snapshot.hub.pool_names(),
     };
     let before = earlier(&existing, asked, duplicate)?;
     let is_going = before.and_then(|before| snapshot.entry(&before.id));
