@@ -21,8 +21,9 @@ use jiff::Timestamp;
 
 use super::Kind;
 use super::repairs::Repairs;
+use crate::api::platform::Role;
 use crate::model::{Needed, ObjectId, Payload, Step};
-use crate::plan::Plan;
+use crate::plan::{Plan, losses};
 
 /// Where a step is. `failures` counts how often it failed in a row; it is kept across
 /// retries until the object is in sync.
@@ -117,6 +118,17 @@ pub(crate) fn payload(step: &Step) -> &Payload {
     &step.action.payload
 }
 
+/// The name of the cluster that an object is, or belongs to, as far as it says so.
+fn cluster_of(object: &ObjectId, payload: &Payload) -> String {
+    match (payload.cluster(), Role::of(object)) {
+        ("", Some(Role::Root)) => object.name.clone(),
+        ("", Some(Role::Pool | Role::Part)) => {
+            losses::cluster_of(object, &payload.json()).to_owned()
+        }
+        (cluster, _) => cluster.to_owned(),
+    }
+}
+
 impl Steps {
     /// Nothing has been done yet.
     pub(crate) fn new(plan: &Arc<Plan>) -> Self {
@@ -150,8 +162,9 @@ impl Steps {
                 steps.startable.insert(at);
             }
             steps.by_object.insert(object.clone(), at);
-            let cluster = payload.cluster().to_owned();
-            steps.unapplied.insert(object.clone(), cluster);
+            steps
+                .unapplied
+                .insert(object.clone(), cluster_of(object, payload));
         }
         steps
     }

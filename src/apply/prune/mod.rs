@@ -16,7 +16,7 @@ pub use self::guard::{DeletionGuard, LeftBehind, Unapproved};
 use super::Member;
 use crate::api::deletion_policy::default_deletion_policy;
 use crate::api::kinds::{CAPI, INFRASTRUCTURE, is_aso};
-use crate::api::platform::{CLUSTER_API, Platform, Role, is_root};
+use crate::api::platform::{CLUSTER_API, HYPERSHIFT, Platform, Role, is_root};
 use crate::graph::{self, Executor, Place};
 use crate::model::{Node, Object, ObjectId, Origin, Span};
 use crate::plan::approvals::Verb;
@@ -234,6 +234,10 @@ impl PruneInput<'_> {
             let near = id.namespace.is_empty() || step.namespace == id.namespace;
             near && match root(id, member) {
                 Some(root) if root.group == CAPI => root.name == **cluster,
+                // It may need what says of no cluster that it is its own.
+                Some(root) if root.group == HYPERSHIFT => {
+                    cluster.is_empty() || root.name == **cluster
+                }
                 _ => true,
             }
         };

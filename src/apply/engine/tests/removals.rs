@@ -25,6 +25,37 @@ fn members_that_leave_are_deleted_last() {
 }
 
 #[test]
+fn a_hosted_cluster_goes_although_another_one_is_not_applied() {
+    let object = |kind: &str, name: &str, cluster: &str| {
+        json!({"apiVersion": "hypershift.openshift.io/v1beta1", "kind": kind, "spec": {"clusterName": cluster},
+            "metadata": {"name": name, "namespace": "ns", "annotations": {labels::DELETION_POLICY: "Delete"}}})
+    };
+    // Their kinds are known.
+    let stays = [
+        map("a", "1", ""),
+        object("HostedCluster", "e", ""),
+        object("NodePool", "q", "e"),
+    ];
+    let ask = |news: &[serde_json::Value]| {
+        let before = [&stays[..], &[object("HostedCluster", "c", "")]].concat();
+        let mut fixture = Fixture::settled(&before);
+        fixture.approved.insert("ns/c".to_owned());
+        fixture.assign("2", &[&stays[..], news].concat());
+        fixture.answer("read parent");
+        fixture.answer("write parent");
+        fixture.answer("read c");
+        asked(&fixture)
+    };
+    let others = [
+        object("HostedCluster", "d", ""),
+        object("NodePool", "p", "d"),
+    ];
+    assert_eq!(ask(&others), ["delete c", "apply d"]);
+    // What says of no cluster that it is its own may be needed.
+    assert_eq!(ask(&[map("b", "1", "")]), ["apply b"]);
+}
+
+#[test]
 fn nothing_is_removed_unless_the_fleet_prunes() {
     let mut fixture = Fixture::settled(&[map("a", "1", ""), map("b", "1", "")]);
     fixture.assign_as("2", &[map("a", "1", "")], false);
