@@ -74,7 +74,7 @@ impl HostedClusters {
         })
     }
 
-    /// The server of a cluster, with its nodes; `None` if there is no such cluster, or the request has not its token.
+    /// The server of a cluster, with its nodes; `None` if there is no such cluster, or the token is that of another.
     async fn server(
         &self,
         given: Option<&HeaderValue>,

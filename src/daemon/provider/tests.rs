@@ -355,56 +355,6 @@ async fn the_record_is_read_again_after_2_seconds() {
     );
 }
 
-#[tokio::test(start_paused = true)]
-async fn nobody_waits_for_a_turn_for_more_than_20_seconds() {
-    let queue = Queue::new(Turn::default());
-    let (state, caller) = (snapshot(&[]), Caller::default());
-    let turn = async |queue: &Queue| {
-        let turn = queue.turn(&caller, &state).await;
-        turn.map(drop).map_err(|problem| problem.status())
-    };
-    let held = queue.turn(&caller, &state).await.ok().unwrap();
-    let begun = Instant::now();
-    assert_eq!(
-        (turn(&queue).await, begun.elapsed().as_secs()),
-        (Err(503), 20)
-    );
-    drop(held);
-    assert_eq!(turn(&queue).await, Ok(()));
-    let (_sender, holder) = watch::channel(Holder::Other("b".to_owned()));
-    let lost = Queue::new(Turn(Some(holder)));
-    assert_eq!(turn(&lost).await, Err(503));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_caller_with_many_requests_takes_turns_with_others() {
-    let queue = Arc::new(Queue::new(Turn::default()));
-    let state = snapshot(&[]);
-    let written = Arc::new(Mutex::new(Vec::new()));
-    let send = |name: &'static str| {
-        let (queue, state, written) = (Arc::clone(&queue), state.clone(), Arc::clone(&written));
-        tokio::spawn(async move {
-            let caller = Caller(Some(name.to_owned()));
-            let turn = queue.turn(&caller, &state).await;
-            let turn = turn.map_err(|problem| problem.status())?;
-            tokio::time::sleep(Duration::from_secs(1)).await;
-            written.lock().push(name);
-            drop(turn);
-            Ok::<(), u16>(())
-        })
-    };
-    let mut flood: Vec<_> = (0..202).map(|_| send("many")).collect();
-    tokio::time::sleep(Duration::from_millis(1)).await;
-    let last = flood.pop().unwrap();
-    assert!(last.is_finished(), "it would wait behind 200 of its own");
-    assert_eq!(last.await.unwrap(), Err(503));
-    let others = [send("one"), send("one"), send("other")];
-    for other in others {
-        assert_eq!(other.await.unwrap(), Ok(()));
-    }
-    assert_eq!(*written.lock(), ["many", "one", "other", "many", "one"]);
-}
-
 /// Creates what it is asked for, and nothing more.
 struct Yes;
 

@@ -318,7 +318,7 @@ fn a_body_that_is_no_json_is_refused() {
         ("\u{0}", "expected value at line 1 column 1"),
         (
             "{\"a\": [{\"b\": 1, \"b\": 2}]}",
-            "a key is there twice at line 1 column 19",
+            "duplicate field \"b\" at line 1 column 19",
         ),
         (&deep, "recursion limit exceeded at line 1 column 128"),
     ] {

@@ -5,6 +5,9 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+/// The most characters of a key that an error repeats.
+const LONGEST: usize = 63;
+
 /// A value without repeated keys.
 pub(super) struct Unique(pub(super) Value);
 
@@ -12,6 +15,13 @@ impl<'de> Deserialize<'de> for Unique {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Reader).map(Self)
     }
+}
+
+/// The beginning of a key that is long.
+fn shortened(key: &str) -> &str {
+    key.char_indices()
+        .nth(LONGEST)
+        .map_or(key, |(at, _)| key.get(..at).unwrap_or_default())
 }
 
 struct Reader;
@@ -59,7 +69,10 @@ impl<'de> Visitor<'de> for Reader {
         let mut map = Map::new();
         while let Some(key) = fields.next_key::<String>()? {
             if map.contains_key(&key) {
-                return Err(A::Error::custom("a key is there twice"));
+                return Err(A::Error::custom(format!(
+                    "duplicate field {:?}",
+                    shortened(&key)
+                )));
             }
             let Unique(value) = fields.next_value()?;
             map.insert(key, value);

@@ -35,7 +35,7 @@ pub use crate::api::fleet::{StatusMapping as Mapping, StatusVocabulary as Vocabu
 /// The beginning of a message that a NodePool gave.
 const OF_POOL: &str = "NodePool: ";
 
-/// The status of an instance, as it is told.
+/// The status of an instance, as answers and messages report it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     /// Its state.

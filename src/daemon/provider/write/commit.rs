@@ -16,7 +16,7 @@ use crate::adapters::git::Edits;
 use crate::adapters::service_provider::Caller;
 use crate::daemon::provider::git::Revision;
 use crate::daemon::provider::state::{Entry, Snapshot};
-use crate::provider::instance::{Defined, Hosted, Stored};
+use crate::provider::instance::{Hosted, Stored};
 use crate::provider::problem::{Problem, ProblemKind};
 
 /// Writes definitions to the followed branch.
@@ -83,8 +83,11 @@ impl CommitWriter {
             let revision = definitions.newest(attempt).await?;
             let change = match revision.index.instances.get(id) {
                 Some(defined) => {
-                    let removal = self.removal(&revision, defined, hosted).await;
-                    let removal = definitions.settled(attempt, &revision, removal).await?;
+                    let removal = definitions
+                        .checked_removal(&revision, defined, hosted, || self.may_approve());
+                    let removal = definitions
+                        .settled(attempt, &revision, removal.await)
+                        .await?;
                     let Some(change) = removal else { continue };
                     change
                 }
@@ -106,19 +109,6 @@ impl CommitWriter {
             }
         }
         Err(contended())
-    }
-
-    /// The commit that removes a definition, if it may be removed.
-    async fn removal(
-        &self,
-        revision: &Arc<Revision>,
-        defined: &Defined,
-        hosted: Option<&Hosted>,
-    ) -> Result<Change, Problem> {
-        let change = self.0.removal(defined, hosted)?;
-        self.may_approve()?;
-        self.0.check_removal(revision, defined).await?;
-        Ok(change)
     }
 
     /// The commit that is still to be pushed for an instance that no file defines, if there is one.

@@ -168,8 +168,22 @@ impl Definitions {
         }
     }
 
-    /// Refuses a removal after which the fleet would not be applied, so that the cluster would stay.
-    pub(super) async fn check_removal(
+    /// The commit that removes a definition, if `may` allows it and the fleet is applied without it.
+    pub(super) async fn checked_removal(
+        &self,
+        revision: &Arc<Revision>,
+        defined: &Defined,
+        hosted: Option<&Hosted>,
+        may: impl FnOnce() -> Result<(), Problem>,
+    ) -> Result<Change, Problem> {
+        let change = self.removal(defined, hosted)?;
+        may()?;
+        self.check_removal(revision, defined).await?;
+        Ok(change)
+    }
+
+    /// Refuses a removal after which the fleet would not be applied: the cluster would stay.
+    async fn check_removal(
         &self,
         revision: &Arc<Revision>,
         defined: &Defined,
@@ -214,11 +228,7 @@ impl Definitions {
     }
 
     /// The commit that removes a definition, which only the API may have written, and approves the deletion if that counts.
-    pub(super) fn removal(
-        &self,
-        defined: &Defined,
-        hosted: Option<&Hosted>,
-    ) -> Result<Change, Problem> {
+    fn removal(&self, defined: &Defined, hosted: Option<&Hosted>) -> Result<Change, Problem> {
         let stored = &defined.stored;
         let file = self.file(&stored.id);
         let is_ours = stored.request.is_some() && defined.is_alone && *defined.path == *file;

@@ -1,4 +1,4 @@
-//! What a client is told when something does not work that its request needs.
+//! Problems of requests that need the repository or the forge, when those fail.
 //!
 //! In: an error, and whose it is. Out: a problem. The words of the error are for the log.
 

@@ -13,12 +13,11 @@ use tokio::sync::Notify;
 use super::definitions::{ATTEMPTS, Definitions, Unwritten, contended};
 use super::fault::{REPOSITORY, fault, of_forge};
 use super::order::{Order, Writer, whole};
-use super::push::Change;
 use crate::adapters::service_provider::Caller;
 use crate::daemon::provider::git::Revision;
 use crate::daemon::provider::state::Snapshot;
 use crate::model::{AdapterError, OwnPullRequest, OwnPullRequests, PullRequestState, hex};
-use crate::provider::instance::{Defined, Hosted, Stored};
+use crate::provider::instance::{Hosted, Stored};
 use crate::provider::problem::Problem;
 use crate::provider::proposal::{MARK, MOST, Topic, beginning};
 use crate::provider::view::unapproved;
@@ -130,8 +129,10 @@ impl ProposalWriter {
                     return Ok(());
                 }
                 let branch = self.branch(Topic::Remove, id)?;
-                let removal = self.removal(&revision, defined, hosted).await;
-                let removal = definitions.settled(attempt, &revision, removal).await?;
+                let removal = definitions.checked_removal(&revision, defined, hosted, || Ok(()));
+                let removal = definitions
+                    .settled(attempt, &revision, removal.await)
+                    .await?;
                 let Some(change) = removal else { continue };
                 let proposed = definitions.pusher.propose(&revision, change, &branch);
                 if proposed.await?.is_some() {
@@ -161,18 +162,6 @@ impl ProposalWriter {
             }
         }
         Err(contended())
-    }
-
-    /// The commit that removes a definition, if it may be removed.
-    async fn removal(
-        &self,
-        revision: &Arc<Revision>,
-        defined: &Defined,
-        hosted: Option<&Hosted>,
-    ) -> Result<Change, Problem> {
-        let change = self.definitions.removal(defined, hosted)?;
-        self.definitions.check_removal(revision, defined).await?;
-        Ok(change)
     }
 
     /// Returns true if the removal of an instance waits already. One that was refused does not.

@@ -1,7 +1,7 @@
 //! The order in which requests are written: one at a time, and callers in turn.
 //!
-//! In: requests that are about to be written. Out: one turn at a time. A caller who sends many requests waits for their own, and takes nothing
-//! from others. It does not know what is written.
+//! In: requests that are about to be written. Out: one turn at a time. The requests of one caller wait for each other, and do not delay those
+//! of others. It does not know what is written.
 
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
@@ -22,7 +22,7 @@ const MOST_WAITING: usize = 200;
 /// The longest wait for a turn.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// One thing is written at a time. Whoever waits too long, or behind too many of their own requests, is told to come back.
+/// Writes happen one at a time. A request that waits too long, or behind too many others of its caller, is refused for now.
 pub(in crate::daemon::provider) struct Queue {
     turn: Turn,
     /// There are as many callers as tokens, so the map does not grow.
@@ -111,5 +111,68 @@ impl Deref for Written<'_> {
 impl DerefMut for Written<'_> {
     fn deref_mut(&mut self) -> &mut Vec<Stored> {
         &mut self.written
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::adapters::kubernetes::Holder;
+
+    /// A snapshot that knows all, and has nothing.
+    fn empty() -> watch::Receiver<Arc<Snapshot>> {
+        watch::channel(Arc::new(Snapshot::of(Vec::new()))).1
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_waits_for_a_turn_for_more_than_20_seconds() {
+        let queue = Queue::new(Turn::default());
+        let (state, caller) = (empty(), Caller::default());
+        let turn = async |queue: &Queue| {
+            let turn = queue.turn(&caller, &state).await;
+            turn.map(drop).map_err(|problem| problem.status())
+        };
+        let held = queue.turn(&caller, &state).await.ok().unwrap();
+        let begun = Instant::now();
+        assert_eq!(
+            (turn(&queue).await, begun.elapsed().as_secs()),
+            (Err(503), 20)
+        );
+        drop(held);
+        assert_eq!(turn(&queue).await, Ok(()));
+        let (_sender, holder) = watch::channel(Holder::Other("b".to_owned()));
+        let lost = Queue::new(Turn(Some(holder)));
+        assert_eq!(turn(&lost).await, Err(503));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_caller_with_many_requests_takes_turns_with_others() {
+        let queue = Arc::new(Queue::new(Turn::default()));
+        let state = empty();
+        let written = Arc::new(parking_lot::Mutex::new(Vec::new()));
+        let send = |name: &'static str| {
+            let (queue, state, written) = (Arc::clone(&queue), state.clone(), Arc::clone(&written));
+            tokio::spawn(async move {
+                let caller = Caller(Some(name.to_owned()));
+                let turn = queue.turn(&caller, &state).await;
+                let turn = turn.map_err(|problem| problem.status())?;
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                written.lock().push(name);
+                drop(turn);
+                Ok::<(), u16>(())
+            })
+        };
+        let mut flood: Vec<_> = (0..202).map(|_| send("many")).collect();
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let last = flood.pop().unwrap();
+        assert!(last.is_finished(), "it would wait behind 200 of its own");
+        assert_eq!(last.await.unwrap(), Err(503));
+        let others = [send("one"), send("one"), send("other")];
+        for other in others {
+            assert_eq!(other.await.unwrap(), Ok(()));
+        }
+        assert_eq!(*written.lock(), ["many", "one", "other", "many", "one"]);
     }
 }
