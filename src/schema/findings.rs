@@ -14,7 +14,7 @@ use kube_schema::{
 
 use super::advice::{self, TEMPLATE, is_template, rewrite};
 use super::misplaced::{self, Reported, is_within};
-use super::patterns;
+use super::{patterns, quick};
 use crate::model::{Arg, Finding, Node, ObjectId, Path, Segment, Span, Value, rule_id, work};
 
 /// The most names that a help lists.
@@ -35,6 +35,11 @@ pub fn findings(
         at,
         object,
     };
+    if quick::fits(schema, node) {
+        #[cfg(test)]
+        assert!(causes(schema, node).is_empty(), "{node:?} fits {schema:?}");
+        return Vec::new();
+    }
     let causes = misplaced::grouped(schema, node, causes(schema, node));
     causes.iter().map(|one| teller.tell(one)).collect()
 }

@@ -14,6 +14,7 @@ mod findings;
 pub mod json_patch;
 mod misplaced;
 pub mod patterns;
+mod quick;
 mod repair;
 pub mod strategic;
 
