@@ -2,10 +2,16 @@
 //! Azure compares ids without case, so they are kept in lower case.
 
 use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
 
-/// The id of a resource.
+/// The id of a resource. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(in crate::rules) struct ArmId {
+pub(in crate::rules) struct ArmId(Arc<Parts>);
+
+/// What an id consists of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(in crate::rules) struct Parts {
     /// Its subscription; empty if the fleet does not name it.
     pub(in crate::rules) subscription: String,
     /// Its resource group; empty of a subscription.
@@ -16,15 +22,27 @@ pub(in crate::rules) struct ArmId {
     pub(in crate::rules) parts: Vec<(String, String)>,
 }
 
+impl Deref for ArmId {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
 impl ArmId {
     /// A resource group.
     pub(in crate::rules) fn of_group(subscription: &str, group: &str) -> Self {
-        Self {
+        Self(Arc::new(Parts {
             subscription: subscription.to_lowercase(),
             group: group.to_lowercase(),
-            provider: String::new(),
-            parts: Vec::new(),
-        }
+            ..Parts::default()
+        }))
+    }
+
+    /// Its parts, to change them.
+    pub(in crate::rules) fn parts_mut(&mut self) -> &mut Parts {
+        Arc::make_mut(&mut self.0)
     }
 
     /// Reads one.
@@ -55,11 +73,12 @@ impl ArmId {
         match rest {
             [] => Ok(id),
             ["providers", provider, pairs @ ..] if !pairs.is_empty() && pairs.len() % 2 == 0 => {
-                (*provider).clone_into(&mut id.provider);
                 let pairs = pairs
                     .chunks(2)
                     .map(|pair| (pair[0].to_owned(), pair[1].to_owned()));
-                id.parts = pairs.collect();
+                let parts = id.parts_mut();
+                (*provider).clone_into(&mut parts.provider);
+                parts.parts = pairs.collect();
                 Ok(id)
             }
             _ => Err("`/providers/<namespace>/<type>/<name>` must follow the group".to_owned()),
@@ -84,7 +103,7 @@ impl ArmId {
     pub(in crate::rules) fn parent(&self) -> Option<Self> {
         (self.parts.len() > 1).then(|| {
             let mut parent = self.clone();
-            parent.parts.pop();
+            parent.parts_mut().parts.pop();
             parent
         })
     }
@@ -98,10 +117,11 @@ impl ArmId {
     /// The resource of this type and name inside of it.
     pub(in crate::rules) fn child(&self, provider: &str, kind: &str, name: &str) -> Self {
         let mut child = self.clone();
-        if child.provider.is_empty() {
-            child.provider = provider.to_lowercase();
+        let parts = child.parts_mut();
+        if parts.provider.is_empty() {
+            parts.provider = provider.to_lowercase();
         }
-        child.parts.push((kind.to_lowercase(), name.to_lowercase()));
+        parts.parts.push((kind.to_lowercase(), name.to_lowercase()));
         child
     }
 

@@ -1,5 +1,8 @@
 //! A resource as written, and its fields.
 
+use std::sync::OnceLock;
+
+use super::ArmId;
 use crate::model::{Finding, Message, Node, Object, ObjectId, Path, Segment};
 use crate::rules::book;
 
@@ -18,6 +21,8 @@ pub(in crate::rules) struct Resource<'a> {
     pub(in crate::rules) carrier: &'a Object,
     /// Its path in that object.
     pub(in crate::rules) path: Path,
+    /// Its ARM id, once that was asked for.
+    pub(super) azure_id: OnceLock<Option<ArmId>>,
 }
 
 impl Resource<'_> {

@@ -147,7 +147,10 @@ impl<'a> World<'a> {
 
     /// The ARM id that a resource will have; none if not all of its owners are in the fleet.
     pub(in crate::rules) fn name_of(&self, resource: &Resource<'_>) -> Option<ArmId> {
-        self.name_within(resource, 0)
+        let known = resource
+            .azure_id
+            .get_or_init(|| self.name_within(resource, 0));
+        known.clone()
     }
 
     fn name_within(&self, resource: &Resource<'_>, depth: usize) -> Option<ArmId> {
@@ -288,6 +291,7 @@ fn resources(object: &Object) -> Vec<Resource<'_>> {
         node: &object.node,
         carrier: object,
         path: Path::default(),
+        azure_id: OnceLock::new(),
     });
     let items = embedded::items(object).iter().enumerate();
     let carried = items.filter_map(|(index, node)| embedded_resource(object, index, node));
@@ -309,5 +313,6 @@ fn embedded_resource<'a>(
         node,
         carrier,
         path: Path::dotted("spec.resources").index(index),
+        azure_id: OnceLock::new(),
     })
 }

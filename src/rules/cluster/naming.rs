@@ -80,7 +80,7 @@ pub(in crate::rules) fn managed_group_is_apart(
     cluster: &Resource<'_>,
 ) -> Vec<Finding> {
     let field = cluster.field("spec.properties.platform.managedResourceGroup");
-    let own = world.name_of(cluster).map(|id| id.group);
+    let own = world.name_of(cluster).map(|id| id.group.clone());
     let name = field.text().map(str::to_lowercase);
     if name.is_none() || own != name {
         return Vec::new();

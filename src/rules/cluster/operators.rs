@@ -46,7 +46,7 @@ pub(super) struct Grant {
 }
 
 /// What a role is assigned on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Scope {
     Network,

@@ -12,7 +12,7 @@ use crate::rules::arm::{ArmId, Resource, World};
 use crate::schema::nearest;
 
 /// A key of a ConfigMap: namespace, name, key.
-type ConfigMapKey<'a> = (&'a str, &'a str, &'a str);
+pub(in crate::rules) type ConfigMapKey<'a> = (&'a str, &'a str, &'a str);
 
 /// A role on a resource, assigned by a RoleAssignment.
 struct Given<'a> {
@@ -41,7 +41,7 @@ impl<'a> Assignments<'a> {
             let Some(given) = given(world, assignment) else {
                 continue;
             };
-            match config_map_key(assignment, "spec.principalIdFromConfig") {
+            match principal(assignment) {
                 Some(key) => to.entry(key).or_default().push(given),
                 None => to_somebody.push(given),
             }
@@ -110,6 +110,11 @@ impl<'a> Assignments<'a> {
     }
 }
 
+/// The key that the principal of an assignment is read from.
+pub(in crate::rules) fn principal<'a>(assignment: &'a Resource<'_>) -> Option<ConfigMapKey<'a>> {
+    config_map_key(assignment, "spec.principalIdFromConfig")
+}
+
 fn config_map_key<'a>(resource: &'a Resource<'_>, field: &str) -> Option<ConfigMapKey<'a>> {
     let field = resource.field(field);
     let (name, key) = (field.key("name").text()?, field.key("key").text()?);
@@ -137,6 +142,7 @@ fn serves(role: &str, grant: &Grant) -> bool {
 }
 
 /// What a role must be assigned on.
+#[derive(Clone)]
 enum Target {
     Known(ArmId),
     /// A vault outside of the fleet; vault names are globally unique.
@@ -183,32 +189,45 @@ pub(in crate::rules) fn roles_are_complete(world: &World<'_>) -> Vec<Finding> {
         .collect()
 }
 
+/// An operator, and its identity if that can be resolved.
+struct User<'a> {
+    operator: Operator<'a>,
+    identity: Option<ArmId>,
+}
+
 fn of_cluster(
     world: &World<'_>,
     assignments: &Assignments<'_>,
     cluster: &Resource<'_>,
 ) -> Vec<Finding> {
-    let operators = operators::of(cluster);
+    let operators: Vec<User<'_>> = operators::of(cluster)
+        .into_iter()
+        .map(|operator| User {
+            identity: world.referred(cluster, &operator.field),
+            operator,
+        })
+        .collect();
+    let mut of_scopes: HashMap<Scope, Vec<Target>> = HashMap::new();
     let mut findings = Vec::new();
     for grant in &operators::required().roles {
-        let of_grant = |operator: &&Operator<'_>| operator.is(grant.plane, &grant.operator);
-        let Some(operator) = operators.iter().find(of_grant) else {
+        let of_grant = |user: &&User<'_>| user.operator.is(grant.plane, &grant.operator);
+        let Some(User { operator, identity }) = operators.iter().find(of_grant) else {
             continue;
         };
         // An identity from elsewhere gets its roles elsewhere.
-        let identity = world.referred(cluster, &operator.field);
-        let Some((identity, keys)) =
-            identity.and_then(|id| Some((id.clone(), assignments.keys.get(&id)?)))
-        else {
+        let keys = |id| Some((id, assignments.keys.get(id)?));
+        let Some((identity, keys)) = identity.as_ref().and_then(keys) else {
             continue;
         };
         let mut reported = HashSet::new();
         for scope in &grant.scopes {
-            let targets = targets(world, assignments, cluster, &operators, *scope);
+            let targets = of_scopes
+                .entry(*scope)
+                .or_insert_with(|| targets(world, assignments, cluster, &operators, *scope));
             let missing = targets
-                .into_iter()
+                .iter()
                 .filter(|target| !assignments.have(keys, grant, target));
-            for target in missing {
+            for target in missing.cloned() {
                 if !reported.insert(target.called()) {
                     continue;
                 }
@@ -262,7 +281,7 @@ fn targets(
     world: &World<'_>,
     assignments: &Assignments<'_>,
     cluster: &Resource<'_>,
-    operators: &[Operator<'_>],
+    users: &[User<'_>],
     scope: Scope,
 ) -> Vec<Target> {
     let platform = cluster.field("spec.properties.platform");
@@ -271,12 +290,12 @@ fn targets(
         id.filter(|id| id.kind() == wanted.arm)
     };
     let of_plane = |plane: Plane| {
-        let of_plane = operators
+        let of_plane = users
             .iter()
-            .filter(move |operator| operator.plane == plane);
-        let ids = of_plane.filter_map(|operator| world.referred(cluster, &operator.field));
+            .filter(move |user| user.operator.plane == plane);
+        let ids = of_plane.filter_map(|user| user.identity.as_ref());
         let identities = ids.filter(|id| id.kind() == IDENTITY.arm);
-        identities.map(Target::Known).collect()
+        identities.cloned().map(Target::Known).collect()
     };
     let one = match scope {
         Scope::Subnet => referred("subnetReference", &SUBNET).map(Target::Known),

@@ -45,7 +45,7 @@ pub(in crate::rules) fn managed_groups_are_apart(world: &World<'_>) -> Vec<Findi
     let clusters = world.of_kind(RED_HAT_OPENSHIFT, CLUSTER);
     let found = clusters.filter_map(|cluster| {
         let field = cluster.field("spec.properties.platform.managedResourceGroup");
-        let subscription = world.name_of(cluster)?.subscription;
+        let subscription = world.name_of(cluster)?.subscription.clone();
         let group = ArmId::of_group(&subscription, field.text()?);
         uses.add(&cluster.id, group, &field)
     });

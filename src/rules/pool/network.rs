@@ -28,7 +28,8 @@ pub(super) fn subnet_is_in_the_clusters_network(
     };
     let mut same = own.clone();
     if own.shares_subscription(&clusters) {
-        same.subscription.clone_from(&clusters.subscription);
+        let subscription = &mut same.parts_mut().subscription;
+        subscription.clone_from(&clusters.subscription);
     }
     if same == clusters {
         return Vec::new();
