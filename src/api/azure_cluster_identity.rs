@@ -20,13 +20,17 @@ use crate::model::{ClientBindings, Node, Object, ObjectId};
 /// The identity that an annotation of a HostedCluster names for its Private Endpoint and DNS zones, with the annotation.
 #[must_use]
 pub fn link_identity(object: &Object) -> Option<(&Node, ObjectId)> {
-    let node = object
-        .node
-        .at(&["metadata", "annotations", LINK_IDENTITY])?;
+    link_identity_in(&object.id, &object.node)
+}
+
+/// The same, of an object with this id and content.
+#[must_use]
+pub fn link_identity_in<'n>(of: &ObjectId, node: &'n Node) -> Option<(&'n Node, ObjectId)> {
+    let node = node.at(&["metadata", "annotations", LINK_IDENTITY])?;
     let (namespace, name) = node.as_str()?.split_once('/')?;
     let is_whole = !namespace.is_empty() && !name.is_empty() && !name.contains('/');
     let id = || ObjectId::new(INFRASTRUCTURE, "AzureClusterIdentity", namespace, name);
-    (is_whole && object.id.is(HYPERSHIFT, "HostedCluster")).then(|| (node, id()))
+    (is_whole && of.is(HYPERSHIFT, "HostedCluster")).then(|| (node, id()))
 }
 
 /// Credentials for Azure.

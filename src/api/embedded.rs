@@ -27,10 +27,15 @@ pub fn resources(object: &Object) -> Vec<(Path, Object)> {
 
 /// The ids of the [`resources`] of `object`, each with its version.
 pub fn ids(object: &Object) -> impl Iterator<Item = (ObjectId, String)> {
+    nodes(object).map(|(id, version, _)| (id, version))
+}
+
+/// The same with their contents, which are not copied.
+pub fn nodes(object: &Object) -> impl Iterator<Item = (ObjectId, String, &Node)> {
     items(object).iter().filter_map(|node| {
         let (id, version) = ObjectId::read(node, "")?;
         let namespace = object.id.namespace.clone();
-        Some((ObjectId { namespace, ..id }, version))
+        Some((ObjectId { namespace, ..id }, version, node))
     })
 }
 

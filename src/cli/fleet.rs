@@ -14,7 +14,7 @@ use crate::api::fleet::FleetPolicy;
 use crate::api::overlay::Selector;
 use crate::compile::explain::{Explanation, explain};
 use crate::compile::select::{Extent, Selected, select};
-use crate::compile::{Compiled, compile_by};
+use crate::compile::{Compiled, check_by, compile_by};
 use crate::model::{Finding, Severity, Tree};
 use crate::settings::{self, Environment};
 
@@ -63,6 +63,19 @@ impl Fleet {
     pub(super) fn read(args: &FleetArgs) -> anyhow::Result<Self> {
         let mut fleet = Self::sources(args)?;
         fleet.compiled = compile_by(&fleet.policy, &fleet.tree, &fleet.overlays);
+        Ok(fleet)
+    }
+
+    /// The same with the findings alone: no object is kept.
+    ///
+    /// # Errors
+    /// As [`Self::selected`].
+    pub(super) fn checked(args: &FleetArgs, selector: &SelectorArgs) -> anyhow::Result<Self> {
+        if selector.selector.is_some() {
+            return Self::selected(args, selector, Extent::Exact);
+        }
+        let mut fleet = Self::sources(args)?;
+        fleet.compiled = check_by(&fleet.policy, &fleet.tree, &fleet.overlays).into();
         Ok(fleet)
     }
 

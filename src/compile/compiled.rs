@@ -1,8 +1,9 @@
-//! What a tree becomes.
+//! What a tree becomes, and what is wrong with it.
 //!
 //! In: objects, their graph and findings. Out: the same as one value, and questions about it. It does not know how they
 //! were made.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use super::allow::Allowed;
@@ -11,14 +12,9 @@ use crate::api::embedded;
 use crate::graph::Graph;
 use crate::model::{Finding, Object, ObjectId, Severity};
 
-/// The result of compiling a tree.
-#[derive(Clone, Debug, Default)]
-pub struct Compiled {
-    /// The top-level objects, in the order of the files; ids are unique. Encrypted objects are excluded: they
-    /// are neither applied nor removed.
-    pub objects: Vec<Object>,
-    /// What depends on what.
-    pub graph: Arc<Graph>,
+/// What is wrong with a tree, and how large it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
     /// The findings, by path, line and id.
     pub findings: Vec<Finding>,
     /// The warnings that a comment allows, in the same order; they are not in `findings`.
@@ -27,9 +23,39 @@ pub struct Compiled {
     pub definitions: usize,
     /// How many of them cannot be read, so that their rules were not checked.
     pub unread: usize,
+    /// How many top-level objects it becomes, without encrypted ones.
+    pub object_count: usize,
+    /// How many resources are embedded in these.
+    pub embedded_count: usize,
 }
 
-impl Compiled {
+/// The result of compiling a tree.
+#[derive(Clone, Debug, Default)]
+pub struct Compiled {
+    /// What is wrong with it.
+    pub checked: Checked,
+    /// The top-level objects, in the order of the files; ids are unique. Encrypted objects are excluded: they
+    /// are neither applied nor removed.
+    pub objects: Vec<Object>,
+    /// What depends on what.
+    pub graph: Arc<Graph>,
+}
+
+impl Deref for Compiled {
+    type Target = Checked;
+
+    fn deref(&self) -> &Checked {
+        &self.checked
+    }
+}
+
+impl DerefMut for Compiled {
+    fn deref_mut(&mut self) -> &mut Checked {
+        &mut self.checked
+    }
+}
+
+impl Checked {
     /// The number of findings with this severity.
     #[must_use]
     pub fn count(&self, severity: Severity) -> usize {
@@ -45,12 +71,6 @@ impl Compiled {
         self.count(Severity::Error) > 0
     }
 
-    /// The resources embedded in the objects, each with the version it is written in.
-    #[must_use]
-    pub fn embedded(&self) -> Vec<(ObjectId, String)> {
-        self.objects.iter().flat_map(embedded::ids).collect()
-    }
-
     /// The result for a tree that exceeds a limit: it has no objects, and nothing is known of any.
     pub(super) fn stopped(finding: Finding) -> Self {
         Self {
@@ -62,5 +82,23 @@ impl Compiled {
     /// Whether the tree exceeds a limit.
     pub(super) fn is_stopped(&self) -> bool {
         self.findings.iter().any(|finding| finding.id == limits::ID)
+    }
+}
+
+impl From<Checked> for Compiled {
+    /// A tree without objects.
+    fn from(checked: Checked) -> Self {
+        Self {
+            checked,
+            ..Self::default()
+        }
+    }
+}
+
+impl Compiled {
+    /// The resources embedded in the objects, each with the version it is written in.
+    #[must_use]
+    pub fn embedded(&self) -> Vec<(ObjectId, String)> {
+        self.objects.iter().flat_map(embedded::ids).collect()
     }
 }

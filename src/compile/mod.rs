@@ -11,51 +11,49 @@
 
 mod allow;
 mod compiled;
+mod court;
 mod enforced;
+mod environment;
 pub mod explain;
 mod fields;
 mod foreign;
 mod limits;
 mod lost;
+mod made;
 mod mark;
 mod metadata;
 mod misspelt;
 mod once;
 mod outliers;
+mod parts;
 mod pools;
 pub mod select;
+mod sources;
+mod whole;
 mod wrong;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 pub use allow::Allowed;
 use allow::Suppressions;
-pub use compiled::Compiled;
-use enforced::Enforced;
+pub use compiled::{Checked, Compiled};
 use lost::Lost;
 use once::DocumentIndex;
 pub(crate) use once::{nameless, without_numbers};
-use outliers::Outliers;
 use rayon::prelude::*;
-use wrong::{
-    duplicate, no_document, no_items, not_allowed_in_a_fleet, not_an_object, same_names,
-    without_selector,
-};
+use sources::Sources;
+use wrong::{no_document, no_items, not_allowed_in_a_fleet, not_an_object};
 
-use crate::api::cluster_definition::{self, ClusterDefinition};
+use crate::api::cluster_definition;
 use crate::api::fleet::FleetPolicy;
 use crate::api::kinds::{self, CAPSTAN};
 use crate::api::overlay::{self, Overlay, Patterns};
-use crate::graph;
-use crate::model::{
-    Budget, Finding, Limit, Node, Object, ObjectId, Origin, Path, Segment, Severity, Span, Tree,
-    Value, rule_id,
-};
+use crate::model::{Budget, Finding, Limit, Node, Object, Origin, Severity, Span, Tree, Value};
 use crate::overlay::Overlays;
-use crate::rules::{self, tenancy};
+use crate::rules::tenancy;
 use crate::schema::strategic::ListKeys;
-use crate::{expand, yaml};
+use crate::yaml;
 
 /// Compiles the fleet in `tree` with its own overlays and those of `overlays`, without tenants.
 #[must_use]
@@ -66,7 +64,10 @@ pub fn compile(tree: &Tree, overlays: &[Tree]) -> Compiled {
 /// The same, with the tenants and rule settings of the Fleet document.
 #[must_use]
 pub fn compile_by(policy: &FleetPolicy, tree: &Tree, overlays: &[Tree]) -> Compiled {
-    compile_within(policy, tree, overlays, Budget::default())
+    let compiled = compile_within(policy, tree, overlays, Budget::default());
+    #[cfg(test)]
+    tests::is_the_same_in_parts(&compiled, in_parts(policy, tree, overlays));
+    compiled
 }
 
 /// The same, with other limits than those of every tree.
@@ -80,6 +81,24 @@ pub fn compile_within(
     let mut documents = Documents::within(budget, tree, overlays);
     documents.findings.extend(tenancy::files(policy, tree));
     documents.compile(policy, tree)
+}
+
+/// The findings alone: the same as those of [`compile_by`], without keeping any object.
+#[must_use]
+pub fn check_by(policy: &FleetPolicy, tree: &Tree, overlays: &[Tree]) -> Checked {
+    let checked = in_parts(policy, tree, overlays);
+    // Where a limit is exceeded depends on the order.
+    checked.unwrap_or_else(|| compile_by(policy, tree, overlays).checked)
+}
+
+/// The findings, part by part; `None` if the fleet exceeds a limit.
+fn in_parts(policy: &FleetPolicy, tree: &Tree, overlays: &[Tree]) -> Option<Checked> {
+    let mut documents = Documents::of(tree, overlays);
+    documents.findings.extend(tenancy::files(policy, tree));
+    match Sources::of(documents) {
+        Ok(sources) => sources.check(policy, tree),
+        Err(stopped) => Some(stopped),
+    }
 }
 
 /// The definitions with their overlays merged, in order, valid or not.
@@ -366,235 +385,12 @@ impl Documents {
         lists
     }
 
-    fn patch(&mut self, overlays: &mut Overlays, objects: &mut [Object]) {
-        self.findings.extend(overlays.patch(objects));
-        // A patch may add resources.
-        self.findings.extend(misspelt::correct_kinds(objects));
-    }
-
-    fn compile(mut self, policy: &FleetPolicy, tree: &Tree) -> Compiled {
-        self.allows(Limit::Patterns, 0);
-        if let Some(over) = self.over {
-            return Compiled::stopped(over);
-        }
-        self.findings.extend(misspelt::correct_kinds(&mut self.raw));
-        self.findings.extend(same_names(&self.overlays));
-        self.findings.extend(without_selector(&self.overlays));
-        self.clear_namespaces();
-        let enforced = Enforced::of(&self.overlays);
-        let mut outliers = Outliers::of(&self.definitions, &self.overlays, &self.raw);
-        let mut overlays = Overlays::new(std::mem::take(&mut self.overlays), self.list_keys())
-            .within(Arc::clone(&self.budget));
-        let documents = self.definitions.iter().chain(&self.lost.documents);
-        if !overlays.weigh(documents) {
-            return self.stop(None);
-        }
-        let mut objects = Vec::new();
-        let mut first = HashMap::new();
-        let mut unread = 0;
-        let definitions = std::mem::take(&mut self.definitions);
-        let count = definitions.len();
-        definitions.iter().for_each(|node| overlays.note(node));
-        let broken = self.lost.documents.iter();
-        broken.for_each(|node| overlays.without(node));
-        let made = definitions.into_par_iter();
-        let made = made.map(|node| {
-            let made = Made::of(node, &overlays, &enforced, &self.lost);
-            self.budget.exceeded().is_none().then_some(made)
-        });
-        let Some(made) = made.collect::<Option<Vec<_>>>() else {
-            return self.stop(None);
-        };
-        for (definition, made) in made {
-            if made.lacks_labels {
-                overlays.without(&lost::nothing(definition.span()));
-            }
-            unread += usize::from(made.name.is_none());
-            let is_broken = !made.reported.is_empty();
-            let expanded = self.keep(made, &mut first);
-            if is_broken || expanded.is_empty() {
-                overlays.without_objects(&definition);
-            }
-            objects.extend(expanded);
-        }
-        // Encrypted objects are not applied, so patches do not have to fit them.
-        let raw = std::mem::take(&mut self.raw).into_iter();
-        let (mut encrypted, raw): (Vec<_>, Vec<_>) = raw.partition(rules::is_encrypted);
-        objects.extend(raw);
-        self.patch(&mut overlays, &mut objects);
-        if self.budget.exceeded().is_some() {
-            return self.stop(overlays.stopped_at());
-        }
-        let mut unused = overlays.unused();
-        let effects = &mut self.lost.effects;
-        outliers.blame_labels(&mut unused, &mut self.findings, effects);
-        let blamed = lost::blame(overlays.idle(), &mut unused, &mut self.findings);
-        self.lost.effects.extend(blamed);
-        self.findings.append(&mut unused);
-        objects.append(&mut encrypted);
-        let objects = self.unique(objects);
-        self.findings.extend(rules::check(&objects, policy));
-        self.findings.extend(tenancy::objects(policy, &objects));
-        let (encrypted, objects): (Vec<_>, Vec<_>) =
-            objects.into_iter().partition(rules::is_encrypted);
-        let metadata = objects.par_iter().flat_map_iter(metadata::findings);
-        self.findings.par_extend(metadata);
-        let (graph, findings) = graph::build_beside(&objects, &encrypted, &policy.outside);
-        // What cannot be read may refer to what the Fleet document names.
-        let whole = !self
-            .findings
-            .iter()
-            .any(|found| found.severity == Severity::Error);
-        let findings = findings
-            .into_iter()
-            .filter(|found| whole || found.id != rule_id::UNNEEDED_OUTSIDE);
-        self.findings.extend(findings);
-        self.findings
-            .extend(tenancy::overlays(policy, tree, overlays.reached()));
-        outliers.blame_namespaces(&mut self.findings);
-        sort(&mut self.findings);
-        let findings = self.lost.settle(self.findings);
-        let findings = once::group(findings, &self.documents, &objects);
-        let (findings, allowed) = self.suppressions.settle(findings);
-        let mut findings = rules::joined(findings);
-        sort(&mut findings);
-        // A mistake in an overlay may be behind others.
-        findings.sort_by_key(|finding| !self.documents.has(finding));
-        Compiled {
-            objects,
-            graph: Arc::new(graph),
-            findings,
-            allowed,
-            definitions: count,
-            unread,
+    fn compile(self, policy: &FleetPolicy, tree: &Tree) -> Compiled {
+        match Sources::of(self) {
+            Ok(sources) => sources.compile(policy, tree),
+            Err(stopped) => stopped.into(),
         }
     }
-
-    /// The result for the limit that is exceeded.
-    fn stop(self, at: Option<&Span>) -> Compiled {
-        let limit = self.budget.exceeded();
-        let finding = limit.map(|limit| limits::exceeded(limit, &self.budget));
-        let finding = finding.map(|finding| match at {
-            Some(span) => finding.at(span),
-            None => finding,
-        });
-        finding.map_or_else(Compiled::default, Compiled::stopped)
-    }
-
-    /// Keeps the objects of a definition: none if it is broken or a duplicate.
-    fn keep(&mut self, made: Made, first: &mut HashMap<ObjectId, Span>) -> Vec<Object> {
-        self.findings.extend(made.of_definition);
-        self.lost.effects.extend(made.effects);
-        self.lost.names.extend(made.incomplete);
-        self.lost.reported.extend(made.reported);
-        let Some((id, here)) = made.name else {
-            return Vec::new();
-        };
-        if let Some(first) = first.get(&id) {
-            self.findings.push(duplicate(&id, &here, first));
-            return Vec::new();
-        }
-        first.insert(id, here);
-        self.findings.extend(made.of_objects);
-        made.objects
-    }
-
-    /// Keeps the first of objects with the same id.
-    fn unique(&mut self, objects: Vec<Object>) -> Vec<Object> {
-        let mut first: HashMap<ObjectId, Span> = HashMap::new();
-        let mut kept = Vec::with_capacity(objects.len());
-        for object in objects {
-            if let Some(span) = first.get(&object.id) {
-                self.findings
-                    .push(duplicate(&object.id, object.origin.span(), span));
-            } else {
-                first.insert(object.id.clone(), object.origin.span().clone());
-                kept.push(object);
-            }
-        }
-        kept
-    }
-}
-
-/// The result of compiling one definition alone.
-struct Made {
-    /// The id of the definition and where it is; `None` if it cannot be read.
-    name: Option<(ObjectId, Span)>,
-    of_definition: Vec<Finding>,
-    objects: Vec<Object>,
-    of_objects: Vec<Finding>,
-    /// Findings about what overlays that cannot be read may set.
-    effects: Vec<Finding>,
-    /// The place of its name, if there are such overlays, or if it is only read as far as it can be.
-    incomplete: Option<Span>,
-    /// The places of its errors, if it is only read as far as it can be.
-    reported: Vec<Span>,
-    /// True if nobody knows which overlays select it.
-    lacks_labels: bool,
-}
-
-impl Made {
-    /// Merges the overlays into the definition and expands it. Returns the merged definition, too.
-    fn of(node: Node, overlays: &Overlays, enforced: &Enforced, unread: &Lost) -> (Node, Self) {
-        let id = cluster_definition::id(&node);
-        let mut lost = overlays.lost(&node);
-        let own = unread.of_definition(&id);
-        lost.extend(own.iter().cloned());
-        let written = pools::names(&node);
-        let (merged, findings) = overlays.merge(node);
-        let findings = findings.into_iter().map(|found| found.of(&id));
-        let mut of_definition: Vec<Finding> = findings.collect();
-        let (definition, findings) = cluster_definition::read(&merged);
-        of_definition.extend(findings);
-        of_definition.extend(metadata::of_definition(&id, &merged));
-        let lacks_labels = lost::lacks_labels(&of_definition) || own.contains(&Path::default());
-        lost.extend(lacks_labels.then(Path::default));
-        pools::explain(&written, &merged, &mut of_definition);
-        let (effects, of_definition): (Vec<_>, Vec<_>) = of_definition
-            .into_iter()
-            .partition(|finding| lost::explains(&lost, finding));
-        let is_whole = definition.is_some();
-        // Without names and labels, nobody knows what it makes and which overlays select it.
-        let is_known = !of_definition.iter().any(is_of_names);
-        let rest = || cluster_definition::read_rest(&merged);
-        let definition = definition.or_else(|| rest().filter(|_| is_known));
-        let is_rest = !is_whole && definition.is_some();
-        let spans = of_definition.iter().filter(|_| is_rest);
-        let reported = spans.filter_map(|finding| finding.span.clone()).collect();
-        let expanded = definition
-            .as_ref()
-            .filter(|definition| overlays.allow(expand::weight(definition)))
-            .map(expand::expand);
-        let (objects, mut of_objects) = expanded.unwrap_or_default();
-        of_objects.extend(enforced.findings(&objects));
-        let name = |read: ClusterDefinition| (read.id, read.origin.span().clone());
-        let name = definition.map(name);
-        let made = Self {
-            incomplete: name
-                .as_ref()
-                .filter(|_| is_rest || !lost.is_empty())
-                .map(|(_, span)| span.clone()),
-            name,
-            of_definition,
-            objects,
-            of_objects,
-            effects,
-            reported,
-            lacks_labels,
-        };
-        (merged, made)
-    }
-}
-
-/// Returns true for an error in the names of objects: in the metadata, or in the name of a node pool.
-fn is_of_names(finding: &Finding) -> bool {
-    let [metadata, pools] = ["metadata", "spec.nodePools"].map(Path::dotted);
-    let is_name = |field: &Path| {
-        let is_last = |last: &Segment| *last == Segment::Key("name".to_owned());
-        field.0.starts_with(&metadata.0)
-            || field.0.starts_with(&pools.0) && field.0.last().is_some_and(is_last)
-    };
-    finding.severity == Severity::Error && finding.field.as_ref().is_some_and(is_name)
 }
 
 /// Sorts findings by path, line and id, and removes duplicates.

@@ -34,6 +34,11 @@ impl DocumentIndex {
             .is_some_and(|span| self.in_overlay(span))
     }
 
+    /// Whether a finding is grouped with others. Information is reported at the first object that needs it, for all.
+    pub(super) fn groups(&self, finding: &Finding) -> bool {
+        finding.severity != Severity::Info && self.has(finding)
+    }
+
     /// Whether `span` is in an overlay: the last document that begins at it or before is one.
     fn in_overlay(&self, span: &Span) -> bool {
         let end = Position {
@@ -53,16 +58,10 @@ impl DocumentIndex {
 pub(super) fn group(
     findings: Vec<Finding>,
     documents: &DocumentIndex,
-    objects: &[Object],
+    clusters: &Clusters,
 ) -> Vec<Finding> {
-    // Information is reported at the first object that needs it, for all.
-    let is_of_overlay =
-        |finding: &Finding| finding.severity != Severity::Info && documents.has(finding);
-    let ours: Vec<bool> = findings.iter().map(is_of_overlay).collect();
-    if !ours.contains(&true) {
-        return findings;
-    }
-    let clusters = Clusters::of(objects);
+    let is_grouped = |finding: &Finding| documents.groups(finding);
+    let ours: Vec<bool> = findings.iter().map(is_grouped).collect();
     let mut groups: Vec<Group> = Vec::with_capacity(findings.len());
     let mut places: HashMap<Place, Vec<usize>> = HashMap::new();
     for (finding, ours) in findings.into_iter().zip(ours) {
@@ -147,9 +146,34 @@ impl Group {
 }
 
 /// Which cluster each object is part of.
-struct Clusters(HashMap<ObjectId, Cluster>);
+#[derive(Debug, Default)]
+pub(super) struct Clusters(HashMap<ObjectId, Cluster>);
 
 impl Clusters {
+    /// The clusters of the objects that findings are about which are grouped; of none if there are no such findings.
+    pub(super) fn behind<'f>(
+        findings: impl IntoIterator<Item = &'f Finding>,
+        documents: &DocumentIndex,
+        objects: &[Object],
+    ) -> Self {
+        let mut grouped = findings
+            .into_iter()
+            .filter(|finding| documents.groups(finding))
+            .filter_map(|finding| finding.object.as_ref())
+            .peekable();
+        if grouped.peek().is_none() {
+            return Self::default();
+        }
+        let all = Self::of(objects);
+        let known = grouped.filter_map(|id| Some((id.clone(), all.0.get(id)?.clone())));
+        Self(known.collect())
+    }
+
+    /// Adds those of other objects.
+    pub(super) fn add(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+
     fn of(objects: &[Object]) -> Self {
         let parts = objects.iter().flat_map(|object| {
             let cluster = cluster(object);
@@ -247,7 +271,11 @@ mod tests {
             let finding = Finding::error("X01", message!("wrong", size));
             finding.at(&Span::new(&path, 5, 3, 2)).of(&id)
         };
-        let grouped = group(found.iter().map(finding).collect(), &documents, &[]);
+        let grouped = group(
+            found.iter().map(finding).collect(),
+            &documents,
+            &Clusters::default(),
+        );
         let line = |finding: Finding| {
             let size = finding.args.into_iter().map(|(_, value)| value);
             format!(
@@ -284,7 +312,7 @@ mod tests {
             finding.of(&id).field(&Path::dotted("spec.tags"))
         };
         let found = [("one", "is wrong"), ("two", "cannot be used")].map(finding);
-        let grouped = group(found.into(), &documents, &[]);
+        let grouped = group(found.into(), &documents, &Clusters::default());
         assert_eq!(grouped.len(), 1);
         assert_eq!(grouped[0].clusters, ["n/one", "n/two"]);
     }
@@ -320,7 +348,7 @@ mod tests {
             "ClusterDefinition",
         ];
         let findings = kinds.into_iter().zip(of).map(finding).collect();
-        let grouped = group(findings, &documents, &[]).into_iter();
+        let grouped = group(findings, &documents, &Clusters::default()).into_iter();
         let grouped = grouped.map(|one| (one.object.map(|id| id.name), one.clusters.join(" ")));
         let expected = [("a", ""), ("b", ""), ("one", "n/one n/two")];
         let expected = expected.map(|(name, of)| (Some(name.to_owned()), of.to_owned()));

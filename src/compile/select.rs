@@ -9,10 +9,10 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{Compiled, Documents, compile_by, sort};
-use crate::api::cluster_definition;
+use super::{Checked, Compiled, Documents, compile_by, sort};
 use crate::api::fleet::FleetPolicy;
 use crate::api::overlay::Selector;
+use crate::api::{cluster_definition, embedded};
 use crate::graph::{self, Graph, Place};
 use crate::model::{Finding, Node, Object, ObjectId, Position, Span, Tree, Value};
 use crate::rules::tenancy;
@@ -90,13 +90,14 @@ pub fn select(
         same.is_some_and(|same| same.iter().any(is_same))
     };
     let (mut findings, others): (Vec<Finding>, Vec<Finding>) = all
+        .checked
         .findings
         .into_iter()
         .partition(|finding| concerns(finding, &in_rest));
-    let common = common(ours.findings, &findings, &others);
+    let common = common(ours.checked.findings, &findings, &others);
     findings.extend(common);
     sort(&mut findings);
-    let mut allowed = all.allowed;
+    let mut allowed = all.checked.allowed;
     allowed.retain(|one| {
         let mut rest = rest.allowed.iter().map(|other| &other.finding);
         let in_rest = rest.any(|other| *other == one.finding);
@@ -113,6 +114,14 @@ pub fn select(
     let namespaces = rest.iter().map(|(_, object)| &object.id);
     let namespaces = namespaces.filter(|id| id.is("", "Namespace"));
     let namespaces = namespaces.map(|id| id.name.to_string()).collect();
+    let checked = Checked {
+        findings,
+        allowed,
+        definitions: choice.definitions.len(),
+        unread: ours.checked.unread,
+        object_count: objects.len(),
+        embedded_count: objects.iter().map(|one| embedded::ids(one).count()).sum(),
+    };
     Selected {
         others,
         namespaces,
@@ -120,10 +129,7 @@ pub fn select(
         compiled: Compiled {
             graph: Arc::new(graph::build(&objects).0),
             objects,
-            findings,
-            allowed,
-            definitions: choice.definitions.len(),
-            unread: ours.unread,
+            checked,
         },
     }
 }
@@ -369,7 +375,10 @@ spec:
             ("b.yaml", definition("two", "dev", "")),
         ];
         for (selector, path) in [("env=prod", "a.yaml"), ("env=dev", "b.yaml")] {
-            let found = selected(&files, selector, Extent::Exact).compiled.findings;
+            let found = selected(&files, selector, Extent::Exact)
+                .compiled
+                .checked
+                .findings;
             assert_eq!(ids(&found), ["R04", "R04"], "namespace and identity");
             let places = found.iter().filter_map(|finding| finding.span.as_ref());
             assert!(places.clone().count() == 2 && places.clone().all(|span| &*span.path == path));

@@ -2,6 +2,23 @@
 
 use super::*;
 
+/// All tests that compile a fleet prove that it can be checked part by part.
+pub(super) fn is_the_same_in_parts(whole: &Compiled, parts: Option<Checked>) {
+    let Some(parts) = parts else { return };
+    let lines = |checked: &Checked| -> Vec<String> {
+        let found = checked.findings.iter();
+        found.map(|finding| format!("{finding:#?}")).collect()
+    };
+    let (of_whole, of_parts) = (lines(&whole.checked), lines(&parts));
+    for missing in of_whole.iter().filter(|line| !of_parts.contains(line)) {
+        panic!("only as a whole: {missing}");
+    }
+    for more in of_parts.iter().filter(|line| !of_whole.contains(line)) {
+        panic!("only in parts: {more}");
+    }
+    assert_eq!(whole.checked, parts);
+}
+
 fn compiled(text: &str) -> Compiled {
     let tree = Tree {
         files: [(Arc::from("a.yaml"), Arc::from(text.as_bytes()))].into(),
@@ -75,7 +92,11 @@ spec:
 ---
 ";
     let text = format!("{overlay}{}", include_str!("../../tests/definition.yaml"));
-    let found = compiled(&text).findings.into_iter().map(|found| found.id);
+    let found = compiled(&text)
+        .checked
+        .findings
+        .into_iter()
+        .map(|found| found.id);
     assert_eq!(found.collect::<Vec<_>>(), ["S03"]);
 }
 
@@ -307,7 +328,7 @@ fn with_line(path: &str, number: usize, line: &str) -> Vec<String> {
         files: FLEET.into_iter().map(file).collect(),
         ..Tree::default()
     };
-    let findings = compile(&tree, &[]).findings.into_iter();
+    let findings = compile(&tree, &[]).checked.findings.into_iter();
     let wrong = findings.filter(|finding| finding.severity != Severity::Info);
     wrong.map(|finding| finding.to_string()).collect()
 }
@@ -327,7 +348,7 @@ fn definitions_do_not_count_in_the_size_of_a_file_and_nothing_else_passes_for_on
     let hidden = format!(
         "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a}}, data: {{a: \"\nkind: CustomResourceDefinition\n{padding}\"}}}}\n"
     );
-    let found = compiled(&hidden).findings;
+    let found = compiled(&hidden).checked.findings;
     let ids: Vec<&str> = found.iter().map(|finding| finding.id).collect();
     assert_eq!(ids, ["Y03"]);
 }

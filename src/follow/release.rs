@@ -51,7 +51,7 @@ impl Compilation {
             revision: revision.to_owned(),
             holdings: Arc::new(Holdings::of(&objects)),
             notes: Notes::of(&compiled),
-            findings: compiled.findings.into(),
+            findings: compiled.checked.findings.into(),
             plan: Arc::new(plan::into_plan(objects, &compiled.graph, set)),
             embedded: embedded.into(),
             graph: compiled.graph,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 
 use super::outside::Elsewhere;
-use super::references::{self, Reference};
+use super::references::{self, Named, Reference};
 use super::{Edge, Executor, Graph, Place, Vertex, cycles};
 use crate::api::embedded;
 use crate::api::fleet::OutsideObject;
@@ -28,13 +28,30 @@ pub fn build_beside(
     left_alone: &[Object],
     outside: &[OutsideObject],
 ) -> (Graph, Vec<Finding>) {
+    let (graph, mut findings, elsewhere) = build_part(objects, left_alone, outside, &[]);
+    findings.extend(elsewhere.unneeded());
+    (graph, findings)
+}
+
+/// The same for a part of a fleet, beside objects of other parts that it may refer to. What it has to do with `outside` is
+/// returned, as other parts may refer to the same.
+#[must_use]
+pub fn build_part(
+    objects: &[Object],
+    left_alone: &[Object],
+    outside: &[OutsideObject],
+    environment: &[&Object],
+) -> (Graph, Vec<Finding>, Elsewhere) {
     let parts: Vec<Part> = objects
         .par_iter()
         .enumerate()
         .flat_map_iter(Part::all)
         .collect();
     let mut builder = Builder::new(&parts);
-    (builder.elsewhere, builder.findings) = Elsewhere::of(outside, &builder.by_id);
+    for object in environment {
+        builder.vertex(&Part::beside(object), Place::Outside);
+    }
+    builder.elsewhere = Elsewhere::of(outside, &builder.by_id);
     for object in left_alone {
         builder.outside_vertex(object.id.clone(), object.origin.clone());
     }
@@ -50,7 +67,6 @@ pub fn build_beside(
         elsewhere,
         ..
     } = builder;
-    findings.extend(elsewhere.unused());
     graph.edges.sort();
     graph.edges.dedup_by(|a, b| {
         a.from == b.from && a.to == b.to && a.until == b.until && a.executor == b.executor
@@ -59,7 +75,7 @@ pub fn build_beside(
     // Cluster and MachinePool copy from each other; as nobody waits for a copy, that is no cycle.
     graph.edges.extend(mirrors);
     graph.edges.sort();
-    (graph, findings)
+    (graph, findings, elsewhere)
 }
 
 /// What the graph needs to know of an object or of a resource embedded in one.
@@ -80,15 +96,34 @@ struct Part {
 }
 
 impl Part {
+    /// An object that others may refer to, without its own references.
+    fn beside(object: &Object) -> Self {
+        Self {
+            id: object.id.clone(),
+            origin: object.origin.clone(),
+            index: None,
+            expanded: object.definition.is_some(),
+            references: Vec::new(),
+            unreadable: Vec::new(),
+            makes: Vec::new(),
+            defines: custom_kind(object),
+        }
+    }
+
     /// The object and the resources embedded in it.
     fn all((index, object): (usize, &Object)) -> Vec<Self> {
-        let whole = Self::of(object, Some(index));
-        let carried = embedded::resources(object).into_iter();
-        let carried = carried.map(|(_, resource)| Self::of(&resource, None));
+        let is_expanded = object.definition.is_some();
+        let mut whole = Self::of(object.into(), Some(index), is_expanded);
+        whole.defines = custom_kind(object);
+        let carried = embedded::nodes(object);
+        let carried = carried.map(|(id, _, node)| {
+            let resource = Named::embedded(&id, node);
+            Self::of(resource, None, is_expanded)
+        });
         std::iter::once(whole).chain(carried).collect()
     }
 
-    fn of(object: &Object, index: Option<usize>) -> Self {
+    fn of(object: Named<'_>, index: Option<usize>, expanded: bool) -> Self {
         let unreadable = references::unreadable(object);
         let mut references = references::of(object);
         // An embedded resource is in the namespace of its carrier.
@@ -97,13 +132,13 @@ impl Part {
             id: object.id.clone(),
             origin: object.origin.clone(),
             index,
-            expanded: object.definition.is_some(),
+            expanded,
             references,
             unreadable: unreadable
                 .map(|(text, origin)| (text.to_owned(), origin.clone()))
                 .collect(),
-            makes: references::made_by(&object.id, &object.node, None),
-            defines: custom_kind(object),
+            makes: references::made_by(object.id, object.node, None),
+            defines: None,
         }
     }
 }

@@ -22,9 +22,11 @@ mod schedule;
 use std::collections::BTreeSet;
 
 use crate::model::{Needed, Node, Object, ObjectId, Origin};
+use references::Named;
 
-pub use build::{build, build_beside};
+pub use build::{build, build_beside, build_part};
 pub use draw::{dot, in_force, text};
+pub use outside::Elsewhere;
 pub use parts::Split;
 pub use schedule::{Pace, Schedule, Timing, about, critical_path, minutes, waits_for_roles};
 
@@ -130,7 +132,13 @@ impl Graph {
 /// that names it.
 #[must_use]
 pub fn names(object: &Object) -> Vec<(ObjectId, Needed, String)> {
-    let named = references::of(object).into_iter();
+    names_in(&object.id, &object.node)
+}
+
+/// The same, of an object or an embedded resource with this id and content.
+#[must_use]
+pub fn names_in(id: &ObjectId, node: &Node) -> Vec<(ObjectId, Needed, String)> {
+    let named = references::of(Named::embedded(id, node)).into_iter();
     named
         .map(|reference| (reference.to, reference.until, reference.why))
         .collect()

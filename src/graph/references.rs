@@ -1,7 +1,7 @@
 //! The references of an object, read from its fields alone.
 
 use crate::api::aro_control_plane::identity_namespace;
-use crate::api::azure_cluster_identity::link_identity;
+use crate::api::azure_cluster_identity::link_identity_in;
 use crate::api::kinds::{AUTHORIZATION, CAPI, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
 use crate::api::platform::{HYPERSHIFT, Platform, PlatformKind};
 use crate::api::{aso, capi, labels};
@@ -19,8 +19,38 @@ pub(super) struct Reference {
     pub(super) group: Option<Origin>,
 }
 
-/// Everything `object` names, in the order it is written.
-pub(super) fn of(object: &Object) -> Vec<Reference> {
+/// What is looked through for references: an object, or a resource embedded in one.
+#[derive(Clone, Copy)]
+pub(super) struct Named<'a> {
+    pub(super) id: &'a ObjectId,
+    pub(super) node: &'a Node,
+    pub(super) origin: &'a Origin,
+}
+
+impl<'a> From<&'a Object> for Named<'a> {
+    fn from(object: &'a Object) -> Self {
+        Self {
+            id: &object.id,
+            node: &object.node,
+            origin: &object.origin,
+        }
+    }
+}
+
+impl<'a> Named<'a> {
+    /// A resource with the id that it has in its carrier.
+    pub(super) fn embedded(id: &'a ObjectId, node: &'a Node) -> Self {
+        let name = node.at(&["metadata", "name"]).unwrap_or(node);
+        Self {
+            id,
+            node,
+            origin: &name.origin,
+        }
+    }
+}
+
+/// Everything that `object` names, in the order it is written.
+pub(super) fn of(object: Named<'_>) -> Vec<Reference> {
     let mut found = Vec::new();
     let namespace = object.id.namespace.as_str();
     if let Some(spec) = object.node.get("spec") {
@@ -40,7 +70,7 @@ pub(super) fn of(object: &Object) -> Vec<Reference> {
         let origin = object
             .node
             .at(&["metadata", "namespace"])
-            .map_or(&object.origin, |node| &node.origin);
+            .map_or(object.origin, |node| &node.origin);
         found.push(reference(
             ("", "Namespace"),
             "",
@@ -80,7 +110,7 @@ fn group_in(reference: &Node) -> Option<Origin> {
     written.map(|node| node.origin.clone())
 }
 
-fn owner(object: &Object, spec: &Node) -> Option<Reference> {
+fn owner(object: Named<'_>, spec: &Node) -> Option<Reference> {
     let owner = spec.get("owner")?;
     let name = owner.get("name")?;
     let explicit = owner
@@ -182,8 +212,8 @@ fn named(field: &str, node: &Node, namespace: &str) -> Option<Reference> {
 }
 
 /// The cluster that a node pool names.
-fn cluster(object: &Object) -> Option<Reference> {
-    let (platform, kind) = (Platform::of(&object.id)?, PlatformKind::of(&object.id)?);
+fn cluster(object: Named<'_>) -> Option<Reference> {
+    let (platform, kind) = (Platform::of(object.id)?, PlatformKind::of(object.id)?);
     let node = object.node.at(kind.cluster)?;
     let why = kind.cluster.last().filter(|_| platform.is_ordered)?;
     let root = platform.root("", "");
@@ -237,7 +267,7 @@ const HOSTED: [(&str, &[&str], &str); 10] = [
     ("NodePool", &["spec", "tuningConfig"], "ConfigMap"),
 ];
 
-fn hosted(object: &Object) -> impl Iterator<Item = Reference> {
+fn hosted(object: Named<'_>) -> impl Iterator<Item = Reference> {
     let fields = HOSTED.iter();
     let fields = fields.filter(|(kind, ..)| object.id.is(HYPERSHIFT, kind));
     fields.flat_map(move |(_, path, kind)| {
@@ -260,7 +290,7 @@ fn hosted(object: &Object) -> impl Iterator<Item = Reference> {
     })
 }
 
-fn bootstrap(object: &Object, spec: &Node) -> Option<Reference> {
+fn bootstrap(object: Named<'_>, spec: &Node) -> Option<Reference> {
     let path = ["template", "spec", "bootstrap", "dataSecretName"];
     let node = spec
         .at(&path)
@@ -275,7 +305,7 @@ fn bootstrap(object: &Object, spec: &Node) -> Option<Reference> {
     ))
 }
 
-fn annotations(object: &Object) -> Vec<Reference> {
+fn annotations(object: Named<'_>) -> Vec<Reference> {
     let mut found = Vec::new();
     if let Some(node) = object
         .node
@@ -306,8 +336,8 @@ fn annotations(object: &Object) -> Vec<Reference> {
 }
 
 /// What makes the Private Endpoint of a HostedCluster: an identity, and a credential of Azure Service Operator.
-fn link(object: &Object) -> impl Iterator<Item = Reference> {
-    let identity = link_identity(object).map(|(node, to)| Reference {
+fn link(object: Named<'_>) -> impl Iterator<Item = Reference> {
+    let identity = link_identity_in(object.id, object.node).map(|(node, to)| Reference {
         to,
         until: Needed::Applied,
         why: "private-link-identity".to_owned(),
@@ -333,7 +363,7 @@ fn link(object: &Object) -> impl Iterator<Item = Reference> {
 }
 
 /// The parts of the depends-on annotation, and where it stands.
-fn depended_on(object: &Object) -> impl Iterator<Item = (&str, &Origin)> {
+fn depended_on(object: Named<'_>) -> impl Iterator<Item = (&str, &Origin)> {
     let path = ["metadata", "annotations", labels::DEPENDS_ON];
     let node = object.node.at(&path);
     node.into_iter().flat_map(|node| {
@@ -343,7 +373,7 @@ fn depended_on(object: &Object) -> impl Iterator<Item = (&str, &Origin)> {
 }
 
 /// The parts of the depends-on annotation that name nothing.
-pub(super) fn unreadable(object: &Object) -> impl Iterator<Item = (&str, &Origin)> {
+pub(super) fn unreadable(object: Named<'_>) -> impl Iterator<Item = (&str, &Origin)> {
     depended_on(object).filter(|(text, _)| depends_on(text).is_none())
 }
 

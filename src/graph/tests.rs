@@ -325,8 +325,8 @@ fn objects_outside_are_not_missing() {
     assert_eq!(
         useless,
         [
-            "`outside` in the Fleet document names Vault/ns/v, which is in the fleet",
             "`outside` in the Fleet document names ResourceGroup/ns/other, to which nothing refers",
+            "`outside` in the Fleet document names Vault/ns/v, which is in the fleet",
         ]
     );
     let wrong = [outside(Some("example.com"), "ResourceGroup", "rg")];

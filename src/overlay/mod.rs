@@ -22,6 +22,8 @@ mod unused;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
+pub use patches::Effects;
+
 use crate::api::overlay::{Overlay, Selector};
 use crate::model::{Budget, Limit, Map, Node, Path, Span};
 use crate::schema::strategic::{self, ListKeys};

@@ -3,15 +3,13 @@
 //! In: all objects, expanded and raw. Out: the same objects, patched in place. It does not know
 //! where an object came from, only its labels: those of its definition are on it.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
 use rayon::prelude::*;
+use std::collections::HashMap;
 
 use super::{Entry, Overlays, select};
 use crate::api::embedded;
 use crate::api::overlay::Patch;
-use crate::model::{Budget, Finding, Limit, Node, Object, Value, rule_id};
+use crate::model::{Budget, Finding, Limit, Node, Object, Origin, Span, Value, rule_id};
 use crate::schema::json_patch;
 use crate::schema::strategic::{self, ListKeys};
 
@@ -20,41 +18,97 @@ impl Overlays {
     /// labels were before any patch, and to the resources embedded in them.
     #[must_use]
     pub fn patch(&mut self, objects: &mut [Object]) -> Vec<Finding> {
+        let effects = self.apply(objects);
+        self.record(&effects);
+        effects.findings
+    }
+
+    /// The same, without recording which overlays have an effect.
+    #[must_use]
+    pub fn apply(&self, objects: &mut [Object]) -> Effects {
+        let mut effects = Effects::default();
         if !self.weigh(objects.iter().map(|object| &object.node)) {
-            return Vec::new();
+            return effects;
         }
-        let budget = Arc::clone(&self.budget);
         let selections: Vec<Vec<bool>> = self
             .entries
             .iter()
             .map(|entry| entry.selection(objects))
             .collect();
-        let mut findings = Vec::new();
-        for (entry, selection) in self.entries.iter_mut().zip(selections) {
-            entry.selected |= selection.contains(&true);
-            let mut reached = Vec::new();
-            for (patch, patched) in entry.overlay.patches.iter().zip(&mut entry.patched) {
+        for (at, (entry, selection)) in self.entries.iter().zip(selections).enumerate() {
+            if !selection.contains(&true) {
+                continue;
+            }
+            let mut effect = Effect::default();
+            for patch in &entry.overlay.patches {
+                let mut patched = false;
                 let weight = patch.patch.weight();
                 let selected = objects.par_iter_mut().zip(&selection);
                 let selected = selected.filter(|(_, selected)| **selected);
                 let runs = selected.map(|(object, _)| {
-                    let mut run = Run::new(patch, weight, &self.lists, &budget);
+                    let mut run = Run::new(patch, weight, &self.lists, &self.budget);
                     run.object(object);
                     (run.matched.then(|| object.origin.clone()), run.findings)
                 });
                 for (origin, found) in runs.collect::<Vec<_>>() {
-                    *patched |= origin.is_some();
-                    reached.extend(origin);
-                    findings.extend(found);
+                    patched |= origin.is_some();
+                    effect.reach(origin.as_ref());
+                    effects.findings.extend(found);
                 }
-                if budget.exceeded().is_some() {
-                    self.stopped_at = Some(patch.origin.span().clone());
-                    return findings;
+                effect.patched.push(patched);
+                if self.budget.exceeded().is_some() {
+                    effects.stopped_at = Some(patch.origin.span().clone());
+                    return effects;
                 }
             }
-            reached.iter().for_each(|origin| entry.reach(origin.span()));
+            effects.of_overlays.push((at, effect));
         }
-        findings
+        effects
+    }
+
+    /// Records which overlays and patches had an effect.
+    pub fn record(&mut self, effects: &Effects) {
+        for (at, effect) in &effects.of_overlays {
+            let entry = &mut self.entries[*at];
+            entry.selected = true;
+            for (patched, now) in entry.patched.iter_mut().zip(&effect.patched) {
+                *patched |= now;
+            }
+            effect.reached.iter().for_each(|span| entry.reach(span));
+        }
+        if effects.stopped_at.is_some() {
+            self.stopped_at.clone_from(&effects.stopped_at);
+        }
+    }
+}
+
+/// What patches did to some objects.
+#[derive(Debug, Default)]
+pub struct Effects {
+    /// What could not be applied.
+    pub findings: Vec<Finding>,
+    /// The overlays that select any of the objects, by their place.
+    of_overlays: Vec<(usize, Effect)>,
+    /// The patch that the budget did not allow.
+    stopped_at: Option<Span>,
+}
+
+/// What the patches of one overlay did.
+#[derive(Debug, Default)]
+struct Effect {
+    /// Whether each of the patches matched an object.
+    patched: Vec<bool>,
+    /// The first object in each file that a patch matched.
+    reached: Vec<Span>,
+}
+
+impl Effect {
+    fn reach(&mut self, origin: Option<&Origin>) {
+        let span = origin.map(Origin::span);
+        let known = |span: &&Span| self.reached.iter().any(|one| one.path == span.path);
+        if let Some(span) = span.filter(|span| !known(span)) {
+            self.reached.push(span.clone());
+        }
     }
 }
 

@@ -38,14 +38,13 @@ pub(crate) fn refusal(
 
 /// T07: control planes, infrastructures and hosted clusters of the fleet use identities of the fleet that allow their namespaces. Other
 /// identities are in the cluster, so they are checked when a user is applied.
-pub(super) fn check(objects: &[Object]) -> Vec<Finding> {
-    let identities = objects.iter().filter(|object| is_identity(&object.id));
+pub(super) fn check(objects: &[Object], environment: &[&Object]) -> Vec<Finding> {
+    let all = || objects.iter().chain(environment.iter().copied());
+    let identities = all().filter(|object| is_identity(&object.id));
     let identities: HashMap<&ObjectId, (&Object, Allowed)> = identities
         .map(|object| (&object.id, (object, Allowed::read(&object.node.to_json()))))
         .collect();
-    let namespaces = objects
-        .iter()
-        .filter(|object| object.id.is("", "Namespace"));
+    let namespaces = all().filter(|object| object.id.is("", "Namespace"));
     let namespaces: HashMap<&str, &Object> = namespaces
         .map(|object| (object.id.name.as_str(), object))
         .collect();
@@ -281,7 +280,7 @@ spec:
         let objects: Vec<Object> = documents
             .filter_map(|document| Object::from_node(document, ""))
             .collect();
-        let found = check(&objects);
+        let found = check(&objects, &[]);
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].severity, crate::model::Severity::Error);
         assert_eq!(found[0].span.as_ref().map(|span| span.start.line), Some(6));
@@ -303,7 +302,7 @@ spec:
         let objects: Vec<Object> = documents
             .filter_map(|document| Object::from_node(document, ""))
             .collect();
-        let found = check(&objects);
+        let found = check(&objects, &[]);
         let ids: Vec<&str> = found.iter().map(|finding| finding.id).collect();
         assert_eq!(ids, ["T07"], "{found:?}");
         let named = crate::graph::names(&objects[1]);
@@ -324,7 +323,7 @@ spec:
 "
             );
             let objects = crate::rules::objects_in(&text);
-            let found = check(&objects).into_iter();
+            let found = check(&objects, &[]).into_iter();
             found
                 .map(|one| (one.severity, one.field.map(|field| field.to_string())))
                 .collect::<Vec<_>>()

@@ -19,9 +19,11 @@ mod dead_ends;
 mod duration;
 mod external_auth;
 mod fleet;
+mod groups;
 mod hosted;
 mod identity;
 mod key_version;
+mod links;
 mod live;
 mod mistyped;
 mod networks;
@@ -56,6 +58,8 @@ use crate::model::{Finding, Object, Path, Segment, Severity, rule_id, work};
 use crate::schema::nearest;
 use arm::{Resource, World};
 pub(crate) use azure_name::of_azure;
+pub(crate) use groups::Groups;
+pub(crate) use links::{Links, is_environment, links};
 pub use live::check_live;
 use mistyped::Mistyped;
 use rule::{FleetRule, ResourceRule, Rule};
@@ -150,20 +154,31 @@ const FLEET_RULES: &[FleetRule] = &[
 /// The findings of all rules for `objects`, with the settings of the Fleet document. Tenancy is checked apart.
 #[must_use]
 pub fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
-    let world = world(objects, policy);
+    check_beside(objects, &[], policy)
+}
+
+/// The same for a part of a fleet, beside the objects that [`is_environment`] is true of. There may be findings about these, which
+/// are theirs.
+#[must_use]
+pub(crate) fn check_beside(
+    objects: &[Object],
+    environment: &[&Object],
+    policy: &FleetPolicy,
+) -> Vec<Finding> {
+    let world = world(objects, environment, policy);
     let fields = fields(&world);
     // Other rules would report a misspelt field as missing.
     let Some((right, mut typos)) = spelling::correct(objects, &world, &fields) else {
-        return check_right(objects, policy, &world, fields);
+        return check_right(objects, environment, policy, &world, fields);
     };
-    let world = self::world(&right, policy);
+    let world = self::world(&right, environment, policy);
     let fields = self::fields(&world);
-    typos.extend(check_right(&right, policy, &world, fields));
+    typos.extend(check_right(&right, environment, policy, &world, fields));
     typos
 }
 
-fn world<'a>(objects: &'a [Object], policy: &FleetPolicy) -> World<'a> {
-    let mut world = World::of(objects);
+fn world<'a>(objects: &'a [Object], environment: &[&'a Object], policy: &FleetPolicy) -> World<'a> {
+    let mut world = World::of(objects.iter().chain(environment.iter().copied()));
     world.experimental = policy.experimental;
     world.regions.clone_from(&policy.regions);
     world
@@ -195,6 +210,7 @@ fn fields(world: &World<'_>) -> Vec<Vec<Finding>> {
 /// each of them.
 fn check_right(
     objects: &[Object],
+    environment: &[&Object],
     policy: &FleetPolicy,
     world: &World<'_>,
     fields: Vec<Vec<Finding>>,
@@ -209,10 +225,10 @@ fn check_right(
         .chain(vaults::RULES)
         .chain(resources::RULES);
     found.par_extend(of_fleet.flat_map_iter(|rule| rule(world)));
-    found.extend(allowed_namespaces::check(objects));
-    found.extend(served::check(objects));
+    found.extend(allowed_namespaces::check(objects, environment));
+    found.extend(served::check(objects, environment));
     found.extend(bound_clients::check(objects, &policy.bindings));
-    found.extend(dead_ends::check(objects));
+    found.extend(dead_ends::check(objects, environment));
     found.extend(hosted::check(objects, policy));
     found
 }
@@ -302,6 +318,46 @@ fn objects_in(yaml: &str) -> Vec<Object> {
         .collect()
 }
 
+/// What `check` finds in objects. It finds the same in each group of those that links join.
+#[cfg(test)]
+fn found_in(objects: &[Object], check: impl Fn(&[Object]) -> Vec<Finding>) -> Vec<Finding> {
+    let whole = check(objects);
+    let mut groups = Groups::of(objects.len());
+    for (part, object) in objects.iter().enumerate() {
+        groups.add(part, &links(&[object]));
+    }
+    let mut all = std::collections::BTreeSet::new();
+    let parts = loop {
+        let joined = groups.joined();
+        let mut parts = Vec::new();
+        for group in &joined {
+            let own: Vec<&Object> = group.iter().map(|at| &objects[*at]).collect();
+            groups.add(group[0], &links(&own));
+            let is_beside = |at: usize| group.contains(&at) || is_environment(&objects[at].id);
+            let beside = (0..objects.len()).filter(|at| is_beside(*at));
+            let beside: Vec<Object> = beside.map(|at| objects[at].clone()).collect();
+            let mut found = check(&beside);
+            found.retain(|one| {
+                let id = one.object.as_ref();
+                id.is_none_or(|id| !is_environment(id) || own.iter().any(|object| object.id == *id))
+            });
+            groups.suggest(group[0], found.iter());
+            parts.extend(found);
+        }
+        if !all.insert(joined) {
+            break parts;
+        }
+    };
+    let lines = |found: &[Finding]| {
+        let mut lines: Vec<String> = found.iter().map(|one| format!("{one:#?}")).collect();
+        lines.sort();
+        lines.dedup();
+        lines
+    };
+    assert_eq!(lines(&whole), lines(&parts), "as a whole, and in parts");
+    whole
+}
+
 /// Findings as `id line:column message`.
 #[cfg(test)]
 fn placed(findings: impl IntoIterator<Item = Finding>) -> Vec<String> {
@@ -322,14 +378,19 @@ pub(crate) fn findings_of(rule: Rule, yaml: &str) -> Vec<String> {
 /// Runs a rule of fleets on YAML documents and shows its findings.
 #[cfg(test)]
 fn findings_of_fleet(rule: FleetRule, yaml: &str) -> Vec<String> {
-    placed(rule(&World::of(&objects_in(yaml))))
+    placed(found_in(&objects_in(yaml), |objects| {
+        rule(&World::of(objects))
+    }))
 }
 
 /// Runs one rule on each resource of a kind in YAML documents, and shows its findings.
 #[cfg(test)]
 fn findings_of_kind(rule: ResourceRule, kind: &str, yaml: &str) -> Vec<String> {
-    let objects = objects_in(yaml);
-    let world = World::of(&objects);
-    let resources = world.of_kind(RED_HAT_OPENSHIFT, kind);
-    placed(resources.flat_map(|resource| rule(&world, resource)))
+    let found = |objects: &[Object]| {
+        let world = World::of(objects);
+        let resources = world.of_kind(RED_HAT_OPENSHIFT, kind);
+        let found = resources.flat_map(|resource| rule(&world, resource));
+        found.collect()
+    };
+    placed(found_in(&objects_in(yaml), found))
 }

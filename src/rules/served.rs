@@ -15,9 +15,9 @@ struct Definition<'a> {
 }
 
 /// S08 and S09.
-pub(super) fn check(objects: &[Object]) -> Vec<Finding> {
-    let definitions: HashMap<(&str, &str), Definition<'_>> =
-        objects.iter().filter_map(definition).collect();
+pub(super) fn check(objects: &[Object], environment: &[&Object]) -> Vec<Finding> {
+    let all = objects.iter().chain(environment.iter().copied());
+    let definitions: HashMap<(&str, &str), Definition<'_>> = all.filter_map(definition).collect();
     let unserved = objects.iter().filter_map(|object| {
         let key = (&*object.id.group, &*object.id.kind);
         unserved(object, definitions.get(&key)?)

@@ -15,7 +15,7 @@ use super::exit::Exit;
 use super::report::{self, Report, Style};
 use super::ui::Ui;
 use crate::api::cluster_definition;
-use crate::compile::{Compiled, compile};
+use crate::compile::{Checked, Compiled, compile};
 use crate::model::{Finding, Node, ObjectId, Severity, Tree, words};
 use crate::yaml;
 use args::{Common, Infrastructure, What};
@@ -106,9 +106,9 @@ impl Definition {
 
     /// These of its findings as `capstan validate` shows them.
     fn findings(&self, findings: Vec<Finding>, common: &Common, ui: &Ui) -> String {
-        let compiled = Compiled {
+        let checked = Checked {
             findings,
-            ..self.compiled.clone()
+            ..self.compiled.checked.clone()
         };
         let shown = common.target.output.as_ref();
         let shown = shown.map_or_else(|| "<stdout>".to_owned(), |path| path.display().to_string());
@@ -116,6 +116,6 @@ impl Definition {
             colour: ui.colours_messages(),
             place: &|_| shown.clone(),
         };
-        report::text(&Report::of(&compiled), &[&self.tree], &style)
+        report::text(&Report::of(&checked), &[&self.tree], &style)
     }
 }

@@ -54,13 +54,13 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::compile::Compiled;
+    use crate::compile::Checked;
     use crate::model::Span;
 
     fn lines(findings: Vec<Finding>) -> String {
-        azure(&Report::of(&Compiled {
+        azure(&Report::of(&Checked {
             findings,
-            ..Compiled::default()
+            ..Checked::default()
         }))
     }
 

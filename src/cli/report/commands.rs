@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::compile::Compiled;
+use crate::compile::Checked;
 use crate::model::words::json_document;
 use crate::model::{Finding, ObjectId, Severity, Span, Tree};
 
@@ -48,7 +48,7 @@ const HOSTILE: [&str; 10] = [
 ];
 
 /// A finding of each severity with `text` wherever a finding has one, and a file with it.
-fn hostile(text: &str) -> (Compiled, Tree) {
+fn hostile(text: &str) -> (Checked, Tree) {
     let path: Arc<str> = Arc::from(text);
     let of = |severity| Finding {
         severity,
@@ -66,10 +66,10 @@ fn hostile(text: &str) -> (Compiled, Tree) {
         reason: text.to_owned(),
         by: Span::new(&path, 1, 1, 3),
     };
-    let compiled = Compiled {
+    let compiled = Checked {
         findings,
         allowed: vec![allowed],
-        ..Compiled::default()
+        ..Checked::default()
     };
     let tree = Tree {
         files: [(path, Arc::from(text.as_bytes()))].into(),

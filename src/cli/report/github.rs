@@ -73,12 +73,12 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::compile::Compiled;
+    use crate::compile::Checked;
 
     fn command(finding: Finding) -> String {
-        github(&Report::of(&Compiled {
+        github(&Report::of(&Checked {
             findings: vec![finding],
-            ..Compiled::default()
+            ..Checked::default()
         }))
     }
 
@@ -95,9 +95,9 @@ mod tests {
     fn the_most_severe_come_first_and_what_github_drops_stays_in_the_log() {
         let warnings = (0..12).map(|_| Finding::warning("Y98", "odd"));
         let errors = (0..11).map(|_| Finding::error("Y99", "::error::wrong"));
-        let shown = github(&Report::of(&Compiled {
+        let shown = github(&Report::of(&Checked {
             findings: warnings.chain(errors).collect(),
-            ..Compiled::default()
+            ..Checked::default()
         }));
         let lines: Vec<&str> = shown.lines().collect();
         let count = |start: &str| lines.iter().filter(|line| line.starts_with(start)).count();

@@ -52,13 +52,13 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::compile::Compiled;
+    use crate::compile::Checked;
     use crate::model::Span;
 
     fn report(findings: Vec<Finding>) -> Vec<Json> {
-        let json = gitlab(&Report::of(&Compiled {
+        let json = gitlab(&Report::of(&Checked {
             findings,
-            ..Compiled::default()
+            ..Checked::default()
         }));
         json.as_array().expect("an array").clone()
     }

@@ -20,8 +20,8 @@ pub(in crate::cli) fn json(report: &Report<'_>) -> Json {
             "allowed": compiled.allowed.len(),
             "definitions": compiled.definitions,
             "unread": compiled.unread,
-            "objects": compiled.objects.len(),
-            "embedded": compiled.embedded().len(),
+            "objects": compiled.object_count,
+            "embedded": compiled.embedded_count,
         },
     });
     if report.others.is_some() {

@@ -3,13 +3,13 @@
 //! In: a compiled fleet, the least severity, and what is not selected. Out: the findings to list, and counts. It
 //! does not know: any format.
 
-use crate::compile::Compiled;
+use crate::compile::Checked;
 use crate::model::{Finding, Severity};
 
 /// What is reported.
 #[derive(Clone, Copy)]
 pub(in crate::cli) struct Report<'a> {
-    pub(in crate::cli) compiled: &'a Compiled,
+    pub(in crate::cli) compiled: &'a Checked,
     /// The least severe findings that are listed. All are counted.
     pub(in crate::cli) level: Severity,
     /// Findings that concern only what is not selected: they are counted. `None` if nothing was selected.
@@ -18,7 +18,7 @@ pub(in crate::cli) struct Report<'a> {
 
 impl<'a> Report<'a> {
     /// All findings of a fleet.
-    pub(in crate::cli) const fn of(compiled: &'a Compiled) -> Self {
+    pub(in crate::cli) const fn of(compiled: &'a Checked) -> Self {
         Self {
             compiled,
             level: Severity::Info,

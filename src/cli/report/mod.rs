@@ -30,7 +30,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::compile::{Allowed, Compiled};
+    use crate::compile::{Allowed, Checked};
     use crate::model::{Finding, Position, Span, Tree};
 
     const TEXTS: [&str; 7] = [
@@ -60,17 +60,17 @@ mod tests {
         positions.iter().flat_map(from).collect()
     }
 
-    fn all_over(text: &str, path: &Arc<str>) -> Compiled {
+    fn all_over(text: &str, path: &Arc<str>) -> Checked {
         let allowed = |by: Span| Allowed {
             finding: Finding::warning("Y98", text),
             reason: text.to_owned(),
             by,
         };
         let at = |span| Finding::error("Y29", text).at(span);
-        Compiled {
+        Checked {
             findings: spans(path).iter().map(at).collect(),
             allowed: spans(path).into_iter().map(allowed).collect(),
-            ..Compiled::default()
+            ..Checked::default()
         }
     }
 

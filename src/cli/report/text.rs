@@ -9,7 +9,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 
 use super::listing::{Report, counted};
 use crate::cli::ui::{plain, without_commands};
-use crate::compile::{Allowed, Compiled};
+use crate::compile::{Allowed, Checked};
 use crate::model::cut::until;
 use crate::model::words::is_unseen;
 use crate::model::{Finding, Position, Segment, Severity, Span, Tree, rule_id};
@@ -89,18 +89,18 @@ pub(in crate::cli) fn text(report: &Report<'_>, trees: &[&Tree], style: &Style<'
 }
 
 /// `2 errors, 1 warning in 5 definitions (22 objects, 243 embedded)`, and what was not checked.
-fn tally(compiled: &Compiled) -> String {
+fn tally(compiled: &Checked) -> String {
     let count = |severity, word| counted(compiled.count(severity), word);
     let (errors, warnings) = (
         count(Severity::Error, "error"),
         count(Severity::Warning, "warning"),
     );
     let definitions = counted(compiled.definitions, "definition");
-    let objects = counted(compiled.objects.len(), "object");
-    let embedded = compiled.embedded().len();
+    let objects = counted(compiled.object_count, "object");
+    let embedded = compiled.embedded_count;
     let all = format!("{errors}, {warnings} in {definitions} ({objects}, {embedded} embedded)");
     match (compiled.definitions, compiled.unread) {
-        (0, _) if compiled.objects.is_empty() && !compiled.has_errors() => {
+        (0, _) if compiled.object_count == 0 && !compiled.has_errors() => {
             format!("{all}: nothing was checked")
         }
         (_, 0) => all,
@@ -166,7 +166,7 @@ fn one(finding: &Finding, sources: &Sources<'_>, style: &Style<'_>) -> String {
 struct Sources<'t>(HashMap<&'t str, Source<'t>>);
 
 impl<'t> Sources<'t> {
-    fn of(compiled: &'t Compiled, trees: &[&'t Tree]) -> Self {
+    fn of(compiled: &'t Checked, trees: &[&'t Tree]) -> Self {
         let allowed = compiled.allowed.iter().map(|allowed| &allowed.finding);
         let mut sources = HashMap::new();
         for finding in compiled.findings.iter().chain(allowed) {
@@ -304,9 +304,9 @@ mod tests {
         let finding = Finding::error("Y99", "this is wrong")
             .at(&Span::new(&path, at.0, at.1, at.2))
             .help("do this, then: that");
-        let compiled = Compiled {
+        let compiled = Checked {
             findings: vec![finding],
-            ..Compiled::default()
+            ..Checked::default()
         };
         super::text(&Report::of(&compiled), &[&tree], &Style::plain())
     }
@@ -361,10 +361,10 @@ mod tests {
 
     #[test]
     fn what_was_not_checked_is_told() {
-        let compiled = Compiled {
+        let compiled = Checked {
             definitions: 3,
             unread: 1,
-            ..Compiled::default()
+            ..Checked::default()
         };
         let told = "0 errors, 0 warnings in 3 definitions (0 objects, 0 embedded); the rules were not checked for 1 definition that could not be read";
         assert_eq!(tally(&compiled), told);
@@ -373,9 +373,9 @@ mod tests {
     #[test]
     fn a_file_that_was_not_read_is_named() {
         let span = Span::top(&Arc::from("clusters/one.yaml"));
-        let compiled = Compiled {
+        let compiled = Checked {
             findings: vec![Finding::error("Y08", "the file cannot be read").at(&span)],
-            ..Compiled::default()
+            ..Checked::default()
         };
         let text = super::text(&Report::of(&compiled), &[], &Style::plain());
         assert!(text.contains("--> clusters/one.yaml\n"), "{text}");
@@ -400,9 +400,9 @@ mod tests {
         let finding = |(id, at): &(&'static str, (u32, u32, u32))| {
             Finding::error(id, "odd").at(&Span::new(&path, at.0, at.1, at.2))
         };
-        let compiled = Compiled {
+        let compiled = Checked {
             findings: findings.iter().map(finding).collect(),
-            ..Compiled::default()
+            ..Checked::default()
         };
         super::text(&Report::of(&compiled), &[&tree], &Style::plain())
     }
@@ -500,9 +500,9 @@ mod tests {
     #[test]
     fn a_terminal_is_not_moved() {
         let finding = Finding::warning("Y99", "odd \u{1b}[2J\r\n::error::").help("\u{9b}31m");
-        let compiled = Compiled {
+        let compiled = Checked {
             findings: vec![finding],
-            ..Compiled::default()
+            ..Checked::default()
         };
         let shown = super::text(&Report::of(&compiled), &[], &Style::plain());
         assert!(!shown.contains(['\u{1b}', '\r', '\u{9b}']), "{shown:?}");

@@ -8,7 +8,6 @@ use crate::cli::exit::Exit;
 use crate::cli::fleet::{Fleet, FleetArgs, SelectorArgs};
 use crate::cli::report;
 use crate::cli::ui::Ui;
-use crate::compile::select::Extent;
 use crate::model::Severity;
 use crate::model::words::json_document;
 
@@ -69,7 +68,7 @@ pub(super) enum FindingFormat {
 
 /// Findings to stdout in the asked format; exit 1 when one of them is an error, or in strict mode a warning.
 pub(super) fn run(args: &ValidateArgs, ui: &Ui) -> anyhow::Result<Exit> {
-    let fleet = Fleet::selected(&args.fleet, &args.selector, Extent::Exact)?;
+    let fleet = Fleet::checked(&args.fleet, &args.selector)?;
     let level = args.level.into();
     let found = fleet.report(level);
     ui.data(&match args.format {

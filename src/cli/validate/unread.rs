@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::api::kinds::CAPSTAN;
 use crate::cli::fleet::{Fleet, FleetArgs};
-use crate::compile::Compiled;
+use crate::compile::Checked;
 use crate::model::{ObjectId, rule_id};
 
 /// The most directories above the one that is read.
@@ -27,7 +27,7 @@ pub(super) fn hint(args: &FleetArgs, fleet: &Fleet) -> Option<String> {
     ))
 }
 
-fn lacks_fields(compiled: &Compiled) -> bool {
+fn lacks_fields(compiled: &Checked) -> bool {
     let is_ours = |id: &ObjectId| id.is(CAPSTAN, "ClusterDefinition");
     let mut findings = compiled.findings.iter();
     findings.any(|one| one.id == rule_id::MISSING_FIELD && one.object.as_ref().is_some_and(is_ours))

@@ -310,7 +310,7 @@ impl Branches {
     ) -> Revision {
         let compiled = compile_by(&self.config.policy, &tree, &overlays);
         let is_empty = !compiled.has_errors() && compiled.objects.is_empty();
-        let errors = compiled.findings.into_iter();
+        let errors = compiled.checked.findings.into_iter();
         let errors: Vec<Finding> = errors
             .filter(|one| one.severity == Severity::Error)
             .collect();

@@ -1,6 +1,7 @@
 //! Data that changes over time: machine sizes, regions, minimum versions, channels, fields of Cluster API. Text
 //! files in this directory, read once.
 
+use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use super::version::Version;
@@ -28,6 +29,19 @@ pub(super) fn node_vm_sizes() -> &'static [String] {
 pub(super) fn regions() -> impl Iterator<Item = &'static str> {
     let of_clouds = lines(REGIONS).filter(|(of, _)| *of != SERVICE);
     of_clouds.flat_map(|(_, names)| names.split_whitespace())
+}
+
+/// Whether this is a region of any cloud.
+pub(super) fn is_region(name: &str) -> bool {
+    static REGIONS: OnceLock<HashSet<&'static str>> = OnceLock::new();
+    REGIONS.get_or_init(|| regions().collect()).contains(name)
+}
+
+/// Whether this is a region that is known to have the ARO HCP service.
+pub(super) fn is_service_region(name: &str) -> bool {
+    static REGIONS: OnceLock<HashSet<&'static str>> = OnceLock::new();
+    let regions = REGIONS.get_or_init(|| service_regions().collect());
+    regions.contains(name)
 }
 
 /// The regions that are known to have the ARO HCP service.

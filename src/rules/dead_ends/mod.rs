@@ -38,8 +38,8 @@ const RULES: &[Check] = &[
 ];
 
 /// The findings of all rules for `objects`.
-pub(super) fn check(objects: &[Object]) -> Vec<Finding> {
-    let parts = Parts::of(objects);
+pub(super) fn check(objects: &[Object], environment: &[&Object]) -> Vec<Finding> {
+    let parts = Parts::of(objects, environment);
     RULES.iter().flat_map(|rule| rule(&parts)).collect()
 }
 
@@ -58,7 +58,8 @@ fn findings_of(yaml: &str) -> Vec<String> {
         let (id, message) = (finding.id, finding.message);
         format!("{id} {}:{} {message}", start.line, start.column)
     };
-    check(&objects).into_iter().map(say).collect()
+    let found = super::found_in(&objects, |objects| check(objects, &[]));
+    found.into_iter().map(say).collect()
 }
 
 /// A cluster by hand, one object a line, with one pool.

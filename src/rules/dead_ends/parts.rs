@@ -32,6 +32,8 @@ pub(super) fn carried<'a>(
 /// The objects of a fleet, by id, and what names them.
 pub(super) struct Parts<'a> {
     pub(super) objects: &'a [Object],
+    /// What is beside these.
+    pub(super) environment: Vec<&'a Object>,
     by_id: HashMap<&'a ObjectId, &'a Object>,
     /// What names each object.
     users: HashMap<ObjectId, &'a Object>,
@@ -40,7 +42,7 @@ pub(super) struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    pub(super) fn of(objects: &'a [Object]) -> Self {
+    pub(super) fn of(objects: &'a [Object], environment: &[&'a Object]) -> Self {
         let is_part =
             |one: &&Object| [CAPI, CONTROL_PLANE, INFRASTRUCTURE].contains(&&*one.id.group);
         let known = objects.iter().filter(is_part);
@@ -61,6 +63,7 @@ impl<'a> Parts<'a> {
         }
         Self {
             objects,
+            environment: environment.to_vec(),
             by_id,
             users,
             dangling,
@@ -92,7 +95,8 @@ impl<'a> Parts<'a> {
 
     /// Whether the fleet has an object, of whatever kind.
     pub(super) fn has(&self, id: &ObjectId) -> bool {
-        self.by_id.contains_key(id) || self.objects.iter().any(|object| object.id == *id)
+        let mut all = self.objects.iter().chain(self.environment.iter().copied());
+        self.by_id.contains_key(id) || all.any(|object| object.id == *id)
     }
 
     /// What names an object: the Cluster of a control plane, the MachinePool of a pool.

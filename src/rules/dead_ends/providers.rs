@@ -43,7 +43,11 @@ pub(super) fn other_providers_are_named(parts: &Parts<'_>) -> Vec<Finding> {
         let key = (object.id.group.as_str(), object.id.kind.as_str());
         kinds.entry(key).or_default().push(object);
     }
-    let defined: BTreeSet<(&str, &str)> = parts.objects.iter().filter_map(defined).collect();
+    let all = parts
+        .objects
+        .iter()
+        .chain(parts.environment.iter().copied());
+    let defined: BTreeSet<(&str, &str)> = all.filter_map(defined).collect();
     let unhandled = kinds.into_iter().filter_map(|(kind, objects)| {
         let first = *objects.first()?;
         (!defined.contains(&kind)).then(|| unhandled(first, objects.len()))

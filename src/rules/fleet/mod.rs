@@ -1,7 +1,7 @@
 //! F: conflicts between parts of a fleet.
 
 mod names;
-mod networks;
+pub(super) mod networks;
 mod regions;
 mod versions;
 

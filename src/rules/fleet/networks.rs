@@ -59,7 +59,7 @@ impl<'a> Networks<'a> {
 }
 
 /// The two networks of a peering.
-fn ends(world: &World<'_>, peering: &Resource<'_>) -> Option<(ArmId, ArmId)> {
+pub(in crate::rules) fn ends(world: &World<'_>, peering: &Resource<'_>) -> Option<(ArmId, ArmId)> {
     let from = match peering.field("spec.owner.armId").text() {
         Some(text) => ArmId::parse(text).ok()?,
         None => world.name_of(world.owner(peering)?)?,

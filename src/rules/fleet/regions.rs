@@ -13,13 +13,12 @@ use crate::rules::wording::and_others;
 /// F06: every location is a known region. One that many resources of a definition or of an object share is
 /// reported once.
 pub(in crate::rules) fn regions_are_known(world: &World<'_>) -> Vec<Finding> {
-    let known: HashSet<&str> = data::regions().collect();
     let mut firsts: BTreeMap<(&ObjectId, &str), (Field<'_>, usize)> = BTreeMap::new();
     for resource in world.all() {
         let Some(text) = resource.node.text(&["spec", "location"]) else {
             continue;
         };
-        if text.is_empty() || known.contains(text) || known.contains(&*plain(text)) {
+        if text.is_empty() || data::is_region(text) || data::is_region(&plain(text)) {
             continue;
         }
         let key = (writer(resource), text);
@@ -37,18 +36,14 @@ pub(in crate::rules) fn regions_are_known(world: &World<'_>) -> Vec<Finding> {
 /// F08: every cluster is in a region that is known to have the service, or that the Fleet document adds. A region is
 /// reported once.
 pub(in crate::rules) fn regions_have_the_service(world: &World<'_>) -> Vec<Finding> {
-    let known: HashSet<String> = data::regions().map(str::to_owned).collect();
-    let added = world.regions.iter().map(|region| plain(region));
-    let of_service: HashSet<String> = data::service_regions()
-        .map(str::to_owned)
-        .chain(added)
-        .collect();
+    let added: HashSet<String> = world.regions.iter().map(|one| plain(one)).collect();
     let mut firsts: BTreeMap<String, (Field<'_>, usize)> = BTreeMap::new();
     for cluster in world.of_kind(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster") {
         let field = cluster.field("spec.location");
         let region = plain(field.text().unwrap_or_default());
         // F06 reports unknown ones.
-        if !of_service.contains(&region) && known.contains(&region) {
+        let has_service = data::is_service_region(&region) || added.contains(&region);
+        if !has_service && data::is_region(&region) {
             firsts.entry(region).or_insert((field, 0)).1 += 1;
         }
     }

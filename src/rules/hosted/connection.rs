@@ -231,13 +231,7 @@ fn balanced(cluster: Hosted<'_>) -> Option<Finding> {
 
 /// H08: the subnet for the addresses of a Private Link Service is in the management cluster's network, and nothing else is in it.
 pub(super) fn nat_subnets_are_dedicated(parts: &Parts<'_>) -> Vec<Finding> {
-    let of_nodes = parts
-        .clusters()
-        .filter_map(|one| one.text(&below("subnetID")));
-    let of_pools = parts
-        .pools()
-        .filter_map(|one| one.text("spec.platform.azure.subnetID"));
-    let of_nodes: BTreeSet<String> = of_nodes.chain(of_pools).map(str::to_lowercase).collect();
+    let of_nodes: BTreeSet<String> = parts.subnets_of_nodes().collect();
     let private = parts.clusters().filter(|one| is_private(*one));
     let mut findings = Vec::new();
     for cluster in private {

@@ -10,7 +10,7 @@ use crate::model::{Finding, Path, message};
 /// The most Private Link Services of a subscription in a region (Azure's limits).
 const LIMIT: usize = 1_000;
 /// The number from which a warning says how many there are.
-const NEAR: usize = 900;
+pub(in crate::rules) const NEAR: usize = 900;
 
 /// H09: a network takes one private zone of a name: that of a cluster's name, and that of a domain.
 pub(super) fn names_are_apart_in_a_network(parts: &Parts<'_>) -> Vec<Finding> {
@@ -109,7 +109,7 @@ pub(super) fn names_are_apart_in_a_group(parts: &Parts<'_>) -> Vec<Finding> {
 }
 
 /// The subscription and resource group of a cluster, in lower case.
-fn group(cluster: Hosted<'_>) -> [Option<String>; 2] {
+pub(super) fn group(cluster: Hosted<'_>) -> [Option<String>; 2] {
     [
         "spec.platform.azure.subscriptionID",
         "spec.platform.azure.resourceGroup",
@@ -121,16 +121,22 @@ fn group(cluster: Hosted<'_>) -> [Option<String>; 2] {
 pub(super) fn private_links_are_few(parts: &Parts<'_>) -> Vec<Finding> {
     let mut of_region: BTreeMap<String, Vec<Hosted<'_>>> = BTreeMap::new();
     for cluster in parts.clusters().filter(|one| is_private(*one)) {
-        let location = cluster
-            .text("spec.platform.azure.location")
-            .unwrap_or_default();
-        let location = location.replace(' ', "").to_lowercase();
-        of_region.entry(location).or_default().push(cluster);
+        of_region
+            .entry(location(cluster))
+            .or_default()
+            .push(cluster);
     }
     of_region
         .iter()
         .filter_map(|(location, clusters)| crowded(location, clusters))
         .collect()
+}
+
+/// The region of a cluster, in lower case.
+pub(super) fn location(cluster: Hosted<'_>) -> String {
+    let location = cluster.text("spec.platform.azure.location");
+    let location = location.unwrap_or_default();
+    location.replace(' ', "").to_lowercase()
 }
 
 fn crowded(location: &str, clusters: &[Hosted<'_>]) -> Option<Finding> {

@@ -7,12 +7,14 @@ mod cluster;
 mod connection;
 mod controllers;
 mod credential;
-mod fleet;
+pub(super) mod fleet;
+mod links;
 mod nat;
 mod parts;
 mod pool;
 mod zones;
 
+pub(super) use links::links;
 use parts::{Hosted, Parts};
 
 use crate::api::fleet::FleetPolicy;
@@ -53,7 +55,8 @@ pub(super) fn without_credential(object: &Object) -> Option<Path> {
 
 /// The findings of all rules.
 pub(super) fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
-    let parts = Parts::of(objects, policy);
+    let objects: Vec<&Object> = objects.iter().collect();
+    let parts = Parts::of(&objects, policy);
     if parts.is_empty() {
         return Vec::new();
     }
@@ -69,13 +72,16 @@ fn findings_of(rule: HostedRule, yaml: &str) -> Vec<String> {
 /// The same with the settings of a Fleet document.
 #[cfg(test)]
 fn findings_by(policy: &FleetPolicy, rule: HostedRule, yaml: &str) -> Vec<String> {
-    super::placed(rule(&Parts::of(&super::objects_in(yaml), policy)))
+    let objects = super::objects_in(yaml);
+    let found = |objects: &[Object]| rule(&Parts::of(&Vec::from_iter(objects), policy));
+    super::placed(super::found_in(&objects, found))
 }
 
 /// The messages alone.
 #[cfg(test)]
 fn messages_of(rule: HostedRule, yaml: &str) -> Vec<String> {
     let (objects, policy) = (super::objects_in(yaml), FleetPolicy::default());
-    let found = rule(&Parts::of(&objects, &policy)).into_iter();
+    let found = |objects: &[Object]| rule(&Parts::of(&Vec::from_iter(objects), &policy));
+    let found = super::found_in(&objects, found).into_iter();
     found.map(|finding| finding.message).collect()
 }

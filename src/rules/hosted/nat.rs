@@ -281,7 +281,7 @@ mod tests {
                 management: Some(management),
                 ..FleetPolicy::default()
             };
-            let parts = Parts::of(&objects, &policy);
+            let parts = Parts::of(&Vec::from_iter(&objects), &policy);
             nat_subnets_are_in_the_management_network(&parts).len()
         };
         let subnet = "/subscriptions/3f0c/resourceGroups/net/providers/Microsoft.Network/virtualNetworks/hub/subnets/nat";

@@ -24,11 +24,11 @@ pub(super) struct Hosted<'a> {
 }
 
 impl<'a> Parts<'a> {
-    pub(super) fn of(objects: &'a [Object], policy: &'a FleetPolicy) -> Self {
+    pub(super) fn of(objects: &[&'a Object], policy: &'a FleetPolicy) -> Self {
         let of_kind = |kind: &str| {
             let known =
                 |one: &&Object| one.id.is(HYPERSHIFT, kind) && one.version == HYPERSHIFT_VERSION;
-            let objects = objects.iter().filter(known);
+            let objects = objects.iter().copied().filter(known);
             objects.map(|object| Hosted { object }).collect::<Vec<_>>()
         };
         let clusters = of_kind("HostedCluster");
@@ -55,6 +55,13 @@ impl<'a> Parts<'a> {
 
     pub(super) fn pools(&self) -> impl Iterator<Item = Hosted<'a>> {
         self.pools.iter().copied()
+    }
+
+    /// The ARM IDs of the subnets of nodes, in lower case.
+    pub(super) fn subnets_of_nodes(&self) -> impl Iterator<Item = String> {
+        let all = self.clusters.iter().chain(&self.pools);
+        let named = all.filter_map(|one| one.text("spec.platform.azure.subnetID"));
+        named.map(str::to_lowercase)
     }
 
     /// The cluster of a node pool, if it is in the fleet.

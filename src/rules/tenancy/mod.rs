@@ -72,9 +72,14 @@ pub(crate) fn files(policy: &FleetPolicy, tree: &Tree) -> Vec<Finding> {
 
 /// T02 to T05: objects use only the namespaces, kinds, subscriptions and identities of their tenants.
 #[must_use]
-pub(crate) fn objects(policy: &FleetPolicy, objects: &[Object]) -> Vec<Finding> {
+pub(crate) fn objects(
+    policy: &FleetPolicy,
+    objects: &[Object],
+    environment: &[&Object],
+) -> Vec<Finding> {
     let tenants = Tenants::of(policy);
-    let namespaced = scope::defined(objects);
+    let all = objects.iter().chain(environment.iter().copied());
+    let namespaced = scope::defined(all);
     let mut of_file: HashMap<&str, Vec<&Tenant>> = HashMap::new();
     let mut found = Vec::new();
     for object in objects.iter().filter(|_| !tenants.all.is_empty()) {

@@ -10,8 +10,10 @@ use crate::model::{Node, Object, ObjectId, message, rule_id};
 use crate::rules::way::Way;
 
 /// The group and kind of each CustomResourceDefinition in the fleet with namespaced objects.
-pub(super) fn defined(objects: &[Object]) -> HashSet<(&str, &str)> {
-    objects.iter().filter_map(defines).collect()
+pub(super) fn defined<'o>(
+    objects: impl Iterator<Item = &'o Object>,
+) -> HashSet<(&'o str, &'o str)> {
+    objects.filter_map(defines).collect()
 }
 
 fn defines(object: &Object) -> Option<(&str, &str)> {

@@ -8,7 +8,7 @@
 mod access;
 mod kept;
 mod key;
-mod private;
+pub(super) mod private;
 
 use super::FleetRule;
 

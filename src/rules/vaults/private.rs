@@ -150,7 +150,7 @@ fn is_in(network: Option<&ArmId>, other: Option<&ArmId>) -> bool {
 }
 
 /// The names of the vaults that an endpoint connects to.
-fn reached(world: &World<'_>, endpoint: &Resource<'_>) -> HashSet<String> {
+pub(in crate::rules) fn reached(world: &World<'_>, endpoint: &Resource<'_>) -> HashSet<String> {
     let lists = [
         "privateLinkServiceConnections",
         "manualPrivateLinkServiceConnections",

@@ -154,7 +154,7 @@ fn base_of(request: &Request, examined: &Examined, compiled: Compiled) -> (Base,
         (true, true) => examined.holdings.clone().split(&readable),
         (true, false) => (Holdings::default(), Holdings::default()),
     };
-    let mut findings = compiled.findings;
+    let mut findings = compiled.checked.findings;
     if examined.is_sound {
         // What the daemon's machine adds to the files mends them.
         for finding in &mut findings {

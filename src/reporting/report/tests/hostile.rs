@@ -160,15 +160,16 @@ fn noisy() -> Compiled {
     let id = ObjectId::new("", "ConfigMap", HOSTILE, HOSTILE);
     let wrong = Finding::error("S01", HOSTILE).help(HOSTILE).of(&id);
     let span = crate::model::Span::new(&Arc::from(FILE), 1, 1, 2);
-    Compiled {
+    let checked = Checked {
         allowed: vec![Allowed {
             finding: wrong.clone(),
             reason: HOSTILE.to_owned(),
             by: span.clone(),
         }],
         findings: vec![wrong.at(&span), Finding::warning("Y13", HOSTILE).at(&span)],
-        ..Compiled::default()
-    }
+        ..Checked::default()
+    };
+    checked.into()
 }
 
 fn gone() -> Compiled {

@@ -18,7 +18,7 @@ use super::*;
 use crate::api::fleet::DeletionGuard;
 use crate::apply::AppliedState;
 use crate::apply::{ClusterSummary, PruneStatus, Summary};
-use crate::compile::{Allowed, Compiled, compile};
+use crate::compile::{Allowed, Checked, Compiled, compile};
 use crate::model::{Check, CheckDetail, CheckState, Finding, ObjectId, Tree};
 use crate::plan::approvals::{Approval, Approvals, Doubt, ForkLines, How, What};
 use crate::plan::{self, ApplySet, Plan};
@@ -82,7 +82,7 @@ fn base_of(compiled: Compiled) -> Base {
         commit: "abc".to_owned(),
         has_objects: !compiled.objects.is_empty(),
         holdings: Arc::new(Holdings::of(&compiled.objects)),
-        findings: compiled.findings.into(),
+        findings: compiled.checked.findings.into(),
     }
 }
 
@@ -489,10 +489,10 @@ fn what_an_overlay_brings_is_told_once_with_its_clusters() {
     let mut finding = Finding::warning("N08", "too new");
     finding.clusters = ["n/a", "n/b"].map(str::to_owned).to_vec();
     let finding = finding.at(&crate::model::Span::new(&Arc::from("o.yaml"), 3, 1, 2));
-    let compiled = Compiled {
+    let compiled = Compiled::from(Checked {
         findings: vec![finding],
-        ..Compiled::default()
-    };
+        ..Checked::default()
+    });
     let check = check_of(&compiled, None);
     assert_eq!(check.annotations[0].message, "N08 too new, in n/a and n/b");
     let line = "- o.yaml:3:1: N08 too new, in n/a and n/b\n";
@@ -502,14 +502,14 @@ fn what_an_overlay_brings_is_told_once_with_its_clusters() {
 #[test]
 fn what_is_allowed_is_told_with_its_reason() {
     let span = crate::model::Span::new(&Arc::from("a.yaml"), 3, 1, 2);
-    let compiled = Compiled {
+    let compiled = Compiled::from(Checked {
         allowed: vec![Allowed {
             finding: Finding::warning("N08", "too new").at(&span),
             reason: "we follow".to_owned(),
             by: span,
         }],
-        ..Compiled::default()
-    };
+        ..Checked::default()
+    });
     let expected = "\n1 warning allowed:\n\n- N08 too new: we follow\n";
     for check in [
         check_of(&compiled, None),

@@ -50,7 +50,7 @@ fn reported_by(policy: &FleetPolicy, files: &[(&str, &str)]) -> Vec<String> {
         files: files.collect(),
         ..Tree::default()
     };
-    let findings = compile_by(policy, &tree, &[]).findings.into_iter();
+    let findings = compile_by(policy, &tree, &[]).checked.findings.into_iter();
     let findings = findings.filter(|finding| finding.id.starts_with('T') && finding.id != "T07");
     let place = |finding: crate::model::Finding| {
         let span = finding.span.expect("a place");
@@ -307,7 +307,7 @@ fn directories_of_overlays_are_no_tenant_s() {
         files: [file("teams/a/o.yaml", everywhere)].into(),
         ..Tree::default()
     };
-    let findings = compile_by(&policy(), &tree, &[shipped]).findings;
+    let findings = compile_by(&policy(), &tree, &[shipped]).checked.findings;
     let reported = findings.iter().filter(|one| one.id.starts_with('T'));
     assert_eq!(reported.count(), 0, "{findings:?}");
 }
@@ -399,7 +399,7 @@ fn a_fleet_in_the_tree_is_refused_wherever_it_hides() {
             files: [(Arc::from("platform/f.yaml"), Arc::from(text.as_bytes()))].into(),
             ..Tree::default()
         };
-        let findings = compile_by(&policy(), &tree, &[]).findings;
+        let findings = compile_by(&policy(), &tree, &[]).checked.findings;
         assert!(findings.iter().any(|one| one.id == "Y12"), "{findings:?}");
     }
 }

@@ -1,0 +1,235 @@
+//! A fleet, checked part by part: its objects are not kept.
+//!
+//! ```text
+//! definition ──► objects ──► findings, links ─┐
+//! definition ──► objects ──► findings, links ─┼─► groups ─► objects of a group ─► findings
+//! plain object ─────────────────────► links ──┘
+//! ```
+//!
+//! In: what was read of a fleet. Out: [`Checked`], the same as of all objects at once. A part is a definition or a plain
+//! object. Most definitions concern no other part, and are compiled once; those that a link joins are compiled again,
+//! together. It does not know what the rules compare: [`rules::links`] does.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use rayon::prelude::*;
+
+use super::compiled::Checked;
+use super::court::{Court, Judged};
+use super::environment::Environment;
+use super::made::Made;
+use super::once::Clusters;
+use super::sources::{Found, Sources};
+use super::wrong::duplicate;
+use super::{lost, misspelt};
+use crate::api::fleet::FleetPolicy;
+use crate::graph::Elsewhere;
+use crate::model::{Finding, Node, Object, Tree};
+use crate::overlay::Effects;
+use crate::rules::{self, Groups, Links};
+
+/// A definition by itself, without its objects.
+struct Part {
+    /// Whether patches may not have met all of its objects.
+    is_incomplete: bool,
+    made: Made,
+    effects: Effects,
+    judged: Judged,
+    links: Links,
+    /// Whether another definition has its id.
+    is_twice: bool,
+}
+
+impl Sources {
+    /// The findings; `None` if a limit is exceeded.
+    pub(super) fn check(mut self, policy: &FleetPolicy, tree: &Tree) -> Option<Checked> {
+        let (mut raw, encrypted): (Vec<_>, Vec<_>) = std::mem::take(&mut self.raw)
+            .into_iter()
+            .partition(|object| !rules::is_encrypted(object));
+        // Encrypted objects are not applied, so patches do not have to fit them.
+        let mut effects = self.overlays.apply(&mut raw);
+        effects.findings.extend(misspelt::correct_kinds(&mut raw));
+        raw.extend(encrypted);
+        let documents = &self.documents.documents;
+        let mut found = Found {
+            clusters: Clusters::behind(&effects.findings, documents, &raw),
+            ..Found::default()
+        };
+        let court = Court {
+            environment: Environment::of(&raw),
+            documents,
+            policy,
+        };
+        let all = self.definitions.par_iter().enumerate();
+        let all = all.map(|(number, node)| {
+            let part = self.part(number, node, &court);
+            self.documents.budget.exceeded().is_none().then_some(part)
+        });
+        let mut parts: Vec<Part> = all.collect::<Option<_>>()?;
+        let twice = mark_twice(&mut parts);
+        let judged = self.judge(&mut parts, &raw, &court);
+        if self.documents.budget.exceeded().is_some() {
+            return None;
+        }
+        drop(court);
+        self.documents.findings.extend(twice);
+        for (number, part) in parts.into_iter().enumerate() {
+            found.unread += usize::from(part.made.name.is_none());
+            self.keep_part(number, part);
+        }
+        self.overlays.record(&effects);
+        self.documents.findings.extend(effects.findings);
+        self.blame_overlays();
+        gather(judged, &mut found);
+        Some(self.settle(policy, tree, found))
+    }
+
+    /// Compiles a definition, and judges it by itself.
+    fn part(&self, number: usize, node: &Node, court: &Court<'_>) -> Part {
+        let (mut made, effects) = self.patched(node);
+        let objects = std::mem::take(&mut made.objects);
+        let is_incomplete = !made.reported.is_empty() || objects.is_empty();
+        let known: Vec<&Finding> = made.of_objects.iter().chain(&effects.findings).collect();
+        let members = objects.into_iter().map(|object| (number, object));
+        let (judged, links) = court.judge(members.collect(), &known);
+        Part {
+            is_incomplete,
+            made,
+            effects,
+            judged,
+            links,
+            is_twice: false,
+        }
+    }
+
+    /// A definition, merged and with its objects patched.
+    fn patched(&self, node: &Node) -> (Made, Effects) {
+        let lost = &self.documents.lost;
+        let (_, mut made) = Made::of(node.clone(), &self.overlays, &self.enforced, lost);
+        let mut effects = self.overlays.apply(&mut made.objects);
+        // A patch may add resources.
+        let misspelt = misspelt::correct_kinds(&mut made.objects);
+        effects.findings.extend(misspelt);
+        (made, effects)
+    }
+
+    /// Judges the parts in groups, until nothing that was found links a group with another one. Parts are numbered:
+    /// the definitions, then the plain objects.
+    fn judge(&self, parts: &mut [Part], raw: &[Object], court: &Court<'_>) -> Vec<Judged> {
+        let count = parts.len();
+        let mut groups = Groups::of(count + raw.len());
+        for (number, part) in parts.iter_mut().enumerate() {
+            groups.add(number, &std::mem::take(&mut part.links));
+            groups.suggest(number, part.judged.suggested());
+        }
+        let of_raw = raw.par_iter().map(|object| rules::links(&[object]));
+        for (at, links) in of_raw.collect::<Vec<_>>().iter().enumerate() {
+            groups.add(count + at, links);
+        }
+        let parts_of = |number: usize| match number.checked_sub(count) {
+            Some(at) => vec![(number, raw[at].clone())],
+            None if parts[number].is_twice => Vec::new(),
+            None => {
+                let (made, _) = self.patched(&self.definitions[number]);
+                let objects = made.objects.into_iter();
+                objects.map(|object| (number, object)).collect()
+            }
+        };
+        let mut judged: BTreeMap<Vec<usize>, Judged> = BTreeMap::new();
+        loop {
+            let mut joined = groups.joined();
+            joined.retain(|group| group.len() > 1 || group[0] >= count);
+            judged.retain(|group, _| joined.contains(group));
+            joined.retain(|group| !judged.contains_key(group));
+            if joined.is_empty() || self.documents.budget.exceeded().is_some() {
+                break;
+            }
+            let found = joined.into_par_iter().map(|group| {
+                let members = group.iter().copied().flat_map(parts_of).collect();
+                (court.judge(members, &[]), group)
+            });
+            for ((found, links), group) in found.collect::<Vec<_>>() {
+                groups.add(group[0], &links);
+                groups.suggest(group[0], found.suggested());
+                judged.insert(group, found);
+            }
+        }
+        let joined: HashSet<usize> = judged.keys().flatten().copied().collect();
+        let alone = parts.iter_mut().enumerate();
+        let alone = alone.filter(|(number, part)| !part.is_twice && !joined.contains(number));
+        let alone = alone.map(|(_, part)| std::mem::take(&mut part.judged));
+        alone.chain(judged.into_values()).collect()
+    }
+
+    /// Keeps what was found in a definition by itself.
+    fn keep_part(&mut self, number: usize, part: Part) {
+        let Part { made, effects, .. } = part;
+        if made.lacks_labels {
+            let definition = lost::nothing(self.definitions[number].span());
+            self.overlays.without(&definition);
+        }
+        if part.is_incomplete {
+            self.overlays.without_objects(&self.definitions[number]);
+        }
+        self.overlays.record(&effects);
+        let documents = &mut self.documents;
+        documents.findings.extend(made.of_definition);
+        documents.findings.extend(made.of_objects);
+        documents.findings.extend(effects.findings);
+        documents.lost.effects.extend(made.effects);
+        documents.lost.names.extend(made.incomplete);
+        documents.lost.reported.extend(made.reported);
+    }
+}
+
+/// Reports the definitions that have the id of another one, and takes what was found in their objects.
+fn mark_twice(parts: &mut [Part]) -> Vec<Finding> {
+    let mut first = HashMap::new();
+    let mut findings = Vec::new();
+    for part in parts {
+        let Some((id, here)) = part.made.name.clone() else {
+            continue;
+        };
+        let Some(first) = first.get(&id) else {
+            first.insert(id, here);
+            continue;
+        };
+        findings.push(duplicate(&id, &here, first));
+        part.is_twice = true;
+        part.links = Links::default();
+        part.made.of_objects.clear();
+        part.effects = Effects::default();
+        part.judged = Judged::default();
+        part.is_incomplete = true;
+    }
+    findings
+}
+
+/// Puts together what was found in all groups.
+fn gather(judged: Vec<Judged>, found: &mut Found) {
+    let mut elsewhere = Elsewhere::default();
+    let mut of_tenants: BTreeMap<usize, Vec<Finding>> = BTreeMap::new();
+    let mut unlisted: BTreeMap<usize, Vec<Finding>> = BTreeMap::new();
+    for one in judged {
+        found.of_rules.extend(one.of_rules);
+        found.of_graph.extend(one.of_graph);
+        found.clusters.add(one.clusters);
+        found.object_count += one.object_count;
+        found.embedded_count += one.embedded_count;
+        elsewhere.add(&one.elsewhere);
+        of_tenants.extend(one.of_tenants);
+        for (number, finding) in one.unlisted {
+            unlisted.entry(number).or_default().push(finding);
+        }
+    }
+    // A line of an overlay is in many objects, and many need one object outside of the fleet.
+    let of_tenants = of_tenants.into_values().flatten();
+    let mut seen = HashSet::new();
+    let is_first = |one: &Finding| seen.insert((one.id, one.span.clone(), one.args.clone()));
+    found.of_rules.extend(of_tenants.filter(is_first));
+    let unlisted = unlisted.into_values().flatten();
+    let mut seen = HashSet::new();
+    let is_first = |one: &Finding| seen.insert(one.args.clone());
+    found.of_graph.extend(unlisted.filter(is_first));
+    found.unneeded = elsewhere.unneeded().collect();
+}
