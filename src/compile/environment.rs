@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::api::{embedded, kinds::INFRASTRUCTURE};
-use crate::model::{Object, ObjectId};
+use crate::model::{Object, ObjectId, QuickSet};
 use crate::rules::is_environment;
 
 /// The environment of a fleet.
@@ -22,7 +22,7 @@ pub(super) struct Environment<'a> {
 impl<'a> Environment<'a> {
     pub(super) fn of(raw: &'a [Object]) -> Self {
         let mut all = Self::default();
-        for object in raw.iter().filter(|object| is_environment(&object.id)) {
+        for object in raw.iter().filter(|object| is_environment(object)) {
             if all.objects.contains_key(&object.id) {
                 continue;
             }
@@ -40,7 +40,11 @@ impl<'a> Environment<'a> {
 
     /// What `objects` are checked with, in no order: what they need, their namespaces, the definitions of their kinds, and the
     /// identities with names that may be meant.
-    pub(super) fn beside(&self, objects: &[Object], needed: &HashSet<ObjectId>) -> Vec<&'a Object> {
+    pub(super) fn beside(
+        &self,
+        objects: &[Object],
+        needed: &QuickSet<ObjectId>,
+    ) -> Vec<&'a Object> {
         if self.objects.is_empty() {
             return Vec::new();
         }

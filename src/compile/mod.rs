@@ -12,6 +12,7 @@
 mod allow;
 mod compiled;
 mod court;
+mod documents;
 mod enforced;
 mod environment;
 pub mod explain;
@@ -24,6 +25,7 @@ mod mark;
 mod metadata;
 mod misspelt;
 mod once;
+mod order;
 mod outliers;
 mod parts;
 mod pools;
@@ -32,28 +34,16 @@ mod sources;
 mod whole;
 mod wrong;
 
-use std::collections::HashSet;
-use std::sync::Arc;
-
 pub use allow::Allowed;
-use allow::Suppressions;
 pub use compiled::{Checked, Compiled};
-use lost::Lost;
-use once::DocumentIndex;
+use documents::Documents;
 pub(crate) use once::{nameless, without_numbers};
 use rayon::prelude::*;
-use sources::Sources;
-use wrong::{no_document, no_items, not_allowed_in_a_fleet, not_an_object};
 
-use crate::api::cluster_definition;
 use crate::api::fleet::FleetPolicy;
-use crate::api::kinds::{self, CAPSTAN};
-use crate::api::overlay::{self, Overlay, Patterns};
-use crate::model::{Budget, Finding, Limit, Node, Object, Origin, Severity, Span, Tree, Value};
+use crate::model::{Budget, Node, Tree};
 use crate::overlay::Overlays;
 use crate::rules::tenancy;
-use crate::schema::strategic::ListKeys;
-use crate::yaml;
 
 /// Compiles the fleet in `tree` with its own overlays and those of `overlays`, without tenants.
 #[must_use]
@@ -80,7 +70,7 @@ pub fn compile_within(
 ) -> Compiled {
     let mut documents = Documents::within(budget, tree, overlays);
     documents.findings.extend(tenancy::files(policy, tree));
-    documents.compile(policy, tree)
+    whole::compile(documents, policy, tree)
 }
 
 /// The findings alone: the same as those of [`compile_by`], without keeping any object.
@@ -95,10 +85,7 @@ pub fn check_by(policy: &FleetPolicy, tree: &Tree, overlays: &[Tree]) -> Checked
 fn in_parts(policy: &FleetPolicy, tree: &Tree, overlays: &[Tree]) -> Option<Checked> {
     let mut documents = Documents::of(tree, overlays);
     documents.findings.extend(tenancy::files(policy, tree));
-    match Sources::of(documents) {
-        Ok(sources) => sources.check(policy, tree),
-        Err(stopped) => Some(stopped),
-    }
+    parts::check(documents, policy, tree)
 }
 
 /// The definitions with their overlays merged, in order, valid or not.
@@ -108,327 +95,6 @@ fn merged(tree: &Tree, overlays: &[Tree]) -> Vec<Node> {
     let overlays = Overlays::new(documents.overlays, lists).within(documents.budget);
     let definitions = documents.definitions.into_par_iter();
     definitions.map(|node| overlays.merge(node).0).collect()
-}
-
-/// The documents of the trees, by type.
-#[derive(Default)]
-struct Documents {
-    definitions: Vec<Node>,
-    overlays: Vec<Overlay>,
-    raw: Vec<Object>,
-    findings: Vec<Finding>,
-    documents: DocumentIndex,
-    suppressions: Suppressions,
-    /// The findings (Y13) for files without documents.
-    empty: Vec<Finding>,
-    lost: Lost,
-    budget: Arc<Budget>,
-    patterns: Patterns,
-    /// The finding for the limit that the tree exceeds. What follows is not read.
-    over: Option<Finding>,
-}
-
-impl Documents {
-    fn of(tree: &Tree, overlays: &[Tree]) -> Self {
-        Self::within(Budget::default(), tree, overlays)
-    }
-
-    fn within(budget: Budget, tree: &Tree, overlays: &[Tree]) -> Self {
-        let budget = Arc::new(budget);
-        let mut documents = Self {
-            patterns: Patterns::within(Arc::clone(&budget)),
-            budget,
-            ..Self::default()
-        };
-        documents.read_fleet(tree);
-        for overlay in overlays {
-            documents.read_overlays(overlay, tree);
-        }
-        documents
-    }
-
-    fn read_fleet(&mut self, tree: &Tree) {
-        let files = self.read(tree, |_, _| true);
-        let is_empty = files == 0 && tree.problems.is_empty();
-        if is_empty && self.lost.documents.is_empty() {
-            let finding = Finding::warning(
-                "Y10",
-                "the fleet is empty: found no document in any *.yaml, *.yml or *.json file",
-            );
-            self.findings.push(
-                finding.help("check the path, and whether .capstanignore excludes the files"),
-            );
-        } else {
-            self.findings.append(&mut self.empty);
-        }
-    }
-
-    /// Reads an overlay directory, which may hold only overlays. Files that are also in the fleet are skipped.
-    fn read_overlays(&mut self, tree: &Tree, fleet: &Tree) {
-        let (definitions, raw) = (self.definitions.len(), self.raw.len());
-        self.read(tree, |path, text| fleet.files.get(path) != Some(text));
-        self.findings.append(&mut self.empty);
-        let strangers = self
-            .definitions
-            .drain(definitions..)
-            .map(|node| node.origin.clone());
-        let strangers = strangers
-            .chain(self.raw.drain(raw..).map(|object| object.origin))
-            .collect::<Vec<_>>();
-        let finding = |origin: Origin| {
-            Finding::error(
-                "Y12",
-                "an overlay directory may contain only documents of kind Overlay",
-            )
-            .at(origin.span())
-            .help("move this document into the fleet")
-        };
-        self.findings.extend(strangers.into_iter().map(finding));
-    }
-
-    /// Reads every document of the new files, and returns their number.
-    fn read(&mut self, tree: &Tree, is_new: impl Fn(&str, &Arc<[u8]>) -> bool) -> usize {
-        if !self.allows(Limit::Patterns, 0) || self.over.is_some() {
-            return 0;
-        }
-        self.findings.extend(yaml::problems(tree));
-        for path in tree.problems.keys() {
-            self.lost.document(lost::nothing(&Span::top(path)));
-        }
-        let used = self.budget.used(Limit::Values);
-        let foreign = foreign::of(&tree.files, &self.budget);
-        // Files of other tools do not belong to the fleet.
-        let is_other = |finding: &&Finding| finding.severity == Severity::Warning;
-        let others = foreign.findings.iter().filter(is_other).count();
-        let mut count = foreign.files.len() - others;
-        self.foreign(foreign.findings, tree);
-        let files = tree.files.iter().filter(|(path, text)| is_new(path, text));
-        let all: Vec<_> = files.collect();
-        let ours = all
-            .iter()
-            .filter(|(path, _)| !foreign.files.contains(*path));
-        let files: Vec<_> = ours.copied().collect();
-        let read = limits::read(&files, &self.budget);
-        let Some(read) = read.filter(|_| self.budget.exceeded().is_none()) else {
-            let finding = limits::too_many_values(&all, used, &self.budget);
-            self.over.get_or_insert(finding);
-            return count;
-        };
-        for ((path, text), file) in files.into_iter().zip(read) {
-            self.suppressions.read(path, text);
-            if !self.allows(Limit::Documents, file.documents.len() + file.broken.len()) {
-                break;
-            }
-            let found = file.documents.len() + file.findings.len();
-            if found == 0 {
-                self.empty(path, text);
-            }
-            count += found;
-            self.lost.values(&file.findings);
-            self.findings.extend(file.findings);
-            file.broken.into_iter().for_each(|node| self.broken(node));
-            file.documents
-                .into_iter()
-                .for_each(|document| self.sort(document));
-        }
-        count
-    }
-
-    /// Counts what the tree has, and returns whether it may.
-    fn allows(&mut self, limit: Limit, more: usize) -> bool {
-        let is_allowed = self.budget.allows(limit, more as u64);
-        if !is_allowed {
-            let exceeded = limits::exceeded(limit, &self.budget);
-            self.over.get_or_insert(exceeded);
-        }
-        is_allowed
-    }
-
-    /// Takes a file without any document. Nobody knows what an empty one contained.
-    fn empty(&mut self, path: &Arc<str>, text: &[u8]) {
-        let finding = no_document(path, text);
-        if finding.severity == Severity::Error {
-            self.lost.document(lost::nothing(&Span::top(path)));
-        }
-        self.empty.push(finding);
-    }
-
-    /// Takes the findings for files of other tools, which may describe objects when they are rendered.
-    fn foreign(&mut self, findings: Vec<Finding>, tree: &Tree) {
-        for finding in &findings {
-            let span = finding.span.as_ref();
-            let known = span.and_then(|span| tree.files.get_key_value(&span.path));
-            let rendered = span.filter(|_| finding.severity == Severity::Error);
-            rendered
-                .into_iter()
-                .for_each(|span| self.lost.document(lost::nothing(span)));
-            if let Some((path, text)) = known {
-                self.suppressions.read(path, text);
-            }
-        }
-        self.findings.extend(findings);
-    }
-
-    /// Takes what was read of a document before an error of syntax.
-    fn broken(&mut self, document: Node) {
-        let of_ours = document.text(&["apiVersion"]).unwrap_or_default();
-        let is_overlay =
-            of_ours.starts_with(CAPSTAN) && document.text(&["kind"]) == Some("Overlay");
-        self.documents.note(document.span(), is_overlay);
-        match (is_overlay, document.get("kind").is_some()) {
-            (true, _) => self
-                .overlays
-                .push(overlay::read_rest(&document, &mut self.patterns)),
-            (_, true) => self.lost.document(document),
-            // It may be an overlay.
-            _ => self.lost.document(lost::nothing(document.span())),
-        }
-    }
-
-    fn sort(&mut self, mut document: Node) {
-        if !self.allows(Limit::Patterns, 0) {
-            return;
-        }
-        self.findings.extend(fields::correct(&mut document));
-        self.findings.extend(misspelt::correct(&mut document));
-        let (Some(api_version), Some(kind)) =
-            (document.text(&["apiVersion"]), document.text(&["kind"]))
-        else {
-            self.findings.push(not_an_object(&document));
-            return match fields::as_overlay(&document) {
-                Some(overlay) => self.sort(overlay),
-                None => self.lost.document(document),
-            };
-        };
-        let group = api_version.split_once('/').map_or("", |(group, _)| group);
-        let is_overlay = (group, kind) == (CAPSTAN, "Overlay");
-        self.documents.note(document.span(), is_overlay);
-        match (group, kind) {
-            (CAPSTAN, "ClusterDefinition") => {
-                self.lost
-                    .note(&cluster_definition::id(&document), &document);
-                self.definitions.push(document);
-            }
-            (CAPSTAN, "Overlay") => {
-                let (mut overlay, findings) = overlay::read_within(&document, &mut self.patterns);
-                let unread = self.lost.fields_of(&document);
-                unread.iter().for_each(|field| overlay.lose(field));
-                self.findings.extend(findings);
-                self.overlays.push(overlay);
-            }
-            (CAPSTAN, _) => {
-                self.findings.push(not_allowed_in_a_fleet(&document, kind));
-                self.lost.document(document);
-            }
-            _ if is_list(&document) => self.flatten(document),
-            _ => self.raw_object(document),
-        }
-    }
-
-    fn flatten(&mut self, mut list: Node) {
-        let items = match &mut list.value {
-            Value::Map(map) => map.remove("items"),
-            _ => None,
-        };
-        match items {
-            Some(Node {
-                value: Value::List(items),
-                ..
-            }) => {
-                if self.allows(Limit::Documents, items.len()) {
-                    items.into_iter().for_each(|item| self.sort(item));
-                }
-            }
-            Some(Node {
-                value: Value::Null, ..
-            }) => {}
-            other => self.findings.push(no_items(&list, other.as_ref())),
-        }
-    }
-
-    fn raw_object(&mut self, document: Node) {
-        if document
-            .text(&["metadata", "name"])
-            .is_none_or(str::is_empty)
-        {
-            self.findings.push(not_an_object(&document));
-            return self.lost.document(document);
-        }
-        let Some(mut object) = Object::from_node(document, "") else {
-            return;
-        };
-        if kinds::is_cluster_scoped(&object.id) {
-            object.id.namespace.clear();
-        } else if object.id.namespace.is_empty() {
-            "default".clone_into(&mut object.id.namespace);
-        }
-        self.lost.note(&object.id, &object.node);
-        mark::mark(&mut object);
-        self.raw.push(object);
-    }
-
-    /// Removes the namespace of objects whose kind the fleet itself defines as cluster-scoped.
-    fn clear_namespaces(&mut self) {
-        let wide: HashSet<(String, String)> = self.raw.iter().filter_map(cluster_wide).collect();
-        for object in &mut self.raw {
-            if wide.contains(&(object.id.group.clone(), object.id.kind.clone())) {
-                object.id.namespace.clear();
-            }
-        }
-    }
-
-    /// The keys of keyed lists: those of the table, and those of the tree's CRDs.
-    fn list_keys(&self) -> ListKeys {
-        let mut lists = ListKeys::default();
-        let definitions = self.raw.iter().filter(|object| defines_a_kind(object));
-        definitions.for_each(|object| lists.learn(&object.node));
-        lists
-    }
-
-    fn compile(self, policy: &FleetPolicy, tree: &Tree) -> Compiled {
-        match Sources::of(self) {
-            Ok(sources) => sources.compile(policy, tree),
-            Err(stopped) => stopped.into(),
-        }
-    }
-}
-
-/// Sorts findings by path, line and id, and removes duplicates.
-fn sort(findings: &mut Vec<Finding>) {
-    findings.sort_by(|a, b| order(a).cmp(&order(b)));
-    findings.dedup();
-}
-
-fn order(finding: &Finding) -> impl Ord {
-    let Finding {
-        id, span, object, ..
-    } = finding;
-    (span, *id, &finding.args, &finding.field, object)
-}
-
-fn defines_a_kind(object: &Object) -> bool {
-    let (group, kind) = ("apiextensions.k8s.io", "CustomResourceDefinition");
-    object.id.is(group, kind)
-}
-
-/// The group and kind that a CRD defines as cluster-scoped.
-fn cluster_wide(object: &Object) -> Option<(String, String)> {
-    let spec = object.node.get("spec").filter(|_| defines_a_kind(object))?;
-    let wide = spec.text(&["scope"]) == Some("Cluster");
-    let (group, kind) = (spec.text(&["group"])?, spec.text(&["names", "kind"])?);
-    wide.then(|| (group.to_owned(), kind.to_owned()))
-}
-
-/// Returns true if a document is a list of objects, with `items` or without. Other kinds may end in `List`, too: those
-/// objects have a name, or `items` that are not a list.
-fn is_list(document: &Node) -> bool {
-    let [version, kind] = ["apiVersion", "kind"].map(|field| document.text(&[field]));
-    let lists = || {
-        let items = document.get("items").and_then(Node::as_list);
-        items.is_some() && document.at(&["metadata", "name"]).is_none()
-    };
-    (version, kind) == (Some("v1"), Some("List"))
-        || kind.is_some_and(|kind| kind.ends_with("List")) && lists()
 }
 
 #[cfg(test)]

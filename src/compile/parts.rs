@@ -16,6 +16,7 @@ use rayon::prelude::*;
 
 use super::compiled::Checked;
 use super::court::{Court, Judged};
+use super::documents::Documents;
 use super::environment::Environment;
 use super::made::Made;
 use super::once::Clusters;
@@ -40,146 +41,158 @@ struct Part {
     is_twice: bool,
 }
 
-impl Sources {
-    /// The findings; `None` if a limit is exceeded.
-    pub(super) fn check(mut self, policy: &FleetPolicy, tree: &Tree) -> Option<Checked> {
-        let (mut raw, encrypted): (Vec<_>, Vec<_>) = std::mem::take(&mut self.raw)
-            .into_iter()
-            .partition(|object| !rules::is_encrypted(object));
-        // Encrypted objects are not applied, so patches do not have to fit them.
-        let mut effects = self.overlays.apply(&mut raw);
-        effects.findings.extend(misspelt::correct_kinds(&mut raw));
-        raw.extend(encrypted);
-        let documents = &self.documents.documents;
-        let mut found = Found {
-            clusters: Clusters::behind(&effects.findings, documents, &raw),
-            ..Found::default()
-        };
-        let court = Court {
-            environment: Environment::of(&raw),
-            documents,
-            policy,
-        };
-        let all = self.definitions.par_iter().enumerate();
-        let all = all.map(|(number, node)| {
-            let part = self.part(number, node, &court);
-            self.documents.budget.exceeded().is_none().then_some(part)
+/// The findings; `None` if a limit is exceeded while the parts are compiled.
+pub(super) fn check(documents: Documents, policy: &FleetPolicy, tree: &Tree) -> Option<Checked> {
+    match Sources::of(documents) {
+        Ok(sources) => checked(sources, policy, tree),
+        Err(stopped) => Some(stopped),
+    }
+}
+
+fn checked(mut sources: Sources, policy: &FleetPolicy, tree: &Tree) -> Option<Checked> {
+    let (mut raw, encrypted): (Vec<_>, Vec<_>) = std::mem::take(&mut sources.raw)
+        .into_iter()
+        .partition(|object| !rules::is_encrypted(object));
+    // Encrypted objects are not applied, so patches do not have to fit them.
+    let mut effects = sources.overlays.apply(&mut raw);
+    effects.findings.extend(misspelt::correct_kinds(&mut raw));
+    raw.extend(encrypted);
+    let documents = &sources.documents.documents;
+    let mut found = Found {
+        clusters: Clusters::behind(&effects.findings, documents, &raw),
+        ..Found::default()
+    };
+    let court = Court {
+        environment: Environment::of(&raw),
+        documents,
+        policy,
+    };
+    let all = sources.definitions.par_iter().enumerate();
+    let all = all.map(|(number, node)| {
+        let part = part(&sources, number, node, &court);
+        sources
+            .documents
+            .budget
+            .exceeded()
+            .is_none()
+            .then_some(part)
+    });
+    let mut parts: Vec<Part> = all.collect::<Option<_>>()?;
+    let twice = mark_twice(&mut parts);
+    let judged = judge(&sources, &mut parts, &raw, &court);
+    if sources.documents.budget.exceeded().is_some() {
+        return None;
+    }
+    drop(court);
+    sources.documents.findings.extend(twice);
+    for (number, part) in parts.into_iter().enumerate() {
+        found.unread += usize::from(part.made.name.is_none());
+        keep(&mut sources, number, part);
+    }
+    sources.overlays.record(&effects);
+    sources.documents.findings.extend(effects.findings);
+    sources.blame_overlays();
+    gather(judged, &mut found);
+    Some(sources.settle(policy, tree, found))
+}
+
+/// Compiles a definition, and judges it by itsources.
+fn part(sources: &Sources, number: usize, node: &Node, court: &Court<'_>) -> Part {
+    let (mut made, effects) = patched(sources, node);
+    let objects = std::mem::take(&mut made.objects);
+    let is_incomplete = !made.reported.is_empty() || objects.is_empty();
+    let known: Vec<&Finding> = made.of_objects.iter().chain(&effects.findings).collect();
+    let members = objects.into_iter().map(|object| (number, object));
+    let (judged, links) = court.judge(members.collect(), &known);
+    Part {
+        is_incomplete,
+        made,
+        effects,
+        judged,
+        links,
+        is_twice: false,
+    }
+}
+
+/// A definition, merged and with its objects patched.
+fn patched(sources: &Sources, node: &Node) -> (Made, Effects) {
+    let lost = &sources.documents.lost;
+    let (_, mut made) = Made::of(node.clone(), &sources.overlays, &sources.enforced, lost);
+    let mut effects = sources.overlays.apply(&mut made.objects);
+    // A patch may add resources.
+    let misspelt = misspelt::correct_kinds(&mut made.objects);
+    effects.findings.extend(misspelt);
+    (made, effects)
+}
+
+/// Judges the parts in groups, until nothing that was found links a group with another one. Parts are numbered:
+/// the definitions, then the plain objects.
+fn judge(sources: &Sources, parts: &mut [Part], raw: &[Object], court: &Court<'_>) -> Vec<Judged> {
+    let count = parts.len();
+    let mut groups = Groups::of(count + raw.len());
+    for (number, part) in parts.iter_mut().enumerate() {
+        groups.add(number, &std::mem::take(&mut part.links));
+        groups.suggest(number, part.judged.suggested());
+    }
+    let of_raw = raw.par_iter().map(|object| rules::links(&[object]));
+    for (at, links) in of_raw.collect::<Vec<_>>().iter().enumerate() {
+        groups.add(count + at, links);
+    }
+    let parts_of = |number: usize| match number.checked_sub(count) {
+        Some(at) => vec![(number, raw[at].clone())],
+        None if parts[number].is_twice => Vec::new(),
+        None => {
+            let (made, _) = patched(sources, &sources.definitions[number]);
+            let objects = made.objects.into_iter();
+            objects.map(|object| (number, object)).collect()
+        }
+    };
+    let mut judged: BTreeMap<Vec<usize>, Judged> = BTreeMap::new();
+    loop {
+        let mut joined = groups.joined();
+        joined.retain(|group| group.len() > 1 || group[0] >= count);
+        judged.retain(|group, _| joined.contains(group));
+        joined.retain(|group| !judged.contains_key(group));
+        if joined.is_empty() || sources.documents.budget.exceeded().is_some() {
+            break;
+        }
+        let found = joined.into_par_iter().map(|group| {
+            let members = group.iter().copied().flat_map(parts_of).collect();
+            (court.judge(members, &[]), group)
         });
-        let mut parts: Vec<Part> = all.collect::<Option<_>>()?;
-        let twice = mark_twice(&mut parts);
-        let judged = self.judge(&mut parts, &raw, &court);
-        if self.documents.budget.exceeded().is_some() {
-            return None;
+        for ((found, links), group) in found.collect::<Vec<_>>() {
+            groups.add(group[0], &links);
+            groups.suggest(group[0], found.suggested());
+            judged.insert(group, found);
         }
-        drop(court);
-        self.documents.findings.extend(twice);
-        for (number, part) in parts.into_iter().enumerate() {
-            found.unread += usize::from(part.made.name.is_none());
-            self.keep_part(number, part);
-        }
-        self.overlays.record(&effects);
-        self.documents.findings.extend(effects.findings);
-        self.blame_overlays();
-        gather(judged, &mut found);
-        Some(self.settle(policy, tree, found))
     }
+    let joined: HashSet<usize> = judged.keys().flatten().copied().collect();
+    let alone = parts.iter_mut().enumerate();
+    let alone = alone.filter(|(number, part)| !part.is_twice && !joined.contains(number));
+    let alone = alone.map(|(_, part)| std::mem::take(&mut part.judged));
+    alone.chain(judged.into_values()).collect()
+}
 
-    /// Compiles a definition, and judges it by itself.
-    fn part(&self, number: usize, node: &Node, court: &Court<'_>) -> Part {
-        let (mut made, effects) = self.patched(node);
-        let objects = std::mem::take(&mut made.objects);
-        let is_incomplete = !made.reported.is_empty() || objects.is_empty();
-        let known: Vec<&Finding> = made.of_objects.iter().chain(&effects.findings).collect();
-        let members = objects.into_iter().map(|object| (number, object));
-        let (judged, links) = court.judge(members.collect(), &known);
-        Part {
-            is_incomplete,
-            made,
-            effects,
-            judged,
-            links,
-            is_twice: false,
-        }
+/// Keeps what was found in a definition by itsources.
+fn keep(sources: &mut Sources, number: usize, part: Part) {
+    let Part { made, effects, .. } = part;
+    if made.lacks_labels {
+        let definition = lost::nothing(sources.definitions[number].span());
+        sources.overlays.without(&definition);
     }
-
-    /// A definition, merged and with its objects patched.
-    fn patched(&self, node: &Node) -> (Made, Effects) {
-        let lost = &self.documents.lost;
-        let (_, mut made) = Made::of(node.clone(), &self.overlays, &self.enforced, lost);
-        let mut effects = self.overlays.apply(&mut made.objects);
-        // A patch may add resources.
-        let misspelt = misspelt::correct_kinds(&mut made.objects);
-        effects.findings.extend(misspelt);
-        (made, effects)
+    if part.is_incomplete {
+        sources
+            .overlays
+            .without_objects(&sources.definitions[number]);
     }
-
-    /// Judges the parts in groups, until nothing that was found links a group with another one. Parts are numbered:
-    /// the definitions, then the plain objects.
-    fn judge(&self, parts: &mut [Part], raw: &[Object], court: &Court<'_>) -> Vec<Judged> {
-        let count = parts.len();
-        let mut groups = Groups::of(count + raw.len());
-        for (number, part) in parts.iter_mut().enumerate() {
-            groups.add(number, &std::mem::take(&mut part.links));
-            groups.suggest(number, part.judged.suggested());
-        }
-        let of_raw = raw.par_iter().map(|object| rules::links(&[object]));
-        for (at, links) in of_raw.collect::<Vec<_>>().iter().enumerate() {
-            groups.add(count + at, links);
-        }
-        let parts_of = |number: usize| match number.checked_sub(count) {
-            Some(at) => vec![(number, raw[at].clone())],
-            None if parts[number].is_twice => Vec::new(),
-            None => {
-                let (made, _) = self.patched(&self.definitions[number]);
-                let objects = made.objects.into_iter();
-                objects.map(|object| (number, object)).collect()
-            }
-        };
-        let mut judged: BTreeMap<Vec<usize>, Judged> = BTreeMap::new();
-        loop {
-            let mut joined = groups.joined();
-            joined.retain(|group| group.len() > 1 || group[0] >= count);
-            judged.retain(|group, _| joined.contains(group));
-            joined.retain(|group| !judged.contains_key(group));
-            if joined.is_empty() || self.documents.budget.exceeded().is_some() {
-                break;
-            }
-            let found = joined.into_par_iter().map(|group| {
-                let members = group.iter().copied().flat_map(parts_of).collect();
-                (court.judge(members, &[]), group)
-            });
-            for ((found, links), group) in found.collect::<Vec<_>>() {
-                groups.add(group[0], &links);
-                groups.suggest(group[0], found.suggested());
-                judged.insert(group, found);
-            }
-        }
-        let joined: HashSet<usize> = judged.keys().flatten().copied().collect();
-        let alone = parts.iter_mut().enumerate();
-        let alone = alone.filter(|(number, part)| !part.is_twice && !joined.contains(number));
-        let alone = alone.map(|(_, part)| std::mem::take(&mut part.judged));
-        alone.chain(judged.into_values()).collect()
-    }
-
-    /// Keeps what was found in a definition by itself.
-    fn keep_part(&mut self, number: usize, part: Part) {
-        let Part { made, effects, .. } = part;
-        if made.lacks_labels {
-            let definition = lost::nothing(self.definitions[number].span());
-            self.overlays.without(&definition);
-        }
-        if part.is_incomplete {
-            self.overlays.without_objects(&self.definitions[number]);
-        }
-        self.overlays.record(&effects);
-        let documents = &mut self.documents;
-        documents.findings.extend(made.of_definition);
-        documents.findings.extend(made.of_objects);
-        documents.findings.extend(effects.findings);
-        documents.lost.effects.extend(made.effects);
-        documents.lost.names.extend(made.incomplete);
-        documents.lost.reported.extend(made.reported);
-    }
+    sources.overlays.record(&effects);
+    let documents = &mut sources.documents;
+    documents.findings.extend(made.of_definition);
+    documents.findings.extend(made.of_objects);
+    documents.findings.extend(effects.findings);
+    documents.lost.effects.extend(made.effects);
+    documents.lost.names.extend(made.incomplete);
+    documents.lost.reported.extend(made.reported);
 }
 
 /// Reports the definitions that have the id of another one, and takes what was found in their objects.

@@ -9,7 +9,10 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{Checked, Compiled, Documents, compile_by, sort};
+use super::compiled::{Checked, Compiled};
+use super::documents::Documents;
+use super::order::sort;
+use super::{compile_by, whole};
 use crate::api::fleet::FleetPolicy;
 use crate::api::overlay::Selector;
 use crate::api::{cluster_definition, embedded};
@@ -64,7 +67,7 @@ pub fn select(
         documents.definitions.retain(&keeps);
         documents.raw.retain(|object| keeps(&object.node));
         documents.findings.extend(tenancy::files(policy, tree));
-        documents.compile(policy, tree)
+        whole::compile(documents, policy, tree)
     };
     let (ours, rest) = (only(true), only(false));
     let concerns = |finding: &Finding, rest: &dyn Fn(&Finding) -> bool| {

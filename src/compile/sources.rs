@@ -6,15 +6,16 @@
 use std::sync::Arc;
 
 use super::compiled::Checked;
+use super::documents::Documents;
 use super::enforced::Enforced;
-use super::limits;
+use super::lost;
 use super::misspelt;
 use super::once::{self, Clusters};
+use super::order::sort;
 use super::outliers::Outliers;
 use super::wrong::{same_names, without_selector};
-use super::{Documents, lost, sort};
 use crate::api::fleet::FleetPolicy;
-use crate::model::{Finding, Node, Object, Severity, Span, Tree};
+use crate::model::{Finding, Limit, Node, Object, Severity, Tree};
 use crate::overlay::Overlays;
 use crate::rules::{self, tenancy};
 
@@ -47,7 +48,7 @@ impl Sources {
     /// # Errors
     /// The result for the limit that the documents exceed.
     pub(super) fn of(mut documents: Documents) -> Result<Self, Checked> {
-        documents.allows(crate::model::Limit::Patterns, 0);
+        documents.allows(Limit::Patterns, 0);
         if let Some(over) = documents.over {
             return Err(Checked::stopped(over));
         }
@@ -147,18 +148,5 @@ impl Sources {
     /// The result for the limit that is exceeded.
     pub(super) fn stopped(&self) -> Checked {
         self.documents.stopped(self.overlays.stopped_at())
-    }
-}
-
-impl Documents {
-    /// The result for the limit that is exceeded.
-    fn stopped(&self, at: Option<&Span>) -> Checked {
-        let limit = self.budget.exceeded();
-        let finding = limit.map(|limit| limits::exceeded(limit, &self.budget));
-        let finding = finding.map(|finding| match at {
-            Some(span) => finding.at(span),
-            None => finding,
-        });
-        finding.map_or_else(Checked::default, Checked::stopped)
     }
 }

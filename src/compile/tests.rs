@@ -1,6 +1,9 @@
 //! Tests of compiling as a whole.
 
+use std::sync::Arc;
+
 use super::*;
+use crate::model::Severity;
 
 /// All tests that compile a fleet prove that it can be checked part by part.
 pub(super) fn is_the_same_in_parts(whole: &Compiled, parts: Option<Checked>) {
@@ -535,4 +538,78 @@ spec:
             "S01 `spec.location` is a field of platform ARO, and this definition is of platform HyperShift"
         ]
     );
+}
+
+/// Documents that only a link joins, and the finding that they have together; after `!`, one that none of them has then.
+const JOINED: [(&str, &str, &str); 6] = [
+    (
+        "ranges of subnets in a network outside of the fleet",
+        "W04",
+        "\
+{apiVersion: network.azure.com/v1api20201101, kind: VirtualNetworksSubnet, metadata: {name: a, namespace: n}, spec: {owner: {armId: /subscriptions/s/resourceGroups/g/providers/Microsoft.Network/virtualNetworks/v}, addressPrefix: 10.0.0.0/24}}
+---
+{apiVersion: network.azure.com/v1api20201101, kind: VirtualNetworksSubnet, metadata: {name: b, namespace: n}, spec: {owner: {armId: /subscriptions/s/resourceGroups/g/providers/Microsoft.Network/virtualNetworks/v}, addressPrefix: 10.0.0.0/25}}
+",
+    ),
+    (
+        "a name that is meant",
+        "R01",
+        "\
+{apiVersion: network.azure.com/v1api20201101, kind: VirtualNetworksSubnet, metadata: {name: a, namespace: n}, spec: {owner: {name: nett}, addressPrefix: 10.0.0.0/24}}
+---
+{apiVersion: network.azure.com/v1api20201101, kind: VirtualNetwork, metadata: {name: net, namespace: n}, spec: {owner: {armId: /subscriptions/s/resourceGroups/g}, location: uksouth, addressSpace: {addressPrefixes: [10.0.0.0/16]}}}
+",
+    ),
+    (
+        "a part that may be meant by a reference to nothing",
+        "!D05",
+        "\
+{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: a, namespace: n}, spec: {controlPlaneRef: {apiGroup: controlplane.cluster.x-k8s.io, kind: AROControlPlane, name: x}}}
+---
+{apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: AROControlPlane, metadata: {name: y, namespace: n}, spec: {}}
+",
+    ),
+    (
+        "the subscription of a control plane",
+        "F01",
+        "\
+{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AROCluster, metadata: {name: c, namespace: n}, spec: {resources: [{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: c}, spec: {azureName: shared, location: uksouth}}]}}
+---
+{apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: AROControlPlane, metadata: {name: c, namespace: n}, spec: {subscriptionID: s}}
+---
+{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AROCluster, metadata: {name: d, namespace: m}, spec: {resources: [{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: d}, spec: {azureName: shared, location: uksouth}}]}}
+---
+{apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: AROControlPlane, metadata: {name: d, namespace: m}, spec: {subscriptionID: s}}
+",
+    ),
+    (
+        "the cluster that a controller makes the owner of a pool",
+        "N25",
+        "\
+{apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: AROControlPlane, metadata: {name: c, namespace: n}, spec: {resources: [{apiVersion: redhatopenshift.azure.com/v1api20251223preview, kind: HcpOpenShiftCluster, metadata: {name: c}, spec: {}}]}}
+---
+{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AROMachinePool, metadata: {name: p, namespace: n, labels: {cluster.x-k8s.io/cluster-name: c}}, spec: {resources: [{apiVersion: redhatopenshift.azure.com/v1api20251223preview, kind: HcpOpenShiftClustersNodePool, metadata: {name: p}, spec: {properties: {replicas: 501, platform: {availabilityZone: '1'}}}}]}}
+",
+    ),
+    (
+        "regions without the service",
+        "F08",
+        "\
+{apiVersion: redhatopenshift.azure.com/v1api20251223preview, kind: HcpOpenShiftCluster, metadata: {name: c, namespace: n}, spec: {location: norwayeast}}
+---
+{apiVersion: redhatopenshift.azure.com/v1api20251223preview, kind: HcpOpenShiftCluster, metadata: {name: d, namespace: n}, spec: {location: norwayeast}}
+",
+    ),
+];
+
+#[test]
+fn what_only_a_link_joins_is_judged_together() {
+    for (what, expected, text) in JOINED {
+        let found = compiled(text).checked.findings;
+        let count = |id: &str| found.iter().filter(|one| one.id == id).count();
+        match expected.strip_prefix('!') {
+            Some(hidden) => assert_eq!(count(hidden), 0, "{what}: {found:#?}"),
+            None => assert_eq!(count(expected), 1, "{what}: {found:#?}"),
+        }
+    }
 }

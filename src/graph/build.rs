@@ -1,7 +1,5 @@
 //! From objects to vertices and edges.
 
-use std::collections::HashMap;
-
 use rayon::prelude::*;
 
 use super::outside::Elsewhere;
@@ -11,7 +9,9 @@ use crate::api::embedded;
 use crate::api::fleet::OutsideObject;
 use crate::api::kinds::{AUTHORIZATION, CAPI, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
 use crate::api::platform::Platform;
-use crate::model::{Finding, Needed, Object, ObjectId, Origin, Severity, message, rule_id};
+use crate::model::{
+    Finding, Needed, Object, ObjectId, Origin, QuickMap, Severity, message, rule_id,
+};
 
 /// Builds the graph of `objects` (top-level, unique ids) with its findings: R01 for dangling references, R04 for
 /// objects that the cluster must have, R02 for cycles.
@@ -146,13 +146,13 @@ impl Part {
 #[derive(Default)]
 struct Builder {
     graph: Graph,
-    by_id: HashMap<ObjectId, usize>,
+    by_id: QuickMap<ObjectId, usize>,
     /// ConfigMaps and Secrets that an object of the fleet makes.
-    made: HashMap<ObjectId, usize>,
+    made: QuickMap<ObjectId, usize>,
     /// Definitions of custom kinds in the fleet.
-    crds: HashMap<(String, String), usize>,
+    crds: QuickMap<(String, String), usize>,
     /// The names there are, by group, kind and namespace.
-    names: HashMap<[String; 3], Vec<String>>,
+    names: QuickMap<[String; 3], Vec<String>>,
     /// Who copies its readiness from whom.
     mirrored: Vec<(usize, usize)>,
     elsewhere: Elsewhere,

@@ -3,10 +3,8 @@
 //! In: the entries, the objects of the fleet, and references. Out: which references they answer, and a finding
 //! (R05) for each entry without effect. It does not know whether the objects exist.
 
-use std::collections::HashMap;
-
 use crate::api::fleet::OutsideObject;
-use crate::model::{Finding, ObjectId, message, rule_id};
+use crate::model::{Finding, ObjectId, QuickMap, message, rule_id};
 
 /// What a fleet has to do with an entry. Of what its parts have, the last of these counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,7 +22,7 @@ pub struct Elsewhere(Vec<(OutsideObject, Use)>);
 
 impl Elsewhere {
     /// The entries, before any reference is known.
-    pub(super) fn of(entries: &[OutsideObject], fleet: &HashMap<ObjectId, usize>) -> Self {
+    pub(super) fn of(entries: &[OutsideObject], fleet: &QuickMap<ObjectId, usize>) -> Self {
         let is_inside = |entry: &OutsideObject| fleet.keys().any(|id| entry.is(id));
         let with_use = |entry: &OutsideObject| {
             let inside = is_inside(entry).then_some(Use::Inside);

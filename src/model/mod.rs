@@ -33,6 +33,7 @@ mod payload;
 mod private_links;
 mod public_key;
 mod pull_requests;
+mod quick_map;
 mod rate_remaining;
 mod repository_url;
 pub mod rule_id;
@@ -76,6 +77,7 @@ pub use private_links::{
 };
 pub use public_key::PublicKey;
 pub use pull_requests::{CommitSource, PullRequests};
+pub use quick_map::{QuickMap, QuickSet};
 pub use rate_remaining::RateRemaining;
 pub use repository_url::{Form, RepositoryUrl, is_loopback, without_escapes};
 pub use span::{Position, Span};

@@ -309,6 +309,13 @@ impl Node {
         names.iter().try_fold(self, |node, name| node.get(name))
     }
 
+    /// The value at a dotted path of keys.
+    #[must_use]
+    pub fn dotted(&self, path: &str) -> Option<&Self> {
+        let mut keys = path.split('.').filter(|key| !key.is_empty());
+        keys.try_fold(self, |node, key| node.get(key))
+    }
+
     /// The text under a chain of keys.
     #[must_use]
     pub fn text(&self, names: &[&str]) -> Option<&str> {

@@ -2,19 +2,19 @@
 //!
 //! In: the links of each part. Out: the groups of parts that links join. It does not know what the links mean.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use super::links::{CROWD, Link, Links, suggesting};
-use crate::model::Finding;
+use crate::model::{Finding, QuickMap};
 
 /// Sets of parts, which are numbered.
 pub(crate) struct Groups {
     parents: Vec<usize>,
     /// The first part with each shared link.
-    shared: HashMap<Link, usize>,
-    offered: HashMap<Link, Vec<usize>>,
-    wanted: HashMap<Link, Vec<usize>>,
-    counted: HashMap<Link, Vec<usize>>,
+    shared: QuickMap<Link, usize>,
+    offered: QuickMap<Link, Vec<usize>>,
+    wanted: QuickMap<Link, Vec<usize>>,
+    counted: QuickMap<Link, Vec<usize>>,
 }
 
 impl Groups {
@@ -22,10 +22,10 @@ impl Groups {
     pub(crate) fn of(count: usize) -> Self {
         Self {
             parents: (0..count).collect(),
-            shared: HashMap::new(),
-            offered: HashMap::new(),
-            wanted: HashMap::new(),
-            counted: HashMap::new(),
+            shared: QuickMap::default(),
+            offered: QuickMap::default(),
+            wanted: QuickMap::default(),
+            counted: QuickMap::default(),
         }
     }
 
@@ -91,7 +91,7 @@ impl Groups {
 
     /// The groups, each in order.
     pub(crate) fn joined(&mut self) -> BTreeSet<Vec<usize>> {
-        let mut groups: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut groups: QuickMap<usize, Vec<usize>> = QuickMap::default();
         for part in 0..self.parents.len() {
             let root = self.root(part);
             groups.entry(root).or_default().push(part);

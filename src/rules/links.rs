@@ -7,8 +7,9 @@
 //! A rule that compares what no link here joins needs a new one. The tests of the rules fail without it: they check
 //! their objects as a whole, and part by part.
 
-use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher as _};
+use std::hash::{BuildHasher as _, Hash};
+
+use foldhash::quality::FixedState;
 
 use super::arm::{ArmId, Field, Resource, World};
 use super::cluster::encryption::vault_name;
@@ -21,7 +22,7 @@ use crate::api::kinds::{
 };
 use crate::api::{capi, embedded, labels};
 use crate::graph;
-use crate::model::{Finding, Node, Object, ObjectId, Value, rule_id};
+use crate::model::{Finding, Node, Object, ObjectId, QuickSet, Value, rule_id};
 
 /// A name that links parts, as a hash: two names with one hash link parts that do not concern each other, which costs
 /// time and changes nothing.
@@ -31,23 +32,33 @@ pub(crate) type Link = u64;
 #[derive(Debug, Default)]
 pub(crate) struct Links {
     /// All parts with one of these concern each other: what only one may have, such as an id.
-    pub(crate) shared: HashSet<Link>,
+    pub(crate) shared: QuickSet<Link>,
     /// What others may refer to.
-    pub(crate) offered: HashSet<Link>,
+    pub(crate) offered: QuickSet<Link>,
     /// What it refers to, here or elsewhere. It concerns all parts that offer it.
-    pub(crate) wanted: HashSet<Link>,
+    pub(crate) wanted: QuickSet<Link>,
     /// Objects of its [environment](is_environment) that it refers to.
-    pub(crate) needed: HashSet<ObjectId>,
+    pub(crate) needed: QuickSet<ObjectId>,
     /// What is counted: parts concern each other if [`CROWD`] of them have it.
-    pub(crate) counted: HashSet<Link>,
+    pub(crate) counted: QuickSet<Link>,
 }
 
 /// How many parts must have a [counted](Links::counted) link in common.
 pub(crate) const CROWD: usize = hosted::fleet::NEAR;
 
-/// Whether every part is checked beside an object of this kind: the rules say nothing of it for the sake of what refers
-/// to it, and the objects of half a fleet may.
-pub(crate) fn is_environment(id: &ObjectId) -> bool {
+/// Whether parts are checked beside this object without being joined by it: half a fleet may refer to it, and the rules say
+/// nothing of it for the sake of what does. It refers to nothing but such objects, so it is part of no cycle.
+pub(crate) fn is_environment(object: &Object) -> bool {
+    is_of_environment(&object.id) && {
+        let named = graph::names_in(&object.id, &object.node);
+        let is_identity = object.id.kind == "AzureClusterIdentity";
+        named
+            .iter()
+            .all(|(to, ..)| to.is("", "Namespace") || is_identity && to.is("", "Secret"))
+    }
+}
+
+fn is_of_environment(id: &ObjectId) -> bool {
     match id.group.as_str() {
         "" => ["ConfigMap", "Namespace", "Secret"].contains(&&*id.kind),
         "apiextensions.k8s.io" => id.kind == "CustomResourceDefinition",
@@ -72,7 +83,7 @@ pub(crate) fn links(objects: &[&Object]) -> Links {
 }
 
 /// What the objects of Cluster API among `objects` name.
-fn named(objects: &[&Object]) -> HashSet<ObjectId> {
+fn named(objects: &[&Object]) -> QuickSet<ObjectId> {
     objects.iter().flat_map(|object| targets(object)).collect()
 }
 
@@ -105,10 +116,7 @@ pub(crate) fn suggesting(finding: &Finding) -> Option<Link> {
 }
 
 fn link(of: &str, what: impl Hash) -> Link {
-    let mut hasher = DefaultHasher::new();
-    of.hash(&mut hasher);
-    what.hash(&mut hasher);
-    hasher.finish()
+    FixedState::with_seed(0).hash_one((of, what))
 }
 
 /// An id in Azure. Two subscriptions may be one if the fleet does not name them.
@@ -140,10 +148,16 @@ impl Links {
         self.offered.insert(link);
     }
 
-    fn of_object(&mut self, object: &Object, named: &HashSet<ObjectId>) {
+    fn of_object(&mut self, object: &Object, named: &QuickSet<ObjectId>) {
         let id = &object.id;
-        self.name(id, object.definition.is_some() || !is_environment(id));
+        let is_joining = object.definition.is_some() || !is_environment(object);
+        self.name(id, is_joining);
+        if is_joining {
+            self.of_unusual(object);
+        }
         self.refer(id, &object.node);
+        let namespace = ObjectId::new("", "Namespace", "", &*id.namespace);
+        self.want("object", &namespace);
         for (id, _, node) in embedded::nodes(object) {
             self.name(&id, true);
             self.refer(&id, node);
@@ -169,12 +183,32 @@ impl Links {
             self.offer("object", id);
         }
         self.offer("similar", (&id.kind, &id.namespace));
+        self.want("kind", (&id.group, &id.kind));
+    }
+
+    /// What others need of an object that would be part of the [environment](is_environment) if it referred to nothing.
+    fn of_unusual(&mut self, object: &Object) {
+        let id = &object.id;
+        match id.kind.as_str() {
+            "AzureClusterIdentity" => self.offer("identities", &id.namespace),
+            "CustomResourceDefinition" => {
+                let text = |names: &[&str]| object.node.text(names);
+                let defined = (text(&["spec", "group"]), text(&["spec", "names", "kind"]));
+                if let (Some(group), Some(kind)) = defined {
+                    self.have("kind", (group, kind));
+                }
+            }
+            _ => {}
+        }
     }
 
     fn refer(&mut self, id: &ObjectId, node: &Node) {
         for (to, ..) in graph::names_in(id, node) {
             self.want("object", &to);
-            if is_environment(&to) {
+            if to.kind == "AzureClusterIdentity" {
+                self.want("identities", &to.namespace);
+            }
+            if is_of_environment(&to) {
                 self.needed.insert(to);
             }
         }
@@ -184,7 +218,7 @@ impl Links {
     }
 
     /// A part of a cluster of the ARO provider: who names it, and which Cluster it is meant for (D03 to D06).
-    fn of_part(&mut self, part: &Object, named: &HashSet<ObjectId>) {
+    fn of_part(&mut self, part: &Object, named: &QuickSet<ObjectId>) {
         let (namespace, name) = (&*part.id.namespace, &*part.id.name);
         let meant = part.label(labels::CLUSTER_NAME).unwrap_or(name);
         self.want("object", ObjectId::new(CAPI, "Cluster", namespace, meant));
@@ -297,7 +331,7 @@ impl Links {
             self.share("clusters in", in_azure(network));
             self.offer("clusters in", in_azure(network));
         }
-        let kms = cluster.field(&embedded::KMS.join("."));
+        let kms = cluster.field(embedded::KMS.join("."));
         let Some(vault) = vault_name(&kms) else {
             return;
         };

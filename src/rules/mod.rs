@@ -333,13 +333,13 @@ fn found_in(objects: &[Object], check: impl Fn(&[Object]) -> Vec<Finding>) -> Ve
         for group in &joined {
             let own: Vec<&Object> = group.iter().map(|at| &objects[*at]).collect();
             groups.add(group[0], &links(&own));
-            let is_beside = |at: usize| group.contains(&at) || is_environment(&objects[at].id);
+            let is_beside = |at: usize| group.contains(&at) || is_environment(&objects[at]);
             let beside = (0..objects.len()).filter(|at| is_beside(*at));
             let beside: Vec<Object> = beside.map(|at| objects[at].clone()).collect();
             let mut found = check(&beside);
             found.retain(|one| {
-                let id = one.object.as_ref();
-                id.is_none_or(|id| !is_environment(id) || own.iter().any(|object| object.id == *id))
+                let mut others = (0..objects.len()).filter(|at| !group.contains(at));
+                !others.any(|at| one.object.as_ref() == Some(&objects[at].id))
             });
             groups.suggest(group[0], found.iter());
             parts.extend(found);

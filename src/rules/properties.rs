@@ -21,7 +21,7 @@ pub(super) fn are_in_the_version(resource: &Resource<'_>) -> Vec<Finding> {
     let lacking = version
         .lacks(&resource.id.kind)
         .filter_map(|(field, since)| {
-            let place = resource.field(&format!("spec.properties.{field}"));
+            let place = resource.field(format!("spec.properties.{field}"));
             place
                 .is_given()
                 .then(|| too_new(&place, field, version, since))

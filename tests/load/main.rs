@@ -3,9 +3,10 @@
 //!
 //! `cargo bench --bench load` prints a table, then the cost of an unchanged fleet (`steady`), how
 //! soon a step follows on what it waited for (`wake`), the ARO controllers with 200 clusters under way (`controllers`, which
-//! takes 40 minutes), their memory with up to 500 clusters on a simulated server (`memory`), and what many revisions take of
-//! memory (`revisions`). `-- apply`, `-- steady` and so on is one of them; `-- memory 20 50` takes other numbers of clusters,
-//! and so does `-- controllers`. All but `memory` need the server and the kubectl of `tests/kubernetes/build`.
+//! takes 40 minutes), their memory with up to 500 clusters on a simulated server (`memory`), what many revisions take of
+//! memory (`revisions`), and what a check of up to 10,000 definitions costs (`fleets`; with the path of another program,
+//! beside that). `-- apply`, `-- steady` and so on is one of them; `-- memory 20 50` takes other numbers of clusters,
+//! and so does `-- controllers`. All but `memory` and `fleets` need the server and the kubectl of `tests/kubernetes/build`.
 
 #![allow(
     clippy::panic,
@@ -16,6 +17,7 @@
 
 mod around;
 mod controllers;
+mod fleets;
 #[allow(dead_code, reason = "the pipeline benchmark uses the rest")]
 #[path = "../bench/generate.rs"]
 mod generate;
@@ -116,6 +118,10 @@ fn main() {
     }
     if is_asked("memory") {
         controllers::memory(&runtime, &counts);
+    }
+    if is_asked("fleets") {
+        let other = asked.iter().find(|word| word.contains('/'));
+        fleets::fleets(&counts, other.map(Path::new));
     }
     if is_asked("revisions") {
         with_fixture(&|fixture| fixture.revisions());

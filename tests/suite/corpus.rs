@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use capstan::compile::{Compiled, compile};
+use capstan::compile::Compiled;
 use capstan::model::{Finding, Tree};
 use capstan::plan::{ApplySet, against_none};
 
@@ -89,7 +89,7 @@ fn every_case_has_the_expected_findings() {
     assert!(cases.len() >= 12, "the corpus has lost cases");
     let mut faults = Vec::new();
     for case in cases {
-        let report = report(&compile(&tree(&case), &[]));
+        let report = report(&crate::fleet::compiled(&tree(&case), &[]));
         let expected = case.join(EXPECTED);
         if bless {
             fs::write(&expected, &report).expect("writable");

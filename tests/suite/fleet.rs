@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use capstan::api::fleet::FleetPolicy;
+use capstan::compile::{Compiled, check_by, compile_by};
 use capstan::model::Tree;
 use tempfile::TempDir;
 
@@ -24,6 +26,22 @@ pub(crate) fn tree(files: impl IntoIterator<Item = (impl AsRef<str>, impl AsRef<
         files: files.collect(),
         ..Tree::default()
     }
+}
+
+/// What a fleet becomes. It has the same findings part by part.
+pub(crate) fn compiled(tree: &Tree, overlays: &[Tree]) -> Compiled {
+    compiled_by(&FleetPolicy::default(), tree, overlays)
+}
+
+/// The same, with a Fleet document.
+pub(crate) fn compiled_by(policy: &FleetPolicy, tree: &Tree, overlays: &[Tree]) -> Compiled {
+    let compiled = compile_by(policy, tree, overlays);
+    assert_eq!(
+        compiled.checked,
+        check_by(policy, tree, overlays),
+        "as a whole, and in parts"
+    );
+    compiled
 }
 
 /// A directory of these files.

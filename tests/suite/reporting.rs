@@ -9,7 +9,7 @@ use capstan::rules::book;
 use serde_json::Value as Json;
 
 use crate::cli::{capstan, stdout};
-use crate::fleet::{DEFINITION, directory, overlay, tree};
+use crate::fleet::{self, DEFINITION, directory, overlay, tree};
 use crate::kubernetes;
 
 /// A sound definition of a cluster, with `more` in its spec on line 16.
@@ -29,7 +29,7 @@ fn with_overlay(spec: &str) -> Compiled {
         ),
         ("o.yaml", overlay(spec)),
     ];
-    compile(&tree(files), &[])
+    fleet::compiled(&tree(files), &[])
 }
 
 /// `place id message` of what is not only good to know, and the clusters.

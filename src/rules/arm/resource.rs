@@ -1,5 +1,6 @@
 //! A resource as written, and its fields.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use super::ArmId;
@@ -27,12 +28,13 @@ pub(in crate::rules) struct Resource<'a> {
 
 impl Resource<'_> {
     /// The field at a dotted path, present or not.
-    pub(in crate::rules) fn field(&self, dotted: &str) -> Field<'_> {
-        let path = Path::dotted(dotted);
+    pub(in crate::rules) fn field(&self, dotted: impl Into<Cow<'static, str>>) -> Field<'_> {
+        let dotted = dotted.into();
         Field {
             resource: self,
-            node: self.node.lookup(&path),
-            path,
+            node: self.node.dotted(&dotted),
+            dotted,
+            below: Vec::new(),
         }
     }
 
@@ -67,7 +69,9 @@ pub(in crate::rules) struct Field<'a> {
     pub(in crate::rules) resource: &'a Resource<'a>,
     /// Its value; none if it is absent.
     pub(in crate::rules) node: Option<&'a Node>,
-    path: Path,
+    /// Its path, down to `below`. Most fields are looked at and never reported, so that no path is made for them.
+    dotted: Cow<'static, str>,
+    below: Vec<Segment>,
 }
 
 impl<'a> Field<'a> {
@@ -76,8 +80,20 @@ impl<'a> Field<'a> {
         Self {
             resource: self.resource,
             node: self.node.and_then(|node| node.get(name)),
-            path: self.path.key(name),
+            dotted: self.dotted.clone(),
+            below: self.and(Segment::Key(name.to_owned())),
         }
+    }
+
+    /// What is below the dotted path, and one more step.
+    fn and(&self, step: Segment) -> Vec<Segment> {
+        self.below.iter().cloned().chain([step]).collect()
+    }
+
+    fn path(&self) -> Path {
+        let mut path = Path::dotted(&self.dotted);
+        path.0.extend(self.below.iter().cloned());
+        path
     }
 
     /// Its text.
@@ -115,7 +131,8 @@ impl<'a> Field<'a> {
         list.iter().enumerate().map(|(index, node)| Field {
             resource: self.resource,
             node: Some(node),
-            path: self.path.index(index),
+            dotted: self.dotted.clone(),
+            below: self.and(Segment::Index(index)),
         })
     }
 
@@ -128,7 +145,8 @@ impl<'a> Field<'a> {
                 let field = Field {
                     resource: self.resource,
                     node: Some(node),
-                    path: self.path.key(&*key.name),
+                    dotted: self.dotted.clone(),
+                    below: self.and(Segment::Key(key.name.to_string())),
                 };
                 (&*key.name, field)
             })
@@ -136,9 +154,10 @@ impl<'a> Field<'a> {
 
     /// Its name in messages, as the document at its line has it: `podCIDR` in a definition, else `podCidr`.
     pub(in crate::rules) fn name(&self) -> String {
-        let items = self.path.0.iter().rev();
+        let path = self.path().0;
+        let items = path.iter().rev();
         let items = items.take_while(|part| matches!(part, Segment::Index(_)));
-        let (list, items) = self.path.0.split_at(self.path.0.len() - items.count());
+        let (list, items) = path.split_at(path.len() - items.count());
         let list = Path(list.to_vec());
         let node = self.resource.node.lookup(&list);
         let text = match node.and_then(|node| node.origin.field()) {
@@ -166,9 +185,10 @@ impl<'a> Field<'a> {
         message: impl Into<Message>,
     ) -> Finding {
         let resource = self.resource;
-        let place = resource.node.nearest(&self.path);
+        let below = self.path();
+        let place = resource.node.nearest(&below);
         let mut path = resource.path.clone();
-        path.0.extend(self.path.0.iter().cloned());
+        path.0.extend(below.0);
         Finding {
             severity: book::severity(id),
             ..Finding::error(id, message)

@@ -1,12 +1,11 @@
 //! All resources of a fleet, by their names in the cluster and in Azure.
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::{ArmId, Field, Resource};
 use crate::api::kinds::{self, CONTROL_PLANE, RED_HAT_OPENSHIFT, RESOURCES};
 use crate::api::{aso, embedded, labels};
-use crate::model::{Finding, Node, Object, ObjectId, Path, Severity, work};
+use crate::model::{Finding, Node, Object, ObjectId, Path, QuickMap, Severity, work};
 
 /// What to know about experimental tags if the Fleet document does not enable them.
 const IGNORED: &str = "Azure ignores such tags unless the subscription has the feature ExperimentalReleaseFeatures; if it has, set rules.experimentalReleaseFeatures in the Fleet document";
@@ -19,19 +18,19 @@ pub(in crate::rules) struct World<'a> {
     /// F08: more regions with the service.
     pub(in crate::rules) regions: Vec<String>,
     resources: Vec<Resource<'a>>,
-    by_id: HashMap<ObjectId, usize>,
+    by_id: QuickMap<ObjectId, usize>,
     /// By group and kind, in order.
-    by_kind: HashMap<String, HashMap<String, Vec<usize>>>,
+    by_kind: QuickMap<String, QuickMap<String, Vec<usize>>>,
     /// By namespace and name of a cluster: the subscription that its control plane names.
-    subscriptions: HashMap<(String, String), String>,
+    subscriptions: QuickMap<(String, String), String>,
     /// By the same key: its cluster in Azure.
-    clusters: HashMap<(String, String), usize>,
+    clusters: QuickMap<(String, String), usize>,
     /// The parts of each cluster in Azure by their kind, in order.
-    parts: HashMap<ObjectId, HashMap<String, Vec<usize>>>,
+    parts: QuickMap<ObjectId, QuickMap<String, Vec<usize>>>,
     /// The definitions of kinds in the fleet.
     crds: Vec<&'a Object>,
     /// By their ARM ids, built on first use.
-    by_name: OnceLock<HashMap<ArmId, usize>>,
+    by_name: OnceLock<QuickMap<ArmId, usize>>,
 }
 
 impl<'a> World<'a> {
@@ -56,8 +55,8 @@ impl<'a> World<'a> {
             by_id,
             by_kind: by_kind(&resources),
             subscriptions: subscriptions.collect(),
-            clusters: HashMap::new(),
-            parts: HashMap::new(),
+            clusters: QuickMap::default(),
+            parts: QuickMap::default(),
             crds: objects.iter().copied().filter(defines_a_kind).collect(),
             by_name: OnceLock::new(),
             resources,
@@ -67,7 +66,7 @@ impl<'a> World<'a> {
                 world.clusters.entry(key(cluster.carrier)).or_insert(at);
             }
         }
-        let mut parts: HashMap<ObjectId, HashMap<String, Vec<usize>>> = HashMap::new();
+        let mut parts: QuickMap<ObjectId, QuickMap<String, Vec<usize>>> = QuickMap::default();
         for (at, part) in world.resources.iter().enumerate() {
             let owner = (part.id.group == RED_HAT_OPENSHIFT).then(|| world.owner(part));
             if let Some(owner) = owner.flatten() {
@@ -258,8 +257,8 @@ impl<'a> World<'a> {
     }
 }
 
-fn by_kind(resources: &[Resource<'_>]) -> HashMap<String, HashMap<String, Vec<usize>>> {
-    let mut by_kind: HashMap<String, HashMap<String, Vec<usize>>> = HashMap::new();
+fn by_kind(resources: &[Resource<'_>]) -> QuickMap<String, QuickMap<String, Vec<usize>>> {
+    let mut by_kind: QuickMap<String, QuickMap<String, Vec<usize>>> = QuickMap::default();
     for (at, resource) in resources.iter().enumerate() {
         let kinds = by_kind.entry(resource.id.group.clone()).or_default();
         kinds.entry(resource.id.kind.clone()).or_default().push(at);

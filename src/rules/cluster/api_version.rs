@@ -115,7 +115,7 @@ mod tests {
             let objects: Vec<_> = objects
                 .filter_map(|node| crate::model::Object::from_node(node, "default"))
                 .collect();
-            let found = api_versions(&World::of(&objects));
+            let found = crate::rules::found_in(&objects, |all| api_versions(&World::of(all)));
             assert!(found.len() < 2, "{found:?}");
             found.into_iter().next()
         };
@@ -148,7 +148,10 @@ mod tests {
         let objects: Vec<_> = objects
             .filter_map(|node| crate::model::Object::from_node(node, "default"))
             .collect();
-        assert_eq!(api_versions(&World::of(&objects)), []);
+        assert_eq!(
+            crate::rules::found_in(&objects, |all| api_versions(&World::of(all))),
+            []
+        );
     }
 
     #[test]

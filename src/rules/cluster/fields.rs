@@ -29,7 +29,7 @@ fn property(
     name: &str,
     allowed: &[&str],
 ) -> Vec<Finding> {
-    let field = cluster.field(&format!("spec.properties.{name}"));
+    let field = cluster.field(format!("spec.properties.{name}"));
     one_of(&field, id, allowed).into_iter().collect()
 }
 

@@ -93,7 +93,7 @@ pub(in crate::rules) fn nothing_is_null(_: &World<'_>, cluster: &Resource<'_>) -
     if !arm_version(cluster).has_integration_subnet() {
         return Vec::new();
     }
-    let fields = NOT_NULL.map(|name| cluster.field(&format!("spec.properties.{name}")));
+    let fields = NOT_NULL.map(|name| cluster.field(format!("spec.properties.{name}")));
     let nulls = fields.iter().filter(|field| field.is_null());
     let finding = |field: &Field<'_>| {
         let message = message!("{field} is null, which Azure rejects", field = field.name());

@@ -115,7 +115,7 @@ pub(in crate::rules) fn principal<'a>(assignment: &'a Resource<'_>) -> Option<Co
     config_map_key(assignment, "spec.principalIdFromConfig")
 }
 
-fn config_map_key<'a>(resource: &'a Resource<'_>, field: &str) -> Option<ConfigMapKey<'a>> {
+fn config_map_key<'a>(resource: &'a Resource<'_>, field: &'static str) -> Option<ConfigMapKey<'a>> {
     let field = resource.field(field);
     let (name, key) = (field.key("name").text()?, field.key("key").text()?);
     Some((&resource.id.namespace, name, key))
@@ -321,7 +321,7 @@ fn targets(
 }
 
 fn vault(assignments: &Assignments<'_>, cluster: &Resource<'_>) -> Option<Target> {
-    let kms = cluster.field(&embedded::KMS.join("."));
+    let kms = cluster.field(embedded::KMS.join("."));
     let name = vault_name(&kms)?;
     let known = assignments.vaults.get(&name).cloned();
     Some(known.map_or(Target::Vault(name), Target::Known))
@@ -374,7 +374,7 @@ mod tests {
     }
 
     fn findings_of(objects: &[Object]) -> Vec<String> {
-        let found = roles_are_complete(&World::of(objects));
+        let found = crate::rules::found_in(objects, |all| roles_are_complete(&World::of(all)));
         found.into_iter().map(|finding| finding.message).collect()
     }
 
@@ -425,7 +425,7 @@ mod tests {
         let vault = Path::dotted(&format!("{}.vaultName", embedded::KMS.join(".")));
         let mut vaults = items.filter_map(|item| item.lookup_mut(&vault));
         vaults.next().expect("a vault").value = Value::String("one-vk-s".into());
-        let found = roles_are_complete(&World::of(&objects));
+        let found = crate::rules::found_in(&objects, |all| roles_are_complete(&World::of(all)));
         let help = found[0].help.as_deref().unwrap_or_default();
         let expected = "if you mean the vault one-kv-s of this fleet, correct `vaultName`; ";
         assert!(help.starts_with(expected), "{help}");
@@ -442,7 +442,7 @@ mod tests {
         };
         carried(&mut objects).retain(|node| !on("vnet", node));
         let ids = |objects: &[Object]| -> Vec<_> {
-            let found = roles_are_complete(&World::of(objects));
+            let found = crate::rules::found_in(objects, |all| roles_are_complete(&World::of(all)));
             found.into_iter().map(|finding| finding.id).collect()
         };
         assert_eq!(ids(&objects), ["V07"], "the subnet has a role of its own");

@@ -141,7 +141,8 @@ mod tests {
         let objects: Vec<Object> = objects
             .filter_map(|document| Object::from_node(document, "default"))
             .collect();
-        let findings = a_resource_is_one_object(&World::of(&objects)).into_iter();
+        let found = |objects: &[Object]| a_resource_is_one_object(&World::of(objects));
+        let findings = crate::rules::found_in(&objects, found).into_iter();
         let objects = findings.filter_map(|finding| finding.object);
         objects.map(|id| id.to_string()).collect()
     }

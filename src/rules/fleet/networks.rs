@@ -272,9 +272,12 @@ mod tests {
         let objects: Vec<Object> = objects
             .filter_map(|document| Object::from_node(document, "default"))
             .collect();
-        let world = World::of(&objects);
-        let rules = [peered_networks_are_apart, clusters_in_reach_are_apart];
-        let findings = rules.into_iter().flat_map(|rule| rule(&world));
+        let found = |objects: &[Object]| {
+            let world = World::of(objects);
+            let rules = [peered_networks_are_apart, clusters_in_reach_are_apart];
+            rules.into_iter().flat_map(|rule| rule(&world)).collect()
+        };
+        let findings = crate::rules::found_in(&objects, found).into_iter();
         findings.map(|finding| finding.to_string()).collect()
     }
 

@@ -68,7 +68,8 @@ mod tests {
         let objects: Vec<Object> = objects
             .filter_map(|document| Object::from_node(document, "default"))
             .collect();
-        let findings = parts_have_the_clusters_version(&World::of(&objects)).into_iter();
+        let found = |objects: &[Object]| parts_have_the_clusters_version(&World::of(objects));
+        let findings = crate::rules::found_in(&objects, found).into_iter();
         findings.map(|finding| finding.message).collect()
     }
 

@@ -83,7 +83,7 @@ impl<'a> Hosted<'a> {
 
     /// The value at `path` (dotted).
     pub(super) fn at(self, path: &str) -> Option<&'a Node> {
-        self.object.node.lookup(&Path::dotted(path))
+        self.object.node.dotted(path)
     }
 
     /// The text at `path` (dotted).

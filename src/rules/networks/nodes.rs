@@ -56,7 +56,7 @@ fn too_few(subnet: &Ranges<'_>, pools: &[&Resource<'_>]) -> Option<Finding> {
         .fold(0_i64, |sum, pool| sum.saturating_add(most_nodes(pool)));
     let largest = pools.iter().max_by_key(|pool| most_nodes(pool))?;
     let bounds = ["autoScaling.max", "replicas"];
-    let bounds = bounds.map(|name| largest.field(&format!("spec.properties.{name}")));
+    let bounds = bounds.map(|name| largest.field(format!("spec.properties.{name}")));
     let [most, fixed] = bounds;
     let size = if most.is_given() { most } else { fixed };
     let field = match range.field.is_default() {

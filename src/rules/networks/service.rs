@@ -82,7 +82,7 @@ impl<'a> Subnets<'a> {
 fn made<'a>(
     world: &'a World<'a>,
     user: &Resource<'_>,
-    reference: &str,
+    reference: &'static str,
 ) -> Option<&'a Resource<'a>> {
     let subnet = world.resolve(user, &user.field(reference));
     subnet.filter(|subnet| !subnet.is_read_only())

@@ -30,7 +30,7 @@ pub(super) fn kept<'a>(world: &'a World<'a>) -> impl Iterator<Item = Kept<'a>> {
     let clusters = world.of_kind(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster");
     let vaults = by_name(world);
     clusters.filter_map(move |cluster| {
-        let kms = cluster.field(&embedded::KMS.join("."));
+        let kms = cluster.field(embedded::KMS.join("."));
         let vault_name = vault_name(&kms)?;
         let vault = vaults.get(&vault_name).copied();
         Some(Kept {

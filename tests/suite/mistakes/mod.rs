@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use capstan::adapters::git::directory;
-use capstan::compile::{Compiled, compile};
+use capstan::compile::Compiled;
 use capstan::model::{Finding, Problem, Tree};
 
 use crate::corpus;
@@ -181,7 +181,7 @@ fn the_fleet_has_no_mistakes() {
         expected: "accepted",
         changes: Vec::new(),
     };
-    assert_eq!(compile(&fleet(&case), &[]).findings, []);
+    assert_eq!(crate::fleet::compiled(&fleet(&case), &[]).findings, []);
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn every_mistake_is_found_once_and_at_its_line() {
     let (mut wrong, mut count) = (String::new(), 0);
     for (file, text) in CASES {
         for case in cases(text) {
-            let compiled = compile(&fleet(&case), &[]);
+            let compiled = crate::fleet::compiled(&fleet(&case), &[]);
             count += 1;
             if is_as_expected(case.expected, &compiled) {
                 continue;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use capstan::api::aso;
 use capstan::api::fleet::{FleetPolicy, read};
-use capstan::compile::{Compiled, compile_by};
+use capstan::compile::Compiled;
 use capstan::model::{Finding, Object, ObjectId, Severity, Span};
 use capstan::{plan, yaml};
 use serde_json::{Value as Json, json};
@@ -32,7 +32,7 @@ pub(super) fn compiled(files: &[(&str, &str)]) -> Compiled {
 }
 
 fn compiled_by(policy: &FleetPolicy, files: &[(&str, &str)]) -> Compiled {
-    compile_by(policy, &tree(files.iter().copied()), &[])
+    fleet::compiled_by(policy, &tree(files.iter().copied()), &[])
 }
 
 /// The objects of a definition, as somebody would write them by hand.
@@ -246,7 +246,7 @@ pub(super) fn changed(base: &str, before: &str, text: &str) -> BTreeSet<String> 
         objects(&new),
         "this changes nothing:\n{before}\n{text}"
     );
-    let mut findings = new.findings;
+    let mut findings = new.checked.findings;
     let mut changes = plan::Changes::default();
     for object in &new.objects {
         let was = old.objects.iter().find(|other| other.id == object.id);

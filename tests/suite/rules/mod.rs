@@ -16,12 +16,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use capstan::compile::compile;
 use capstan::model::{Finding, Severity};
 use capstan::rules::book::{self, Example};
 
 use crate::cli::capstan;
-use crate::fleet::{directory, tree};
+use crate::fleet::{self, directory, tree};
 use crate::real;
 use fixture::{
     DEFINITION, by_arm_id, by_hand, changed, found, is_ids, marked, merged, over, overlay, reported,
@@ -91,6 +90,7 @@ fn a_rule_has_the_severity_of_its_page() {
         for example in shown {
             let text = around(example.of, example.yaml);
             let findings = over(&bases(example)[0], &text, example.fleet)
+                .checked
                 .findings
                 .into_iter();
             let own = findings.filter(|finding| finding.id == page.id);
@@ -108,7 +108,9 @@ fn every_help_says_what_to_write() {
         let shown = shown.filter(|one| one.breaks && one.of != "words" && one.before.is_none());
         for example in shown {
             let text = around(example.of, example.yaml);
-            let findings = over(&bases(example)[0], &text, example.fleet).findings;
+            let findings = over(&bases(example)[0], &text, example.fleet)
+                .checked
+                .findings;
             for finding in findings.iter().filter(|finding| finding.id == page.id) {
                 let help = finding.help.as_deref().unwrap_or_default();
                 let of_azure = page.id.starts_with(['C', 'E', 'N']);
@@ -123,7 +125,7 @@ fn every_help_says_what_to_write() {
 
 /// What is found in `text` over the fleet `base`, with the helps.
 fn said(base: &str, text: &str) -> String {
-    let findings = over(base, text, "").findings.into_iter();
+    let findings = over(base, text, "").checked.findings.into_iter();
     let say = |finding: Finding| {
         let help = finding.help.unwrap_or_default();
         format!("{} {} ({help})\n", finding.id, finding.message)
@@ -354,7 +356,7 @@ fn credentials_beside_a_cluster_are_found() {
     };
     let text = std::fs::read(file).expect("readable");
     let tree = tree([("credentials.yaml", text)]);
-    let findings = compile(&tree, &[]).findings.into_iter();
+    let findings = fleet::compiled(&tree, &[]).checked.findings.into_iter();
     let errors = findings.filter(|finding| finding.severity == Severity::Error);
     let reported: Vec<_> = errors
         .map(|finding| (finding.id, finding.object.expect("an object").name))

@@ -61,7 +61,9 @@ fn an_unknown_version_is_held_to_the_newest_rules_with_one_warning() {
         found(&newer, &wrong, ""),
         as_set(&["elsewhere C50", "elsewhere C49"])
     );
-    let findings = super::super::fixture::compiled(&[("base.yaml", &newer)]).findings;
+    let findings = super::super::fixture::compiled(&[("base.yaml", &newer)])
+        .checked
+        .findings;
     let reported = findings.iter().filter(|finding| finding.id == "C49");
     let reported: Vec<_> = reported.map(|finding| finding.severity).collect();
     assert_eq!(

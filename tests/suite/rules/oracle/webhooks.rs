@@ -6,7 +6,10 @@ use capstan::model::cut;
 
 /// The ids and words of the errors in a document.
 fn errors(document: &str) -> Vec<String> {
-    let findings = compiled(&[("example.yaml", document)]).findings.into_iter();
+    let findings = compiled(&[("example.yaml", document)])
+        .checked
+        .findings
+        .into_iter();
     let errors = findings.filter(|finding| finding.severity == Severity::Error);
     errors
         .map(|finding| format!("{} {}", finding.id, finding.message))
