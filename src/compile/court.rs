@@ -52,7 +52,7 @@ impl Court<'_> {
     /// about their objects that were there before.
     pub(super) fn judge(&self, members: Members, known: &[&Finding]) -> (Judged, Links) {
         let all: Vec<&Object> = members.iter().map(|(_, object)| object).collect();
-        let links = rules::links(&all);
+        let links = rules::links(&all, self.policy);
         let parts = Parts::of(&members);
         let mut of_rules = Vec::new();
         let objects = members.into_iter().map(|(_, object)| object).collect();

@@ -96,7 +96,7 @@ fn checked(mut sources: Sources, policy: &FleetPolicy, tree: &Tree) -> Option<Ch
     Some(sources.settle(policy, tree, found))
 }
 
-/// Compiles a definition, and judges it by itsources.
+/// Compiles a definition, and judges it by itself.
 fn part(sources: &Sources, number: usize, node: &Node, court: &Court<'_>) -> Part {
     let (mut made, effects) = patched(sources, node);
     let objects = std::mem::take(&mut made.objects);
@@ -134,7 +134,9 @@ fn judge(sources: &Sources, parts: &mut [Part], raw: &[Object], court: &Court<'_
         groups.add(number, &std::mem::take(&mut part.links));
         groups.suggest(number, part.judged.suggested());
     }
-    let of_raw = raw.par_iter().map(|object| rules::links(&[object]));
+    let of_raw = raw
+        .par_iter()
+        .map(|object| rules::links(&[object], court.policy));
     for (at, links) in of_raw.collect::<Vec<_>>().iter().enumerate() {
         groups.add(count + at, links);
     }
@@ -173,7 +175,7 @@ fn judge(sources: &Sources, parts: &mut [Part], raw: &[Object], court: &Court<'_
     alone.chain(judged.into_values()).collect()
 }
 
-/// Keeps what was found in a definition by itsources.
+/// Keeps what was found in a definition by itself.
 fn keep(sources: &mut Sources, number: usize, part: Part) {
     let Part { made, effects, .. } = part;
     if made.lacks_labels {

@@ -2,7 +2,7 @@
 //!
 //! In: the links of each part. Out: the groups of parts that links join. It does not know what the links mean.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use super::links::{CROWD, Link, Links, suggesting};
 use crate::model::{Finding, QuickMap};
@@ -10,11 +10,18 @@ use crate::model::{Finding, QuickMap};
 /// Sets of parts, which are numbered.
 pub(crate) struct Groups {
     parents: Vec<usize>,
-    /// The first part with each shared link.
+    /// A part with each shared link.
     shared: QuickMap<Link, usize>,
-    offered: QuickMap<Link, Vec<usize>>,
-    wanted: QuickMap<Link, Vec<usize>>,
+    references: QuickMap<Link, References>,
     counted: QuickMap<Link, Vec<usize>>,
+}
+
+/// The parts that offer a link and those that want it. None of them concern each other until there are both; then all do, and
+/// one stands for them.
+#[derive(Default)]
+struct References {
+    offering: Vec<usize>,
+    wanting: Vec<usize>,
 }
 
 impl Groups {
@@ -23,8 +30,7 @@ impl Groups {
         Self {
             parents: (0..count).collect(),
             shared: QuickMap::default(),
-            offered: QuickMap::default(),
-            wanted: QuickMap::default(),
+            references: QuickMap::default(),
             counted: QuickMap::default(),
         }
     }
@@ -33,52 +39,61 @@ impl Groups {
     pub(crate) fn add(&mut self, part: usize, links: &Links) {
         for link in &links.shared {
             let first = *self.shared.entry(*link).or_insert(part);
-            self.unite(first, part);
+            self.unite(&[first, part]);
         }
         for link in &links.offered {
-            self.offer(*link, part);
+            self.refer(*link, part, |references| &mut references.offering);
         }
         for link in &links.wanted {
-            self.want(*link, part);
+            self.refer(*link, part, |references| &mut references.wanting);
         }
         for link in &links.counted {
             let parts = self.counted.entry(*link).or_default();
-            parts.push(part);
-            if parts.len() >= CROWD {
-                let crowd = std::mem::take(parts);
-                *parts = crowd.clone();
-                crowd.into_iter().for_each(|one| self.unite(one, part));
-            }
-        }
-    }
-
-    fn offer(&mut self, link: Link, part: usize) {
-        self.offered.entry(link).or_default().push(part);
-        if let Some(wanting) = self.wanted.get(&link) {
-            let wanting = wanting.clone();
-            wanting.into_iter().for_each(|one| self.unite(one, part));
+            let crowd = match parts.first() {
+                Some(first) if parts.len() >= CROWD => vec![*first, part],
+                _ => {
+                    parts.push(part);
+                    if parts.len() < CROWD {
+                        continue;
+                    }
+                    parts.clone()
+                }
+            };
+            self.unite(&crowd);
         }
     }
 
     /// Adds the links to what findings about a part, or about its group, suggest.
     pub(crate) fn suggest<'f>(&mut self, part: usize, found: impl Iterator<Item = &'f Finding>) {
-        found
-            .filter_map(suggesting)
-            .for_each(|link| self.want(link, part));
-    }
-
-    fn want(&mut self, link: Link, part: usize) {
-        self.wanted.entry(link).or_default().push(part);
-        if let Some(offering) = self.offered.get(&link) {
-            let offering = offering.clone();
-            offering.into_iter().for_each(|one| self.unite(one, part));
+        for link in found.filter_map(suggesting) {
+            self.refer(link, part, |references| &mut references.wanting);
         }
     }
 
-    fn unite(&mut self, one: usize, other: usize) {
-        let (one, other) = (self.root(one), self.root(other));
-        let (first, later) = (one.min(other), one.max(other));
-        self.parents[later] = first;
+    fn refer(
+        &mut self,
+        link: Link,
+        part: usize,
+        side: impl Fn(&mut References) -> &mut Vec<usize>,
+    ) {
+        let references = self.references.entry(link).or_default();
+        side(references).push(part);
+        let References { offering, wanting } = references;
+        if offering.is_empty() || wanting.is_empty() {
+            return;
+        }
+        let all: Vec<usize> = offering.drain(1..).chain(wanting.drain(1..)).collect();
+        let (one, other) = (offering[0], wanting[0]);
+        self.unite(&[one, other]);
+        all.into_iter().for_each(|part| self.unite(&[one, part]));
+    }
+
+    fn unite(&mut self, parts: &[usize]) {
+        for pair in parts.windows(2) {
+            let (one, other) = (self.root(pair[0]), self.root(pair[1]));
+            let (first, later) = (one.min(other), one.max(other));
+            self.parents[later] = first;
+        }
     }
 
     fn root(&mut self, mut part: usize) -> usize {
@@ -91,11 +106,58 @@ impl Groups {
 
     /// The groups, each in order.
     pub(crate) fn joined(&mut self) -> BTreeSet<Vec<usize>> {
-        let mut groups: QuickMap<usize, Vec<usize>> = QuickMap::default();
+        let mut groups: HashMap<usize, Vec<usize>> = HashMap::new();
         for part in 0..self.parents.len() {
             let root = self.root(part);
             groups.entry(root).or_default().push(part);
         }
         groups.into_values().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn links(offered: &[Link], wanted: &[Link]) -> Links {
+        Links {
+            offered: offered.iter().copied().collect(),
+            wanted: wanted.iter().copied().collect(),
+            ..Links::default()
+        }
+    }
+
+    #[test]
+    fn only_what_is_offered_and_wanted_joins() {
+        let mut groups = Groups::of(5);
+        groups.add(0, &links(&[], &[1]));
+        groups.add(1, &links(&[], &[1]));
+        groups.add(2, &links(&[2], &[]));
+        groups.add(3, &links(&[2], &[]));
+        let alone = [vec![0], vec![1], vec![2], vec![3], vec![4]];
+        assert_eq!(groups.joined(), BTreeSet::from(alone));
+        groups.add(4, &links(&[1], &[]));
+        let joined = [vec![0, 1, 4], vec![2], vec![3]];
+        assert_eq!(groups.joined(), BTreeSet::from(joined));
+        groups.add(3, &links(&[1], &[]));
+        let joined = [vec![0, 1, 3, 4], vec![2]];
+        assert_eq!(groups.joined(), BTreeSet::from(joined));
+    }
+
+    #[test]
+    fn a_crowd_is_joined_as_soon_as_it_is_one() {
+        let mut groups = Groups::of(CROWD + 1);
+        let counted = Links {
+            counted: [1].into_iter().collect(),
+            ..Links::default()
+        };
+        for part in 0..CROWD - 1 {
+            groups.add(part, &counted);
+        }
+        assert_eq!(groups.joined().len(), CROWD + 1);
+        groups.add(CROWD - 1, &counted);
+        assert_eq!(groups.joined().len(), 2);
+        groups.add(CROWD, &counted);
+        assert_eq!(groups.joined().len(), 1);
     }
 }

@@ -14,8 +14,9 @@ use foldhash::quality::FixedState;
 use super::arm::{ArmId, Field, Resource, World};
 use super::cluster::encryption::vault_name;
 use super::cluster::roles;
-use super::{data, fleet, hosted, vaults};
+use super::{fleet, hosted, vaults};
 use crate::api::arm_version::{ArmVersion, AsoVersion};
+use crate::api::fleet::FleetPolicy;
 use crate::api::kinds::{
     AUTHORIZATION, CAPI, CONTROL_PLANE, INFRASTRUCTURE, KEYVAULT, NETWORK, RED_HAT_OPENSHIFT,
     RESOURCES, find,
@@ -68,8 +69,9 @@ fn is_of_environment(id: &ObjectId) -> bool {
 }
 
 /// The links of a part of a fleet.
-pub(crate) fn links(objects: &[&Object]) -> Links {
-    let world = World::of(objects.iter().copied());
+pub(crate) fn links(objects: &[&Object], policy: &FleetPolicy) -> Links {
+    let mut world = World::of(objects.iter().copied());
+    world.regions.clone_from(&policy.regions);
     let mut links = Links::default();
     let named = named(objects);
     for object in objects {
@@ -310,12 +312,13 @@ impl Links {
     fn of_cluster(&mut self, world: &World<'_>, cluster: &Resource<'_>) {
         let location = cluster.field("spec.location");
         let region = location.text().unwrap_or_default();
-        let region = region.replace(' ', "").to_lowercase();
+        let region = fleet::regions::plain(region);
         let prefix = cluster.field("spec.properties.dns.baseDomainPrefix");
         if let Some(prefix) = prefix.text() {
             self.share("prefix", (&region, prefix.to_lowercase()));
         }
-        if !data::is_service_region(&region) {
+        // F08 counts the clusters of a region.
+        if !fleet::regions::has_service(world, &region) {
             self.share("region", &region);
         }
         let platform = cluster.field("spec.properties.platform");

@@ -324,22 +324,23 @@ fn found_in(objects: &[Object], check: impl Fn(&[Object]) -> Vec<Finding>) -> Ve
     let whole = check(objects);
     let mut groups = Groups::of(objects.len());
     for (part, object) in objects.iter().enumerate() {
-        groups.add(part, &links(&[object]));
+        groups.add(part, &links(&[object], &FleetPolicy::default()));
     }
+    let environment: Vec<&Object> = objects.iter().filter(|one| is_environment(one)).collect();
     let mut all = std::collections::BTreeSet::new();
     let parts = loop {
         let joined = groups.joined();
         let mut parts = Vec::new();
         for group in &joined {
             let own: Vec<&Object> = group.iter().map(|at| &objects[*at]).collect();
-            groups.add(group[0], &links(&own));
-            let is_beside = |at: usize| group.contains(&at) || is_environment(&objects[at]);
-            let beside = (0..objects.len()).filter(|at| is_beside(*at));
-            let beside: Vec<Object> = beside.map(|at| objects[at].clone()).collect();
-            let mut found = check(&beside);
+            groups.add(group[0], &links(&own, &FleetPolicy::default()));
+            let is_own = |object: &Object| own.iter().any(|one| std::ptr::eq(*one, object));
+            let beside = environment.iter().filter(|one| !is_own(one));
+            let members: Vec<Object> = own.iter().chain(beside.clone()).copied().cloned().collect();
+            let mut found = check(&members);
             found.retain(|one| {
-                let mut others = (0..objects.len()).filter(|at| !group.contains(at));
-                !others.any(|at| one.object.as_ref() == Some(&objects[at].id))
+                let mut others = beside.clone();
+                !others.any(|object| one.object.as_ref() == Some(&object.id))
             });
             groups.suggest(group[0], found.iter());
             parts.extend(found);

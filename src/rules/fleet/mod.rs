@@ -2,7 +2,7 @@
 
 mod names;
 pub(super) mod networks;
-mod regions;
+pub(super) mod regions;
 mod versions;
 
 use super::FleetRule;

@@ -1,6 +1,6 @@
 //! F06: locations are regions of Azure. F08: clusters are where the service is known to run.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use kube_schema::nearest;
 
@@ -36,14 +36,12 @@ pub(in crate::rules) fn regions_are_known(world: &World<'_>) -> Vec<Finding> {
 /// F08: every cluster is in a region that is known to have the service, or that the Fleet document adds. A region is
 /// reported once.
 pub(in crate::rules) fn regions_have_the_service(world: &World<'_>) -> Vec<Finding> {
-    let added: HashSet<String> = world.regions.iter().map(|one| plain(one)).collect();
     let mut firsts: BTreeMap<String, (Field<'_>, usize)> = BTreeMap::new();
     for cluster in world.of_kind(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster") {
         let field = cluster.field("spec.location");
         let region = plain(field.text().unwrap_or_default());
         // F06 reports unknown ones.
-        let has_service = data::is_service_region(&region) || added.contains(&region);
-        if !has_service && data::is_region(&region) {
+        if !has_service(world, &region) && data::is_region(&region) {
             firsts.entry(region).or_insert((field, 0)).1 += 1;
         }
     }
@@ -60,8 +58,14 @@ fn elsewhere(field: &Field<'_>, region: &str, others: usize) -> Finding {
     field.finding("F08", message).help(help)
 }
 
+/// Whether a region is known to have the service, or is added by the Fleet document.
+pub(in crate::rules) fn has_service(world: &World<'_>, region: &str) -> bool {
+    let mut added = world.regions.iter();
+    data::is_service_region(region) || added.any(|one| plain(one) == region)
+}
+
 /// Azure reads `UK South` as `uksouth`.
-fn plain(location: &str) -> String {
+pub(in crate::rules) fn plain(location: &str) -> String {
     location.replace(' ', "").to_lowercase()
 }
 
