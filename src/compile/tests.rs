@@ -3,22 +3,18 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::model::Severity;
+use crate::model::{Finding, Severity};
 
 /// All tests that compile a fleet prove that it can be checked part by part.
 pub(super) fn is_the_same_in_parts(whole: &Compiled, parts: Option<Checked>) {
     let Some(parts) = parts else { return };
-    let lines = |checked: &Checked| -> Vec<String> {
-        let found = checked.findings.iter();
-        found.map(|finding| format!("{finding:#?}")).collect()
+    let only = |one: &Checked, other: &Checked| -> Vec<Finding> {
+        let found = one.findings.iter();
+        let only = found.filter(|finding| !other.findings.contains(finding));
+        only.cloned().collect()
     };
-    let (of_whole, of_parts) = (lines(&whole.checked), lines(&parts));
-    for missing in of_whole.iter().filter(|line| !of_parts.contains(line)) {
-        panic!("only as a whole: {missing}");
-    }
-    for more in of_parts.iter().filter(|line| !of_whole.contains(line)) {
-        panic!("only in parts: {more}");
-    }
+    assert_eq!(only(&whole.checked, &parts), [], "only as a whole");
+    assert_eq!(only(&parts, &whole.checked), [], "only in parts");
     assert_eq!(whole.checked, parts);
 }
 
