@@ -39,6 +39,12 @@ pub fn nodes(object: &Object) -> impl Iterator<Item = (ObjectId, String, &Node)>
     })
 }
 
+/// The number of the [`resources`] of all `objects`.
+#[must_use]
+pub fn count(objects: &[Object]) -> usize {
+    objects.iter().map(|object| nodes(object).count()).sum()
+}
+
 /// The items of `spec.resources`, with or without an identity.
 #[must_use]
 pub fn items(object: &Object) -> &[Node] {

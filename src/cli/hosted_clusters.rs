@@ -74,7 +74,7 @@ impl HostedClusters {
         })
     }
 
-    /// The server of a cluster, with its nodes; `None` if there is no such cluster, or the token is that of another.
+    /// The server of a cluster, with its nodes; `None` if there is no such cluster, or the token belongs to another cluster.
     async fn server(
         &self,
         given: Option<&HeaderValue>,

@@ -11,7 +11,6 @@
 
 mod allow;
 mod compiled;
-mod court;
 mod documents;
 mod enforced;
 mod environment;
@@ -27,6 +26,7 @@ mod misspelt;
 mod once;
 mod order;
 mod outliers;
+mod part_checker;
 mod parts;
 mod pools;
 pub mod select;

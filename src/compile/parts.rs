@@ -15,11 +15,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use rayon::prelude::*;
 
 use super::compiled::Checked;
-use super::court::{Court, Judged};
 use super::documents::Documents;
 use super::environment::Environment;
 use super::made::Made;
 use super::once::Clusters;
+use super::part_checker::{PartChecker, PartFindings};
 use super::sources::{Found, Sources};
 use super::wrong::duplicate;
 use super::{lost, misspelt};
@@ -35,7 +35,7 @@ struct Part {
     is_incomplete: bool,
     made: Made,
     effects: Effects,
-    judged: Judged,
+    found: PartFindings,
     links: Links,
     /// Whether another definition has its id.
     is_twice: bool,
@@ -62,14 +62,14 @@ fn checked(mut sources: Sources, policy: &FleetPolicy, tree: &Tree) -> Option<Ch
         clusters: Clusters::behind(&effects.findings, documents, &raw),
         ..Found::default()
     };
-    let court = Court {
+    let checker = PartChecker {
         environment: Environment::of(&raw),
         documents,
         policy,
     };
     let all = sources.definitions.par_iter().enumerate();
     let all = all.map(|(number, node)| {
-        let part = part(&sources, number, node, &court);
+        let part = part(&sources, number, node, &checker);
         sources
             .documents
             .budget
@@ -79,11 +79,11 @@ fn checked(mut sources: Sources, policy: &FleetPolicy, tree: &Tree) -> Option<Ch
     });
     let mut parts: Vec<Part> = all.collect::<Option<_>>()?;
     let twice = mark_twice(&mut parts);
-    let judged = judge(&sources, &mut parts, &raw, &court);
+    let of_groups = check_groups(&sources, &mut parts, &raw, &checker);
     if sources.documents.budget.exceeded().is_some() {
         return None;
     }
-    drop(court);
+    drop(checker);
     sources.documents.findings.extend(twice);
     for (number, part) in parts.into_iter().enumerate() {
         found.unread += usize::from(part.made.name.is_none());
@@ -92,23 +92,23 @@ fn checked(mut sources: Sources, policy: &FleetPolicy, tree: &Tree) -> Option<Ch
     sources.overlays.record(&effects);
     sources.documents.findings.extend(effects.findings);
     sources.blame_overlays();
-    gather(judged, &mut found);
+    gather(of_groups, policy, &mut found);
     Some(sources.settle(policy, tree, found))
 }
 
-/// Compiles a definition, and judges it by itself.
-fn part(sources: &Sources, number: usize, node: &Node, court: &Court<'_>) -> Part {
+/// Compiles a definition, and checks it by itself.
+fn part(sources: &Sources, number: usize, node: &Node, checker: &PartChecker<'_>) -> Part {
     let (mut made, effects) = patched(sources, node);
     let objects = std::mem::take(&mut made.objects);
     let is_incomplete = !made.reported.is_empty() || objects.is_empty();
     let known: Vec<&Finding> = made.of_objects.iter().chain(&effects.findings).collect();
     let members = objects.into_iter().map(|object| (number, object));
-    let (judged, links) = court.judge(members.collect(), &known);
+    let (found, links) = checker.check(members.collect(), &known);
     Part {
         is_incomplete,
         made,
         effects,
-        judged,
+        found,
         links,
         is_twice: false,
     }
@@ -125,18 +125,23 @@ fn patched(sources: &Sources, node: &Node) -> (Made, Effects) {
     (made, effects)
 }
 
-/// Judges the parts in groups, until nothing that was found links a group with another one. Parts are numbered:
+/// Checks the parts in groups, until nothing that was found links a group with another one. Parts are numbered:
 /// the definitions, then the plain objects.
-fn judge(sources: &Sources, parts: &mut [Part], raw: &[Object], court: &Court<'_>) -> Vec<Judged> {
+fn check_groups(
+    sources: &Sources,
+    parts: &mut [Part],
+    raw: &[Object],
+    checker: &PartChecker<'_>,
+) -> Vec<PartFindings> {
     let count = parts.len();
     let mut groups = Groups::of(count + raw.len());
     for (number, part) in parts.iter_mut().enumerate() {
         groups.add(number, &std::mem::take(&mut part.links));
-        groups.suggest(number, part.judged.suggested());
+        groups.suggest(number, part.found.suggested());
     }
     let of_raw = raw
         .par_iter()
-        .map(|object| rules::links(&[object], court.policy));
+        .map(|object| rules::links(&[object], checker.policy));
     for (at, links) in of_raw.collect::<Vec<_>>().iter().enumerate() {
         groups.add(count + at, links);
     }
@@ -149,30 +154,30 @@ fn judge(sources: &Sources, parts: &mut [Part], raw: &[Object], court: &Court<'_
             objects.map(|object| (number, object)).collect()
         }
     };
-    let mut judged: BTreeMap<Vec<usize>, Judged> = BTreeMap::new();
+    let mut checked: BTreeMap<Vec<usize>, PartFindings> = BTreeMap::new();
     loop {
         let mut joined = groups.joined();
         joined.retain(|group| group.len() > 1 || group[0] >= count);
-        judged.retain(|group, _| joined.contains(group));
-        joined.retain(|group| !judged.contains_key(group));
+        checked.retain(|group, _| joined.contains(group));
+        joined.retain(|group| !checked.contains_key(group));
         if joined.is_empty() || sources.documents.budget.exceeded().is_some() {
             break;
         }
         let found = joined.into_par_iter().map(|group| {
             let members = group.iter().copied().flat_map(parts_of).collect();
-            (court.judge(members, &[]), group)
+            (checker.check(members, &[]), group)
         });
         for ((found, links), group) in found.collect::<Vec<_>>() {
             groups.add(group[0], &links);
             groups.suggest(group[0], found.suggested());
-            judged.insert(group, found);
+            checked.insert(group, found);
         }
     }
-    let joined: HashSet<usize> = judged.keys().flatten().copied().collect();
+    let joined: HashSet<usize> = checked.keys().flatten().copied().collect();
     let alone = parts.iter_mut().enumerate();
     let alone = alone.filter(|(number, part)| !part.is_twice && !joined.contains(number));
-    let alone = alone.map(|(_, part)| std::mem::take(&mut part.judged));
-    alone.chain(judged.into_values()).collect()
+    let alone = alone.map(|(_, part)| std::mem::take(&mut part.found));
+    alone.chain(checked.into_values()).collect()
 }
 
 /// Keeps what was found in a definition by itself.
@@ -214,18 +219,18 @@ fn mark_twice(parts: &mut [Part]) -> Vec<Finding> {
         part.links = Links::default();
         part.made.of_objects.clear();
         part.effects = Effects::default();
-        part.judged = Judged::default();
+        part.found = PartFindings::default();
         part.is_incomplete = true;
     }
     findings
 }
 
 /// Puts together what was found in all groups.
-fn gather(judged: Vec<Judged>, found: &mut Found) {
-    let mut elsewhere = Elsewhere::default();
+fn gather(of_groups: Vec<PartFindings>, policy: &FleetPolicy, found: &mut Found) {
+    let mut elsewhere = Elsewhere::unused(&policy.outside);
     let mut of_tenants: BTreeMap<usize, Vec<Finding>> = BTreeMap::new();
     let mut unlisted: BTreeMap<usize, Vec<Finding>> = BTreeMap::new();
-    for one in judged {
+    for one in of_groups {
         found.of_rules.extend(one.of_rules);
         found.of_graph.extend(one.of_graph);
         found.clusters.add(one.clusters);
@@ -247,4 +252,113 @@ fn gather(judged: Vec<Judged>, found: &mut Found) {
     let is_first = |one: &Finding| seen.insert(one.args.clone());
     found.of_graph.extend(unlisted.filter(is_first));
     found.unneeded = elsewhere.unneeded().collect();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::api::fleet::OutsideObject;
+    use crate::compile::compile_by;
+
+    /// The findings for documents; `compile_by` checks that they are the same in parts.
+    fn found(policy: &FleetPolicy, text: &str) -> Vec<Finding> {
+        let tree = Tree {
+            files: [(Arc::from("a.yaml"), Arc::from(text.as_bytes()))].into(),
+            ..Tree::default()
+        };
+        compile_by(policy, &tree, &[]).checked.findings
+    }
+
+    #[test]
+    fn an_entry_of_outside_has_no_effect_in_a_fleet_without_objects() {
+        let entry = OutsideObject {
+            group: None,
+            kind: "ResourceGroup".to_owned(),
+            namespace: "n".to_owned(),
+            name: "a".to_owned(),
+        };
+        let policy = FleetPolicy {
+            outside: vec![entry],
+            ..FleetPolicy::default()
+        };
+        let found = found(&policy, "# nothing");
+        let ids: Vec<&str> = found.iter().map(|finding| finding.id).collect();
+        assert_eq!(ids, ["R05", "Y10"]);
+    }
+
+    /// Documents that only a link joins, and the finding that they have together; after `!`, one that none of them has then.
+    const JOINED: [(&str, &str, &str); 6] = [
+        (
+            "ranges of subnets in a network outside of the fleet",
+            "W04",
+            "\
+{apiVersion: network.azure.com/v1api20201101, kind: VirtualNetworksSubnet, metadata: {name: a, namespace: n}, spec: {owner: {armId: /subscriptions/s/resourceGroups/g/providers/Microsoft.Network/virtualNetworks/v}, addressPrefix: 10.0.0.0/24}}
+---
+{apiVersion: network.azure.com/v1api20201101, kind: VirtualNetworksSubnet, metadata: {name: b, namespace: n}, spec: {owner: {armId: /subscriptions/s/resourceGroups/g/providers/Microsoft.Network/virtualNetworks/v}, addressPrefix: 10.0.0.0/25}}
+",
+        ),
+        (
+            "a name that is meant",
+            "R01",
+            "\
+{apiVersion: network.azure.com/v1api20201101, kind: VirtualNetworksSubnet, metadata: {name: a, namespace: n}, spec: {owner: {name: nett}, addressPrefix: 10.0.0.0/24}}
+---
+{apiVersion: network.azure.com/v1api20201101, kind: VirtualNetwork, metadata: {name: net, namespace: n}, spec: {owner: {armId: /subscriptions/s/resourceGroups/g}, location: uksouth, addressSpace: {addressPrefixes: [10.0.0.0/16]}}}
+",
+        ),
+        (
+            "a part that may be meant by a reference to nothing",
+            "!D05",
+            "\
+{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: a, namespace: n}, spec: {controlPlaneRef: {apiGroup: controlplane.cluster.x-k8s.io, kind: AROControlPlane, name: x}}}
+---
+{apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: AROControlPlane, metadata: {name: y, namespace: n}, spec: {}}
+",
+        ),
+        (
+            "the subscription of a control plane",
+            "F01",
+            "\
+{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AROCluster, metadata: {name: c, namespace: n}, spec: {resources: [{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: c}, spec: {azureName: shared, location: uksouth}}]}}
+---
+{apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: AROControlPlane, metadata: {name: c, namespace: n}, spec: {subscriptionID: s}}
+---
+{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AROCluster, metadata: {name: d, namespace: m}, spec: {resources: [{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: d}, spec: {azureName: shared, location: uksouth}}]}}
+---
+{apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: AROControlPlane, metadata: {name: d, namespace: m}, spec: {subscriptionID: s}}
+",
+        ),
+        (
+            "the cluster that a controller makes the owner of a pool",
+            "N25",
+            "\
+{apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: AROControlPlane, metadata: {name: c, namespace: n}, spec: {resources: [{apiVersion: redhatopenshift.azure.com/v1api20251223preview, kind: HcpOpenShiftCluster, metadata: {name: c}, spec: {}}]}}
+---
+{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AROMachinePool, metadata: {name: p, namespace: n, labels: {cluster.x-k8s.io/cluster-name: c}}, spec: {resources: [{apiVersion: redhatopenshift.azure.com/v1api20251223preview, kind: HcpOpenShiftClustersNodePool, metadata: {name: p}, spec: {properties: {replicas: 501, platform: {availabilityZone: '1'}}}}]}}
+",
+        ),
+        (
+            "regions without the service",
+            "F08",
+            "\
+{apiVersion: redhatopenshift.azure.com/v1api20251223preview, kind: HcpOpenShiftCluster, metadata: {name: c, namespace: n}, spec: {location: norwayeast}}
+---
+{apiVersion: redhatopenshift.azure.com/v1api20251223preview, kind: HcpOpenShiftCluster, metadata: {name: d, namespace: n}, spec: {location: norwayeast}}
+",
+        ),
+    ];
+
+    #[test]
+    fn what_only_a_link_joins_is_checked_together() {
+        for (what, expected, text) in JOINED {
+            let found = found(&FleetPolicy::default(), text);
+            let count = |id: &str| found.iter().filter(|one| one.id == id).count();
+            match expected.strip_prefix('!') {
+                Some(hidden) => assert_eq!(count(hidden), 0, "{what}: {found:#?}"),
+                None => assert_eq!(count(expected), 1, "{what}: {found:#?}"),
+            }
+        }
+    }
 }

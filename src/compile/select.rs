@@ -110,20 +110,15 @@ pub fn select(
         Extent::Exact => BTreeSet::new(),
         Extent::WithNeeds => needed(&all.graph, |at| choice.has(&all.objects[at])),
     };
-    let objects = all.objects.into_iter().enumerate();
-    let (objects, rest): (Vec<_>, Vec<_>) =
-        objects.partition(|(at, object)| needed.contains(at) || choice.has(object));
-    let objects: Vec<Object> = objects.into_iter().map(|(_, object)| object).collect();
-    let namespaces = rest.iter().map(|(_, object)| &object.id);
-    let namespaces = namespaces.filter(|id| id.is("", "Namespace"));
-    let namespaces = namespaces.map(|id| id.name.to_string()).collect();
+    let is_selected = |at: usize, object: &Object| needed.contains(&at) || choice.has(object);
+    let (objects, namespaces) = divided(all.objects, is_selected);
     let checked = Checked {
         findings,
         allowed,
         definitions: choice.definitions.len(),
         unread: ours.checked.unread,
         object_count: objects.len(),
-        embedded_count: objects.iter().map(|one| embedded::ids(one).count()).sum(),
+        embedded_count: embedded::count(&objects),
     };
     Selected {
         others,
@@ -135,6 +130,20 @@ pub fn select(
             checked,
         },
     }
+}
+
+/// The objects that are selected, and the namespaces among the others.
+fn divided(
+    objects: Vec<Object>,
+    is_selected: impl Fn(usize, &Object) -> bool,
+) -> (Vec<Object>, BTreeSet<String>) {
+    let objects = objects.into_iter().enumerate();
+    let (selected, rest): (Vec<_>, Vec<_>) =
+        objects.partition(|(at, object)| is_selected(*at, object));
+    let selected = selected.into_iter().map(|(_, object)| object).collect();
+    let rest = rest.into_iter().map(|(_, object)| object.id);
+    let namespaces = rest.filter(|id| id.is("", "Namespace"));
+    (selected, namespaces.map(|id| id.name).collect())
 }
 
 /// Those of the selection that are reported elsewhere: what many have in common is reported at the first of them.

@@ -88,7 +88,7 @@ fn compiled(mut sources: Sources, policy: &FleetPolicy, tree: &Tree) -> Compiled
         unneeded: elsewhere.unneeded().collect(),
         unread,
         object_count: objects.len(),
-        embedded_count: objects.iter().map(|one| embedded::ids(one).count()).sum(),
+        embedded_count: embedded::count(&objects),
     };
     Compiled {
         checked: sources.settle(policy, tree, found),

@@ -21,6 +21,12 @@ enum Use {
 pub struct Elsewhere(Vec<(OutsideObject, Use)>);
 
 impl Elsewhere {
+    /// The entries in a fleet without objects.
+    #[must_use]
+    pub fn unused(entries: &[OutsideObject]) -> Self {
+        Self::of(entries, &QuickMap::default())
+    }
+
     /// The entries, before any reference is known.
     pub(super) fn of(entries: &[OutsideObject], fleet: &QuickMap<ObjectId, usize>) -> Self {
         let is_inside = |entry: &OutsideObject| fleet.keys().any(|id| entry.is(id));
@@ -40,9 +46,6 @@ impl Elsewhere {
 
     /// Adds what another part of the fleet has to do with the same entries.
     pub fn add(&mut self, other: &Self) {
-        if self.0.is_empty() {
-            self.0.clone_from(&other.0);
-        }
         for ((_, used), (_, other)) in self.0.iter_mut().zip(&other.0) {
             *used = (*used).max(*other);
         }

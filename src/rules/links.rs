@@ -102,8 +102,10 @@ fn targets(object: &Object) -> impl Iterator<Item = ObjectId> {
 
 /// What a finding suggests comes from all parts that offer this.
 pub(crate) fn suggesting(finding: &Finding) -> Option<Link> {
-    let mut args = finding.args.iter();
-    let mut arg = |wanted: &str| Some(&*args.find(|(name, _)| *name == wanted)?.1);
+    let arg = |wanted: &str| {
+        let mut args = finding.args.iter();
+        args.find_map(|(name, value)| (*name == wanted).then_some(&**value))
+    };
     match finding.id {
         rule_id::MISSING_REFERENCE => {
             let mut parts = arg("to")?.splitn(3, '/');
@@ -282,6 +284,7 @@ impl Links {
             (RESOURCES, "ResourceGroup") => self.want("plane", carrier),
             (RED_HAT_OPENSHIFT, kind) => {
                 self.want("cluster", carrier);
+                self.of_owner(resource);
                 if kind == "HcpOpenShiftCluster" {
                     self.have("cluster", carrier);
                     self.of_cluster(world, resource);
@@ -304,6 +307,15 @@ impl Links {
             }
             (NETWORK, _) => self.of_private_vaults(world, resource),
             _ => {}
+        }
+    }
+
+    /// The cluster that a part names as its owner, whatever kind it says that the owner is (D12 and D13).
+    fn of_owner(&mut self, part: &Resource<'_>) {
+        if let Some(name) = part.node.text(&["spec", "owner", "name"]) {
+            let (kind, namespace) = ("HcpOpenShiftCluster", &*part.id.namespace);
+            let owner = ObjectId::new(RED_HAT_OPENSHIFT, kind, namespace, name);
+            self.want("object", owner);
         }
     }
 

@@ -20,7 +20,7 @@ pub(super) type Members = Vec<(usize, Object)>;
 
 /// What was found in some parts.
 #[derive(Default)]
-pub(super) struct Judged {
+pub(super) struct PartFindings {
     pub(super) of_rules: Vec<Finding>,
     pub(super) of_graph: Vec<Finding>,
     /// What tenants may not, by part: equal ones are reported once.
@@ -33,24 +33,24 @@ pub(super) struct Judged {
     pub(super) embedded_count: usize,
 }
 
-impl Judged {
+impl PartFindings {
     /// The findings that may suggest what is in other parts.
     pub(super) fn suggested(&self) -> impl Iterator<Item = &Finding> {
         self.of_rules.iter().chain(&self.of_graph)
     }
 }
 
-/// Judges parts.
-pub(super) struct Court<'a> {
+/// Checks parts.
+pub(super) struct PartChecker<'a> {
     pub(super) environment: Environment<'a>,
     pub(super) documents: &'a DocumentIndex,
     pub(super) policy: &'a FleetPolicy,
 }
 
-impl Court<'_> {
+impl PartChecker<'_> {
     /// The findings for some parts together, beside what they need of the environment, and their links. `known` are findings
     /// about their objects that were there before.
-    pub(super) fn judge(&self, members: Members, known: &[&Finding]) -> (Judged, Links) {
+    pub(super) fn check(&self, members: Members, known: &[&Finding]) -> (PartFindings, Links) {
         let all: Vec<&Object> = members.iter().map(|(_, object)| object).collect();
         let links = rules::links(&all, self.policy);
         let parts = Parts::of(&members);
@@ -66,7 +66,7 @@ impl Court<'_> {
         let outside = &self.policy.outside;
         let (_, mut of_graph, elsewhere) =
             graph::build_part(&objects, &encrypted, outside, &beside);
-        // Those about the environment are found where it is judged itself.
+        // Those about the environment are found where it is checked itself.
         let is_own = |one: &Finding| {
             let id = one.object.as_ref();
             id.is_none_or(|id| !beside.iter().any(|object| object.id == *id))
@@ -77,7 +77,7 @@ impl Court<'_> {
         let of_all = of_tenants.iter().flat_map(|(_, found)| found);
         let all = of_rules.iter().chain(&of_graph).chain(of_all);
         let all = all.chain(known.iter().copied());
-        let judged = Judged {
+        let found = PartFindings {
             clusters: Clusters::behind(all, self.documents, &objects),
             of_rules,
             of_graph,
@@ -85,9 +85,9 @@ impl Court<'_> {
             unlisted,
             elsewhere,
             object_count: objects.len(),
-            embedded_count: objects.iter().map(|one| embedded::ids(one).count()).sum(),
+            embedded_count: embedded::count(&objects),
         };
-        (judged, links)
+        (found, links)
     }
 
     fn of_tenants(
