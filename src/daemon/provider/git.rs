@@ -13,7 +13,7 @@ use tracing::Instrument as _;
 
 use super::pace::{Turn, at};
 use crate::adapters::git::{Branch, Error, Mirror, Outcome, Ref, trailers};
-use crate::compile::compile_by;
+use crate::compile::check_by;
 use crate::daemon::jobs::{Origin, local_trees};
 use crate::daemon::spans::spawn_blocking;
 use crate::model::{AdapterError, ErrorClass, Finding, Severity, Tree};
@@ -279,7 +279,7 @@ impl Branches {
             Some(known) if known.is_of(&tree, &overlays) => known.at(head, approved),
             known => {
                 let before = known.as_ref().map(|known| &known.index);
-                let read = self.compiled(head.clone(), tree, overlays, before);
+                let read = self.checked(head.clone(), tree, overlays, before);
                 read.at(head, approved)
             }
         }))
@@ -300,17 +300,17 @@ impl Branches {
         format!("refs/heads/{}", self.branch)
     }
 
-    /// A revision with these files, compiled; `before` is what an earlier one defined.
-    fn compiled(
+    /// A revision with these files, checked; `before` is what an earlier one defined.
+    fn checked(
         &self,
         head: String,
         tree: Tree,
         overlays: Vec<Tree>,
         before: Option<&TreeIndex>,
     ) -> Revision {
-        let compiled = compile_by(&self.config.policy, &tree, &overlays);
-        let is_empty = !compiled.has_errors() && compiled.objects.is_empty();
-        let errors = compiled.checked.findings.into_iter();
+        let checked = check_by(&self.config.policy, &tree, &overlays);
+        let is_empty = !checked.has_errors() && checked.object_count == 0;
+        let errors = checked.findings.into_iter();
         let errors: Vec<Finding> = errors
             .filter(|one| one.severity == Severity::Error)
             .collect();
@@ -347,7 +347,7 @@ impl Branches {
         let mut tree = revision.tree.clone();
         change(&mut tree);
         let overlays = revision.overlays.clone();
-        let next = self.compiled(String::new(), tree, overlays, Some(&revision.index));
+        let next = self.checked(String::new(), tree, overlays, Some(&revision.index));
         next.at(String::new(), revision.followed.approved.clone())
     }
 

@@ -125,15 +125,13 @@ fn large_requests_of_one_namespace_keep_nobody_else_waiting() {
     for (count, expected) in attacks {
         let large = large(count);
         let (crowd, others) = cluster.runtime.block_on(caller.crowd(&large));
-        let judged = crowd
-            .iter()
-            .filter(|answer| message(answer).contains(expected));
-        let judged = judged.count();
+        let is_judged = |answer: &Json| message(answer).contains(expected);
+        let judged = crowd.iter().filter(|answer| is_judged(answer)).count();
         let put_off = crowd.iter().filter(|answer| is_for_now(message(answer)));
-        assert!(
-            judged > 0 && judged + put_off.count() == AT_ONCE,
-            "{count}: {crowd:?}"
-        );
+        assert_eq!(judged + put_off.count(), AT_ONCE, "{count}: {crowd:?}");
+        // How many of a crowd are judged in time depends on the machine.
+        let alone = cluster.runtime.block_on(caller.send(large));
+        assert!(is_judged(&alone), "{count}: {alone}");
         // Whoever would have waited for too long is refused.
         for (_, answer) in &others {
             assert_eq!(answer["response"]["allowed"], true, "{count}: {answer}");

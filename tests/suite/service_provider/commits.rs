@@ -59,7 +59,15 @@ fn fifty_requests_at_once_lose_no_commit_of_anybody() {
         let bodies: Vec<Json> = (0..50)
             .map(|number| kube_virt(&format!("c-{number:02}")))
             .collect();
-        let answers = world.post_all(bodies);
+        let mut answers = world.post_all(bodies.clone());
+        // A slow machine may not do all of it in time; it says so, and takes them when they come again.
+        for (answer, body) in answers.iter_mut().zip(&bodies) {
+            for _ in 0..5 {
+                if answer.status == 503 {
+                    *answer = world.post("/clusters", body);
+                }
+            }
+        }
         stop.store(true, std::sync::atomic::Ordering::SeqCst);
         (answers, other.join().expect("no panic"))
     });
