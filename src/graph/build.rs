@@ -1,5 +1,7 @@
 //! From objects to vertices and edges.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::outside::Elsewhere;
@@ -28,7 +30,8 @@ pub fn build_beside(
     left_alone: &[Object],
     outside: &[OutsideObject],
 ) -> (Graph, Vec<Finding>) {
-    let (graph, mut findings, elsewhere) = build_part(objects, left_alone, outside, &[]);
+    let left_alone: Vec<&Object> = left_alone.iter().collect();
+    let (graph, mut findings, elsewhere) = build_part(objects, &left_alone, outside, &[]);
     findings.extend(elsewhere.unneeded());
     (graph, findings)
 }
@@ -38,7 +41,7 @@ pub fn build_beside(
 #[must_use]
 pub fn build_part(
     objects: &[Object],
-    left_alone: &[Object],
+    left_alone: &[&Object],
     outside: &[OutsideObject],
     environment: &[&Object],
 ) -> (Graph, Vec<Finding>, Elsewhere) {
@@ -48,9 +51,11 @@ pub fn build_part(
         .flat_map_iter(Part::all)
         .collect();
     let mut builder = Builder::new(&parts);
+    let beside = builder.graph.vertices.len();
     for object in environment {
         builder.vertex(&Part::beside(object), Place::Outside);
     }
+    builder.beside = beside..builder.graph.vertices.len();
     builder.elsewhere = Elsewhere::of(outside, &builder.by_id);
     for object in left_alone {
         builder.outside_vertex(object.id.clone(), object.origin.clone());
@@ -155,6 +160,8 @@ struct Builder {
     names: QuickMap<[String; 3], Vec<String>>,
     /// Who copies its readiness from whom.
     mirrored: Vec<(usize, usize)>,
+    /// The vertices that other parts of the fleet have.
+    beside: Range<usize>,
     elsewhere: Elsewhere,
     findings: Vec<Finding>,
 }
@@ -210,8 +217,9 @@ impl Builder {
             let ranked = references::sync_rank(&reference.to).is_some();
             let mirrors = Platform::of(&reference.to).is_some_and(|it| it.mirrors);
             if let Some(&to) = self.by_id.get(&reference.to) {
-                // An object of Cluster API is ready only once those are there that refer to it.
-                let until = match mirrors {
+                // An object of Cluster API is ready only once those are there that refer to it, and whether an object outside is
+                // ready nobody knows.
+                let until = match mirrors || self.is_outside(to) {
                     true => Needed::Applied,
                     false => reference.until,
                 };
@@ -307,6 +315,10 @@ impl Builder {
         at
     }
 
+    fn is_outside(&self, at: usize) -> bool {
+        self.graph.vertices[at].place == Place::Outside && !self.beside.contains(&at)
+    }
+
     fn outside(&mut self, from: usize, reference: &Reference) {
         let (id, origin) = (reference.to.clone(), reference.origin.clone());
         let user = &self.graph.vertices[from].id;
@@ -398,7 +410,7 @@ impl Builder {
     /// The order within each cluster, and the gates between its embedded resources.
     fn clusters(&mut self) {
         self.graph.clusters = self.graph.find_clusters();
-        for members in self.graph.clusters.clone() {
+        for members in self.graph.clusters.clone().into_values() {
             let rank = |at: usize| references::sync_rank(&self.graph.vertices[at].id);
             let mut ranked: Vec<(Option<usize>, usize)> =
                 members.into_iter().map(|at| (rank(at), at)).collect();

@@ -11,7 +11,7 @@ const CLUSTER_NAME: &str = "clusterName";
 
 impl Graph {
     /// Finds the clusters. The edges are sorted.
-    pub(super) fn find_clusters(&self) -> Vec<Vec<usize>> {
+    pub(super) fn find_clusters(&self) -> BTreeMap<usize, Vec<usize>> {
         let roots = self.vertices.iter().enumerate();
         let roots = roots.filter(|(_, vertex)| is_hosted(vertex));
         let mut clusters: BTreeMap<usize, BTreeSet<usize>> =
@@ -37,10 +37,9 @@ impl Graph {
                 members.extend(self.pool_parts(edge.from));
             }
         }
-        clusters
-            .into_values()
-            .map(|members| members.into_iter().collect())
-            .collect()
+        let clusters = clusters.into_iter();
+        let sorted = clusters.map(|(root, members)| (root, members.into_iter().collect()));
+        sorted.collect()
     }
 
     /// The parts of the same cluster that a node pool names, such as the AROMachinePool of a MachinePool.

@@ -14,18 +14,20 @@ mod build;
 mod clusters;
 mod cycles;
 mod draw;
+mod join;
 mod outside;
 mod parts;
 mod references;
 mod schedule;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Needed, Node, Object, ObjectId, Origin};
 use references::Named;
 
 pub use build::{build, build_beside, build_part};
 pub use draw::{dot, in_force, text};
+pub use join::{Piece, join};
 pub use outside::Elsewhere;
 pub use parts::Split;
 pub use schedule::{Pace, Schedule, Timing, about, critical_path, minutes, waits_for_roles};
@@ -42,7 +44,7 @@ pub enum Place {
 }
 
 /// One object of the graph.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Vertex {
     /// The object.
     pub id: ObjectId,
@@ -82,13 +84,14 @@ pub struct Edge {
 
 /// The dependency graph of a fleet. Vertices are in the order of the objects, embedded ones after
 /// the object that carries them, outside ones last. Edges are sorted.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Graph {
     /// The objects.
     pub vertices: Vec<Vertex>,
     /// What needs what.
     pub edges: Vec<Edge>,
-    clusters: Vec<Vec<usize>>,
+    /// The clusters, by the vertices that they are named after.
+    clusters: BTreeMap<usize, Vec<usize>>,
     /// The objects outside that nothing names but the objects that use them.
     unlisted: BTreeSet<ObjectId>,
 }
@@ -103,9 +106,8 @@ impl Graph {
     }
 
     /// Per Cluster, in order: the top-level vertices that belong to it, itself included, sorted.
-    #[must_use]
-    pub fn clusters(&self) -> &[Vec<usize>] {
-        &self.clusters
+    pub fn clusters(&self) -> impl ExactSizeIterator<Item = &[usize]> {
+        self.clusters.values().map(Vec::as_slice)
     }
 
     /// The vertices embedded in `vertex`.

@@ -15,7 +15,7 @@ impl Graph {
     #[must_use]
     pub fn parts(&self, names: impl Fn(usize) -> Vec<String>) -> Vec<BTreeSet<usize>> {
         let needs = self.unit_needs(names);
-        let in_cluster: BTreeSet<usize> = self.clusters().iter().flatten().copied().collect();
+        let in_cluster: BTreeSet<usize> = self.clusters().flatten().copied().collect();
         let mut sets = Sets::new(self.vertices.len());
         for members in self.clusters() {
             members
@@ -130,7 +130,7 @@ pub struct Split<'a> {
     graph: &'a Graph,
     /// The vertex of each object.
     tops: HashMap<usize, usize>,
-    /// The cluster of each vertex that belongs to one.
+    /// The vertex that the cluster of each vertex is named after, for those that belong to one.
     clusters: HashMap<usize, usize>,
     /// The vertices of namespaces, by name.
     namespaces: HashMap<&'a str, usize>,
@@ -143,9 +143,9 @@ impl<'a> Split<'a> {
     #[must_use]
     pub fn of(graph: &'a Graph) -> Self {
         let tops = graph.units().filter_map(|at| Some((graph.object(at)?, at)));
-        let clusters = graph.clusters().iter().enumerate();
+        let clusters = graph.clusters.iter();
         let clusters =
-            clusters.flat_map(|(cluster, members)| members.iter().map(move |at| (*at, cluster)));
+            clusters.flat_map(|(root, members)| members.iter().map(move |at| (*at, *root)));
         let mut is_needed = vec![false; graph.vertices.len()];
         graph
             .edges
@@ -198,17 +198,15 @@ impl<'a> Split<'a> {
         });
         let clusters = own.iter().filter_map(|at| self.clusters.get(at));
         let clusters: BTreeSet<&usize> = clusters.collect();
-        let members = |cluster: &usize| {
-            graph.clusters()[*cluster]
-                .iter()
-                .filter_map(moved)
-                .collect()
+        let members = |root: &usize| {
+            let members = graph.clusters[root].iter().filter_map(moved);
+            Some((moved(root)?, members.collect()))
         };
         Graph {
             unlisted: self.graph.unlisted.clone(),
             vertices: kept.iter().map(vertex).collect(),
             edges: edges.collect(),
-            clusters: clusters.into_iter().map(members).collect(),
+            clusters: clusters.into_iter().filter_map(members).collect(),
         }
     }
 
@@ -411,7 +409,7 @@ mod tests {
             };
             assert_eq!(vertices(&part), vertices(&alone));
             assert_eq!(part.edges, alone.edges);
-            assert_eq!(part.clusters(), alone.clusters());
+            assert_eq!(part.clusters, alone.clusters);
             assert!(
                 part.vertices
                     .iter()

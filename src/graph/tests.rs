@@ -211,7 +211,6 @@ fn a_hosted_cluster_comes_before_its_pools_and_needs_its_secrets() {
     let name = |at: &usize| graph.vertices[*at].id.name.as_str();
     let clusters: Vec<Vec<&str>> = graph
         .clusters()
-        .iter()
         .map(|members| members.iter().map(name).collect())
         .collect();
     assert_eq!(clusters, [vec!["c-a", "c"], vec!["alone"]]);

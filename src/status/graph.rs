@@ -183,7 +183,8 @@ impl StatusGraph {
     /// Dependencies that no field names (DESIGN §6): a Cluster waits for all its parts, an AROCluster for the
     /// endpoint from the control plane, an HCP cluster for its infrastructure.
     fn add_gates(&mut self) {
-        for members in self.graph.clusters().to_vec() {
+        let clusters: Vec<Vec<usize>> = self.graph.clusters().map(<[usize]>::to_vec).collect();
+        for members in clusters {
             let of = |group: &str, kind: &str| {
                 let mut members = members.iter().copied();
                 members.find(|at| self.id(*at).is(group, kind))

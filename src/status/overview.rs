@@ -121,11 +121,11 @@ impl StatusGraph {
         };
         let mut parts = BTreeSet::new();
         for root in members.iter().copied().filter(|at| is_leader(self.id(*at))) {
-            let mut all = self.graph.clusters().iter();
+            let mut all = self.graph.clusters();
             // A set whose parts are all gone has none.
             let alone = [root];
             let cluster = all.find(|all| all.contains(&root));
-            let cluster = cluster.map_or(&alone[..], Vec::as_slice);
+            let cluster = cluster.unwrap_or(&alone);
             view.clusters.push(self.cluster(root, cluster));
             parts.extend(cluster.iter().copied());
         }

@@ -173,7 +173,7 @@ impl Tracker {
     #[must_use]
     pub fn overview(&self, now: Timestamp) -> (Summary, Vec<ClusterSummary>) {
         let schedule = self.schedule(now);
-        let clusters = self.graph.clusters().iter();
+        let clusters = self.graph.clusters();
         let clusters = clusters.filter_map(|members| self.cluster(members, &schedule, now));
         (self.whole(&schedule), clusters.collect())
     }
