@@ -41,6 +41,17 @@ pub struct Compiled {
     pub graph: Arc<Graph>,
 }
 
+/// What is wrong with a tree, and what was kept of its objects.
+#[derive(Clone, Debug, Default)]
+pub struct Digest<T> {
+    /// What is wrong with it.
+    pub checked: Checked,
+    /// What was kept of each object, in the order of [`Compiled::objects`]; nothing of a tree with errors.
+    pub kept: Vec<T>,
+    /// What depends on what; nothing in a tree with errors.
+    pub graph: Arc<Graph>,
+}
+
 impl Deref for Compiled {
     type Target = Checked;
 
@@ -95,7 +106,30 @@ impl From<Checked> for Compiled {
     }
 }
 
+impl<T> From<Checked> for Digest<T> {
+    /// A tree of which nothing was kept.
+    fn from(checked: Checked) -> Self {
+        Self {
+            checked,
+            kept: Vec::new(),
+            graph: Arc::default(),
+        }
+    }
+}
+
 impl Compiled {
+    /// The same with what `keep` makes of each object in its place.
+    pub fn digest<T>(self, keep: impl FnMut(&Object) -> T) -> Digest<T> {
+        if self.has_errors() {
+            return self.checked.into();
+        }
+        Digest {
+            checked: self.checked,
+            kept: self.objects.iter().map(keep).collect(),
+            graph: self.graph,
+        }
+    }
+
     /// The resources embedded in the objects, each with the version it is written in.
     #[must_use]
     pub fn embedded(&self) -> Vec<(ObjectId, String)> {

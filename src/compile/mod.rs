@@ -35,13 +35,13 @@ mod whole;
 mod wrong;
 
 pub use allow::Allowed;
-pub use compiled::{Checked, Compiled};
+pub use compiled::{Checked, Compiled, Digest};
 use documents::Documents;
 pub(crate) use once::{nameless, without_numbers};
 use rayon::prelude::*;
 
 use crate::api::fleet::FleetPolicy;
-use crate::model::{Budget, Node, Tree};
+use crate::model::{Budget, Node, Object, Tree};
 use crate::overlay::Overlays;
 use crate::rules::tenancy;
 
@@ -56,7 +56,10 @@ pub fn compile(tree: &Tree, overlays: &[Tree]) -> Compiled {
 pub fn compile_by(policy: &FleetPolicy, tree: &Tree, overlays: &[Tree]) -> Compiled {
     let compiled = compile_within(policy, tree, overlays, Budget::default());
     #[cfg(test)]
-    tests::is_the_same_in_parts(&compiled, in_parts(policy, tree, overlays));
+    tests::is_the_same_in_parts(
+        &compiled,
+        in_parts(policy, tree, overlays, Some(&Object::clone)),
+    );
     compiled
 }
 
@@ -76,16 +79,39 @@ pub fn compile_within(
 /// The findings alone: the same as those of [`compile_by`], without keeping any object.
 #[must_use]
 pub fn check_by(policy: &FleetPolicy, tree: &Tree, overlays: &[Tree]) -> Checked {
-    let checked = in_parts(policy, tree, overlays);
+    let digest = in_parts::<()>(policy, tree, overlays, None);
+    let checked = digest.map(|digest| digest.checked);
     // Where a limit is exceeded depends on the order.
     checked.unwrap_or_else(|| compile_by(policy, tree, overlays).checked)
 }
 
-/// The findings, part by part; `None` if the fleet exceeds a limit.
-fn in_parts(policy: &FleetPolicy, tree: &Tree, overlays: &[Tree]) -> Option<Checked> {
+/// The findings, the graph, and what `keep` makes of each object: the same as from [`compile_by`], but the objects of few
+/// definitions are in memory at a time.
+#[must_use]
+pub fn digest_by<T: Send>(
+    policy: &FleetPolicy,
+    tree: &Tree,
+    overlays: &[Tree],
+    keep: impl Fn(&Object) -> T + Sync,
+) -> Digest<T> {
+    let digest = in_parts(policy, tree, overlays, Some(&keep));
+    // Where a limit is exceeded depends on the order.
+    digest.unwrap_or_else(|| compile_by(policy, tree, overlays).checked.into())
+}
+
+/// What is made of an object to be kept in its place.
+type Keep<'a, T> = &'a (dyn Fn(&Object) -> T + Sync);
+
+/// The findings, part by part, and what `keep` makes of the objects; `None` if the fleet exceeds a limit.
+fn in_parts<T: Send>(
+    policy: &FleetPolicy,
+    tree: &Tree,
+    overlays: &[Tree],
+    keep: Option<Keep<'_, T>>,
+) -> Option<Digest<T>> {
     let mut documents = Documents::of(tree, overlays);
     documents.findings.extend(tenancy::files(policy, tree));
-    parts::check(documents, policy, tree)
+    parts::digest(documents, policy, tree, keep)
 }
 
 /// The definitions with their overlays merged, in order, valid or not.

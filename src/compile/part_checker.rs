@@ -11,7 +11,7 @@ use super::once::{Clusters, DocumentIndex};
 use super::whole::unique;
 use crate::api::embedded;
 use crate::api::fleet::FleetPolicy;
-use crate::graph::{self, Elsewhere};
+use crate::graph::{self, Elsewhere, Graph};
 use crate::model::{Finding, Object, ObjectId, rule_id};
 use crate::rules::{self, Links, tenancy};
 
@@ -31,6 +31,8 @@ pub(super) struct PartFindings {
     pub(super) clusters: Clusters,
     pub(super) object_count: usize,
     pub(super) embedded_count: usize,
+    /// The graph of their objects, if it is wanted, and the number of each object's part.
+    pub(super) graph: Option<(Graph, Vec<usize>)>,
 }
 
 impl PartFindings {
@@ -45,6 +47,7 @@ pub(super) struct PartChecker<'a> {
     pub(super) environment: Environment<'a>,
     pub(super) documents: &'a DocumentIndex,
     pub(super) policy: &'a FleetPolicy,
+    pub(super) wants_graph: bool,
 }
 
 impl PartChecker<'_> {
@@ -63,9 +66,14 @@ impl PartChecker<'_> {
         let (encrypted, objects): (Vec<_>, Vec<_>) =
             objects.into_iter().partition(rules::is_encrypted);
         of_rules.extend(objects.iter().flat_map(metadata::findings));
+        let (left_alone, applied): (Vec<&Object>, Vec<&Object>) = beside
+            .iter()
+            .copied()
+            .partition(|object| rules::is_encrypted(object));
+        let left_alone: Vec<&Object> = encrypted.iter().chain(left_alone).collect();
         let outside = &self.policy.outside;
-        let (_, mut of_graph, elsewhere) =
-            graph::build_part(&objects, &encrypted, outside, &beside);
+        let (graph, mut of_graph, elsewhere) =
+            graph::build_part(&objects, &left_alone, outside, &applied);
         // Those about the environment are found where it is checked itself.
         let is_own = |one: &Finding| {
             let id = one.object.as_ref();
@@ -77,7 +85,12 @@ impl PartChecker<'_> {
         let of_all = of_tenants.iter().flat_map(|(_, found)| found);
         let all = of_rules.iter().chain(&of_graph).chain(of_all);
         let all = all.chain(known.iter().copied());
+        let graph = self.wants_graph.then(|| {
+            let parts = objects.iter().map(|object| parts.find(&object.id));
+            (graph, parts.collect())
+        });
         let found = PartFindings {
+            graph,
             clusters: Clusters::behind(all, self.documents, &objects),
             of_rules,
             of_graph,

@@ -6,7 +6,7 @@
 //! plain object ─────────────────────► links ──┘
 //! ```
 //!
-//! In: what was read of a fleet. Out: [`Checked`], the same as of all objects at once. A part is a definition or a plain
+//! In: what was read of a fleet. Out: [`Digest`], the same as of all objects at once. A part is a definition or a plain
 //! object. Most definitions concern no other part, and are compiled once; those that a link joins are compiled again,
 //! together. It does not know what the rules compare: [`rules::links`] does.
 
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rayon::prelude::*;
 
-use super::compiled::Checked;
+use super::compiled::Digest;
 use super::documents::Documents;
 use super::environment::Environment;
 use super::made::Made;
@@ -22,10 +22,10 @@ use super::once::Clusters;
 use super::part_checker::{PartChecker, PartFindings};
 use super::sources::{Found, Sources};
 use super::wrong::duplicate;
-use super::{lost, misspelt};
+use super::{Keep, lost, misspelt};
 use crate::api::fleet::FleetPolicy;
-use crate::graph::Elsewhere;
-use crate::model::{Finding, Node, Object, Tree};
+use crate::graph::{self, Elsewhere, Piece};
+use crate::model::{Finding, Node, Object, ObjectId, Tree};
 use crate::overlay::Effects;
 use crate::rules::{self, Groups, Links};
 
@@ -41,15 +41,25 @@ struct Part {
     is_twice: bool,
 }
 
-/// The findings; `None` if a limit is exceeded while the parts are compiled.
-pub(super) fn check(documents: Documents, policy: &FleetPolicy, tree: &Tree) -> Option<Checked> {
+/// The findings, and what `keep` makes of the objects; `None` if a limit is exceeded while the parts are compiled.
+pub(super) fn digest<T: Send>(
+    documents: Documents,
+    policy: &FleetPolicy,
+    tree: &Tree,
+    keep: Option<Keep<'_, T>>,
+) -> Option<Digest<T>> {
     match Sources::of(documents) {
-        Ok(sources) => checked(sources, policy, tree),
-        Err(stopped) => Some(stopped),
+        Ok(sources) => digested(sources, policy, tree, keep),
+        Err(stopped) => Some(stopped.into()),
     }
 }
 
-fn checked(mut sources: Sources, policy: &FleetPolicy, tree: &Tree) -> Option<Checked> {
+fn digested<T: Send>(
+    mut sources: Sources,
+    policy: &FleetPolicy,
+    tree: &Tree,
+    keep: Option<Keep<'_, T>>,
+) -> Option<Digest<T>> {
     let (mut raw, encrypted): (Vec<_>, Vec<_>) = std::mem::take(&mut sources.raw)
         .into_iter()
         .partition(|object| !rules::is_encrypted(object));
@@ -66,10 +76,11 @@ fn checked(mut sources: Sources, policy: &FleetPolicy, tree: &Tree) -> Option<Ch
         environment: Environment::of(&raw),
         documents,
         policy,
+        wants_graph: keep.is_some(),
     };
     let all = sources.definitions.par_iter().enumerate();
     let all = all.map(|(number, node)| {
-        let part = part(&sources, number, node, &checker);
+        let part = part(&sources, number, node, &checker, keep);
         sources
             .documents
             .budget
@@ -77,41 +88,87 @@ fn checked(mut sources: Sources, policy: &FleetPolicy, tree: &Tree) -> Option<Ch
             .is_none()
             .then_some(part)
     });
-    let mut parts: Vec<Part> = all.collect::<Option<_>>()?;
+    let all = all.collect::<Option<Vec<(Part, Vec<T>)>>>()?;
+    let (mut parts, of_parts): (Vec<Part>, Vec<Vec<T>>) = all.into_iter().unzip();
     let twice = mark_twice(&mut parts);
-    let of_groups = check_groups(&sources, &mut parts, &raw, &checker);
+    let mut of_groups = check_groups(&sources, &mut parts, &raw, &checker);
     if sources.documents.budget.exceeded().is_some() {
         return None;
     }
     drop(checker);
+    let graphs = of_groups.iter_mut().map(|one| one.graph.take());
+    let graphs = graphs.collect::<Option<Vec<_>>>();
+    let mut kept = Vec::new();
+    let mut starts = Vec::new();
     sources.documents.findings.extend(twice);
-    for (number, part) in parts.into_iter().enumerate() {
+    for (number, (part, of_part)) in parts.into_iter().zip(of_parts).enumerate() {
         found.unread += usize::from(part.made.name.is_none());
-        keep(&mut sources, number, part);
+        starts.push(kept.len());
+        kept.extend(of_part);
+        settle(&mut sources, number, part);
+    }
+    for object in &raw {
+        starts.push(kept.len());
+        kept.extend(
+            keep.filter(|_| !rules::is_encrypted(object))
+                .map(|keep| keep(object)),
+        );
     }
     sources.overlays.record(&effects);
     sources.documents.findings.extend(effects.findings);
     sources.blame_overlays();
     gather(of_groups, policy, &mut found);
-    Some(sources.settle(policy, tree, found))
+    let checked = sources.settle(policy, tree, found);
+    if checked.has_errors() {
+        return Some(checked.into());
+    }
+    let left_alone = raw.iter().filter(|object| rules::is_encrypted(object));
+    let left_alone: Vec<&ObjectId> = left_alone.map(|object| &object.id).collect();
+    let pieces = graphs.into_iter().flatten();
+    let pieces = pieces.map(|(graph, parts)| Piece {
+        graph,
+        objects: indices(&parts, &starts),
+    });
+    Some(Digest {
+        graph: graph::join(pieces.collect(), &left_alone).into(),
+        checked,
+        kept,
+    })
 }
 
-/// Compiles a definition, and checks it by itself.
-fn part(sources: &Sources, number: usize, node: &Node, checker: &PartChecker<'_>) -> Part {
+/// The indices of the objects of these parts among those of the fleet, where those of each part start so. Objects of one part
+/// follow each other.
+fn indices(parts: &[usize], starts: &[usize]) -> Vec<usize> {
+    let of_part = parts.chunk_by(|one, other| one == other);
+    of_part
+        .flat_map(|of_part| (starts[of_part[0]]..).take(of_part.len()))
+        .collect()
+}
+
+/// Compiles a definition, and checks it by itself. Returns what `keep` makes of its objects, too.
+fn part<T>(
+    sources: &Sources,
+    number: usize,
+    node: &Node,
+    checker: &PartChecker<'_>,
+    keep: Option<Keep<'_, T>>,
+) -> (Part, Vec<T>) {
     let (mut made, effects) = patched(sources, node);
     let objects = std::mem::take(&mut made.objects);
     let is_incomplete = !made.reported.is_empty() || objects.is_empty();
     let known: Vec<&Finding> = made.of_objects.iter().chain(&effects.findings).collect();
+    let kept = keep.map(|keep| objects.iter().map(keep).collect());
     let members = objects.into_iter().map(|object| (number, object));
     let (found, links) = checker.check(members.collect(), &known);
-    Part {
+    let part = Part {
         is_incomplete,
         made,
         effects,
         found,
         links,
         is_twice: false,
-    }
+    };
+    (part, kept.unwrap_or_default())
 }
 
 /// A definition, merged and with its objects patched.
@@ -180,8 +237,8 @@ fn check_groups(
     alone.chain(checked.into_values()).collect()
 }
 
-/// Keeps what was found in a definition by itself.
-fn keep(sources: &mut Sources, number: usize, part: Part) {
+/// Adds what was found in a definition by itself.
+fn settle(sources: &mut Sources, number: usize, part: Part) {
     let Part { made, effects, .. } = part;
     if made.lacks_labels {
         let definition = lost::nothing(sources.definitions[number].span());

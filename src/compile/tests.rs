@@ -6,8 +6,9 @@ use super::*;
 use crate::model::{Finding, Severity};
 
 /// All tests that compile a fleet prove that it can be checked part by part.
-pub(super) fn is_the_same_in_parts(whole: &Compiled, parts: Option<Checked>) {
-    let Some(parts) = parts else { return };
+pub(super) fn is_the_same_in_parts(whole: &Compiled, digest: Option<Digest<Object>>) {
+    let Some(digest) = digest else { return };
+    let parts = digest.checked;
     let only = |one: &Checked, other: &Checked| -> Vec<Finding> {
         let found = one.findings.iter();
         let only = found.filter(|finding| !other.findings.contains(finding));
@@ -16,6 +17,10 @@ pub(super) fn is_the_same_in_parts(whole: &Compiled, parts: Option<Checked>) {
     assert_eq!(only(&whole.checked, &parts), [], "only as a whole");
     assert_eq!(only(&parts, &whole.checked), [], "only in parts");
     assert_eq!(whole.checked, parts);
+    if !parts.has_errors() {
+        assert_eq!(whole.objects, digest.kept);
+        assert_eq!(*whole.graph, *digest.graph);
+    }
 }
 
 fn compiled(text: &str) -> Compiled {

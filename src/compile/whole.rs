@@ -77,8 +77,9 @@ fn compiled(mut sources: Sources, policy: &FleetPolicy, tree: &Tree) -> Compiled
     of_rules.extend(tenancy::objects(policy, &objects, &[]));
     let (encrypted, objects): (Vec<_>, Vec<_>) = objects.into_iter().partition(rules::is_encrypted);
     of_rules.par_extend(objects.par_iter().flat_map_iter(metadata::findings));
+    let left_alone: Vec<&Object> = encrypted.iter().collect();
     let (graph, of_graph, elsewhere) =
-        graph::build_part(&objects, &encrypted, &policy.outside, &[]);
+        graph::build_part(&objects, &left_alone, &policy.outside, &[]);
     let all = sources.documents.findings.iter().chain(&of_rules);
     let all = all.chain(&of_graph).chain(&sources.documents.lost.effects);
     let found = Found {
