@@ -29,6 +29,7 @@ mod node;
 mod object;
 mod object_reader;
 mod own_pull_requests;
+mod packed;
 mod payload;
 mod private_links;
 mod public_key;
@@ -71,6 +72,7 @@ pub use node::{Key, Map, Node, Origin, Value};
 pub use object::{Object, ObjectId};
 pub use object_reader::ObjectReader;
 pub use own_pull_requests::{NewPullRequest, OwnPullRequest, OwnPullRequests, PullRequestState};
+pub use packed::Packed;
 pub use payload::Payload;
 pub use private_links::{
     AzureCaller, AzureError, AzureFault, Frontend, FrontendRequest, PrivateLinks, RejectRequest,
