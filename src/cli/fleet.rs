@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
+use rayon::prelude::*;
 
 use super::private_link::SimulatedPrivateLinks;
 use super::report::{self, Report, Style};
@@ -14,8 +15,8 @@ use crate::api::fleet::FleetPolicy;
 use crate::api::overlay::Selector;
 use crate::compile::explain::{Explanation, explain};
 use crate::compile::select::{Extent, Selected, select};
-use crate::compile::{Compiled, check_by, compile_by};
-use crate::model::{Finding, Severity, Tree};
+use crate::compile::{Compiled, Digest, check_by, compile_by, digest_by};
+use crate::model::{Finding, Object, Severity, Tree};
 use crate::settings::{self, Environment};
 
 /// The place of the fleet.
@@ -77,6 +78,34 @@ impl Fleet {
         let mut fleet = Self::sources(args)?;
         fleet.compiled = check_by(&fleet.policy, &fleet.tree, &fleet.overlays).into();
         Ok(fleet)
+    }
+
+    /// The same with what `keep` makes of each object in its place, in the order of the objects; nothing of a fleet with errors.
+    ///
+    /// # Errors
+    /// As [`Self::selected`].
+    pub(super) fn digested<T: Send>(
+        args: &FleetArgs,
+        selector: &SelectorArgs,
+        keep: impl Fn(&Object) -> T + Sync + Send,
+    ) -> anyhow::Result<(Self, Vec<T>)> {
+        if selector.selector.is_some() {
+            let mut fleet = Self::selected(args, selector, Extent::Exact)?;
+            let objects = std::mem::take(&mut fleet.compiled.objects);
+            let kept = objects.par_iter().map(keep);
+            return Ok((fleet, kept.collect()));
+        }
+        let mut fleet = Self::sources(args)?;
+        let Digest {
+            checked,
+            kept,
+            graph,
+        } = digest_by(&fleet.policy, &fleet.tree, &fleet.overlays, keep);
+        fleet.compiled = Compiled {
+            graph,
+            ..checked.into()
+        };
+        Ok((fleet, kept))
     }
 
     /// The fleet as it is, and as it would be with one more file, whose path counts from where those of the fleet do.

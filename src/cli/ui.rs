@@ -212,9 +212,22 @@ impl Ui {
     /// When the data did not arrive for another reason, such as a full disk: what was written then
     /// is not whole.
     pub(super) fn data(&self, text: &str) -> anyhow::Result<()> {
+        self.stream(std::iter::once(text))
+    }
+
+    /// The same for data that is written while it is made.
+    ///
+    /// # Errors
+    /// As [`Self::data`].
+    pub(super) fn stream(
+        &self,
+        texts: impl Iterator<Item = impl AsRef<str>>,
+    ) -> anyhow::Result<()> {
         let write = || {
             let mut stdout = io::stdout().lock();
-            stdout.write_all(text.as_bytes())?;
+            for text in texts {
+                stdout.write_all(text.as_ref().as_bytes())?;
+            }
             stdout.flush()
         };
         match self.above(write) {

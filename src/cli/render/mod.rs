@@ -1,9 +1,11 @@
 //! `capstan render`: all top-level objects, in apply order.
 //!
 //! In: a fleet. Out: one stream, or nothing and an exit code that is not 0: engines that prune read what is missing as
-//! deleted.
+//! deleted. All of the fleet is checked before the first object is written, and objects are kept as compressed text.
 
 mod protection;
+
+use std::collections::BTreeSet;
 
 use clap::{Args, ValueEnum};
 use rayon::prelude::*;
@@ -15,16 +17,17 @@ use super::fleet::{Fleet, FleetArgs, SelectorArgs};
 use super::report;
 use super::ui::Ui;
 use crate::api::labels;
-use crate::compile::select::Extent;
-use crate::graph::Place;
+use crate::graph::{Graph, Place};
 use crate::model::words::json_document;
-use crate::model::{Object, Severity};
+use crate::model::{Object, Packed, Severity};
 use crate::yaml;
 
 /// Argo CD's annotation of the wave that an object is applied in.
 const SYNC_WAVE: &str = "argocd.argoproj.io/sync-wave";
 /// Argo CD shows what a plugin writes to stderr in one message (facts/forges.md §7a).
 const MAX_LINES: usize = 20;
+/// How many objects are written at a time.
+const CHUNK: usize = 256;
 
 #[derive(Debug, Args)]
 pub(super) struct RenderArgs {
@@ -63,7 +66,9 @@ pub(super) enum Output {
 
 /// With any error finding nothing goes to stdout, so that no engine prunes by a partial render.
 pub(super) fn run(args: &RenderArgs, ui: &Ui) -> anyhow::Result<Exit> {
-    let fleet = Fleet::selected(&args.fleet, &args.selector, Extent::Exact)?;
+    let (fleet, kept) = Fleet::digested(&args.fleet, &args.selector, |object| {
+        is_wanted(args, object).then(|| Packed::new(&object.node.to_json()))
+    })?;
     if fleet.compiled.has_errors() {
         refuse(&fleet, ui);
         return Ok(Exit::Failed);
@@ -71,56 +76,101 @@ pub(super) fn run(args: &RenderArgs, ui: &Ui) -> anyhow::Result<Exit> {
     if let Some(note) = fleet.report(Severity::Info).others() {
         ui.message(&note);
     }
-    let objects = objects(args, &fleet);
+    let objects = in_order(&fleet.compiled.graph, kept);
     // A definition always has objects: without any, its name is mistyped.
     if objects.is_empty() && (args.cluster.is_some() || !args.allow_empty) {
         return nothing(args, ui);
     }
-    ui.data(&match args.output {
-        Output::Yaml if objects.is_empty() => String::new(),
-        Output::Yaml => yaml::write(&objects),
-        Output::Json => {
-            json_document(&json!({"apiVersion": "v1", "kind": "List", "items": objects}))
-        }
-    })?;
+    let marks = Marks::of(args, &fleet.compiled.graph);
+    let chunks = objects.chunks(CHUNK).map(|chunk| -> Vec<Json> {
+        let objects = chunk.par_iter();
+        let objects = objects.map(|(vertex, object)| marks.written(*vertex, object.json()));
+        objects.collect()
+    });
+    match args.output {
+        Output::Yaml => ui.stream(yaml_stream(chunks)),
+        Output::Json => ui.stream(json_list(chunks)),
+    }?;
     Ok(Exit::Fine)
 }
 
-fn objects(args: &RenderArgs, fleet: &Fleet) -> Vec<Json> {
-    let graph = &fleet.compiled.graph;
-    let waves = args.sync_waves.then(|| graph.waves());
-    let kept = args
-        .engine
-        .map(|engine| (engine, protection::protected(graph)));
-    let is_asked = |object: &Object| match &args.cluster {
-        Some(name) => object
-            .definition
-            .as_ref()
-            .is_some_and(|definition| definition.name == *name),
-        None => true,
-    };
+fn is_wanted(args: &RenderArgs, object: &Object) -> bool {
+    let name = object.definition.as_ref().map(|id| &id.name);
+    args.cluster.is_none() || args.cluster.as_ref() == name
+}
+
+/// The objects that are wanted in apply order, each with its vertex.
+fn in_order(graph: &Graph, mut kept: Vec<Option<Packed>>) -> Vec<(usize, Packed)> {
     let vertices = graph.apply_order().into_iter();
     let objects = vertices.filter_map(|vertex| match graph.vertices[vertex].place {
-        Place::TopLevel(index) => Some((vertex, &fleet.compiled.objects[index])),
+        Place::TopLevel(index) => Some((vertex, kept[index].take()?)),
         _ => None,
     });
-    let objects: Vec<(usize, &Object)> = objects.filter(|(_, object)| is_asked(object)).collect();
-    let json = |(vertex, object): &(usize, &Object)| {
-        let mut json = object.node.to_json();
-        if let Some(above) = &args.source_path {
-            move_source(&mut json, above);
+    objects.collect()
+}
+
+/// What is written into objects beside what the fleet has.
+struct Marks<'a> {
+    source_path: Option<&'a str>,
+    /// The wave of each vertex.
+    waves: Option<Vec<usize>>,
+    /// The vertices that an engine has to keep.
+    protected: Option<(Engine, BTreeSet<usize>)>,
+}
+
+impl<'a> Marks<'a> {
+    fn of(args: &'a RenderArgs, graph: &Graph) -> Self {
+        let protected = |engine| (engine, protection::protected(graph));
+        Self {
+            source_path: args.source_path.as_deref(),
+            waves: args.sync_waves.then(|| graph.waves()),
+            protected: args.engine.map(protected),
         }
-        if let Some(waves) = &waves {
-            add_wave(&mut json, waves[*vertex]);
+    }
+
+    /// The object of a vertex as it is written.
+    fn written(&self, vertex: usize, mut object: Json) -> Json {
+        if let Some(above) = self.source_path {
+            move_source(&mut object, above);
         }
-        if let Some((engine, kept)) = &kept
-            && kept.contains(vertex)
+        if let Some(waves) = &self.waves {
+            add_wave(&mut object, waves[vertex]);
+        }
+        if let Some((engine, protected)) = &self.protected
+            && protected.contains(&vertex)
         {
-            protection::protect(&mut json, *engine);
+            protection::protect(&mut object, *engine);
         }
-        json
+        object
+    }
+}
+
+/// A YAML stream, in pieces.
+fn yaml_stream(chunks: impl Iterator<Item = Vec<Json>>) -> impl Iterator<Item = String> {
+    chunks.enumerate().map(|(number, chunk)| {
+        let separator = if number == 0 { "" } else { "---\n" };
+        format!("{separator}{}", yaml::write(&chunk))
+    })
+}
+
+/// A List as JSON, in pieces.
+fn json_list(chunks: impl Iterator<Item = Vec<Json>>) -> impl Iterator<Item = String> {
+    let list = |items: Vec<Json>| {
+        let text = json_document(&json!({"apiVersion": "v1", "kind": "List", "items": items}));
+        let (start, items) = text.split_once('[').unwrap_or_default();
+        let (items, end) = items.rsplit_once(']').unwrap_or_default();
+        [start, items, end].map(str::to_owned)
     };
-    objects.par_iter().map(json).collect()
+    let [start, _, end] = list(Vec::new());
+    let mut chunks = chunks.peekable();
+    let last_line = if chunks.peek().is_some() { "\n  " } else { "" };
+    let end = format!("{last_line}]{end}");
+    let items = chunks.enumerate().flat_map(move |(number, chunk)| {
+        let [_, items, _] = list(chunk);
+        let separator = if number == 0 { "" } else { "," };
+        [separator.to_owned(), items.trim_end().to_owned()]
+    });
+    std::iter::once(start + "[").chain(items).chain([end])
 }
 
 /// Why there is nothing to print.
@@ -210,6 +260,24 @@ mod tests {
                 object["metadata"]["annotations"]["capstan.dev/source"],
                 expected
             );
+        }
+    }
+
+    #[test]
+    fn a_list_in_pieces_is_the_same_as_at_once() {
+        let objects: Vec<Json> = (0..5)
+            .map(|number| json!({"kind": "K", "metadata": {"name": format!("a\u{202e}[{number}]")}, "spec": [{}, []]}))
+            .collect();
+        for count in 0..=5 {
+            let items = &objects[..count];
+            let chunks = items.chunks(2).map(<[Json]>::to_vec);
+            let (list, stream): (String, String) = (
+                json_list(chunks.clone()).collect(),
+                yaml_stream(chunks).collect(),
+            );
+            let whole = json!({"apiVersion": "v1", "kind": "List", "items": items});
+            assert_eq!(list, json_document(&whole));
+            assert_eq!(stream, yaml::write(items));
         }
     }
 
