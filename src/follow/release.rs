@@ -1,14 +1,15 @@
 //! A revision that can be applied.
 //!
-//! In: a compiled revision. Out: what is applied of it; of a broken one, its findings. Objects are not kept beside their plan:
-//! they are most of a large fleet. It does not know when it is applied.
+//! In: what was kept of a compiled revision. Out: what is applied of it; of a broken one, its findings. Objects are not kept
+//! beside their plan: they are most of a large fleet. It does not know when it is applied.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::compile::Compiled;
+use crate::compile::{Checked, Digest};
 use crate::graph::Graph;
-use crate::model::{Finding, ObjectId};
-use crate::plan::{self, ApplySet, Plan};
+use crate::model::{Finding, Object, ObjectId};
+use crate::plan::{self, Kept, Plan};
 use crate::reporting::report::{Base, Holdings, Notes};
 
 /// A revision without errors.
@@ -29,8 +30,8 @@ pub(crate) struct Release {
 pub(crate) enum Compilation {
     /// It has no errors.
     Sound(Release),
-    /// It has errors; these are its findings, without objects.
-    Broken(Compiled),
+    /// It has errors; these are its findings.
+    Broken(Checked),
 }
 
 impl Release {
@@ -41,39 +42,44 @@ impl Release {
 }
 
 impl Compilation {
-    pub(crate) fn new(revision: &str, mut compiled: Compiled, set: &ApplySet) -> Self {
-        let embedded = compiled.embedded();
-        let objects = std::mem::take(&mut compiled.objects);
-        if compiled.has_errors() {
-            return Self::Broken(compiled);
-        }
-        Self::Sound(Release {
-            revision: revision.to_owned(),
-            holdings: Arc::new(Holdings::of(&objects)),
-            notes: Notes::of(&compiled),
-            findings: compiled.checked.findings.into(),
-            plan: Arc::new(plan::into_plan(objects, &compiled.graph, set)),
-            embedded: embedded.into(),
-            graph: compiled.graph,
-        })
+    pub(crate) fn new(revision: &str, digest: Digest<Kept>) -> Self {
+        Self::after(&[], revision, digest, |_| Vec::new())
     }
 
-    /// A revision that comes after those with the plans `applied`: what they own in Azure must not be owned again.
+    /// A revision that comes after those with the plans `applied`: what they own in Azure must not be owned again. `objects`
+    /// are those of the revision in some namespaces; few revisions need any.
     pub(crate) fn after(
         applied: &[Arc<Plan>],
         revision: &str,
-        mut compiled: Compiled,
-        set: &ApplySet,
+        digest: Digest<Kept>,
+        objects: impl Fn(&BTreeSet<&str>) -> Vec<Object>,
     ) -> Self {
-        if !compiled.has_errors() {
-            let (objects, graph) = (&compiled.objects, &compiled.graph);
-            let found = applied
-                .iter()
-                .map(|applied| plan::second_owners(set, objects, graph, applied))
-                .find(|found| !found.is_empty());
-            compiled.findings.splice(..0, found.unwrap_or_default());
+        let Digest {
+            mut checked,
+            kept,
+            graph,
+        } = digest;
+        if checked.has_errors() {
+            return Self::Broken(checked);
         }
-        Self::new(revision, compiled, set)
+        let (plan, embedded) = plan::of_kept(kept, &graph);
+        let found = applied
+            .iter()
+            .map(|applied| plan::second_owners(&plan, applied, &objects))
+            .find(|found| !found.is_empty());
+        checked.findings.splice(..0, found.unwrap_or_default());
+        if checked.has_errors() {
+            return Self::Broken(checked);
+        }
+        Self::Sound(Release {
+            revision: revision.to_owned(),
+            holdings: Arc::new(Holdings::of_plan(&plan)),
+            notes: Notes::of(&checked),
+            findings: checked.findings.into(),
+            plan: Arc::new(plan),
+            embedded: embedded.into(),
+            graph,
+        })
     }
 
     /// The release, if it has something to apply.
@@ -103,7 +109,7 @@ impl Compilation {
                     Arc::clone(holdings),
                 )
             }
-            Self::Broken(compiled) => (true, compiled.findings.clone().into(), Arc::default()),
+            Self::Broken(checked) => (true, checked.findings.clone().into(), Arc::default()),
         };
         Base {
             name,

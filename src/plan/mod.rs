@@ -23,7 +23,7 @@ use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
 use crate::api::kinds::{self, CAPI, INFRASTRUCTURE};
-use crate::api::labels;
+use crate::api::{embedded, labels};
 use crate::graph::{Executor, Graph, Place};
 use crate::model::{Action, Change, Object, ObjectId, Payload, Predecessor, Step, hex};
 
@@ -80,6 +80,36 @@ pub fn against_none(objects: &[Object], graph: &Graph, set: &ApplySet) -> Plan {
 pub fn into_plan(objects: Vec<Object>, graph: &Graph, set: &ApplySet) -> Plan {
     let sent = objects.into_par_iter().map(|object| sent(&object, set));
     with_objects(sent.collect(), graph)
+}
+
+/// What is kept of an object: how it is applied, and what controllers make of it.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    object: ObjectId,
+    action: Action,
+    embedded: Vec<(ObjectId, String)>,
+}
+
+impl Kept {
+    /// Keeps an object as a member of `set`.
+    #[must_use]
+    pub fn of(object: &Object, set: &ApplySet) -> Self {
+        Self {
+            object: object.id.clone(),
+            action: apply(object, set),
+            embedded: embedded::ids(object).collect(),
+        }
+    }
+}
+
+/// The plan of all objects, in the order that the graph was built from, and what controllers make of them, with versions.
+#[must_use]
+pub fn of_kept(kept: Vec<Kept>, graph: &Graph) -> (Plan, Vec<(ObjectId, String)>) {
+    let kept = kept.into_iter();
+    let parts = kept.map(|one| ((one.object, one.action), one.embedded));
+    let (sent, embedded): (Vec<_>, Vec<_>) = parts.unzip();
+    let embedded = embedded.into_iter().flatten();
+    (with_objects(sent, graph), embedded.collect())
 }
 
 fn sent(object: &Object, set: &ApplySet) -> (ObjectId, Action) {

@@ -1,51 +1,52 @@
-//! U04 between a plan that is applied and the objects of a new revision.
+//! U04 between a plan that is applied and that of a new revision.
 //!
-//! In: both. Out: the findings of the rule. It does not know: what is done about them.
+//! In: both, and the objects of some namespaces of the new revision. Out: the findings of the rule. It does not know: what is done about them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use rayon::prelude::*;
 use serde_json::Value as Json;
 
+use super::Plan;
 use super::diff::{Changes, owns_resources};
-use super::{ApplySet, Plan};
 use crate::api::embedded;
-use crate::graph::Graph;
 use crate::model::{Finding, Object, ObjectId, Payload};
 
-/// U04: which of `objects`, as members of `set`, would own what an object of `applied` owns in Azure. What `graph`
-/// names without applying it stays as it is.
+/// U04: what `new` would own of what an object of `applied` owns in Azure. `objects` are those of `new` in these namespaces;
+/// they are asked for only if something leaves. What `new` names without applying it stays as it is.
 #[must_use]
 pub fn second_owners(
-    set: &ApplySet,
-    objects: &[Object],
-    graph: &Graph,
+    new: &Plan,
     applied: &Plan,
+    objects: impl FnOnce(&BTreeSet<&str>) -> Vec<Object>,
 ) -> Vec<Finding> {
     let owners = applied.steps.iter();
     let owners = owners.filter(|step| owns_resources(&step.object));
     let before: BTreeMap<&ObjectId, &Payload> = owners
-        .map(|step| {
-            let payload = &step.action.payload;
-            (&step.object, payload)
-        })
+        .map(|step| (&step.object, &step.action.payload))
         .collect();
-    let carriers = objects.par_iter();
-    let carriers = carriers.filter(|object| embedded::carries(&object.id));
-    let changed: Vec<(&Object, &Payload)> = carriers
-        .filter_map(|object| Some((object, *before.get(&object.id)?)))
-        .filter(|(object, old)| old.hash() != super::payload(object, set).hash())
-        .collect();
-    let mut changes = Changes::default();
-    for (object, old) in changed {
-        changes.note_lost(object, &old.json());
-    }
     let mut gone = before.clone();
-    let outside = graph.outside().map(|named| &named.id);
-    for kept in objects.iter().map(|object| &object.id).chain(outside) {
+    let kept = new.steps.iter().map(|step| &step.object);
+    for kept in kept.chain(&new.outside) {
         gone.remove(kept);
     }
+    let mut changes = Changes::default();
+    let mut lessened: BTreeSet<&ObjectId> = BTreeSet::new();
+    for step in &new.steps {
+        let (id, payload) = (&step.object, &step.action.payload);
+        let old = before.get(id).filter(|_| embedded::carries(id));
+        let old = old.filter(|old| old.hash() != payload.hash());
+        if old.is_some_and(|old| changes.note_lost(id, &payload.json(), &old.json())) {
+            lessened.insert(id);
+        }
+    }
+    if gone.is_empty() && lessened.is_empty() {
+        return Vec::new();
+    }
+    let is_new = |id: &&ObjectId| owns_resources(id) && !before.contains_key(id);
+    let fresh = new.steps.iter().map(|step| &step.object).filter(is_new);
+    let namespaces = fresh.chain(gone.keys().copied()).chain(lessened);
+    let namespaces = namespaces.map(|id| id.namespace.as_str()).collect();
     let gone: Vec<Json> = gone.values().map(|payload| payload.json()).collect();
-    changes.succeed(&gone, objects, |id| !before.contains_key(id));
+    changes.succeed(&gone, &objects(&namespaces), |id| !before.contains_key(id));
     changes.refusals().cloned().collect()
 }

@@ -15,12 +15,12 @@ use crate::cli::approvals::{approvals, unused};
 use crate::cli::exit::Exit;
 use crate::cli::report::{self, Report};
 use crate::cli::ui::Ui;
-use crate::compile::{Compiled, compile_by};
+use crate::compile::{Compiled, compile_by, digest_by};
 use crate::follow::Compilation;
 use crate::model::words::json_document;
-use crate::model::{CheckState, ObjectId, Tree};
+use crate::model::{CheckState, Object, ObjectId};
 use crate::plan::approvals::{Approval, Approvals};
-use crate::plan::{ApplySet, Plan};
+use crate::plan::{ApplySet, Kept, Plan};
 use crate::reporting::report::{self as checks, ApprovalWays, Comparison, Merge, Told, Trailers};
 use crate::settings::{Environment, PlanSettings};
 
@@ -75,9 +75,11 @@ fn plan(
             });
         }
     };
-    let compile = |trees: &[Tree]| compile_by(&settings.policy, &trees[0], &trees[1..]);
-    let compiled = compile(after);
-    let before = Compilation::new(&sides.base.commit, compile(&sides.before), set);
+    let policy = &settings.policy;
+    let compiled = compile_by(policy, &after[0], &after[1..]);
+    let keep = |object: &Object| Kept::of(object, set);
+    let before = digest_by(policy, &sides.before[0], &sides.before[1..], keep);
+    let before = Compilation::new(&sides.base.commit, before);
     let base = before.base(&sides.base.commit, sides.base.name.clone());
     let flags = approvals(&args.approve, &compiled)?;
     let leaving = leaving(before.plan(), &compiled);

@@ -15,10 +15,10 @@ use super::revisions::{LOOK_BACK, Revisions};
 use crate::adapters::git::{Error, RetainedRef, directory};
 use crate::api::fleet::FleetPolicy;
 use crate::apply::AppliedRevision;
-use crate::compile::{Compiled, compile_by};
+use crate::compile::{Digest, digest_by};
 use crate::follow::{Compilation, ExamineResult, Release};
-use crate::model::Tree;
-use crate::plan::{ApplySet, Plan};
+use crate::model::{Object, Tree};
+use crate::plan::{ApplySet, Kept, Plan};
 use crate::settings::SyncConfig;
 
 /// See the module.
@@ -29,6 +29,29 @@ pub(in crate::daemon) struct Compiler {
     /// Held during a compile, so that only one runs at a time: it takes much memory for a large fleet, and uses all cores
     /// anyway. Candidates do not hold it: the followed ref waits for none.
     compiling: Mutex<()>,
+}
+
+/// What a revision is compiled from.
+struct Files {
+    policy: FleetPolicy,
+    tree: Tree,
+    overlays: Vec<Tree>,
+}
+
+impl Files {
+    fn digest(&self, set: &ApplySet) -> Digest<Kept> {
+        let keep = |object: &Object| Kept::of(object, set);
+        digest_by(&self.policy, &self.tree, &self.overlays, keep)
+    }
+
+    fn objects_in(&self, namespaces: &BTreeSet<&str>) -> Vec<Object> {
+        let keep = |object: &Object| {
+            let is_there = namespaces.contains(object.id.namespace.as_str());
+            is_there.then(|| object.clone())
+        };
+        let digest = digest_by(&self.policy, &self.tree, &self.overlays, keep);
+        digest.kept.into_iter().flatten().collect()
+    }
 }
 
 impl Compiler {
@@ -91,8 +114,8 @@ impl Compiler {
     }
 
     fn plan_of(&self, revision: &str) -> Option<Arc<Plan>> {
-        let compiled = self.compile(revision).ok()?;
-        match Compilation::new(revision, compiled, &self.set) {
+        let files = self.files(revision).ok()?;
+        match Compilation::new(revision, files.digest(&self.set)) {
             Compilation::Sound(release) => Some(release.plan),
             Compilation::Broken(_) => None,
         }
@@ -102,21 +125,24 @@ impl Compiler {
     /// compared with what is applied.
     fn compile_trusted(&self, revision: &str, applied: &[Arc<Plan>]) -> Result<Compilation, Error> {
         self.revisions.signatures.verify(revision)?;
-        let compiled = self.compile(revision)?;
-        Ok(Compilation::after(applied, revision, compiled, &self.set))
+        let files = self.files(revision)?;
+        let objects = |namespaces: &BTreeSet<&str>| files.objects_in(namespaces);
+        let digest = files.digest(&self.set);
+        Ok(Compilation::after(applied, revision, digest, objects))
     }
 
-    fn compile(&self, revision: &str) -> Result<Compiled, Error> {
+    fn files(&self, revision: &str) -> Result<Files, Error> {
         let tree = self.revisions.origin.tree(revision, &self.config.path)?;
         let overlays = self.overlay_trees(revision)?;
-        let Some(directory) = self.revisions.origin.directory() else {
-            return Ok(compile_by(&self.config.policy, &tree, &overlays));
-        };
-        let policy = FleetPolicy {
-            root: directory.root(revision).unwrap_or_default(),
-            ..self.config.policy.clone()
-        };
-        Ok(compile_by(&policy, &tree, &overlays))
+        let mut policy = self.config.policy.clone();
+        if let Some(directory) = self.revisions.origin.directory() {
+            policy.root = directory.root(revision).unwrap_or_default();
+        }
+        Ok(Files {
+            policy,
+            tree,
+            overlays,
+        })
     }
 
     fn overlay_trees(&self, revision: &str) -> Result<Vec<Tree>, Error> {

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
     use crate::compile::compile;
     use crate::follow::Compilation;
-    use crate::plan::ApplySet;
+    use crate::plan::{ApplySet, Kept};
     use crate::settings::Environment;
 
     /// A head that breaks the fleet as its base did is at fault once the base is mended, though its files are the same.
@@ -102,7 +102,9 @@ mod tests {
                 ..Tree::default()
             };
             let compiled = compile(&tree, &[]);
-            let compilation = Compilation::new("1", compiled, &ApplySet::new("f", "default"));
+            let set = ApplySet::new("f", "default");
+            let digest = compiled.digest(|object| Kept::of(object, &set));
+            let compilation = Compilation::new("1", digest);
             compilation.base("1", "the branch main".to_owned())
         };
         let (sound, broken) = (base("# nothing\n"), base("kind: ConfigMap\n"));

@@ -44,7 +44,7 @@ use crate::apply::{Progress, PruneStatus, Report, State, Steering, Suspension};
 use crate::compile::{Compiled, compile};
 use crate::follow::{Compilation, ExamineResult, FetchResult, Parts, PeopleEvent, RemoteRefs};
 use crate::model::{AdapterError, Check, CheckState, Clock, ForgeKind, Hint, ObjectId, Tree};
-use crate::plan::ApplySet;
+use crate::plan::{ApplySet, Kept};
 use crate::settings::{Environment, ForgeConfig};
 use std::collections::BTreeMap;
 
@@ -205,7 +205,10 @@ impl Case {
     fn examination(&self, revision: &str, compiled: Compiled) -> ExamineResult {
         let set = &self.daemon.source.set;
         ExamineResult {
-            outcome: Ok(Compilation::new(revision, compiled, set)),
+            outcome: Ok(Compilation::new(
+                revision,
+                compiled.digest(|object| Kept::of(object, set)),
+            )),
             ..ExamineResult::failed(revision.to_owned(), away().into())
         }
     }

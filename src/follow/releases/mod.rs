@@ -23,7 +23,7 @@ use crate::apply::{
     AppliedRevision, AppliedState, ApprovalsAnswer, ApprovalsRequest, Newest, Report, Steering,
     Unapproved,
 };
-use crate::compile::Compiled;
+use crate::compile::Checked;
 use crate::model::{CheckState, ErrorClass};
 use crate::plan::approvals::Approvals;
 use crate::reporting::{finding_lines, report};
@@ -151,8 +151,8 @@ impl Releases {
                 return self.accept(release, &title, place, turn);
             }
             Ok(Compilation::Sound(_)) => self.reject_empty(&revision, &title, good, turn),
-            Ok(Compilation::Broken(compiled)) => {
-                self.reject_broken(&revision, &title, &compiled, good, turn);
+            Ok(Compilation::Broken(checked)) => {
+                self.reject_broken(&revision, &title, &checked, good, turn);
             }
             Err(why) => self.reject_unreadable(&revision, &title, why, good, turn),
         }
@@ -173,11 +173,11 @@ impl Releases {
                 let check = report::checked(fleet, &revision, &release.notes);
                 (Some(release.plan), check)
             }
-            Ok(Compilation::Broken(compiled)) => {
-                for line in finding_lines(&compiled.findings) {
+            Ok(Compilation::Broken(checked)) => {
+                for line in finding_lines(&checked.findings) {
                     tracing::warn!(revision, "{line}");
                 }
-                (None, report::checked_broken(fleet, &revision, &compiled))
+                (None, report::checked_broken(fleet, &revision, &checked))
             }
             Err(Unreadable { fault, class }) => {
                 let check = report::checked_unreadable(fleet, &revision, &fault);
@@ -207,16 +207,16 @@ impl Releases {
         &mut self,
         revision: &str,
         title: &str,
-        compiled: &Compiled,
+        checked: &Checked,
         good: Option<&str>,
         turn: &mut Turn,
     ) {
-        let check = report::refused(&turn.settings.fleet, revision, compiled, good);
+        let check = report::refused(&turn.settings.fleet, revision, checked, good);
         tracing::warn!(revision, title, stays = good, "{}", check.title);
-        for line in finding_lines(&compiled.findings) {
+        for line in finding_lines(&checked.findings) {
             tracing::warn!(revision, "{line}");
         }
-        let why = newest::errors(compiled);
+        let why = newest::errors(checked);
         self.newest.reject(Newest::refused(revision, &why));
         turn.set_check(check);
     }

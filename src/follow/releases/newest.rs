@@ -5,7 +5,7 @@
 
 use super::rollout::Rollout;
 use crate::apply::{AppliedState, Newest};
-use crate::compile::Compiled;
+use crate::compile::Checked;
 use crate::model::Severity;
 
 /// Why a commit without objects is not applied.
@@ -100,8 +100,8 @@ impl NewestRecord {
 }
 
 /// Why a commit with errors is not applied: their number, and the first.
-pub(super) fn errors(compiled: &Compiled) -> String {
-    let errors = compiled.findings.iter();
+pub(super) fn errors(checked: &Checked) -> String {
+    let errors = checked.findings.iter();
     let mut errors = errors.filter(|finding| finding.severity == Severity::Error);
     let first = errors.next().map(|finding| match &finding.span {
         Some(span) => format!("{span}: {}", finding.headline()),

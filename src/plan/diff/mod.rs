@@ -128,7 +128,7 @@ impl Changes {
         let cluster = cluster(object).or_else(|| self.clusters.get(&object.id).cloned());
         let found = fields::changes(object, before, after, cluster.as_ref(), &self.lists);
         let differs = !found.is_empty();
-        self.note_lost(object, before);
+        self.note_lost(&object.id, after, before);
         for change in found {
             let line = Line {
                 path: Arc::clone(&change.span.path),

@@ -3,6 +3,7 @@
 //! In: the objects that leave, as they were applied, and those of the new revision. Out: the findings of the rule. It
 //! does not know what the objects own.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
@@ -39,19 +40,18 @@ impl Changes {
         self.second_owners = rules::second_owners(&left, objects, is_new);
     }
 
-    /// Keeps `before` if `object` lacks a resource that it had.
-    pub(in crate::plan) fn note_lost(&mut self, object: &Object, before: &Json) {
-        if !embedded::carries(&object.id) {
-            return;
+    /// Keeps `before` if the object `now` lacks a resource that it had, and returns whether it does. Both have this id.
+    pub(in crate::plan) fn note_lost(&mut self, id: &ObjectId, now: &Json, before: &Json) -> bool {
+        if !embedded::carries(id) {
+            return false;
         }
-        let resources = Live(before).list(&["spec", "resources"]).iter().map(Live);
-        let mut had = resources.map(|one| ObjectId {
-            namespace: object.id.namespace.clone(),
-            ..one.id()
+        let [now, had] = [now, before].map(|object| -> BTreeSet<ObjectId> {
+            let resources = Live(object).list(&["spec", "resources"]).iter();
+            resources.map(|one| Live(one).id()).collect()
         });
-        if had.any(|id| embedded::ids(object).all(|(now, _)| now != id)) {
-            self.lessened.push(before.clone());
-        }
+        let is_less = !had.is_subset(&now);
+        self.lessened.extend(is_less.then(|| before.clone()));
+        is_less
     }
 
     /// How many resources would have a second owner.

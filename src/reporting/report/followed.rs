@@ -8,7 +8,7 @@ use super::parts::{
     severity_counts, state_of, stays,
 };
 use crate::apply::{AppliedState, whole_seconds};
-use crate::compile::Compiled;
+use crate::compile::Checked;
 use crate::model::markdown::{markdown, plain};
 use crate::model::{Check, CheckDetail, CheckState, Severity};
 use crate::reporting::sync_context;
@@ -35,18 +35,13 @@ pub(crate) fn away(fleet: &str, revision: &str, since: Timestamp, why: &str) -> 
 }
 
 /// The sync check of a revision with error findings: it is not applied.
-pub(crate) fn refused(
-    fleet: &str,
-    revision: &str,
-    compiled: &Compiled,
-    good: Option<&str>,
-) -> Check {
+pub(crate) fn refused(fleet: &str, revision: &str, checked: &Checked, good: Option<&str>) -> Check {
     let title = format!(
         "not applied: {}",
-        counted(compiled.count(Severity::Error), "error")
+        counted(checked.count(Severity::Error), "error")
     );
-    let found = findings(&compiled.findings);
-    let text = format!("{}\n\n{found}{}", stays(good), allowed(&compiled.allowed));
+    let found = findings(&checked.findings);
+    let text = format!("{}\n\n{found}{}", stays(good), allowed(&checked.allowed));
     let check = check(
         sync_context(fleet),
         revision,
@@ -55,7 +50,7 @@ pub(crate) fn refused(
         text,
     );
     Check {
-        annotations: annotations(&compiled.findings),
+        annotations: annotations(&checked.findings),
         ..check
     }
 }
@@ -75,13 +70,13 @@ pub(crate) fn checked(fleet: &str, revision: &str, notes: &Notes) -> Check {
 }
 
 /// The same of a revision with errors.
-pub(crate) fn checked_broken(fleet: &str, revision: &str, compiled: &Compiled) -> Check {
-    let title = format!("checked: {}", severity_counts(&compiled.findings));
-    let found = findings(&compiled.findings);
-    let text = format!("{CHECK_ONLY}\n\n{found}{}", allowed(&compiled.allowed));
+pub(crate) fn checked_broken(fleet: &str, revision: &str, checked: &Checked) -> Check {
+    let title = format!("checked: {}", severity_counts(&checked.findings));
+    let found = findings(&checked.findings);
+    let text = format!("{CHECK_ONLY}\n\n{found}{}", allowed(&checked.allowed));
     let context = sync_context(fleet);
     Check {
-        annotations: annotations(&compiled.findings),
+        annotations: annotations(&checked.findings),
         ..check(context, revision, CheckState::Failure, &title, text)
     }
 }

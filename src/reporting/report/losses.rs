@@ -13,9 +13,9 @@ use crate::api::fleet::{DeletionGuard, PoolGuard};
 use crate::api::labels;
 use crate::api::labels::DELETION_POLICY;
 use crate::api::platform::Role;
-use crate::model::Object;
-use crate::plan;
+use crate::model::{Object, ObjectId};
 use crate::plan::losses::Unit;
+use crate::plan::{self, Plan};
 
 /// The clusters and node pools of a revision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,18 +41,29 @@ impl Holdings {
         let parts = objects
             .iter()
             .filter(|object| Role::of(&object.id).is_some());
-        let parts: Vec<(&Object, Json)> =
-            parts.map(|object| (object, plan::placed(object))).collect();
+        Self::of_parts(parts.map(|object| (&object.id, plan::placed(object))))
+    }
+
+    /// Lists those of a plan.
+    pub(crate) fn of_plan(plan: &Plan) -> Self {
+        let parts = plan.steps.iter();
+        let parts = parts.filter(|step| Role::of(&step.object).is_some());
+        Self::of_parts(parts.map(|step| (&step.object, step.action.payload.json())))
+    }
+
+    fn of_parts<'a>(parts: impl Iterator<Item = (&'a ObjectId, Json)>) -> Self {
+        let parts: Vec<(&ObjectId, Json)> = parts.collect();
         let units = Unit::all(parts.iter().map(|(_, json)| json));
         let mut holdings = Self::default();
-        for (object, _) in &parts {
-            let Some(unit) = units.get(&object.id) else {
+        for (id, json) in &parts {
+            let Some(unit) = units.get(id) else {
                 continue;
             };
             let name = unit.to_string();
-            match Role::of(&object.id) {
+            match Role::of(id) {
                 Some(Role::Root) => {
-                    let is_deleted = object.annotation(DELETION_POLICY) == Some("Delete");
+                    let policy = &json["metadata"]["annotations"][DELETION_POLICY];
+                    let is_deleted = *policy == "Delete";
                     holdings.clusters.insert(name, is_deleted);
                 }
                 Some(Role::Pool) => {

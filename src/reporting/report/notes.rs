@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::account::payload;
 use super::parts::{counted, list, unread_count, unread_text};
 use super::unread::Unread;
-use crate::compile::Compiled;
+use crate::compile::Checked;
 use crate::model::{Check, CheckDetail, CheckState, ObjectId, Severity};
 use crate::plan::Plan;
 
@@ -24,13 +24,13 @@ pub(crate) struct Notes {
 
 impl Notes {
     /// Those of a revision without errors.
-    pub(crate) fn of(compiled: &Compiled) -> Self {
-        let warnings = compiled.findings.iter();
+    pub(crate) fn of(checked: &Checked) -> Self {
+        let warnings = checked.findings.iter();
         let warnings = warnings.filter(|finding| finding.severity == Severity::Warning);
         let shown = warnings.take(MOST_WARNINGS).map(ToString::to_string);
         Self {
-            warnings: (shown.collect(), compiled.count(Severity::Warning)),
-            files: Unread::of(&compiled.findings),
+            warnings: (shown.collect(), checked.count(Severity::Warning)),
+            files: Unread::of(&checked.findings),
             unread: Vec::new(),
         }
     }

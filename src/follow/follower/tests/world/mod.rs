@@ -30,8 +30,8 @@ use crate::follow::view::View;
 use crate::model::{
     AdapterError, Button, Check, CheckState, ErrorClass, Head, Hint, Press, Rerun, Tree,
 };
-use crate::plan::ApplySet;
 use crate::plan::approvals::{Approval, Approvals, Doubt, How, What};
+use crate::plan::{ApplySet, Kept};
 use crate::reporting::Now;
 use crate::reporting::report::{self, ApprovalWays, Fault};
 
@@ -434,5 +434,6 @@ fn tree(kind: Kind, commit: &str) -> Tree {
 
 fn compilation(kind: Kind, commit: &str) -> Compilation {
     let compiled = compile(&tree(kind, commit), &[]);
-    Compilation::new(commit, compiled, &ApplySet::new("f", "default"))
+    let set = ApplySet::new("f", "default");
+    Compilation::new(commit, compiled.digest(|object| Kept::of(object, &set)))
 }
