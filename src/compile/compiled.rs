@@ -46,7 +46,7 @@ pub struct Compiled {
 pub struct Digest<T> {
     /// What is wrong with it.
     pub checked: Checked,
-    /// What was kept of each object, in the order of [`Compiled::objects`]; nothing of a tree with errors.
+    /// What was kept of each object, in the order of [`Compiled::objects`]; of objects with the same id, of each.
     pub kept: Vec<T>,
     /// What depends on what; nothing in a tree with errors.
     pub graph: Arc<Graph>,
@@ -120,9 +120,6 @@ impl<T> From<Checked> for Digest<T> {
 impl Compiled {
     /// The same with what `keep` makes of each object in its place.
     pub fn digest<T>(self, keep: impl FnMut(&Object) -> T) -> Digest<T> {
-        if self.has_errors() {
-            return self.checked.into();
-        }
         Digest {
             checked: self.checked,
             kept: self.objects.iter().map(keep).collect(),

@@ -96,7 +96,7 @@ pub fn digest_by<T: Send>(
 ) -> Digest<T> {
     let digest = in_parts(policy, tree, overlays, Some(&keep));
     // Where a limit is exceeded depends on the order.
-    digest.unwrap_or_else(|| compile_by(policy, tree, overlays).checked.into())
+    digest.unwrap_or_else(|| compile_by(policy, tree, overlays).digest(keep))
 }
 
 /// What is made of an object to be kept in its place.

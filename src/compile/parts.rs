@@ -104,7 +104,7 @@ fn digested<T: Send>(
     for (number, (part, of_part)) in parts.into_iter().zip(of_parts).enumerate() {
         found.unread += usize::from(part.made.name.is_none());
         starts.push(kept.len());
-        kept.extend(of_part);
+        kept.extend(of_part.into_iter().filter(|_| !part.is_twice));
         settle(&mut sources, number, part);
     }
     for object in &raw {
@@ -120,7 +120,10 @@ fn digested<T: Send>(
     gather(of_groups, policy, &mut found);
     let checked = sources.settle(policy, tree, found);
     if checked.has_errors() {
-        return Some(checked.into());
+        return Some(Digest {
+            kept,
+            ..checked.into()
+        });
     }
     let left_alone = raw.iter().filter(|object| rules::is_encrypted(object));
     let left_alone: Vec<&ObjectId> = left_alone.map(|object| &object.id).collect();

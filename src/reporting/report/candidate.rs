@@ -17,7 +17,7 @@ use super::parts::{
 };
 use crate::api::fleet;
 use crate::apply::{DeletionGuard, Unapproved};
-use crate::compile::Compiled;
+use crate::compile::{Checked, Compiled};
 use crate::model::markdown::markdown;
 use crate::model::{Check, CheckDetail, CheckState, Finding, Severity};
 use crate::plan::ApplySet;
@@ -240,7 +240,7 @@ impl<'a> Found<'a> {
 }
 
 /// The check of a candidate whose files have errors, perhaps from its base.
-fn broken(context: String, revision: &str, found: &Found<'_>, compiled: &Compiled) -> Check {
+fn broken(context: String, revision: &str, found: &Found<'_>, checked: &Checked) -> Check {
     let own = severity_count(&found.own, Severity::Error);
     let base = found.base.filter(|base| base.errors() > 0);
     let (state, title) = match (own, base) {
@@ -270,7 +270,7 @@ fn broken(context: String, revision: &str, found: &Found<'_>, compiled: &Compile
         why.unwrap_or_default(),
         found.introduced(),
         found.folded(),
-        allowed(&compiled.allowed),
+        allowed(&checked.allowed),
     ];
     Check {
         annotations: annotations(&found.own),
@@ -284,7 +284,9 @@ pub(crate) struct ForkMerge<'a> {
     pub(crate) fleet: &'a str,
     /// The candidate's commit.
     pub(crate) revision: &'a str,
-    pub(crate) compiled: &'a Compiled,
+    pub(crate) checked: &'a Checked,
+    /// What the merge has.
+    pub(crate) holdings: &'a Holdings,
     /// What it is merged onto, if that was examined.
     pub(crate) base: Option<&'a Base>,
     /// What its commits say that would approve something.
@@ -300,9 +302,9 @@ pub(crate) struct ForkMerge<'a> {
 
 /// The plan check of a commit that may be a stranger's: what its files say, and nothing of the cluster.
 pub(crate) fn fork(merge: &ForkMerge<'_>) -> Check {
-    let found = Found::of(&merge.compiled.findings, merge.base);
+    let found = Found::of(&merge.checked.findings, merge.base);
     let had_objects = merge.base.is_none_or(|base| base.has_objects);
-    if merge.compiled.objects.is_empty() && !merge.compiled.has_errors() && had_objects {
+    if merge.checked.object_count == 0 && !merge.checked.has_errors() && had_objects {
         let text = [
             treated_as_fork(merge),
             format!("{RESTORE}\n\n"),
@@ -319,9 +321,9 @@ pub(crate) fn fork(merge: &ForkMerge<'_>) -> Check {
     }
     let losses = merge
         .base
-        .map(|base| Losses::of(&base.holdings, &merge.compiled.objects));
+        .map(|base| Losses::of(&base.holdings, merge.holdings));
     let losses = losses.unwrap_or_default();
-    let (_, unread) = (merge.unread.clone()).split(&Holdings::of(&merge.compiled.objects));
+    let (_, unread) = (merge.unread.clone()).split(merge.holdings);
     let (state, detail) = fork_state(merge, &found, &losses, &unread);
     let broken = merge.base.filter(|base| base.errors() > 0);
     let count = match (found.own.is_empty(), broken) {
@@ -342,7 +344,7 @@ pub(crate) fn fork(merge: &ForkMerge<'_>) -> Check {
     let text = [
         treated_as_fork(merge),
         approving_lines(merge.lines),
-        losses.text(merge.prune, !merge.compiled.has_errors()),
+        losses.text(merge.prune, !merge.checked.has_errors()),
         not_compared(&unread),
         found.introduced(),
         found.folded(),

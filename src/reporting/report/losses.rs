@@ -13,7 +13,7 @@ use crate::api::fleet::{DeletionGuard, PoolGuard};
 use crate::api::labels;
 use crate::api::labels::DELETION_POLICY;
 use crate::api::platform::Role;
-use crate::model::{Object, ObjectId};
+use crate::model::{Object, ObjectId, Packed};
 use crate::plan::losses::Unit;
 use crate::plan::{self, Plan};
 
@@ -35,13 +35,29 @@ pub(super) struct Losses {
     pools: BTreeSet<String>,
 }
 
+/// An object that is or is of a cluster or a node pool, as it is kept until all are known.
+#[derive(Clone, Debug)]
+pub(crate) struct HeldObject {
+    id: ObjectId,
+    object: Packed,
+}
+
+impl HeldObject {
+    /// Keeps an object; `None` if it is of no cluster.
+    pub(crate) fn of(object: &Object) -> Option<Self> {
+        Role::of(&object.id)?;
+        Some(Self {
+            id: object.id.clone(),
+            object: Packed::new(&plan::placed(object)),
+        })
+    }
+}
+
 impl Holdings {
     /// Lists those of these objects.
-    pub(crate) fn of(objects: &[Object]) -> Self {
-        let parts = objects
-            .iter()
-            .filter(|object| Role::of(&object.id).is_some());
-        Self::of_parts(parts.map(|object| (&object.id, plan::placed(object))))
+    pub(crate) fn of(objects: &[HeldObject]) -> Self {
+        let parts = objects.iter();
+        Self::of_parts(parts.map(|one| (&one.id, one.object.json())))
     }
 
     /// Lists those of a plan.
@@ -102,9 +118,8 @@ impl Holdings {
 }
 
 impl Losses {
-    /// Compares a base with what is merged onto it.
-    pub(super) fn of(base: &Holdings, merged: &[Object]) -> Self {
-        let left = Holdings::of(merged);
+    /// Compares a base with what is left of it by what is merged onto it.
+    pub(super) fn of(base: &Holdings, left: &Holdings) -> Self {
         let gone = base.clusters.iter();
         let gone = gone.filter(|(name, _)| !left.clusters.contains_key(*name));
         let gone: BTreeMap<&String, &bool> = gone.collect();
@@ -192,11 +207,13 @@ mod tests {
     use super::*;
 
     /// Objects as somebody writes them by hand.
-    fn objects(text: &str) -> Vec<Object> {
+    fn objects(text: &str) -> Vec<HeldObject> {
         let (documents, _) = crate::yaml::read(&Arc::from("a.yaml"), text.as_bytes());
         let objects = documents.into_iter();
         let objects = objects.filter_map(|node| Object::from_node(node, "ns"));
-        objects.collect()
+        objects
+            .filter_map(|object| HeldObject::of(&object))
+            .collect()
     }
 
     #[test]
@@ -209,7 +226,7 @@ mod tests {
         let all = [cluster, pool, infra, labelled].concat();
         let base = Holdings::of(&objects(&all));
         let of = |texts: &[&str]| {
-            let losses = Losses::of(&base, &objects(&texts.concat()));
+            let losses = Losses::of(&base, &Holdings::of(&objects(&texts.concat())));
             let pools: Vec<String> = losses.pools.iter().cloned().collect();
             (losses.title(), pools.join(" "))
         };

@@ -26,7 +26,7 @@ pub(crate) use followed::{
     AWAY, away, checked, checked_broken, checked_unreadable, emptied, paused, refused, stuck,
     superseded, suspended, unreadable,
 };
-pub(crate) use losses::Holdings;
+pub(crate) use losses::{HeldObject, Holdings};
 pub(crate) use not_planned::{NotPlanned, not_planned};
 pub(crate) use notes::{Notes, noted};
 pub(crate) use parts::Fault;

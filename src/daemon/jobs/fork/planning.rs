@@ -9,11 +9,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::message::{Answer, Examined, Request};
 use crate::adapters::git::{Error, Merged, Quarantine};
 use crate::api::fleet::FleetPolicy;
-use crate::compile::{Compiled, compile_by};
+use crate::compile::{Checked, Digest, digest_by};
 use crate::daemon::jobs::failure::{Failure, Unread};
 use crate::model::{Check, ErrorClass, Severity, Tree};
 use crate::plan::approvals::{self, ForkLines};
-use crate::reporting::report::{self, Base, Holdings};
+use crate::reporting::report::{self, Base, HeldObject, Holdings};
 
 /// How many commits are looked through for lines that would approve something.
 const MOST_MESSAGES: usize = 10_000;
@@ -126,16 +126,17 @@ fn check_merge(
 fn check_of(
     request: &Request,
     commit: &str,
-    base: Option<(&Examined, Compiled)>,
-    merged: &Compiled,
+    base: Option<(&Examined, Files)>,
+    merged: &Files,
     lines: &ForkLines,
 ) -> Check {
-    let base = base.map(|(examined, compiled)| base_of(request, examined, compiled));
+    let base = base.map(|(examined, files)| base_of(request, examined, files));
     let (base, unread) = base.unzip();
     report::fork(&report::ForkMerge {
         fleet: &request.fleet,
         revision: commit,
-        compiled: merged,
+        checked: &merged.checked,
+        holdings: &merged.holdings,
         base: base.as_ref(),
         lines,
         is_partial: request.is_partial,
@@ -146,15 +147,15 @@ fn check_of(
 }
 
 /// The base as its files alone have it, and what the daemon has of it that cannot be read there.
-fn base_of(request: &Request, examined: &Examined, compiled: Compiled) -> (Base, Holdings) {
-    let readable = Holdings::of(&compiled.objects);
-    let has_objects = !compiled.objects.is_empty();
-    let (holdings, unread) = match (compiled.has_errors(), examined.is_sound) {
-        (false, _) => (readable, Holdings::default()),
-        (true, true) => examined.holdings.clone().split(&readable),
+fn base_of(request: &Request, examined: &Examined, files: Files) -> (Base, Holdings) {
+    let Files { checked, holdings } = files;
+    let has_objects = checked.object_count > 0;
+    let (holdings, unread) = match (checked.has_errors(), examined.is_sound) {
+        (false, _) => (holdings, Holdings::default()),
+        (true, true) => examined.holdings.clone().split(&holdings),
         (true, false) => (Holdings::default(), Holdings::default()),
     };
-    let mut findings = compiled.checked.findings;
+    let mut findings = checked.findings;
     if examined.is_sound {
         // What the daemon's machine adds to the files mends them.
         for finding in &mut findings {
@@ -171,11 +172,23 @@ fn base_of(request: &Request, examined: &Examined, compiled: Compiled) -> (Base,
     (base, unread)
 }
 
-fn compiled(request: &Request, trees: &[Tree]) -> Compiled {
+/// What files come to.
+struct Files {
+    checked: Checked,
+    holdings: Holdings,
+}
+
+fn compiled(request: &Request, trees: &[Tree]) -> Files {
     let policy = FleetPolicy::from(request.policy.clone());
-    match trees {
-        [tree, overlays @ ..] => compile_by(&policy, tree, overlays),
-        [] => compile_by(&policy, &Tree::default(), &[]),
+    let digest = match trees {
+        [tree, overlays @ ..] => digest_by(&policy, tree, overlays, HeldObject::of),
+        [] => digest_by(&policy, &Tree::default(), &[], HeldObject::of),
+    };
+    let Digest { checked, kept, .. } = digest;
+    let objects: Vec<HeldObject> = kept.into_iter().flatten().collect();
+    Files {
+        checked,
+        holdings: Holdings::of(&objects),
     }
 }
 
@@ -208,7 +221,7 @@ mod tests {
         let examined = Examined {
             name: "the branch main".to_owned(),
             is_sound: true,
-            holdings: Holdings::of(&compiled(&whole).objects),
+            holdings: compiled(&whole).holdings,
         };
         let request = Request {
             is_partial: true,

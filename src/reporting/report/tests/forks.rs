@@ -126,7 +126,8 @@ fn what_is_not_removed_needs_no_approval() {
         fork(&ForkMerge {
             fleet: "f",
             revision: "r",
-            compiled: &new,
+            checked: &new,
+            holdings: &holdings(&new),
             base: Some(&base),
             lines: &none(),
             is_partial: false,

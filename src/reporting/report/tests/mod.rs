@@ -76,12 +76,17 @@ fn tree(files: &[(&str, &str)]) -> Tree {
     }
 }
 
+fn holdings(compiled: &Compiled) -> Holdings {
+    let held = compiled.objects.iter().filter_map(HeldObject::of);
+    Holdings::of(&held.collect::<Vec<_>>())
+}
+
 fn base_of(compiled: Compiled) -> Base {
     Base {
         name: "the branch main".to_owned(),
         commit: "abc".to_owned(),
         has_objects: !compiled.objects.is_empty(),
-        holdings: Arc::new(Holdings::of(&compiled.objects)),
+        holdings: Arc::new(holdings(&compiled)),
         findings: compiled.checked.findings.into(),
     }
 }
@@ -91,7 +96,8 @@ fn forked(new: &Compiled, base: Option<&Base>, is_partial: bool, lines: &ForkLin
     fork(&ForkMerge {
         fleet: "f",
         revision: "r",
-        compiled: new,
+        checked: new,
+        holdings: &holdings(new),
         base,
         lines,
         is_partial,
