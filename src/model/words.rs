@@ -56,6 +56,11 @@ pub fn safe_json(text: &str) -> String {
 /// is.
 #[must_use]
 pub fn is_hostile(text: &str) -> bool {
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'#';
+    // Most texts are, and many are looked at.
+    if text.bytes().all(is_plain) {
+        return text.trim_start().starts_with("::");
+    }
     let of_line = |line: &str| {
         let is_command = line.contains("##[") || line.to_ascii_lowercase().contains("##vso[");
         let is_seen = |c: char| matches!(c, '\t' | '\r') || !is_unseen(c);

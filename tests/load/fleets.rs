@@ -11,7 +11,7 @@ const SIZES: [usize; 4] = [100, 500, 2_000, 10_000];
 /// Each command is run so often, the programs in turn; the median counts.
 const RUNS: usize = 3;
 
-/// Validates fleets of `sizes` definitions, or of the usual sizes, with this program and with `other`.
+/// Validates and renders fleets of `sizes` definitions, or of the usual sizes, with this program and with `other`.
 pub(super) fn fleets(sizes: &[usize], other: Option<&Path>) {
     let ours = PathBuf::from(env!("CARGO_BIN_EXE_capstan"));
     let programs: Vec<(&str, &Path)> = std::iter::once(("this", &*ours))
@@ -22,16 +22,18 @@ pub(super) fn fleets(sizes: &[usize], other: Option<&Path>) {
     for &size in if sizes.is_empty() { &SIZES } else { sizes } {
         let dir = tempfile::tempdir().unwrap();
         write(dir.path(), size);
-        let mut costs: Vec<Vec<Cost>> = programs.iter().map(|_| Vec::new()).collect();
-        for _ in 0..RUNS {
-            for ((_, program), costs) in programs.iter().zip(&mut costs) {
-                let mut command = Command::new(program);
-                command.arg("validate").arg(dir.path());
-                costs.push(timed(command, || {}));
+        for name in ["validate", "render"] {
+            let mut costs: Vec<Vec<Cost>> = programs.iter().map(|_| Vec::new()).collect();
+            for _ in 0..RUNS {
+                for ((_, program), costs) in programs.iter().zip(&mut costs) {
+                    let mut command = Command::new(program);
+                    command.arg(name).arg(dir.path());
+                    costs.push(timed(command, || {}));
+                }
             }
-        }
-        for ((name, _), costs) in programs.iter().zip(costs) {
-            println!("| validate | {size} | {name} | {} |", median(costs));
+            for ((program, _), costs) in programs.iter().zip(costs) {
+                println!("| {name} | {size} | {program} | {} |", median(costs));
+            }
         }
     }
 }

@@ -82,14 +82,20 @@ pub(super) fn run(args: &RenderArgs, ui: &Ui) -> anyhow::Result<Exit> {
         return nothing(args, ui);
     }
     let marks = Marks::of(args, &fleet.compiled.graph);
-    let chunks = objects.chunks(CHUNK).map(|chunk| -> Vec<Json> {
-        let objects = chunk.par_iter();
-        let objects = objects.map(|(vertex, object)| marks.written(*vertex, object.json()));
-        objects.collect()
-    });
+    // What an object takes while it is written is freed by the thread that made it.
+    let text = |(vertex, object): &(usize, Packed)| {
+        let object = marks.written(*vertex, object.json());
+        match args.output {
+            Output::Yaml => yaml::write(&[object]),
+            Output::Json => item(&object),
+        }
+    };
+    let texts = objects
+        .chunks(CHUNK)
+        .flat_map(|chunk| chunk.par_iter().map(text).collect::<Vec<String>>());
     match args.output {
-        Output::Yaml => ui.stream(yaml_stream(chunks)),
-        Output::Json => ui.stream(json_list(chunks)),
+        Output::Yaml => ui.stream(yaml_stream(texts)),
+        Output::Json => ui.stream(json_list(texts)),
     }?;
     Ok(Exit::Fine)
 }
@@ -145,32 +151,41 @@ impl<'a> Marks<'a> {
     }
 }
 
-/// A YAML stream, in pieces.
-fn yaml_stream(chunks: impl Iterator<Item = Vec<Json>>) -> impl Iterator<Item = String> {
-    chunks.enumerate().map(|(number, chunk)| {
+/// A YAML stream of documents, in pieces.
+fn yaml_stream(documents: impl Iterator<Item = String>) -> impl Iterator<Item = String> {
+    documents.enumerate().map(|(number, document)| {
         let separator = if number == 0 { "" } else { "---\n" };
-        format!("{separator}{}", yaml::write(&chunk))
+        format!("{separator}{document}")
     })
 }
 
-/// A List as JSON, in pieces.
-fn json_list(chunks: impl Iterator<Item = Vec<Json>>) -> impl Iterator<Item = String> {
-    let list = |items: Vec<Json>| {
-        let text = json_document(&json!({"apiVersion": "v1", "kind": "List", "items": items}));
-        let (start, items) = text.split_once('[').unwrap_or_default();
-        let (items, end) = items.rsplit_once(']').unwrap_or_default();
-        [start, items, end].map(str::to_owned)
-    };
-    let [start, _, end] = list(Vec::new());
-    let mut chunks = chunks.peekable();
-    let last_line = if chunks.peek().is_some() { "\n  " } else { "" };
-    let end = format!("{last_line}]{end}");
-    let items = chunks.enumerate().flat_map(move |(number, chunk)| {
-        let [_, items, _] = list(chunk);
+/// A List of [items](item) as JSON, in pieces.
+fn json_list(items: impl Iterator<Item = String>) -> impl Iterator<Item = String> {
+    let [start, _, end] = list(&[]);
+    let mut items = items.peekable();
+    let last_line = if items.peek().is_some() { "\n  " } else { "" };
+    let items = items.enumerate().map(|(number, item)| {
         let separator = if number == 0 { "" } else { "," };
-        [separator.to_owned(), items.trim_end().to_owned()]
+        format!("{separator}{item}")
     });
-    std::iter::once(start + "[").chain(items).chain([end])
+    let end = format!("{last_line}]{end}");
+    std::iter::once(format!("{start}["))
+        .chain(items)
+        .chain([end])
+}
+
+/// An object as an item of a List, on lines of its own.
+fn item(object: &Json) -> String {
+    let [_, item, _] = list(std::slice::from_ref(object));
+    item.trim_end().to_owned()
+}
+
+/// A List as JSON: what comes before its items, the items, and what comes behind them, without the brackets.
+fn list(items: &[Json]) -> [String; 3] {
+    let text = json_document(&json!({"apiVersion": "v1", "kind": "List", "items": items}));
+    let (start, items) = text.split_once('[').unwrap_or_default();
+    let (items, end) = items.rsplit_once(']').unwrap_or_default();
+    [start, items, end].map(str::to_owned)
 }
 
 /// Why there is nothing to print.
@@ -270,14 +285,11 @@ mod tests {
             .collect();
         for count in 0..=5 {
             let items = &objects[..count];
-            let chunks = items.chunks(2).map(<[Json]>::to_vec);
-            let (list, stream): (String, String) = (
-                json_list(chunks.clone()).collect(),
-                yaml_stream(chunks).collect(),
-            );
+            let texts = items.iter().map(item);
             let whole = json!({"apiVersion": "v1", "kind": "List", "items": items});
-            assert_eq!(list, json_document(&whole));
-            assert_eq!(stream, yaml::write(items));
+            assert_eq!(json_list(texts).collect::<String>(), json_document(&whole));
+            let texts = items.iter().map(std::slice::from_ref).map(yaml::write);
+            assert_eq!(yaml_stream(texts).collect::<String>(), yaml::write(items));
         }
     }
 
