@@ -2,6 +2,7 @@
 //!
 //! In: the links of each part. Out: the groups of parts that links join. It does not know what the links mean.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 
 use super::links::{CROWD, Link, Links, suggesting};
@@ -17,11 +18,18 @@ pub(crate) struct Groups {
 }
 
 /// The parts that offer a link and those that want it. None of them concern each other until there are both; then all do, and
-/// one stands for them.
-#[derive(Default)]
+/// one stands for them. Of hundreds of links of a part, most are known to no other.
 struct References {
-    offering: Vec<usize>,
-    wanting: Vec<usize>,
+    /// What the parts do, until there are both.
+    side: Option<Side>,
+    first: usize,
+    others: Vec<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Offering,
+    Wanting,
 }
 
 impl Groups {
@@ -42,10 +50,10 @@ impl Groups {
             self.unite(&[first, part]);
         }
         for link in &links.offered {
-            self.refer(*link, part, |references| &mut references.offering);
+            self.refer(*link, part, Side::Offering);
         }
         for link in &links.wanted {
-            self.refer(*link, part, |references| &mut references.wanting);
+            self.refer(*link, part, Side::Wanting);
         }
         for link in &links.counted {
             let parts = self.counted.entry(*link).or_default();
@@ -66,26 +74,32 @@ impl Groups {
     /// Adds the links to what findings about a part, or about its group, suggest.
     pub(crate) fn suggest<'f>(&mut self, part: usize, found: impl Iterator<Item = &'f Finding>) {
         for link in found.filter_map(suggesting) {
-            self.refer(link, part, |references| &mut references.wanting);
+            self.refer(link, part, Side::Wanting);
         }
     }
 
-    fn refer(
-        &mut self,
-        link: Link,
-        part: usize,
-        side: impl Fn(&mut References) -> &mut Vec<usize>,
-    ) {
-        let references = self.references.entry(link).or_default();
-        side(references).push(part);
-        let References { offering, wanting } = references;
-        if offering.is_empty() || wanting.is_empty() {
+    fn refer(&mut self, link: Link, part: usize, side: Side) {
+        let references = match self.references.entry(link) {
+            Entry::Vacant(entry) => {
+                entry.insert(References {
+                    side: Some(side),
+                    first: part,
+                    others: Vec::new(),
+                });
+                return;
+            }
+            Entry::Occupied(entry) => entry.into_mut(),
+        };
+        references.others.push(part);
+        if references.side == Some(side) {
             return;
         }
-        let all: Vec<usize> = offering.drain(1..).chain(wanting.drain(1..)).collect();
-        let (one, other) = (offering[0], wanting[0]);
-        self.unite(&[one, other]);
-        all.into_iter().for_each(|part| self.unite(&[one, part]));
+        references.side = None;
+        let first = references.first;
+        let others = std::mem::take(&mut references.others);
+        others
+            .into_iter()
+            .for_each(|other| self.unite(&[first, other]));
     }
 
     fn unite(&mut self, parts: &[usize]) {

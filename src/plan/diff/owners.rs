@@ -47,7 +47,11 @@ impl Changes {
         }
         let [now, had] = [now, before].map(|object| -> BTreeSet<ObjectId> {
             let resources = Live(object).list(&["spec", "resources"]).iter();
-            resources.map(|one| Live(one).id()).collect()
+            let resources = resources.map(|one| ObjectId {
+                namespace: id.namespace.clone(),
+                ..Live(one).id()
+            });
+            resources.collect()
         });
         let is_less = !had.is_subset(&now);
         self.lessened.extend(is_less.then(|| before.clone()));

@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 
 use super::admission::{CLOSED, Guarded};
 use super::pipeline::Management;
+use crate::patience::until;
 
 /// How many requests come at once, and how large each is.
 const AT_ONCE: usize = 32;
@@ -129,9 +130,12 @@ fn large_requests_of_one_namespace_keep_nobody_else_waiting() {
         let judged = crowd.iter().filter(|answer| is_judged(answer)).count();
         let put_off = crowd.iter().filter(|answer| is_for_now(message(answer)));
         assert_eq!(judged + put_off.count(), AT_ONCE, "{count}: {crowd:?}");
-        // How many of a crowd are judged in time depends on the machine.
-        let alone = cluster.runtime.block_on(caller.send(large));
-        assert!(is_judged(&alone), "{count}: {alone}");
+        // How many of a crowd are judged in time depends on the machine, and so does when it is done with the others.
+        let alone = || cluster.runtime.block_on(caller.send(large.clone()));
+        until(
+            || is_judged(&alone()).then_some(()),
+            || format!("{count}: nothing is judged"),
+        );
         // Whoever would have waited for too long is refused.
         for (_, answer) in &others {
             assert_eq!(answer["response"]["allowed"], true, "{count}: {answer}");
