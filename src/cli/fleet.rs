@@ -80,7 +80,7 @@ impl Fleet {
         Ok(fleet)
     }
 
-    /// The same with what `keep` makes of each object in its place, in the order of the objects; nothing of a fleet with errors.
+    /// Reads and compiles, and returns the value that `keep` makes of each object instead of the objects, in their order.
     ///
     /// # Errors
     /// As [`Self::selected`].

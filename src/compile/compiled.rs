@@ -41,14 +41,14 @@ pub struct Compiled {
     pub graph: Arc<Graph>,
 }
 
-/// What is wrong with a tree, and what was kept of its objects.
+/// The findings about a tree, and the values that the caller kept of its objects.
 #[derive(Clone, Debug, Default)]
 pub struct Digest<T> {
-    /// What is wrong with it.
+    /// The findings.
     pub checked: Checked,
-    /// What was kept of each object, in the order of [`Compiled::objects`]; of objects with the same id, of each.
+    /// A value for each object, in the order of [`Compiled::objects`]. Objects that share an id, which is an error, have one each.
     pub kept: Vec<T>,
-    /// What depends on what; nothing in a tree with errors.
+    /// The dependencies; empty for a tree with errors.
     pub graph: Arc<Graph>,
 }
 
@@ -118,7 +118,7 @@ impl<T> From<Checked> for Digest<T> {
 }
 
 impl Compiled {
-    /// The same with what `keep` makes of each object in its place.
+    /// Replaces each object with the value that `keep` makes of it.
     pub fn digest<T>(self, keep: impl FnMut(&Object) -> T) -> Digest<T> {
         Digest {
             checked: self.checked,

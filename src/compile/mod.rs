@@ -85,8 +85,8 @@ pub fn check_by(policy: &FleetPolicy, tree: &Tree, overlays: &[Tree]) -> Checked
     checked.unwrap_or_else(|| compile_by(policy, tree, overlays).checked)
 }
 
-/// The findings, the graph, and what `keep` makes of each object: the same as from [`compile_by`], but the objects of few
-/// definitions are in memory at a time.
+/// Compiles a fleet as [`compile_by`] does, and replaces each object with the value that `keep` makes of it. Only the objects of
+/// one group of definitions per core are in memory at a time.
 #[must_use]
 pub fn digest_by<T: Send>(
     policy: &FleetPolicy,
@@ -99,10 +99,10 @@ pub fn digest_by<T: Send>(
     digest.unwrap_or_else(|| compile_by(policy, tree, overlays).digest(keep))
 }
 
-/// What is made of an object to be kept in its place.
+/// Makes the value that is kept of an object.
 type Keep<'a, T> = &'a (dyn Fn(&Object) -> T + Sync);
 
-/// The findings, part by part, and what `keep` makes of the objects; `None` if the fleet exceeds a limit.
+/// Compiles a fleet part by part; `None` if it exceeds a limit.
 fn in_parts<T: Send>(
     policy: &FleetPolicy,
     tree: &Tree,

@@ -31,8 +31,15 @@ pub(super) struct PartFindings {
     pub(super) clusters: Clusters,
     pub(super) object_count: usize,
     pub(super) embedded_count: usize,
-    /// The graph of their objects, if it is wanted, and the number of each object's part.
-    pub(super) graph: Option<(Graph, Vec<usize>)>,
+    /// The graph of their objects, if it is wanted.
+    pub(super) graph: Option<PartGraph>,
+}
+
+/// The graph of the objects of some parts.
+pub(super) struct PartGraph {
+    pub(super) graph: Graph,
+    /// The number of each object's part.
+    pub(super) parts: Vec<usize>,
 }
 
 impl PartFindings {
@@ -85,9 +92,9 @@ impl PartChecker<'_> {
         let of_all = of_tenants.iter().flat_map(|(_, found)| found);
         let all = of_rules.iter().chain(&of_graph).chain(of_all);
         let all = all.chain(known.iter().copied());
-        let graph = self.wants_graph.then(|| {
-            let parts = objects.iter().map(|object| parts.find(&object.id));
-            (graph, parts.collect())
+        let graph = self.wants_graph.then(|| PartGraph {
+            graph,
+            parts: objects.iter().map(|one| parts.find(&one.id)).collect(),
         });
         let found = PartFindings {
             graph,

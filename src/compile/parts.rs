@@ -19,25 +19,25 @@ use super::documents::Documents;
 use super::environment::Environment;
 use super::made::Made;
 use super::once::Clusters;
-use super::part_checker::{PartChecker, PartFindings};
+use super::part_checker::{PartChecker, PartFindings, PartGraph};
 use super::sources::{Found, Sources};
 use super::wrong::duplicate;
 use super::{Keep, lost, misspelt};
 use crate::api::fleet::FleetPolicy;
-use crate::graph::{self, Elsewhere, Piece};
+use crate::graph::{self, Elsewhere, Graph, Piece};
 use crate::model::{Finding, Node, Object, ObjectId, Tree};
 use crate::overlay::Effects;
 use crate::rules::{self, Groups, Links};
 
 /// A definition by itself, without its objects.
 struct Part {
-    /// Whether patches may not have met all of its objects.
+    /// True if patches may not have met all of its objects.
     is_incomplete: bool,
     made: Made,
     effects: Effects,
     found: PartFindings,
     links: Links,
-    /// Whether another definition has its id.
+    /// True if another definition has its id.
     is_twice: bool,
 }
 
@@ -60,13 +60,7 @@ fn digested<T: Send>(
     tree: &Tree,
     keep: Option<Keep<'_, T>>,
 ) -> Option<Digest<T>> {
-    let (mut raw, encrypted): (Vec<_>, Vec<_>) = std::mem::take(&mut sources.raw)
-        .into_iter()
-        .partition(|object| !rules::is_encrypted(object));
-    // Encrypted objects are not applied, so patches do not have to fit them.
-    let mut effects = sources.overlays.apply(&mut raw);
-    effects.findings.extend(misspelt::correct_kinds(&mut raw));
-    raw.extend(encrypted);
+    let (raw, effects) = patch_plain(&mut sources);
     let documents = &sources.documents.documents;
     let mut found = Found {
         clusters: Clusters::behind(&effects.findings, documents, &raw),
@@ -78,30 +72,28 @@ fn digested<T: Send>(
         policy,
         wants_graph: keep.is_some(),
     };
-    let all = sources.definitions.par_iter().enumerate();
-    let all = all.map(|(number, node)| {
+    let definitions = sources.definitions.par_iter().enumerate();
+    let compiled = definitions.map(|(number, node)| {
         let part = part(&sources, number, node, &checker, keep);
-        sources
-            .documents
-            .budget
-            .exceeded()
-            .is_none()
-            .then_some(part)
+        let is_allowed = sources.documents.budget.exceeded().is_none();
+        is_allowed.then_some(part)
     });
-    let all = all.collect::<Option<Vec<(Part, Vec<T>)>>>()?;
-    let (mut parts, of_parts): (Vec<Part>, Vec<Vec<T>>) = all.into_iter().unzip();
+    let compiled: Vec<(Part, Vec<T>)> = compiled.collect::<Option<_>>()?;
+    let (mut parts, kept_by_part): (Vec<Part>, Vec<Vec<T>>) = compiled.into_iter().unzip();
     let twice = mark_twice(&mut parts);
     let mut of_groups = check_groups(&sources, &mut parts, &raw, &checker);
     if sources.documents.budget.exceeded().is_some() {
         return None;
     }
     drop(checker);
-    let graphs = of_groups.iter_mut().map(|one| one.graph.take());
-    let graphs = graphs.collect::<Option<Vec<_>>>();
+    let graphs: Vec<PartGraph> = of_groups
+        .iter_mut()
+        .filter_map(|one| one.graph.take())
+        .collect();
     let mut kept = Vec::new();
     let mut starts = Vec::new();
     sources.documents.findings.extend(twice);
-    for (number, (part, of_part)) in parts.into_iter().zip(of_parts).enumerate() {
+    for (number, (part, of_part)) in parts.into_iter().zip(kept_by_part).enumerate() {
         found.unread += usize::from(part.made.name.is_none());
         starts.push(kept.len());
         kept.extend(of_part.into_iter().filter(|_| !part.is_twice));
@@ -109,42 +101,52 @@ fn digested<T: Send>(
     }
     for object in &raw {
         starts.push(kept.len());
-        kept.extend(
-            keep.filter(|_| !rules::is_encrypted(object))
-                .map(|keep| keep(object)),
-        );
+        let keep = keep.filter(|_| !rules::is_encrypted(object));
+        kept.extend(keep.map(|keep| keep(object)));
     }
     sources.overlays.record(&effects);
     sources.documents.findings.extend(effects.findings);
     sources.blame_overlays();
     gather(of_groups, policy, &mut found);
     let checked = sources.settle(policy, tree, found);
-    if checked.has_errors() {
-        return Some(Digest {
-            kept,
-            ..checked.into()
-        });
-    }
-    let left_alone = raw.iter().filter(|object| rules::is_encrypted(object));
-    let left_alone: Vec<&ObjectId> = left_alone.map(|object| &object.id).collect();
-    let pieces = graphs.into_iter().flatten();
-    let pieces = pieces.map(|(graph, parts)| Piece {
-        graph,
-        objects: indices(&parts, &starts),
-    });
+    // The graph of a fleet with errors would lack what they hide.
+    let graph = match checked.has_errors() {
+        true => Graph::default(),
+        false => join(graphs, &starts, &raw),
+    };
     Some(Digest {
-        graph: graph::join(pieces.collect(), &left_alone).into(),
         checked,
         kept,
+        graph: graph.into(),
     })
 }
 
-/// The indices of the objects of these parts among those of the fleet, where those of each part start so. Objects of one part
-/// follow each other.
+/// Takes the plain objects, the encrypted ones last, and patches those that are applied: patches need not fit the others.
+fn patch_plain(sources: &mut Sources) -> (Vec<Object>, Effects) {
+    let raw = std::mem::take(&mut sources.raw).into_iter();
+    let (encrypted, mut raw): (Vec<_>, Vec<_>) = raw.partition(rules::is_encrypted);
+    let mut effects = sources.overlays.apply(&mut raw);
+    effects.findings.extend(misspelt::correct_kinds(&mut raw));
+    raw.extend(encrypted);
+    (raw, effects)
+}
+
+/// The graph of the fleet, in which the objects of each part start at the index in `starts`.
+fn join(graphs: Vec<PartGraph>, starts: &[usize], raw: &[Object]) -> Graph {
+    let encrypted = raw.iter().filter(|object| rules::is_encrypted(object));
+    let left_alone: Vec<&ObjectId> = encrypted.map(|object| &object.id).collect();
+    let pieces = graphs.into_iter().map(|PartGraph { graph, parts }| Piece {
+        graph,
+        objects: indices(&parts, starts),
+    });
+    graph::join(pieces.collect(), &left_alone)
+}
+
+/// The index in the fleet of each object of a group, given the part of each: objects of one part follow each other.
 fn indices(parts: &[usize], starts: &[usize]) -> Vec<usize> {
-    let of_part = parts.chunk_by(|one, other| one == other);
-    of_part
-        .flat_map(|of_part| (starts[of_part[0]]..).take(of_part.len()))
+    parts
+        .chunk_by(|one, other| one == other)
+        .flat_map(|objects| (starts[objects[0]]..).take(objects.len()))
         .collect()
 }
 

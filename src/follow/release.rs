@@ -17,10 +17,10 @@ use crate::reporting::report::{Base, Holdings, Notes};
 pub(crate) struct Release {
     pub(crate) revision: String,
     pub(crate) plan: Arc<Plan>,
-    /// What controllers make of its objects, with versions.
+    /// The resources that controllers create from its objects, with versions.
     pub(crate) embedded: Arc<[(ObjectId, String)]>,
     pub(crate) graph: Arc<Graph>,
-    /// What its check says of it.
+    /// The notes of its check.
     pub(crate) notes: Notes,
     findings: Arc<[Finding]>,
     holdings: Arc<Holdings>,

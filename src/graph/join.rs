@@ -16,7 +16,7 @@ pub struct Piece {
     pub objects: Vec<usize>,
 }
 
-/// Where the vertices of a piece are in the joined graph; `None` for those that it does not have.
+/// The index in the joined graph of each vertex of a piece; `None` if it is not in the joined graph.
 type Places = Vec<Option<usize>>;
 
 /// Joins the graphs of all parts of a fleet that does not apply the objects `left_alone`.

@@ -82,7 +82,7 @@ pub fn into_plan(objects: Vec<Object>, graph: &Graph, set: &ApplySet) -> Plan {
     with_objects(sent.collect(), graph)
 }
 
-/// What is kept of an object: how it is applied, and what controllers make of it.
+/// An object as the daemon keeps it: the action of its step, and the ids of the resources in it.
 #[derive(Clone, Debug)]
 pub struct Kept {
     object: ObjectId,
@@ -102,7 +102,8 @@ impl Kept {
     }
 }
 
-/// The plan of all objects, in the order that the graph was built from, and what controllers make of them, with versions.
+/// The plan of all objects, in the order that the graph was built from, and the resources that controllers create from them, with
+/// versions.
 #[must_use]
 pub fn of_kept(kept: Vec<Kept>, graph: &Graph) -> (Plan, Vec<(ObjectId, String)>) {
     let kept = kept.into_iter();

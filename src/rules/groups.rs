@@ -20,7 +20,7 @@ pub(crate) struct Groups {
 /// The parts that offer a link and those that want it. None of them concern each other until there are both; then all do, and
 /// one stands for them. Of hundreds of links of a part, most are known to no other.
 struct References {
-    /// What the parts do, until there are both.
+    /// The side of all parts so far; `None` once there are both.
     side: Option<Side>,
     first: usize,
     others: Vec<usize>,

@@ -18,7 +18,7 @@ use crate::cli::ui::Ui;
 use crate::compile::{Compiled, compile_by, digest_by};
 use crate::follow::Compilation;
 use crate::model::words::json_document;
-use crate::model::{CheckState, Object, ObjectId};
+use crate::model::{CheckState, ObjectId};
 use crate::plan::approvals::{Approval, Approvals};
 use crate::plan::{ApplySet, Kept, Plan};
 use crate::reporting::report::{self as checks, ApprovalWays, Comparison, Merge, Told, Trailers};
@@ -77,8 +77,9 @@ fn plan(
     };
     let policy = &settings.policy;
     let compiled = compile_by(policy, &after[0], &after[1..]);
-    let keep = |object: &Object| Kept::of(object, set);
-    let before = digest_by(policy, &sides.before[0], &sides.before[1..], keep);
+    let before = digest_by(policy, &sides.before[0], &sides.before[1..], |object| {
+        Kept::of(object, set)
+    });
     let before = Compilation::new(&sides.base.commit, before);
     let base = before.base(&sides.base.commit, sides.base.name.clone());
     let flags = approvals(&args.approve, &compiled)?;

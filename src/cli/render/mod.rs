@@ -26,7 +26,7 @@ use crate::yaml;
 const SYNC_WAVE: &str = "argocd.argoproj.io/sync-wave";
 /// Argo CD shows what a plugin writes to stderr in one message (facts/forges.md §7a).
 const MAX_LINES: usize = 20;
-/// How many objects are written at a time.
+/// The number of objects that are written at a time.
 const CHUNK: usize = 256;
 
 #[derive(Debug, Args)]
@@ -82,17 +82,17 @@ pub(super) fn run(args: &RenderArgs, ui: &Ui) -> anyhow::Result<Exit> {
         return nothing(args, ui);
     }
     let marks = Marks::of(args, &fleet.compiled.graph);
-    // What an object takes while it is written is freed by the thread that made it.
-    let text = |(vertex, object): &(usize, Packed)| {
-        let object = marks.written(*vertex, object.json());
-        match args.output {
-            Output::Yaml => yaml::write(&[object]),
-            Output::Json => item(&object),
-        }
-    };
-    let texts = objects
-        .chunks(CHUNK)
-        .flat_map(|chunk| chunk.par_iter().map(text).collect::<Vec<String>>());
+    // Each object is unpacked, written and freed by one thread: it is slower to free the memory of another one.
+    let texts = objects.chunks(CHUNK).flat_map(|chunk| {
+        let written = chunk.par_iter().map(|(vertex, object)| {
+            let object = marks.written(*vertex, object.json());
+            match args.output {
+                Output::Yaml => yaml::write(&[object]),
+                Output::Json => item(&object),
+            }
+        });
+        written.collect::<Vec<String>>()
+    });
     match args.output {
         Output::Yaml => ui.stream(yaml_stream(texts)),
         Output::Json => ui.stream(json_list(texts)),
@@ -115,7 +115,7 @@ fn in_order(graph: &Graph, mut kept: Vec<Option<Packed>>) -> Vec<(usize, Packed)
     objects.collect()
 }
 
-/// What is written into objects beside what the fleet has.
+/// The annotations and paths that options add to objects.
 struct Marks<'a> {
     source_path: Option<&'a str>,
     /// The wave of each vertex.
@@ -126,11 +126,12 @@ struct Marks<'a> {
 
 impl<'a> Marks<'a> {
     fn of(args: &'a RenderArgs, graph: &Graph) -> Self {
-        let protected = |engine| (engine, protection::protected(graph));
         Self {
             source_path: args.source_path.as_deref(),
             waves: args.sync_waves.then(|| graph.waves()),
-            protected: args.engine.map(protected),
+            protected: args
+                .engine
+                .map(|engine| (engine, protection::protected(graph))),
         }
     }
 

@@ -31,7 +31,7 @@ pub(in crate::daemon) struct Compiler {
     compiling: Mutex<()>,
 }
 
-/// What a revision is compiled from.
+/// The input of the compiler for a revision.
 struct Files {
     policy: FleetPolicy,
     tree: Tree,
@@ -40,16 +40,16 @@ struct Files {
 
 impl Files {
     fn digest(&self, set: &ApplySet) -> Digest<Kept> {
-        let keep = |object: &Object| Kept::of(object, set);
-        digest_by(&self.policy, &self.tree, &self.overlays, keep)
+        digest_by(&self.policy, &self.tree, &self.overlays, |object| {
+            Kept::of(object, set)
+        })
     }
 
     fn objects_in(&self, namespaces: &BTreeSet<&str>) -> Vec<Object> {
-        let keep = |object: &Object| {
-            let is_there = namespaces.contains(object.id.namespace.as_str());
-            is_there.then(|| object.clone())
-        };
-        let digest = digest_by(&self.policy, &self.tree, &self.overlays, keep);
+        let digest = digest_by(&self.policy, &self.tree, &self.overlays, |object| {
+            let is_wanted = namespaces.contains(object.id.namespace.as_str());
+            is_wanted.then(|| object.clone())
+        });
         digest.kept.into_iter().flatten().collect()
     }
 }
@@ -126,9 +126,13 @@ impl Compiler {
     fn compile_trusted(&self, revision: &str, applied: &[Arc<Plan>]) -> Result<Compilation, Error> {
         self.revisions.signatures.verify(revision)?;
         let files = self.files(revision)?;
-        let objects = |namespaces: &BTreeSet<&str>| files.objects_in(namespaces);
         let digest = files.digest(&self.set);
-        Ok(Compilation::after(applied, revision, digest, objects))
+        Ok(Compilation::after(
+            applied,
+            revision,
+            digest,
+            |namespaces| files.objects_in(namespaces),
+        ))
     }
 
     fn files(&self, revision: &str) -> Result<Files, Error> {

@@ -35,7 +35,7 @@ pub(super) struct Losses {
     pools: BTreeSet<String>,
 }
 
-/// An object that is or is of a cluster or a node pool, as it is kept until all are known.
+/// An object that belongs to a cluster or a node pool. The others of both must be known before it counts.
 #[derive(Clone, Debug)]
 pub(crate) struct HeldObject {
     id: ObjectId,
@@ -43,7 +43,7 @@ pub(crate) struct HeldObject {
 }
 
 impl HeldObject {
-    /// Keeps an object; `None` if it is of no cluster.
+    /// Keeps an object; `None` if it belongs to no cluster.
     pub(crate) fn of(object: &Object) -> Option<Self> {
         Role::of(&object.id)?;
         Some(Self {

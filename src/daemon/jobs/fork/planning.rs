@@ -172,7 +172,7 @@ fn base_of(request: &Request, examined: &Examined, files: Files) -> (Base, Holdi
     (base, unread)
 }
 
-/// What files come to.
+/// Files as a fork is judged by them.
 struct Files {
     checked: Checked,
     holdings: Holdings,
