@@ -23,6 +23,14 @@ pub struct Cost {
     pub memory: usize,
 }
 
+impl Cost {
+    /// All that one namespace may take: its requests go on one by one, beside one of another namespace.
+    pub const ALL_OF_ONE: Self = Self {
+        bytes: 0,
+        memory: OF_ONE,
+    };
+}
+
 /// The requests that are here: each waits by a ticket or is being checked.
 #[derive(Debug)]
 pub struct Turns<T> {
@@ -183,6 +191,20 @@ mod tests {
         assert_eq!(all(&mut turns), [100]);
         turns.leave("loud", LARGE);
         assert_eq!(all(&mut turns), [1]);
+    }
+
+    #[test]
+    fn what_takes_all_of_a_namespace_goes_one_by_one_beside_another() {
+        let mut turns = Turns::default();
+        for ticket in 0..MOST_HERE as u32 {
+            assert!(turns.enter("loud", Cost::ALL_OF_ONE, ticket));
+        }
+        assert_eq!(all(&mut turns), [0]);
+        assert!(turns.enter("quiet", Cost::ALL_OF_ONE, 100));
+        assert!(turns.enter("third", Cost::ALL_OF_ONE, 200));
+        assert_eq!(all(&mut turns), [100], "it does not wait for the others");
+        turns.leave("loud", Cost::ALL_OF_ONE);
+        assert_eq!(all(&mut turns), [200], "nor behind the rest of them");
     }
 
     #[test]

@@ -41,8 +41,6 @@ const SHARE: usize = 1 << 20;
 /// How many small bodies are held at once beside the others: they do not wait for large ones, and those of one namespace do
 /// not take all of it.
 const SMALL_AT_ONCE: usize = 128;
-/// How many requests are decided at once.
-const DECISIONS: usize = 2;
 /// The largest body that is small. That of a cluster of Capstan has 30 KiB.
 const SMALL: usize = 128 << 10;
 const LATE: &str = "there was no answer in time; try again, or look for what keeps the webhook or the API server busy";
@@ -56,7 +54,8 @@ pub struct Webhook {
     shares: Arc<Semaphore>,
     small: Arc<Semaphore>,
     queue: Arc<Queue>,
-    decisions: Arc<Semaphore>,
+    /// Those that may be decided: one of a namespace, two in all.
+    decisions: Arc<Queue>,
     serving: Arc<Serving>,
 }
 
@@ -107,7 +106,7 @@ impl Webhook {
             shares: Arc::new(Semaphore::new(SHARES)),
             small: Arc::new(Semaphore::new(SMALL_AT_ONCE)),
             queue: Arc::default(),
-            decisions: Arc::new(Semaphore::new(DECISIONS)),
+            decisions: Arc::default(),
             serving,
         }
     }
@@ -163,20 +162,20 @@ impl Webhook {
             Survey::TooLarge(why) => return Err(Undecided::TooLarge(why)),
             Survey::Waits(namespace, cost) => (namespace, cost),
         };
+        let too_many = || {
+            let why = format!("too many requests of namespace {namespace:?} at once; try again");
+            Undecided::Busy(why)
+        };
         let turn = self.queue.enter(&namespace, cost).await;
-        let turn = turn.ok_or_else(|| {
-            Undecided::Busy(format!(
-                "too many requests of namespace {namespace:?} at once; try again"
-            ))
-        })?;
+        let turn = turn.ok_or_else(too_many)?;
         // The body and the memory for it are free once it is read.
         let read = in_the_background(move || (Request::read(&held.body), turn));
         let (request, turn) = read.await?;
         let request = request.map_err(|why| Undecided::failed(&why))?;
         let around = self.reader.read(queries(&request)).await;
         let around = around.map_err(|why| Undecided::failed(&why))?;
-        let deciding = Arc::clone(&self.decisions).acquire_owned().await;
-        let deciding = deciding.map_err(|why| Undecided::failed(&why))?;
+        let deciding = self.decisions.enter(&namespace, Cost::ALL_OF_ONE).await;
+        let deciding = deciding.ok_or_else(too_many)?;
         let is_over = move || nobody_waits.is_cancelled() || Instant::now() >= until;
         let id = request.id.clone();
         let decided = in_the_background(move || {

@@ -61,10 +61,14 @@ impl Caller {
         }
     }
 
-    /// The answer to a review. The API server applies its failurePolicy to one in plain text.
+    /// The answer to a review. The API server applies its failurePolicy to one in plain text, and to none: a body that is
+    /// refused unread may end the connection before the answer is read.
     async fn send(&self, body: String) -> Json {
         let sent = self.client.post(&self.url).body(body).send().await;
-        let text = sent.expect("an answer").text().await.expect("a body");
+        let text = match sent {
+            Ok(answer) => answer.text().await.expect("a body"),
+            Err(error) => format!("the connection ended: {error:?}"),
+        };
         serde_json::from_str(&text)
             .unwrap_or_else(|_| json!({"response": {"status": {"message": text}}}))
     }
@@ -108,6 +112,7 @@ fn is_for_now(said: &str) -> bool {
         "there are too many requests at once",
         "there was no answer in time",
         "the body took too long",
+        "the connection ended",
     ];
     words.iter().any(|words| said.contains(words))
 }
