@@ -84,7 +84,7 @@ impl Fleet {
     ///
     /// # Errors
     /// As [`Self::selected`].
-    pub(super) fn digested<T: Send>(
+    pub(super) fn digested<T: Clone + Send + Sync>(
         args: &FleetArgs,
         selector: &SelectorArgs,
         keep: impl Fn(&Object) -> T + Sync + Send,

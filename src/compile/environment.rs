@@ -38,6 +38,11 @@ impl<'a> Environment<'a> {
         all
     }
 
+    /// All objects.
+    pub(super) fn objects(&self) -> impl Iterator<Item = &'a Object> {
+        self.objects.values().copied()
+    }
+
     /// What `objects` are checked with, in no order: what they need, their namespaces, the definitions of their kinds, and the
     /// identities with names that may be meant.
     pub(super) fn beside(

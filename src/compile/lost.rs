@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::fields;
+use crate::api::cluster_definition;
 use crate::api::kinds::CAPSTAN;
 use crate::api::overlay::Overlay;
 use crate::model::{
@@ -87,6 +88,14 @@ impl Lost {
             false => field.clone(),
         };
         its.map(field).collect()
+    }
+
+    /// Whether all values of a definition could be read.
+    pub(super) fn is_whole(&self, definition: &Node) -> bool {
+        self.fields.is_empty() || {
+            let id = cluster_definition::id(definition);
+            self.of_definition(&id).is_empty()
+        }
     }
 
     /// The findings without those that something unreadable causes. With no error left among them, all.

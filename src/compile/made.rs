@@ -8,10 +8,11 @@ use super::lost::{self, Lost};
 use super::{metadata, pools};
 use crate::api::cluster_definition::{self, ClusterDefinition};
 use crate::expand;
-use crate::model::{Finding, Node, Object, ObjectId, Path, Segment, Severity, Span};
+use crate::model::{Budget, Finding, Limit, Node, Object, ObjectId, Path, Segment, Severity, Span};
 use crate::overlay::Overlays;
 
 /// The result of compiling one definition alone.
+#[derive(Clone)]
 pub(super) struct Made {
     /// The id of the definition and where it is; `None` if it cannot be read.
     pub(super) name: Option<(ObjectId, Span)>,
@@ -35,13 +36,14 @@ impl Made {
         overlays: &Overlays,
         enforced: &Enforced,
         unread: &Lost,
+        budget: &Budget,
     ) -> (Node, Self) {
         let id = cluster_definition::id(&node);
         let mut lost = overlays.lost(&node);
         let own = unread.of_definition(&id);
         lost.extend(own.iter().cloned());
         let written = pools::names(&node);
-        let (merged, findings) = overlays.merge(node);
+        let (merged, findings) = overlays.merge_within(node, budget);
         let findings = findings.into_iter().map(|found| found.of(&id));
         let mut of_definition: Vec<Finding> = findings.collect();
         let (definition, findings) = cluster_definition::read(&merged);
@@ -63,7 +65,7 @@ impl Made {
         let reported = spans.filter_map(|finding| finding.span.clone()).collect();
         let expanded = definition
             .as_ref()
-            .filter(|definition| overlays.allow(expand::weight(definition)))
+            .filter(|definition| budget.allows(Limit::Objects, expand::weight(definition)))
             .map(expand::expand);
         let (objects, mut of_objects) = expanded.unwrap_or_default();
         of_objects.extend(enforced.findings(&objects));

@@ -21,6 +21,7 @@ mod limits;
 mod lost;
 mod made;
 mod mark;
+mod memory;
 mod metadata;
 mod misspelt;
 mod once;
@@ -37,6 +38,7 @@ mod wrong;
 pub use allow::Allowed;
 pub use compiled::{Checked, Compiled, Digest};
 use documents::Documents;
+pub use memory::Memory;
 pub(crate) use once::{nameless, without_numbers};
 use rayon::prelude::*;
 
@@ -56,10 +58,21 @@ pub fn compile(tree: &Tree, overlays: &[Tree]) -> Compiled {
 pub fn compile_by(policy: &FleetPolicy, tree: &Tree, overlays: &[Tree]) -> Compiled {
     let compiled = compile_within(policy, tree, overlays, Budget::default());
     #[cfg(test)]
-    tests::is_the_same_in_parts(
-        &compiled,
-        in_parts(policy, tree, overlays, Some(&Object::clone)),
-    );
+    {
+        let mut memory = Memory::default();
+        let mut parts = || {
+            in_parts(
+                policy,
+                tree,
+                overlays,
+                Some(&Object::clone),
+                Some(&mut memory),
+            )
+        };
+        tests::is_the_same_in_parts(&compiled, parts());
+        // What is remembered of them is the same, too.
+        tests::is_the_same_in_parts(&compiled, parts());
+    }
     compiled
 }
 
@@ -79,7 +92,7 @@ pub fn compile_within(
 /// The findings alone: the same as those of [`compile_by`], without keeping any object.
 #[must_use]
 pub fn check_by(policy: &FleetPolicy, tree: &Tree, overlays: &[Tree]) -> Checked {
-    let digest = in_parts::<()>(policy, tree, overlays, None);
+    let digest = in_parts::<()>(policy, tree, overlays, None, None);
     let checked = digest.map(|digest| digest.checked);
     // Where a limit is exceeded depends on the order.
     checked.unwrap_or_else(|| compile_by(policy, tree, overlays).checked)
@@ -88,13 +101,27 @@ pub fn check_by(policy: &FleetPolicy, tree: &Tree, overlays: &[Tree]) -> Checked
 /// Compiles a fleet as [`compile_by`] does, and replaces each object with the value that `keep` makes of it. Only the objects of
 /// one group of definitions per core are in memory at a time.
 #[must_use]
-pub fn digest_by<T: Send>(
+pub fn digest_by<T: Clone + Send + Sync>(
     policy: &FleetPolicy,
     tree: &Tree,
     overlays: &[Tree],
     keep: impl Fn(&Object) -> T + Sync,
 ) -> Digest<T> {
-    let digest = in_parts(policy, tree, overlays, Some(&keep));
+    let digest = in_parts(policy, tree, overlays, Some(&keep), None);
+    // Where a limit is exceeded depends on the order.
+    digest.unwrap_or_else(|| compile_by(policy, tree, overlays).digest(keep))
+}
+
+/// The same, without compiling again what `memory` knows; `keep` has to make the same value of an object each time.
+#[must_use]
+pub fn digest_again<T: Clone + Send + Sync>(
+    memory: &mut Memory<T>,
+    policy: &FleetPolicy,
+    tree: &Tree,
+    overlays: &[Tree],
+    keep: impl Fn(&Object) -> T + Sync,
+) -> Digest<T> {
+    let digest = in_parts(policy, tree, overlays, Some(&keep), Some(memory));
     // Where a limit is exceeded depends on the order.
     digest.unwrap_or_else(|| compile_by(policy, tree, overlays).digest(keep))
 }
@@ -103,15 +130,16 @@ pub fn digest_by<T: Send>(
 type Keep<'a, T> = &'a (dyn Fn(&Object) -> T + Sync);
 
 /// Compiles a fleet part by part; `None` if it exceeds a limit.
-fn in_parts<T: Send>(
+fn in_parts<T: Clone + Send + Sync>(
     policy: &FleetPolicy,
     tree: &Tree,
     overlays: &[Tree],
     keep: Option<Keep<'_, T>>,
+    memory: Option<&mut Memory<T>>,
 ) -> Option<Digest<T>> {
     let mut documents = Documents::of(tree, overlays);
     documents.findings.extend(tenancy::files(policy, tree));
-    parts::digest(documents, policy, tree, keep)
+    parts::digest(documents, policy, tree, keep, memory)
 }
 
 /// The definitions with their overlays merged, in order, valid or not.

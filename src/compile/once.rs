@@ -146,7 +146,7 @@ impl Group {
 }
 
 /// Which cluster each object is part of.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Clusters(HashMap<ObjectId, Cluster>);
 
 impl Clusters {

@@ -4,6 +4,7 @@
 //! together.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::environment::Environment;
 use super::metadata;
@@ -15,11 +16,11 @@ use crate::graph::{self, Elsewhere, Graph};
 use crate::model::{Finding, Object, ObjectId, rule_id};
 use crate::rules::{self, Links, tenancy};
 
-/// The objects of some parts in the order of the fleet, each with the number of its part.
+/// The objects of some parts in the order of the fleet, each with the number of its part among these.
 pub(super) type Members = Vec<(usize, Object)>;
 
 /// What was found in some parts.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct PartFindings {
     pub(super) of_rules: Vec<Finding>,
     pub(super) of_graph: Vec<Finding>,
@@ -36,8 +37,9 @@ pub(super) struct PartFindings {
 }
 
 /// The graph of the objects of some parts.
+#[derive(Clone)]
 pub(super) struct PartGraph {
-    pub(super) graph: Graph,
+    pub(super) graph: Arc<Graph>,
     /// The number of each object's part.
     pub(super) parts: Vec<usize>,
 }
@@ -93,7 +95,7 @@ impl PartChecker<'_> {
         let all = of_rules.iter().chain(&of_graph).chain(of_all);
         let all = all.chain(known.iter().copied());
         let graph = self.wants_graph.then(|| PartGraph {
-            graph,
+            graph: Arc::new(graph),
             parts: objects.iter().map(|one| parts.find(&one.id)).collect(),
         });
         let found = PartFindings {

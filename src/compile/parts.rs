@@ -10,7 +10,8 @@
 //! object. Most definitions concern no other part, and are compiled once; those that a link joins are compiled again,
 //! together. It does not know what the rules compare: [`rules::links`] does.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -18,6 +19,7 @@ use super::compiled::Digest;
 use super::documents::Documents;
 use super::environment::Environment;
 use super::made::Made;
+use super::memory::{CompiledPart, Ground, Memory};
 use super::once::Clusters;
 use super::part_checker::{PartChecker, PartFindings, PartGraph};
 use super::sources::{Found, Sources};
@@ -25,40 +27,51 @@ use super::wrong::duplicate;
 use super::{Keep, lost, misspelt};
 use crate::api::fleet::FleetPolicy;
 use crate::graph::{self, Elsewhere, Graph, Piece};
-use crate::model::{Finding, Node, Object, ObjectId, Tree};
+use crate::model::{Budget, Finding, Node, Object, ObjectId, Tree};
 use crate::overlay::Effects;
 use crate::rules::{self, Groups, Links};
 
 /// A definition by itself, without its objects.
-struct Part {
+#[derive(Clone)]
+pub(super) struct Part {
     /// True if patches may not have met all of its objects.
     is_incomplete: bool,
     made: Made,
-    effects: Effects,
+    pub(super) effects: Effects,
     found: PartFindings,
-    links: Links,
+    pub(super) links: Arc<Links>,
+    /// The namespaces of its objects.
+    pub(super) namespaces: BTreeSet<String>,
     /// True if another definition has its id.
     is_twice: bool,
 }
 
+/// What was found in a group of parts, and the numbers of the parts.
+struct Group {
+    parts: Vec<usize>,
+    found: PartFindings,
+}
+
 /// The findings, and what `keep` makes of the objects; `None` if a limit is exceeded while the parts are compiled.
-pub(super) fn digest<T: Send>(
+pub(super) fn digest<T: Clone + Send + Sync>(
     documents: Documents,
     policy: &FleetPolicy,
     tree: &Tree,
     keep: Option<Keep<'_, T>>,
+    memory: Option<&mut Memory<T>>,
 ) -> Option<Digest<T>> {
     match Sources::of(documents) {
-        Ok(sources) => digested(sources, policy, tree, keep),
+        Ok(sources) => digested(sources, policy, tree, keep, memory),
         Err(stopped) => Some(stopped.into()),
     }
 }
 
-fn digested<T: Send>(
+fn digested<T: Clone + Send + Sync>(
     mut sources: Sources,
     policy: &FleetPolicy,
     tree: &Tree,
     keep: Option<Keep<'_, T>>,
+    memory: Option<&mut Memory<T>>,
 ) -> Option<Digest<T>> {
     let (raw, effects) = patch_plain(&mut sources);
     let documents = &sources.documents.documents;
@@ -72,24 +85,29 @@ fn digested<T: Send>(
         policy,
         wants_graph: keep.is_some(),
     };
-    let definitions = sources.definitions.par_iter().enumerate();
-    let compiled = definitions.map(|(number, node)| {
-        let part = part(&sources, number, node, &checker, keep);
-        let is_allowed = sources.documents.budget.exceeded().is_none();
-        is_allowed.then_some(part)
-    });
-    let compiled: Vec<(Part, Vec<T>)> = compiled.collect::<Option<_>>()?;
-    let (mut parts, kept_by_part): (Vec<Part>, Vec<Vec<T>>) = compiled.into_iter().unzip();
+    let compiled = match memory {
+        None => compile_parts(&sources, |node| part(&sources, node, &checker, keep))?,
+        Some(memory) => {
+            let ground = Ground::of(policy, &sources.overlays, &checker.environment);
+            let known = memory.compare(ground, &sources, tree);
+            let compiled = compile_parts(&sources, |node| {
+                known
+                    .find(node)
+                    .unwrap_or_else(|| part(&sources, node, &checker, keep))
+            })?;
+            known.remember(&compiled);
+            compiled
+        }
+    };
+    let (mut parts, kept_by_part): (Vec<Part>, Vec<Vec<T>>) =
+        compiled.into_iter().map(|one| (one.part, one.kept)).unzip();
     let twice = mark_twice(&mut parts);
-    let mut of_groups = check_groups(&sources, &mut parts, &raw, &checker);
+    let mut groups = check_groups(&sources, &mut parts, &raw, &checker);
     if sources.documents.budget.exceeded().is_some() {
         return None;
     }
     drop(checker);
-    let graphs: Vec<PartGraph> = of_groups
-        .iter_mut()
-        .filter_map(|one| one.graph.take())
-        .collect();
+    let pieces = take_graphs(&mut groups);
     let mut kept = Vec::new();
     let mut starts = Vec::new();
     sources.documents.findings.extend(twice);
@@ -107,12 +125,12 @@ fn digested<T: Send>(
     sources.overlays.record(&effects);
     sources.documents.findings.extend(effects.findings);
     sources.blame_overlays();
-    gather(of_groups, policy, &mut found);
+    gather(groups, policy, &mut found);
     let checked = sources.settle(policy, tree, found);
     // The graph of a fleet with errors would lack what they hide.
     let graph = match checked.has_errors() {
         true => Graph::default(),
-        false => join(graphs, &starts, &raw),
+        false => join(pieces, &starts, &raw),
     };
     Some(Digest {
         checked,
@@ -125,10 +143,22 @@ fn digested<T: Send>(
 fn patch_plain(sources: &mut Sources) -> (Vec<Object>, Effects) {
     let raw = std::mem::take(&mut sources.raw).into_iter();
     let (encrypted, mut raw): (Vec<_>, Vec<_>) = raw.partition(rules::is_encrypted);
-    let mut effects = sources.overlays.apply(&mut raw);
+    let budget = &sources.documents.budget;
+    let mut effects = sources.overlays.apply(&mut raw, budget);
     effects.findings.extend(misspelt::correct_kinds(&mut raw));
     raw.extend(encrypted);
     (raw, effects)
+}
+
+/// The graphs of all groups, each object with the number of its part.
+fn take_graphs(groups: &mut [Group]) -> Vec<PartGraph> {
+    let graphs = groups.iter_mut().filter_map(|group| {
+        let mut taken = group.found.graph.take()?;
+        let parts = taken.parts.iter_mut();
+        parts.for_each(|part| *part = group.parts[*part]);
+        Some(taken)
+    });
+    graphs.collect()
 }
 
 /// The graph of the fleet, in which the objects of each part start at the index in `starts`.
@@ -142,6 +172,19 @@ fn join(graphs: Vec<PartGraph>, starts: &[usize], raw: &[Object]) -> Graph {
     graph::join(pieces.collect(), &left_alone)
 }
 
+/// Compiles all definitions; `None` if a limit is exceeded.
+fn compile_parts<T: Send>(
+    sources: &Sources,
+    compile: impl Fn(&Node) -> CompiledPart<T> + Sync,
+) -> Option<Vec<CompiledPart<T>>> {
+    let compiled = sources.definitions.par_iter().map(|node| {
+        let part = compile(node);
+        let is_allowed = sources.documents.budget.exceeded().is_none();
+        is_allowed.then_some(part)
+    });
+    compiled.collect()
+}
+
 /// The index in the fleet of each object of a group, given the part of each: objects of one part follow each other.
 fn indices(parts: &[usize], starts: &[usize]) -> Vec<usize> {
     parts
@@ -150,37 +193,46 @@ fn indices(parts: &[usize], starts: &[usize]) -> Vec<usize> {
         .collect()
 }
 
-/// Compiles a definition, and checks it by itself. Returns what `keep` makes of its objects, too.
+/// Compiles a definition, and checks it by itself.
 fn part<T>(
     sources: &Sources,
-    number: usize,
     node: &Node,
     checker: &PartChecker<'_>,
     keep: Option<Keep<'_, T>>,
-) -> (Part, Vec<T>) {
-    let (mut made, effects) = patched(sources, node);
+) -> CompiledPart<T> {
+    let budget = Budget::of_part(&sources.documents.budget);
+    let (mut made, effects) = patched(sources, node, &budget);
     let objects = std::mem::take(&mut made.objects);
     let is_incomplete = !made.reported.is_empty() || objects.is_empty();
     let known: Vec<&Finding> = made.of_objects.iter().chain(&effects.findings).collect();
     let kept = keep.map(|keep| objects.iter().map(keep).collect());
-    let members = objects.into_iter().map(|object| (number, object));
+    let namespaces = objects.iter().map(|object| object.id.namespace.clone());
+    let namespaces = namespaces.collect();
+    let members = objects.into_iter().map(|object| (0, object));
     let (found, links) = checker.check(members.collect(), &known);
     let part = Part {
         is_incomplete,
         made,
         effects,
         found,
-        links,
+        links: Arc::new(links),
+        namespaces,
         is_twice: false,
     };
-    (part, kept.unwrap_or_default())
+    CompiledPart {
+        part,
+        kept: kept.unwrap_or_default(),
+        cost: budget.cost(),
+        is_new: true,
+    }
 }
 
 /// A definition, merged and with its objects patched.
-fn patched(sources: &Sources, node: &Node) -> (Made, Effects) {
+fn patched(sources: &Sources, node: &Node, budget: &Budget) -> (Made, Effects) {
+    let (overlays, enforced) = (&sources.overlays, &sources.enforced);
     let lost = &sources.documents.lost;
-    let (_, mut made) = Made::of(node.clone(), &sources.overlays, &sources.enforced, lost);
-    let mut effects = sources.overlays.apply(&mut made.objects);
+    let (_, mut made) = Made::of(node.clone(), overlays, enforced, lost, budget);
+    let mut effects = overlays.apply(&mut made.objects, budget);
     // A patch may add resources.
     let misspelt = misspelt::correct_kinds(&mut made.objects);
     effects.findings.extend(misspelt);
@@ -194,11 +246,13 @@ fn check_groups(
     parts: &mut [Part],
     raw: &[Object],
     checker: &PartChecker<'_>,
-) -> Vec<PartFindings> {
+) -> Vec<Group> {
     let count = parts.len();
     let mut groups = Groups::of(count + raw.len());
     for (number, part) in parts.iter_mut().enumerate() {
-        groups.add(number, &std::mem::take(&mut part.links));
+        groups.add(number, &part.links);
+        // Those of a whole fleet take much memory.
+        part.links = Arc::default();
         groups.suggest(number, part.found.suggested());
     }
     let of_raw = raw
@@ -207,13 +261,13 @@ fn check_groups(
     for (at, links) in of_raw.collect::<Vec<_>>().iter().enumerate() {
         groups.add(count + at, links);
     }
-    let parts_of = |number: usize| match number.checked_sub(count) {
-        Some(at) => vec![(number, raw[at].clone())],
+    let budget = &sources.documents.budget;
+    let objects_of = |number: usize| match number.checked_sub(count) {
+        Some(at) => vec![raw[at].clone()],
         None if parts[number].is_twice => Vec::new(),
         None => {
-            let (made, _) = patched(sources, &sources.definitions[number]);
-            let objects = made.objects.into_iter();
-            objects.map(|object| (number, object)).collect()
+            let (made, _) = patched(sources, &sources.definitions[number], budget);
+            made.objects
         }
     };
     let mut checked: BTreeMap<Vec<usize>, PartFindings> = BTreeMap::new();
@@ -222,12 +276,15 @@ fn check_groups(
         joined.retain(|group| group.len() > 1 || group[0] >= count);
         checked.retain(|group, _| joined.contains(group));
         joined.retain(|group| !checked.contains_key(group));
-        if joined.is_empty() || sources.documents.budget.exceeded().is_some() {
+        if joined.is_empty() || budget.exceeded().is_some() {
             break;
         }
         let found = joined.into_par_iter().map(|group| {
-            let members = group.iter().copied().flat_map(parts_of).collect();
-            (checker.check(members, &[]), group)
+            let members = group.iter().enumerate().flat_map(|(member, number)| {
+                let objects = objects_of(*number).into_iter();
+                objects.map(move |object| (member, object))
+            });
+            (checker.check(members.collect(), &[]), group)
         });
         for ((found, links), group) in found.collect::<Vec<_>>() {
             groups.add(group[0], &links);
@@ -238,8 +295,13 @@ fn check_groups(
     let joined: HashSet<usize> = checked.keys().flatten().copied().collect();
     let alone = parts.iter_mut().enumerate();
     let alone = alone.filter(|(number, part)| !part.is_twice && !joined.contains(number));
-    let alone = alone.map(|(_, part)| std::mem::take(&mut part.found));
-    alone.chain(checked.into_values()).collect()
+    let alone = alone.map(|(number, part)| Group {
+        parts: vec![number],
+        found: std::mem::take(&mut part.found),
+    });
+    let checked = checked.into_iter();
+    let checked = checked.map(|(parts, found)| Group { parts, found });
+    alone.chain(checked).collect()
 }
 
 /// Adds what was found in a definition by itself.
@@ -278,7 +340,7 @@ fn mark_twice(parts: &mut [Part]) -> Vec<Finding> {
         };
         findings.push(duplicate(&id, &here, first));
         part.is_twice = true;
-        part.links = Links::default();
+        part.links = Arc::default();
         part.made.of_objects.clear();
         part.effects = Effects::default();
         part.found = PartFindings::default();
@@ -288,20 +350,22 @@ fn mark_twice(parts: &mut [Part]) -> Vec<Finding> {
 }
 
 /// Puts together what was found in all groups.
-fn gather(of_groups: Vec<PartFindings>, policy: &FleetPolicy, found: &mut Found) {
+fn gather(groups: Vec<Group>, policy: &FleetPolicy, found: &mut Found) {
     let mut elsewhere = Elsewhere::unused(&policy.outside);
     let mut of_tenants: BTreeMap<usize, Vec<Finding>> = BTreeMap::new();
     let mut unlisted: BTreeMap<usize, Vec<Finding>> = BTreeMap::new();
-    for one in of_groups {
+    for Group { parts, found: one } in groups {
         found.of_rules.extend(one.of_rules);
         found.of_graph.extend(one.of_graph);
         found.clusters.add(one.clusters);
         found.object_count += one.object_count;
         found.embedded_count += one.embedded_count;
         elsewhere.add(&one.elsewhere);
-        of_tenants.extend(one.of_tenants);
-        for (number, finding) in one.unlisted {
-            unlisted.entry(number).or_default().push(finding);
+        for (member, findings) in one.of_tenants {
+            of_tenants.insert(parts[member], findings);
+        }
+        for (member, finding) in one.unlisted {
+            unlisted.entry(parts[member]).or_default().push(finding);
         }
     }
     // A line of an overlay is in many objects, and many need one object outside of the fleet.

@@ -35,8 +35,10 @@ fn compiled(mut sources: Sources, policy: &FleetPolicy, tree: &Tree) -> Compiled
     let made = sources.definitions.par_iter();
     let made = made.map(|node| {
         let lost = &sources.documents.lost;
-        let made = Made::of(node.clone(), &sources.overlays, &sources.enforced, lost);
-        let is_allowed = sources.documents.budget.exceeded().is_none();
+        let budget = &sources.documents.budget;
+        let (overlays, enforced) = (&sources.overlays, &sources.enforced);
+        let made = Made::of(node.clone(), overlays, enforced, lost, budget);
+        let is_allowed = budget.exceeded().is_none();
         is_allowed.then_some(made)
     });
     let Some(made) = made.collect::<Option<Vec<_>>>() else {

@@ -4,6 +4,8 @@
 //! once. It does not know why an object belongs to a part: whatever depends on what, beside objects that any part may
 //! need, is in one.
 
+use std::sync::Arc;
+
 use super::{Edge, Graph, Place, Vertex};
 use crate::model::{ObjectId, QuickMap};
 
@@ -11,7 +13,7 @@ use crate::model::{ObjectId, QuickMap};
 #[derive(Debug, Default)]
 pub struct Piece {
     /// Its graph.
-    pub graph: Graph,
+    pub graph: Arc<Graph>,
     /// For each object that it was built from, the index among those of the fleet.
     pub objects: Vec<usize>,
 }
@@ -28,7 +30,8 @@ pub fn join(pieces: Vec<Piece>, left_alone: &[&ObjectId]) -> Graph {
     let mut vertices: Vec<Option<Vertex>> = vec![None; count];
     for (piece, places) in pieces.into_iter().zip(places) {
         let place = |at: usize| places[at];
-        for (vertex, at) in piece.graph.vertices.into_iter().zip(&places) {
+        let graph = Arc::unwrap_or_clone(piece.graph);
+        for (vertex, at) in graph.vertices.into_iter().zip(&places) {
             let of_fleet = match vertex.place {
                 Place::TopLevel(object) => Place::TopLevel(piece.objects[object]),
                 Place::Embedded(carrier) => Place::Embedded(place(carrier).unwrap_or_default()),
@@ -41,19 +44,19 @@ pub fn join(pieces: Vec<Piece>, left_alone: &[&ObjectId]) -> Graph {
                 });
             }
         }
-        let edges = piece.graph.edges.into_iter();
+        let edges = graph.edges.into_iter();
         joined.edges.extend(edges.filter_map(|edge| {
             let (from, to) = (place(edge.from)?, place(edge.to)?);
             Some(Edge { from, to, ..edge })
         }));
-        let clusters = piece.graph.clusters.into_iter();
+        let clusters = graph.clusters.into_iter();
         joined
             .clusters
             .extend(clusters.filter_map(|(root, members)| {
                 let members = members.into_iter().filter_map(place);
                 Some((place(root)?, members.collect()))
             }));
-        joined.unlisted.extend(piece.graph.unlisted);
+        joined.unlisted.extend(graph.unlisted);
     }
     joined.vertices = vertices.into_iter().flatten().chain(outside).collect();
     joined.edges.sort();

@@ -5,6 +5,7 @@
 //! on everything. Several threads may count at once: whether a limit is exceeded depends on the sum alone, so the
 //! same tree always gives the same answer. It does not know what is counted, or what to say about it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What is counted.
@@ -27,7 +28,13 @@ pub enum Limit {
 pub struct Budget {
     used: [AtomicU64; Limit::ALL.len()],
     most: [u64; Limit::ALL.len()],
+    /// What counts the same, and decides.
+    whole: Option<Arc<Self>>,
 }
+
+/// How much of each limit something takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost([u64; Limit::ALL.len()]);
 
 impl Limit {
     /// All of them, in the order in which a tree meets them.
@@ -60,11 +67,34 @@ impl Default for Budget {
         Self {
             used: Default::default(),
             most: Limit::ALL.map(Limit::most),
+            whole: None,
         }
     }
 }
 
 impl Budget {
+    /// Counts for a part of a tree, and in `whole`, whose limits hold.
+    #[must_use]
+    pub fn of_part(whole: &Arc<Self>) -> Self {
+        Self {
+            whole: Some(Arc::clone(whole)),
+            ..Self::default()
+        }
+    }
+
+    /// All that is counted.
+    #[must_use]
+    pub fn cost(&self) -> Cost {
+        Cost(Limit::ALL.map(|limit| self.used(limit)))
+    }
+
+    /// Counts what something took when it was counted one by one.
+    pub fn spend(&self, cost: Cost) {
+        for (limit, more) in Limit::ALL.into_iter().zip(cost.0) {
+            self.allows(limit, more);
+        }
+    }
+
     /// The same limits, with another one for `limit`.
     #[must_use]
     pub fn with(mut self, limit: Limit, most: u64) -> Self {
@@ -77,7 +107,11 @@ impl Budget {
         let used = &self.used[limit as usize];
         // A count that is over its limit stays there, and does not overflow.
         let more = more.min(1 << 40);
-        used.fetch_add(more, Ordering::Relaxed).saturating_add(more) <= self.most[limit as usize]
+        let now = used.fetch_add(more, Ordering::Relaxed).saturating_add(more);
+        match &self.whole {
+            Some(whole) => whole.allows(limit, more),
+            None => now <= self.most[limit as usize],
+        }
     }
 
     /// How much of a limit is counted.
@@ -95,6 +129,9 @@ impl Budget {
     /// The first limit that is exceeded.
     #[must_use]
     pub fn exceeded(&self) -> Option<Limit> {
+        if let Some(whole) = &self.whole {
+            return whole.exceeded();
+        }
         let over = |limit: &Limit| self.used(*limit) > self.most(*limit);
         Limit::ALL.into_iter().find(over)
     }
@@ -118,6 +155,18 @@ mod tests {
         assert!(!budget.allows(Limit::Values, 0));
         assert!(budget.allows(Limit::Documents, 1), "another limit");
         assert_eq!(budget.exceeded(), Some(Limit::Values));
+    }
+
+    #[test]
+    fn a_part_counts_for_itself_and_in_the_whole() {
+        let whole = Arc::new(Budget::default().with(Limit::Values, 10));
+        let part = Budget::of_part(&whole);
+        assert!(part.allows(Limit::Values, 6));
+        let cost = part.cost();
+        assert_eq!((cost, whole.cost()), (Cost([6, 0, 0, 0, 0]), cost));
+        whole.spend(cost);
+        assert_eq!(part.exceeded(), Some(Limit::Values));
+        assert!(!part.allows(Limit::Values, 0) && part.cost() == cost);
     }
 
     #[test]

@@ -50,7 +50,7 @@ mod workload;
 
 pub use approval_buttons::ApprovalButtons;
 pub use approval_comments::{ApprovalComments, COMMAND, MayWrite, PullComment, Writer};
-pub use budget::{Budget, Limit};
+pub use budget::{Budget, Cost, Limit};
 pub use check::{Annotation, Button, COMMENT_MARK, Check, CheckDetail, CheckState};
 pub use check_sink::{CheckSink, Later};
 pub use client_bindings::ClientBindings;

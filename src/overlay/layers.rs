@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use super::{Overlays, select};
 use crate::api::overlay::Precedence;
-use crate::model::{Finding, Key, Map, Node, Origin, Value};
+use crate::model::{Budget, Finding, Key, Limit, Map, Node, Origin, Value};
 use crate::schema::strategic::{self, ListKeys};
 
 const SPEC: &str = "spec";
@@ -35,13 +35,19 @@ impl Overlays {
     /// overlays or without. A `null` replaces the value beneath it and is kept: readers treat it as absent, and
     /// expansion applies it below `properties`.
     #[must_use]
-    pub fn merge(&self, mut definition: Node) -> (Node, Vec<Finding>) {
+    pub fn merge(&self, definition: Node) -> (Node, Vec<Finding>) {
+        self.merge_within(definition, &self.budget)
+    }
+
+    /// The same, counted by `budget`.
+    #[must_use]
+    pub fn merge_within(&self, mut definition: Node, budget: &Budget) -> (Node, Vec<Finding>) {
         let mut findings = Vec::new();
         if let Some(spec) = take_spec(&mut definition) {
             let beneath = self.layers(&definition, Precedence::Default);
             let above = self.layers(&definition, Precedence::Enforced);
             let weight = weight(&spec, beneath.iter().chain(&above));
-            if !self.allow(weight) {
+            if !budget.allows(Limit::Objects, weight) {
                 put_spec(&mut definition, spec);
                 return (definition, findings);
             }

@@ -23,6 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
 pub use patches::Effects;
+pub use select::selects;
 
 use crate::api::overlay::{Overlay, Selector};
 use crate::model::{Budget, Limit, Map, Node, Path, Span};
@@ -86,12 +87,11 @@ impl Overlays {
 
     /// Counts what it takes to select among these documents, before it is done, and returns whether it is allowed.
     pub fn weigh<'n>(&self, documents: impl Iterator<Item = &'n Node>) -> bool {
-        let labels = |node: &Node| {
-            node.at(&["metadata", "labels"])
-                .and_then(Node::as_map)
-                .map_or(0, Map::len)
-        };
-        let width: u64 = documents.map(|node| 4 + labels(node) as u64).sum();
+        self.weigh_width(width(documents))
+    }
+
+    /// The same, for documents of this width.
+    fn weigh_width(&self, width: u64) -> bool {
         let selectors = self.entries.iter().map(|entry| &entry.overlay.selector);
         let selectors: u64 = selectors.map(Selector::weight).sum();
         // To compare a label is less than a step.
@@ -105,9 +105,39 @@ impl Overlays {
         self.stopped_at.as_ref()
     }
 
-    /// Counts values that a definition becomes, and returns whether they are allowed.
-    pub fn allow(&self, values: u64) -> bool {
-        self.budget.allows(Limit::Objects, values)
+    /// Counts again what it took to select among the objects that `effects` are about.
+    pub fn weigh_again(&self, effects: &Effects) {
+        self.weigh_width(effects.width);
+    }
+
+    /// The overlays that are not those of `earlier` at the same place, and those in whose place they are.
+    pub fn changes<'o>(&'o self, earlier: &'o [Overlay]) -> Vec<&'o Overlay> {
+        let count = self.entries.len().max(earlier.len());
+        let pairs = (0..count).map(|at| {
+            let now = self.entries.get(at).map(|entry| &entry.overlay);
+            (now, earlier.get(at))
+        });
+        let changed = pairs.filter(|(now, before)| now != before);
+        changed
+            .flat_map(|(now, before)| now.into_iter().chain(before))
+            .collect()
+    }
+
+    /// All overlays, in the order they apply.
+    pub fn all(&self) -> impl Iterator<Item = &Overlay> {
+        self.entries.iter().map(|entry| &entry.overlay)
+    }
+
+    /// The keys of keyed lists.
+    #[must_use]
+    pub const fn lists(&self) -> &ListKeys {
+        &self.lists
+    }
+
+    /// Whether there may be overlays that could not be read at all.
+    #[must_use]
+    pub const fn is_blind(&self) -> bool {
+        self.blind
     }
 
     /// Each overlay, with a definition or object that it changes per file.
@@ -154,6 +184,16 @@ impl Overlays {
 pub fn onto(made: Node, over: &Node) -> Node {
     static LISTS: LazyLock<ListKeys> = LazyLock::new(ListKeys::default);
     strategic::merge(made, over, &LISTS, &mut Vec::new())
+}
+
+/// How many labels and other things are looked at to select among these documents.
+fn width<'n>(documents: impl Iterator<Item = &'n Node>) -> u64 {
+    let labels = |node: &Node| {
+        node.at(&["metadata", "labels"])
+            .and_then(Node::as_map)
+            .map_or(0, Map::len)
+    };
+    documents.map(|node| 4 + labels(node) as u64).sum()
 }
 
 impl Entry {

@@ -6,7 +6,7 @@
 use rayon::prelude::*;
 use std::collections::HashMap;
 
-use super::{Entry, Overlays, select};
+use super::{Entry, Overlays, select, width};
 use crate::api::embedded;
 use crate::api::overlay::Patch;
 use crate::model::{Budget, Finding, Limit, Node, Object, Origin, Span, Value, rule_id};
@@ -18,16 +18,19 @@ impl Overlays {
     /// labels were before any patch, and to the resources embedded in them.
     #[must_use]
     pub fn patch(&mut self, objects: &mut [Object]) -> Vec<Finding> {
-        let effects = self.apply(objects);
+        let effects = self.apply(objects, &self.budget);
         self.record(&effects);
         effects.findings
     }
 
-    /// The same, without recording which overlays have an effect.
+    /// The same, without recording which overlays have an effect. `budget` counts the patches.
     #[must_use]
-    pub fn apply(&self, objects: &mut [Object]) -> Effects {
-        let mut effects = Effects::default();
-        if !self.weigh(objects.iter().map(|object| &object.node)) {
+    pub fn apply(&self, objects: &mut [Object], budget: &Budget) -> Effects {
+        let mut effects = Effects {
+            width: width(objects.iter().map(|object| &object.node)),
+            ..Effects::default()
+        };
+        if !self.weigh_width(effects.width) {
             return effects;
         }
         let selections: Vec<Vec<bool>> = self
@@ -46,7 +49,7 @@ impl Overlays {
                 let selected = objects.par_iter_mut().zip(&selection);
                 let selected = selected.filter(|(_, selected)| **selected);
                 let runs = selected.map(|(object, _)| {
-                    let mut run = Run::new(patch, weight, &self.lists, &self.budget);
+                    let mut run = Run::new(patch, weight, &self.lists, budget);
                     run.object(object);
                     (run.matched.then(|| object.origin.clone()), run.findings)
                 });
@@ -56,7 +59,7 @@ impl Overlays {
                     effects.findings.extend(found);
                 }
                 effect.patched.push(patched);
-                if self.budget.exceeded().is_some() {
+                if budget.exceeded().is_some() {
                     effects.stopped_at = Some(patch.origin.span().clone());
                     return effects;
                 }
@@ -83,8 +86,10 @@ impl Overlays {
 }
 
 /// What patches did to some objects.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Effects {
+    /// The width of the objects.
+    pub(super) width: u64,
     /// What could not be applied.
     pub findings: Vec<Finding>,
     /// The overlays that select any of the objects, by their place.
@@ -94,7 +99,7 @@ pub struct Effects {
 }
 
 /// What the patches of one overlay did.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Effect {
     /// Whether each of the patches matched an object.
     patched: Vec<bool>,

@@ -29,7 +29,8 @@ fn holds(requirement: &Requirement, value: Option<&str>) -> bool {
 }
 
 /// Whether an overlay selects a definition or object.
-pub(super) fn selects(overlay: &Overlay, document: &Node) -> bool {
+#[must_use]
+pub fn selects(overlay: &Overlay, document: &Node) -> bool {
     overlay.selector.matches(|key| label(document, key))
 }
 

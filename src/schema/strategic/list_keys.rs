@@ -83,10 +83,10 @@ impl<'a> At<'a> {
 
 /// The lists that merge by key: those that Kubernetes publishes for its own kinds, and for other kinds those
 /// of the table below and of the CRDs in a tree.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListKeys(HashMap<String, Vec<Rule>>);
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Rule {
     /// The API group it holds for; empty for every group.
     group: String,
@@ -98,7 +98,7 @@ pub(super) struct Rule {
 }
 
 /// What identifies an element: chains of field names, some with a default.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Keys(Vec<Key>);
 
 /// A chain of field names, and its value if an element lacks it.

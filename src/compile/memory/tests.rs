@@ -1,0 +1,306 @@
+//! Fleets that change, compiled with a memory and without.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use crate::api::fleet::{FleetPolicy, OutsideObject};
+use crate::compile::documents::Documents;
+use crate::compile::{Digest, Keep, Memory, digest_again, digest_by, parts};
+use crate::model::{Object, Tree};
+
+/// A fleet: texts by path, and settings.
+#[derive(Clone, Debug, Default)]
+struct Fleet {
+    files: BTreeMap<&'static str, String>,
+    policy: FleetPolicy,
+}
+
+const DEFINITIONS: [&str; 4] = ["a.yaml", "b.yaml", "c/c.yaml", "c/d.yaml"];
+
+/// What a definition may be: each text has the name of its file where it says NAME.
+const DEFINED: [&str; 10] = [
+    "metadata: {name: NAME, namespace: clusters, labels: {env: dev}}\nspec: &s {SPEC}",
+    "metadata: {name: NAME, namespace: clusters, labels: {env: prod}}\nspec: {SPEC}",
+    "metadata: {name: NAME, namespace: others}\nspec: {SPEC}",
+    "metadata: {name: NAME, namespace: clusters, labels: {env: dev}}\nspec: {SPEC, tags: {a: b}}",
+    // Another one has this name, and what goes with it.
+    "metadata: {name: twin, namespace: clusters, labels: {env: dev}}\nspec: {SPEC}",
+    // A mistake, a value that cannot be read, and an error of syntax.
+    "metadata: {name: NAME, namespace: clusters, labels: {env: dev}}\nspec: {SPEC, nodPools: []}",
+    "metadata: {name: NAME, namespace: clusters, labels: {env: *nothing}}\nspec: {SPEC}",
+    "metadata: {name: NAME, namespace: clusters, labels: {env: dev}}\nspec: {SPEC",
+    // Clusters that share a resource group, and one with more than its own document.
+    "metadata: {name: NAME, namespace: clusters, labels: {env: dev}}\nspec: {SPEC, resourceGroup: {name: shared}}",
+    "metadata: {name: NAME, namespace: clusters, labels: {env: dev}}\nspec: {SPEC}\n---\n\
+     {apiVersion: v1, kind: ConfigMap, metadata: {name: NAME, namespace: clusters}}",
+];
+
+const SPEC: &str = "location: uksouth, subscriptionID: 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10, \
+    tenantID: 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31, identityRef: {name: cluster-identity}, version: {id: \"4.20\"}, \
+    nodePools: [{name: np1, version: 4.20.17, vmSize: Standard_D4s_v3, replicas: 2}]";
+
+/// What else a fleet may have, by file: the first text of each is none.
+const OTHERS: [(&str, &[&str]); 6] = [
+    (
+        "overlays/a.yaml",
+        &[
+            "",
+            "metadata: {name: a}\nspec: {selector: {matchLabels: {env: dev}}, merge: {tags: {by: overlay}}}",
+            "metadata: {name: a}\nspec: {selector: {matchLabels: {env: prod}}, merge: {tags: {by: overlay}}}",
+            "metadata: {name: a}\nspec: {selector: {matchLabels: {env: dev}}, precedence: Enforced, merge: {tags: {by: enforced}, location: westeurope}}",
+            "metadata: {name: a}\nspec: {selector: {}, merge: {tags: {by: overlay}, vanished: 1}}",
+            "metadata: {name: a}\nspec: {selector: {matchLabels: {env: de",
+        ],
+    ),
+    (
+        "overlays/b.yaml",
+        &[
+            "",
+            "metadata: {name: b}\nspec: {order: -1, selector: {matchLabels: {env: dev}}, merge: {tags: {first: 'yes'}}}",
+            "metadata: {name: b}\nspec: {selector: {}, patches: [{target: {kind: Cluster}, patch: {metadata: {labels: {x: y}}}}]}",
+            "metadata: {name: b}\nspec: {selector: {}, patches: [{target: {kind: AROControlPlane}, patch: [{op: remove, path: /spec/nothing}]}]}",
+            "metadata: {name: b}\nspec: {selector: {matchLabels: {cluster.x-k8s.io/cluster-name: cluster-a}}, patches: [{target: {kind: AROCluster}, patch: {metadata: {annotations: {x: y}}}}]}",
+        ],
+    ),
+    (
+        "identity.yaml",
+        &[
+            "",
+            "metadata: {name: cluster-identity, namespace: clusters}\nspec: IDENTITY",
+            "metadata: {name: cluster-identty, namespace: clusters}\nspec: IDENTITY",
+            "metadata: {name: cluster-identity, namespace: others}\nspec: IDENTITY",
+            "metadata: {name: cluster-identity, namespace: clusters}\nspec: {type: Manual, clientID: x, tenantID: y}",
+        ],
+    ),
+    (
+        "namespace.yaml",
+        &[
+            "",
+            "{apiVersion: v1, kind: Namespace, metadata: {name: clusters}}",
+            "{apiVersion: v1, kind: Namespace, metadata: {name: clusters, labels: {a: b}}}\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: others}}",
+            "{apiVersion: v1, kind: Namespace, metadata: {name: clusters, annotations: {config.kubernetes.io/depends-on: /namespaces/clusters/ConfigMap/cluster-a}}}",
+        ],
+    ),
+    (
+        "kind.yaml",
+        &[
+            "",
+            "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.x.io}, spec: {group: x.io, scope: Cluster, names: {kind: Widget, plural: widgets}, versions: []}}",
+            "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: clusters.cluster.x-k8s.io}, spec: {group: cluster.x-k8s.io, scope: Namespaced, names: {kind: Cluster, plural: clusters}, versions: []}}",
+        ],
+    ),
+    (
+        "plain.yaml",
+        &[
+            "",
+            "{apiVersion: x.io/v1, kind: Widget, metadata: {name: w, namespace: clusters}}",
+            "{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: a-rg, namespace: clusters}, spec: {azureName: shared, location: westeurope}}",
+            "{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: cluster-a, namespace: clusters}, spec: {}}",
+        ],
+    ),
+];
+
+fn definition(path: &str, text: &str) -> String {
+    let name = format!(
+        "cluster-{}",
+        path.trim_end_matches(".yaml").replace('/', "-")
+    );
+    let text = text.replace("NAME", &name).replace("SPEC", SPEC);
+    format!("apiVersion: capstan.dev/v1alpha1\nkind: ClusterDefinition\n{text}\n")
+}
+
+fn other(path: &str, text: &str) -> String {
+    let head = match path {
+        "identity.yaml" => {
+            "apiVersion: infrastructure.cluster.x-k8s.io/v1beta1\nkind: AzureClusterIdentity\n"
+        }
+        _ if path.starts_with("overlays/") => "apiVersion: capstan.dev/v1alpha1\nkind: Overlay\n",
+        _ => "",
+    };
+    let identity = "{type: WorkloadIdentity, clientID: 6f0d8a52-9a0e-4a0f-8f5e-2b7a9c1d3e4f, \
+        tenantID: 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31, allowedNamespaces: {}}";
+    format!("{head}{}\n", text.replace("IDENTITY", identity))
+}
+
+impl Fleet {
+    /// Of these clusters, named after their files.
+    fn of(definitions: impl IntoIterator<Item = &'static str>) -> Self {
+        let mut fleet = Self::default();
+        for path in definitions {
+            fleet.define(path, DEFINED[0]);
+        }
+        fleet
+    }
+
+    fn define(&mut self, path: &'static str, text: &str) {
+        self.files.insert(path, definition(path, text));
+    }
+
+    fn set(&mut self, path: &'static str, text: &str) {
+        match text {
+            "" => self.files.remove(path),
+            _ => self.files.insert(path, other(path, text)),
+        };
+    }
+
+    fn tree(&self) -> Tree {
+        let files = self.files.iter();
+        let files = files.map(|(path, text)| ((*path).into(), text.as_bytes().into()));
+        Tree {
+            files: files.collect(),
+            ..Tree::default()
+        }
+    }
+
+    fn cold(&self) -> Digest<Object> {
+        digest_by(&self.policy, &self.tree(), &[], Object::clone)
+    }
+
+    fn warm(&self, memory: &mut Memory<Object>) -> Digest<Object> {
+        digest_again(memory, &self.policy, &self.tree(), &[], Object::clone)
+    }
+
+    /// How many definitions are compiled again; what comes of it is what comes of it from cold.
+    fn compiled(&self, memory: &mut Memory<Object>) -> usize {
+        self.is_the_same(memory);
+        memory.compiled()
+    }
+
+    fn is_the_same(&self, memory: &mut Memory<Object>) {
+        let (warm, cold) = (self.warm(memory), self.cold());
+        assert_eq!(warm.checked, cold.checked);
+        assert_eq!(warm.kept, cold.kept);
+        assert_eq!(warm.graph, cold.graph);
+    }
+}
+
+/// A change of a fleet.
+#[derive(Clone, Debug)]
+enum Change {
+    Define(Index, Index),
+    Remove(Index),
+    Other(Index, Index),
+    /// Lines above everything in a file.
+    Shift(Index),
+    Outside,
+    Experimental,
+    Nothing,
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    use Change::{Define, Experimental, Nothing, Other, Outside, Remove, Shift};
+    let index = any::<Index>;
+    prop_oneof![
+        4 => (index(), index()).prop_map(|(file, text)| Define(file, text)),
+        1 => index().prop_map(Remove),
+        4 => (index(), index()).prop_map(|(file, text)| Other(file, text)),
+        1 => index().prop_map(Shift),
+        1 => Just(Outside),
+        1 => Just(Experimental),
+        1 => Just(Nothing),
+    ]
+}
+
+impl Change {
+    fn apply(&self, fleet: &mut Fleet) {
+        match self {
+            Self::Define(file, text) => {
+                fleet.define(file.get::<&str>(&DEFINITIONS), text.get::<&str>(&DEFINED))
+            }
+            Self::Remove(file) => drop(fleet.files.remove(file.get::<&str>(&DEFINITIONS))),
+            Self::Other(file, text) => {
+                let (path, texts) = file.get(&OTHERS);
+                fleet.set(path, text.get::<&str>(texts));
+            }
+            Self::Shift(file) => {
+                let at = file.index(fleet.files.len().max(1));
+                if let Some(text) = fleet.files.values_mut().nth(at) {
+                    text.insert_str(0, "# moved\n");
+                }
+            }
+            Self::Outside if fleet.policy.outside.is_empty() => {
+                fleet.policy.outside.push(OutsideObject {
+                    group: None,
+                    kind: "AzureClusterIdentity".to_owned(),
+                    namespace: "clusters".to_owned(),
+                    name: "cluster-identity".to_owned(),
+                });
+            }
+            Self::Outside => fleet.policy.outside.clear(),
+            Self::Experimental => fleet.policy.experimental = !fleet.policy.experimental,
+            Self::Nothing => {}
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_memory_changes_nothing(changes in vec(change(), 1..12)) {
+        let mut fleet = Fleet::of(DEFINITIONS);
+        let mut memory = Memory::default();
+        fleet.warm(&mut memory);
+        for change in changes {
+            change.apply(&mut fleet);
+            fleet.is_the_same(&mut memory);
+        }
+    }
+}
+
+#[test]
+fn only_what_changed_is_compiled_again() {
+    let mut fleet = Fleet::of(DEFINITIONS);
+    let mut memory = Memory::default();
+    fleet.set("identity.yaml", OTHERS[2].1[1]);
+    assert_eq!(fleet.compiled(&mut memory), 4);
+    assert_eq!(fleet.compiled(&mut memory), 0, "nothing changed");
+    fleet.define("b.yaml", DEFINED[1]);
+    assert_eq!(fleet.compiled(&mut memory), 1, "its text");
+    fleet.files.remove("a.yaml");
+    assert_eq!(fleet.compiled(&mut memory), 0, "another is gone");
+    fleet.define("c/c.yaml", DEFINED[2]);
+    assert_eq!(fleet.compiled(&mut memory), 1, "its namespace");
+    // `a` is gone, `b` is in prod, `c/c` has no label, and `c/d` is in dev.
+    fleet.set("overlays/a.yaml", OTHERS[0].1[2]);
+    assert_eq!(fleet.compiled(&mut memory), 1, "an overlay selects it");
+    fleet.set("overlays/a.yaml", OTHERS[0].1[1]);
+    assert_eq!(fleet.compiled(&mut memory), 2, "as it was and as it is");
+    fleet.set("overlays/b.yaml", OTHERS[1].1[4]);
+    assert_eq!(fleet.compiled(&mut memory), 3, "patches may concern all");
+    fleet.set("namespace.yaml", OTHERS[3].1[1]);
+    assert_eq!(fleet.compiled(&mut memory), 2, "two are in the namespace");
+    fleet.set("identity.yaml", OTHERS[2].1[2]);
+    assert_eq!(fleet.compiled(&mut memory), 2, "the identity of two");
+    fleet.set("plain.yaml", OTHERS[5].1[1]);
+    assert_eq!(fleet.compiled(&mut memory), 0, "a plain object");
+    fleet.set("kind.yaml", OTHERS[4].1[1]);
+    assert_eq!(fleet.compiled(&mut memory), 3, "a kind");
+    fleet.policy.experimental = true;
+    assert_eq!(fleet.compiled(&mut memory), 3, "a setting");
+}
+
+/// What was compiled before counts, too: else a fleet that grows step by step would have no limit.
+#[test]
+fn what_is_known_takes_as_much_of_a_limit() {
+    let mut fleet = Fleet::of(DEFINITIONS);
+    fleet.set("overlays/a.yaml", OTHERS[0].1[1]);
+    fleet.set("overlays/b.yaml", OTHERS[1].1[4]);
+    let tree = fleet.tree();
+    let mut memory = Memory::default();
+    let mut cost = || {
+        let documents = Documents::of(&tree, &[]);
+        let budget = Arc::clone(&documents.budget);
+        let keep = Some::<Keep<'_, Object>>(&Object::clone);
+        let digest = parts::digest(documents, &fleet.policy, &tree, keep, Some(&mut memory));
+        assert!(digest.is_some());
+        (budget.cost(), memory.compiled())
+    };
+    let (cold, compiled) = cost();
+    assert_eq!(compiled, 4);
+    assert_eq!(cost(), (cold, 0));
+}
