@@ -15,7 +15,7 @@ use super::revisions::{LOOK_BACK, Revisions};
 use crate::adapters::git::{Error, RetainedRef, directory};
 use crate::api::fleet::FleetPolicy;
 use crate::apply::AppliedRevision;
-use crate::compile::{Digest, digest_by};
+use crate::compile::{Digest, Memory, digest_again, digest_by};
 use crate::follow::{Compilation, ExamineResult, Release};
 use crate::model::{Object, Tree};
 use crate::plan::{ApplySet, Kept, Plan};
@@ -26,9 +26,9 @@ pub(in crate::daemon) struct Compiler {
     config: Arc<SyncConfig>,
     set: ApplySet,
     revisions: Arc<Revisions>,
-    /// Held during a compile, so that only one runs at a time: it takes much memory for a large fleet, and uses all cores
-    /// anyway. Candidates do not hold it: the followed ref waits for none.
-    compiling: Mutex<()>,
+    /// What was compiled last. It is held during a compile, so that only one runs at a time: it takes much memory for a large
+    /// fleet, and uses all cores anyway. Candidates do not hold it: the followed ref waits for none.
+    memory: Mutex<Memory<Kept>>,
 }
 
 /// The input of the compiler for a revision.
@@ -39,10 +39,9 @@ struct Files {
 }
 
 impl Files {
-    fn digest(&self, set: &ApplySet) -> Digest<Kept> {
-        digest_by(&self.policy, &self.tree, &self.overlays, |object| {
-            Kept::of(object, set)
-        })
+    fn digest(&self, set: &ApplySet, memory: &mut Memory<Kept>) -> Digest<Kept> {
+        let keep = |object: &Object| Kept::of(object, set);
+        digest_again(memory, &self.policy, &self.tree, &self.overlays, keep)
     }
 
     fn objects_in(&self, namespaces: &BTreeSet<&str>) -> Vec<Object> {
@@ -60,7 +59,7 @@ impl Compiler {
             config,
             set,
             revisions,
-            compiling: Mutex::default(),
+            memory: Mutex::default(),
         }
     }
 
@@ -72,11 +71,11 @@ impl Compiler {
         before: LastApplied,
         first: bool,
     ) -> ExamineResult {
-        let _compiling = self.compiling.lock();
+        let memory = &mut *self.memory.lock();
         let applied = before.plans(&self.revisions.origin, &revision, |other| {
-            self.plan_of(other)
+            self.plan_of(other, memory)
         });
-        let outcome = self.compile_trusted(&revision, &applied);
+        let outcome = self.compile_trusted(&revision, &applied, memory);
         self.revisions
             .signatures
             .remember(&revision, outcome.as_ref().err());
@@ -84,7 +83,7 @@ impl Compiler {
         let is_good = base.is_some_and(|compilation| compilation.good().is_some());
         let base = base.map(|it| it.base(&revision, format!("the {}", self.revisions.reference)));
         let fallback = if !is_good && first {
-            self.last_good(&revision, &applied)
+            self.last_good(&revision, &applied, memory)
         } else {
             None
         };
@@ -95,27 +94,26 @@ impl Compiler {
             base,
             fallback,
             left_pending: Some(Vec::new()),
-            left_applied: self.left_applied(first),
+            left_applied: self.left_applied(first, memory),
         }
     }
 
     /// What the origin retains as applied, the `first` time, if nothing will be applied.
-    fn left_applied(&self, first: bool) -> Option<AppliedRevision> {
+    fn left_applied(&self, first: bool, memory: &mut Memory<Kept>) -> Option<AppliedRevision> {
         let revision = self.revisions.origin.retained(RetainedRef::Applied);
         let revision = revision.filter(|_| first && self.config.suspend)?;
-        let plan = self.plan_of(&revision);
+        let plan = self.plan_of(&revision, memory);
         Some((revision, plan))
     }
 
     /// The plan of a revision that was applied before; `None` if it is gone, or has errors by now.
     pub(super) fn recall(&self, revision: &str) -> Option<Arc<Plan>> {
-        let _compiling = self.compiling.lock();
-        self.plan_of(revision)
+        self.plan_of(revision, &mut self.memory.lock())
     }
 
-    fn plan_of(&self, revision: &str) -> Option<Arc<Plan>> {
+    fn plan_of(&self, revision: &str, memory: &mut Memory<Kept>) -> Option<Arc<Plan>> {
         let files = self.files(revision).ok()?;
-        match Compilation::new(revision, files.digest(&self.set)) {
+        match Compilation::new(revision, files.digest(&self.set, memory)) {
             Compilation::Sound(release) => Some(release.plan),
             Compilation::Broken(_) => None,
         }
@@ -123,10 +121,15 @@ impl Compiler {
 
     /// Compiles a revision that is to be applied: nothing of it is read before its signature is verified. It is also
     /// compared with what is applied.
-    fn compile_trusted(&self, revision: &str, applied: &[Arc<Plan>]) -> Result<Compilation, Error> {
+    fn compile_trusted(
+        &self,
+        revision: &str,
+        applied: &[Arc<Plan>],
+        memory: &mut Memory<Kept>,
+    ) -> Result<Compilation, Error> {
         self.revisions.signatures.verify(revision)?;
         let files = self.files(revision)?;
-        let digest = files.digest(&self.set);
+        let digest = files.digest(&self.set, memory);
         Ok(Compilation::after(
             applied,
             revision,
@@ -162,7 +165,12 @@ impl Compiler {
     /// on its way into the cluster is not taken back by a restart. After a forced push, what was applied
     /// last comes before what both histories have. If the signature of what was applied last is not accepted,
     /// nothing older is applied in its place.
-    fn last_good(&self, revision: &str, plans: &[Arc<Plan>]) -> Option<Release> {
+    fn last_good(
+        &self,
+        revision: &str,
+        plans: &[Arc<Plan>],
+        memory: &mut Memory<Kept>,
+    ) -> Option<Release> {
         let applied = self.revisions.origin.retained(RetainedRef::Applied);
         let since = applied.as_deref().and_then(|applied| {
             let log = self
@@ -180,7 +188,7 @@ impl Compiler {
             if !seen.insert(id.clone()) {
                 continue;
             }
-            match self.compile_trusted(&id, plans) {
+            match self.compile_trusted(&id, plans, memory) {
                 Ok(Compilation::Sound(release)) if !release.is_empty() => return Some(release),
                 Err(error @ Error::Unverified { .. }) if applied.as_ref() == Some(&id) => {
                     tracing::warn!(revision = id, %error, "what was applied last is not applied again");

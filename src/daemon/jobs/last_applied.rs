@@ -62,7 +62,7 @@ impl LastApplied {
         self,
         origin: &Origin,
         revision: &str,
-        plan_of: impl Fn(&str) -> Option<Arc<Plan>>,
+        mut plan_of: impl FnMut(&str) -> Option<Arc<Plan>>,
     ) -> Vec<Arc<Plan>> {
         let applied = || origin.retained(RetainedRef::Applied).into_iter();
         let (known, others) = match self {
