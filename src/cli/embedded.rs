@@ -144,8 +144,9 @@ pub(super) async fn supply(
     graph: &Graph,
     expected: &[ObjectId],
 ) -> anyhow::Result<Vec<ObjectId>> {
-    let mut outside: BTreeSet<ObjectId> = graph.outside().map(|vertex| vertex.id.clone()).collect();
-    let in_fleet = |id: &ObjectId| graph.vertices.iter().any(|vertex| vertex.id == *id);
+    let outside = graph.outside().map(|vertex| ObjectId::clone(&vertex.id));
+    let mut outside: BTreeSet<ObjectId> = outside.collect();
+    let in_fleet = |id: &ObjectId| graph.vertices.iter().any(|vertex| *vertex.id == *id);
     outside.extend(expected.iter().filter(|id| !in_fleet(id)).cloned());
     let top_level = graph.vertices.iter();
     let top_level = top_level.filter(|vertex| matches!(vertex.place, Place::TopLevel(_)));

@@ -1,6 +1,7 @@
 //! From objects to vertices and edges.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -195,6 +196,7 @@ impl Builder {
         self.by_id.entry(id.clone()).or_insert(at);
         let names = self.names.entry(family(&id)).or_default();
         names.push(id.name.clone());
+        let id = Arc::new(id);
         self.graph.vertices.push(Vertex { id, place, origin });
     }
 
@@ -269,7 +271,7 @@ impl Builder {
                 to: self.hcp(to).unwrap_or(to),
                 until: Needed::Ready,
                 executor: Executor::Nobody,
-                why: "its status is copied".to_owned(),
+                why: "its status is copied".into(),
                 any: false,
             })
             .collect();
@@ -301,7 +303,7 @@ impl Builder {
             to,
             until,
             executor,
-            why: why.to_owned(),
+            why: why.into(),
             any: false,
         });
     }
@@ -310,7 +312,7 @@ impl Builder {
     fn outside_vertex(&mut self, id: ObjectId, origin: Origin) -> usize {
         let at = self.graph.vertices.len();
         self.by_id.insert(id.clone(), at);
-        let place = Place::Outside;
+        let (id, place) = (Arc::new(id), Place::Outside);
         self.graph.vertices.push(Vertex { id, place, origin });
         at
     }
@@ -449,7 +451,7 @@ impl Builder {
                     to,
                     until: Needed::Ready,
                     executor: Executor::Controller,
-                    why: why.to_owned(),
+                    why: why.into(),
                     any,
                 };
                 self.graph.edges.extend(to.iter().map(edge));

@@ -31,7 +31,7 @@ impl Graph {
                     .or_default()
                     .extend([edge.from, edge.to]);
             }
-            if Role::of(from) == Some(Role::Pool) && is_root(to) && edge.why == CLUSTER_NAME {
+            if Role::of(from) == Some(Role::Pool) && is_root(to) && &*edge.why == CLUSTER_NAME {
                 let members = clusters.entry(edge.to).or_default();
                 members.extend([edge.from, edge.to]);
                 members.extend(self.pool_parts(edge.from));

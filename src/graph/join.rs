@@ -105,14 +105,14 @@ fn place_outside(
         let needed = graph.edges.iter().filter(|edge| is_outside(edge.to));
         let needed = needed.map(|edge| (edge.to, places[edge.from].unwrap_or_default()));
         let alone = (0..places.len()).filter(|at| is_outside(*at));
-        let alone = alone.filter(|at| ranks.contains_key(&graph.vertices[*at].id));
+        let alone = alone.filter(|at| ranks.contains_key(&*graph.vertices[*at].id));
         for (at, from) in needed.chain(alone.map(|at| (at, 0))) {
             let vertex = &graph.vertices[at];
-            let order = match ranks.get(&vertex.id) {
+            let order = match ranks.get(&*vertex.id) {
                 Some(rank) => (0, *rank, 0),
                 None => (1, from, at),
             };
-            let known = first.entry(&vertex.id).or_insert((order, vertex));
+            let known = first.entry(&*vertex.id).or_insert((order, vertex));
             if order < known.0 {
                 *known = (order, vertex);
             }
@@ -122,21 +122,21 @@ fn place_outside(
     for (piece, places) in pieces.iter().zip(&*places) {
         for (vertex, place) in piece.graph.vertices.iter().zip(places) {
             if let (Place::TopLevel(_), Some(place)) = (vertex.place, place)
-                && first.remove(&vertex.id).is_some()
+                && first.remove(&*vertex.id).is_some()
             {
-                found.insert(&vertex.id, *place);
+                found.insert(&*vertex.id, *place);
             }
         }
     }
     let mut outside: Vec<_> = first.into_values().collect();
     outside.sort_unstable_by_key(|(order, _)| *order);
     for (number, (_, vertex)) in outside.iter().enumerate() {
-        found.insert(&vertex.id, count + number);
+        found.insert(&*vertex.id, count + number);
     }
     for (piece, places) in pieces.iter().zip(places) {
         for (vertex, place) in piece.graph.vertices.iter().zip(places) {
             if vertex.place == Place::Outside {
-                *place = found.get(&vertex.id).copied();
+                *place = found.get(&*vertex.id).copied();
             }
         }
     }

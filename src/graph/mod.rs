@@ -21,6 +21,7 @@ mod references;
 mod schedule;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::model::{Needed, Node, Object, ObjectId, Origin};
 use references::Named;
@@ -46,8 +47,8 @@ pub enum Place {
 /// One object of the graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vertex {
-    /// The object.
-    pub id: ObjectId,
+    /// The object. Copies share it.
+    pub id: Arc<ObjectId>,
     /// Where it is written.
     pub place: Place,
     /// The place that findings point at.
@@ -76,8 +77,8 @@ pub struct Edge {
     pub until: Needed,
     /// Who waits.
     pub executor: Executor,
-    /// Why, in a word or two: the field or gate that makes the edge.
-    pub why: String,
+    /// Why, in a word or two: the field or gate that makes the edge. Copies share it.
+    pub why: Arc<str>,
     /// Whether one of all such edges of `from` is enough (external auth needs *a* ready node pool).
     pub any: bool,
 }

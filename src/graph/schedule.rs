@@ -95,7 +95,7 @@ impl Schedule {
     }
 
     fn wait(&self, edge: &Edge) -> Duration {
-        match edge.why == ROLES_GATE {
+        match &*edge.why == ROLES_GATE {
             true => self.settle,
             false => Duration::ZERO,
         }
@@ -143,7 +143,7 @@ pub fn critical_path(graph: &Graph, ready: impl Fn(usize) -> Option<Duration>) -
 #[must_use]
 pub fn waits_for_roles(graph: &Graph, from: usize, to: usize) -> bool {
     let mut needs = graph.needs(to);
-    needs.any(|edge| edge.to == from && edge.why == ROLES_GATE)
+    needs.any(|edge| edge.to == from && &*edge.why == ROLES_GATE)
 }
 
 /// The need of `at` that is met last, and when: of needs of which one is enough, only the first counts.

@@ -1,12 +1,14 @@
 //! A JSON value that is kept for later.
 
+use std::sync::Arc;
+
 use lz4_flex::block::{compress_prepend_size, decompress_size_prepended};
 use serde_json::Value as Json;
 
 /// A JSON value as compressed text. As a tree of maps, a ConfigMap with one key takes 3 KB; those of ten thousand clusters are
-/// kept between two revisions, and few of them are read.
+/// kept between two revisions, and few of them are read. Copies share it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Packed(Box<[u8]>);
+pub struct Packed(Arc<[u8]>);
 
 impl Packed {
     /// Keeps a value.

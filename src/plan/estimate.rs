@@ -23,7 +23,7 @@ pub fn estimate(
     let is_new = |at: usize, id: &ObjectId| match graph.vertices[at].place {
         Place::TopLevel(_) => created.contains(id),
         Place::Embedded(carrier) => {
-            created.contains(&graph.vertices[carrier].id) || changed.get(id) == Some(&true)
+            created.contains(&*graph.vertices[carrier].id) || changed.get(id) == Some(&true)
         }
         Place::Outside => false,
     };

@@ -154,7 +154,8 @@ fn with_objects(sent: Vec<(ObjectId, Action)>, graph: &Graph) -> Plan {
         rolled: Rolled::default(),
         embedded,
     };
-    let outside = graph.outside().map(|vertex| vertex.id.clone()).collect();
+    let outside = graph.outside();
+    let outside = outside.map(|vertex| ObjectId::clone(&vertex.id)).collect();
     Plan {
         steps,
         impact,

@@ -44,7 +44,10 @@ impl StatusGraph {
             unread: found.unread(),
         };
         for (at, vertex) in status.graph.vertices.iter().enumerate() {
-            status.by_id.entry(vertex.id.clone()).or_insert(at);
+            status
+                .by_id
+                .entry(ObjectId::clone(&vertex.id))
+                .or_insert(at);
         }
         status.add_dangling(&objects);
         status.add_controlled(found);
@@ -78,7 +81,7 @@ impl StatusGraph {
     fn add_absent(&mut self, id: ObjectId, status: ObjectStatus) {
         self.by_id.insert(id.clone(), self.graph.vertices.len());
         self.graph.vertices.push(Vertex {
-            id,
+            id: Arc::new(id),
             place: Place::Outside,
             origin: Origin::new(Span::top(&Arc::from(""))),
         });
@@ -102,7 +105,7 @@ impl StatusGraph {
     pub fn ids(&self) -> impl Iterator<Item = (usize, &ObjectId)> {
         // An object that is embedded in two others appears twice in the graph.
         let first = |(at, id): &(usize, &ObjectId)| self.by_id.get(*id) == Some(at);
-        let ids = self.graph.vertices.iter().map(|vertex| &vertex.id);
+        let ids = self.graph.vertices.iter().map(|vertex| &*vertex.id);
         ids.enumerate().filter(first)
     }
 
@@ -143,7 +146,7 @@ impl StatusGraph {
                     let at = self.graph.vertices.len();
                     self.by_id.insert(to.clone(), at);
                     self.graph.vertices.push(Vertex {
-                        id: to.clone(),
+                        id: Arc::new(to.clone()),
                         place: Place::Outside,
                         origin: object.origin.clone(),
                     });
@@ -225,7 +228,7 @@ impl StatusGraph {
             to,
             until,
             executor: Executor::Controller,
-            why: why.to_owned(),
+            why: why.into(),
             any: false,
         });
     }
@@ -252,7 +255,7 @@ impl StatusGraph {
             Phase::Ready | Phase::Unknown | Phase::Missing | Phase::NotServed => Vec::new(),
             _ if self.is_at_work(at) => Vec::new(),
             Phase::Deleting => {
-                let controlled = self.graph.needs(at).filter(|edge| edge.why == CONTROLS);
+                let controlled = self.graph.needs(at).filter(|edge| &*edge.why == CONTROLS);
                 let parts = controlled.map(|edge| edge.to).chain(carried);
                 parts.filter(|at| self.is_there(*at)).collect()
             }

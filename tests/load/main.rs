@@ -4,9 +4,10 @@
 //! `cargo bench --bench load` prints a table, then the cost of an unchanged fleet (`steady`), how
 //! soon a step follows on what it waited for (`wake`), the ARO controllers with 200 clusters under way (`controllers`, which
 //! takes 40 minutes), their memory with up to 500 clusters on a simulated server (`memory`), what many revisions take of
-//! memory (`revisions`), and what a check of up to 10,000 definitions costs (`fleets`; with the path of another program,
-//! beside that). `-- apply`, `-- steady` and so on is one of them; `-- memory 20 50` takes other numbers of clusters,
-//! and so does `-- controllers`. All but `memory` and `fleets` need the server and the kubectl of `tests/kubernetes/build`.
+//! memory (`revisions`), what a check of up to 10,000 definitions costs (`fleets`; with the path of another program,
+//! beside that), and what a daemon compiles again of them after a push (`looks`). `-- apply`, `-- steady` and so on is one of
+//! them; `-- memory 20 50` takes other numbers of clusters, and so do `-- controllers`, `-- fleets` and `-- looks`. All but
+//! `memory`, `fleets` and `looks` need the server and the kubectl of `tests/kubernetes/build`.
 
 #![allow(
     clippy::panic,
@@ -24,6 +25,7 @@ mod generate;
 #[allow(dead_code, reason = "the suite uses the rest")]
 #[path = "../../crates/kube-sim/tests/suite/kubernetes/mod.rs"]
 mod kubernetes;
+mod looks;
 mod process;
 mod revisions;
 mod steady;
@@ -122,6 +124,9 @@ fn main() {
     if is_asked("fleets") {
         let other = asked.iter().find(|word| word.contains('/'));
         fleets::fleets(&counts, other.map(Path::new));
+    }
+    if is_asked("looks") {
+        looks::looks(&counts);
     }
     if is_asked("revisions") {
         with_fixture(&|fixture| fixture.revisions());

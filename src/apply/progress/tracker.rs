@@ -81,7 +81,10 @@ impl Tracker {
         let mut by_id: HashMap<ObjectId, Vec<usize>> = HashMap::new();
         for (at, vertex) in graph.vertices.iter().enumerate() {
             if vertex.place != Place::Outside {
-                by_id.entry(vertex.id.clone()).or_default().push(at);
+                by_id
+                    .entry(ObjectId::clone(&vertex.id))
+                    .or_default()
+                    .push(at);
             }
         }
         Self {
@@ -199,7 +202,7 @@ impl Tracker {
         let ready = summary.ready == summary.total;
         let ended = if ready { self.last_change(&parts) } else { now };
         Some(ClusterSummary {
-            id: id(root).clone(),
+            id: ObjectId::clone(id(root)),
             summary,
             elapsed: span(self.start, ended),
         })
@@ -264,7 +267,7 @@ impl Tracker {
             failed: failed
                 .iter()
                 .map(|at| {
-                    let id = self.graph.vertices[*at].id.clone();
+                    let id = ObjectId::clone(&self.graph.vertices[*at].id);
                     // Many messages begin with the object that they are about.
                     let message = &self.rows[*at].message;
                     let stripped = message.strip_prefix(&format!("{id}: "));

@@ -59,7 +59,7 @@ pub fn references(live: &[Json]) -> BTreeMap<ObjectId, Vec<ObjectId>> {
         let edges = parts.flat_map(|part| graph.needs(part));
         let edges = edges.filter(|edge| edge.executor != Executor::Nobody);
         let mut ids: Vec<ObjectId> = edges
-            .map(|edge| graph.vertices[edge.to].id.clone())
+            .map(|edge| ObjectId::clone(&graph.vertices[edge.to].id))
             .collect();
         ids.sort();
         ids.dedup();
@@ -67,7 +67,7 @@ pub fn references(live: &[Json]) -> BTreeMap<ObjectId, Vec<ObjectId>> {
     };
     let vertices = graph.vertices.iter().enumerate();
     let own = vertices.filter(|(_, vertex)| matches!(vertex.place, Place::TopLevel(_)));
-    own.map(|(at, vertex)| (vertex.id.clone(), refers(at)))
+    own.map(|(at, vertex)| (ObjectId::clone(&vertex.id), refers(at)))
         .collect()
 }
 

@@ -15,7 +15,7 @@ impl Changes {
     pub fn leave<'a>(&mut self, gone: impl IntoIterator<Item = &'a ObjectId>, graph: &Graph) {
         for id in gone {
             let vertices = graph.vertices.iter().enumerate();
-            let used = vertices.filter(|(_, vertex)| vertex.id == *id);
+            let used = vertices.filter(|(_, vertex)| *vertex.id == *id);
             for (at, vertex) in used.filter(|_| graph.is_unlisted(id)) {
                 self.used.extend(used_by(at, vertex, graph));
             }

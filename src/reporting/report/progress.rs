@@ -104,7 +104,7 @@ fn lines(graph: &Graph) -> BTreeMap<&ObjectId, &Span> {
     let inside = |place: Place| place != Place::Outside;
     let vertices = graph.vertices.iter().filter(|vertex| inside(vertex.place));
     vertices
-        .map(|vertex| (&vertex.id, vertex.origin.span()))
+        .map(|vertex| (&*vertex.id, vertex.origin.span()))
         .collect()
 }
 

@@ -144,7 +144,7 @@ pub(super) fn account(
     compared.changes.leave(before.keys().copied(), &new.graph);
     // What the new revision names it keeps.
     for kept in new.graph.outside() {
-        before.remove(&kept.id);
+        before.remove(&*kept.id);
     }
     if guard.prune {
         compared

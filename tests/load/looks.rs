@@ -1,0 +1,109 @@
+//! What is compiled again of a fleet that changed, by its size, beside a compile of all of it in the same run.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use capstan::api::fleet::FleetPolicy;
+use capstan::compile::{Digest, Memory, digest_again, digest_by};
+use capstan::model::{Object, Tree};
+use capstan::plan::{ApplySet, Kept};
+
+use crate::generate::fleet;
+
+const SIZES: [usize; 3] = [100, 2_000, 10_000];
+/// Each change is made so often; the median counts.
+const RUNS: usize = 5;
+
+/// Compiles fleets of `sizes` definitions, or of the usual sizes: from cold, and after each kind of change.
+pub(super) fn looks(sizes: &[usize]) {
+    println!("| definitions | change | compiled again | time | from cold | memory afterwards |");
+    println!("|---|---|---|---|---|---|");
+    for &size in if sizes.is_empty() { &SIZES } else { sizes } {
+        Look::of(size).measure();
+    }
+}
+
+struct Look {
+    size: usize,
+    tree: Tree,
+    set: ApplySet,
+    memory: Memory<Kept>,
+}
+
+impl Look {
+    fn of(size: usize) -> Self {
+        Self {
+            size,
+            tree: fleet(size),
+            set: ApplySet::new("bench", "default"),
+            memory: Memory::default(),
+        }
+    }
+
+    fn measure(mut self) {
+        let policy = FleetPolicy::default();
+        let started = Instant::now();
+        let digest = digest_by(&policy, &self.tree, &[], |object: &Object| {
+            Kept::of(object, &self.set)
+        });
+        let cold = started.elapsed();
+        assert!(!digest.checked.has_errors());
+        drop(digest);
+        // A daemon has the plan of the revision before while it compiles the next.
+        let mut last = self.look(&policy).0;
+        for (what, path) in [
+            ("nothing", None),
+            ("a definition", Some("clusters/c0.yaml")),
+            ("an overlay of all", Some("overlays/base.yaml")),
+        ] {
+            let mut times = Vec::new();
+            for run in 0..RUNS {
+                path.into_iter().for_each(|path| self.edit(path, run));
+                let time;
+                (last, time) = self.look(&policy);
+                times.push(time);
+            }
+            assert!(!last.checked.has_errors());
+            times.sort();
+            println!(
+                "| {} | {what} | {} | {:.3} s | {:.3} s | {} |",
+                self.size,
+                self.memory.compiled(),
+                times[RUNS / 2].as_secs_f64(),
+                cold.as_secs_f64(),
+                resident().map_or_else(|| "-".to_owned(), |bytes| format!("{} MiB", bytes >> 20)),
+            );
+        }
+    }
+
+    fn look(&mut self, policy: &FleetPolicy) -> (Digest<Kept>, Duration) {
+        let started = Instant::now();
+        let set = &self.set;
+        let digest = digest_again(&mut self.memory, policy, &self.tree, &[], |object| {
+            Kept::of(object, set)
+        });
+        (digest, started.elapsed())
+    }
+
+    /// Changes a tag, which is in most objects of a cluster.
+    fn edit(&mut self, path: &str, run: usize) {
+        let text = std::str::from_utf8(&self.tree.files[path]).unwrap();
+        let text = match text.find("tags: {") {
+            Some(_) => text.replace("tags: {", &format!("tags: {{run{run}: x, ")),
+            None => format!("{text}  tags: {{run{run}: x}}\n"),
+        };
+        self.tree
+            .files
+            .insert(Arc::from(path), text.into_bytes().into());
+    }
+}
+
+/// The memory of this process; none where nothing tells.
+fn resident() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kilobytes << 10)
+}
