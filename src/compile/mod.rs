@@ -27,6 +27,7 @@ mod misspelt;
 mod once;
 mod order;
 mod outliers;
+mod part;
 mod part_checker;
 mod parts;
 mod pools;

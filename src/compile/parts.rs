@@ -10,7 +10,7 @@
 //! object. Most definitions concern no other part, and are compiled once; those that a link joins are compiled again,
 //! together. It does not know what the rules compare: [`rules::links`] does.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -19,8 +19,9 @@ use super::compiled::Digest;
 use super::documents::Documents;
 use super::environment::Environment;
 use super::made::Made;
-use super::memory::{CompiledPart, Ground, Memory};
+use super::memory::{Ground, Memory};
 use super::once::Clusters;
+use super::part::{CompiledPart, Part};
 use super::part_checker::{PartChecker, PartFindings, PartGraph};
 use super::sources::{Found, Sources};
 use super::wrong::duplicate;
@@ -29,22 +30,7 @@ use crate::api::fleet::FleetPolicy;
 use crate::graph::{self, Elsewhere, Graph, Piece};
 use crate::model::{Budget, Finding, Node, Object, ObjectId, Tree};
 use crate::overlay::Effects;
-use crate::rules::{self, Groups, Links};
-
-/// A definition by itself, without its objects.
-#[derive(Clone)]
-pub(super) struct Part {
-    /// True if patches may not have met all of its objects.
-    is_incomplete: bool,
-    made: Made,
-    pub(super) effects: Effects,
-    found: PartFindings,
-    pub(super) links: Arc<Links>,
-    /// The namespaces of its objects.
-    pub(super) namespaces: BTreeSet<String>,
-    /// True if another definition has its id.
-    is_twice: bool,
-}
+use crate::rules::{self, Groups};
 
 /// What was found in a group of parts, and the numbers of the parts.
 struct Group {

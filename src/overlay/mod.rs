@@ -105,11 +105,6 @@ impl Overlays {
         self.stopped_at.as_ref()
     }
 
-    /// Counts again what it took to select among the objects that `effects` are about.
-    pub fn weigh_again(&self, effects: &Effects) {
-        self.weigh_width(effects.width);
-    }
-
     /// The overlays that are not those of `earlier` at the same place, and those in whose place they are.
     pub fn changes<'o>(&'o self, earlier: &'o [Overlay]) -> Vec<&'o Overlay> {
         let count = self.entries.len().max(earlier.len());

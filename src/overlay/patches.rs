@@ -69,6 +69,11 @@ impl Overlays {
         effects
     }
 
+    /// Counts again what it took to select among the objects that `effects` are about.
+    pub fn weigh_again(&self, effects: &Effects) {
+        self.weigh_width(effects.width);
+    }
+
     /// Records which overlays and patches had an effect.
     pub fn record(&mut self, effects: &Effects) {
         for (at, effect) in &effects.of_overlays {
@@ -89,7 +94,7 @@ impl Overlays {
 #[derive(Clone, Debug, Default)]
 pub struct Effects {
     /// The width of the objects.
-    pub(super) width: u64,
+    width: u64,
     /// What could not be applied.
     pub findings: Vec<Finding>,
     /// The overlays that select any of the objects, by their place.

@@ -8,12 +8,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::environment::Environment;
-use super::parts::Part;
+use super::part::{CompiledPart, Part};
 use super::sources::Sources;
 use crate::api::fleet::FleetPolicy;
 use crate::api::kinds::INFRASTRUCTURE;
 use crate::api::overlay::Overlay;
-use crate::model::{Cost, Node, Object, ObjectId, Span, Tree};
+use crate::model::{Node, Object, ObjectId, Span, Tree};
 use crate::overlay::{self, Overlays};
 use crate::schema::strategic::ListKeys;
 
@@ -29,17 +29,6 @@ pub struct Memory<T> {
 struct Remembered<T> {
     text: Arc<[u8]>,
     compiled: CompiledPart<T>,
-}
-
-/// A compiled part.
-#[derive(Clone)]
-pub(super) struct CompiledPart<T> {
-    pub(super) part: Part,
-    /// A value for each of its objects.
-    pub(super) kept: Vec<T>,
-    pub(super) cost: Cost,
-    /// False if it was compiled before.
-    pub(super) is_new: bool,
 }
 
 /// What parts are made of beside their own files.
