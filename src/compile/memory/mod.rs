@@ -189,6 +189,7 @@ impl<T: Clone> Known<'_, T> {
     /// Remembers the parts of this fleet instead of those of the last one.
     pub(super) fn remember(self, compiled: &[CompiledPart<T>]) {
         let mut before = std::mem::take(&mut self.memory.parts);
+        let mut twice = Vec::new();
         for (definition, compiled) in self.sources.definitions.iter().zip(compiled) {
             let span = definition.span();
             let is_whole = self.sources.documents.lost.is_whole(definition);
@@ -203,8 +204,13 @@ impl<T: Clone> Known<'_, T> {
                     ..compiled.clone()
                 },
             });
-            self.memory.parts.insert(span.clone(), remembered);
+            let other = self.memory.parts.insert(span.clone(), remembered);
+            twice.extend(other.map(|_| span));
         }
+        // The place of an alias may be that of its anchor, and does not tell what is there.
+        twice
+            .into_iter()
+            .for_each(|span| drop(self.memory.parts.remove(span)));
         self.memory.compiled = compiled.iter().filter(|one| one.is_new).count();
         self.memory.ground = Some(self.ground);
     }

@@ -284,6 +284,22 @@ fn only_what_changed_is_compiled_again() {
     assert_eq!(fleet.compiled(&mut memory), 3, "a setting");
 }
 
+/// What an anchor stands for has the place of the anchor, wherever it is.
+#[test]
+fn what_has_no_place_of_its_own_is_compiled_each_time() {
+    let one = "apiVersion: capstan.dev/v1alpha1\n  kind: ClusterDefinition\n  \
+        metadata: {name: one, namespace: clusters}\n  spec: {SPEC}";
+    let merged = "\n  <<: *a\n  metadata: {name: two, namespace: clusters}";
+    for (other, again) in [("*a", 2), (merged, 0)] {
+        let mut fleet = Fleet::default();
+        let text = format!("apiVersion: v1\nkind: List\nitems:\n- &a\n  {one}\n- {other}\n");
+        fleet.set("plain.yaml", &text.replace("SPEC", SPEC));
+        let mut memory = Memory::default();
+        assert_eq!(fleet.compiled(&mut memory), 2, "{other}");
+        assert_eq!(fleet.compiled(&mut memory), again, "{other}");
+    }
+}
+
 /// What was compiled before counts, too: else a fleet that grows step by step would have no limit.
 #[test]
 fn what_is_known_takes_as_much_of_a_limit() {
