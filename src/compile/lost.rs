@@ -90,7 +90,7 @@ impl Lost {
         its.map(field).collect()
     }
 
-    /// Whether all values of a definition could be read.
+    /// Returns true if all values of a definition could be read.
     pub(super) fn is_whole(&self, definition: &Node) -> bool {
         self.fields.is_empty() || {
             let id = cluster_definition::id(definition);

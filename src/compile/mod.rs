@@ -59,21 +59,7 @@ pub fn compile(tree: &Tree, overlays: &[Tree]) -> Compiled {
 pub fn compile_by(policy: &FleetPolicy, tree: &Tree, overlays: &[Tree]) -> Compiled {
     let compiled = compile_within(policy, tree, overlays, Budget::default());
     #[cfg(test)]
-    {
-        let mut memory = Memory::default();
-        let mut parts = || {
-            in_parts(
-                policy,
-                tree,
-                overlays,
-                Some(&Object::clone),
-                Some(&mut memory),
-            )
-        };
-        tests::is_the_same_in_parts(&compiled, parts());
-        // What is remembered of them is the same, too.
-        tests::is_the_same_in_parts(&compiled, parts());
-    }
+    tests::is_the_same_in_parts(&compiled, policy, tree, overlays);
     compiled
 }
 
@@ -108,12 +94,11 @@ pub fn digest_by<T: Clone + Send + Sync>(
     overlays: &[Tree],
     keep: impl Fn(&Object) -> T + Sync,
 ) -> Digest<T> {
-    let digest = in_parts(policy, tree, overlays, Some(&keep), None);
-    // Where a limit is exceeded depends on the order.
-    digest.unwrap_or_else(|| compile_by(policy, tree, overlays).digest(keep))
+    digest(policy, tree, overlays, keep, None)
 }
 
-/// The same, without compiling again what `memory` knows; `keep` has to make the same value of an object each time.
+/// The same, but compiles only the definitions that `memory` does not know. `keep` has to make the same value of an object each
+/// time that this memory is used.
 #[must_use]
 pub fn digest_again<T: Clone + Send + Sync>(
     memory: &mut Memory<T>,
@@ -122,7 +107,17 @@ pub fn digest_again<T: Clone + Send + Sync>(
     overlays: &[Tree],
     keep: impl Fn(&Object) -> T + Sync,
 ) -> Digest<T> {
-    let digest = in_parts(policy, tree, overlays, Some(&keep), Some(memory));
+    digest(policy, tree, overlays, keep, Some(memory))
+}
+
+fn digest<T: Clone + Send + Sync>(
+    policy: &FleetPolicy,
+    tree: &Tree,
+    overlays: &[Tree],
+    keep: impl Fn(&Object) -> T + Sync,
+    memory: Option<&mut Memory<T>>,
+) -> Digest<T> {
+    let digest = in_parts(policy, tree, overlays, Some(&keep), memory);
     // Where a limit is exceeded depends on the order.
     digest.unwrap_or_else(|| compile_by(policy, tree, overlays).digest(keep))
 }

@@ -31,7 +31,7 @@ pub(super) struct Part {
 pub(super) struct CompiledPart<T> {
     pub(super) part: Part,
     pub(super) kept: Vec<T>,
-    /// What it took of the limits.
+    /// The share of the limits that it took.
     pub(super) cost: Cost,
     /// False if it was compiled before.
     pub(super) is_new: bool,

@@ -32,7 +32,7 @@ use crate::model::{Budget, Finding, Node, Object, ObjectId, Tree};
 use crate::overlay::Effects;
 use crate::rules::{self, Groups};
 
-/// What was found in a group of parts, and the numbers of the parts.
+/// The findings of a group of parts, and the numbers of these parts.
 struct Group {
     parts: Vec<usize>,
     found: PartFindings,

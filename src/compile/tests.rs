@@ -6,9 +6,24 @@ use std::sync::Arc;
 use super::*;
 use crate::model::{Finding, Severity};
 
-/// All tests that compile a fleet prove that it can be checked part by part.
-pub(super) fn is_the_same_in_parts(whole: &Compiled, digest: Option<Digest<Object>>) {
-    let Some(digest) = digest else { return };
+/// All tests that compile a fleet prove that it can be compiled part by part, and that remembered parts are the same.
+pub(super) fn is_the_same_in_parts(
+    whole: &Compiled,
+    policy: &FleetPolicy,
+    tree: &Tree,
+    overlays: &[Tree],
+) {
+    let mut memory = Memory::default();
+    for _ in 0..2 {
+        let keep: Keep<'_, Object> = &Object::clone;
+        let digest = in_parts(policy, tree, overlays, Some(keep), Some(&mut memory));
+        digest
+            .into_iter()
+            .for_each(|digest| is_the_same(whole, digest));
+    }
+}
+
+fn is_the_same(whole: &Compiled, digest: Digest<Object>) {
     let parts = digest.checked;
     let only = |one: &Checked, other: &Checked| -> Vec<Finding> {
         let found = one.findings.iter();

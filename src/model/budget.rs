@@ -28,11 +28,11 @@ pub enum Limit {
 pub struct Budget {
     used: [AtomicU64; Limit::ALL.len()],
     most: [u64; Limit::ALL.len()],
-    /// What counts the same, and decides.
+    /// The budget of the whole tree, which counts the same. Its limits hold.
     whole: Option<Arc<Self>>,
 }
 
-/// How much of each limit something takes.
+/// The amount that something takes of each limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost([u64; Limit::ALL.len()]);
 

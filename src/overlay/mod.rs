@@ -129,7 +129,7 @@ impl Overlays {
         &self.lists
     }
 
-    /// Whether there may be overlays that could not be read at all.
+    /// Returns true if there may be overlays that could not be read at all.
     #[must_use]
     pub const fn is_blind(&self) -> bool {
         self.blind
@@ -181,7 +181,7 @@ pub fn onto(made: Node, over: &Node) -> Node {
     strategic::merge(made, over, &LISTS, &mut Vec::new())
 }
 
-/// How many labels and other things are looked at to select among these documents.
+/// The number of labels and other fields that a selector may compare in these documents.
 fn width<'n>(documents: impl Iterator<Item = &'n Node>) -> u64 {
     let labels = |node: &Node| {
         node.at(&["metadata", "labels"])

@@ -17,7 +17,7 @@ use crate::model::{Node, Object, ObjectId, Span, Tree};
 use crate::overlay::{self, Overlays};
 use crate::schema::strategic::ListKeys;
 
-/// What was compiled of a fleet, and a value for each object.
+/// The parts of the fleet that was compiled last, with a value for each object.
 pub struct Memory<T> {
     ground: Option<Ground>,
     /// By the places of the definitions.
@@ -31,17 +31,17 @@ struct Remembered<T> {
     compiled: CompiledPart<T>,
 }
 
-/// What parts are made of beside their own files.
+/// The input of parts, beside their own files.
 pub(super) struct Ground {
     policy: FleetPolicy,
     lists: ListKeys,
-    /// Whether there may be overlays that could not be read at all.
+    /// True if there may be overlays that could not be read at all.
     is_blind: bool,
     overlays: Vec<Overlay>,
     environment: HashMap<ObjectId, Object>,
 }
 
-/// What changed of it.
+/// The changes between one input and the next.
 struct Changes {
     /// Overlays as they were and as they are. They have no patches.
     overlays: Vec<Overlay>,
@@ -72,7 +72,7 @@ impl<T> Default for Memory<T> {
 }
 
 impl<T> Memory<T> {
-    /// How many definitions were compiled the last time, and not known before.
+    /// The number of definitions that were compiled the last time, because they were not known before.
     #[must_use]
     pub const fn compiled(&self) -> usize {
         self.compiled
@@ -115,7 +115,7 @@ impl Ground {
 }
 
 impl Changes {
-    /// What changed; `None` if any part may become another one.
+    /// The changes; `None` if any part may become another one.
     fn between(before: &Ground, now: &Ground, overlays: &Overlays) -> Option<Self> {
         let overlays = overlays.changes(&before.overlays);
         let (old, new) = (&before.environment, &now.environment);
@@ -124,13 +124,12 @@ impl Changes {
             .filter(|id| old.get(id) != new.get(id))
             .cloned()
             .collect();
-        let defines_kinds = |id: &ObjectId| id.kind == "CustomResourceDefinition";
         let is_of_all = before.policy != now.policy
             || before.lists != now.lists
             || before.is_blind != now.is_blind
             // Its patches select objects by labels of their own.
             || overlays.iter().any(|overlay| !overlay.patches.is_empty())
-            || changed.iter().any(defines_kinds);
+            || changed.iter().any(|id| id.kind == "CustomResourceDefinition");
         let identities = changed.iter().filter(|id| is_identity(id));
         let identities = identities.map(|id| id.namespace.clone()).collect();
         (!is_of_all).then(|| Self {
@@ -140,13 +139,13 @@ impl Changes {
         })
     }
 
-    /// Whether they may change a part.
+    /// Returns true if they may change a part.
     fn concern(&self, definition: &Node, part: &Part) -> bool {
         let overlays = &mut self.overlays.iter();
         overlays.any(|one| overlay::selects(one, definition)) || self.are_asked_for(part)
     }
 
-    /// Whether a part asks for an object of the environment that changed.
+    /// Returns true if a part asks for an object of the environment that changed.
     fn are_asked_for(&self, part: &Part) -> bool {
         if self.objects.is_empty() {
             return false;

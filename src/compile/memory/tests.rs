@@ -33,8 +33,8 @@ const DEFINED: [&str; 10] = [
     "metadata: {name: NAME, namespace: clusters, labels: {env: dev}}\nspec: {SPEC, nodPools: []}",
     "metadata: {name: NAME, namespace: clusters, labels: {env: *nothing}}\nspec: {SPEC}",
     "metadata: {name: NAME, namespace: clusters, labels: {env: dev}}\nspec: {SPEC",
-    // Clusters that share a resource group, and one with more than its own document.
-    "metadata: {name: NAME, namespace: clusters, labels: {env: dev}}\nspec: {SPEC, resourceGroup: {name: shared}}",
+    // Clusters that share a vault, and one with more than its own document.
+    "metadata: {name: NAME, namespace: clusters, labels: {env: dev}}\nspec: {SPEC, etcd: {encryption: {vault: {name: kv-shared, resourceGroup: rg-shared}}}}",
     "metadata: {name: NAME, namespace: clusters, labels: {env: dev}}\nspec: {SPEC}\n---\n\
      {apiVersion: v1, kind: ConfigMap, metadata: {name: NAME, namespace: clusters}}",
 ];
@@ -61,9 +61,9 @@ const OTHERS: [(&str, &[&str]); 6] = [
         &[
             "",
             "metadata: {name: b}\nspec: {order: -1, selector: {matchLabels: {env: dev}}, merge: {tags: {first: 'yes'}}}",
-            "metadata: {name: b}\nspec: {selector: {}, patches: [{target: {kind: Cluster}, patch: {metadata: {labels: {x: y}}}}]}",
+            "metadata: {name: b}\nspec: {selector: {}, patches: [{target: {kind: Cluster}, patch: {metadata: {labels: {x: z}}}}]}",
             "metadata: {name: b}\nspec: {selector: {}, patches: [{target: {kind: AROControlPlane}, patch: [{op: remove, path: /spec/nothing}]}]}",
-            "metadata: {name: b}\nspec: {selector: {matchLabels: {cluster.x-k8s.io/cluster-name: cluster-a}}, patches: [{target: {kind: AROCluster}, patch: {metadata: {annotations: {x: y}}}}]}",
+            "metadata: {name: b}\nspec: {selector: {matchLabels: {cluster.x-k8s.io/cluster-name: cluster-a}}, patches: [{target: {kind: AROCluster}, patch: {metadata: {annotations: {x: z}}}}]}",
         ],
     ),
     (
