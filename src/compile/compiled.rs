@@ -52,6 +52,9 @@ pub struct Digest<T> {
     pub graph: Arc<Graph>,
 }
 
+/// Makes the value that is kept of an object.
+pub(super) type Keep<'a, T> = &'a (dyn Fn(&Object) -> T + Sync);
+
 impl Deref for Compiled {
     type Target = Checked;
 

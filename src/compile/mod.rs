@@ -37,6 +37,7 @@ mod whole;
 mod wrong;
 
 pub use allow::Allowed;
+use compiled::Keep;
 pub use compiled::{Checked, Compiled, Digest};
 use documents::Documents;
 pub use memory::Memory;
@@ -121,9 +122,6 @@ fn digest<T: Clone + Send + Sync>(
     // Where a limit is exceeded depends on the order.
     digest.unwrap_or_else(|| compile_by(policy, tree, overlays).digest(keep))
 }
-
-/// Makes the value that is kept of an object.
-type Keep<'a, T> = &'a (dyn Fn(&Object) -> T + Sync);
 
 /// Compiles a fleet part by part; `None` if it exceeds a limit.
 fn in_parts<T: Clone + Send + Sync>(

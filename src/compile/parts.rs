@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::compiled::Digest;
+use super::compiled::{Digest, Keep};
 use super::documents::Documents;
 use super::environment::Environment;
 use super::made::Made;
@@ -25,7 +25,7 @@ use super::part::{CompiledPart, Part};
 use super::part_checker::{PartChecker, PartFindings, PartGraph};
 use super::sources::{Found, Sources};
 use super::wrong::duplicate;
-use super::{Keep, lost, misspelt};
+use super::{lost, misspelt};
 use crate::api::fleet::FleetPolicy;
 use crate::graph::{self, Elsewhere, Graph, Piece};
 use crate::model::{Budget, Finding, Node, Object, ObjectId, Tree};
