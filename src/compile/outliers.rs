@@ -5,7 +5,9 @@
 //! because of the slip: an overlay that selects nothing, fields that it would set, and objects that are missing in
 //! the wrong namespace. It does not know what overlays set, only whether they set a field.
 
-use std::collections::BTreeSet;
+use std::cell::LazyCell;
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasher as _, RandomState};
 
 use crate::api::cluster_definition;
 use crate::api::overlay::{Operator, Overlay};
@@ -185,16 +187,21 @@ fn namespaces(definitions: &[Node], raw: &[Object]) -> Vec<Namespace> {
     let others = all.len() - forgotten;
     let knows_default = used.contains("default") || made.contains("default");
     let is_forgotten = !knows_default && others > 0 && forgotten <= others;
-    let count = |name: &str| all.iter().flatten().filter(|one| *one == name).count();
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for name in all.iter().flatten() {
+        *counts.entry(name).or_default() += 1;
+    }
+    let is_certain = |name: &str| made.contains(name) || counts.get(name).is_some_and(|n| *n > 1);
+    // Few fleets need it.
+    let known = LazyCell::new(|| Rests::of(used.union(&made).copied()));
     let find = |(node, own): (&Node, &Option<String>)| {
         let finding = match own {
             None => is_forgotten.then(|| without_namespace(node, &used))?,
-            Some(own) if made.contains(&**own) || count(own) > 1 => return None,
+            Some(own) if is_certain(own) => return None,
             Some(own) => {
-                let mut known = used.iter().chain(&made);
-                let right = known.find(|one| is_slip(own, one))?;
-                let is_certain = made.contains(right) || count(right) > 1;
-                is_certain.then(|| other_namespace(node, own, right))?
+                let near = known.near(own).filter(|one| is_slip(own, one));
+                let right = near.min_by_key(|one| (!used.contains(one), *one))?;
+                is_certain(right).then(|| other_namespace(node, own, right))?
             }
         };
         let definition = cluster_definition::id(node);
@@ -245,6 +252,56 @@ fn is_slip(one: &str, other: &str) -> bool {
     is_long && letters(one) != letters(other) && strsim::damerau_levenshtein(one, other) == 1
 }
 
+/// Names by what is left of them without one character, as hashes. Two names that are one slip apart have such a rest in common, or
+/// one is a rest of the other.
+struct Rests<'n> {
+    state: RandomState,
+    names: Vec<&'n str>,
+    /// Hashes with indices of names, sorted.
+    rests: Vec<(u64, usize)>,
+}
+
+impl<'n> Rests<'n> {
+    /// One more character than a namespace may have. Longer names are not compared.
+    const LONGEST: usize = 64;
+
+    fn of(names: impl Iterator<Item = &'n str>) -> Self {
+        let mut known = Self {
+            state: RandomState::default(),
+            names: names.collect(),
+            rests: Vec::new(),
+        };
+        let names = known.names.iter().enumerate();
+        let rests = names.flat_map(|(at, name)| known.hashes(name).map(move |hash| (hash, at)));
+        known.rests = rests.collect();
+        known.rests.sort_unstable();
+        known
+    }
+
+    /// The names that may be one slip apart from this one, some of them several times.
+    fn near(&self, name: &str) -> impl Iterator<Item = &'n str> {
+        self.hashes(name).flat_map(|hash| {
+            let start = self.rests.partition_point(|(other, _)| *other < hash);
+            let same = self.rests[start..].iter();
+            let same = same.take_while(move |(other, _)| *other == hash);
+            same.map(|(_, at)| self.names[*at])
+        })
+    }
+
+    /// The hashes of a name, and of what is left of it without each of its characters.
+    fn hashes(&self, name: &str) -> impl Iterator<Item = u64> {
+        let is_short = name.len() <= Self::LONGEST;
+        let characters: Vec<char> = name.chars().filter(|_| is_short).collect();
+        let count = if is_short { characters.len() + 1 } else { 0 };
+        (0..count).map(move |without| {
+            let rest = characters.iter().enumerate();
+            let rest = rest.filter(|(at, _)| *at != without);
+            let rest: String = rest.map(|(_, character)| character).collect();
+            self.state.hash_one(rest)
+        })
+    }
+}
+
 fn has_word(text: &str, word: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric())
         .any(|part| part == word)
@@ -263,6 +320,8 @@ mod tests {
             ("cluster", "clusters"),
         ] {
             assert!(is_slip(one, other), "{one} {other}");
+            let known = Rests::of([other, "others"].into_iter());
+            assert!(known.near(one).any(|near| near == other), "{one} {other}");
         }
         for (one, other) in [
             ("prod", "prod"),
