@@ -13,7 +13,7 @@ use crate::api::fleet::OutsideObject;
 use crate::api::kinds::{AUTHORIZATION, CAPI, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
 use crate::api::platform::Platform;
 use crate::model::{
-    Finding, Needed, Object, ObjectId, Origin, QuickMap, Severity, message, rule_id,
+    Finding, Needed, Object, ObjectId, Origin, QuickMap, QuickSet, Severity, message, rule_id,
 };
 
 /// Builds the graph of `objects` (top-level, unique ids) with its findings: R01 for dangling references, R04 for
@@ -81,6 +81,9 @@ pub fn build_part(
     // Cluster and MachinePool copy from each other; as nobody waits for a copy, that is no cycle.
     graph.edges.extend(mirrors);
     graph.edges.sort();
+    // It may be kept for long.
+    graph.vertices.shrink_to_fit();
+    graph.edges.shrink_to_fit();
     (graph, findings, elsewhere)
 }
 
@@ -161,6 +164,8 @@ struct Builder {
     names: QuickMap<[String; 3], Vec<String>>,
     /// Who copies its readiness from whom.
     mirrored: Vec<(usize, usize)>,
+    /// The reasons of edges: hundreds of edges have the same.
+    reasons: QuickSet<Arc<str>>,
     /// The vertices that other parts of the fleet have.
     beside: Range<usize>,
     elsewhere: Elsewhere,
@@ -264,6 +269,7 @@ impl Builder {
                 mirrored.extend(planes.into_iter().map(|plane| (aro, plane)));
             }
         }
+        let why: Arc<str> = "its status is copied".into();
         let mut edges: Vec<Edge> = mirrored
             .into_iter()
             .map(|(from, to)| Edge {
@@ -271,7 +277,7 @@ impl Builder {
                 to: self.hcp(to).unwrap_or(to),
                 until: Needed::Ready,
                 executor: Executor::Nobody,
-                why: "its status is copied".into(),
+                why: Arc::clone(&why),
                 any: false,
             })
             .collect();
@@ -298,14 +304,24 @@ impl Builder {
         } else {
             Executor::Sync
         };
+        let why = self.reason(why);
         self.graph.edges.push(Edge {
             from,
             to,
             until,
             executor,
-            why: why.into(),
+            why,
             any: false,
         });
+    }
+
+    fn reason(&mut self, why: &str) -> Arc<str> {
+        if let Some(known) = self.reasons.get(why) {
+            return Arc::clone(known);
+        }
+        let why: Arc<str> = why.into();
+        self.reasons.insert(Arc::clone(&why));
+        why
     }
 
     /// Adds an object that the cluster must have, after all objects of the fleet.
@@ -445,13 +461,14 @@ impl Builder {
         let pools = of(RED_HAT_OPENSHIFT, "HcpOpenShiftClustersNodePool");
         let auths = of(RED_HAT_OPENSHIFT, "HcpOpenShiftClustersExternalAuth");
         let mut add = |from: &[usize], to: &[usize], why: &str, any: bool| {
+            let why: Arc<str> = why.into();
             for &from in from {
                 let edge = |&to| Edge {
                     from,
                     to,
                     until: Needed::Ready,
                     executor: Executor::Controller,
-                    why: why.into(),
+                    why: Arc::clone(&why),
                     any,
                 };
                 self.graph.edges.extend(to.iter().map(edge));

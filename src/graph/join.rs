@@ -26,8 +26,13 @@ type Places = Vec<Option<usize>>;
 pub fn join(pieces: Vec<Piece>, left_alone: &[&ObjectId]) -> Graph {
     let (mut places, count) = place_objects(&pieces);
     let outside = place_outside(&pieces, left_alone, &mut places, count);
-    let mut joined = Graph::default();
+    let edges = pieces.iter().map(|piece| piece.graph.edges.len());
+    let mut joined = Graph {
+        edges: Vec::with_capacity(edges.sum()),
+        ..Graph::default()
+    };
     let mut vertices: Vec<Option<Vertex>> = vec![None; count];
+    vertices.reserve_exact(outside.len());
     for (piece, places) in pieces.into_iter().zip(places) {
         let place = |at: usize| places[at];
         let graph = Arc::unwrap_or_clone(piece.graph);
@@ -58,7 +63,8 @@ pub fn join(pieces: Vec<Piece>, left_alone: &[&ObjectId]) -> Graph {
             }));
         joined.unlisted.extend(graph.unlisted);
     }
-    joined.vertices = vertices.into_iter().flatten().chain(outside).collect();
+    vertices.extend(outside.into_iter().map(Some));
+    joined.vertices = vertices.into_iter().flatten().collect();
     joined.edges.sort();
     joined
 }
