@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::api::{embedded, kinds::INFRASTRUCTURE};
-use crate::model::{Object, ObjectId, QuickSet};
+use crate::model::{Object, ObjectId};
 use crate::rules::is_environment;
 
 /// The environment of a fleet.
@@ -45,11 +45,7 @@ impl<'a> Environment<'a> {
 
     /// What `objects` are checked with, in no order: what they need, their namespaces, the definitions of their kinds, and the
     /// identities with names that may be meant.
-    pub(super) fn beside(
-        &self,
-        objects: &[Object],
-        needed: &QuickSet<ObjectId>,
-    ) -> Vec<&'a Object> {
+    pub(super) fn beside(&self, objects: &[Object], needed: &[ObjectId]) -> Vec<&'a Object> {
         if self.objects.is_empty() {
             return Vec::new();
         }

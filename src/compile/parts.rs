@@ -236,16 +236,14 @@ fn check_groups(
     let count = parts.len();
     let mut groups = Groups::of(count + raw.len());
     for (number, part) in parts.iter_mut().enumerate() {
-        groups.add(number, &part.links);
-        // Those of a whole fleet take much memory.
-        part.links = Arc::default();
+        groups.add(number, std::mem::take(&mut part.links));
         groups.suggest(number, part.found.suggested());
     }
     let of_raw = raw
         .par_iter()
         .map(|object| rules::links(&[object], checker.policy));
-    for (at, links) in of_raw.collect::<Vec<_>>().iter().enumerate() {
-        groups.add(count + at, links);
+    for (at, links) in of_raw.collect::<Vec<_>>().into_iter().enumerate() {
+        groups.add(count + at, links.into());
     }
     let budget = &sources.documents.budget;
     let objects_of = |number: usize| match number.checked_sub(count) {
@@ -273,7 +271,7 @@ fn check_groups(
             (checker.check(members.collect(), &[]), group)
         });
         for ((found, links), group) in found.collect::<Vec<_>>() {
-            groups.add(group[0], &links);
+            groups.add(group[0], links.into());
             groups.suggest(group[0], found.suggested());
             checked.insert(group, found);
         }

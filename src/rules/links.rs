@@ -33,15 +33,45 @@ pub(crate) type Link = u64;
 #[derive(Debug, Default)]
 pub(crate) struct Links {
     /// All parts with one of these concern each other: what only one may have, such as an id.
-    pub(crate) shared: QuickSet<Link>,
+    pub(crate) shared: Box<[Link]>,
     /// What others may refer to.
-    pub(crate) offered: QuickSet<Link>,
+    pub(crate) offered: Box<[Link]>,
     /// What it refers to, here or elsewhere. It concerns all parts that offer it.
-    pub(crate) wanted: QuickSet<Link>,
+    pub(crate) wanted: Box<[Link]>,
     /// Objects of its [environment](is_environment) that it refers to.
-    pub(crate) needed: QuickSet<ObjectId>,
+    pub(crate) needed: Box<[ObjectId]>,
     /// What is counted: parts concern each other if [`CROWD`] of them have it.
-    pub(crate) counted: QuickSet<Link>,
+    pub(crate) counted: Box<[Link]>,
+}
+
+impl Links {
+    /// All links, those of several kinds as often.
+    pub(super) fn all(&self) -> impl Iterator<Item = Link> {
+        let kinds = [&self.shared, &self.offered, &self.wanted, &self.counted];
+        kinds.into_iter().flatten().copied()
+    }
+}
+
+/// The same while they are collected: each is there once.
+#[derive(Default)]
+pub(super) struct LinkSets {
+    shared: QuickSet<Link>,
+    offered: QuickSet<Link>,
+    wanted: QuickSet<Link>,
+    needed: QuickSet<ObjectId>,
+    counted: QuickSet<Link>,
+}
+
+impl From<LinkSets> for Links {
+    fn from(sets: LinkSets) -> Self {
+        Self {
+            shared: sets.shared.into_iter().collect(),
+            offered: sets.offered.into_iter().collect(),
+            wanted: sets.wanted.into_iter().collect(),
+            needed: sets.needed.into_iter().collect(),
+            counted: sets.counted.into_iter().collect(),
+        }
+    }
 }
 
 /// How many parts must have a [counted](Links::counted) link in common.
@@ -72,7 +102,7 @@ fn is_of_environment(id: &ObjectId) -> bool {
 pub(crate) fn links(objects: &[&Object], policy: &FleetPolicy) -> Links {
     let mut world = World::of(objects.iter().copied());
     world.regions.clone_from(&policy.regions);
-    let mut links = Links::default();
+    let mut links = LinkSets::default();
     let named = named(objects);
     for object in objects {
         links.of_object(object, &named);
@@ -81,7 +111,7 @@ pub(crate) fn links(objects: &[&Object], policy: &FleetPolicy) -> Links {
         links.of_resource(&world, resource);
     }
     hosted::links(objects, &mut links);
-    links
+    links.into()
 }
 
 /// What the objects of Cluster API among `objects` name.
@@ -128,7 +158,7 @@ fn in_azure(id: &ArmId) -> Link {
     link("arm", (&id.group, &id.provider, &id.parts))
 }
 
-impl Links {
+impl LinkSets {
     pub(super) fn share(&mut self, of: &str, what: impl Hash) {
         self.shared.insert(link(of, what));
     }

@@ -324,7 +324,7 @@ fn found_in(objects: &[Object], check: impl Fn(&[Object]) -> Vec<Finding>) -> Ve
     let whole = check(objects);
     let mut groups = Groups::of(objects.len());
     for (part, object) in objects.iter().enumerate() {
-        groups.add(part, &links(&[object], &FleetPolicy::default()));
+        groups.add(part, links(&[object], &FleetPolicy::default()).into());
     }
     let environment: Vec<&Object> = objects.iter().filter(|one| is_environment(one)).collect();
     let mut all = std::collections::BTreeSet::new();
@@ -333,7 +333,7 @@ fn found_in(objects: &[Object], check: impl Fn(&[Object]) -> Vec<Finding>) -> Ve
         let mut parts = Vec::new();
         for group in &joined {
             let own: Vec<&Object> = group.iter().map(|at| &objects[*at]).collect();
-            groups.add(group[0], &links(&own, &FleetPolicy::default()));
+            groups.add(group[0], links(&own, &FleetPolicy::default()).into());
             let is_own = |object: &Object| own.iter().any(|one| std::ptr::eq(*one, object));
             let beside = environment.iter().filter(|one| !is_own(one));
             let members: Vec<Object> = own.iter().chain(beside.clone()).copied().cloned().collect();

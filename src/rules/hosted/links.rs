@@ -5,10 +5,10 @@ use super::fleet::{group, location};
 use super::parts::{Hosted, Parts};
 use crate::api::fleet::FleetPolicy;
 use crate::model::Object;
-use crate::rules::links::Links;
+use crate::rules::links::LinkSets;
 
 /// Adds the links of the hosted clusters and node pools among `objects`.
-pub(in crate::rules) fn links(objects: &[&Object], links: &mut Links) {
+pub(in crate::rules) fn links(objects: &[&Object], links: &mut LinkSets) {
     let policy = FleetPolicy::default();
     let parts = Parts::of(objects, &policy);
     for cluster in parts.clusters() {
@@ -19,7 +19,7 @@ pub(in crate::rules) fn links(objects: &[&Object], links: &mut Links) {
     }
 }
 
-fn of_cluster(cluster: Hosted<'_>, links: &mut Links) {
+fn of_cluster(cluster: Hosted<'_>, links: &mut LinkSets) {
     // H01.
     let namespace = format!("{}-{}", cluster.namespace(), cluster.name());
     links.share("namespace of a control plane", namespace);
