@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::model::ObjectId;
+use crate::model::EmbeddedId;
 use crate::plan::Plan;
 use crate::plan::approvals::Approval;
 
@@ -14,7 +14,7 @@ pub struct Assignment {
     /// What the cluster is to have.
     pub plan: Arc<Plan>,
     /// What controllers make of it, with versions.
-    pub embedded: Arc<[(ObjectId, String)]>,
+    pub embedded: Arc<[EmbeddedId]>,
     /// What it is a plan of; empty when it has no name. It is written down in the cluster.
     pub revision: String,
     /// Whether a person asked for it just now: then no change is held because its revision was applied before.
@@ -36,7 +36,7 @@ pub struct Assignment {
 impl Assignment {
     /// A plan without a name, which removes nothing.
     #[must_use]
-    pub fn new(plan: Arc<Plan>, embedded: impl Into<Arc<[(ObjectId, String)]>>) -> Self {
+    pub fn new(plan: Arc<Plan>, embedded: impl Into<Arc<[EmbeddedId]>>) -> Self {
         Self {
             plan,
             embedded: embedded.into(),

@@ -4,8 +4,9 @@
 //! yet. It does not know: how a kind is looked up.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use crate::model::ObjectId;
+use crate::model::{EmbeddedId, ObjectId};
 
 /// Group, version and kind.
 pub(crate) type Kind = (String, String, String);
@@ -13,9 +14,9 @@ pub(crate) type Kind = (String, String, String);
 /// Resources by kind.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Embedded {
-    ids: BTreeSet<ObjectId>,
+    ids: BTreeSet<Arc<ObjectId>>,
     /// One object per kind, to ask with.
-    kinds: BTreeMap<Kind, ObjectId>,
+    kinds: BTreeMap<Kind, Arc<ObjectId>>,
     missing: BTreeSet<Kind>,
     /// Kinds about which the cluster did not answer, and how often in a row.
     failures: BTreeMap<Kind, u32>,
@@ -23,12 +24,12 @@ pub(crate) struct Embedded {
 
 impl Embedded {
     /// `resources` with their versions.
-    pub(crate) fn new(resources: &[(ObjectId, String)]) -> Self {
+    pub(crate) fn new(resources: &[EmbeddedId]) -> Self {
         let mut embedded = Self::default();
         for (id, version) in resources {
-            let kind = (id.group.clone(), version.clone(), id.kind.clone());
-            embedded.kinds.entry(kind).or_insert_with(|| id.clone());
-            embedded.ids.insert(id.clone());
+            let kind = (id.group.clone(), version.to_string(), id.kind.clone());
+            embedded.kinds.entry(kind).or_insert_with(|| Arc::clone(id));
+            embedded.ids.insert(Arc::clone(id));
         }
         embedded
     }
@@ -41,13 +42,15 @@ impl Embedded {
     /// The kinds, each with one object of it.
     pub(crate) fn kinds(&self) -> Vec<(Kind, ObjectId)> {
         let kinds = self.kinds.iter();
-        kinds.map(|(kind, id)| (kind.clone(), id.clone())).collect()
+        kinds
+            .map(|(kind, id)| (kind.clone(), ObjectId::clone(id)))
+            .collect()
     }
 
     /// The resources of one kind.
     pub(crate) fn of(&self, (group, _, kind): &Kind) -> Vec<ObjectId> {
         let of = self.ids.iter().filter(|id| id.is(group, kind));
-        of.cloned().collect()
+        of.map(|id| ObjectId::clone(id)).collect()
     }
 
     /// Whether there are resources of the kind.
@@ -75,7 +78,7 @@ impl Embedded {
     pub(crate) fn missing(&self, group: &str) -> Vec<(Kind, ObjectId)> {
         let missing = self.missing.iter().filter(|kind| kind.0 == group);
         missing
-            .filter_map(|kind| Some((kind.clone(), self.kinds.get(kind)?.clone())))
+            .filter_map(|kind| Some((kind.clone(), ObjectId::clone(self.kinds.get(kind)?))))
             .collect()
     }
 }
@@ -87,7 +90,7 @@ mod tests {
     #[test]
     fn a_kind_is_missing_until_it_is_served() {
         let id = |name| ObjectId::new("g", "K", "ns", name);
-        let resources = ["a", "b"].map(|name| (id(name), "v1".to_owned()));
+        let resources = ["a", "b"].map(|name| (id(name).into(), "v1".into()));
         let mut embedded = Embedded::new(&resources);
         let [(kind, example)] = embedded.kinds().try_into().expect("one kind");
         assert_eq!(example, id("a"));

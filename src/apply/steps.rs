@@ -82,7 +82,7 @@ impl StepState {
 #[derive(Clone, Debug)]
 struct Entry {
     /// Its object as the cluster names it.
-    object: ObjectId,
+    object: Arc<ObjectId>,
     /// The index of its kind.
     kind: usize,
     state: StepState,
@@ -101,9 +101,9 @@ pub(crate) struct Steps {
     entries: Vec<Entry>,
     /// Every kind, at the version it is applied at.
     kinds: Vec<Kind>,
-    by_object: HashMap<ObjectId, usize>,
+    by_object: HashMap<Arc<ObjectId>, usize>,
     /// The objects that were not applied yet, each with its cluster.
-    unapplied: BTreeMap<ObjectId, String>,
+    unapplied: BTreeMap<Arc<ObjectId>, String>,
     // What follows from the states, for speed.
     queued: BTreeSet<usize>,
     startable: BTreeSet<usize>,
@@ -147,7 +147,7 @@ impl Steps {
                 steps.kinds.push(kind);
             }
             steps.entries.push(Entry {
-                object: object.clone(),
+                object: Arc::clone(object),
                 kind: index,
                 state: StepState::Waiting,
                 reached: Milestone::Nothing,
@@ -161,10 +161,10 @@ impl Steps {
             if step.after.is_empty() {
                 steps.startable.insert(at);
             }
-            steps.by_object.insert(object.clone(), at);
+            steps.by_object.insert(Arc::clone(object), at);
             steps
                 .unapplied
-                .insert(object.clone(), cluster_of(object, payload));
+                .insert(Arc::clone(object), cluster_of(object, payload));
         }
         steps
     }
@@ -186,7 +186,7 @@ impl Steps {
 
     /// The objects of all steps, in plan order.
     pub(crate) fn objects(&self) -> impl Iterator<Item = &ObjectId> {
-        self.entries.iter().map(|entry| &entry.object)
+        self.entries.iter().map(|entry| &*entry.object)
     }
 
     /// The kind of a step, at the version it is applied at.
@@ -197,7 +197,10 @@ impl Steps {
     /// Every kind, with its first object.
     pub(crate) fn kinds(&self) -> BTreeMap<Kind, ObjectId> {
         let entries = self.entries.iter().rev();
-        let kinds = entries.map(|entry| (self.kinds[entry.kind].clone(), entry.object.clone()));
+        let kinds = entries.map(|entry| {
+            let example = ObjectId::clone(&entry.object);
+            (self.kinds[entry.kind].clone(), example)
+        });
         kinds.collect()
     }
 
@@ -207,12 +210,12 @@ impl Steps {
     }
 
     /// The step of every object.
-    pub(crate) const fn by_object(&self) -> &HashMap<ObjectId, usize> {
+    pub(crate) const fn by_object(&self) -> &HashMap<Arc<ObjectId>, usize> {
         &self.by_object
     }
 
     /// The objects that were not applied yet, each with its cluster.
-    pub(crate) const fn unapplied(&self) -> &BTreeMap<ObjectId, String> {
+    pub(crate) const fn unapplied(&self) -> &BTreeMap<Arc<ObjectId>, String> {
         &self.unapplied
     }
 
@@ -307,7 +310,7 @@ impl Steps {
         let sending = |entry: &Entry| matches!(entry.state, StepState::Sending { .. });
         entries
             .filter(move |(_, entry)| sending(entry))
-            .map(|(at, entry)| (at, &entry.object))
+            .map(|(at, entry)| (at, &*entry.object))
     }
 
     /// Queues the steps that wait for a removal.
@@ -418,13 +421,13 @@ impl Steps {
             }
             let ObjectId {
                 group, kind, name, ..
-            } = &entry.object;
+            } = &*entry.object;
             let namespace = if namespaced { "default" } else { "" };
-            let object = ObjectId::new(&**group, &**kind, namespace, &**name);
+            let object = Arc::new(ObjectId::new(&**group, &**kind, namespace, &**name));
             if let Some(cluster) = self.unapplied.remove(&entry.object) {
-                self.unapplied.insert(object.clone(), cluster);
+                self.unapplied.insert(Arc::clone(&object), cluster);
             }
-            self.by_object.insert(object.clone(), at);
+            self.by_object.insert(Arc::clone(&object), at);
             entry.object = object;
         }
     }

@@ -28,7 +28,7 @@ use crate::apply::{
     Assignment, CONTENT, ClusterSummary, Progress, Report, State, Suspension, Tracker,
 };
 use crate::compile::Compiled;
-use crate::model::{Clock, ObjectId, hex};
+use crate::model::{Clock, EmbeddedId, hex};
 use crate::plan::approvals::Approval;
 use crate::plan::{self, ApplySet, Plan};
 use crate::settings::Environment;
@@ -203,7 +203,7 @@ async fn show_rights(
     args: &ApplyArgs,
     target: &Target,
     set: &ApplySet,
-    needs: (&Plan, &[(ObjectId, String)]),
+    needs: (&Plan, &[EmbeddedId]),
     ui: &Ui,
 ) {
     let rights = missing_rights(target, set, needs, args.prune).await;
@@ -422,7 +422,7 @@ mod tests {
     use super::*;
     use crate::apply::{Progress, State};
     use crate::compile::compile;
-    use crate::model::Tree;
+    use crate::model::{ObjectId, Tree};
     use kube_sim::SimClock;
 
     const ONE: &str =

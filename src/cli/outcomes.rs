@@ -4,6 +4,7 @@
 //! and a closing count. It does not know: how lines are printed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -29,7 +30,7 @@ pub(super) enum Line {
 #[derive(Default)]
 pub(super) struct Outcomes {
     /// The objects to apply.
-    planned: BTreeSet<ObjectId>,
+    planned: BTreeSet<Arc<ObjectId>>,
     applied: BTreeMap<ObjectId, Outcome>,
     removed: BTreeSet<ObjectId>,
     /// All that left the fleet, or is to.
@@ -46,7 +47,7 @@ pub(super) struct Outcomes {
 impl Outcomes {
     pub(super) fn of(steps: &[Step]) -> Self {
         Self {
-            planned: steps.iter().map(|step| step.object.clone()).collect(),
+            planned: steps.iter().map(|step| Arc::clone(&step.object)).collect(),
             ..Self::default()
         }
     }

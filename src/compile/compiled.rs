@@ -10,7 +10,7 @@ use super::allow::Allowed;
 use super::limits;
 use crate::api::embedded;
 use crate::graph::Graph;
-use crate::model::{Finding, Object, ObjectId, Severity};
+use crate::model::{EmbeddedId, Finding, Object, Severity};
 
 /// What is wrong with a tree, and how large it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -132,7 +132,9 @@ impl Compiled {
 
     /// The resources embedded in the objects, each with the version it is written in.
     #[must_use]
-    pub fn embedded(&self) -> Vec<(ObjectId, String)> {
-        self.objects.iter().flat_map(embedded::ids).collect()
+    pub fn embedded(&self) -> Vec<EmbeddedId> {
+        let ids = self.objects.iter().flat_map(embedded::ids);
+        ids.map(|(id, version)| (id.into(), version.into()))
+            .collect()
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::compile::{Checked, Digest};
 use crate::graph::Graph;
-use crate::model::{Finding, Object, ObjectId};
+use crate::model::{EmbeddedId, Finding, Object};
 use crate::plan::{self, Kept, Plan};
 use crate::reporting::report::{Base, Holdings, Notes};
 
@@ -18,7 +18,7 @@ pub(crate) struct Release {
     pub(crate) revision: String,
     pub(crate) plan: Arc<Plan>,
     /// The resources that controllers create from its objects, with versions.
-    pub(crate) embedded: Arc<[(ObjectId, String)]>,
+    pub(crate) embedded: Arc<[EmbeddedId]>,
     pub(crate) graph: Arc<Graph>,
     /// The notes of its check.
     pub(crate) notes: Notes,
@@ -77,7 +77,7 @@ impl Compilation {
             notes: Notes::of(&checked),
             findings: checked.findings.into(),
             plan: Arc::new(plan),
-            embedded: embedded.into(),
+            embedded,
             graph,
         })
     }

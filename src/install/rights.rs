@@ -12,7 +12,7 @@ use crate::api::kinds::{
     is_cluster_scoped,
 };
 use crate::api::labels::CLUSTER_NAME;
-use crate::model::{Object, ObjectId};
+use crate::model::{EmbeddedId, Object};
 
 pub(super) const RBAC: &str = "rbac.authorization.k8s.io";
 
@@ -41,11 +41,11 @@ pub struct Applied {
 /// The kinds of a fleet. A kind that the fleet defines has the plural of its definition; another one that Capstan does not
 /// know the plural of its English name. `embedded` are the resources that objects carry.
 #[must_use]
-pub fn applied_kinds(objects: &[Object], embedded: &[(ObjectId, String)]) -> Applied {
+pub fn applied_kinds(objects: &[Object], embedded: &[EmbeddedId]) -> Applied {
     let defined: BTreeMap<(String, String), Definition> =
         objects.iter().filter_map(definition).collect();
     let mut applied = Applied::default();
-    let carried = embedded.iter().map(|(id, _)| (id, false));
+    let carried = embedded.iter().map(|(id, _)| (&**id, false));
     let own = objects.iter().map(|object| (&object.id, true));
     for (id, is_written) in own.chain(carried) {
         let key = (id.group.clone(), id.kind.clone());

@@ -69,7 +69,7 @@ pub use key_vault::{KeyError, KeyFault, KeyRequest, KeyVaults};
 pub use kube_schema::{Path, Segment};
 pub use namespaces::Namespaces;
 pub use node::{Key, Map, Node, Origin, Value};
-pub use object::{Object, ObjectId};
+pub use object::{EmbeddedId, Object, ObjectId};
 pub use object_reader::ObjectReader;
 pub use own_pull_requests::{NewPullRequest, OwnPullRequest, OwnPullRequests, PullRequestState};
 pub use packed::Packed;

@@ -1,6 +1,7 @@
 //! One Kubernetes object to apply, with the origin of each value.
 
 use std::fmt;
+use std::sync::Arc;
 
 use super::{Node, Origin};
 
@@ -17,6 +18,9 @@ pub struct ObjectId {
     /// Name.
     pub name: String,
 }
+
+/// The id of an embedded resource, and the version that it is written in. Copies share both.
+pub type EmbeddedId = (Arc<ObjectId>, Arc<str>);
 
 impl ObjectId {
     /// The id with these parts.

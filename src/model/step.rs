@@ -1,5 +1,7 @@
 //! One thing to do.
 
+use std::sync::Arc;
+
 use super::{ObjectId, Payload};
 
 /// The state in which another step's object must be.
@@ -60,10 +62,10 @@ pub enum Change {
 /// One thing to do, once its predecessors have reached the states it needs. Plain data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// The object.
-    pub object: ObjectId,
+    /// The object. Copies share it, and what to do.
+    pub object: Arc<ObjectId>,
     /// What to do.
-    pub action: Action,
+    pub action: Arc<Action>,
     /// The effect on the object.
     pub change: Change,
     /// The predecessors, ordered by index.
@@ -77,16 +79,29 @@ impl Step {
         let after = after
             .iter()
             .map(|&(step, until)| Predecessor { step, until });
+        let action = Action {
+            payload: Payload::default(),
+            manager: String::new(),
+            force: false,
+            left: Vec::new(),
+        };
         Self {
-            object,
-            action: Action {
-                payload: Payload::default(),
-                manager: String::new(),
-                force: false,
-                left: Vec::new(),
-            },
+            object: object.into(),
+            action: action.into(),
             change: Change::Create,
             after: after.collect(),
+        }
+    }
+
+    /// The same step, but it sends this.
+    pub(crate) fn sending(self, payload: Payload) -> Self {
+        let action = Action {
+            payload,
+            ..Action::clone(&self.action)
+        };
+        Self {
+            action: action.into(),
+            ..self
         }
     }
 }

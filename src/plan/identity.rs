@@ -99,21 +99,12 @@ mod tests {
 
     use super::*;
     use crate::api::kinds::CONTROL_PLANE;
-    use crate::model::{Action, Change, Payload};
+    use crate::model::Payload;
 
     fn control_plane(kind: &str, identity: &Json) -> Step {
         let sent = json!({"spec": {"identityRef": identity}});
-        Step {
-            object: ObjectId::new(CONTROL_PLANE, kind, "team-a", "c"),
-            action: Action {
-                payload: Payload::new(&sent, "", ""),
-                manager: String::new(),
-                force: false,
-                left: Vec::new(),
-            },
-            change: Change::Create,
-            after: Vec::new(),
-        }
+        let object = ObjectId::new(CONTROL_PLANE, kind, "team-a", "c");
+        Step::bare(object, &[]).sending(Payload::new(&sent, "", ""))
     }
 
     #[test]
@@ -138,16 +129,9 @@ mod tests {
         let uses = IdentityUse::of(&control_plane("AROControlPlane", &json!({"name": "id"})));
         let uses = uses.expect("it uses one");
         let namespace = |name: &str| {
-            let mut step = control_plane("Namespace", &Json::Null);
-            step.object = ObjectId::new("", "Namespace", "", name);
+            let object = ObjectId::new("", "Namespace", "", name);
             let sent = json!({"metadata": {"labels": {"team": name, "of": "plan"}}});
-            step.action = Action {
-                payload: Payload::new(&sent, "", ""),
-                manager: String::new(),
-                force: false,
-                left: Vec::new(),
-            };
-            step
+            Step::bare(object, &[]).sending(Payload::new(&sent, "", ""))
         };
         let live = json!({"metadata": {"labels": {"team": "old", "env": "prod"}}});
         let rendered = |live, steps: &[Step]| {

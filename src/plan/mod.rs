@@ -17,6 +17,7 @@ mod secret_data;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use serde_json::{Value as Json, json};
@@ -25,7 +26,7 @@ use sha2::{Digest, Sha256};
 use crate::api::kinds::{self, CAPI, INFRASTRUCTURE};
 use crate::api::{embedded, labels};
 use crate::graph::{Executor, Graph, Place};
-use crate::model::{Action, Change, Object, ObjectId, Payload, Predecessor, Step, hex};
+use crate::model::{Action, Change, EmbeddedId, Object, ObjectId, Payload, Predecessor, Step, hex};
 
 pub use applyset::ApplySet;
 pub use change::{
@@ -71,55 +72,67 @@ pub struct Impact {
 /// The plan for a cluster that has nothing yet: every object is created.
 #[must_use]
 pub fn against_none(objects: &[Object], graph: &Graph, set: &ApplySet) -> Plan {
-    let sent = objects.par_iter().map(|object| sent(object, set));
-    with_objects(sent.collect(), graph)
+    let actions = objects.par_iter().map(|object| apply(object, set).into());
+    with_actions(&actions.collect::<Vec<_>>(), graph)
 }
 
 /// The same, but drops each object once its step exists, since a large fleet has many of both.
 #[must_use]
 pub fn into_plan(objects: Vec<Object>, graph: &Graph, set: &ApplySet) -> Plan {
-    let sent = objects.into_par_iter().map(|object| sent(&object, set));
-    with_objects(sent.collect(), graph)
+    let objects = objects.into_par_iter();
+    let actions = objects.map(|object| apply(&object, set).into());
+    with_actions(&actions.collect::<Vec<_>>(), graph)
 }
 
-/// An object as the daemon keeps it: the action of its step, and the ids of the resources in it.
+/// An object as the daemon keeps it: the action of its step, and the versions of the resources in it. The graph has the ids of all
+/// of them. Copies share what they have.
 #[derive(Clone, Debug)]
 pub struct Kept {
-    object: ObjectId,
-    action: Action,
-    embedded: Vec<(ObjectId, String)>,
+    action: Arc<Action>,
+    versions: Arc<[Arc<str>]>,
 }
 
 impl Kept {
     /// Keeps an object as a member of `set`.
     #[must_use]
     pub fn of(object: &Object, set: &ApplySet) -> Self {
+        let versions = embedded::ids(object).map(|(_, version)| version);
         Self {
-            object: object.id.clone(),
-            action: apply(object, set),
-            embedded: embedded::ids(object).collect(),
+            action: apply(object, set).into(),
+            versions: shared(versions).collect(),
         }
     }
+}
+
+/// Versions of which equal ones are one.
+fn shared(versions: impl Iterator<Item = String>) -> impl Iterator<Item = Arc<str>> {
+    let mut known: BTreeSet<Arc<str>> = BTreeSet::new();
+    versions.map(move |version| match known.get(&*version) {
+        Some(version) => Arc::clone(version),
+        None => {
+            let version: Arc<str> = version.into();
+            known.insert(Arc::clone(&version));
+            version
+        }
+    })
 }
 
 /// The plan of all objects, in the order that the graph was built from, and the resources that controllers create from them, with
 /// versions.
 #[must_use]
-pub fn of_kept(kept: Vec<Kept>, graph: &Graph) -> (Plan, Vec<(ObjectId, String)>) {
-    let kept = kept.into_iter();
-    let parts = kept.map(|one| ((one.object, one.action), one.embedded));
-    let (sent, embedded): (Vec<_>, Vec<_>) = parts.unzip();
-    let embedded = embedded.into_iter().flatten();
-    (with_objects(sent, graph), embedded.collect())
+pub fn of_kept(kept: Vec<Kept>, graph: &Graph) -> (Plan, Arc<[EmbeddedId]>) {
+    let kept = kept.into_iter().map(|one| (one.action, one.versions));
+    let (actions, versions): (Vec<_>, Vec<_>) = kept.unzip();
+    let ids = graph.vertices.iter();
+    let ids = ids.filter(|vertex| matches!(vertex.place, Place::Embedded(_)));
+    let ids = ids.map(|vertex| Arc::clone(&vertex.id));
+    let versions = versions.iter().flat_map(|versions| versions.iter());
+    let resources = ids.zip(versions.map(Arc::clone)).collect();
+    (with_actions(&actions, graph), resources)
 }
 
-fn sent(object: &Object, set: &ApplySet) -> (ObjectId, Action) {
-    (object.id.clone(), apply(object, set))
-}
-
-/// The plan of the objects' ids and their actions, in the order of the objects.
-fn with_objects(sent: Vec<(ObjectId, Action)>, graph: &Graph) -> Plan {
-    let mut sent: Vec<Option<_>> = sent.into_iter().map(Some).collect();
+/// The plan of the objects' actions, in the order of the objects.
+fn with_actions(actions: &[Arc<Action>], graph: &Graph) -> Plan {
     let order = graph.apply_order();
     let step_of: HashMap<usize, usize> = order
         .iter()
@@ -132,14 +145,11 @@ fn with_objects(sent: Vec<(ObjectId, Action)>, graph: &Graph) -> Plan {
             Place::TopLevel(index) => Some((*vertex, index)),
             _ => None,
         })
-        .map(|(vertex, index)| {
-            let (object, action) = sent[index].take().expect("an object is of one vertex");
-            Step {
-                object,
-                action,
-                change: Change::Create,
-                after: predecessors(graph, vertex, &step_of),
-            }
+        .map(|(vertex, index)| Step {
+            object: Arc::clone(&graph.vertices[vertex].id),
+            action: Arc::clone(&actions[index]),
+            change: Change::Create,
+            after: predecessors(graph, vertex, &step_of),
         })
         .collect();
     let embedded = graph
@@ -292,7 +302,7 @@ impl Plan {
     /// The step that is about `id`.
     #[must_use]
     pub fn step(&self, id: &ObjectId) -> Option<usize> {
-        self.steps.iter().position(|step| step.object == *id)
+        self.steps.iter().position(|step| *step.object == *id)
     }
 }
 
@@ -340,6 +350,30 @@ mod tests {
     fn labels_that_are_no_map_are_sent_as_they_are() {
         let sent = sent("{apiVersion: v1, kind: X, metadata: {name: a, labels: hello}}");
         assert_eq!(sent["metadata"]["labels"], "hello");
+    }
+
+    #[test]
+    fn what_is_kept_gives_the_same_plan() {
+        let text = "\
+{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
+---
+{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AROCluster, metadata: {name: b}, spec: {resources: [{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: x}}, {kind: Nothing}]}}
+---
+{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AROCluster, metadata: {name: c}, spec: {resources: [{apiVersion: network.azure.com/v1api20201101, kind: VirtualNetwork, metadata: {name: y}}, {apiVersion: resources.azure.com/v2, kind: ResourceGroup, metadata: {name: z}}]}}
+";
+        let (documents, _) = crate::yaml::read(&Arc::from("a.yaml"), text.as_bytes());
+        let objects = documents.into_iter();
+        let objects = objects.filter_map(|node| Object::from_node(node, "n"));
+        let objects: Vec<Object> = objects.collect();
+        let (graph, _) = crate::graph::build(&objects);
+        let set = ApplySet::new("test", "default");
+        let kept = objects.iter().map(|object| Kept::of(object, &set));
+        let (plan, resources) = of_kept(kept.collect(), &graph);
+        assert_eq!(plan, against_none(&objects, &graph, &set));
+        let expected = objects.iter().flat_map(embedded::ids);
+        let expected = expected.map(|(id, version)| (id.into(), version.into()));
+        assert_eq!(*resources, *expected.collect::<Vec<EmbeddedId>>());
+        assert_eq!(resources.len(), 3);
     }
 
     #[test]

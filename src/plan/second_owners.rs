@@ -22,17 +22,17 @@ pub fn second_owners(
     let owners = applied.steps.iter();
     let owners = owners.filter(|step| owns_resources(&step.object));
     let before: BTreeMap<&ObjectId, &Payload> = owners
-        .map(|step| (&step.object, &step.action.payload))
+        .map(|step| (&*step.object, &step.action.payload))
         .collect();
     let mut gone = before.clone();
-    let kept = new.steps.iter().map(|step| &step.object);
+    let kept = new.steps.iter().map(|step| &*step.object);
     for kept in kept.chain(&new.outside) {
         gone.remove(kept);
     }
     let mut changes = Changes::default();
     let mut lessened: BTreeSet<&ObjectId> = BTreeSet::new();
     for step in &new.steps {
-        let (id, payload) = (&step.object, &step.action.payload);
+        let (id, payload) = (&*step.object, &step.action.payload);
         let old = before.get(id).filter(|_| embedded::carries(id));
         let old = old.filter(|old| old.hash() != payload.hash());
         if old.is_some_and(|old| changes.note_lost(id, &payload.json(), &old.json())) {
@@ -43,7 +43,7 @@ pub fn second_owners(
         return Vec::new();
     }
     let is_new = |id: &&ObjectId| owns_resources(id) && !before.contains_key(id);
-    let fresh = new.steps.iter().map(|step| &step.object).filter(is_new);
+    let fresh = new.steps.iter().map(|step| &*step.object).filter(is_new);
     let namespaces = fresh.chain(gone.keys().copied()).chain(lessened);
     let namespaces = namespaces.map(|id| id.namespace.as_str()).collect();
     let gone: Vec<Json> = gone.values().map(|payload| payload.json()).collect();

@@ -87,7 +87,7 @@ impl Compared {
 
     /// Takes in what was found of a step. An error that is about more than its object comes back.
     fn take_in(&mut self, at: usize, found: Result<Found, Error>) -> Option<Error> {
-        let id = self.plan.steps[at].object.clone();
+        let id = ObjectId::clone(&self.plan.steps[at].object);
         let change = match found {
             Ok(found) => {
                 let refused = found.refused.into_iter();
@@ -172,7 +172,7 @@ pub async fn compare(
         leaving: members::leaving(&members, &plan, &guard),
         owners: Owners::of(
             members,
-            plan.steps.iter().map(|step| &step.object),
+            plan.steps.iter().map(|step| &*step.object),
             guard.prune,
         ),
         ..Compared::from(plan)
@@ -296,7 +296,7 @@ async fn beside(
 ) -> Result<Found, Error> {
     let Action {
         payload, manager, ..
-    } = &step.action;
+    } = &*step.action;
     let payload = payload.json();
     let claim = object_client.claim(live, &payload, &set.id()).await?;
     let member = Member::read(live, Some(&step.action), None);

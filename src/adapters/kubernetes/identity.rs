@@ -40,7 +40,7 @@ pub(super) async fn check(
     }
     let judged = uses.judge(identity.as_ref(), &known);
     judged.map_err(|withheld| Error::Withheld {
-        object: step.object.clone(),
+        object: ObjectId::clone(&step.object),
         withheld,
     })
 }

@@ -4,6 +4,7 @@
 //! own the same resources in Azure as one of those. It does not know: what is done about it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use kube::Client;
 use kube::api::{Api, DynamicObject, ListParams};
@@ -76,8 +77,8 @@ pub(super) fn leaving(
     plan: &Plan,
     guard: &DeletionGuard,
 ) -> BTreeMap<ObjectId, PruneDecision> {
-    let steps = plan.steps.iter().map(|step| step.object.clone());
-    let steps: HashMap<ObjectId, usize> = steps.zip(0..).collect();
+    let steps = plan.steps.iter().map(|step| Arc::clone(&step.object));
+    let steps: HashMap<Arc<ObjectId>, usize> = steps.zip(0..).collect();
     let left = members.iter().filter(|(id, _)| !steps.contains_key(*id));
     let refers = left.map(|(id, live)| {
         let refers = apply::references(std::slice::from_ref(live)).remove(id);

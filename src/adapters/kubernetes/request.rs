@@ -117,7 +117,7 @@ impl ObjectClient {
             manager,
             left,
             ..
-        } = &step.action;
+        } = &*step.action;
         let payload = payload.json();
         let uid = match precondition.uid {
             Some(uid) => uid,
@@ -178,7 +178,7 @@ impl ObjectClient {
     /// The object as applying `step` would make it; nothing is changed. `takes_back` is as in
     /// [`ApplyPrecondition`].
     pub(super) async fn try_apply(&self, step: &Step, takes_back: bool) -> Result<Json, Error> {
-        let Action { payload, left, .. } = &step.action;
+        let Action { payload, left, .. } = &*step.action;
         let sent = apply::without(payload.json(), left);
         let params = params(step, takes_back).dry_run();
         let answer = self.send(&sent, &params).await;
@@ -272,7 +272,7 @@ impl ObjectClient {
 
 /// The field manager for `step`, and whether it takes fields back by force.
 fn params(step: &Step, takes_back: bool) -> PatchParams {
-    let Action { manager, force, .. } = &step.action;
+    let Action { manager, force, .. } = &*step.action;
     let mut params = PatchParams::apply(manager);
     params.force = *force || takes_back;
     params

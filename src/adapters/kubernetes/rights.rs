@@ -19,7 +19,7 @@ use super::review::{Right, allows, whoami};
 use super::runner::Target;
 use crate::api::azure_cluster_identity::VERSIONS;
 use crate::api::platform::Role;
-use crate::model::{ObjectId, hex};
+use crate::model::{EmbeddedId, ObjectId, hex};
 use crate::plan::{ApplySet, IdentityUse, Plan};
 
 /// All verbs, in the order in which they are shown.
@@ -61,7 +61,7 @@ impl Needs {
     /// The needs of a plan. Of an account that `is_confined`, the parent is none: the daemon writes it.
     fn of(
         set: &ApplySet,
-        (plan, embedded): (&Plan, &[(ObjectId, String)]),
+        (plan, embedded): (&Plan, &[EmbeddedId]),
         prune: bool,
         is_confined: bool,
     ) -> Self {
@@ -106,7 +106,7 @@ impl Needs {
 pub async fn missing_rights(
     target: &Target,
     set: &ApplySet,
-    (plan, embedded): (&Plan, &[(ObjectId, String)]),
+    (plan, embedded): (&Plan, &[EmbeddedId]),
     prune: bool,
 ) -> Result<Rights, Error> {
     let (client, is_confined) = (&target.account, target.is_confined);
@@ -324,10 +324,8 @@ mod tests {
 
     fn step(group: &str, kind: &str, namespace: &str) -> Step {
         let object = ObjectId::new(group, kind, namespace, "a");
-        let mut step = Step::bare(object, &[]);
-        let payload = &mut step.action.payload;
-        *payload = Payload::new(&json!({"apiVersion": format!("{group}/v1")}), "", "");
-        step
+        let sent = json!({"apiVersion": format!("{group}/v1")});
+        Step::bare(object, &[]).sending(Payload::new(&sent, "", ""))
     }
 
     #[test]
@@ -338,7 +336,7 @@ mod tests {
         };
         let set = ApplySet::new("f", "home");
         let vault = ObjectId::new("keyvault.azure.com", "Vault", "one", "kv");
-        let carried = [(vault, "v2".to_owned())];
+        let carried = [(vault.into(), "v2".into())];
         let needs = Needs::of(&set, (&plan, &carried), false, false);
         let needs: Vec<String> = needs
             .0

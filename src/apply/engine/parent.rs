@@ -348,7 +348,7 @@ impl Engine {
 fn contents(plan: &Plan) -> String {
     let mut hash = Sha256::new();
     for step in &plan.steps {
-        let ObjectId { group, .. } = &step.object;
+        let ObjectId { group, .. } = &*step.object;
         hash.update(format!("{group} {}\n", step.object));
     }
     let hash = hash.finalize();

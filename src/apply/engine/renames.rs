@@ -4,6 +4,7 @@
 //! cluster or pool is created that may be one of those.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value as Json;
 
@@ -39,7 +40,7 @@ impl Engine {
         let steps = self.work.steps.plan().steps.iter();
         let parts = steps.filter(|step| Role::of(&step.object).is_some());
         let parts: Vec<(&ObjectId, Json)> = parts
-            .map(|step| (&step.object, payload(step).json()))
+            .map(|step| (&*step.object, payload(step).json()))
             .collect();
         let units = Unit::all(parts.iter().map(|(_, json)| json));
         let new = parts
@@ -107,7 +108,7 @@ impl Engine {
     }
 
     /// The objects that were not applied yet and are not held, each with its cluster.
-    pub(super) fn unapplied_but_held(&self) -> BTreeMap<ObjectId, String> {
+    pub(super) fn unapplied_but_held(&self) -> BTreeMap<Arc<ObjectId>, String> {
         let held = self.work.held.as_ref();
         let is_held = |id: &ObjectId, cluster: &str| {
             let unit = self.unit(id, cluster).zip(held);
@@ -118,7 +119,7 @@ impl Engine {
         let unapplied = self.work.steps.unapplied().iter();
         let unapplied = unapplied.filter(|(id, cluster)| !is_held(id, cluster));
         unapplied
-            .map(|(id, cluster)| (id.clone(), cluster.clone()))
+            .map(|(id, cluster)| (Arc::clone(id), cluster.clone()))
             .collect()
     }
 }

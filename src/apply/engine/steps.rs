@@ -156,7 +156,7 @@ impl Engine {
         self.work.failures.ended(at);
         self.work.removals.stir();
         if first {
-            let object = self.work.steps.step(at).object.clone();
+            let object = ObjectId::clone(&self.work.steps.step(at).object);
             self.report(Report::Applied(object, outcome));
             let remains = self.work.remains.get(&at).cloned();
             self.report_step(at, State::Applied, false, remains.unwrap_or_default());
@@ -209,7 +209,7 @@ impl Engine {
     /// A watch saw a member.
     pub(super) fn seen(&mut self, id: &ObjectId, live: &Json) {
         let at = self.work.steps.of(id);
-        let wanted = at.map(|at| &self.work.steps.step(at).action);
+        let wanted = at.map(|at| &*self.work.steps.step(at).action);
         let member = Member::read(live, wanted, self.inventory.get(id));
         if at.is_none() && !member.applied_by_us {
             return self.seen_other(id, &member);
@@ -306,7 +306,7 @@ impl Engine {
         let repairs = self.work.steps.repairs(at);
         let (wait, count) = (repairs.note(self.now), repairs.count());
         self.warn(Warning::Drift {
-            object: self.work.steps.step(at).object.clone(),
+            object: ObjectId::clone(&self.work.steps.step(at).object),
             why: why.to_owned(),
         });
         match wait {

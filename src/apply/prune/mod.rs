@@ -78,9 +78,9 @@ pub struct PruneInput<'a> {
     /// Those that leave, each with what it refers to.
     pub leaving: &'a BTreeMap<ObjectId, Vec<ObjectId>>,
     /// What the fleet has, with its step.
-    pub steps: &'a HashMap<ObjectId, usize>,
+    pub steps: &'a HashMap<Arc<ObjectId>, usize>,
     /// The objects of steps that were not applied yet, each with the cluster it belongs to.
-    pub unapplied: &'a BTreeMap<ObjectId, String>,
+    pub unapplied: &'a BTreeMap<Arc<ObjectId>, String>,
     /// What the fleet names and does not apply: what its objects refer to, and what is encrypted.
     pub needed: &'a BTreeSet<ObjectId>,
     /// The clusters and pools that leave under one name and come under another.
@@ -226,7 +226,7 @@ impl PruneInput<'_> {
         // Its new name comes before the old one goes.
         let unit = Unit::of(id, &member.cluster);
         let new = unit.and_then(|unit| self.renamed.get(&unit));
-        let first = |(step, cluster): &(&ObjectId, &String)| {
+        let first = |(step, cluster): &(&Arc<ObjectId>, &String)| {
             let is_new = Unit::of(step, cluster).as_ref() == new;
             if new.is_some() && is_new {
                 return true;
@@ -241,7 +241,7 @@ impl PruneInput<'_> {
                 _ => true,
             }
         };
-        self.unapplied.iter().find(first).map(|(step, _)| step)
+        self.unapplied.iter().find(first).map(|(step, _)| &**step)
     }
 
     /// A cluster goes once that is approved.

@@ -64,7 +64,7 @@ impl Holdings {
     pub(crate) fn of_plan(plan: &Plan) -> Self {
         let parts = plan.steps.iter();
         let parts = parts.filter(|step| Role::of(&step.object).is_some());
-        Self::of_parts(parts.map(|step| (&step.object, step.action.payload.json())))
+        Self::of_parts(parts.map(|step| (&*step.object, step.action.payload.json())))
     }
 
     fn of_parts<'a>(parts: impl Iterator<Item = (&'a ObjectId, Json)>) -> Self {

@@ -37,11 +37,11 @@ impl Notes {
 
     /// Adds what leaves the fleet with the plan before.
     pub(crate) fn compare(&mut self, before: &Plan, after: &Plan) {
-        let kept = after.steps.iter().map(|step| &step.object);
+        let kept = after.steps.iter().map(|step| &*step.object);
         let kept: HashSet<&ObjectId> = kept.collect();
         let gone = before.steps.iter();
-        let gone = gone.filter(|step| !kept.contains(&step.object));
-        let gone = gone.map(|step| (&step.object, payload(step)));
+        let gone = gone.filter(|step| !kept.contains(&*step.object));
+        let gone = gone.map(|step| (&*step.object, payload(step)));
         self.unread = self.files.lines(gone);
     }
 

@@ -93,7 +93,7 @@ async fn a_kind_that_controllers_use_is_watched_once_it_is_served() {
     let fixture = Fixture::new();
     let gadget = ObjectId::new("test.dev", "Gadget", "default", "g");
     let (router, plan) = (fixture.server.router(), Arc::new(Plan::default()));
-    let mut run = fixture.start(router, plan, vec![(gadget, "v1".to_owned())], 32);
+    let mut run = fixture.start(router, plan, vec![(gadget.into(), "v1".into())], 32);
     let progress = run.until("g", State::Failed).await;
     assert!(!progress.terminal && progress.message.contains("does not serve Gadget"));
     fixture

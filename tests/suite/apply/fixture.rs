@@ -11,7 +11,7 @@ use capstan::adapters::kubernetes::controller::Running;
 use capstan::adapters::kubernetes::{Options, Target, run_once};
 use capstan::apply::{Assignment, Progress, Report, State};
 use capstan::compile::{Compiled, compile};
-use capstan::model::{Clock, ObjectId};
+use capstan::model::{Clock, EmbeddedId};
 use capstan::plan::{ApplySet, Plan, against_none};
 use jiff::Timestamp;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
@@ -134,7 +134,7 @@ impl Fixture {
         &self,
         router: Router,
         plan: Arc<Plan>,
-        embedded: Vec<(ObjectId, String)>,
+        embedded: Vec<EmbeddedId>,
         concurrency: usize,
     ) -> Run {
         let target = Target::new(Client::new(router, "default"), Arc::clone(&self.clock));

@@ -46,8 +46,7 @@ fn the_applied_hash_is_that_of_the_payload_without_it() {
     let plan = against_none(&compiled.objects, &compiled.graph, &set());
     assert_eq!(plan.steps.len(), 3);
     for step in plan.steps {
-        let payload = step.action.payload;
-        let mut payload = payload.json();
+        let mut payload = step.action.payload.json();
         let annotations = payload["metadata"]["annotations"].as_object_mut();
         let applied = annotations
             .expect("a map")

@@ -101,7 +101,7 @@ async fn a_kind_that_controllers_use_is_looked_up_until_there_is_an_answer() {
     );
     let gadget = ObjectId::new("test.dev", "Gadget", "default", "g");
     let plan = Arc::new(Plan::default());
-    let run = fixture.start(router, plan, vec![(gadget, "v1".to_owned())], 4);
+    let run = fixture.start(router, plan, vec![(gadget.into(), "v1".into())], 4);
     tokio::time::sleep(Duration::from_secs(3600)).await;
     // Refused twice, given up on after a minute, and answered.
     assert_eq!(times.so_far(), [0, 1000, 3000, 67_000]);

@@ -208,7 +208,7 @@ impl Fixture {
         if foreign {
             return Err(ErrorClass::Denied);
         }
-        let Action { payload, .. } = &plan.steps[step].action;
+        let Action { payload, .. } = &*plan.steps[step].action;
         let mut applied = payload.json();
         let mut own = json!({});
         for part in ["data", "spec"] {

@@ -79,7 +79,7 @@ pub(super) struct Fixture {
     pub(super) watched: BTreeSet<Kind>,
     number: u64,
     revision: String,
-    planned: BTreeSet<ObjectId>,
+    planned: BTreeSet<Arc<ObjectId>>,
     prune: bool,
     pub(super) heeds_suspension: bool,
     pub(super) suspended: Option<String>,

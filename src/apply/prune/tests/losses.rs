@@ -250,7 +250,7 @@ fn a_rename_that_is_none_approves_nothing() {
     fixture.renamed = [(Unit::new("ns", "c"), Unit::new("ns", "d"))].into();
     assert_eq!(fixture.decision(&cluster("c")), PruneDecision::Delete);
     // The new one comes first.
-    fixture.unapplied.insert(cluster("d"), String::new());
+    fixture.unapplied.insert(cluster("d").into(), String::new());
     assert_eq!(
         fixture.decision(&cluster("c")),
         PruneDecision::Until(cluster("d"))

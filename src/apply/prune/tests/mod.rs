@@ -13,8 +13,8 @@ use crate::plan::approvals::{Approval, What};
 struct Fixture {
     members: BTreeMap<ObjectId, Member>,
     leaving: BTreeMap<ObjectId, Vec<ObjectId>>,
-    steps: HashMap<ObjectId, usize>,
-    unapplied: BTreeMap<ObjectId, String>,
+    steps: HashMap<Arc<ObjectId>, usize>,
+    unapplied: BTreeMap<Arc<ObjectId>, String>,
     needed: BTreeSet<ObjectId>,
     renamed: BTreeMap<Unit, Unit>,
     guard: DeletionGuard,
@@ -56,7 +56,7 @@ impl Fixture {
     }
 
     fn has(&mut self, id: &ObjectId) -> &mut Member {
-        self.steps.insert(id.clone(), self.steps.len());
+        self.steps.insert(id.clone().into(), self.steps.len());
         self.member(id)
     }
 
@@ -141,13 +141,13 @@ fn a_member_that_leaves_follows_the_policy_it_was_last_applied_with() {
 fn nothing_is_deleted_before_everything_near_it_was_applied() {
     let mut fixture = Fixture::new();
     fixture.leaves(&map("old"));
-    fixture.unapplied.insert(map("new"), String::new());
+    fixture.unapplied.insert(map("new").into(), String::new());
     assert_eq!(
         fixture.decision(&map("old")),
         PruneDecision::Until(map("new"))
     );
     let elsewhere = ObjectId::new("", "ConfigMap", "elsewhere", "x");
-    fixture.unapplied = BTreeMap::from([(elsewhere, String::new())]);
+    fixture.unapplied = BTreeMap::from([(elsewhere.into(), String::new())]);
     assert_eq!(fixture.decision(&map("old")), PruneDecision::Delete);
 }
 

@@ -213,7 +213,8 @@ fn decisions(
         let refers = refers.remove(*id).unwrap_or_default();
         ((*id).clone(), refers)
     });
-    let steps = new.objects.iter().map(|object| object.id.clone()).zip(0..);
+    let steps = new.objects.iter().map(|object| object.id.clone().into());
+    let steps = steps.zip(0..);
     apply::prune(&PruneInput {
         members: &members.collect(),
         leaving: &leaving.collect(),

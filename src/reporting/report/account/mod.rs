@@ -137,7 +137,7 @@ pub(super) fn account(
     let mut before: BTreeMap<&ObjectId, &Payload> = old
         .into_iter()
         .flat_map(|old| &old.steps)
-        .map(|step| (&step.object, payload(step)))
+        .map(|step| (&*step.object, payload(step)))
         .collect();
     let parts = Parts::of(new, set);
     let mut compared = Compared::of(&new.objects, set, &mut before, &parts);

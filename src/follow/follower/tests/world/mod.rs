@@ -28,7 +28,7 @@ use crate::follow::release::{Compilation, Release};
 use crate::follow::settings::Settings;
 use crate::follow::view::View;
 use crate::model::{
-    AdapterError, Button, Check, CheckState, ErrorClass, Head, Hint, Press, Rerun, Tree,
+    AdapterError, Button, Check, CheckState, ErrorClass, Head, Hint, ObjectId, Press, Rerun, Tree,
 };
 use crate::plan::approvals::{Approval, Approvals, Doubt, How, What};
 use crate::plan::{ApplySet, Kept};
@@ -389,12 +389,12 @@ impl World {
         for step in &assignment.plan.steps {
             let ready = Progress {
                 at: now(self.wall).cluster,
-                object: step.object.clone(),
+                object: ObjectId::clone(&step.object),
                 state: State::Ready,
                 terminal: false,
                 message: String::new(),
             };
-            let applied = Report::Applied(step.object.clone(), Outcome::Created);
+            let applied = Report::Applied(ready.object.clone(), Outcome::Created);
             self.jobs.push_back(Job::Report(number, applied));
             self.jobs
                 .push_back(Job::Report(number, Report::Object(ready)));
