@@ -357,9 +357,9 @@ mod tests {
         let text = "\
 {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
 ---
-{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AROCluster, metadata: {name: b}, spec: {resources: [{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: x}}, {kind: Nothing}]}}
+{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AROCluster, metadata: {name: b}, spec: {resources: [{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: group}}, {kind: Nothing}]}}
 ---
-{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AROCluster, metadata: {name: c}, spec: {resources: [{apiVersion: network.azure.com/v1api20201101, kind: VirtualNetwork, metadata: {name: y}}, {apiVersion: resources.azure.com/v2, kind: ResourceGroup, metadata: {name: z}}]}}
+{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AROCluster, metadata: {name: c}, spec: {resources: [{apiVersion: network.azure.com/v1api20201101, kind: VirtualNetwork, metadata: {name: network}}, {apiVersion: resources.azure.com/v2, kind: ResourceGroup, metadata: {name: other}}]}}
 ";
         let (documents, _) = crate::yaml::read(&Arc::from("a.yaml"), text.as_bytes());
         let objects = documents.into_iter();
