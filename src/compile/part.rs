@@ -1,13 +1,15 @@
-//! A definition by itself, compiled.
+//! A definition by itself, compiled, and a group of parts, checked.
 //!
 //! In: what was made of it and found in it. Out: the same as one value, which can be kept. It does not know other parts.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use sha2::{Digest as _, Sha256};
+
 use super::made::Made;
 use super::part_checker::PartFindings;
-use crate::model::Cost;
+use crate::model::{Cost, Object, Span};
 use crate::overlay::Effects;
 use crate::rules::Links;
 
@@ -35,4 +37,35 @@ pub(super) struct CompiledPart<T> {
     pub(super) cost: Cost,
     /// False if it was compiled before.
     pub(super) is_new: bool,
+}
+
+/// What was found in some parts together.
+#[derive(Clone)]
+pub(super) struct CheckedGroup {
+    pub(super) found: PartFindings,
+    pub(super) links: Arc<Links>,
+    /// The share of the limits that it took.
+    pub(super) cost: Cost,
+}
+
+/// A part of a group.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Member {
+    /// A definition, by its place.
+    Definition(Span),
+    /// A plain object, by its place and a digest of its content.
+    Plain(Span, [u8; 32]),
+}
+
+impl Member {
+    pub(super) fn plain(object: &Object) -> Self {
+        let content = object.node.to_json().to_string();
+        Self::Plain(object.node.span().clone(), Sha256::digest(content).into())
+    }
+
+    pub(super) const fn place(&self) -> &Span {
+        match self {
+            Self::Definition(place) | Self::Plain(place, _) => place,
+        }
+    }
 }

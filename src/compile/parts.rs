@@ -19,9 +19,9 @@ use super::compiled::{Digest, Keep};
 use super::documents::Documents;
 use super::environment::Environment;
 use super::made::Made;
-use super::memory::{Ground, Memory};
+use super::memory::{Ground, KnownGroups, Memory};
 use super::once::Clusters;
-use super::part::{CompiledPart, Part};
+use super::part::{CheckedGroup, CompiledPart, Member, Part};
 use super::part_checker::{PartChecker, PartFindings, PartGraph};
 use super::sources::{Found, Sources};
 use super::wrong::duplicate;
@@ -71,24 +71,34 @@ fn digested<T: Clone + Send + Sync>(
         policy,
         wants_graph: keep.is_some(),
     };
-    let compiled = match memory {
-        None => compile_parts(&sources, |node| part(&sources, node, &checker, keep))?,
+    let (compiled, known) = match memory {
+        None => {
+            let compiled = compile_parts(&sources, |node| part(&sources, node, &checker, keep))?;
+            (compiled, None)
+        }
         Some(memory) => {
-            let ground = Ground::of(policy, &sources.overlays, &checker.environment);
-            let known = memory.compare(ground, &sources, tree);
+            let ground = Ground::of(policy, &sources.overlays, &checker.environment, tree);
+            let known = memory.compare(ground, &sources);
             let compiled = compile_parts(&sources, |node| {
                 known
                     .find(node)
                     .unwrap_or_else(|| part(&sources, node, &checker, keep))
             })?;
-            known.remember(&compiled);
-            compiled
+            let known = known.remember(&compiled);
+            (compiled, Some(known))
         }
     };
+    let is_new: Vec<bool> = compiled.iter().map(|one| one.is_new).collect();
     let (mut parts, kept_by_part): (Vec<Part>, Vec<Vec<T>>) =
         compiled.into_iter().map(|one| (one.part, one.kept)).unzip();
     let twice = mark_twice(&mut parts);
-    let mut groups = check_groups(&sources, &mut parts, &raw, &checker);
+    let checks = GroupChecks {
+        sources: &sources,
+        raw: &raw,
+        checker: &checker,
+        is_new: &is_new,
+    };
+    let mut groups = checks.all(&mut parts, known);
     if sources.documents.budget.exceeded().is_some() {
         return None;
     }
@@ -225,67 +235,153 @@ fn patched(sources: &Sources, node: &Node, budget: &Budget) -> (Made, Effects) {
     (made, effects)
 }
 
-/// Checks the parts in groups, until nothing that was found links a group with another one. Parts are numbered:
-/// the definitions, then the plain objects.
-fn check_groups(
-    sources: &Sources,
-    parts: &mut [Part],
-    raw: &[Object],
-    checker: &PartChecker<'_>,
-) -> Vec<Group> {
-    let count = parts.len();
-    let mut groups = Groups::of(count + raw.len());
-    for (number, part) in parts.iter_mut().enumerate() {
-        groups.add(number, std::mem::take(&mut part.links));
-        groups.suggest(number, part.found.suggested());
-    }
-    let of_raw = raw
-        .par_iter()
-        .map(|object| rules::links(&[object], checker.policy));
-    for (at, links) in of_raw.collect::<Vec<_>>().into_iter().enumerate() {
-        groups.add(count + at, links.into());
-    }
-    let budget = &sources.documents.budget;
-    let objects_of = |number: usize| match number.checked_sub(count) {
-        Some(at) => vec![raw[at].clone()],
-        None if parts[number].is_twice => Vec::new(),
-        None => {
-            let (made, _) = patched(sources, &sources.definitions[number], budget);
-            made.objects
+/// Checks groups of parts. Parts are numbered: the definitions, then the plain objects.
+struct GroupChecks<'a> {
+    sources: &'a Sources,
+    raw: &'a [Object],
+    checker: &'a PartChecker<'a>,
+    /// Which definitions were compiled now.
+    is_new: &'a [bool],
+}
+
+/// A group that was checked, as it is remembered.
+struct Checked {
+    group: CheckedGroup,
+    members: Option<Vec<Member>>,
+    is_new: bool,
+}
+
+impl GroupChecks<'_> {
+    /// Checks the parts in groups, until nothing that was found links a group with another one.
+    fn all(&self, parts: &mut [Part], mut known: Option<KnownGroups<'_>>) -> Vec<Group> {
+        let count = parts.len();
+        let mut groups = Groups::of(count + self.raw.len());
+        for (number, part) in parts.iter_mut().enumerate() {
+            groups.add(number, std::mem::take(&mut part.links));
+            groups.suggest(number, part.found.suggested());
         }
-    };
-    let mut checked: BTreeMap<Vec<usize>, PartFindings> = BTreeMap::new();
-    loop {
-        let mut joined = groups.joined();
-        joined.retain(|group| group.len() > 1 || group[0] >= count);
-        checked.retain(|group, _| joined.contains(group));
-        joined.retain(|group| !checked.contains_key(group));
-        if joined.is_empty() || budget.exceeded().is_some() {
-            break;
+        let of_raw = self.raw.par_iter();
+        let of_raw = of_raw.map(|object| rules::links(&[object], self.checker.policy));
+        for (at, links) in of_raw.collect::<Vec<_>>().into_iter().enumerate() {
+            groups.add(count + at, links.into());
         }
-        let found = joined.into_par_iter().map(|group| {
-            let members = group.iter().enumerate().flat_map(|(member, number)| {
-                let objects = objects_of(*number).into_iter();
-                objects.map(move |object| (member, object))
-            });
-            (checker.check(members.collect(), &[]), group)
+        let budget = &self.sources.documents.budget;
+        let mut checked: BTreeMap<Vec<usize>, Checked> = BTreeMap::new();
+        loop {
+            let mut joined = groups.joined();
+            joined.retain(|group| group.len() > 1 || group[0] >= count);
+            checked.retain(|group, _| joined.contains(group));
+            joined.retain(|group| !checked.contains_key(group));
+            if joined.is_empty() || budget.exceeded().is_some() {
+                break;
+            }
+            let found = joined.into_par_iter();
+            let (parts, known) = (&*parts, known.as_ref());
+            let found = found.map(|group| (self.check(&group, parts, known), group));
+            for (one, group) in found.collect::<Vec<_>>() {
+                groups.add(group[0], Arc::clone(&one.group.links));
+                groups.suggest(group[0], one.group.found.suggested());
+                checked.insert(group, one);
+            }
+        }
+        if let Some(known) = &mut known {
+            for one in checked.values_mut() {
+                let members = one.members.take().into_iter();
+                members.for_each(|members| known.remember(members, &one.group, one.is_new));
+            }
+        }
+        let joined: HashSet<usize> = checked.keys().flatten().copied().collect();
+        let alone = parts.iter_mut().enumerate();
+        let alone = alone.filter(|(number, part)| !part.is_twice && !joined.contains(number));
+        let alone = alone.map(|(number, part)| Group {
+            parts: vec![number],
+            found: std::mem::take(&mut part.found),
         });
-        for ((found, links), group) in found.collect::<Vec<_>>() {
-            groups.add(group[0], links.into());
-            groups.suggest(group[0], found.suggested());
-            checked.insert(group, found);
+        let checked = checked.into_iter();
+        let checked = checked.map(|(parts, one)| Group {
+            parts,
+            found: one.group.found,
+        });
+        alone.chain(checked).collect()
+    }
+
+    /// What was found in a group the last time, or is found now.
+    fn check(&self, group: &[usize], parts: &[Part], known: Option<&KnownGroups<'_>>) -> Checked {
+        let members = known.and_then(|_| self.members(group, parts));
+        let same = members.as_deref().zip(known);
+        let same = same.and_then(|(members, known)| self.find(group, parts, members, known));
+        Checked {
+            is_new: same.is_none(),
+            group: same.unwrap_or_else(|| self.check_now(group, parts)),
+            members,
         }
     }
-    let joined: HashSet<usize> = checked.keys().flatten().copied().collect();
-    let alone = parts.iter_mut().enumerate();
-    let alone = alone.filter(|(number, part)| !part.is_twice && !joined.contains(number));
-    let alone = alone.map(|(number, part)| Group {
-        parts: vec![number],
-        found: std::mem::take(&mut part.found),
-    });
-    let checked = checked.into_iter();
-    let checked = checked.map(|(parts, found)| Group { parts, found });
-    alone.chain(checked).collect()
+
+    fn check_now(&self, group: &[usize], parts: &[Part]) -> CheckedGroup {
+        let budget = Budget::of_part(&self.sources.documents.budget);
+        let objects_of = |number: usize| match number.checked_sub(parts.len()) {
+            Some(at) => vec![self.raw[at].clone()],
+            None if parts[number].is_twice => Vec::new(),
+            None => {
+                let definition = &self.sources.definitions[number];
+                let (made, _) = patched(self.sources, definition, &budget);
+                made.objects
+            }
+        };
+        let members = group.iter().enumerate().flat_map(|(member, number)| {
+            let objects = objects_of(*number).into_iter();
+            objects.map(move |object| (member, object))
+        });
+        let (found, links) = self.checker.check(members.collect(), &[]);
+        CheckedGroup {
+            found,
+            links: links.into(),
+            cost: budget.cost(),
+        }
+    }
+
+    /// The members of a group that can be remembered: of several parts, none of which another one replaces.
+    fn members(&self, group: &[usize], parts: &[Part]) -> Option<Vec<Member>> {
+        let member = |number: &usize| match number.checked_sub(parts.len()) {
+            Some(at) => Some(Member::plain(&self.raw[at])),
+            None if parts[*number].is_twice => None,
+            None => {
+                let place = self.sources.definitions[*number].span();
+                Some(Member::Definition(place.clone()))
+            }
+        };
+        let is_of_several = group.len() > 1;
+        let members = group.iter().filter(|_| is_of_several).map(member);
+        members
+            .collect::<Option<Vec<_>>>()
+            .filter(|members| !members.is_empty())
+    }
+
+    /// What was found in a group the last time. Counts what it took then.
+    fn find(
+        &self,
+        group: &[usize],
+        parts: &[Part],
+        members: &[Member],
+        known: &KnownGroups<'_>,
+    ) -> Option<CheckedGroup> {
+        let (definitions, raw): (Vec<usize>, Vec<usize>) =
+            group.iter().partition(|number| **number < parts.len());
+        if definitions.iter().any(|number| self.is_new[*number]) {
+            return None;
+        }
+        let of_definitions = definitions.iter().flat_map(|at| &parts[*at].namespaces);
+        let of_raw = raw
+            .iter()
+            .map(|at| &self.raw[at - parts.len()].id.namespace);
+        let namespaces = of_definitions.chain(of_raw).cloned().collect();
+        let same = known.find(members, &namespaces)?;
+        self.sources.documents.budget.spend(same.cost);
+        for number in definitions {
+            self.sources.overlays.weigh_again(&parts[number].effects);
+        }
+        Some(same)
+    }
 }
 
 /// Adds what was found in a definition by itself.

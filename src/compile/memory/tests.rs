@@ -91,6 +91,8 @@ const OTHERS: [(&str, &[&str]); 6] = [
             "",
             "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.x.io}, spec: {group: x.io, scope: Cluster, names: {kind: Widget, plural: widgets}, versions: []}}",
             "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: clusters.cluster.x-k8s.io}, spec: {group: cluster.x-k8s.io, scope: Namespaced, names: {kind: Cluster, plural: clusters}, versions: []}}",
+            // It is no CustomResourceDefinition, and still says which kinds there are.
+            "{apiVersion: x.io/v1, kind: Definition, metadata: {name: d}, spec: {group: cluster.x-k8s.io, names: {kind: Clusterr}}}",
         ],
     ),
     (
@@ -100,6 +102,9 @@ const OTHERS: [(&str, &[&str]); 6] = [
             "{apiVersion: x.io/v1, kind: Widget, metadata: {name: w, namespace: clusters}}",
             "{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: a-rg, namespace: clusters}, spec: {azureName: shared, location: westeurope}}",
             "{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: cluster-a, namespace: clusters}, spec: {}}",
+            "{apiVersion: cluster.x-k8s.io/v1beta2, kind: Clusterr, metadata: {name: cluster-a, namespace: clusters}, spec: {}}",
+            // The vault that some clusters share.
+            "{apiVersion: keyvault.azure.com/v1api20230701, kind: Vault, metadata: {name: kv-shared, namespace: clusters}, spec: {azureName: kv-shared, location: uksouth, owner: {armId: /subscriptions/3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10/resourceGroups/rg-shared}}}",
         ],
     ),
 ];
@@ -168,6 +173,12 @@ impl Fleet {
     fn compiled(&self, memory: &mut Memory<Object>) -> usize {
         self.is_the_same(memory);
         memory.compiled()
+    }
+
+    /// How many groups of several parts are checked again; the same holds.
+    fn checked(&self, memory: &mut Memory<Object>) -> usize {
+        self.is_the_same(memory);
+        memory.checked()
     }
 
     fn is_the_same(&self, memory: &mut Memory<Object>) {
@@ -284,6 +295,37 @@ fn only_what_changed_is_compiled_again() {
     assert_eq!(fleet.compiled(&mut memory), 3, "a setting");
 }
 
+#[test]
+fn only_groups_of_what_changed_are_checked_again() {
+    let mut fleet = Fleet::of(DEFINITIONS);
+    for path in ["a.yaml", "b.yaml", "c/c.yaml"] {
+        fleet.define(path, DEFINED[8]);
+    }
+    fleet.set("identity.yaml", OTHERS[2].1[1]);
+    fleet.set("plain.yaml", OTHERS[5].1[5]);
+    let mut memory = Memory::default();
+    assert_eq!(fleet.checked(&mut memory), 1, "three use one vault");
+    assert_eq!(fleet.checked(&mut memory), 0, "nothing changed");
+    fleet.define("c/d.yaml", DEFINED[1]);
+    assert_eq!(fleet.checked(&mut memory), 0, "another cluster");
+    fleet.define("a.yaml", DEFINED[0]);
+    assert_eq!(fleet.checked(&mut memory), 1, "two are left");
+    fleet.set("identity.yaml", OTHERS[2].1[4]);
+    assert_eq!(fleet.checked(&mut memory), 1, "their identity");
+    let tagged = OTHERS[5].1[5].replace("spec: {", "spec: {tags: {a: b}, ");
+    fleet.set("plain.yaml", &tagged);
+    assert_eq!(fleet.checked(&mut memory), 1, "the vault");
+    fleet.set("plain.yaml", OTHERS[5].1[3]);
+    assert_eq!(fleet.checked(&mut memory), 1, "an object of another one");
+    assert_eq!(fleet.checked(&mut memory), 0, "nothing changed");
+    fleet.set("plain.yaml", OTHERS[5].1[4]);
+    assert_eq!(fleet.checked(&mut memory), 1, "its kind is misspelt");
+    fleet.set("kind.yaml", OTHERS[4].1[3]);
+    assert_eq!(fleet.checked(&mut memory), 0, "it is another kind");
+    fleet.set("kind.yaml", "");
+    assert_eq!(fleet.checked(&mut memory), 1, "it is misspelt again");
+}
+
 /// What an anchor stands for has the place of the anchor, wherever it is.
 #[test]
 fn what_has_no_place_of_its_own_is_compiled_each_time() {
@@ -304,8 +346,12 @@ fn what_has_no_place_of_its_own_is_compiled_each_time() {
 #[test]
 fn what_is_known_takes_as_much_of_a_limit() {
     let mut fleet = Fleet::of(DEFINITIONS);
+    for path in ["a.yaml", "b.yaml"] {
+        fleet.define(path, DEFINED[8]);
+    }
     fleet.set("overlays/a.yaml", OTHERS[0].1[1]);
     fleet.set("overlays/b.yaml", OTHERS[1].1[4]);
+    fleet.set("plain.yaml", OTHERS[5].1[5]);
     let tree = fleet.tree();
     let mut memory = Memory::default();
     let mut cost = || {
@@ -314,9 +360,9 @@ fn what_is_known_takes_as_much_of_a_limit() {
         let keep = Some::<Keep<'_, Object>>(&Object::clone);
         let digest = parts::digest(documents, &fleet.policy, &tree, keep, Some(&mut memory));
         assert!(digest.is_some());
-        (budget.cost(), memory.compiled())
+        (budget.cost(), [memory.compiled(), memory.checked()])
     };
-    let (cold, compiled) = cost();
-    assert_eq!(compiled, 4);
-    assert_eq!(cost(), (cold, 0));
+    let (cold, counts) = cost();
+    assert_eq!(counts, [4, 1]);
+    assert_eq!(cost(), (cold, [0, 0]));
 }
