@@ -17,6 +17,7 @@ mod environment;
 pub mod explain;
 mod fields;
 mod foreign;
+mod group_checks;
 mod limits;
 mod lost;
 mod made;

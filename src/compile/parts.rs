@@ -18,10 +18,10 @@ use rayon::prelude::*;
 use super::compiled::{Digest, Keep};
 use super::documents::Documents;
 use super::environment::Environment;
-use super::made::Made;
-use super::memory::{Ground, KnownGroups, Memory};
+use super::group_checks::{Group, GroupChecks};
+use super::memory::{Ground, Memory};
 use super::once::Clusters;
-use super::part::{CheckedGroup, CompiledPart, Member, Part};
+use super::part::{CompiledPart, Part};
 use super::part_checker::{PartChecker, PartFindings, PartGraph};
 use super::sources::{Found, Sources};
 use super::wrong::duplicate;
@@ -30,13 +30,7 @@ use crate::api::fleet::FleetPolicy;
 use crate::graph::{self, Elsewhere, Graph, Piece};
 use crate::model::{Budget, Finding, Node, Object, ObjectId, Tree};
 use crate::overlay::Effects;
-use crate::rules::{self, Groups};
-
-/// The findings of a group of parts, and the numbers of these parts.
-struct Group {
-    parts: Vec<usize>,
-    found: PartFindings,
-}
+use crate::rules;
 
 /// The findings, and what `keep` makes of the objects; `None` if a limit is exceeded while the parts are compiled.
 pub(super) fn digest<T: Clone + Send + Sync>(
@@ -197,7 +191,7 @@ fn part<T>(
     keep: Option<Keep<'_, T>>,
 ) -> CompiledPart<T> {
     let budget = Budget::of_part(&sources.documents.budget);
-    let (mut made, effects) = patched(sources, node, &budget);
+    let (mut made, effects) = sources.patched(node, &budget);
     let objects = std::mem::take(&mut made.objects);
     let is_incomplete = !made.reported.is_empty() || objects.is_empty();
     let known: Vec<&Finding> = made.of_objects.iter().chain(&effects.findings).collect();
@@ -220,167 +214,6 @@ fn part<T>(
         kept: kept.unwrap_or_default(),
         cost: budget.cost(),
         is_new: true,
-    }
-}
-
-/// A definition, merged and with its objects patched.
-fn patched(sources: &Sources, node: &Node, budget: &Budget) -> (Made, Effects) {
-    let (overlays, enforced) = (&sources.overlays, &sources.enforced);
-    let lost = &sources.documents.lost;
-    let (_, mut made) = Made::of(node.clone(), overlays, enforced, lost, budget);
-    let mut effects = overlays.apply(&mut made.objects, budget);
-    // A patch may add resources.
-    let misspelt = misspelt::correct_kinds(&mut made.objects);
-    effects.findings.extend(misspelt);
-    (made, effects)
-}
-
-/// Checks groups of parts. Parts are numbered: the definitions, then the plain objects.
-struct GroupChecks<'a> {
-    sources: &'a Sources,
-    raw: &'a [Object],
-    checker: &'a PartChecker<'a>,
-    /// Which definitions were compiled now.
-    is_new: &'a [bool],
-}
-
-/// A group that was checked, as it is remembered.
-struct Checked {
-    group: CheckedGroup,
-    members: Option<Vec<Member>>,
-    is_new: bool,
-}
-
-impl GroupChecks<'_> {
-    /// Checks the parts in groups, until nothing that was found links a group with another one.
-    fn all(&self, parts: &mut [Part], mut known: Option<KnownGroups<'_>>) -> Vec<Group> {
-        let count = parts.len();
-        let mut groups = Groups::of(count + self.raw.len());
-        for (number, part) in parts.iter_mut().enumerate() {
-            groups.add(number, std::mem::take(&mut part.links));
-            groups.suggest(number, part.found.suggested());
-        }
-        let of_raw = self.raw.par_iter();
-        let of_raw = of_raw.map(|object| rules::links(&[object], self.checker.policy));
-        for (at, links) in of_raw.collect::<Vec<_>>().into_iter().enumerate() {
-            groups.add(count + at, links.into());
-        }
-        let budget = &self.sources.documents.budget;
-        let mut checked: BTreeMap<Vec<usize>, Checked> = BTreeMap::new();
-        loop {
-            let mut joined = groups.joined();
-            joined.retain(|group| group.len() > 1 || group[0] >= count);
-            checked.retain(|group, _| joined.contains(group));
-            joined.retain(|group| !checked.contains_key(group));
-            if joined.is_empty() || budget.exceeded().is_some() {
-                break;
-            }
-            let found = joined.into_par_iter();
-            let (parts, known) = (&*parts, known.as_ref());
-            let found = found.map(|group| (self.check(&group, parts, known), group));
-            for (one, group) in found.collect::<Vec<_>>() {
-                groups.add(group[0], Arc::clone(&one.group.links));
-                groups.suggest(group[0], one.group.found.suggested());
-                checked.insert(group, one);
-            }
-        }
-        if let Some(known) = &mut known {
-            for one in checked.values_mut() {
-                let members = one.members.take().into_iter();
-                members.for_each(|members| known.remember(members, &one.group, one.is_new));
-            }
-        }
-        let joined: HashSet<usize> = checked.keys().flatten().copied().collect();
-        let alone = parts.iter_mut().enumerate();
-        let alone = alone.filter(|(number, part)| !part.is_twice && !joined.contains(number));
-        let alone = alone.map(|(number, part)| Group {
-            parts: vec![number],
-            found: std::mem::take(&mut part.found),
-        });
-        let checked = checked.into_iter();
-        let checked = checked.map(|(parts, one)| Group {
-            parts,
-            found: one.group.found,
-        });
-        alone.chain(checked).collect()
-    }
-
-    /// What was found in a group the last time, or is found now.
-    fn check(&self, group: &[usize], parts: &[Part], known: Option<&KnownGroups<'_>>) -> Checked {
-        let members = known.and_then(|_| self.members(group, parts));
-        let same = members.as_deref().zip(known);
-        let same = same.and_then(|(members, known)| self.find(group, parts, members, known));
-        Checked {
-            is_new: same.is_none(),
-            group: same.unwrap_or_else(|| self.check_now(group, parts)),
-            members,
-        }
-    }
-
-    fn check_now(&self, group: &[usize], parts: &[Part]) -> CheckedGroup {
-        let budget = Budget::of_part(&self.sources.documents.budget);
-        let objects_of = |number: usize| match number.checked_sub(parts.len()) {
-            Some(at) => vec![self.raw[at].clone()],
-            None if parts[number].is_twice => Vec::new(),
-            None => {
-                let definition = &self.sources.definitions[number];
-                let (made, _) = patched(self.sources, definition, &budget);
-                made.objects
-            }
-        };
-        let members = group.iter().enumerate().flat_map(|(member, number)| {
-            let objects = objects_of(*number).into_iter();
-            objects.map(move |object| (member, object))
-        });
-        let (found, links) = self.checker.check(members.collect(), &[]);
-        CheckedGroup {
-            found,
-            links: links.into(),
-            cost: budget.cost(),
-        }
-    }
-
-    /// The members of a group that can be remembered: of several parts, none of which another one replaces.
-    fn members(&self, group: &[usize], parts: &[Part]) -> Option<Vec<Member>> {
-        let member = |number: &usize| match number.checked_sub(parts.len()) {
-            Some(at) => Some(Member::plain(&self.raw[at])),
-            None if parts[*number].is_twice => None,
-            None => {
-                let place = self.sources.definitions[*number].span();
-                Some(Member::Definition(place.clone()))
-            }
-        };
-        let is_of_several = group.len() > 1;
-        let members = group.iter().filter(|_| is_of_several).map(member);
-        members
-            .collect::<Option<Vec<_>>>()
-            .filter(|members| !members.is_empty())
-    }
-
-    /// What was found in a group the last time. Counts what it took then.
-    fn find(
-        &self,
-        group: &[usize],
-        parts: &[Part],
-        members: &[Member],
-        known: &KnownGroups<'_>,
-    ) -> Option<CheckedGroup> {
-        let (definitions, raw): (Vec<usize>, Vec<usize>) =
-            group.iter().partition(|number| **number < parts.len());
-        if definitions.iter().any(|number| self.is_new[*number]) {
-            return None;
-        }
-        let of_definitions = definitions.iter().flat_map(|at| &parts[*at].namespaces);
-        let of_raw = raw
-            .iter()
-            .map(|at| &self.raw[at - parts.len()].id.namespace);
-        let namespaces = of_definitions.chain(of_raw).cloned().collect();
-        let same = known.find(members, &namespaces)?;
-        self.sources.documents.budget.spend(same.cost);
-        for number in definitions {
-            self.sources.overlays.weigh_again(&parts[number].effects);
-        }
-        Some(same)
     }
 }
 

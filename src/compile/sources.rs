@@ -9,14 +9,15 @@ use super::compiled::Checked;
 use super::documents::Documents;
 use super::enforced::Enforced;
 use super::lost;
+use super::made::Made;
 use super::misspelt;
 use super::once::{self, Clusters};
 use super::order::sort;
 use super::outliers::Outliers;
 use super::wrong::{same_names, without_selector};
 use crate::api::fleet::FleetPolicy;
-use crate::model::{Finding, Limit, Node, Object, Severity, Tree};
-use crate::overlay::Overlays;
+use crate::model::{Budget, Finding, Limit, Node, Object, Severity, Tree};
+use crate::overlay::{Effects, Overlays};
 use crate::rules::{self, tenancy};
 
 /// What was read of a fleet.
@@ -86,6 +87,17 @@ impl Sources {
             outliers,
             documents,
         })
+    }
+
+    /// A definition, merged and with its objects patched.
+    pub(super) fn patched(&self, node: &Node, budget: &Budget) -> (Made, Effects) {
+        let (overlays, lost) = (&self.overlays, &self.documents.lost);
+        let (_, mut made) = Made::of(node.clone(), overlays, &self.enforced, lost, budget);
+        let mut effects = overlays.apply(&mut made.objects, budget);
+        // A patch may add resources.
+        let misspelt = misspelt::correct_kinds(&mut made.objects);
+        effects.findings.extend(misspelt);
+        (made, effects)
     }
 
     /// The findings for overlays without effect, once all of them were applied. It adds to the findings so far, and may take some of
