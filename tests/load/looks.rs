@@ -16,25 +16,59 @@ const RUNS: usize = 5;
 
 /// Compiles fleets of `sizes` definitions, or of the usual sizes: from cold, and after each kind of change.
 pub(super) fn looks(sizes: &[usize]) {
-    println!("| definitions | change | compiled again | time | from cold | memory afterwards |");
-    println!("|---|---|---|---|---|---|");
+    println!("| definitions | change | compiled | groups checked | time | from cold | memory |");
+    println!("|---|---|---|---|---|---|---|");
     for &size in if sizes.is_empty() { &SIZES } else { sizes } {
-        Look::of(size).measure();
+        Look::of(size.to_string(), fleet(size)).measure();
+        let neighbours = neighbours(size);
+        Look::of(format!("{size}, ten to a vault"), neighbours).measure();
     }
 }
 
+/// A fleet in which ten clusters each use a vault of the fleet, so that they are checked together.
+fn neighbours(size: usize) -> Tree {
+    let mut tree = fleet(size);
+    for index in 0..size {
+        let vault = index / 10;
+        let path = format!("clusters/c{index}.yaml");
+        let text = std::str::from_utf8(&tree.files[&*path]).unwrap();
+        let text = format!(
+            "{text}  etcd: {{encryption: {{vault: {{name: kv-{vault}, resourceGroup: rg-shared}}}}}}\n"
+        );
+        tree.files.insert(path.into(), text.into_bytes().into());
+        let vault = format!(
+            "\
+apiVersion: keyvault.azure.com/v1api20230701
+kind: Vault
+metadata: {{name: kv-{vault}, namespace: clusters}}
+spec:
+  azureName: kv-{vault}
+  location: uksouth
+  owner: {{armId: /subscriptions/3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10/resourceGroups/rg-shared}}
+  properties:
+    tenantId: 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31
+    enableRbacAuthorization: true
+    sku: {{family: A, name: standard}}
+"
+        );
+        let path = format!("vaults/v{}.yaml", index / 10);
+        tree.files.insert(path.into(), vault.into_bytes().into());
+    }
+    tree
+}
+
 struct Look {
-    size: usize,
+    name: String,
     tree: Tree,
     set: ApplySet,
     memory: Memory<Kept>,
 }
 
 impl Look {
-    fn of(size: usize) -> Self {
+    fn of(name: String, tree: Tree) -> Self {
         Self {
-            size,
-            tree: fleet(size),
+            name,
+            tree,
             set: ApplySet::new("bench", "default"),
             memory: Memory::default(),
         }
@@ -66,9 +100,10 @@ impl Look {
             assert!(!last.checked.has_errors());
             times.sort();
             println!(
-                "| {} | {what} | {} | {:.3} s | {:.3} s | {} |",
-                self.size,
+                "| {} | {what} | {} | {} | {:.3} s | {:.3} s | {} |",
+                self.name,
                 self.memory.compiled(),
+                self.memory.checked(),
                 times[RUNS / 2].as_secs_f64(),
                 cold.as_secs_f64(),
                 resident().map_or_else(|| "-".to_owned(), |bytes| format!("{} MiB", bytes >> 20)),
