@@ -26,7 +26,7 @@ pub(super) struct GroupChecks<'a> {
     pub(super) sources: &'a Sources,
     pub(super) raw: &'a [Object],
     pub(super) checker: &'a PartChecker<'a>,
-    /// Which definitions were compiled now.
+    /// For each definition: true if it was compiled now.
     pub(super) is_new: &'a [bool],
 }
 
@@ -46,9 +46,12 @@ impl GroupChecks<'_> {
             groups.add(number, std::mem::take(&mut part.links));
             groups.suggest(number, part.found.suggested());
         }
-        let of_raw = self.raw.par_iter();
-        let of_raw = of_raw.map(|object| rules::links(&[object], self.checker.policy));
-        for (at, links) in of_raw.collect::<Vec<_>>().into_iter().enumerate() {
+        let links_of_raw: Vec<_> = self
+            .raw
+            .par_iter()
+            .map(|object| rules::links(&[object], self.checker.policy))
+            .collect();
+        for (at, links) in links_of_raw.into_iter().enumerate() {
             groups.add(count + at, links.into());
         }
         let budget = &self.sources.documents.budget;
@@ -61,10 +64,12 @@ impl GroupChecks<'_> {
             if joined.is_empty() || budget.exceeded().is_some() {
                 break;
             }
-            let found = joined.into_par_iter();
             let (parts, known) = (&*parts, known.as_ref());
-            let found = found.map(|group| (self.check(&group, parts, known), group));
-            for (one, group) in found.collect::<Vec<_>>() {
+            let newly_checked: Vec<_> = joined
+                .into_par_iter()
+                .map(|group| (self.check(&group, parts, known), group))
+                .collect();
+            for (one, group) in newly_checked {
                 groups.add(group[0], Arc::clone(&one.group.links));
                 groups.suggest(group[0], one.group.found.suggested());
                 checked.insert(group, one);
@@ -91,11 +96,13 @@ impl GroupChecks<'_> {
         alone.chain(checked).collect()
     }
 
-    /// What was found in a group the last time, or is found now.
+    /// Returns the findings of a group as they are remembered, or else checks it.
     fn check(&self, group: &[usize], parts: &[Part], known: Option<&KnownGroups<'_>>) -> Checked {
         let members = known.and_then(|_| self.members(group, parts));
-        let same = members.as_deref().zip(known);
-        let same = same.and_then(|(members, known)| self.find(group, parts, members, known));
+        let same = members
+            .as_deref()
+            .zip(known)
+            .and_then(|(members, known)| self.find(group, parts, members, known));
         Checked {
             is_new: same.is_none(),
             group: same.unwrap_or_else(|| self.check_now(group, parts)),
@@ -139,7 +146,7 @@ impl GroupChecks<'_> {
         Some(group.iter().map(member).collect())
     }
 
-    /// What was found in a group the last time. Counts what it took then.
+    /// The remembered findings of a group. Counts its cost again.
     fn find(
         &self,
         group: &[usize],

@@ -282,9 +282,10 @@ impl<'n> Rests<'n> {
     fn near(&self, name: &str) -> impl Iterator<Item = &'n str> {
         self.hashes(name).flat_map(|hash| {
             let start = self.rests.partition_point(|(other, _)| *other < hash);
-            let same = self.rests[start..].iter();
-            let same = same.take_while(move |(other, _)| *other == hash);
-            same.map(|(_, at)| self.names[*at])
+            self.rests[start..]
+                .iter()
+                .take_while(move |(other, _)| *other == hash)
+                .map(|(_, at)| self.names[*at])
         })
     }
 
@@ -294,9 +295,12 @@ impl<'n> Rests<'n> {
         let characters: Vec<char> = name.chars().filter(|_| is_short).collect();
         let count = if is_short { characters.len() + 1 } else { 0 };
         (0..count).map(move |without| {
-            let rest = characters.iter().enumerate();
-            let rest = rest.filter(|(at, _)| *at != without);
-            let rest: String = rest.map(|(_, character)| character).collect();
+            let rest: String = characters
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| *at != without)
+                .map(|(_, character)| character)
+                .collect();
             self.state.hash_one(rest)
         })
     }

@@ -39,7 +39,7 @@ pub(super) struct CompiledPart<T> {
     pub(super) is_new: bool,
 }
 
-/// What was found in some parts together.
+/// The findings for some parts together.
 #[derive(Clone)]
 pub(super) struct CheckedGroup {
     pub(super) found: PartFindings,

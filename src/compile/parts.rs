@@ -19,7 +19,7 @@ use super::compiled::{Digest, Keep};
 use super::documents::Documents;
 use super::environment::Environment;
 use super::group_checks::{Group, GroupChecks};
-use super::memory::{Ground, Memory};
+use super::memory::{Ground, KnownGroups, Memory};
 use super::once::Clusters;
 use super::part::{CompiledPart, Part};
 use super::part_checker::{PartChecker, PartFindings, PartGraph};
@@ -71,14 +71,7 @@ fn digested<T: Clone + Send + Sync>(
             (compiled, None)
         }
         Some(memory) => {
-            let ground = Ground::of(policy, &sources.overlays, &checker.environment, tree);
-            let known = memory.compare(ground, &sources);
-            let compiled = compile_parts(&sources, |node| {
-                known
-                    .find(node)
-                    .unwrap_or_else(|| part(&sources, node, &checker, keep))
-            })?;
-            let known = known.remember(&compiled);
+            let (compiled, known) = compile_changed(&sources, tree, &checker, keep, memory)?;
             (compiled, Some(known))
         }
     };
@@ -173,6 +166,30 @@ fn compile_parts<T: Send>(
         is_allowed.then_some(part)
     });
     compiled.collect()
+}
+
+/// Compiles the definitions that `memory` does not know, and remembers all of them; `None` if a limit is exceeded.
+fn compile_changed<'m, T: Clone + Send + Sync>(
+    sources: &Sources,
+    tree: &Tree,
+    checker: &PartChecker<'_>,
+    keep: Option<Keep<'_, T>>,
+    memory: &'m mut Memory<T>,
+) -> Option<(Vec<CompiledPart<T>>, KnownGroups<'m>)> {
+    let ground = Ground::of(
+        checker.policy,
+        &sources.overlays,
+        &checker.environment,
+        tree,
+    );
+    let known = memory.compare(ground, sources);
+    let compiled = compile_parts(sources, |node| {
+        known
+            .find(node)
+            .unwrap_or_else(|| part(sources, node, checker, keep))
+    })?;
+    let groups = known.remember(&compiled);
+    Some((compiled, groups))
 }
 
 /// The index in the fleet of each object of a group, given the part of each: objects of one part follow each other.

@@ -123,11 +123,17 @@ fn shared(versions: impl Iterator<Item = String>) -> impl Iterator<Item = Arc<st
 pub fn of_kept(kept: Vec<Kept>, graph: &Graph) -> (Plan, Arc<[EmbeddedId]>) {
     let kept = kept.into_iter().map(|one| (one.action, one.versions));
     let (actions, versions): (Vec<_>, Vec<_>) = kept.unzip();
-    let ids = graph.vertices.iter();
-    let ids = ids.filter(|vertex| matches!(vertex.place, Place::Embedded(_)));
-    let ids = ids.map(|vertex| Arc::clone(&vertex.id));
-    let versions = versions.iter().flat_map(|versions| versions.iter());
-    let resources = ids.zip(versions.map(Arc::clone)).collect();
+    let resources = graph
+        .vertices
+        .iter()
+        .filter(|vertex| matches!(vertex.place, Place::Embedded(_)))
+        .map(|vertex| Arc::clone(&vertex.id))
+        .zip(
+            versions
+                .iter()
+                .flat_map(|versions| versions.iter().cloned()),
+        )
+        .collect();
     (with_actions(&actions, graph), resources)
 }
 

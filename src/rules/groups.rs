@@ -54,9 +54,10 @@ impl Groups {
     }
 }
 
-/// Which links several parts may have. Of hundreds of links of a part, most are known to no other.
+/// The links that several parts may have. Most of the hundreds of links of a part are in no other part.
 struct Several {
-    /// How often each link was there, up to two. Links share a place if they are the same modulo the number of places.
+    /// The number of times that a link of each place was seen, up to two. The place of a link is its remainder modulo the number of
+    /// places.
     times: Vec<u8>,
 }
 

@@ -52,9 +52,9 @@ struct Changes {
 }
 
 /// The memory, compared with a fleet.
-pub(super) struct Known<'m, T> {
+pub(super) struct Known<'m, 's, T> {
     memory: &'m mut Memory<T>,
-    sources: &'m Sources,
+    sources: &'s Sources,
     ground: Ground,
     /// `None` if any part may become another one.
     changes: Option<Changes>,
@@ -95,7 +95,11 @@ impl<T> Memory<T> {
         self.checked
     }
 
-    pub(super) fn compare<'m>(&'m mut self, ground: Ground, sources: &'m Sources) -> Known<'m, T> {
+    pub(super) fn compare<'m, 's>(
+        &'m mut self,
+        ground: Ground,
+        sources: &'s Sources,
+    ) -> Known<'m, 's, T> {
         let before = self.ground.as_ref();
         Known {
             changes: before.and_then(|before| Changes::between(before, &ground, &sources.overlays)),
@@ -180,7 +184,7 @@ fn is_identity(id: &ObjectId) -> bool {
     id.is(INFRASTRUCTURE, "AzureClusterIdentity")
 }
 
-impl<'m, T: Clone> Known<'m, T> {
+impl<'m, T: Clone> Known<'m, '_, T> {
     /// The part that a definition becomes, if it is the same as the last time. Counts what it took then.
     pub(super) fn find(&self, definition: &Node) -> Option<CompiledPart<T>> {
         let changes = self.changes.as_ref()?;
@@ -239,7 +243,7 @@ impl<'m, T: Clone> Known<'m, T> {
 }
 
 impl KnownGroups<'_> {
-    /// What was found in a group of parts, in `namespaces`, of which no definition was compiled again. Does not count what it took.
+    /// The findings of a group in `namespaces`, none of whose definitions was compiled again. The caller counts its cost.
     pub(super) fn find(
         &self,
         group: &[Member],
@@ -248,10 +252,11 @@ impl KnownGroups<'_> {
         let changes = self.changes.as_ref()?;
         let known = self.before.get(group)?;
         let [before, now] = &self.files;
-        let mut places = group.iter().map(Member::place);
-        let is_same = places.all(|place| is_same(&place.path, before, now));
-        let is_same = is_same && !changes.are_asked_for(&known.links, namespaces);
-        is_same.then(|| known.clone())
+        let have_same_text = group
+            .iter()
+            .all(|member| is_same(&member.place().path, before, now));
+        let is_known = have_same_text && !changes.are_asked_for(&known.links, namespaces);
+        is_known.then(|| known.clone())
     }
 
     /// Remembers a group of this fleet; `is_new` if it was checked now.

@@ -91,7 +91,7 @@ const OTHERS: [(&str, &[&str]); 6] = [
             "",
             "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.x.io}, spec: {group: x.io, scope: Cluster, names: {kind: Widget, plural: widgets}, versions: []}}",
             "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: clusters.cluster.x-k8s.io}, spec: {group: cluster.x-k8s.io, scope: Namespaced, names: {kind: Cluster, plural: clusters}, versions: []}}",
-            // It is no CustomResourceDefinition, and still says which kinds there are.
+            // This object is not a CustomResourceDefinition, but it has the fields that declare a kind.
             "{apiVersion: x.io/v1, kind: Definition, metadata: {name: d}, spec: {group: cluster.x-k8s.io, names: {kind: Clusterr}}}",
         ],
     ),
