@@ -5,8 +5,10 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::links::{CROWD, Link, Links, suggesting};
-use crate::model::{Finding, QuickMap};
+use rayon::prelude::*;
+
+use super::links::{CROWD, Link, Links, Role, suggesting};
+use crate::model::Finding;
 
 /// Parts, which are numbered, and their links.
 pub(crate) struct Groups {
@@ -40,90 +42,121 @@ impl Groups {
 
     /// The groups, each in order.
     pub(crate) fn joined(&self) -> BTreeSet<Vec<usize>> {
-        let several = Several::of(self.links.iter().map(|(_, links)| &**links));
+        let links = self.links.iter().flat_map(|(_, links)| links.by_role());
+        let shards = Shards::for_count(links.map(|(_, links)| links.len()).sum());
+        let held: Vec<Vec<Held>> = (0..shards.count())
+            .into_par_iter()
+            .map(|shard| self.held_by_several(&shards, shard))
+            .collect();
         let mut sets = Sets {
             parents: (0..self.count).collect(),
-            shared: QuickMap::default(),
-            references: QuickMap::default(),
-            counted: QuickMap::default(),
         };
-        for (part, links) in &self.links {
-            sets.add(*part, links, &several);
+        for shard in &held {
+            let links = shard.chunk_by(|one, other| one.link == other.link);
+            links.for_each(|held| sets.join(held));
         }
         sets.groups()
     }
-}
 
-/// The links that several parts may have. Most of the hundreds of links of a part are in no other part.
-struct Several {
-    /// The number of times that a link of each place was seen, up to two. The place of a link is its remainder modulo the number of
-    /// places.
-    times: Vec<u8>,
-}
-
-impl Several {
-    /// The number of places for a link, so that few share one by chance.
-    const PLACES: usize = 4;
-
-    fn of<'l>(parts: impl Iterator<Item = &'l Links> + Clone) -> Self {
-        let count: usize = parts.clone().map(|links| links.all().count()).sum();
-        let places = (count * Self::PLACES).next_power_of_two();
-        let mut several = Self {
-            times: vec![0; places],
-        };
-        for link in parts.flat_map(Links::all) {
-            let place = several.place(link);
-            several.times[place] = (several.times[place] + 1).min(2);
-        }
+    /// The links of a shard that several parts have, sorted. Most of the hundreds of links of a part are in no other part, so they
+    /// are counted first, in a table that fits into the cache of a core.
+    fn held_by_several(&self, shards: &Shards, shard: u64) -> Vec<Held> {
+        let mut times = vec![0_u8; Shards::PLACES];
+        self.visit(shards, shard, |held| {
+            let times = &mut times[Shards::place(held.link)];
+            *times = times.saturating_add(1);
+        });
+        let mut several = Vec::new();
+        self.visit(shards, shard, |held| {
+            if times[Shards::place(held.link)] > 1 {
+                several.push(held);
+            }
+        });
+        several.sort_unstable();
         several
     }
 
-    fn has(&self, link: Link) -> bool {
-        self.times[self.place(link)] > 1
+    /// Visits all links of a shard.
+    fn visit(&self, shards: &Shards, shard: u64, mut visit: impl FnMut(Held)) {
+        for (part, links) in &self.links {
+            for (role, links) in links.by_role() {
+                for link in links.iter().filter(|link| shards.shard(**link) == shard) {
+                    visit(Held {
+                        link: *link,
+                        role,
+                        part: *part,
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// A link of a part, and what the part has it for.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Held {
+    link: Link,
+    role: Role,
+    part: usize,
+}
+
+/// All links, divided by their first bits. A table counts how often each link of a shard occurs, by its last bits.
+struct Shards {
+    /// The binary logarithm of their number.
+    bits: u32,
+}
+
+impl Shards {
+    /// The size of the table: a power of two.
+    const PLACES: usize = 1 << 20;
+    /// The number of places for a link, so that few share one by chance.
+    const PLACES_PER_LINK: usize = 4;
+
+    fn for_count(links: usize) -> Self {
+        let tables = (links * Self::PLACES_PER_LINK).div_ceil(Self::PLACES);
+        let bits = tables.next_power_of_two().ilog2();
+        Self { bits }
     }
 
-    /// The number of places is a power of two.
-    const fn place(&self, link: Link) -> usize {
-        link as usize & (self.times.len() - 1)
+    const fn count(&self) -> u64 {
+        1 << self.bits
+    }
+
+    /// Links are hashes, so that each bit of them is as good as any other one.
+    fn shard(&self, link: Link) -> u64 {
+        link.checked_shr(Link::BITS - self.bits).unwrap_or(0)
+    }
+
+    #[allow(clippy::cast_possible_truncation)]
+    const fn place(link: Link) -> usize {
+        link as usize & (Self::PLACES - 1)
     }
 }
 
 /// Sets of parts.
 struct Sets {
     parents: Vec<usize>,
-    /// A part with each shared link.
-    shared: QuickMap<Link, usize>,
-    references: QuickMap<Link, References>,
-    counted: QuickMap<Link, Vec<usize>>,
-}
-
-/// The parts that offer a link and those that want it. None of them concern each other until there are both; then all do.
-#[derive(Default)]
-struct References {
-    offering: Vec<usize>,
-    wanting: Vec<usize>,
 }
 
 impl Sets {
-    /// Adds links of a part, of which `several` says which are worth a look.
-    fn add(&mut self, part: usize, links: &Links, several: &Several) {
-        let common = |link: &&Link| several.has(**link);
-        for link in links.shared.iter().filter(common) {
-            let first = *self.shared.entry(*link).or_insert(part);
-            self.unite(&[first, part]);
+    /// Unites parts that one link joins, given all that have it, in order.
+    fn join(&mut self, held: &[Held]) {
+        let of = |role: Role| -> Vec<usize> {
+            let parts = held.iter().filter(|one| one.role == role);
+            let mut parts: Vec<usize> = parts.map(|one| one.part).collect();
+            // A group has the links of its parts, too.
+            parts.dedup();
+            parts
+        };
+        self.unite(&of(Role::Shared));
+        let (offering, wanting) = (of(Role::Offered), of(Role::Wanted));
+        // None of them concern each other until there are both; then all do.
+        if !offering.is_empty() && !wanting.is_empty() {
+            self.unite(&[offering, wanting].concat());
         }
-        for link in links.offered.iter().filter(common) {
-            self.references
-                .entry(*link)
-                .or_default()
-                .offering
-                .push(part);
-        }
-        for link in links.wanted.iter().filter(common) {
-            self.references.entry(*link).or_default().wanting.push(part);
-        }
-        for link in links.counted.iter().filter(common) {
-            self.counted.entry(*link).or_default().push(part);
+        let counted = of(Role::Counted);
+        if counted.len() >= CROWD {
+            self.unite(&counted);
         }
     }
 
@@ -144,21 +177,6 @@ impl Sets {
     }
 
     fn groups(mut self) -> BTreeSet<Vec<usize>> {
-        for References { offering, wanting } in std::mem::take(&mut self.references).into_values() {
-            if let (Some(one), Some(other)) = (offering.first(), wanting.first()) {
-                self.unite(&[*one, *other]);
-                self.unite(&offering);
-                self.unite(&wanting);
-            }
-        }
-        for mut parts in std::mem::take(&mut self.counted).into_values() {
-            // A group has the links of its parts, too.
-            parts.sort_unstable();
-            parts.dedup();
-            if parts.len() >= CROWD {
-                self.unite(&parts);
-            }
-        }
         let mut groups: HashMap<usize, Vec<usize>> = HashMap::new();
         for part in 0..self.parents.len() {
             let root = self.root(part);

@@ -44,11 +44,24 @@ pub(crate) struct Links {
     pub(crate) counted: Box<[Link]>,
 }
 
+/// What a part has a link for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Role {
+    Shared,
+    Offered,
+    Wanted,
+    Counted,
+}
+
 impl Links {
-    /// All links, those of several kinds as often.
-    pub(super) fn all(&self) -> impl Iterator<Item = Link> {
-        let kinds = [&self.shared, &self.offered, &self.wanted, &self.counted];
-        kinds.into_iter().flatten().copied()
+    /// All links, by what the part has them for; a link may be there for several reasons.
+    pub(super) fn by_role(&self) -> [(Role, &[Link]); 4] {
+        [
+            (Role::Shared, &self.shared),
+            (Role::Offered, &self.offered),
+            (Role::Wanted, &self.wanted),
+            (Role::Counted, &self.counted),
+        ]
     }
 }
 
