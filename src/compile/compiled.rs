@@ -9,8 +9,8 @@ use std::sync::Arc;
 use super::allow::Allowed;
 use super::limits;
 use crate::api::embedded;
-use crate::graph::Graph;
-use crate::model::{EmbeddedId, Finding, Object, Severity};
+use crate::graph::{Graph, Place};
+use crate::model::{EmbeddedId, Finding, Object, ObjectId, Severity};
 
 /// What is wrong with a tree, and how large it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -117,6 +117,17 @@ impl<T> From<Checked> for Digest<T> {
             kept: Vec::new(),
             graph: Arc::default(),
         }
+    }
+}
+
+impl<T> Digest<T> {
+    /// The values, each with the id of its object; none of a tree with errors.
+    pub fn with_ids(&self) -> impl Iterator<Item = (&Arc<ObjectId>, &T)> + Clone {
+        let vertices = self.graph.vertices.iter();
+        vertices.filter_map(|vertex| match vertex.place {
+            Place::TopLevel(at) => Some((&vertex.id, self.kept.get(at)?)),
+            Place::Embedded(_) | Place::Outside => None,
+        })
     }
 }
 

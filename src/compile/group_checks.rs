@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::memory::KnownGroups;
+use super::memory::Known;
 use super::part::{CheckedGroup, Member, Part};
 use super::part_checker::{PartChecker, PartFindings};
 use super::sources::Sources;
@@ -18,7 +18,16 @@ use crate::rules::{self, Groups};
 /// The findings of a group of parts, and the numbers of these parts.
 pub(super) struct Group {
     pub(super) parts: Vec<usize>,
-    pub(super) found: PartFindings,
+    pub(super) found: Arc<PartFindings>,
+}
+
+/// All groups of a fleet, checked.
+pub(super) struct CheckedGroups {
+    pub(super) groups: Vec<Group>,
+    /// Those that can be remembered.
+    pub(super) remembered: Vec<(Vec<Member>, CheckedGroup)>,
+    /// The number of those that were not remembered before.
+    pub(super) checked: usize,
 }
 
 /// Checks groups of parts. Parts are numbered: the definitions, then the plain objects.
@@ -28,6 +37,8 @@ pub(super) struct GroupChecks<'a> {
     pub(super) checker: &'a PartChecker<'a>,
     /// For each definition: true if it was compiled now.
     pub(super) is_new: &'a [bool],
+    /// True if groups are remembered.
+    pub(super) has_memory: bool,
 }
 
 /// A group that was checked, as it is remembered.
@@ -39,11 +50,15 @@ struct Checked {
 
 impl GroupChecks<'_> {
     /// Checks the parts in groups, until nothing that was found links a group with another one.
-    pub(super) fn all(&self, parts: &mut [Part], mut known: Option<KnownGroups<'_>>) -> Vec<Group> {
+    pub(super) fn all<T: Send + Sync>(
+        &self,
+        parts: &[Arc<Part>],
+        known: Option<&Known<'_, T>>,
+    ) -> CheckedGroups {
         let count = parts.len();
         let mut groups = Groups::of(count + self.raw.len());
-        for (number, part) in parts.iter_mut().enumerate() {
-            groups.add(number, std::mem::take(&mut part.links));
+        for (number, part) in parts.iter().enumerate() {
+            groups.add(number, Arc::clone(&part.links));
             groups.suggest(number, part.found.suggested());
         }
         let links_of_raw: Vec<_> = self
@@ -64,7 +79,6 @@ impl GroupChecks<'_> {
             if joined.is_empty() || budget.exceeded().is_some() {
                 break;
             }
-            let (parts, known) = (&*parts, known.as_ref());
             let newly_checked: Vec<_> = joined
                 .into_par_iter()
                 .map(|group| (self.check(&group, parts, known), group))
@@ -75,30 +89,42 @@ impl GroupChecks<'_> {
                 checked.insert(group, one);
             }
         }
-        if let Some(known) = &mut known {
-            for one in checked.values_mut() {
-                let members = one.members.take().into_iter();
-                members.for_each(|members| known.remember(members, &one.group, one.is_new));
-            }
-        }
         let joined: HashSet<usize> = checked.keys().flatten().copied().collect();
-        let alone = parts.iter_mut().enumerate();
+        let alone = parts.iter().enumerate();
         let alone = alone.filter(|(number, part)| !part.is_twice && !joined.contains(number));
         let alone = alone.map(|(number, part)| Group {
             parts: vec![number],
-            found: std::mem::take(&mut part.found),
+            found: Arc::clone(&part.found),
         });
-        let checked = checked.into_iter();
-        let checked = checked.map(|(parts, one)| Group {
-            parts,
-            found: one.group.found,
-        });
-        alone.chain(checked).collect()
+        let mut all = CheckedGroups {
+            groups: alone.collect(),
+            remembered: Vec::new(),
+            checked: 0,
+        };
+        for (parts, one) in checked {
+            all.groups.push(Group {
+                parts,
+                found: Arc::clone(&one.group.found),
+            });
+            if let Some(members) = one.members {
+                all.checked += usize::from(one.is_new);
+                all.remembered.push((members, one.group));
+            }
+        }
+        all
     }
 
     /// Returns the findings of a group as they are remembered, or else checks it.
-    fn check(&self, group: &[usize], parts: &[Part], known: Option<&KnownGroups<'_>>) -> Checked {
-        let members = known.and_then(|_| self.members(group, parts));
+    fn check<T>(
+        &self,
+        group: &[usize],
+        parts: &[Arc<Part>],
+        known: Option<&Known<'_, T>>,
+    ) -> Checked {
+        let members = self
+            .has_memory
+            .then(|| self.members(group, parts))
+            .flatten();
         let same = members
             .as_deref()
             .zip(known)
@@ -110,7 +136,7 @@ impl GroupChecks<'_> {
         }
     }
 
-    fn check_now(&self, group: &[usize], parts: &[Part]) -> CheckedGroup {
+    fn check_now(&self, group: &[usize], parts: &[Arc<Part>]) -> CheckedGroup {
         let budget = Budget::of_part(&self.sources.documents.budget);
         let objects_of = |number: usize| match number.checked_sub(parts.len()) {
             Some(at) => vec![self.raw[at].clone()],
@@ -127,14 +153,14 @@ impl GroupChecks<'_> {
         });
         let (found, links) = self.checker.check(members.collect(), &[]);
         CheckedGroup {
-            found,
+            found: found.into(),
             links: links.into(),
             cost: budget.cost(),
         }
     }
 
     /// The members of a group that can be remembered: of several parts, none of which has the id of another one.
-    fn members(&self, group: &[usize], parts: &[Part]) -> Option<Vec<Member>> {
+    fn members(&self, group: &[usize], parts: &[Arc<Part>]) -> Option<Vec<Member>> {
         let is_twice = |number: &usize| parts.get(*number).is_some_and(|part| part.is_twice);
         if group.len() < 2 || group.iter().any(is_twice) {
             return None;
@@ -147,12 +173,12 @@ impl GroupChecks<'_> {
     }
 
     /// The remembered findings of a group. Counts its cost again.
-    fn find(
+    fn find<T>(
         &self,
         group: &[usize],
-        parts: &[Part],
+        parts: &[Arc<Part>],
         members: &[Member],
-        known: &KnownGroups<'_>,
+        known: &Known<'_, T>,
     ) -> Option<CheckedGroup> {
         let (definitions, raw): (Vec<usize>, Vec<usize>) =
             group.iter().partition(|number| **number < parts.len());
@@ -164,7 +190,7 @@ impl GroupChecks<'_> {
             .iter()
             .map(|at| &self.raw[at - parts.len()].id.namespace);
         let namespaces = of_definitions.chain(of_raw).cloned().collect();
-        let same = known.find(members, &namespaces)?;
+        let same = known.group(members, &namespaces)?.clone();
         self.sources.documents.budget.spend(same.cost);
         for number in definitions {
             self.sources.overlays.weigh_again(&parts[number].effects);

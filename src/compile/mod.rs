@@ -43,6 +43,7 @@ pub use compiled::{Checked, Compiled, Digest};
 use documents::Documents;
 pub use memory::Memory;
 pub(crate) use once::{nameless, without_numbers};
+use parts::Reuse;
 use rayon::prelude::*;
 
 use crate::api::fleet::FleetPolicy;
@@ -81,9 +82,8 @@ pub fn compile_within(
 /// The findings alone: the same as those of [`compile_by`], without keeping any object.
 #[must_use]
 pub fn check_by(policy: &FleetPolicy, tree: &Tree, overlays: &[Tree]) -> Checked {
-    let digest = in_parts::<()>(policy, tree, overlays, None, None);
-    let checked = digest.map(|digest| digest.checked);
-    // Where a limit is exceeded depends on the order.
+    let digest = in_parts(policy, tree, overlays, None, no_memory::<()>());
+    let checked = digest.map(|(digest, _)| digest.checked);
     checked.unwrap_or_else(|| compile_by(policy, tree, overlays).checked)
 }
 
@@ -96,7 +96,9 @@ pub fn digest_by<T: Clone + Send + Sync>(
     overlays: &[Tree],
     keep: impl Fn(&Object) -> T + Sync,
 ) -> Digest<T> {
-    digest(policy, tree, overlays, keep, None)
+    let digest = in_parts(policy, tree, overlays, Some(&keep), no_memory());
+    let digest = digest.map(|(digest, _)| digest);
+    digest.unwrap_or_else(|| compile_by(policy, tree, overlays).digest(keep))
 }
 
 /// The same, but compiles only the definitions that `memory` does not know. `keep` has to make the same value of an object each
@@ -109,32 +111,52 @@ pub fn digest_again<T: Clone + Send + Sync>(
     overlays: &[Tree],
     keep: impl Fn(&Object) -> T + Sync,
 ) -> Digest<T> {
-    digest(policy, tree, overlays, keep, Some(memory))
+    let reuse = Reuse::all(memory);
+    match in_parts(policy, tree, overlays, Some(&keep), Some(&reuse)) {
+        Some((digest, now)) => {
+            *memory = now;
+            digest
+        }
+        None => compile_by(policy, tree, overlays).digest(keep),
+    }
 }
 
-fn digest<T: Clone + Send + Sync>(
+/// The same for a fleet that is like the one in `memory`, without remembering it. `again` makes the value of an object from the one
+/// in the memory, or is `None` if the definition of the object has to be compiled again.
+#[must_use]
+pub fn digest_beside<K: Send + Sync, T: Clone + Send + Sync>(
+    memory: &Memory<K>,
     policy: &FleetPolicy,
     tree: &Tree,
     overlays: &[Tree],
     keep: impl Fn(&Object) -> T + Sync,
-    memory: Option<&mut Memory<T>>,
+    again: impl Fn(&K) -> Option<T> + Sync,
 ) -> Digest<T> {
-    let digest = in_parts(policy, tree, overlays, Some(&keep), memory);
-    // Where a limit is exceeded depends on the order.
+    let reuse = Reuse {
+        memory,
+        again: &again,
+        remembers: false,
+    };
+    let digest = in_parts(policy, tree, overlays, Some(&keep), Some(&reuse));
+    let digest = digest.map(|(digest, _)| digest);
     digest.unwrap_or_else(|| compile_by(policy, tree, overlays).digest(keep))
 }
 
-/// Compiles a fleet part by part; `None` if it exceeds a limit.
-fn in_parts<T: Clone + Send + Sync>(
+const fn no_memory<'a, T>() -> Option<&'a Reuse<'a, (), T>> {
+    None
+}
+
+/// Compiles a fleet part by part; `None` if it exceeds a limit: where that happens depends on the order.
+fn in_parts<K: Send + Sync, T: Clone + Send + Sync>(
     policy: &FleetPolicy,
     tree: &Tree,
     overlays: &[Tree],
     keep: Option<Keep<'_, T>>,
-    memory: Option<&mut Memory<T>>,
-) -> Option<Digest<T>> {
+    reuse: Option<&Reuse<'_, K, T>>,
+) -> Option<(Digest<T>, Memory<T>)> {
     let mut documents = Documents::of(tree, overlays);
     documents.findings.extend(tenancy::files(policy, tree));
-    parts::digest(documents, policy, tree, keep, memory)
+    parts::digest(documents, policy, tree, keep, reuse)
 }
 
 /// The definitions with their overlays merged, in order, valid or not.

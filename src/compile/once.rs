@@ -170,8 +170,10 @@ impl Clusters {
     }
 
     /// Adds those of other objects.
-    pub(super) fn add(&mut self, others: Self) {
-        self.0.extend(others.0);
+    pub(super) fn add(&mut self, others: &Self) {
+        let others = others.0.iter();
+        self.0
+            .extend(others.map(|(id, cluster)| (id.clone(), cluster.clone())));
     }
 
     fn of(objects: &[Object]) -> Self {

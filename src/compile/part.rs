@@ -14,13 +14,12 @@ use crate::overlay::Effects;
 use crate::rules::Links;
 
 /// A definition by itself, without its objects.
-#[derive(Clone)]
 pub(super) struct Part {
     /// True if patches may not have met all of its objects.
     pub(super) is_incomplete: bool,
     pub(super) made: Made,
     pub(super) effects: Effects,
-    pub(super) found: PartFindings,
+    pub(super) found: Arc<PartFindings>,
     pub(super) links: Arc<Links>,
     /// The namespaces of its objects.
     pub(super) namespaces: BTreeSet<String>,
@@ -28,21 +27,20 @@ pub(super) struct Part {
     pub(super) is_twice: bool,
 }
 
-/// A part, and a value for each of its objects.
-#[derive(Clone)]
+/// A part, and a value for each of its objects. Copies share both.
 pub(super) struct CompiledPart<T> {
-    pub(super) part: Part,
-    pub(super) kept: Vec<T>,
+    pub(super) part: Arc<Part>,
+    pub(super) kept: Arc<Vec<T>>,
     /// The share of the limits that it took.
     pub(super) cost: Cost,
     /// False if it was compiled before.
     pub(super) is_new: bool,
 }
 
-/// The findings for some parts together.
+/// The findings for some parts together. Copies share them.
 #[derive(Clone)]
 pub(super) struct CheckedGroup {
-    pub(super) found: PartFindings,
+    pub(super) found: Arc<PartFindings>,
     pub(super) links: Arc<Links>,
     /// The share of the limits that it took.
     pub(super) cost: Cost,
@@ -55,6 +53,34 @@ pub(super) enum Member {
     Definition(Span),
     /// A plain object, by its place and a digest of its content.
     Plain(Span, [u8; 32]),
+}
+
+impl<T> Clone for CompiledPart<T> {
+    fn clone(&self) -> Self {
+        Self {
+            part: Arc::clone(&self.part),
+            kept: Arc::clone(&self.kept),
+            ..*self
+        }
+    }
+}
+
+impl Part {
+    /// The same if another definition has its id: only what was found in the definition itself counts.
+    pub(super) fn twice(&self) -> Self {
+        Self {
+            is_twice: true,
+            is_incomplete: true,
+            made: Made {
+                of_objects: Vec::new(),
+                ..self.made.clone()
+            },
+            effects: Effects::default(),
+            found: Arc::default(),
+            links: Arc::default(),
+            namespaces: self.namespaces.clone(),
+        }
+    }
 }
 
 impl Member {

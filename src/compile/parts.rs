@@ -18,41 +18,50 @@ use rayon::prelude::*;
 use super::compiled::{Digest, Keep};
 use super::documents::Documents;
 use super::environment::Environment;
-use super::group_checks::{Group, GroupChecks};
-use super::memory::{Ground, KnownGroups, Memory};
+use super::group_checks::{CheckedGroups, Group, GroupChecks};
+use super::memory::{Ground, Known, Memory, Revision};
 use super::once::Clusters;
 use super::part::{CompiledPart, Part};
-use super::part_checker::{PartChecker, PartFindings, PartGraph};
+use super::part_checker::{PartChecker, PartGraph};
 use super::sources::{Found, Sources};
 use super::wrong::duplicate;
 use super::{lost, misspelt};
 use crate::api::fleet::FleetPolicy;
 use crate::graph::{self, Elsewhere, Graph, Piece};
-use crate::model::{Budget, Finding, Node, Object, ObjectId, Tree};
+use crate::model::{Budget, Finding, Node, Object, ObjectId, Span, Tree};
 use crate::overlay::Effects;
 use crate::rules;
 
-/// The findings, and what `keep` makes of the objects; `None` if a limit is exceeded while the parts are compiled.
-pub(super) fn digest<T: Clone + Send + Sync>(
+/// What is taken from a memory instead of being compiled.
+pub(super) struct Reuse<'a, K, T> {
+    pub(super) memory: &'a Memory<K>,
+    /// Makes the value of an object from the one that was kept before; `None` if the definition has to be compiled again.
+    pub(super) again: &'a (dyn Fn(&K) -> Option<T> + Sync),
+    /// True if the fleet is to be remembered, too.
+    pub(super) remembers: bool,
+}
+
+/// The findings, what `keep` makes of the objects, and a memory of both; `None` if a limit is exceeded while the parts are compiled.
+pub(super) fn digest<K: Send + Sync, T: Clone + Send + Sync>(
     documents: Documents,
     policy: &FleetPolicy,
     tree: &Tree,
     keep: Option<Keep<'_, T>>,
-    memory: Option<&mut Memory<T>>,
-) -> Option<Digest<T>> {
+    reuse: Option<&Reuse<'_, K, T>>,
+) -> Option<(Digest<T>, Memory<T>)> {
     match Sources::of(documents) {
-        Ok(sources) => digested(sources, policy, tree, keep, memory),
-        Err(stopped) => Some(stopped.into()),
+        Ok(sources) => digested(sources, policy, tree, keep, reuse),
+        Err(stopped) => Some((stopped.into(), Memory::default())),
     }
 }
 
-fn digested<T: Clone + Send + Sync>(
+fn digested<K: Send + Sync, T: Clone + Send + Sync>(
     mut sources: Sources,
     policy: &FleetPolicy,
     tree: &Tree,
     keep: Option<Keep<'_, T>>,
-    memory: Option<&mut Memory<T>>,
-) -> Option<Digest<T>> {
+    reuse: Option<&Reuse<'_, K, T>>,
+) -> Option<(Digest<T>, Memory<T>)> {
     let (raw, effects) = patch_plain(&mut sources);
     let documents = &sources.documents.documents;
     let mut found = Found {
@@ -65,39 +74,46 @@ fn digested<T: Clone + Send + Sync>(
         policy,
         wants_graph: keep.is_some(),
     };
-    let (compiled, known) = match memory {
-        None => {
-            let compiled = compile_parts(&sources, |node| part(&sources, node, &checker, keep))?;
-            (compiled, None)
-        }
-        Some(memory) => {
-            let (compiled, known) = compile_changed(&sources, tree, &checker, keep, memory)?;
-            (compiled, Some(known))
-        }
-    };
+    let ground = reuse.map(|_| Ground::of(policy, &sources.overlays, &checker.environment, tree));
+    let memory = reuse.zip(ground.as_ref());
+    let known = memory.and_then(|(reuse, ground)| reuse.memory.compare(ground, &sources.overlays));
+    let compiled = compile_parts(&sources, |node| {
+        let known = reuse.zip(known.as_ref());
+        known
+            .and_then(|(reuse, known)| reuse.part(node, &sources, known))
+            .unwrap_or_else(|| part(&sources, node, &checker, keep))
+    })?;
     let is_new: Vec<bool> = compiled.iter().map(|one| one.is_new).collect();
-    let (mut parts, kept_by_part): (Vec<Part>, Vec<Vec<T>>) =
-        compiled.into_iter().map(|one| (one.part, one.kept)).unzip();
+    let (mut parts, kept_by_part): (Vec<Arc<Part>>, Vec<Arc<Vec<T>>>) = compiled
+        .iter()
+        .map(|one| (Arc::clone(&one.part), Arc::clone(&one.kept)))
+        .unzip();
     let twice = mark_twice(&mut parts);
     let checks = GroupChecks {
         sources: &sources,
         raw: &raw,
         checker: &checker,
         is_new: &is_new,
+        has_memory: reuse.is_some(),
     };
-    let mut groups = checks.all(&mut parts, known);
+    let checked = checks.all(&parts, known.as_ref());
     if sources.documents.budget.exceeded().is_some() {
         return None;
     }
     drop(checker);
-    let pieces = take_graphs(&mut groups);
+    let ground = ground.filter(|_| reuse.is_some_and(|reuse| reuse.remembers));
+    let memory = ground.map(|ground| remember(ground, &sources, &compiled, &checked));
+    drop(compiled);
+    let pieces = graphs(&checked.groups);
     let mut kept = Vec::new();
     let mut starts = Vec::new();
     sources.documents.findings.extend(twice);
-    for (number, (part, of_part)) in parts.into_iter().zip(kept_by_part).enumerate() {
+    for (number, (part, of_part)) in parts.iter().zip(kept_by_part).enumerate() {
         found.unread += usize::from(part.made.name.is_none());
         starts.push(kept.len());
-        kept.extend(of_part.into_iter().filter(|_| !part.is_twice));
+        if !part.is_twice {
+            kept.extend(Arc::unwrap_or_clone(of_part));
+        }
         settle(&mut sources, number, part);
     }
     for object in &raw {
@@ -108,18 +124,68 @@ fn digested<T: Clone + Send + Sync>(
     sources.overlays.record(&effects);
     sources.documents.findings.extend(effects.findings);
     sources.blame_overlays();
-    gather(groups, policy, &mut found);
+    gather(&checked.groups, policy, &mut found);
+    drop((parts, checked));
     let checked = sources.settle(policy, tree, found);
     // The graph of a fleet with errors would lack what they hide.
     let graph = match checked.has_errors() {
         true => Graph::default(),
         false => join(pieces, &starts, &raw),
     };
-    Some(Digest {
+    let digest = Digest {
         checked,
         kept,
         graph: graph.into(),
-    })
+    };
+    Some((digest, memory.unwrap_or_default()))
+}
+
+impl<'a, T: Clone> Reuse<'a, T, T> {
+    /// Takes all that is known, and remembers the fleet, too.
+    pub(super) fn all(memory: &'a Memory<T>) -> Self {
+        Self {
+            memory,
+            again: &|kept: &T| Some(kept.clone()),
+            remembers: true,
+        }
+    }
+}
+
+impl<K, T> Reuse<'_, K, T> {
+    /// The part that a definition becomes, if it is remembered. Counts its cost again.
+    fn part(
+        &self,
+        definition: &Node,
+        sources: &Sources,
+        known: &Known<'_, K>,
+    ) -> Option<CompiledPart<T>> {
+        let before = known.part(definition, sources)?;
+        let kept = before.kept.iter().map(self.again);
+        let kept = kept.collect::<Option<Vec<T>>>()?;
+        sources.documents.budget.spend(before.cost);
+        sources.overlays.weigh_again(&before.part.effects);
+        Some(CompiledPart {
+            part: Arc::clone(&before.part),
+            kept: kept.into(),
+            cost: before.cost,
+            is_new: false,
+        })
+    }
+}
+
+/// Remembers a fleet that was compiled on this ground.
+fn remember<T>(
+    ground: Ground,
+    sources: &Sources,
+    compiled: &[CompiledPart<T>],
+    checked: &CheckedGroups,
+) -> Memory<T> {
+    let mut revision = Revision::of(ground, sources, compiled);
+    for (members, group) in &checked.remembered {
+        revision.add_group(members.clone(), group.clone());
+    }
+    let new = compiled.iter().filter(|one| one.is_new).count();
+    Memory::of(Some(revision), new, checked.checked)
 }
 
 /// Takes the plain objects, the encrypted ones last, and patches those that are applied: patches need not fit the others.
@@ -134,12 +200,14 @@ fn patch_plain(sources: &mut Sources) -> (Vec<Object>, Effects) {
 }
 
 /// The graphs of all groups, each object with the number of its part.
-fn take_graphs(groups: &mut [Group]) -> Vec<PartGraph> {
-    let graphs = groups.iter_mut().filter_map(|group| {
-        let mut taken = group.found.graph.take()?;
-        let parts = taken.parts.iter_mut();
-        parts.for_each(|part| *part = group.parts[*part]);
-        Some(taken)
+fn graphs(groups: &[Group]) -> Vec<PartGraph> {
+    let graphs = groups.iter().filter_map(|group| {
+        let of_group = group.found.graph.as_ref()?;
+        let parts = of_group.parts.iter().map(|member| group.parts[*member]);
+        Some(PartGraph {
+            graph: Arc::clone(&of_group.graph),
+            parts: parts.collect(),
+        })
     });
     graphs.collect()
 }
@@ -156,7 +224,7 @@ fn join(graphs: Vec<PartGraph>, starts: &[usize], raw: &[Object]) -> Graph {
 }
 
 /// Compiles all definitions; `None` if a limit is exceeded.
-fn compile_parts<T: Send>(
+fn compile_parts<T: Send + Sync>(
     sources: &Sources,
     compile: impl Fn(&Node) -> CompiledPart<T> + Sync,
 ) -> Option<Vec<CompiledPart<T>>> {
@@ -166,30 +234,6 @@ fn compile_parts<T: Send>(
         is_allowed.then_some(part)
     });
     compiled.collect()
-}
-
-/// Compiles the definitions that `memory` does not know, and remembers all of them; `None` if a limit is exceeded.
-fn compile_changed<'m, T: Clone + Send + Sync>(
-    sources: &Sources,
-    tree: &Tree,
-    checker: &PartChecker<'_>,
-    keep: Option<Keep<'_, T>>,
-    memory: &'m mut Memory<T>,
-) -> Option<(Vec<CompiledPart<T>>, KnownGroups<'m>)> {
-    let ground = Ground::of(
-        checker.policy,
-        &sources.overlays,
-        &checker.environment,
-        tree,
-    );
-    let known = memory.compare(ground, sources);
-    let compiled = compile_parts(sources, |node| {
-        known
-            .find(node)
-            .unwrap_or_else(|| part(sources, node, checker, keep))
-    })?;
-    let groups = known.remember(&compiled);
-    Some((compiled, groups))
 }
 
 /// The index in the fleet of each object of a group, given the part of each: objects of one part follow each other.
@@ -221,21 +265,21 @@ fn part<T>(
         is_incomplete,
         made,
         effects,
-        found,
-        links: Arc::new(links),
+        found: found.into(),
+        links: links.into(),
         namespaces,
         is_twice: false,
     };
     CompiledPart {
-        part,
-        kept: kept.unwrap_or_default(),
+        part: part.into(),
+        kept: Arc::new(kept.unwrap_or_default()),
         cost: budget.cost(),
         is_new: true,
     }
 }
 
 /// Adds what was found in a definition by itself.
-fn settle(sources: &mut Sources, number: usize, part: Part) {
+fn settle(sources: &mut Sources, number: usize, part: &Part) {
     let Part { made, effects, .. } = part;
     if made.lacks_labels {
         let definition = lost::nothing(sources.definitions[number].span());
@@ -246,67 +290,65 @@ fn settle(sources: &mut Sources, number: usize, part: Part) {
             .overlays
             .without_objects(&sources.definitions[number]);
     }
-    sources.overlays.record(&effects);
+    sources.overlays.record(effects);
     let documents = &mut sources.documents;
-    documents.findings.extend(made.of_definition);
-    documents.findings.extend(made.of_objects);
-    documents.findings.extend(effects.findings);
-    documents.lost.effects.extend(made.effects);
-    documents.lost.names.extend(made.incomplete);
-    documents.lost.reported.extend(made.reported);
+    let found = [&made.of_definition, &made.of_objects, &effects.findings];
+    documents
+        .findings
+        .extend(found.into_iter().flatten().cloned());
+    let lost = &mut documents.lost;
+    lost.effects.extend(made.effects.iter().cloned());
+    lost.names.extend(made.incomplete.clone());
+    lost.reported.extend(made.reported.iter().cloned());
 }
 
 /// Reports the definitions that have the id of another one, and takes what was found in their objects.
-fn mark_twice(parts: &mut [Part]) -> Vec<Finding> {
-    let mut first = HashMap::new();
+fn mark_twice(parts: &mut [Arc<Part>]) -> Vec<Finding> {
+    let mut first: HashMap<ObjectId, Span> = HashMap::new();
     let mut findings = Vec::new();
     for part in parts {
         let Some((id, here)) = part.made.name.clone() else {
             continue;
         };
-        let Some(first) = first.get(&id) else {
-            first.insert(id, here);
-            continue;
-        };
-        findings.push(duplicate(&id, &here, first));
-        part.is_twice = true;
-        part.links = Arc::default();
-        part.made.of_objects.clear();
-        part.effects = Effects::default();
-        part.found = PartFindings::default();
-        part.is_incomplete = true;
+        match first.get(&id) {
+            None => drop(first.insert(id, here)),
+            Some(first) => {
+                findings.push(duplicate(&id, &here, first));
+                *part = part.twice().into();
+            }
+        }
     }
     findings
 }
 
 /// Puts together what was found in all groups.
-fn gather(groups: Vec<Group>, policy: &FleetPolicy, found: &mut Found) {
+fn gather(groups: &[Group], policy: &FleetPolicy, found: &mut Found) {
     let mut elsewhere = Elsewhere::unused(&policy.outside);
-    let mut of_tenants: BTreeMap<usize, Vec<Finding>> = BTreeMap::new();
-    let mut unlisted: BTreeMap<usize, Vec<Finding>> = BTreeMap::new();
+    let mut of_tenants: BTreeMap<usize, &[Finding]> = BTreeMap::new();
+    let mut unlisted: BTreeMap<usize, Vec<&Finding>> = BTreeMap::new();
     for Group { parts, found: one } in groups {
-        found.of_rules.extend(one.of_rules);
-        found.of_graph.extend(one.of_graph);
-        found.clusters.add(one.clusters);
+        found.of_rules.extend(one.of_rules.iter().cloned());
+        found.of_graph.extend(one.of_graph.iter().cloned());
+        found.clusters.add(&one.clusters);
         found.object_count += one.object_count;
         found.embedded_count += one.embedded_count;
         elsewhere.add(&one.elsewhere);
-        for (member, findings) in one.of_tenants {
-            of_tenants.insert(parts[member], findings);
+        for (member, findings) in &one.of_tenants {
+            of_tenants.insert(parts[*member], findings);
         }
-        for (member, finding) in one.unlisted {
-            unlisted.entry(parts[member]).or_default().push(finding);
+        for (member, finding) in &one.unlisted {
+            unlisted.entry(parts[*member]).or_default().push(finding);
         }
     }
     // A line of an overlay is in many objects, and many need one object outside of the fleet.
     let of_tenants = of_tenants.into_values().flatten();
     let mut seen = HashSet::new();
-    let is_first = |one: &Finding| seen.insert((one.id, one.span.clone(), one.args.clone()));
-    found.of_rules.extend(of_tenants.filter(is_first));
+    let first = of_tenants.filter(|one| seen.insert((one.id, &one.span, &one.args)));
+    found.of_rules.extend(first.cloned());
     let unlisted = unlisted.into_values().flatten();
     let mut seen = HashSet::new();
-    let is_first = |one: &Finding| seen.insert(one.args.clone());
-    found.of_graph.extend(unlisted.filter(is_first));
+    let first = unlisted.filter(|one| seen.insert(&one.args));
+    found.of_graph.extend(first.cloned());
     found.unneeded = elsewhere.unneeded().collect();
 }
 

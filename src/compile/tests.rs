@@ -16,10 +16,11 @@ pub(super) fn is_the_same_in_parts(
     let mut memory = Memory::default();
     for _ in 0..2 {
         let keep: Keep<'_, Object> = &Object::clone;
-        let digest = in_parts(policy, tree, overlays, Some(keep), Some(&mut memory));
-        digest
-            .into_iter()
-            .for_each(|digest| is_the_same(whole, digest));
+        let reuse = Reuse::all(&memory);
+        if let Some((digest, now)) = in_parts(policy, tree, overlays, Some(keep), Some(&reuse)) {
+            is_the_same(whole, digest);
+            memory = now;
+        }
     }
 }
 

@@ -19,15 +19,20 @@ use crate::overlay::{self, Overlays};
 use crate::rules::Links;
 use crate::schema::strategic::ListKeys;
 
-/// The parts of the fleet that was compiled last, with a value for each object.
+/// The parts of the fleet that was compiled last, with a value for each object. Copies share it.
 pub struct Memory<T> {
-    ground: Option<Ground>,
+    last: Option<Arc<Revision<T>>>,
+    compiled: usize,
+    checked: usize,
+}
+
+/// A fleet as it was compiled.
+pub(super) struct Revision<T> {
+    ground: Ground,
     /// By the places of the definitions.
     parts: HashMap<Span, CompiledPart<T>>,
     /// Those of several parts.
     groups: HashMap<Vec<Member>, CheckedGroup>,
-    compiled: usize,
-    checked: usize,
 }
 
 /// The input of parts, beside their own files.
@@ -52,37 +57,41 @@ struct Changes {
 }
 
 /// The memory, compared with a fleet.
-pub(super) struct Known<'m, 's, T> {
-    memory: &'m mut Memory<T>,
-    sources: &'s Sources,
-    ground: Ground,
-    /// `None` if any part may become another one.
-    changes: Option<Changes>,
-}
-
-/// The groups that are remembered, compared with a fleet whose parts are remembered already.
-pub(super) struct KnownGroups<'m> {
-    before: HashMap<Vec<Member>, CheckedGroup>,
-    /// The files as they were and as they are.
-    files: [BTreeMap<Arc<str>, Arc<[u8]>>; 2],
-    changes: Option<Changes>,
-    now: &'m mut HashMap<Vec<Member>, CheckedGroup>,
-    checked: &'m mut usize,
+pub(super) struct Known<'m, T> {
+    before: &'m Revision<T>,
+    files: &'m BTreeMap<Arc<str>, Arc<[u8]>>,
+    changes: Changes,
 }
 
 impl<T> Default for Memory<T> {
     fn default() -> Self {
         Self {
-            ground: None,
-            parts: HashMap::new(),
-            groups: HashMap::new(),
+            last: None,
             compiled: 0,
             checked: 0,
         }
     }
 }
 
+impl<T> Clone for Memory<T> {
+    fn clone(&self) -> Self {
+        Self {
+            last: self.last.clone(),
+            ..*self
+        }
+    }
+}
+
 impl<T> Memory<T> {
+    /// A memory of a fleet, of which so many definitions were compiled and so many groups checked; of nothing without a revision.
+    pub(super) fn of(revision: Option<Revision<T>>, compiled: usize, checked: usize) -> Self {
+        Self {
+            last: revision.map(Arc::new),
+            compiled,
+            checked,
+        }
+    }
+
     /// The number of definitions that were compiled the last time, because they were not known before.
     #[must_use]
     pub const fn compiled(&self) -> usize {
@@ -95,18 +104,44 @@ impl<T> Memory<T> {
         self.checked
     }
 
-    pub(super) fn compare<'m, 's>(
-        &'m mut self,
-        ground: Ground,
-        sources: &'s Sources,
-    ) -> Known<'m, 's, T> {
-        let before = self.ground.as_ref();
-        Known {
-            changes: before.and_then(|before| Changes::between(before, &ground, &sources.overlays)),
-            memory: self,
-            sources,
-            ground,
+    /// Compares it with a fleet; `None` if any part may have become another one.
+    pub(super) fn compare<'m>(
+        &'m self,
+        ground: &'m Ground,
+        overlays: &Overlays,
+    ) -> Option<Known<'m, T>> {
+        let before = self.last.as_deref()?;
+        Some(Known {
+            changes: Changes::between(&before.ground, ground, overlays)?,
+            before,
+            files: &ground.files,
+        })
+    }
+}
+
+impl<T> Revision<T> {
+    /// Remembers the parts of a fleet. The caller adds its groups.
+    pub(super) fn of(ground: Ground, sources: &Sources, compiled: &[CompiledPart<T>]) -> Self {
+        let mut parts: HashMap<Span, CompiledPart<T>> = HashMap::with_capacity(compiled.len());
+        let mut twice = Vec::new();
+        for (definition, compiled) in sources.definitions.iter().zip(compiled) {
+            if sources.documents.lost.is_whole(definition) {
+                let span = definition.span();
+                let other = parts.insert(span.clone(), compiled.clone());
+                twice.extend(other.map(|_| span));
+            }
         }
+        // The place of an alias may be that of its anchor, and does not tell what is there.
+        twice.into_iter().for_each(|span| drop(parts.remove(span)));
+        Self {
+            ground,
+            parts,
+            groups: HashMap::new(),
+        }
+    }
+
+    pub(super) fn add_group(&mut self, members: Vec<Member>, group: CheckedGroup) {
+        self.groups.insert(members, group);
     }
 }
 
@@ -184,96 +219,35 @@ fn is_identity(id: &ObjectId) -> bool {
     id.is(INFRASTRUCTURE, "AzureClusterIdentity")
 }
 
-impl<'m, T: Clone> Known<'m, '_, T> {
-    /// The part that a definition becomes, if it is the same as the last time. Counts what it took then.
-    pub(super) fn find(&self, definition: &Node) -> Option<CompiledPart<T>> {
-        let changes = self.changes.as_ref()?;
-        let before = &self.memory.ground.as_ref()?.files;
+impl<T> Known<'_, T> {
+    /// The part that a definition becomes, if it is the same as the last time. The caller counts its cost.
+    pub(super) fn part(&self, definition: &Node, sources: &Sources) -> Option<&CompiledPart<T>> {
         let span = definition.span();
-        let known = self.memory.parts.get(span)?;
-        let is_same = is_same(&span.path, before, &self.ground.files)
-            && self.sources.documents.lost.is_whole(definition)
-            && !changes.concern(definition, &known.part);
-        if !is_same {
-            return None;
-        }
-        self.sources.documents.budget.spend(known.cost);
-        self.sources.overlays.weigh_again(&known.part.effects);
-        Some(known.clone())
+        let known = self.before.parts.get(span)?;
+        let is_same = self.has_same_text(span)
+            && sources.documents.lost.is_whole(definition)
+            && !self.changes.concern(definition, &known.part);
+        is_same.then_some(known)
     }
 
-    /// Remembers the parts of this fleet instead of those of the last one.
-    pub(super) fn remember(self, compiled: &[CompiledPart<T>]) -> KnownGroups<'m> {
-        let Memory {
-            ground,
-            parts,
-            groups,
-            compiled: count,
-            checked,
-        } = self.memory;
-        let mut before = std::mem::take(parts);
-        let mut twice = Vec::new();
-        for (definition, compiled) in self.sources.definitions.iter().zip(compiled) {
-            let span = definition.span();
-            if !self.sources.documents.lost.is_whole(definition) {
-                continue;
-            }
-            let known = before.remove(span).filter(|_| !compiled.is_new);
-            let remembered = known.unwrap_or_else(|| CompiledPart {
-                is_new: false,
-                ..compiled.clone()
-            });
-            let other = parts.insert(span.clone(), remembered);
-            twice.extend(other.map(|_| span));
-        }
-        // The place of an alias may be that of its anchor, and does not tell what is there.
-        twice.into_iter().for_each(|span| drop(parts.remove(span)));
-        *count = compiled.iter().filter(|one| one.is_new).count();
-        *checked = 0;
-        let files = self.ground.files.clone();
-        let earlier = ground.replace(self.ground);
-        KnownGroups {
-            before: std::mem::take(groups),
-            files: [earlier.map(|one| one.files).unwrap_or_default(), files],
-            changes: self.changes,
-            now: groups,
-            checked,
-        }
-    }
-}
-
-impl KnownGroups<'_> {
-    /// The findings of a group in `namespaces`, none of whose definitions was compiled again. The caller counts its cost.
-    pub(super) fn find(
+    /// The findings for a group in `namespaces`, none of whose definitions was compiled again. The caller counts its cost.
+    pub(super) fn group(
         &self,
         group: &[Member],
         namespaces: &BTreeSet<String>,
-    ) -> Option<CheckedGroup> {
-        let changes = self.changes.as_ref()?;
-        let known = self.before.get(group)?;
-        let [before, now] = &self.files;
-        let have_same_text = group
-            .iter()
-            .all(|member| is_same(&member.place().path, before, now));
-        let is_known = have_same_text && !changes.are_asked_for(&known.links, namespaces);
-        is_known.then(|| known.clone())
+    ) -> Option<&CheckedGroup> {
+        let known = self.before.groups.get(group)?;
+        let mut places = group.iter().map(Member::place);
+        let is_same = places.all(|place| self.has_same_text(place))
+            && !self.changes.are_asked_for(&known.links, namespaces);
+        is_same.then_some(known)
     }
 
-    /// Remembers a group of this fleet; `is_new` if it was checked now.
-    pub(super) fn remember(&mut self, group: Vec<Member>, checked: &CheckedGroup, is_new: bool) {
-        *self.checked += usize::from(is_new);
-        self.now.insert(group, checked.clone());
+    /// Returns true if the file of a place has the text that it had before.
+    fn has_same_text(&self, place: &Span) -> bool {
+        let text = self.files.get(&place.path);
+        text.is_some() && text == self.before.ground.files.get(&place.path)
     }
-}
-
-/// Returns true if a file has the text that it had before.
-fn is_same(
-    path: &str,
-    before: &BTreeMap<Arc<str>, Arc<[u8]>>,
-    now: &BTreeMap<Arc<str>, Arc<[u8]>>,
-) -> bool {
-    let text = now.get(path);
-    text.is_some() && text == before.get(path)
 }
 
 #[cfg(test)]

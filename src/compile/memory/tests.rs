@@ -9,7 +9,8 @@ use proptest::sample::Index;
 
 use crate::api::fleet::{FleetPolicy, OutsideObject};
 use crate::compile::documents::Documents;
-use crate::compile::{Digest, Keep, Memory, digest_again, digest_by, parts};
+use crate::compile::parts::{self, Reuse};
+use crate::compile::{Digest, Keep, Memory, digest_again, digest_beside, digest_by};
 use crate::model::{Object, Tree};
 
 /// A fleet: texts by path, and settings.
@@ -182,10 +183,30 @@ impl Fleet {
     }
 
     fn is_the_same(&self, memory: &mut Memory<Object>) {
-        let (warm, cold) = (self.warm(memory), self.cold());
-        assert_eq!(warm.checked, cold.checked);
-        assert_eq!(warm.kept, cold.kept);
-        assert_eq!(warm.graph, cold.graph);
+        let cold = self.cold();
+        for digest in [self.beside(memory, |_| true).0, self.warm(memory)] {
+            assert_eq!(digest.checked, cold.checked);
+            assert_eq!(digest.kept, cold.kept);
+            assert_eq!(digest.graph, cold.graph);
+        }
+    }
+
+    /// The digest beside a memory of which only some objects can be used, and whether each object was compiled now.
+    fn beside(
+        &self,
+        memory: &Memory<Object>,
+        is_usable: impl Fn(&Object) -> bool + Sync,
+    ) -> (Digest<Object>, Vec<bool>) {
+        let keep = |object: &Object| (object.clone(), true);
+        let again = |object: &Object| is_usable(object).then(|| (object.clone(), false));
+        let digest = digest_beside(memory, &self.policy, &self.tree(), &[], keep, again);
+        let (kept, is_new) = digest.kept.into_iter().unzip();
+        let digest = Digest {
+            checked: digest.checked,
+            kept,
+            graph: digest.graph,
+        };
+        (digest, is_new)
     }
 }
 
@@ -296,6 +317,20 @@ fn only_what_changed_is_compiled_again() {
 }
 
 #[test]
+fn a_definition_is_compiled_again_if_one_of_its_objects_is_wanted() {
+    let fleet = Fleet::of(DEFINITIONS);
+    let mut memory = Memory::default();
+    let cold = fleet.warm(&mut memory);
+    let wanted = &cold.kept[2];
+    let (digest, is_new) = fleet.beside(&memory, |object| object.id != wanted.id);
+    assert_eq!(digest.kept, cold.kept);
+    let of_definition = cold.kept.iter();
+    let of_definition = of_definition.map(|object| object.definition == wanted.definition);
+    assert_eq!(is_new, of_definition.collect::<Vec<_>>());
+    assert!(is_new.contains(&true) && is_new.contains(&false));
+}
+
+#[test]
 fn only_groups_of_what_changed_are_checked_again() {
     let mut fleet = Fleet::of(DEFINITIONS);
     for path in ["a.yaml", "b.yaml", "c/c.yaml"] {
@@ -358,8 +393,9 @@ fn what_is_known_takes_as_much_of_a_limit() {
         let documents = Documents::of(&tree, &[]);
         let budget = Arc::clone(&documents.budget);
         let keep = Some::<Keep<'_, Object>>(&Object::clone);
-        let digest = parts::digest(documents, &fleet.policy, &tree, keep, Some(&mut memory));
-        assert!(digest.is_some());
+        let reuse = Reuse::all(&memory);
+        let digest = parts::digest(documents, &fleet.policy, &tree, keep, Some(&reuse));
+        memory = digest.expect("no limit is exceeded").1;
         (budget.cost(), [memory.compiled(), memory.checked()])
     };
     let (cold, counts) = cost();
