@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::approvals::approvals;
+use super::approvals::{approvals, units};
 use super::args::{LOCAL, duration};
 use super::cluster::{Cluster, ClusterArgs};
 use super::exit::Exit;
@@ -65,7 +65,7 @@ pub(super) fn run(args: &ApplyArgs, ui: &Ui, environment: &Environment) -> anyho
     if fleet.is_refused(ui) {
         return Ok(Exit::Failed);
     }
-    let approvals = approvals(&args.approve, &fleet.compiled)?;
+    let approvals = approvals(&args.approve, &units(&fleet.compiled))?;
     let set = ApplySet::new(args.name.as_str(), environment.namespace.as_str());
     if args.dry_run {
         let limits = Limits {

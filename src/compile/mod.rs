@@ -37,6 +37,8 @@ mod sources;
 mod whole;
 mod wrong;
 
+use std::collections::BTreeSet;
+
 pub use allow::Allowed;
 use compiled::Keep;
 pub use compiled::{Checked, Compiled, Digest};
@@ -140,6 +142,57 @@ pub fn digest_beside<K: Send + Sync, T: Clone + Send + Sync>(
     let digest = in_parts(policy, tree, overlays, Some(&keep), Some(&reuse));
     let digest = digest.map(|(digest, _)| digest);
     digest.unwrap_or_else(|| compile_by(policy, tree, overlays).digest(keep))
+}
+
+/// The files of a fleet, and its settings.
+pub struct Files {
+    policy: FleetPolicy,
+    tree: Tree,
+    overlays: Vec<Tree>,
+}
+
+impl Files {
+    /// Of these trees: the fleet, then overlay directories.
+    pub fn new(policy: FleetPolicy, trees: impl IntoIterator<Item = Tree>) -> Self {
+        let mut trees = trees.into_iter();
+        Self {
+            policy,
+            tree: trees.next().unwrap_or_default(),
+            overlays: trees.collect(),
+        }
+    }
+
+    /// See [`digest_again`].
+    #[must_use]
+    pub fn again<T: Clone + Send + Sync>(
+        &self,
+        memory: &mut Memory<T>,
+        keep: impl Fn(&Object) -> T + Sync,
+    ) -> Digest<T> {
+        digest_again(memory, &self.policy, &self.tree, &self.overlays, keep)
+    }
+
+    /// See [`digest_beside`].
+    #[must_use]
+    pub fn beside<K: Send + Sync, T: Clone + Send + Sync>(
+        &self,
+        memory: &Memory<K>,
+        keep: impl Fn(&Object) -> T + Sync,
+        again: impl Fn(&K) -> Option<T> + Sync,
+    ) -> Digest<T> {
+        let (policy, tree, overlays) = (&self.policy, &self.tree, &self.overlays);
+        digest_beside(memory, policy, tree, overlays, keep, again)
+    }
+
+    /// The objects in some namespaces.
+    #[must_use]
+    pub fn objects_in(&self, namespaces: &BTreeSet<&str>) -> Vec<Object> {
+        let digest = digest_by(&self.policy, &self.tree, &self.overlays, |object| {
+            let is_wanted = namespaces.contains(object.id.namespace.as_str());
+            is_wanted.then(|| object.clone())
+        });
+        digest.kept.into_iter().flatten().collect()
+    }
 }
 
 const fn no_memory<'a, T>() -> Option<&'a Reuse<'a, (), T>> {

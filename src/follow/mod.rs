@@ -8,6 +8,7 @@ mod candidates;
 mod command;
 mod comments;
 mod event;
+mod files;
 mod follower;
 mod forge;
 mod heads;
@@ -28,6 +29,7 @@ pub(crate) use event::{
     ChecksEvent, ClusterEvent, EarlierChecks, Event, ExamineResult, FetchResult, GitEvent,
     PeopleEvent, PlanResult, PressAnswer, RemoteRefs, StartupRefs, TimeEvent, Unreadable,
 };
+pub(crate) use files::{kept, proposed};
 pub(crate) use follower::Follower;
 #[cfg(test)]
 pub(crate) use follower::Parts;

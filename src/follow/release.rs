@@ -54,6 +54,9 @@ impl Compilation {
         digest: Digest<Kept>,
         objects: impl Fn(&BTreeSet<&str>) -> Vec<Object>,
     ) -> Self {
+        let parts = digest.with_ids();
+        let parts = parts.filter_map(|(id, kept)| Some((&**id, kept.part()?)));
+        let holdings = Holdings::of_parts(parts);
         let Digest {
             mut checked,
             kept,
@@ -62,7 +65,7 @@ impl Compilation {
         if checked.has_errors() {
             return Self::Broken(checked);
         }
-        let (plan, embedded) = plan::of_kept(kept, &graph);
+        let (plan, embedded) = plan::of_kept(&kept, &graph);
         let found = applied
             .iter()
             .map(|applied| plan::second_owners(&plan, applied, &objects))
@@ -73,7 +76,7 @@ impl Compilation {
         }
         Self::Sound(Release {
             revision: revision.to_owned(),
-            holdings: Arc::new(Holdings::of_plan(&plan)),
+            holdings: Arc::new(holdings),
             notes: Notes::of(&checked),
             findings: checked.findings.into(),
             plan: Arc::new(plan),

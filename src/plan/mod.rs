@@ -11,6 +11,7 @@ mod change;
 mod diff;
 mod estimate;
 mod identity;
+mod kept;
 pub mod losses;
 mod second_owners;
 mod secret_data;
@@ -24,9 +25,9 @@ use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
 use crate::api::kinds::{self, CAPI, INFRASTRUCTURE};
-use crate::api::{embedded, labels};
+use crate::api::labels;
 use crate::graph::{Executor, Graph, Place};
-use crate::model::{Action, Change, EmbeddedId, Object, ObjectId, Payload, Predecessor, Step, hex};
+use crate::model::{Action, Change, Object, ObjectId, Payload, Predecessor, Step, hex};
 
 pub use applyset::ApplySet;
 pub use change::{
@@ -39,6 +40,7 @@ pub use diff::{
 };
 pub use estimate::estimate;
 pub use identity::IdentityUse;
+pub use kept::{Kept, Present, Proposed, of_kept};
 pub use second_owners::second_owners;
 pub use text::{counts, text, word};
 
@@ -72,7 +74,7 @@ pub struct Impact {
 /// The plan for a cluster that has nothing yet: every object is created.
 #[must_use]
 pub fn against_none(objects: &[Object], graph: &Graph, set: &ApplySet) -> Plan {
-    let actions = objects.par_iter().map(|object| apply(object, set).into());
+    let actions = objects.par_iter().map(|object| apply(object, set).0.into());
     with_actions(&actions.collect::<Vec<_>>(), graph)
 }
 
@@ -80,61 +82,8 @@ pub fn against_none(objects: &[Object], graph: &Graph, set: &ApplySet) -> Plan {
 #[must_use]
 pub fn into_plan(objects: Vec<Object>, graph: &Graph, set: &ApplySet) -> Plan {
     let objects = objects.into_par_iter();
-    let actions = objects.map(|object| apply(&object, set).into());
+    let actions = objects.map(|object| apply(&object, set).0.into());
     with_actions(&actions.collect::<Vec<_>>(), graph)
-}
-
-/// An object as the daemon keeps it: the action of its step, and the versions of the resources in it. The graph has the ids of all
-/// of them. Copies share what they have.
-#[derive(Clone, Debug)]
-pub struct Kept {
-    action: Arc<Action>,
-    versions: Arc<[Arc<str>]>,
-}
-
-impl Kept {
-    /// Keeps an object as a member of `set`.
-    #[must_use]
-    pub fn of(object: &Object, set: &ApplySet) -> Self {
-        let versions = embedded::ids(object).map(|(_, version)| version);
-        Self {
-            action: apply(object, set).into(),
-            versions: shared(versions).collect(),
-        }
-    }
-}
-
-/// Versions of which equal ones are one.
-fn shared(versions: impl Iterator<Item = String>) -> impl Iterator<Item = Arc<str>> {
-    let mut known: BTreeSet<Arc<str>> = BTreeSet::new();
-    versions.map(move |version| match known.get(&*version) {
-        Some(version) => Arc::clone(version),
-        None => {
-            let version: Arc<str> = version.into();
-            known.insert(Arc::clone(&version));
-            version
-        }
-    })
-}
-
-/// The plan of all objects, in the order that the graph was built from, and the resources that controllers create from them, with
-/// versions.
-#[must_use]
-pub fn of_kept(kept: Vec<Kept>, graph: &Graph) -> (Plan, Arc<[EmbeddedId]>) {
-    let kept = kept.into_iter().map(|one| (one.action, one.versions));
-    let (actions, versions): (Vec<_>, Vec<_>) = kept.unzip();
-    let resources = graph
-        .vertices
-        .iter()
-        .filter(|vertex| matches!(vertex.place, Place::Embedded(_)))
-        .map(|vertex| Arc::clone(&vertex.id))
-        .zip(
-            versions
-                .iter()
-                .flat_map(|versions| versions.iter().cloned()),
-        )
-        .collect();
-    (with_actions(&actions, graph), resources)
 }
 
 /// The plan of the objects' actions, in the order of the objects.
@@ -196,14 +145,17 @@ fn predecessors(graph: &Graph, vertex: usize, step_of: &HashMap<usize, usize>) -
     after
 }
 
-fn apply(object: &Object, set: &ApplySet) -> Action {
+/// The action that applies an object, and the object as it is sent.
+fn apply(object: &Object, set: &ApplySet) -> (Action, Json) {
     let force = object.annotation(labels::FORCE_CONFLICTS) == Some("true");
-    Action {
-        payload: payload(object, set),
+    let (payload, sent) = sent(object, set);
+    let action = Action {
+        payload,
         manager: MANAGER.to_owned(),
         force,
         left: left_to_others(object),
-    }
+    };
+    (action, sent)
 }
 
 /// The fields that are left to others once the object exists: those that its annotation lists, and those
@@ -243,17 +195,21 @@ fn own_fields(object: &Object) -> Json {
 /// (DESIGN §4, §7).
 #[must_use]
 pub fn payload(object: &Object, set: &ApplySet) -> Payload {
-    let mut payload = own_fields(object);
+    sent(object, set).0
+}
+
+fn sent(object: &Object, set: &ApplySet) -> (Payload, Json) {
+    let mut sent = own_fields(object);
     let namespace = object.id.namespace.as_str();
     let namespace = (!namespace.is_empty()).then(|| json!(namespace));
-    set_in(&mut payload, &["metadata", "namespace"], namespace);
+    set_in(&mut sent, &["metadata", "namespace"], namespace);
     let label = ["metadata", "labels", labels::PART_OF];
-    set_in(&mut payload, &label, Some(json!(set.id())));
-    let hash = hex(&Sha256::digest(payload.to_string()));
+    set_in(&mut sent, &label, Some(json!(set.id())));
+    let hash = hex(&Sha256::digest(sent.to_string()));
     let annotation = ["metadata", "annotations", labels::APPLIED];
-    set_in(&mut payload, &annotation, Some(json!(hash)));
+    set_in(&mut sent, &annotation, Some(json!(hash)));
     let cluster = object.label(labels::CLUSTER_NAME).unwrap_or_default();
-    Payload::new(&payload, &hash, cluster)
+    (Payload::new(&sent, &hash, cluster), sent)
 }
 
 /// The object as JSON, with its namespace: as it is sent, without what [`payload`] adds.
@@ -356,30 +312,6 @@ mod tests {
     fn labels_that_are_no_map_are_sent_as_they_are() {
         let sent = sent("{apiVersion: v1, kind: X, metadata: {name: a, labels: hello}}");
         assert_eq!(sent["metadata"]["labels"], "hello");
-    }
-
-    #[test]
-    fn what_is_kept_gives_the_same_plan() {
-        let text = "\
-{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
----
-{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AROCluster, metadata: {name: b}, spec: {resources: [{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: group}}, {kind: Nothing}]}}
----
-{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AROCluster, metadata: {name: c}, spec: {resources: [{apiVersion: network.azure.com/v1api20201101, kind: VirtualNetwork, metadata: {name: network}}, {apiVersion: resources.azure.com/v2, kind: ResourceGroup, metadata: {name: other}}]}}
-";
-        let (documents, _) = crate::yaml::read(&Arc::from("a.yaml"), text.as_bytes());
-        let objects = documents.into_iter();
-        let objects = objects.filter_map(|node| Object::from_node(node, "n"));
-        let objects: Vec<Object> = objects.collect();
-        let (graph, _) = crate::graph::build(&objects);
-        let set = ApplySet::new("test", "default");
-        let kept = objects.iter().map(|object| Kept::of(object, &set));
-        let (plan, resources) = of_kept(kept.collect(), &graph);
-        assert_eq!(plan, against_none(&objects, &graph, &set));
-        let expected = objects.iter().flat_map(embedded::ids);
-        let expected = expected.map(|(id, version)| (id.into(), version.into()));
-        assert_eq!(*resources, *expected.collect::<Vec<EmbeddedId>>());
-        assert_eq!(resources.len(), 3);
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl Engine {
         let parts: Vec<(&ObjectId, Json)> = parts
             .map(|step| (&*step.object, payload(step).json()))
             .collect();
-        let units = Unit::all(parts.iter().map(|(_, json)| json));
+        let units = losses::units_of(parts.iter().map(|(_, json)| json));
         let new = parts
             .iter()
             .filter(|(id, _)| !self.inventory.contains_key(*id));

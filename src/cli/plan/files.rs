@@ -15,13 +15,16 @@ use crate::cli::approvals::{approvals, unused};
 use crate::cli::exit::Exit;
 use crate::cli::report::{self, Report};
 use crate::cli::ui::Ui;
-use crate::compile::{Compiled, compile_by, digest_by};
-use crate::follow::Compilation;
+use crate::compile::{self, Checked, Digest, Memory};
+use crate::follow::{Compilation, kept, proposed};
 use crate::model::words::json_document;
-use crate::model::{CheckState, ObjectId};
+use crate::model::{CheckState, ObjectId, Tree};
 use crate::plan::approvals::{Approval, Approvals};
-use crate::plan::{ApplySet, Kept, Plan};
-use crate::reporting::report::{self as checks, ApprovalWays, Comparison, Merge, Told, Trailers};
+use crate::plan::losses::Unit;
+use crate::plan::{ApplySet, Plan, Proposed};
+use crate::reporting::report::{
+    self as checks, ApprovalWays, Comparison, Merge, Proposal, Told, Trailers,
+};
 use crate::settings::{Environment, PlanSettings};
 
 /// The note where no commit has the changes.
@@ -30,8 +33,8 @@ const UNCOMMITTED: &str = "Uncommitted changes are included.";
 /// What a plan came to.
 struct Outcome {
     told: Told,
-    /// What the fleet comes to; nothing after a conflict.
-    compiled: Compiled,
+    /// What is wrong with the fleet; nothing after a conflict.
+    checked: Checked,
 }
 
 /// Prints the check; exit 1 unless it is a success.
@@ -71,27 +74,32 @@ fn plan(
             let check = checks::conflicts(set.fleet(), &sides.head, paths);
             return Ok(Outcome {
                 told: Told::without_account(check),
-                compiled: Compiled::default(),
+                checked: Checked::default(),
             });
         }
     };
-    let policy = &settings.policy;
-    let compiled = compile_by(policy, &after[0], &after[1..]);
-    let before = digest_by(policy, &sides.before[0], &sides.before[1..], |object| {
-        Kept::of(object, set)
-    });
+    let files = |trees: &[Tree]| compile::Files::new(settings.policy.clone(), trees.to_vec());
+    let mut memory = Memory::default();
+    let before = kept(&files(&sides.before), set, &mut memory);
     let before = Compilation::new(&sides.base.commit, before);
     let base = before.base(&sides.base.commit, sides.base.name.clone());
-    let flags = approvals(&args.approve, &compiled)?;
-    let leaving = leaving(before.plan(), &compiled);
+    let after = files(after);
+    let digest = proposed(&after, set, before.plan(), &memory);
+    let staying = digest
+        .with_ids()
+        .filter_map(|(id, proposed)| Unit::of(id, &proposed.kept.part()?.cluster));
+    let flags = approvals(&args.approve, &staying.collect())?;
+    let leaving = leaving(before.plan(), &digest);
     for unused in unused(&flags, leaving.iter().copied()) {
         ui.error(&unused);
     }
     let told = checks::told(&Merge {
         fleet: set.fleet(),
-        set,
         revision: &sides.head,
-        compiled: &compiled,
+        proposal: Proposal {
+            digest: &digest,
+            objects: &|namespaces| after.objects_in(namespaces),
+        },
         comparison: Comparison::Base(&base, before.plan()),
         base: Some(&base),
         approvals: &all_approvals(sides, flags, settings),
@@ -103,7 +111,10 @@ fn plan(
             ..ApprovalWays::default()
         },
     });
-    Ok(Outcome { told, compiled })
+    Ok(Outcome {
+        told,
+        checked: digest.checked,
+    })
 }
 
 /// What commits, flags and settings approve.
@@ -115,13 +126,13 @@ fn all_approvals(sides: &Sides, flags: Vec<Approval>, settings: &PlanSettings) -
 }
 
 /// The objects that the fleet had and has no more.
-fn leaving<'a>(before: Option<&'a Plan>, after: &Compiled) -> Vec<&'a ObjectId> {
+fn leaving<'a>(before: Option<&'a Plan>, after: &Digest<Proposed>) -> Vec<&'a ObjectId> {
     let mut steps: BTreeMap<&ObjectId, ()> = BTreeMap::new();
     for step in before.iter().flat_map(|plan| &plan.steps) {
         steps.insert(&step.object, ());
     }
-    for object in &after.objects {
-        steps.remove(&object.id);
+    for (id, _) in after.with_ids() {
+        steps.remove(&**id);
     }
     steps.into_keys().collect()
 }
@@ -140,7 +151,7 @@ fn print(format: PlanFormat, sides: &Sides, outcome: &Outcome, ui: &Ui) -> anyho
         PlanFormat::Text => account::text(check, note),
         PlanFormat::Markdown => account::in_markdown(check, note),
         PlanFormat::Json => {
-            let found = report::json(&Report::of(&outcome.compiled));
+            let found = report::json(&Report::of(&outcome.checked));
             let mut document = json!({
                 "apiVersion": "capstan.dev/v1alpha1",
                 "kind": "Plan",

@@ -10,7 +10,7 @@ mod text;
 
 use std::collections::BTreeSet;
 
-use super::approvals::{self, approvals};
+use super::approvals::{self, approvals, units};
 use super::cluster::{AccessArgs, client};
 use super::exit::Exit;
 use super::fleet::Fleet;
@@ -53,7 +53,7 @@ pub(super) fn run(args: &PlanArgs, ui: &Ui, environment: &Environment) -> anyhow
     if fleet.is_refused(ui) {
         return Ok(Exit::Failed);
     }
-    let approvals = approvals(&args.approve, &fleet.compiled)?;
+    let approvals = approvals(&args.approve, &units(&fleet.compiled))?;
     let set = ApplySet::new(args.name.as_str(), environment.namespace.as_str());
     let compared = if is_live {
         // What is not selected may still be in the fleet.

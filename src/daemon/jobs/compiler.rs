@@ -13,11 +13,10 @@ use super::failure::Failure;
 use super::last_applied::LastApplied;
 use super::revisions::{LOOK_BACK, Revisions};
 use crate::adapters::git::{Error, RetainedRef, directory};
-use crate::api::fleet::FleetPolicy;
 use crate::apply::AppliedRevision;
-use crate::compile::{Digest, Memory, digest_again, digest_by};
-use crate::follow::{Compilation, ExamineResult, Release};
-use crate::model::{Object, Tree};
+use crate::compile::{Files, Memory};
+use crate::follow::{Compilation, ExamineResult, Release, kept};
+use crate::model::Tree;
 use crate::plan::{ApplySet, Kept, Plan};
 use crate::settings::SyncConfig;
 
@@ -26,31 +25,11 @@ pub(in crate::daemon) struct Compiler {
     config: Arc<SyncConfig>,
     set: ApplySet,
     revisions: Arc<Revisions>,
-    /// What was compiled last. It is held during a compile, so that only one runs at a time: it takes much memory for a large
-    /// fleet, and uses all cores anyway. Candidates do not hold it: the followed ref waits for none.
+    /// Held during a compile, so that only one runs at a time: it takes much memory for a large fleet, and uses all cores anyway.
+    /// Candidates do not hold it: the followed ref waits for none.
+    turn: Mutex<()>,
+    /// What was compiled last.
     memory: Mutex<Memory<Kept>>,
-}
-
-/// The input of the compiler for a revision.
-struct Files {
-    policy: FleetPolicy,
-    tree: Tree,
-    overlays: Vec<Tree>,
-}
-
-impl Files {
-    fn digest(&self, set: &ApplySet, memory: &mut Memory<Kept>) -> Digest<Kept> {
-        let keep = |object: &Object| Kept::of(object, set);
-        digest_again(memory, &self.policy, &self.tree, &self.overlays, keep)
-    }
-
-    fn objects_in(&self, namespaces: &BTreeSet<&str>) -> Vec<Object> {
-        let digest = digest_by(&self.policy, &self.tree, &self.overlays, |object| {
-            let is_wanted = namespaces.contains(object.id.namespace.as_str());
-            is_wanted.then(|| object.clone())
-        });
-        digest.kept.into_iter().flatten().collect()
-    }
 }
 
 impl Compiler {
@@ -59,8 +38,23 @@ impl Compiler {
             config,
             set,
             revisions,
+            turn: Mutex::default(),
             memory: Mutex::default(),
         }
+    }
+
+    /// What was compiled last, also while something else is being compiled.
+    pub(super) fn memory(&self) -> Memory<Kept> {
+        self.memory.lock().clone()
+    }
+
+    /// Compiles something when it is its turn.
+    fn compile<R>(&self, work: impl FnOnce(&mut Memory<Kept>) -> R) -> R {
+        let _turn = self.turn.lock();
+        let mut memory = self.memory();
+        let result = work(&mut memory);
+        *self.memory.lock() = memory;
+        result
     }
 
     /// Reads and compiles `revision`. The `first` time also looks back, when `revision` is broken or
@@ -71,7 +65,16 @@ impl Compiler {
         before: LastApplied,
         first: bool,
     ) -> ExamineResult {
-        let memory = &mut *self.memory.lock();
+        self.compile(|memory| self.examine_now(revision, before, first, memory))
+    }
+
+    fn examine_now(
+        &self,
+        revision: String,
+        before: LastApplied,
+        first: bool,
+        memory: &mut Memory<Kept>,
+    ) -> ExamineResult {
         let applied = before.plans(&self.revisions.origin, &revision, |other| {
             self.plan_of(other, memory)
         });
@@ -108,12 +111,12 @@ impl Compiler {
 
     /// The plan of a revision that was applied before; `None` if it is gone, or has errors by now.
     pub(super) fn recall(&self, revision: &str) -> Option<Arc<Plan>> {
-        self.plan_of(revision, &mut self.memory.lock())
+        self.compile(|memory| self.plan_of(revision, memory))
     }
 
     fn plan_of(&self, revision: &str, memory: &mut Memory<Kept>) -> Option<Arc<Plan>> {
         let files = self.files(revision).ok()?;
-        match Compilation::new(revision, files.digest(&self.set, memory)) {
+        match Compilation::new(revision, kept(&files, &self.set, memory)) {
             Compilation::Sound(release) => Some(release.plan),
             Compilation::Broken(_) => None,
         }
@@ -129,7 +132,7 @@ impl Compiler {
     ) -> Result<Compilation, Error> {
         self.revisions.signatures.verify(revision)?;
         let files = self.files(revision)?;
-        let digest = files.digest(&self.set, memory);
+        let digest = kept(&files, &self.set, memory);
         Ok(Compilation::after(
             applied,
             revision,
@@ -145,11 +148,7 @@ impl Compiler {
         if let Some(directory) = self.revisions.origin.directory() {
             policy.root = directory.root(revision).unwrap_or_default();
         }
-        Ok(Files {
-            policy,
-            tree,
-            overlays,
-        })
+        Ok(Files::new(policy, [vec![tree], overlays].concat()))
     }
 
     fn overlay_trees(&self, revision: &str) -> Result<Vec<Tree>, Error> {

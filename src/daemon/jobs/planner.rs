@@ -2,25 +2,25 @@
 //!
 //! In: a candidate, and what it is merged onto. Out: its check. What may be a stranger's is planned by `fork_planner`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
 use super::approvals::ApprovalSources;
-use super::compiler::local_trees;
+use super::compiler::{Compiler, local_trees};
 use super::conditions::{View, conditions};
 use super::failure::{Failure, unplanned};
 use super::fork_planner::ForkPlanner;
 use super::in_progress::InProgress;
 use super::revisions::Revisions;
 use crate::adapters::git::{Error, Merged};
-use crate::compile::compile_by;
-use crate::follow::{Candidate, Lane, PlanRequest, PlanResult, Settings};
+use crate::compile::Files;
+use crate::follow::{Candidate, Lane, PlanRequest, PlanResult, Settings, proposed};
 use crate::model::{Check, Tree};
 use crate::plan::ApplySet;
 use crate::plan::approvals::Approvals;
-use crate::reporting::report::{self, Comparison, NotPlanned};
+use crate::reporting::report::{self, Comparison, NotPlanned, Proposal};
 use crate::settings::SyncConfig;
 
 /// Plans candidates.
@@ -29,6 +29,7 @@ pub(in crate::daemon) struct Planner {
     settings: Arc<Settings>,
     set: ApplySet,
     revisions: Arc<Revisions>,
+    compiler: Arc<Compiler>,
     forks: ForkPlanner,
     /// Which candidates are being planned.
     in_progress: Mutex<InProgress>,
@@ -77,6 +78,7 @@ impl Planner {
         config: &Arc<SyncConfig>,
         settings: &Arc<Settings>,
         set: ApplySet,
+        compiler: &Arc<Compiler>,
         revisions: &Arc<Revisions>,
     ) -> Self {
         let in_progress = InProgress::open(config.mirror.with_extension("planning.json"));
@@ -86,6 +88,7 @@ impl Planner {
             set,
             forks: ForkPlanner::new(config, settings, revisions),
             revisions: Arc::clone(revisions),
+            compiler: Arc::clone(compiler),
             in_progress: Mutex::new(in_progress),
         }
     }
@@ -151,7 +154,7 @@ impl Planner {
         let (merged, check) = match self.merged(&request.head, commit, &view) {
             Ok(Ok((ids, _))) if request.candidate.seen.as_ref() == Some(&ids) => (Some(ids), None),
             Ok(Ok((ids, trees))) => {
-                let check = self.check_merge(&request, &trees, approvals);
+                let check = self.check_merge(&request, trees, approvals);
                 let input = Some(ids.clone());
                 (Some(ids), Some(Check { input, ..check }))
             }
@@ -165,22 +168,24 @@ impl Planner {
         }
     }
 
-    fn check_merge(&self, request: &PlanRequest, trees: &[Tree], approvals: &Approvals) -> Check {
-        let compiled = compile_by(&self.config.policy, &trees[0], &trees[1..]);
-        let applied = request.applied.as_ref();
+    fn check_merge(&self, request: &PlanRequest, trees: Vec<Tree>, approvals: &Approvals) -> Check {
+        let comparison = self.comparison(request);
+        let files = Files::new(self.config.policy.clone(), trees);
+        let digest = proposed(
+            &files,
+            &self.set,
+            comparison.plan(),
+            &self.compiler.memory(),
+        );
+        let objects = |namespaces: &BTreeSet<&str>| files.objects_in(namespaces);
         report::plan(&report::Merge {
             fleet: &self.settings.fleet,
-            set: &self.set,
             revision: &request.candidate.commit,
-            compiled: &compiled,
-            comparison: match (applied, request.base.as_ref()) {
-                (Some((revision, plan)), Some(base)) if self.config.is_check_only() => {
-                    let plan = plan.as_deref().filter(|_| *revision == base.commit);
-                    Comparison::Base(base, plan)
-                }
-                (Some((revision, plan)), _) => Comparison::Applied(revision, plan.as_deref()),
-                (None, _) => Comparison::Nothing,
+            proposal: Proposal {
+                digest: &digest,
+                objects: &objects,
             },
+            comparison,
             base: request.base.as_ref(),
             approvals,
             waiting: &request.waiting,
@@ -188,6 +193,19 @@ impl Planner {
             settle: self.settings.settle,
             ways: self.settings.ways,
         })
+    }
+
+    /// What the candidate is compared with.
+    fn comparison<'r>(&self, request: &'r PlanRequest) -> Comparison<'r> {
+        let applied = request.applied.as_ref();
+        match (applied, request.base.as_ref()) {
+            (Some((revision, plan)), Some(base)) if self.config.is_check_only() => {
+                let plan = plan.as_deref().filter(|_| *revision == base.commit);
+                Comparison::Base(base, plan)
+            }
+            (Some((revision, plan)), _) => Comparison::Applied(revision, plan.as_deref()),
+            (None, _) => Comparison::Nothing,
+        }
     }
 
     /// The fleet and its overlays as the merge of two commits has them, with the ids of their files and of all else

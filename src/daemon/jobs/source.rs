@@ -27,7 +27,7 @@ pub(in crate::daemon) struct Source {
     pub(in crate::daemon) settings: Arc<Settings>,
     pub(in crate::daemon) set: ApplySet,
     pub(in crate::daemon) revisions: Arc<Revisions>,
-    pub(in crate::daemon) compiler: Compiler,
+    pub(in crate::daemon) compiler: Arc<Compiler>,
     pub(in crate::daemon) approvals: ApprovalSources,
     pub(in crate::daemon) planner: Planner,
 }
@@ -46,9 +46,10 @@ impl Source {
         let set = ApplySet::new(config.fleet.as_str(), config.namespace.as_str());
         let revisions = Arc::new(Revisions::new(origin, &config));
         let compiler = Compiler::new(Arc::clone(&config), set.clone(), Arc::clone(&revisions));
+        let compiler = Arc::new(compiler);
         Self {
             approvals: ApprovalSources::open(&config, Arc::clone(&revisions), forge),
-            planner: Planner::open(&config, &settings, set.clone(), &revisions),
+            planner: Planner::open(&config, &settings, set.clone(), &compiler, &revisions),
             compiler,
             config,
             settings,

@@ -18,15 +18,15 @@ use crate::api::labels::{DELETION_POLICY, RECONCILE_POLICY};
 use crate::api::platform::is_root;
 use crate::graph::{Graph, Place, Vertex};
 use crate::health::Live;
-use crate::model::{Finding, Object, ObjectId, Payload, message, rule_id};
-use crate::plan::placed;
+use crate::model::{Finding, ObjectId, Payload, message, rule_id};
 
 impl Changes {
-    /// Looks for objects of `gone` that take along what `new`, which has this graph, uses, or what nobody has looked at.
+    /// Looks for objects of `gone` that take along what the new revision with this graph uses, or what nobody has looked at. `new` has
+    /// its objects as they are sent, in their order; few revisions need any.
     pub fn take_along(
         &mut self,
         gone: &BTreeMap<&ObjectId, &Payload>,
-        new: &[Object],
+        new: impl Fn(usize) -> Option<Json>,
         graph: &Graph,
     ) {
         if !gone.keys().any(|id| may_hold(id)) {
@@ -44,9 +44,9 @@ impl Changes {
         if holders.iter().any(|(id, _)| is_aso(&id.group)) {
             for vertex in &graph.vertices {
                 if let Place::TopLevel(at) = vertex.place
-                    && let Some(object) = new.get(at)
+                    && let Some(object) = new(at)
                 {
-                    named.collect(&placed(object), Some(vertex));
+                    named.collect(&object, Some(vertex));
                 }
             }
         }

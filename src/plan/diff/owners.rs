@@ -40,6 +40,11 @@ impl Changes {
         self.second_owners = rules::second_owners(&left, objects, is_new);
     }
 
+    /// The namespaces of the objects that were [added](Self::add) and lose embedded resources.
+    pub fn lessened(&self) -> impl Iterator<Item = &str> {
+        self.lessened.iter().map(|object| Live(object).namespace())
+    }
+
     /// Keeps `before` if the object `now` lacks a resource that it had, and returns whether it does. Both have this id.
     pub(in crate::plan) fn note_lost(&mut self, id: &ObjectId, now: &Json, before: &Json) -> bool {
         if !embedded::carries(id) {

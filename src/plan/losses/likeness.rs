@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
-use super::Unit;
+use super::{Unit, units_of};
 use crate::api::embedded;
 use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
 use crate::api::labels::SERVICE_INSTANCE;
@@ -59,7 +59,7 @@ impl Likeness {
     /// Reads it of such an object; `None` for others, and for one that does not name its cluster.
     #[must_use]
     pub fn of(object: &Json) -> Option<Self> {
-        let unit = Unit::all(std::iter::once(object)).into_values().next()?;
+        let unit = units_of(std::iter::once(object)).into_values().next()?;
         Self::of_unit(object, unit)
     }
 
@@ -150,7 +150,7 @@ pub fn renames<'a>(
 }
 
 fn likenesses(objects: &[&Json]) -> Vec<Likeness> {
-    let mut units = Unit::all(objects.iter().copied());
+    let mut units = units_of(objects.iter().copied());
     let of = |object: &&Json| {
         let unit = units.remove(&Live(object).id())?;
         Likeness::of_unit(object, unit)

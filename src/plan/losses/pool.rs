@@ -2,11 +2,8 @@
 //!
 //! In: objects as they are sent. Out: for each pool its nodes, their size and version. It does not know what changes.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value as Json;
 
-use super::Unit;
 use crate::api::embedded;
 use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::api::platform::HYPERSHIFT;
@@ -25,26 +22,8 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// The pools that these objects carry.
-    #[must_use]
-    pub fn all<'a>(objects: impl Iterator<Item = &'a Json> + Clone) -> BTreeMap<Unit, Self> {
-        let units = Unit::all(objects.clone());
-        let mut all: BTreeMap<Unit, Self> = BTreeMap::new();
-        for object in objects {
-            let unit = units.get(&Live(object).id());
-            if let Some(unit) = unit.filter(|unit| unit.pool.is_some()) {
-                let known = all.entry(unit.clone()).or_default();
-                let pool = Self::of(object);
-                // A MachinePool says nothing of its nodes that its AROMachinePool does not.
-                if pool != Self::default() {
-                    *known = pool;
-                }
-            }
-        }
-        all
-    }
-
-    fn of(object: &Json) -> Self {
+    /// What an object says of its nodes; the default if that is nothing.
+    pub(super) fn of(object: &Json) -> Self {
         let id = Live(object).id();
         if id.is(HYPERSHIFT, "NodePool") {
             return Self::hosted(object);
@@ -100,8 +79,7 @@ fn release(object: &Json) -> &str {
 }
 
 /// The version of OpenShift that a control plane has; empty for other objects.
-#[must_use]
-pub fn version(object: &Json) -> &str {
+pub(super) fn version(object: &Json) -> &str {
     if Live(object).id().is(HYPERSHIFT, "HostedCluster") {
         return release(object);
     }
@@ -152,7 +130,7 @@ mod tests {
                 json!({"clusterName": "c", "autoScaling": {"max": 5}, "release": {"image": "r@sha256:0a"}}),
             ),
         ];
-        let pools: Vec<Pool> = Pool::all(objects.iter()).into_values().collect();
+        let pools = objects.each_ref().map(Pool::of);
         let told = |pool: &Pool| (pool.nodes, pool.size.clone(), pool.version.clone());
         let expected = [(3, "Standard_D4s_v5", "4.20.17"), (5, "", "r@sha256:0a")];
         let expected =

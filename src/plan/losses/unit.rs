@@ -3,7 +3,6 @@
 //! In: the id of an object, and the name of its cluster. Out: the [`Unit`] that it is, or belongs to. One that Cluster
 //! API leads and one that is written as resources of Azure Service Operator are alike here.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -70,32 +69,6 @@ impl Unit {
         )
     }
 
-    /// The same for objects as they are sent, or as a cluster has them. An object without the name of its cluster is what
-    /// a Cluster or a MachinePool among them refers to.
-    #[must_use]
-    pub fn all<'a>(objects: impl Iterator<Item = &'a Json>) -> BTreeMap<ObjectId, Self> {
-        let (mut units, mut referred) = (BTreeMap::new(), BTreeMap::new());
-        for object in objects {
-            let id = Live(object).id();
-            let Some(unit) = Self::of(&id, cluster_of(&id, object)) else {
-                continue;
-            };
-            for path in REFERENCES {
-                let (kind, name) = (at(object, path, "kind"), at(object, path, "name"));
-                referred.insert((id.namespace.clone(), kind, name), unit.cluster.clone());
-            }
-            units.insert(id, unit);
-        }
-        for (id, unit) in &mut units {
-            let key = (id.namespace.clone(), id.kind.clone(), id.name.clone());
-            if let Some(cluster) = referred.get(&key).filter(|_| unit.cluster.is_empty()) {
-                *unit = Self::of(id, cluster).unwrap_or_else(|| unit.clone());
-            }
-        }
-        units.retain(|_, unit| !unit.cluster.is_empty());
-        units
-    }
-
     /// The name of the pool, or of the cluster, as a file has it.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -148,8 +121,15 @@ const REFERENCES: [&[&str]; 3] = [
     &["spec", "template", "spec", "infrastructureRef"],
 ];
 
-fn at(object: &Json, path: &[&str], field: &str) -> String {
-    Live(object).text(&[path, &[field]].concat()).to_owned()
+/// The kinds and names of the objects that an object refers to there.
+pub(super) fn references(object: &Json) -> impl Iterator<Item = (Box<str>, Box<str>)> {
+    let at = |path: &[&str], field: &str| -> Box<str> {
+        let text = Live(object).text(&[path, &[field]].concat());
+        text.into()
+    };
+    let all = REFERENCES.iter();
+    let all = all.map(move |path| (at(path, "kind"), at(path, "name")));
+    all.filter(|(_, name)| !name.is_empty())
 }
 
 /// The name of the cluster that an object as JSON states; empty if it states none.
@@ -181,70 +161,7 @@ impl fmt::Display for Unit {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-    use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
-
-    fn named(object: &Json) -> Option<String> {
-        let units = Unit::all(std::iter::once(object)).into_values();
-        units.map(|unit| unit.to_string()).next()
-    }
-
-    #[test]
-    fn a_unit_is_named_as_people_name_it() {
-        let metadata = |name: &str| json!({"name": name, "namespace": "ns", "labels": {"cluster.x-k8s.io/cluster-name": "c"}});
-        let object = |group: &str, kind: &str, name: &str| json!({"apiVersion": format!("{group}/v1"), "kind": kind, "metadata": metadata(name)});
-        for (object, expected) in [
-            (object(CAPI, "Cluster", "c"), Some("ns/c")),
-            (
-                object(CONTROL_PLANE, "AROControlPlane", "plane"),
-                Some("ns/c"),
-            ),
-            (object(CAPI, "MachinePool", "c-mp1"), Some("ns/c/mp1")),
-            (
-                object(INFRASTRUCTURE, "AROMachinePool", "workers"),
-                Some("ns/c/workers"),
-            ),
-            (
-                object(INFRASTRUCTURE, "AROMachinePool", "c-"),
-                Some("ns/c/c-"),
-            ),
-            (
-                object(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster", "raw"),
-                Some("ns/raw"),
-            ),
-            (object("x.io", "Cluster", "c"), None),
-        ] {
-            assert_eq!(named(&object).as_deref(), expected, "{object}");
-        }
-        let raw = json!({"apiVersion": "redhatopenshift.azure.com/v1", "kind": "HcpOpenShiftClustersNodePool", "metadata": {"name": "p", "namespace": "ns"}, "spec": {"owner": {"name": "raw"}}});
-        assert_eq!(named(&raw).as_deref(), Some("ns/raw/p"));
-        let pool = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachinePool", "metadata": {"name": "c-p", "namespace": "ns"}, "spec": {"clusterName": "c"}});
-        assert_eq!(named(&pool).as_deref(), Some("ns/c/p"));
-    }
-
-    #[test]
-    fn what_does_not_name_its_cluster_is_what_others_refer_to() {
-        let object = |kind: &str, name: &str, spec: Json| json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": name, "namespace": "ns"}, "spec": spec});
-        let reference = json!({"kind": "AROMachinePool", "name": "workers"});
-        let mut pool = object(
-            "MachinePool",
-            "c-p",
-            json!({"clusterName": "c", "template": {"spec": {"infrastructureRef": reference}}}),
-        );
-        pool["apiVersion"] = json!("cluster.x-k8s.io/v1beta2");
-        let objects = [
-            object("AROMachinePool", "workers", json!({})),
-            object("AROMachinePool", "stray", json!({})),
-            pool,
-        ];
-        let units: Vec<String> = Unit::all(objects.iter())
-            .values()
-            .map(Unit::to_string)
-            .collect();
-        assert_eq!(units, ["ns/c/p", "ns/c/workers"]);
-    }
 
     #[test]
     fn a_name_is_read_as_it_is_written() {

@@ -15,12 +15,12 @@ use super::parts::{
     EMPTIED, Fault, RESTORE, allowed, annotations, check, counted, findings, list, severity_count,
     severity_counts, state_of,
 };
+use super::proposal::Proposal;
 use crate::api::fleet;
 use crate::apply::{DeletionGuard, Unapproved};
-use crate::compile::{Checked, Compiled};
+use crate::compile::Checked;
 use crate::model::markdown::markdown;
 use crate::model::{Check, CheckDetail, CheckState, Finding, Severity};
-use crate::plan::ApplySet;
 use crate::plan::approvals::{Approvals, ForkLines, What};
 use crate::plan::losses::Unit;
 use crate::reporting::plan_context;
@@ -29,10 +29,9 @@ use crate::reporting::plan_context;
 pub(crate) struct Merge<'a> {
     /// The fleet in the names of its checks.
     pub(crate) fleet: &'a str,
-    pub(crate) set: &'a ApplySet,
     /// The candidate's commit.
     pub(crate) revision: &'a str,
-    pub(crate) compiled: &'a Compiled,
+    pub(crate) proposal: Proposal<'a>,
     pub(crate) comparison: Comparison<'a>,
     /// What it is merged onto, if that was examined.
     pub(crate) base: Option<&'a Base>,
@@ -75,18 +74,19 @@ impl Told {
 
 /// The same with its account.
 pub(crate) fn told(merge: &Merge<'_>) -> Told {
-    let compiled = merge.compiled;
+    let digest = merge.proposal.digest;
+    let checked = &digest.checked;
     let context = plan_context(merge.fleet);
     let before = merge.comparison.plan();
     let had_objects = before.is_some_and(|plan| !plan.steps.is_empty());
-    if compiled.objects.is_empty() && !compiled.has_errors() && had_objects {
-        let text = format!("{RESTORE}\n\n{}", findings(&compiled.findings));
+    if digest.kept.is_empty() && !checked.has_errors() && had_objects {
+        let text = format!("{RESTORE}\n\n{}", findings(&checked.findings));
         let check = check(context, merge.revision, CheckState::Failure, EMPTIED, text);
         return Told::without_account(check);
     }
-    let found = Found::of(&compiled.findings, merge.base);
-    if compiled.has_errors() {
-        let check = broken(context, merge.revision, &found, compiled);
+    let found = Found::of(&checked.findings, merge.base);
+    if checked.has_errors() {
+        let check = broken(context, merge.revision, &found, checked);
         return Told::without_account(check);
     }
     let guard = DeletionGuard {
@@ -94,14 +94,7 @@ pub(crate) fn told(merge: &Merge<'_>) -> Told {
         approvals: merge.approvals.given.clone(),
         ..DeletionGuard::default()
     };
-    let account = account(
-        merge.set,
-        compiled,
-        before,
-        &guard,
-        merge.settle,
-        merge.waiting,
-    );
+    let account = account(&merge.proposal, before, &guard, merge.settle, merge.waiting);
     Told {
         check: sound(merge, found, &account),
         is_change: !account.is_empty() || account.is_moved(),
@@ -160,7 +153,7 @@ fn sound(merge: &Merge<'_>, mut found: Found<'_>, account: &Account) -> Check {
         account.reach(),
         account.text(),
         found.folded(),
-        allowed(&merge.compiled.allowed),
+        allowed(&merge.proposal.digest.checked.allowed),
     ];
     let check = Check {
         detail,

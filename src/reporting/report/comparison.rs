@@ -17,7 +17,7 @@ pub(crate) enum Comparison<'a> {
 
 impl<'a> Comparison<'a> {
     /// The plan of what the candidate is compared with.
-    pub(super) const fn plan(self) -> Option<&'a Plan> {
+    pub(crate) const fn plan(self) -> Option<&'a Plan> {
         match self {
             Self::Nothing => None,
             Self::Applied(_, plan) | Self::Base(_, plan) => plan,

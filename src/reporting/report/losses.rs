@@ -5,17 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
-
 use super::parts::{counted, list};
 use crate::api::fleet::{DeletionGuard, PoolGuard};
 use crate::api::labels;
-use crate::api::labels::DELETION_POLICY;
 use crate::api::platform::Role;
-use crate::model::{Object, ObjectId, Packed};
-use crate::plan::losses::Unit;
-use crate::plan::{self, Plan};
+use crate::model::{Object, ObjectId};
+use crate::plan;
+use crate::plan::losses::{self, ClusterPart};
+use serde::{Deserialize, Serialize};
 
 /// The clusters and node pools of a revision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,16 +36,15 @@ pub(super) struct Losses {
 #[derive(Clone, Debug)]
 pub(crate) struct HeldObject {
     id: ObjectId,
-    object: Packed,
+    part: ClusterPart,
 }
 
 impl HeldObject {
     /// Keeps an object; `None` if it belongs to no cluster.
     pub(crate) fn of(object: &Object) -> Option<Self> {
-        Role::of(&object.id)?;
         Some(Self {
+            part: ClusterPart::of(&object.id, &plan::placed(object))?,
             id: object.id.clone(),
-            object: Packed::new(&plan::placed(object)),
         })
     }
 }
@@ -56,31 +52,23 @@ impl HeldObject {
 impl Holdings {
     /// Lists those of these objects.
     pub(crate) fn of(objects: &[HeldObject]) -> Self {
-        let parts = objects.iter();
-        Self::of_parts(parts.map(|one| (&one.id, one.object.json())))
+        Self::of_parts(objects.iter().map(|one| (&one.id, &one.part)))
     }
 
-    /// Lists those of a plan.
-    pub(crate) fn of_plan(plan: &Plan) -> Self {
-        let parts = plan.steps.iter();
-        let parts = parts.filter(|step| Role::of(&step.object).is_some());
-        Self::of_parts(parts.map(|step| (&*step.object, step.action.payload.json())))
-    }
-
-    fn of_parts<'a>(parts: impl Iterator<Item = (&'a ObjectId, Json)>) -> Self {
-        let parts: Vec<(&ObjectId, Json)> = parts.collect();
-        let units = Unit::all(parts.iter().map(|(_, json)| json));
+    /// The same for what objects say.
+    pub(crate) fn of_parts<'a>(
+        parts: impl Iterator<Item = (&'a ObjectId, &'a ClusterPart)> + Clone,
+    ) -> Self {
+        let units = losses::units(parts.clone());
         let mut holdings = Self::default();
-        for (id, json) in &parts {
+        for (id, part) in parts {
             let Some(unit) = units.get(id) else {
                 continue;
             };
             let name = unit.to_string();
             match Role::of(id) {
                 Some(Role::Root) => {
-                    let policy = &json["metadata"]["annotations"][DELETION_POLICY];
-                    let is_deleted = *policy == "Delete";
-                    holdings.clusters.insert(name, is_deleted);
+                    holdings.clusters.insert(name, part.is_deleted);
                 }
                 Some(Role::Pool) => {
                     holdings.pools.insert(name, unit.root().to_string());

@@ -13,6 +13,7 @@ mod not_planned;
 mod notes;
 mod parts;
 mod progress;
+mod proposal;
 #[cfg(test)]
 mod tests;
 mod unread;
@@ -31,4 +32,5 @@ pub(crate) use not_planned::{NotPlanned, not_planned};
 pub(crate) use notes::{Notes, noted};
 pub(crate) use parts::Fault;
 pub(crate) use progress::{progress, staying, unseen};
+pub(crate) use proposal::Proposal;
 pub(crate) use waiting::{left_behind, merged, planning, queued};

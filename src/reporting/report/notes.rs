@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use super::account::payload;
 use super::parts::{counted, list, unread_count, unread_text};
 use super::unread::Unread;
 use crate::compile::Checked;
@@ -41,7 +40,7 @@ impl Notes {
         let kept: HashSet<&ObjectId> = kept.collect();
         let gone = before.steps.iter();
         let gone = gone.filter(|step| !kept.contains(&*step.object));
-        let gone = gone.map(|step| (&*step.object, payload(step)));
+        let gone = gone.map(|step| (&*step.object, &step.action.payload));
         self.unread = self.files.lines(gone);
     }
 

@@ -5,9 +5,8 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use serde_json::Value as Json;
-
-use crate::plan::losses::{self, Pool, Unit};
+use crate::model::ObjectId;
+use crate::plan::losses::{self, ClusterPart, Pool, Unit};
 use crate::reporting::report::parts::counted;
 
 /// New clusters, and the new pools of others.
@@ -22,18 +21,20 @@ pub(super) struct Created {
 }
 
 impl Created {
-    /// Reads new objects, each with the cluster or pool that it is of.
-    pub(super) fn of<'a>(objects: impl Iterator<Item = (&'a Unit, &'a Json)> + Clone) -> Self {
+    /// Reads what new objects say, each with the cluster or pool that it is of.
+    pub(super) fn of<'a>(
+        parts: impl Iterator<Item = (&'a ObjectId, &'a Unit, &'a ClusterPart)> + Clone,
+    ) -> Self {
         let mut created = Self::default();
-        for (unit, object) in objects.clone() {
-            let version = losses::version(object).to_owned();
+        for (_, unit, part) in parts.clone() {
+            let version = String::from(&*part.version);
             match created.versions.entry(unit.root()) {
                 Entry::Vacant(entry) => drop(entry.insert(version)),
                 Entry::Occupied(mut entry) if !version.is_empty() => drop(entry.insert(version)),
                 Entry::Occupied(_) => {}
             }
         }
-        created.pools = Pool::all(objects.map(|(_, object)| object));
+        created.pools = losses::pools(parts.map(|(id, _, part)| (id, part)));
         created
     }
 

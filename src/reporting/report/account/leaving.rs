@@ -4,20 +4,21 @@
 //! are lost, and by object, what happens to the rest. It does not know the cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value as Json;
 
+use super::Member;
 use super::kept::Kept;
 use super::loss::Loss;
 use crate::api::platform::{HYPER_SHIFT, Platform, Role};
 use crate::api::{kinds, labels, timeline};
-use crate::apply::{self, DeletionGuard, Member, PruneDecision, PruneInput};
-use crate::compile::Compiled;
+use crate::apply::{self, DeletionGuard, PruneDecision, PruneInput};
 use crate::model::{ObjectId, Payload};
+use crate::plan::Plan;
 use crate::plan::approvals::{Verb, What};
-use crate::plan::losses::{self, Pool, Unit};
-use crate::plan::{self, ApplySet, Plan};
+use crate::plan::losses::{self, ClusterPart, Unit};
 
 /// What becomes of objects that leave the fleet.
 #[derive(Default)]
@@ -42,8 +43,7 @@ impl Leaving {
     /// Tells what becomes of `gone`, which is of the plan `old`; `created` is what comes instead, and `kept` what the cluster
     /// has beside that plan.
     pub(super) fn of(
-        new: &Compiled,
-        set: &ApplySet,
+        new: &[Member<'_>],
         (old, gone): (Option<&Plan>, &BTreeMap<&ObjectId, &Payload>),
         created: &BTreeSet<ObjectId>,
         guard: &DeletionGuard,
@@ -51,12 +51,10 @@ impl Leaving {
     ) -> Self {
         let payloads: Vec<Json> = gone.values().map(|payload| payload.json()).collect();
         let comes = |id: &ObjectId| Role::of(id).is_some() && created.contains(id);
-        let coming = new.objects.iter().filter(|object| comes(&object.id));
-        let renamed = losses::renames(
-            payloads.iter(),
-            coming.map(|object| plan::payload(object, set).json()),
-        );
-        let units = Unit::all(payloads.iter());
+        let coming = new.iter().filter(|member| comes(member.id));
+        let coming = coming.map(|member| member.kept.payload().json());
+        let renamed = losses::renames(payloads.iter(), coming);
+        let units = losses::units_of(payloads.iter());
         let decisions = decisions(new, gone, &payloads, &renamed, guard);
         let mut leaving = Self::default();
         if guard.prune {
@@ -187,8 +185,12 @@ fn count_nodes(losses: &mut [Loss], old: Option<&Plan>) {
     }
     let steps = old.into_iter().flat_map(|old| &old.steps);
     let parts = steps.filter(|step| Role::of(&step.object).is_some());
-    let parts: Vec<Json> = parts.map(|step| step.action.payload.json()).collect();
-    let pools = Pool::all(parts.iter());
+    let parts = parts.filter_map(|step| {
+        let part = ClusterPart::of(&step.object, &step.action.payload.json())?;
+        Some((&*step.object, part))
+    });
+    let parts: Vec<(&ObjectId, ClusterPart)> = parts.collect();
+    let pools = losses::pools(parts.iter().map(|(id, part)| (*id, part)));
     for loss in losses {
         let lost = pools.iter().filter(|(pool, _)| match loss.unit.pool {
             Some(_) => **pool == loss.unit,
@@ -200,20 +202,21 @@ fn count_nodes(losses: &mut [Loss], old: Option<&Plan>) {
 
 /// What pruning decides, by their own policy, or with what they belong to or what needs them.
 fn decisions(
-    new: &Compiled,
+    new: &[Member<'_>],
     gone: &BTreeMap<&ObjectId, &Payload>,
     payloads: &[Json],
     renamed: &BTreeMap<Unit, Unit>,
     guard: &DeletionGuard,
 ) -> BTreeMap<ObjectId, PruneDecision> {
     let members = gone.keys().zip(payloads);
-    let members = members.map(|(id, payload)| ((*id).clone(), Member::read(payload, None, None)));
+    let members =
+        members.map(|(id, payload)| ((*id).clone(), apply::Member::read(payload, None, None)));
     let mut refers = apply::references(payloads);
     let leaving = gone.keys().map(|id| {
         let refers = refers.remove(*id).unwrap_or_default();
         ((*id).clone(), refers)
     });
-    let steps = new.objects.iter().map(|object| object.id.clone().into());
+    let steps = new.iter().map(|member| Arc::clone(member.id));
     let steps = steps.zip(0..);
     apply::prune(&PruneInput {
         members: &members.collect(),

@@ -1,7 +1,7 @@
 //! The account of a change: what one revision makes of another, as every format of a plan tells it.
 //!
-//! In: the objects of both, and what holds losses back. Out: an [`Account`]: what is lost, changes and is new, by cluster,
-//! node pool and object. Definitions and hand-written clusters are alike here. It does not know the cluster, nor the check.
+//! In: what is kept of the objects of both, and what holds losses back. Out: an [`Account`]: what is lost, changes and is new, by
+//! cluster, node pool and object. Definitions and hand-written clusters are alike here. It does not know the cluster, nor the check.
 
 mod counts;
 mod created;
@@ -14,19 +14,19 @@ mod text;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
-use rayon::prelude::*;
 use serde_json::Value as Json;
 
 use super::parts::unread_count;
+use super::proposal::{Member, Proposal};
 use super::unread::Unread;
-use crate::api::platform::{Role, is_root};
+use crate::api::platform::is_root;
 use crate::api::{kinds, labels, timeline};
 use crate::apply::{DeletionGuard, Unapproved};
-use crate::compile::Compiled;
-use crate::model::{Change, Finding, Object, ObjectId, Payload, Severity, Step, rule_id};
+use crate::graph::Graph;
+use crate::model::{Change, Finding, Object, ObjectId, Payload, Severity, rule_id};
 use crate::plan::approvals::Verb;
-use crate::plan::losses::{Pool, Unit};
-use crate::plan::{self, ApplySet, Changes, Plan};
+use crate::plan::losses::{self, ClusterPart, Pool, Unit};
+use crate::plan::{self, Changes, Plan};
 use counts::{Counts, Fate};
 use created::Created;
 pub(super) use json::json;
@@ -73,27 +73,24 @@ struct Compared {
 }
 
 impl Compared {
-    /// Compares `objects` with those of `before`, and takes out those that are in both.
+    /// Compares `members` with the objects of `before`, and takes out those that are in both.
     fn of(
-        objects: &[Object],
-        set: &ApplySet,
+        members: &[Member<'_>],
         before: &mut BTreeMap<&ObjectId, &Payload>,
-        parts: &Parts,
+        parts: &Parts<'_>,
     ) -> Self {
-        let differs = |object: &Object| {
-            let old = before.get(&object.id);
-            old.is_some_and(|old| old.hash() != plan::payload(object, set).hash())
-        };
-        let differing: Vec<bool> = objects.par_iter().map(differs).collect();
         let mut compared = Self {
             changes: Changes::among(&parts.units),
             ..Self::default()
         };
-        for (object, differs) in objects.iter().zip(differing) {
-            match before.remove(&object.id) {
-                None => compared.created.push(object.id.clone()),
-                Some(old) if differs => compared.differing(object, old.json(), set),
-                Some(_) => {}
+        for member in members {
+            let new = member.kept.payload();
+            match (before.remove(&**member.id), member.object) {
+                (None, _) => compared.created.push(ObjectId::clone(member.id)),
+                (Some(old), _) if old.hash() == new.hash() => {}
+                (Some(old), Some(object)) => compared.differing(object, old.json(), new.json()),
+                // It was compared with something else, so its lines are not known.
+                (Some(_), None) => drop(compared.changed.insert(ObjectId::clone(member.id))),
             }
         }
         compared.created.sort();
@@ -101,8 +98,7 @@ impl Compared {
         compared
     }
 
-    fn differing(&mut self, object: &Object, mut old: Json, set: &ApplySet) {
-        let new = plan::payload(object, set).json();
+    fn differing(&mut self, object: &Object, mut old: Json, new: Json) {
         let moved = source(&old).zip(source(&new));
         let moved = moved.filter(|(old, new)| old != new);
         if let Some((_, new)) = &moved {
@@ -124,11 +120,10 @@ fn source(object: &Json) -> Option<String> {
     source.as_str().map(str::to_owned)
 }
 
-/// Tells what `new` changes against `old`, as members of `set`, if new role assignments need `settle`. The losses `waiting`
-/// were not approved, so that the cluster is not as `old` says.
+/// Tells what `new` changes against `old`, if new role assignments need `settle`. The losses `waiting` were not approved, so that
+/// the cluster is not as `old` says.
 pub(super) fn account(
-    set: &ApplySet,
-    new: &Compiled,
+    new: &Proposal<'_>,
     old: Option<&Plan>,
     guard: &DeletionGuard,
     settle: Duration,
@@ -137,47 +132,44 @@ pub(super) fn account(
     let mut before: BTreeMap<&ObjectId, &Payload> = old
         .into_iter()
         .flat_map(|old| &old.steps)
-        .map(|step| (&*step.object, payload(step)))
+        .map(|step| (&*step.object, &step.action.payload))
         .collect();
-    let parts = Parts::of(new, set);
-    let mut compared = Compared::of(&new.objects, set, &mut before, &parts);
-    compared.changes.leave(before.keys().copied(), &new.graph);
+    let graph = &*new.digest.graph;
+    let members: Vec<Member<'_>> = new.members().collect();
+    let parts = Parts::of(&members);
+    let mut compared = Compared::of(&members, &mut before, &parts);
+    compared.changes.leave(before.keys().copied(), graph);
     // What the new revision names it keeps.
-    for kept in new.graph.outside() {
+    for kept in graph.outside() {
         before.remove(&*kept.id);
     }
     if guard.prune {
-        compared
-            .changes
-            .take_along(&before, &new.objects, &new.graph);
+        let sent = |at: usize| Some(members.get(at)?.kept.payload().json());
+        compared.changes.take_along(&before, sent, graph);
     }
     let gone = before.iter().map(|(id, payload)| (*id, *payload));
-    let unread = Unread::of(&new.findings).lines(gone);
-    let owners = before.iter().filter(|(id, _)| plan::owns_resources(id));
-    let owners: Vec<Json> = owners.map(|(_, payload)| payload.json()).collect();
-    compared.changes.succeed(&owners, &new.objects, |id| {
-        compared.created.binary_search(id).is_ok()
-    });
+    let unread = Unread::of(&new.digest.checked.findings).lines(gone);
+    let near = succeed(new, &mut compared, &before);
     let is_created: BTreeSet<ObjectId> = compared.created.iter().cloned().collect();
     let units: BTreeSet<Unit> = parts.units.values().cloned().collect();
     let kept = Kept::new(waiting, &units);
-    let leaving = Leaving::of(new, set, (old, &before), &is_created, guard, &kept);
-    let back = parts.back(new, &kept);
+    let leaving = Leaving::of(&members, (old, &before), &is_created, guard, &kept);
+    let back = parts.back(&members, &kept);
     compared.created.retain(|id| !back.contains(id));
-    let made = parts.made(new, &kept);
+    let made = parts.made(&members, &kept);
     compared.changed.retain(|id| !made.contains(id));
     compared.created.extend(made.into_iter().cloned());
     compared.created.sort();
     compared.created.dedup();
     before.retain(|id, _| id.kind == "AROMachinePool" && !leaving.released.contains(*id));
     let pools: Vec<Json> = before.values().map(|payload| payload.json()).collect();
-    compared.changes.remove(&pools, &new.objects);
-    let (counts, created, others) = parts.counts(&compared, &leaving, new);
+    compared.changes.remove(&pools, &near);
+    let (counts, created, others) = parts.counts(&compared, &leaving, &members);
     let is_new: HashSet<&ObjectId> = compared.created.iter().collect();
-    let takes = plan::estimate(&new.graph, &is_new, &compared.changes, settle);
+    let takes = plan::estimate(graph, &is_new, &compared.changes, settle);
     let takes = takes.max(leaving.takes).max(rolling(&counts));
     Account {
-        clusters: parts.clusters(new),
+        clusters: parts.clusters(graph),
         takes: match leaving.unapproved().is_empty() && !compared.changes.has_errors() {
             true => takes,
             // It is not carried out like this.
@@ -195,6 +187,32 @@ pub(super) fn account(
     }
 }
 
+/// Looks for second owners of what leaves. Returns the objects of `new` near what leaves, if that has anything in Azure.
+fn succeed(
+    new: &Proposal<'_>,
+    compared: &mut Compared,
+    gone: &BTreeMap<&ObjectId, &Payload>,
+) -> Vec<Object> {
+    let owners = gone.iter().filter(|(id, _)| plan::owns_resources(id));
+    let owners: Vec<(&ObjectId, Json)> = owners.map(|(id, one)| (*id, one.json())).collect();
+    let lessened = compared.changes.lessened();
+    let left = owners.iter().map(|(id, _)| &*id.namespace).chain(lessened);
+    let mut namespaces: BTreeSet<String> = left.map(str::to_owned).collect();
+    if namespaces.is_empty() {
+        return Vec::new();
+    }
+    let created = compared
+        .created
+        .iter()
+        .filter(|id| plan::owns_resources(id));
+    namespaces.extend(created.map(|id| id.namespace.clone()));
+    let near = (new.objects)(&namespaces.iter().map(String::as_str).collect());
+    let owners = owners.iter().map(|(_, object)| object);
+    let is_new = |id: &ObjectId| compared.created.binary_search(id).is_ok();
+    compared.changes.succeed(owners, &near, is_new);
+    near
+}
+
 /// How long it takes to replace nodes: those of a pool one after the other, pools at the same time.
 fn rolling(counts: &Counts) -> Duration {
     let pool = ObjectId::new(
@@ -210,52 +228,52 @@ fn rolling(counts: &Counts) -> Duration {
 }
 
 /// The clusters and pools of a revision, by the objects that they consist of.
-struct Parts {
-    /// The objects that carry them, as they are sent.
-    objects: Vec<(ObjectId, Json)>,
+struct Parts<'a> {
+    /// The objects that carry them.
+    objects: Vec<(&'a ObjectId, &'a ClusterPart)>,
     units: BTreeMap<ObjectId, Unit>,
     pools: BTreeMap<Unit, Pool>,
 }
 
-impl Parts {
-    fn of(new: &Compiled, set: &ApplySet) -> Self {
-        let parts = new.objects.par_iter();
-        let parts = parts.filter(|object| Role::of(&object.id).is_some());
-        let sent = |object: &Object| (object.id.clone(), plan::payload(object, set).json());
-        let objects: Vec<(ObjectId, Json)> = parts.map(sent).collect();
-        let all = objects.iter().map(|(_, object)| object);
+impl<'a> Parts<'a> {
+    fn of(members: &[Member<'a>]) -> Self {
+        let parts = members.iter();
+        let parts = parts.filter_map(|member| Some((&**member.id, member.kept.part()?)));
+        let objects: Vec<(&ObjectId, &ClusterPart)> = parts.collect();
         Self {
-            units: Unit::all(all.clone()),
-            pools: Pool::all(all),
+            units: losses::units(objects.iter().copied()),
+            pools: losses::pools(objects.iter().copied()),
             objects,
         }
     }
 
     /// How many clusters the revision has.
-    fn clusters(&self, new: &Compiled) -> usize {
+    fn clusters(&self, graph: &Graph) -> usize {
         let roots = self.units.values().map(Unit::root);
         let roots: BTreeSet<Unit> = roots.collect();
-        roots.len().max(new.graph.clusters().len())
+        roots.len().max(graph.clusters().len())
     }
 
     /// The cluster or pool that an object is of.
-    fn unit(&self, object: &Object) -> Option<Unit> {
-        let stated = || Unit::parse(&plan::cluster(object)?);
-        self.units.get(&object.id).cloned().or_else(stated)
+    fn unit(&self, member: &Member<'_>) -> Option<Unit> {
+        let stated = || Unit::parse(member.kept.cluster()?);
+        self.units.get(&**member.id).cloned().or_else(stated)
     }
 
     /// The objects that the cluster has kept since an earlier revision, and that come back.
-    fn back<'a>(&self, new: &'a Compiled, kept: &Kept<'_>) -> BTreeSet<&'a ObjectId> {
-        let is_back = |object: &&Object| self.unit(object).is_some_and(|unit| kept.is_back(&unit));
-        let back = new.objects.iter().filter(is_back);
-        back.map(|object| &object.id).collect()
+    fn back(&self, members: &[Member<'a>], kept: &Kept<'_>) -> BTreeSet<&'a ObjectId> {
+        let is_back =
+            |member: &&Member<'_>| self.unit(member).is_some_and(|unit| kept.is_back(&unit));
+        let back = members.iter().filter(is_back);
+        back.map(|member| &**member.id).collect()
     }
 
     /// The objects that are made although the files had them before.
-    fn made<'a>(&self, new: &'a Compiled, kept: &Kept<'_>) -> BTreeSet<&'a ObjectId> {
-        let is_made = |object: &&Object| self.unit(object).is_some_and(|unit| kept.is_made(&unit));
-        let made = new.objects.iter().filter(is_made);
-        made.map(|object| &object.id).collect()
+    fn made(&self, members: &[Member<'a>], kept: &Kept<'_>) -> BTreeSet<&'a ObjectId> {
+        let is_made =
+            |member: &&Member<'_>| self.unit(member).is_some_and(|unit| kept.is_made(&unit));
+        let made = members.iter().filter(is_made);
+        made.map(|member| &**member.id).collect()
     }
 
     /// Counts what happens, and lists what is new: clusters and pools, and the other objects.
@@ -263,12 +281,12 @@ impl Parts {
         &self,
         compared: &Compared,
         leaving: &Leaving,
-        new: &Compiled,
+        members: &[Member<'_>],
     ) -> (Counts, Created, Vec<ObjectId>) {
         let mut counts = Counts::default();
         let is_new = |id: &ObjectId| compared.created.binary_search(id).is_ok();
         let parts = self.objects.iter().filter(|(id, _)| is_new(id));
-        let parts = parts.filter_map(|(id, object)| Some((self.units.get(id)?, object)));
+        let parts = parts.filter_map(|(id, part)| Some((*id, self.units.get(id)?, *part)));
         let created = Created::of(parts);
         let roots: BTreeSet<Unit> = self
             .units
@@ -280,8 +298,8 @@ impl Parts {
             roots.iter().map(|unit| (unit.clone(), 0)).collect();
         let mut others = Vec::new();
         let fates = self.fates(compared);
-        for object in &new.objects {
-            let (id, unit) = (&object.id, self.unit(object));
+        for member in members {
+            let (id, unit) = (&**member.id, self.unit(member));
             let fate = match () {
                 () if is_new(id) => Fate::New,
                 () if compared.changed.contains(id) => Fate::Changed,
@@ -347,10 +365,6 @@ impl Parts {
             }
         }
     }
-}
-
-pub(super) fn payload(step: &Step) -> &Payload {
-    &step.action.payload
 }
 
 impl Leaving {

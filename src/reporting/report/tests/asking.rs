@@ -74,18 +74,19 @@ fn a_plan_that_waits_for_an_approval_has_a_button_and_one_that_got_it_says_from_
     let old = compiled(&(config_map("a", "x") + cluster));
     let before = plan::against_none(&old.objects, &old.graph, &set);
     let of = |text: &str, approvals: &Approvals| {
-        crate::reporting::report::plan(&Merge {
-            fleet: "f",
-            set: &set,
-            revision: "r",
-            compiled: &compiled(text),
-            comparison: Comparison::Applied("o", Some(&before)),
-            base: None,
-            approvals,
-            waiting: &BTreeSet::new(),
-            prune: true,
-            settle: Duration::ZERO,
-            ways: BUTTON,
+        proposed(&compiled(text), &set, Some(&before), |proposal| {
+            crate::reporting::report::plan(&Merge {
+                fleet: "f",
+                revision: "r",
+                proposal,
+                comparison: Comparison::Applied("o", Some(&before)),
+                base: None,
+                approvals,
+                waiting: &BTreeSet::new(),
+                prune: true,
+                settle: Duration::ZERO,
+                ways: BUTTON,
+            })
         })
     };
     let check = of(&config_map("a", "x"), &Approvals::default());
@@ -346,18 +347,20 @@ fn a_check_whose_pull_request_is_read_says_what_to_comment_and_what_is_wrong_wit
     assert!(check.summary.starts_with(text), "{}", check.summary);
     // Once nothing is asked, nobody needs to know what was wrong with a comment.
     let set = ApplySet::new("f", "default");
-    let plan = crate::reporting::report::plan(&Merge {
-        fleet: "f",
-        set: &set,
-        revision: "r",
-        compiled: &compiled(&config_map("a", "x")),
-        comparison: Comparison::Nothing,
-        base: None,
-        approvals: &comments,
-        waiting: &BTreeSet::new(),
-        prune: true,
-        settle: Duration::ZERO,
-        ways: COMMENT,
+    let new = compiled(&config_map("a", "x"));
+    let plan = proposed(&new, &set, None, |proposal| {
+        crate::reporting::report::plan(&Merge {
+            fleet: "f",
+            revision: "r",
+            proposal,
+            comparison: Comparison::Nothing,
+            base: None,
+            approvals: &comments,
+            waiting: &BTreeSet::new(),
+            prune: true,
+            settle: Duration::ZERO,
+            ways: COMMENT,
+        })
     });
     assert_eq!((plan.state, plan.detail), (CheckState::Success, None));
 }

@@ -36,22 +36,23 @@ fn told(waiting: &[&str], own: &[&str], old: &str, new: &str) -> Check {
         what: what.clone(),
         ..deletes("c/any", "0123456789abcdef")
     });
-    super::super::plan(&Merge {
-        fleet: "f",
-        set: &set,
-        revision: "r",
-        compiled: &new,
-        comparison: Comparison::Applied("o", Some(&before)),
-        base: None,
-        approvals: &Approvals {
-            given: given.collect(),
-            own: own.clone(),
-            ..Approvals::default()
-        },
-        waiting: &waiting.iter().map(|one| loss(one)).collect(),
-        prune: true,
-        settle: Duration::ZERO,
-        ways: ApprovalWays::default(),
+    proposed(&new, &set, Some(&before), |proposal| {
+        super::super::plan(&Merge {
+            fleet: "f",
+            revision: "r",
+            proposal,
+            comparison: Comparison::Applied("o", Some(&before)),
+            base: None,
+            approvals: &Approvals {
+                given: given.collect(),
+                own: own.clone(),
+                ..Approvals::default()
+            },
+            waiting: &waiting.iter().map(|one| loss(one)).collect(),
+            prune: true,
+            settle: Duration::ZERO,
+            ways: ApprovalWays::default(),
+        })
     })
 }
 

@@ -21,7 +21,7 @@ use crate::apply::{ClusterSummary, PruneStatus, Summary};
 use crate::compile::{Allowed, Checked, Compiled, compile};
 use crate::model::{Check, CheckDetail, CheckState, Finding, ObjectId, Tree};
 use crate::plan::approvals::{Approval, Approvals, Doubt, ForkLines, How, What};
-use crate::plan::{self, ApplySet, Plan};
+use crate::plan::{self, ApplySet, Plan, Present};
 
 fn compiled(text: &str) -> Compiled {
     let tree = Tree {
@@ -50,20 +50,42 @@ fn merged(
     base: Option<&Base>,
     approvals: &Approvals,
 ) -> Check {
-    super::plan(&Merge {
-        fleet: set.fleet(),
-        set,
-        revision: "r",
-        compiled: new,
-        comparison: applied.map_or(Comparison::Nothing, |(name, plan)| {
-            Comparison::Applied(name, plan)
-        }),
-        base,
-        approvals,
-        waiting: &BTreeSet::new(),
-        prune: true,
-        settle: Duration::from_secs(120),
-        ways: ApprovalWays::default(),
+    let before = applied.and_then(|(_, plan)| plan);
+    proposed(new, set, before, |proposal| {
+        super::plan(&Merge {
+            fleet: set.fleet(),
+            revision: "r",
+            proposal,
+            comparison: applied.map_or(Comparison::Nothing, |(name, plan)| {
+                Comparison::Applied(name, plan)
+            }),
+            base,
+            approvals,
+            waiting: &BTreeSet::new(),
+            prune: true,
+            settle: Duration::from_secs(120),
+            ways: ApprovalWays::default(),
+        })
+    })
+}
+
+/// The check of `new` as a proposal where `before` is applied.
+fn proposed(
+    new: &Compiled,
+    set: &ApplySet,
+    before: Option<&Plan>,
+    check: impl FnOnce(Proposal<'_>) -> Check,
+) -> Check {
+    let present = Present::of(before);
+    let objects = |namespaces: &BTreeSet<&str>| {
+        let objects = new.objects.iter();
+        let near = objects.filter(|object| namespaces.contains(&*object.id.namespace));
+        near.cloned().collect()
+    };
+    let digest = new.clone().digest(|object| present.propose(object, set));
+    check(Proposal {
+        digest: &digest,
+        objects: &objects,
     })
 }
 
