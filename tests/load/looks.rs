@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use capstan::api::fleet::FleetPolicy;
-use capstan::compile::{Digest, Memory, digest_again, digest_by};
+use capstan::compile::{Digest, Memory, digest_again, digest_beside, digest_by};
 use capstan::model::{Object, Tree};
-use capstan::plan::{ApplySet, Kept};
+use capstan::plan::{ApplySet, Kept, Present, of_kept};
 
 use crate::generate::fleet;
 
@@ -98,17 +98,51 @@ impl Look {
                 times.push(time);
             }
             assert!(!last.checked.has_errors());
-            times.sort();
-            println!(
-                "| {} | {what} | {} | {} | {:.3} s | {:.3} s | {} |",
-                self.name,
-                self.memory.compiled(),
-                self.memory.checked(),
-                times[RUNS / 2].as_secs_f64(),
-                cold.as_secs_f64(),
-                resident().map_or_else(|| "-".to_owned(), |bytes| format!("{} MiB", bytes >> 20)),
-            );
+            let counts = [self.memory.compiled(), self.memory.checked()];
+            self.print(what, &counts.map(|count| count.to_string()), times, cold);
+            if path == Some("clusters/c0.yaml") {
+                let times = self.candidate(&policy, &last);
+                let unknown = ["-".to_owned(), "-".to_owned()];
+                self.print("a definition, of a candidate", &unknown, times, cold);
+            }
         }
+    }
+
+    fn print(&self, what: &str, counts: &[String; 2], mut times: Vec<Duration>, cold: Duration) {
+        times.sort();
+        println!(
+            "| {} | {what} | {} | {} | {:.3} s | {:.3} s | {} |",
+            self.name,
+            counts[0],
+            counts[1],
+            times[RUNS / 2].as_secs_f64(),
+            cold.as_secs_f64(),
+            resident().map_or_else(|| "-".to_owned(), |bytes| format!("{} MiB", bytes >> 20)),
+        );
+    }
+
+    /// The times to compile a candidate that changes a definition, where `applied` is applied.
+    fn candidate(&self, policy: &FleetPolicy, applied: &Digest<Kept>) -> Vec<Duration> {
+        let (plan, _) = of_kept(&applied.kept, &applied.graph);
+        let present = Present::of(Some(&plan));
+        let runs = (0..RUNS).map(|run| {
+            let mut candidate = Self::of(String::new(), self.tree.clone());
+            candidate.edit("clusters/c1.yaml", run);
+            let started = Instant::now();
+            let digest = digest_beside(
+                &self.memory,
+                policy,
+                &candidate.tree,
+                &[],
+                |object| present.propose(object, &self.set),
+                |kept| present.propose_again(kept),
+            );
+            let time = started.elapsed();
+            let changed = digest.kept.iter().filter(|one| one.object.is_some());
+            assert!((1..20).contains(&changed.count()));
+            time
+        });
+        runs.collect()
     }
 
     fn look(&mut self, policy: &FleetPolicy) -> (Digest<Kept>, Duration) {

@@ -88,7 +88,7 @@ impl Compared {
             match (before.remove(&**member.id), member.object) {
                 (None, _) => compared.created.push(ObjectId::clone(member.id)),
                 (Some(old), _) if old.hash() == new.hash() => {}
-                (Some(old), Some(object)) => compared.differing(object, old.json(), new.json()),
+                (Some(old), Some(object)) => compared.differing(object, old.json(), &new.json()),
                 // It was compared with something else, so its lines are not known.
                 (Some(_), None) => drop(compared.changed.insert(ObjectId::clone(member.id))),
             }
@@ -98,14 +98,14 @@ impl Compared {
         compared
     }
 
-    fn differing(&mut self, object: &Object, mut old: Json, new: Json) {
-        let moved = source(&old).zip(source(&new));
+    fn differing(&mut self, object: &Object, mut old: Json, new: &Json) {
+        let moved = source(&old).zip(source(new));
         let moved = moved.filter(|(old, new)| old != new);
         if let Some((_, new)) = &moved {
             // Where an object is written says nothing of what it is.
             old["metadata"]["annotations"][labels::SOURCE] = Json::from(new.as_str());
         }
-        if self.changes.add(object, &old, &new) {
+        if self.changes.add(object, &old, new) {
             self.changed.insert(object.id.clone());
         } else if let Some(moved) = moved {
             self.moved.insert(moved);
