@@ -29,10 +29,10 @@ pub fn join(pieces: Vec<Piece>, left_alone: &[&ObjectId]) -> Graph {
     let edges = pieces.iter().map(|piece| piece.graph.edges.len());
     let mut joined = Graph {
         edges: Vec::with_capacity(edges.sum()),
+        vertices: Vec::with_capacity(count + outside.len()),
         ..Graph::default()
     };
     let mut vertices: Vec<Option<Vertex>> = vec![None; count];
-    vertices.reserve_exact(outside.len());
     for (piece, places) in pieces.into_iter().zip(places) {
         let place = |at: usize| places[at];
         let graph = Arc::unwrap_or_clone(piece.graph);
@@ -63,8 +63,8 @@ pub fn join(pieces: Vec<Piece>, left_alone: &[&ObjectId]) -> Graph {
             }));
         joined.unlisted.extend(graph.unlisted);
     }
-    vertices.extend(outside.into_iter().map(Some));
-    joined.vertices = vertices.into_iter().flatten().collect();
+    joined.vertices.extend(vertices.into_iter().flatten());
+    joined.vertices.extend(outside);
     joined.edges.sort();
     joined
 }
