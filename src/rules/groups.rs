@@ -141,20 +141,20 @@ struct Sets {
 impl Sets {
     /// Unites parts that one link joins, given all that have it, in order.
     fn join(&mut self, held: &[Held]) {
-        let of = |role: Role| -> Vec<usize> {
-            let parts = held.iter().filter(|one| one.role == role);
-            let mut parts: Vec<usize> = parts.map(|one| one.part).collect();
-            // A group has the links of its parts, too.
-            parts.dedup();
-            parts
+        let of = |roles: &[Role]| -> Vec<usize> {
+            let parts = held.iter().filter(|one| roles.contains(&one.role));
+            parts.map(|one| one.part).collect()
         };
-        self.unite(&of(Role::Shared));
-        let (offering, wanting) = (of(Role::Offered), of(Role::Wanted));
+        self.unite(&of(&[Role::Shared]));
+        let offering = of(&[Role::Offered, Role::Own]);
+        let wanting = of(&[Role::Wanted, Role::Own]);
         // None of them concern each other until there are both; then all do.
         if !offering.is_empty() && !wanting.is_empty() {
             self.unite(&[offering, wanting].concat());
         }
-        let counted = of(Role::Counted);
+        let mut counted = of(&[Role::Counted]);
+        // A group has the links of its parts, too.
+        counted.dedup();
         if counted.len() >= CROWD {
             self.unite(&counted);
         }
@@ -214,6 +214,23 @@ mod tests {
         groups.add(3, links(&[1], &[]));
         let joined = [vec![0, 1, 3, 4], vec![2]];
         assert_eq!(groups.joined(), BTreeSet::from(joined));
+    }
+
+    #[test]
+    fn what_a_part_offers_and_refers_to_itself_joins_it_with_others() {
+        let own = || {
+            Arc::new(Links {
+                own: [1].into_iter().collect(),
+                ..Links::default()
+            })
+        };
+        for other in [own(), links(&[1], &[]), links(&[], &[1])] {
+            let mut groups = Groups::of(2);
+            groups.add(0, own());
+            assert_eq!(groups.joined().len(), 2);
+            groups.add(1, other);
+            assert_eq!(groups.joined(), BTreeSet::from([vec![0, 1]]));
+        }
     }
 
     #[test]

@@ -36,8 +36,10 @@ pub(crate) struct Links {
     pub(crate) shared: Box<[Link]>,
     /// What others may refer to.
     pub(crate) offered: Box<[Link]>,
-    /// What it refers to, here or elsewhere. It concerns all parts that offer it.
+    /// What it refers to elsewhere. It concerns all parts that offer it.
     pub(crate) wanted: Box<[Link]>,
+    /// What it offers and refers to itself: most of its links.
+    pub(crate) own: Box<[Link]>,
     /// Objects of its [environment](is_environment) that it refers to.
     pub(crate) needed: Box<[ObjectId]>,
     /// What is counted: parts concern each other if [`CROWD`] of them have it.
@@ -50,16 +52,18 @@ pub(super) enum Role {
     Shared,
     Offered,
     Wanted,
+    Own,
     Counted,
 }
 
 impl Links {
-    /// All links, by what the part has them for; a link may be there for several reasons.
-    pub(super) fn by_role(&self) -> [(Role, &[Link]); 4] {
+    /// All links, by what the part has them for.
+    pub(super) fn by_role(&self) -> [(Role, &[Link]); 5] {
         [
             (Role::Shared, &self.shared),
             (Role::Offered, &self.offered),
             (Role::Wanted, &self.wanted),
+            (Role::Own, &self.own),
             (Role::Counted, &self.counted),
         ]
     }
@@ -77,10 +81,14 @@ pub(super) struct LinkSets {
 
 impl From<LinkSets> for Links {
     fn from(sets: LinkSets) -> Self {
+        let LinkSets {
+            offered, wanted, ..
+        } = &sets;
         Self {
+            offered: offered.difference(wanted).copied().collect(),
+            wanted: wanted.difference(offered).copied().collect(),
+            own: offered.intersection(wanted).copied().collect(),
             shared: sets.shared.into_iter().collect(),
-            offered: sets.offered.into_iter().collect(),
-            wanted: sets.wanted.into_iter().collect(),
             needed: sets.needed.into_iter().collect(),
             counted: sets.counted.into_iter().collect(),
         }
