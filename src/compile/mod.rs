@@ -37,8 +37,6 @@ mod sources;
 mod whole;
 mod wrong;
 
-use std::collections::BTreeSet;
-
 pub use allow::Allowed;
 use compiled::Keep;
 pub use compiled::{Checked, Compiled, Digest};
@@ -182,16 +180,6 @@ impl Files {
     ) -> Digest<T> {
         let (policy, tree, overlays) = (&self.policy, &self.tree, &self.overlays);
         digest_beside(memory, policy, tree, overlays, keep, again)
-    }
-
-    /// The objects in some namespaces.
-    #[must_use]
-    pub fn objects_in(&self, namespaces: &BTreeSet<&str>) -> Vec<Object> {
-        let digest = digest_by(&self.policy, &self.tree, &self.overlays, |object| {
-            let is_wanted = namespaces.contains(object.id.namespace.as_str());
-            is_wanted.then(|| object.clone())
-        });
-        digest.kept.into_iter().flatten().collect()
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) use event::{
     ChecksEvent, ClusterEvent, EarlierChecks, Event, ExamineResult, FetchResult, GitEvent,
     PeopleEvent, PlanResult, PressAnswer, RemoteRefs, StartupRefs, TimeEvent, Unreadable,
 };
-pub(crate) use files::{kept, proposed};
+pub(crate) use files::{kept, objects_in, proposed};
 pub(crate) use follower::Follower;
 #[cfg(test)]
 pub(crate) use follower::Parts;

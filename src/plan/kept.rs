@@ -10,6 +10,7 @@ use super::losses::ClusterPart;
 use super::{ApplySet, Plan, apply, cluster, with_actions};
 use crate::api::embedded;
 use crate::graph::{Graph, Place};
+use crate::health::Live;
 use crate::model::{Action, EmbeddedId, Object, ObjectId, Payload};
 
 /// An object as the daemon keeps it. The graph has its id, and those of the resources in it. Copies share what they have.
@@ -43,6 +44,12 @@ impl Kept {
     #[must_use]
     pub fn payload(&self) -> &Payload {
         &self.0.action.payload
+    }
+
+    /// Its namespace; empty if it is in none. This unpacks the object.
+    #[must_use]
+    pub fn namespace(&self) -> String {
+        Live(&self.payload().json()).namespace().to_owned()
     }
 
     /// The cluster that it belongs to, as `namespace/name`.

@@ -16,7 +16,7 @@ use crate::cli::exit::Exit;
 use crate::cli::report::{self, Report};
 use crate::cli::ui::Ui;
 use crate::compile::{self, Checked, Digest, Memory};
-use crate::follow::{Compilation, kept, proposed};
+use crate::follow::{Compilation, kept, objects_in, proposed};
 use crate::model::words::json_document;
 use crate::model::{CheckState, ObjectId, Tree};
 use crate::plan::approvals::{Approval, Approvals};
@@ -98,7 +98,7 @@ fn plan(
         revision: &sides.head,
         proposal: Proposal {
             digest: &digest,
-            objects: &|namespaces| after.objects_in(namespaces),
+            objects: &|namespaces| objects_in(&after, namespaces, &memory),
         },
         comparison: Comparison::Base(&base, before.plan()),
         base: Some(&base),

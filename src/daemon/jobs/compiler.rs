@@ -15,7 +15,7 @@ use super::revisions::{LOOK_BACK, Revisions};
 use crate::adapters::git::{Error, RetainedRef, directory};
 use crate::apply::AppliedRevision;
 use crate::compile::{Files, Memory};
-use crate::follow::{Compilation, ExamineResult, Release, kept};
+use crate::follow::{Compilation, ExamineResult, Release, kept, objects_in};
 use crate::model::Tree;
 use crate::plan::{ApplySet, Kept, Plan};
 use crate::settings::SyncConfig;
@@ -137,7 +137,7 @@ impl Compiler {
             applied,
             revision,
             digest,
-            |namespaces| files.objects_in(namespaces),
+            |namespaces| objects_in(&files, namespaces, memory),
         ))
     }
 

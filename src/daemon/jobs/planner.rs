@@ -16,7 +16,7 @@ use super::in_progress::InProgress;
 use super::revisions::Revisions;
 use crate::adapters::git::{Error, Merged};
 use crate::compile::Files;
-use crate::follow::{Candidate, Lane, PlanRequest, PlanResult, Settings, proposed};
+use crate::follow::{Candidate, Lane, PlanRequest, PlanResult, Settings, objects_in, proposed};
 use crate::model::{Check, Tree};
 use crate::plan::ApplySet;
 use crate::plan::approvals::Approvals;
@@ -171,13 +171,9 @@ impl Planner {
     fn check_merge(&self, request: &PlanRequest, trees: Vec<Tree>, approvals: &Approvals) -> Check {
         let comparison = self.comparison(request);
         let files = Files::new(self.config.policy.clone(), trees);
-        let digest = proposed(
-            &files,
-            &self.set,
-            comparison.plan(),
-            &self.compiler.memory(),
-        );
-        let objects = |namespaces: &BTreeSet<&str>| files.objects_in(namespaces);
+        let memory = self.compiler.memory();
+        let digest = proposed(&files, &self.set, comparison.plan(), &memory);
+        let objects = |namespaces: &BTreeSet<&str>| objects_in(&files, namespaces, &memory);
         report::plan(&report::Merge {
             fleet: &self.settings.fleet,
             revision: &request.candidate.commit,
