@@ -42,53 +42,17 @@ impl Groups {
 
     /// The groups, each in order.
     pub(crate) fn joined(&self) -> BTreeSet<Vec<usize>> {
-        let links = self.links.iter().flat_map(|(_, links)| links.by_role());
-        let shards = Shards::for_count(links.map(|(_, links)| links.len()).sum());
-        let held: Vec<Vec<Held>> = (0..shards.count())
-            .into_par_iter()
-            .map(|shard| self.held_by_several(&shards, shard))
-            .collect();
+        let mut held: Vec<Held> = self.links.par_iter().flat_map_iter(held).collect();
+        held.par_sort_unstable();
         let mut sets = Sets {
             parents: (0..self.count).collect(),
         };
-        for shard in &held {
-            let links = shard.chunk_by(|one, other| one.link == other.link);
-            links.for_each(|held| sets.join(held));
-        }
+        let links = held.chunk_by(|one, other| one.link == other.link);
+        // Most of the hundreds of links of a part are in no other part.
+        links
+            .filter(|held| held.len() > 1)
+            .for_each(|held| sets.join(held));
         sets.groups()
-    }
-
-    /// The links of a shard that several parts have, sorted. Most of the hundreds of links of a part are in no other part, so they
-    /// are counted first, in a table that fits into the cache of a core.
-    fn held_by_several(&self, shards: &Shards, shard: u64) -> Vec<Held> {
-        let mut times = vec![0_u8; Shards::PLACES];
-        self.visit(shards, shard, |held| {
-            let times = &mut times[Shards::place(held.link)];
-            *times = times.saturating_add(1);
-        });
-        let mut several = Vec::new();
-        self.visit(shards, shard, |held| {
-            if times[Shards::place(held.link)] > 1 {
-                several.push(held);
-            }
-        });
-        several.sort_unstable();
-        several
-    }
-
-    /// Visits all links of a shard.
-    fn visit(&self, shards: &Shards, shard: u64, mut visit: impl FnMut(Held)) {
-        for (part, links) in &self.links {
-            for (role, links) in links.by_role() {
-                for link in links.iter().filter(|link| shards.shard(**link) == shard) {
-                    visit(Held {
-                        link: *link,
-                        role,
-                        part: *part,
-                    });
-                }
-            }
-        }
     }
 }
 
@@ -100,37 +64,16 @@ struct Held {
     part: usize,
 }
 
-/// All links, divided by their first bits. A table counts how often each link of a shard occurs, by its last bits.
-struct Shards {
-    /// The binary logarithm of their number.
-    bits: u32,
-}
-
-impl Shards {
-    /// The size of the table: a power of two.
-    const PLACES: usize = 1 << 20;
-    /// The number of places for a link, so that few share one by chance.
-    const PLACES_PER_LINK: usize = 4;
-
-    fn for_count(links: usize) -> Self {
-        let tables = (links * Self::PLACES_PER_LINK).div_ceil(Self::PLACES);
-        let bits = tables.next_power_of_two().ilog2();
-        Self { bits }
-    }
-
-    const fn count(&self) -> u64 {
-        1 << self.bits
-    }
-
-    /// Links are hashes, so that each bit of them is as good as any other one.
-    fn shard(&self, link: Link) -> u64 {
-        link.checked_shr(Link::BITS - self.bits).unwrap_or(0)
-    }
-
-    #[allow(clippy::cast_possible_truncation)]
-    const fn place(link: Link) -> usize {
-        link as usize & (Self::PLACES - 1)
-    }
+/// The links of a part.
+fn held((part, links): &(usize, Arc<Links>)) -> impl Iterator<Item = Held> {
+    let roles = links.by_role().into_iter();
+    roles.flat_map(move |(role, links)| {
+        links.iter().map(move |link| Held {
+            link: *link,
+            role,
+            part: *part,
+        })
+    })
 }
 
 /// Sets of parts.
@@ -217,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_part_offers_and_refers_to_itself_joins_it_with_others() {
+    fn what_a_part_both_offers_and_refers_to_joins_it_with_others() {
         let own = || {
             Arc::new(Links {
                 own: [1].into_iter().collect(),

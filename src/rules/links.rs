@@ -36,9 +36,9 @@ pub(crate) struct Links {
     pub(crate) shared: Box<[Link]>,
     /// What others may refer to.
     pub(crate) offered: Box<[Link]>,
-    /// What it refers to elsewhere. It concerns all parts that offer it.
+    /// What it refers to and does not offer. It concerns all parts that offer it.
     pub(crate) wanted: Box<[Link]>,
-    /// What it offers and refers to itself: most of its links.
+    /// What it both offers and refers to: most of its links.
     pub(crate) own: Box<[Link]>,
     /// Objects of its [environment](is_environment) that it refers to.
     pub(crate) needed: Box<[ObjectId]>,
