@@ -134,10 +134,14 @@ impl<T> Digest<T> {
 impl Compiled {
     /// Replaces each object with the value that `keep` makes of it.
     pub fn digest<T>(self, keep: impl FnMut(&Object) -> T) -> Digest<T> {
+        let graph = match self.checked.has_errors() {
+            true => Arc::default(),
+            false => self.graph,
+        };
         Digest {
             checked: self.checked,
             kept: self.objects.iter().map(keep).collect(),
-            graph: self.graph,
+            graph,
         }
     }
 

@@ -37,7 +37,7 @@ pub(super) struct GroupChecks<'a> {
     pub(super) checker: &'a PartChecker<'a>,
     /// For each definition: true if it was compiled now.
     pub(super) is_new: &'a [bool],
-    /// True if groups are remembered.
+    /// True if groups are compared with remembered ones, or are to be remembered.
     pub(super) has_memory: bool,
 }
 

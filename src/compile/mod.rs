@@ -114,14 +114,14 @@ pub fn digest_again<T: Clone + Send + Sync>(
     let reuse = Reuse::all(memory);
     match in_parts(policy, tree, overlays, Some(&keep), Some(&reuse)) {
         Some((digest, now)) => {
-            *memory = now;
+            now.into_iter().for_each(|now| *memory = now);
             digest
         }
         None => compile_by(policy, tree, overlays).digest(keep),
     }
 }
 
-/// The same for a fleet that is like the one in `memory`, without remembering it. `again` makes the value of an object from the one
+/// The same for a fleet that is like the one in `memory`. The memory stays as it is. `again` makes the value of an object from the one
 /// in the memory, or is `None` if the definition of the object has to be compiled again.
 #[must_use]
 pub fn digest_beside<K: Send + Sync, T: Clone + Send + Sync>(
@@ -194,7 +194,7 @@ fn in_parts<K: Send + Sync, T: Clone + Send + Sync>(
     overlays: &[Tree],
     keep: Option<Keep<'_, T>>,
     reuse: Option<&Reuse<'_, K, T>>,
-) -> Option<(Digest<T>, Memory<T>)> {
+) -> Option<(Digest<T>, Option<Memory<T>>)> {
     let mut documents = Documents::of(tree, overlays);
     documents.findings.extend(tenancy::files(policy, tree));
     parts::digest(documents, policy, tree, keep, reuse)

@@ -41,17 +41,18 @@ pub(super) struct Reuse<'a, K, T> {
     pub(super) remembers: bool,
 }
 
-/// The findings, what `keep` makes of the objects, and a memory of both; `None` if a limit is exceeded while the parts are compiled.
+/// The findings, what `keep` makes of the objects, and a memory of both, if the fleet can be remembered; `None` if a limit is exceeded
+/// while the parts are compiled.
 pub(super) fn digest<K: Send + Sync, T: Clone + Send + Sync>(
     documents: Documents,
     policy: &FleetPolicy,
     tree: &Tree,
     keep: Option<Keep<'_, T>>,
     reuse: Option<&Reuse<'_, K, T>>,
-) -> Option<(Digest<T>, Memory<T>)> {
+) -> Option<(Digest<T>, Option<Memory<T>>)> {
     match Sources::of(documents) {
         Ok(sources) => digested(sources, policy, tree, keep, reuse),
-        Err(stopped) => Some((stopped.into(), Memory::default())),
+        Err(stopped) => Some((stopped.into(), None)),
     }
 }
 
@@ -61,7 +62,7 @@ fn digested<K: Send + Sync, T: Clone + Send + Sync>(
     tree: &Tree,
     keep: Option<Keep<'_, T>>,
     reuse: Option<&Reuse<'_, K, T>>,
-) -> Option<(Digest<T>, Memory<T>)> {
+) -> Option<(Digest<T>, Option<Memory<T>>)> {
     let (raw, effects) = patch_plain(&mut sources);
     let documents = &sources.documents.documents;
     let mut found = Found {
@@ -137,7 +138,7 @@ fn digested<K: Send + Sync, T: Clone + Send + Sync>(
         kept,
         graph: graph.into(),
     };
-    Some((digest, memory.unwrap_or_default()))
+    Some((digest, memory))
 }
 
 impl<'a, T: Clone> Reuse<'a, T, T> {
@@ -185,7 +186,7 @@ fn remember<T>(
         revision.add_group(members.clone(), group.clone());
     }
     let new = compiled.iter().filter(|one| one.is_new).count();
-    Memory::of(Some(revision), new, checked.checked)
+    Memory::of(revision, new, checked.checked)
 }
 
 /// Takes the plain objects, the encrypted ones last, and patches those that are applied: patches need not fit the others.

@@ -19,7 +19,7 @@ pub(super) fn is_the_same_in_parts(
         let reuse = Reuse::all(&memory);
         if let Some((digest, now)) = in_parts(policy, tree, overlays, Some(keep), Some(&reuse)) {
             is_the_same(whole, digest);
-            memory = now;
+            memory = now.unwrap_or_default();
         }
     }
 }

@@ -40,7 +40,7 @@ pub(crate) fn objects_in(
     let digest = files.beside(
         memory,
         |object| is_there(&object.id.namespace).then(|| object.clone()),
-        |kept| (!is_there(&kept.namespace())).then_some(None),
+        |kept| (!is_there(&kept.id().namespace)).then_some(None),
     );
     digest.kept.into_iter().flatten().collect()
 }

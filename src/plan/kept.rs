@@ -13,7 +13,7 @@ use crate::graph::{Graph, Place};
 use crate::health::Live;
 use crate::model::{Action, EmbeddedId, Object, ObjectId, Payload};
 
-/// An object as the daemon keeps it. The graph has its id, and those of the resources in it. Copies share what they have.
+/// An object as it is kept. The graph has its id, and those of the resources in it. Copies share what they have.
 #[derive(Clone, Debug)]
 pub struct Kept(Arc<KeptObject>);
 
@@ -46,10 +46,10 @@ impl Kept {
         &self.0.action.payload
     }
 
-    /// Its namespace; empty if it is in none. This unpacks the object.
+    /// Its id. The graph has it, too; this unpacks the object.
     #[must_use]
-    pub fn namespace(&self) -> String {
-        Live(&self.payload().json()).namespace().to_owned()
+    pub fn id(&self) -> ObjectId {
+        Live(&self.payload().json()).id()
     }
 
     /// The cluster that it belongs to, as `namespace/name`.
@@ -136,12 +136,13 @@ impl<'a> Present<'a> {
         }
     }
 
-    /// The same for what was kept of an object; `None` if the object would have to be known.
+    /// The same for what was kept of an object; `None` if the whole object is needed.
     #[must_use]
     pub fn propose_again(&self, kept: &Kept) -> Option<Proposed> {
-        // The hash is also one of the id.
-        let is_same = self.hashes.is_empty() || self.hashes.contains(kept.payload().hash());
-        is_same.then(|| Proposed {
+        // The hash covers the id, too: whatever has it is the same object.
+        let is_same = self.hashes.contains(kept.payload().hash());
+        let is_known = is_same || self.by_id.is_empty() || !self.by_id.contains_key(&kept.id());
+        is_known.then(|| Proposed {
             kept: kept.clone(),
             object: None,
         })
@@ -197,7 +198,7 @@ mod tests {
         for (object, changes, is_known) in [
             (config("a", "x"), false, true),
             (config("a", "y"), true, false),
-            (config("c", "x"), false, false),
+            (config("c", "x"), false, true),
         ] {
             let proposed = present.propose(&object, &set);
             assert_eq!(proposed.object.is_some(), changes, "{}", object.id);

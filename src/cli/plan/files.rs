@@ -2,7 +2,7 @@
 //!
 //! In: arguments. Out: the check that a pull request would get, and an exit code.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use anyhow::Context as _;
 use serde_json::{Value as Json, json};
@@ -85,14 +85,7 @@ fn plan(
     let base = before.base(&sides.base.commit, sides.base.name.clone());
     let after = files(after);
     let digest = proposed(&after, set, before.plan(), &memory);
-    let staying = digest
-        .with_ids()
-        .filter_map(|(id, proposed)| Unit::of(id, &proposed.kept.part()?.cluster));
-    let flags = approvals(&args.approve, &staying.collect())?;
-    let leaving = leaving(before.plan(), &digest);
-    for unused in unused(&flags, leaving.iter().copied()) {
-        ui.error(&unused);
-    }
+    let flags = flags(args, before.plan(), &digest, ui)?;
     let told = checks::told(&Merge {
         fleet: set.fleet(),
         revision: &sides.head,
@@ -125,16 +118,31 @@ fn all_approvals(sides: &Sides, flags: Vec<Approval>, settings: &PlanSettings) -
     approvals
 }
 
-/// The objects that the fleet had and has no more.
-fn leaving<'a>(before: Option<&'a Plan>, after: &Digest<Proposed>) -> Vec<&'a ObjectId> {
-    let mut steps: BTreeMap<&ObjectId, ()> = BTreeMap::new();
-    for step in before.iter().flat_map(|plan| &plan.steps) {
-        steps.insert(&step.object, ());
+/// What the flags approve. Says which of them name nothing that leaves the fleet.
+fn flags(
+    args: &PlanArgs,
+    before: Option<&Plan>,
+    after: &Digest<Proposed>,
+    ui: &Ui,
+) -> anyhow::Result<Vec<Approval>> {
+    if args.approve.is_empty() {
+        return Ok(Vec::new());
     }
-    for (id, _) in after.with_ids() {
-        steps.remove(&**id);
+    // The graph of a fleet with errors has no ids.
+    let ids = after.kept.iter().map(|proposed| proposed.kept.id());
+    let ids: Vec<ObjectId> = ids.collect();
+    let parts = ids.iter().zip(&after.kept);
+    let staying = parts.filter_map(|(id, one)| Unit::of(id, &one.kept.part()?.cluster));
+    let flags = approvals(&args.approve, &staying.collect())?;
+    let steps = before.iter().flat_map(|plan| &plan.steps);
+    let mut leaving: BTreeSet<&ObjectId> = steps.map(|step| &*step.object).collect();
+    for id in &ids {
+        leaving.remove(id);
     }
-    steps.into_keys().collect()
+    for unused in unused(&flags, leaving.into_iter()) {
+        ui.error(&unused);
+    }
+    Ok(flags)
 }
 
 fn print(format: PlanFormat, sides: &Sides, outcome: &Outcome, ui: &Ui) -> anyhow::Result<()> {

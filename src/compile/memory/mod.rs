@@ -83,10 +83,10 @@ impl<T> Clone for Memory<T> {
 }
 
 impl<T> Memory<T> {
-    /// A memory of a fleet, of which so many definitions were compiled and so many groups checked; of nothing without a revision.
-    pub(super) fn of(revision: Option<Revision<T>>, compiled: usize, checked: usize) -> Self {
+    /// Of a fleet for which this number of definitions was compiled, and of groups checked.
+    pub(super) fn of(revision: Revision<T>, compiled: usize, checked: usize) -> Self {
         Self {
-            last: revision.map(Arc::new),
+            last: Some(Arc::new(revision)),
             compiled,
             checked,
         }

@@ -11,7 +11,7 @@ use crate::api::fleet::{FleetPolicy, OutsideObject};
 use crate::compile::documents::Documents;
 use crate::compile::parts::{self, Reuse};
 use crate::compile::{Digest, Keep, Memory, digest_again, digest_beside, digest_by};
-use crate::model::{Object, Tree};
+use crate::model::{Budget, Limit, Object, Tree};
 
 /// A fleet: texts by path, and settings.
 #[derive(Clone, Debug, Default)]
@@ -361,6 +361,21 @@ fn only_groups_of_what_changed_are_checked_again() {
     assert_eq!(fleet.checked(&mut memory), 1, "it is misspelt again");
 }
 
+#[test]
+fn a_fleet_over_a_limit_is_not_remembered() {
+    let fleet = Fleet::of(DEFINITIONS);
+    let (tree, memory) = (fleet.tree(), Memory::default());
+    let keep = Some::<Keep<'_, Object>>(&Object::clone);
+    for (most, is_remembered) in [(4, true), (3, false)] {
+        let budget = Budget::default().with(Limit::Documents, most);
+        let documents = Documents::within(budget, &tree, &[]);
+        let reuse = Reuse::all(&memory);
+        let digest = parts::digest(documents, &fleet.policy, &tree, keep, Some(&reuse));
+        let (_, now) = digest.expect("the parts exceed no limit");
+        assert_eq!(now.is_some(), is_remembered, "{most}");
+    }
+}
+
 /// What an anchor stands for has the place of the anchor, wherever it is.
 #[test]
 fn what_has_no_place_of_its_own_is_compiled_each_time() {
@@ -395,7 +410,8 @@ fn what_is_known_takes_as_much_of_a_limit() {
         let keep = Some::<Keep<'_, Object>>(&Object::clone);
         let reuse = Reuse::all(&memory);
         let digest = parts::digest(documents, &fleet.policy, &tree, keep, Some(&reuse));
-        memory = digest.expect("no limit is exceeded").1;
+        let (_, now) = digest.expect("no limit is exceeded");
+        memory = now.expect("it is remembered");
         (budget.cost(), [memory.compiled(), memory.checked()])
     };
     let (cold, counts) = cost();

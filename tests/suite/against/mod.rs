@@ -281,6 +281,20 @@ fn a_deletion_is_approved_by_a_trailer_or_a_flag() {
     clone.plan(&against_main, 0);
 }
 
+#[test]
+fn an_approval_of_what_stays_is_refused_beside_errors_too() {
+    let Some(clone) = Clone::of_the_example() else {
+        return;
+    };
+    let approve = [&EXAMPLE[..], &["--approve", "clusters/dev-weu-1"]].concat();
+    for text in [config_map("a", "x"), "kind: ConfigMap\n".to_owned()] {
+        clone.write("fleet/a.yaml", &text);
+        clone.commit("add it");
+        let error = clone.complaint(&approve);
+        assert!(error.contains("it is still in the fleet"), "{error}");
+    }
+}
+
 /// What others merged meanwhile is no change of a branch that does not have it yet.
 #[test]
 fn a_branch_behind_its_base_shows_only_its_own_changes() {

@@ -12,6 +12,7 @@ mod loss;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value as Json;
@@ -23,7 +24,9 @@ use crate::api::platform::is_root;
 use crate::api::{kinds, labels, timeline};
 use crate::apply::{DeletionGuard, Unapproved};
 use crate::graph::Graph;
-use crate::model::{Change, Finding, Object, ObjectId, Payload, Severity, rule_id};
+use crate::model::{
+    Change, Finding, Node, Object, ObjectId, Origin, Payload, Severity, Span, rule_id,
+};
 use crate::plan::approvals::Verb;
 use crate::plan::losses::{self, ClusterPart, Pool, Unit};
 use crate::plan::{self, Changes, Plan};
@@ -89,8 +92,11 @@ impl Compared {
                 (None, _) => compared.created.push(ObjectId::clone(member.id)),
                 (Some(old), _) if old.hash() == new.hash() => {}
                 (Some(old), Some(object)) => compared.differing(object, old.json(), &new.json()),
-                // It was compared with something else, so its lines are not known.
-                (Some(_), None) => drop(compared.changed.insert(ObjectId::clone(member.id))),
+                // It was compared with another plan, so its lines are not known.
+                (Some(old), None) => match without_lines(&new.json()) {
+                    Some(object) => compared.differing(&object, old.json(), &new.json()),
+                    None => drop(compared.changed.insert(ObjectId::clone(member.id))),
+                },
             }
         }
         compared.created.sort();
@@ -113,6 +119,12 @@ impl Compared {
             self.reordered.push(object.id.clone());
         }
     }
+}
+
+/// An object as it is sent, which is written nowhere.
+fn without_lines(sent: &Json) -> Option<Object> {
+    let origin = Origin::new(Span::top(&Arc::from("")));
+    Object::from_node(Node::from_json(sent, &origin), "")
 }
 
 fn source(object: &Json) -> Option<String> {

@@ -89,6 +89,38 @@ fn proposed(
     })
 }
 
+#[test]
+fn a_change_whose_lines_are_not_known_is_told_too() {
+    let set = ApplySet::new("f", "default");
+    let old = compiled(&config_map("a", "x"));
+    let applied = plan::against_none(&old.objects, &old.graph, &set);
+    let new = compiled(&config_map("a", "z"));
+    let none = Approvals::default();
+    let check = |before: Option<&Plan>| {
+        proposed(&new, &set, before, |proposal| {
+            super::plan(&Merge {
+                fleet: set.fleet(),
+                revision: "r",
+                proposal,
+                comparison: Comparison::Applied("o", Some(&applied)),
+                base: None,
+                approvals: &none,
+                waiting: &BTreeSet::new(),
+                prune: true,
+                settle: Duration::ZERO,
+                ways: ApprovalWays::default(),
+            })
+        })
+    };
+    let (with_lines, without) = (check(Some(&applied)), check(None));
+    assert_eq!(without.title, with_lines.title);
+    assert!(
+        without.title.contains("1 object changed"),
+        "{}",
+        without.title
+    );
+}
+
 fn tree(files: &[(&str, &str)]) -> Tree {
     let files = files.iter();
     let files = files.map(|(path, text)| (Arc::from(*path), Arc::from(text.as_bytes())));
