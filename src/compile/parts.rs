@@ -78,12 +78,7 @@ fn digested<K: Send + Sync, T: Clone + Send + Sync>(
     let ground = reuse.map(|_| Ground::of(policy, &sources.overlays, &checker.environment, tree));
     let memory = reuse.zip(ground.as_ref());
     let known = memory.and_then(|(reuse, ground)| reuse.memory.compare(ground, &sources.overlays));
-    let compiled = compile_parts(&sources, |node| {
-        let known = reuse.zip(known.as_ref());
-        known
-            .and_then(|(reuse, known)| reuse.part(node, &sources, known))
-            .unwrap_or_else(|| part(&sources, node, &checker, keep))
-    })?;
+    let compiled = compile_parts(&sources, &checker, keep, reuse.zip(known.as_ref()))?;
     let is_new: Vec<bool> = compiled.iter().map(|one| one.is_new).collect();
     let (mut parts, kept_by_part): (Vec<Arc<Part>>, Vec<Arc<Vec<T>>>) = compiled
         .iter()
@@ -224,15 +219,19 @@ fn join(graphs: Vec<PartGraph>, starts: &[usize], raw: &[Object]) -> Graph {
     graph::join(pieces.collect(), &left_alone)
 }
 
-/// Compiles all definitions; `None` if a limit is exceeded.
-fn compile_parts<T: Send + Sync>(
+/// Compiles the definitions that are not known; `None` if a limit is exceeded.
+fn compile_parts<K: Send + Sync, T: Send + Sync>(
     sources: &Sources,
-    compile: impl Fn(&Node) -> CompiledPart<T> + Sync,
+    checker: &PartChecker<'_>,
+    keep: Option<Keep<'_, T>>,
+    known: Option<(&Reuse<'_, K, T>, &Known<'_, K>)>,
 ) -> Option<Vec<CompiledPart<T>>> {
     let compiled = sources.definitions.par_iter().map(|node| {
-        let part = compile(node);
+        let compiled = known
+            .and_then(|(reuse, known)| reuse.part(node, sources, known))
+            .unwrap_or_else(|| part(sources, node, checker, keep));
         let is_allowed = sources.documents.budget.exceeded().is_none();
-        is_allowed.then_some(part)
+        is_allowed.then_some(compiled)
     });
     compiled.collect()
 }

@@ -7,6 +7,7 @@ mod holders;
 mod hostile;
 mod kept;
 mod pools;
+mod proposals;
 mod unread;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +22,8 @@ use crate::apply::{ClusterSummary, PruneStatus, Summary};
 use crate::compile::{Allowed, Checked, Compiled, compile};
 use crate::model::{Check, CheckDetail, CheckState, Finding, ObjectId, Tree};
 use crate::plan::approvals::{Approval, Approvals, Doubt, ForkLines, How, What};
-use crate::plan::{self, ApplySet, Plan, Present};
+use crate::plan::{self, ApplySet, Plan};
+use proposals::proposed;
 
 fn compiled(text: &str) -> Compiled {
     let tree = Tree {
@@ -67,58 +69,6 @@ fn merged(
             ways: ApprovalWays::default(),
         })
     })
-}
-
-/// The check of `new` as a proposal where `before` is applied.
-fn proposed(
-    new: &Compiled,
-    set: &ApplySet,
-    before: Option<&Plan>,
-    check: impl FnOnce(Proposal<'_>) -> Check,
-) -> Check {
-    let present = Present::of(before);
-    let objects = |namespaces: &BTreeSet<&str>| {
-        let objects = new.objects.iter();
-        let near = objects.filter(|object| namespaces.contains(&*object.id.namespace));
-        near.cloned().collect()
-    };
-    let digest = new.clone().digest(|object| present.propose(object, set));
-    check(Proposal {
-        digest: &digest,
-        objects: &objects,
-    })
-}
-
-#[test]
-fn a_change_whose_lines_are_not_known_is_told_too() {
-    let set = ApplySet::new("f", "default");
-    let old = compiled(&config_map("a", "x"));
-    let applied = plan::against_none(&old.objects, &old.graph, &set);
-    let new = compiled(&config_map("a", "z"));
-    let none = Approvals::default();
-    let check = |before: Option<&Plan>| {
-        proposed(&new, &set, before, |proposal| {
-            super::plan(&Merge {
-                fleet: set.fleet(),
-                revision: "r",
-                proposal,
-                comparison: Comparison::Applied("o", Some(&applied)),
-                base: None,
-                approvals: &none,
-                waiting: &BTreeSet::new(),
-                prune: true,
-                settle: Duration::ZERO,
-                ways: ApprovalWays::default(),
-            })
-        })
-    };
-    let (with_lines, without) = (check(Some(&applied)), check(None));
-    assert_eq!(without.title, with_lines.title);
-    assert!(
-        without.title.contains("1 object changed"),
-        "{}",
-        without.title
-    );
 }
 
 fn tree(files: &[(&str, &str)]) -> Tree {
