@@ -12,32 +12,32 @@ use crate::api::embedded;
 use crate::graph::{Graph, Place};
 use crate::model::{EmbeddedId, Finding, Object, ObjectId, Severity};
 
-/// What is wrong with a tree, and how large it is.
+/// The findings about a tree, and its size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
     /// The findings, by path, line and id.
     pub findings: Vec<Finding>,
     /// The warnings that a comment allows, in the same order; they are not in `findings`.
     pub allowed: Vec<Allowed>,
-    /// How many definitions were found.
+    /// The number of definitions.
     pub definitions: usize,
-    /// How many of them cannot be read, so that their rules were not checked.
+    /// The number of those that cannot be read, so that their rules were not checked.
     pub unread: usize,
-    /// How many top-level objects it becomes, without encrypted ones.
+    /// The number of top-level objects that it becomes, without encrypted ones.
     pub object_count: usize,
-    /// How many resources are embedded in these.
+    /// The number of resources that are embedded in these.
     pub embedded_count: usize,
 }
 
 /// The result of compiling a tree.
 #[derive(Clone, Debug, Default)]
 pub struct Compiled {
-    /// What is wrong with it.
+    /// The findings about it.
     pub checked: Checked,
     /// The top-level objects, in the order of the files; ids are unique. Encrypted objects are excluded: they
     /// are neither applied nor removed.
     pub objects: Vec<Object>,
-    /// What depends on what.
+    /// The dependencies.
     pub graph: Arc<Graph>,
 }
 
@@ -79,7 +79,7 @@ impl Checked {
             .count()
     }
 
-    /// Whether any finding is an error, so that the tree must not be applied.
+    /// Returns true if any finding is an error: then the tree must not be applied.
     #[must_use]
     pub fn has_errors(&self) -> bool {
         self.count(Severity::Error) > 0
@@ -93,7 +93,7 @@ impl Checked {
         }
     }
 
-    /// Whether the tree exceeds a limit.
+    /// Returns true if the tree exceeds a limit.
     pub(super) fn is_stopped(&self) -> bool {
         self.findings.iter().any(|finding| finding.id == limits::ID)
     }

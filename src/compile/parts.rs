@@ -32,7 +32,7 @@ use crate::model::{Budget, Finding, Node, Object, ObjectId, Span, Tree};
 use crate::overlay::Effects;
 use crate::rules;
 
-/// What is taken from a memory instead of being compiled.
+/// A memory, and how its values are used again.
 pub(super) struct Reuse<'a, K, T> {
     pub(super) memory: &'a Memory<K>,
     /// Makes the value of an object from the one that was kept before; `None` if the definition has to be compiled again.

@@ -58,7 +58,7 @@ impl Kept {
         self.0.cluster.as_deref()
     }
 
-    /// What it says of its cluster.
+    /// Its cluster or node pool as it states it.
     #[must_use]
     pub fn part(&self) -> Option<&ClusterPart> {
         self.0.part.as_ref()
@@ -98,7 +98,7 @@ pub fn of_kept(kept: &[Kept], graph: &Graph) -> (Plan, Arc<[EmbeddedId]>) {
 /// An object of a revision that may be applied later.
 #[derive(Clone, Debug)]
 pub struct Proposed {
-    /// What is kept of it.
+    /// The kept form.
     pub kept: Kept,
     /// The object, if it is there already and would change.
     pub object: Option<Box<Object>>,

@@ -58,7 +58,7 @@ pub struct Plan {
     pub outside: BTreeSet<ObjectId>,
 }
 
-/// Counts for people (DESIGN §6).
+/// Counts for people.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Impact {
     /// Steps by what they change.
@@ -159,7 +159,7 @@ fn apply(object: &Object, set: &ApplySet) -> (Action, Json) {
 }
 
 /// The fields that are left to others once the object exists: those that its annotation lists, and those
-/// that controllers are known to write (DESIGN §7).
+/// that controllers are known to write.
 fn left_to_others(object: &Object) -> Vec<String> {
     let listed = object.annotation(labels::IGNORE).unwrap_or_default();
     let listed = listed
@@ -191,8 +191,7 @@ fn own_fields(object: &Object) -> Json {
     json
 }
 
-/// The object as it is sent: with the ApplySet label and the sha256 of itself without that hash
-/// (DESIGN §4, §7).
+/// The object as it is sent: with the ApplySet label and the sha256 of itself without that hash.
 #[must_use]
 pub fn payload(object: &Object, set: &ApplySet) -> Payload {
     sent(object, set).0

@@ -72,7 +72,7 @@ impl Changes {
     }
 }
 
-/// Whether others may go with an object of this kind.
+/// Returns true if others may go with an object of this kind.
 fn may_hold(id: &ObjectId) -> bool {
     id.is("", "Namespace") || is_definition(id) || is_aso(&id.group)
 }
@@ -91,7 +91,7 @@ fn defined(object: &Json) -> (&str, &str) {
     )
 }
 
-/// Whether the object goes, and what it stands for with it.
+/// Returns true if the object goes, and with it the resource that it stands for.
 fn is_deleted(id: &ObjectId, object: &Json) -> bool {
     let live = Live(object);
     let policy = match live.annotation(DELETION_POLICY) {
@@ -121,7 +121,7 @@ struct Along<'a> {
     kinds: BTreeSet<(&'a str, &'a str)>,
     /// The namespaces and names of the owners of clusters.
     owners: BTreeSet<(&'a str, &'a str)>,
-    /// What clusters name.
+    /// The ARM ids in clusters.
     named: Names<'a>,
 }
 
@@ -215,7 +215,7 @@ fn azure_name(object: &Json) -> &str {
     }
 }
 
-/// Whether an ARM id has the type and the name of this resource, and the name of its owner if it has one.
+/// Returns true if an ARM id has the type and the name of this resource, and the name of its owner if it has one.
 fn is_of(text: &str, id: &ObjectId, object: &Json) -> bool {
     let parts: Vec<&str> = text.split('/').collect();
     let is_type = |part: &str| {

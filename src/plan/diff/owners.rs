@@ -14,7 +14,7 @@ use crate::health::Live;
 use crate::model::{Node, Object, ObjectId, Origin, Span};
 use crate::rules;
 
-/// Whether an object is a resource of Azure or has some.
+/// Returns true if an object is a resource of Azure or has some.
 #[must_use]
 pub fn owns_resources(id: &ObjectId) -> bool {
     rules::has_resources(id)
@@ -63,7 +63,7 @@ impl Changes {
         is_less
     }
 
-    /// How many resources would have a second owner.
+    /// The number of resources that would have a second owner.
     #[must_use]
     pub const fn owned_twice(&self) -> usize {
         self.second_owners.len()

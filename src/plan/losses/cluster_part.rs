@@ -14,7 +14,7 @@ use crate::api::platform::Role;
 use crate::health::Live;
 use crate::model::ObjectId;
 
-/// What an object says of the cluster or the node pool that it is, or that it belongs to.
+/// The cluster or the node pool that an object is, or belongs to, as the object states it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterPart {
     /// The name of its cluster; empty if it states none.

@@ -1,4 +1,4 @@
-//! Losses: clusters and node pools that leave a fleet (DESIGN §6).
+//! Losses: clusters and node pools that leave a fleet.
 //!
 //! In: objects. Out: the cluster or pool that each belongs to, and which of those that leave come back under another
 //! name. It does not know what is approved, or what becomes of them.

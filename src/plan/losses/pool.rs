@@ -13,7 +13,7 @@ use crate::model::cut;
 /// The nodes of a pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pool {
-    /// How many there are at most.
+    /// The highest number of nodes.
     pub nodes: u64,
     /// The size of each in Azure; empty if it is not known.
     pub size: String,
@@ -22,7 +22,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// What an object says of its nodes; the default if that is nothing.
+    /// Reads the nodes of an object; the default if it says nothing of them.
     pub(super) fn of(object: &Json) -> Self {
         let id = Live(object).id();
         if id.is(HYPERSHIFT, "NodePool") {

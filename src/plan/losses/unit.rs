@@ -84,7 +84,7 @@ impl Unit {
         }
     }
 
-    /// Whether an object of this id may be the cluster or the pool, as far as names say.
+    /// Returns true if an object of this id may be the cluster or the pool, judged by names alone.
     #[must_use]
     pub fn may_be(&self, id: &ObjectId) -> bool {
         let within =

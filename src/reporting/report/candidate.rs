@@ -33,16 +33,16 @@ pub(crate) struct Merge<'a> {
     pub(crate) revision: &'a str,
     pub(crate) proposal: Proposal<'a>,
     pub(crate) comparison: Comparison<'a>,
-    /// What it is merged onto, if that was examined.
+    /// The base that it is merged onto, if that was examined.
     pub(crate) base: Option<&'a Base>,
     pub(crate) approvals: &'a Approvals,
     /// The losses of earlier revisions that nobody approved yet.
     pub(crate) waiting: &'a BTreeSet<Unapproved>,
-    /// Whether objects are removed.
+    /// True if objects are removed.
     pub(crate) prune: bool,
-    /// How long role assignments need to come into force.
+    /// The time that role assignments need to come into force.
     pub(crate) settle: Duration,
-    /// How people can approve.
+    /// The ways in which people can approve.
     pub(crate) ways: ApprovalWays,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Told {
     pub(crate) check: Check,
     /// For programs; `None` where files cannot be read.
     pub(crate) account: Option<Json>,
-    /// Whether anything changes, as far as can be told.
+    /// True if anything changes, or may change.
     pub(crate) is_change: bool,
 }
 
@@ -278,17 +278,17 @@ pub(crate) struct ForkMerge<'a> {
     /// The candidate's commit.
     pub(crate) revision: &'a str,
     pub(crate) checked: &'a Checked,
-    /// What the merge has.
+    /// The clusters and node pools of the merge.
     pub(crate) holdings: &'a Holdings,
-    /// What it is merged onto, if that was examined.
+    /// The base that it is merged onto, if that was examined.
     pub(crate) base: Option<&'a Base>,
-    /// What its commits say that would approve something.
+    /// The lines of its commits that would approve something.
     pub(crate) lines: &'a ForkLines,
-    /// Whether it was compiled without overlays of this machine.
+    /// True if it was compiled without the overlays of this machine.
     pub(crate) is_partial: bool,
-    /// What the base has, and nobody can read there without those.
+    /// The clusters and node pools of the base that cannot be read without those overlays.
     pub(crate) unread: &'a Holdings,
-    /// Whether objects are removed, and how many clusters without approval.
+    /// True if objects are removed; and the number of clusters that may go without approval.
     pub(crate) prune: bool,
     pub(crate) allowed: fleet::DeletionGuard,
 }

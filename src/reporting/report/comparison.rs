@@ -24,7 +24,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Whether there is something to compare with that cannot be read: what is lost is not known then.
+    /// Returns true if there is something to compare with that cannot be read: then losses are not known.
     pub(super) const fn is_blind(self) -> bool {
         matches!(self, Self::Applied(_, None) | Self::Base(_, None))
     }

@@ -33,9 +33,9 @@ pub(in crate::reporting::report) struct Leaving {
     pub(super) released: Vec<ObjectId>,
     /// Those of them that belong to no cluster that goes.
     pub(super) released_others: Vec<ObjectId>,
-    /// How many stay although they left, since pruning is off.
+    /// The number of those that stay although they left, since pruning is off.
     pub(super) kept: usize,
-    /// How long the deletions usually take.
+    /// The time that the deletions usually take.
     pub(super) takes: Duration,
 }
 

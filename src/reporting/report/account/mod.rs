@@ -40,7 +40,7 @@ pub(super) use loss::Loss;
 /// The field with the version of a cluster or a pool.
 const VERSION: &str = "spec.properties.version.id";
 
-/// What a revision changes.
+/// The changes of a revision.
 pub(super) struct Account {
     counts: Counts,
     /// New clusters and pools.
@@ -49,18 +49,18 @@ pub(super) struct Account {
     others: Vec<ObjectId>,
     /// Objects with the same values in another order.
     reordered: Vec<ObjectId>,
-    /// What becomes of the objects that it lacks.
+    /// The objects that it lacks, and their fate.
     pub(super) leaving: Leaving,
     /// In words: the files that define nothing any more, and which of the objects leave for that.
     unread: Vec<String>,
     pub(super) changes: Changes,
     /// The clusters and pools of the revision.
     pub(super) units: BTreeSet<Unit>,
-    /// How many files have another name and nothing else.
+    /// The number of files that only have another name.
     moved: usize,
-    /// How many clusters the revision has.
+    /// The number of clusters of the revision.
     clusters: usize,
-    /// How long it takes until all is ready.
+    /// The time until all is ready.
     takes: Duration,
 }
 
@@ -225,7 +225,7 @@ fn succeed(
     near
 }
 
-/// How long it takes to replace nodes: those of a pool one after the other, pools at the same time.
+/// The time to replace nodes: those of a pool one after the other, pools at the same time.
 fn rolling(counts: &Counts) -> Duration {
     let pool = ObjectId::new(
         kinds::RED_HAT_OPENSHIFT,
@@ -259,7 +259,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// How many clusters the revision has.
+    /// The number of clusters of the revision.
     fn clusters(&self, graph: &Graph) -> usize {
         let roots = self.units.values().map(Unit::root);
         let roots: BTreeSet<Unit> = roots.collect();
