@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
-use super::{Edge, Graph, Place, Vertex};
+use rayon::prelude::*;
+
+use super::{Graph, Place, Vertex};
 use crate::model::{ObjectId, QuickMap};
 
 /// The graph of a part of a fleet.
@@ -21,52 +23,86 @@ pub struct Piece {
 /// The index in the joined graph of each vertex of a piece; `None` if it is not in the joined graph.
 type Places = Vec<Option<usize>>;
 
+/// The order among the vertices outside of all parts: objects that are left alone come first.
+type Rank = (u8, usize, usize);
+
 /// Joins the graphs of all parts of a fleet that does not apply the objects `left_alone`.
 #[must_use]
 pub fn join(pieces: Vec<Piece>, left_alone: &[&ObjectId]) -> Graph {
     let (mut places, count) = place_objects(&pieces);
     let outside = place_outside(&pieces, left_alone, &mut places, count);
-    let edges = pieces.iter().map(|piece| piece.graph.edges.len());
+    let moved = pieces.into_par_iter().zip(&places);
+    let moved: Vec<Graph> = moved.map(|(piece, places)| piece.at(places)).collect();
+    let edges = moved.iter().map(|graph| graph.edges.len());
     let mut joined = Graph {
         edges: Vec::with_capacity(edges.sum()),
         vertices: Vec::with_capacity(count + outside.len()),
         ..Graph::default()
     };
     let mut vertices: Vec<Option<Vertex>> = vec![None; count];
-    for (piece, places) in pieces.into_iter().zip(places) {
-        let place = |at: usize| places[at];
-        let graph = Arc::unwrap_or_clone(piece.graph);
-        for (vertex, at) in graph.vertices.into_iter().zip(&places) {
-            let of_fleet = match vertex.place {
-                Place::TopLevel(object) => Place::TopLevel(piece.objects[object]),
-                Place::Embedded(carrier) => Place::Embedded(place(carrier).unwrap_or_default()),
-                Place::Outside => continue,
-            };
-            if let Some(at) = *at {
-                vertices[at] = Some(Vertex {
-                    place: of_fleet,
-                    ..vertex
-                });
+    for (graph, places) in moved.into_iter().zip(places) {
+        for (vertex, at) in graph.vertices.into_iter().zip(places) {
+            if let Some(at) = at.filter(|_| vertex.place != Place::Outside) {
+                vertices[at] = Some(vertex);
             }
         }
-        let edges = graph.edges.into_iter();
-        joined.edges.extend(edges.filter_map(|edge| {
-            let (from, to) = (place(edge.from)?, place(edge.to)?);
-            Some(Edge { from, to, ..edge })
-        }));
-        let clusters = graph.clusters.into_iter();
-        joined
-            .clusters
-            .extend(clusters.filter_map(|(root, members)| {
-                let members = members.into_iter().filter_map(place);
-                Some((place(root)?, members.collect()))
-            }));
+        joined.edges.extend(graph.edges);
+        joined.clusters.extend(graph.clusters);
         joined.unlisted.extend(graph.unlisted);
     }
     joined.vertices.extend(vertices.into_iter().flatten());
     joined.vertices.extend(outside);
     joined.edges.sort();
     joined
+}
+
+impl Piece {
+    /// Its graph, in which each index is that of the joined graph. The vertices are still in their order.
+    fn at(self, places: &Places) -> Graph {
+        let mut graph = Arc::unwrap_or_clone(self.graph);
+        for vertex in &mut graph.vertices {
+            vertex.place = match vertex.place {
+                Place::TopLevel(object) => Place::TopLevel(self.objects[object]),
+                Place::Embedded(carrier) => Place::Embedded(places[carrier].unwrap_or_default()),
+                Place::Outside => Place::Outside,
+            };
+        }
+        graph.edges.retain_mut(|edge| {
+            let ends = places[edge.from].zip(places[edge.to]);
+            (edge.from, edge.to) = ends.unwrap_or_default();
+            ends.is_some()
+        });
+        let clusters = std::mem::take(&mut graph.clusters).into_iter();
+        let clusters = clusters.filter_map(|(root, members)| {
+            let members = members.into_iter().filter_map(|at| places[at]);
+            Some((places[root]?, members.collect()))
+        });
+        graph.clusters = clusters.collect();
+        graph
+    }
+
+    /// The vertices outside of it that the joined graph needs, each with its rank among all.
+    fn outside(&self, places: &Places, ranks: &QuickMap<&ObjectId, usize>) -> Vec<(Rank, &Vertex)> {
+        let graph = &*self.graph;
+        let mut first: QuickMap<usize, usize> = QuickMap::default();
+        for edge in &graph.edges {
+            if graph.vertices[edge.to].place == Place::Outside {
+                let from = places[edge.from].unwrap_or_default();
+                let first = first.entry(edge.to).or_insert(from);
+                *first = from.min(*first);
+            }
+        }
+        let vertices = graph.vertices.iter().enumerate();
+        let outside = vertices.filter(|(_, vertex)| vertex.place == Place::Outside);
+        let ranked = outside.filter_map(|(at, vertex)| {
+            let rank = match ranks.get(&*vertex.id) {
+                Some(rank) => (0, *rank, 0),
+                None => (1, *first.get(&at)?, at),
+            };
+            Some((rank, vertex))
+        });
+        ranked.collect()
+    }
 }
 
 /// The places of the objects and of what is embedded in them, and how many there are.
@@ -103,35 +139,33 @@ fn place_outside(
 ) -> Vec<Vertex> {
     let ranks = left_alone.iter().enumerate();
     let ranks: QuickMap<&ObjectId, usize> = ranks.map(|(rank, id)| (*id, rank)).collect();
+    let outside: Vec<Vec<(Rank, &Vertex)>> = pieces
+        .par_iter()
+        .zip(&*places)
+        .map(|(piece, places)| piece.outside(places, &ranks))
+        .collect();
     // The first need of each, and the vertex that has it.
-    let mut first: QuickMap<&ObjectId, ((usize, usize, usize), &Vertex)> = QuickMap::default();
-    for (piece, places) in pieces.iter().zip(&*places) {
-        let graph = &piece.graph;
-        let is_outside = |at: usize| graph.vertices[at].place == Place::Outside;
-        let needed = graph.edges.iter().filter(|edge| is_outside(edge.to));
-        let needed = needed.map(|edge| (edge.to, places[edge.from].unwrap_or_default()));
-        let alone = (0..places.len()).filter(|at| is_outside(*at));
-        let alone = alone.filter(|at| ranks.contains_key(&*graph.vertices[*at].id));
-        for (at, from) in needed.chain(alone.map(|at| (at, 0))) {
-            let vertex = &graph.vertices[at];
-            let order = match ranks.get(&*vertex.id) {
-                Some(rank) => (0, *rank, 0),
-                None => (1, from, at),
-            };
-            let known = first.entry(&*vertex.id).or_insert((order, vertex));
-            if order < known.0 {
-                *known = (order, vertex);
-            }
+    let mut first: QuickMap<&ObjectId, (Rank, &Vertex)> = QuickMap::default();
+    for (rank, vertex) in outside.into_iter().flatten() {
+        let known = first.entry(&*vertex.id).or_insert((rank, vertex));
+        if rank < known.0 {
+            *known = (rank, vertex);
         }
     }
+    let inside: Vec<(&ObjectId, usize)> = pieces
+        .par_iter()
+        .zip(&*places)
+        .flat_map_iter(|(piece, places)| {
+            let vertices = piece.graph.vertices.iter().zip(places);
+            let tops = vertices.filter(|(vertex, _)| matches!(vertex.place, Place::TopLevel(_)));
+            let wanted = tops.filter(|(vertex, _)| first.contains_key(&*vertex.id));
+            wanted.filter_map(|(vertex, place)| Some((&*vertex.id, (*place)?)))
+        })
+        .collect();
     let mut found: QuickMap<&ObjectId, usize> = QuickMap::default();
-    for (piece, places) in pieces.iter().zip(&*places) {
-        for (vertex, place) in piece.graph.vertices.iter().zip(places) {
-            if let (Place::TopLevel(_), Some(place)) = (vertex.place, place)
-                && first.remove(&*vertex.id).is_some()
-            {
-                found.insert(&*vertex.id, *place);
-            }
+    for (id, place) in inside {
+        if first.remove(id).is_some() {
+            found.insert(id, place);
         }
     }
     let mut outside: Vec<_> = first.into_values().collect();
@@ -139,13 +173,13 @@ fn place_outside(
     for (number, (_, vertex)) in outside.iter().enumerate() {
         found.insert(&*vertex.id, count + number);
     }
-    for (piece, places) in pieces.iter().zip(places) {
+    pieces.par_iter().zip(places).for_each(|(piece, places)| {
         for (vertex, place) in piece.graph.vertices.iter().zip(places) {
             if vertex.place == Place::Outside {
                 *place = found.get(&*vertex.id).copied();
             }
         }
-    }
+    });
     outside
         .into_iter()
         .map(|(_, vertex)| vertex.clone())

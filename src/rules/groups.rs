@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
@@ -42,17 +43,66 @@ impl Groups {
 
     /// The groups, each in order.
     pub(crate) fn joined(&self) -> BTreeSet<Vec<usize>> {
-        let mut held: Vec<Held> = self.links.par_iter().flat_map_iter(held).collect();
+        let repeated = Repeated::of(&self.links);
+        let held = self.links.par_iter().flat_map_iter(held);
+        // Most of the hundreds of links of a part are in no other part.
+        let mut held: Vec<Held> = held.filter(|one| repeated.has(one.link)).collect();
         held.par_sort_unstable();
         let mut sets = Sets {
             parents: (0..self.count).collect(),
         };
         let links = held.chunk_by(|one, other| one.link == other.link);
-        // Most of the hundreds of links of a part are in no other part.
         links
             .filter(|held| held.len() > 1)
             .for_each(|held| sets.join(held));
         sets.groups()
+    }
+}
+
+/// Which links are there several times. It may have a few others, too: a link is known by some of its bits.
+struct Repeated {
+    /// One bit for each link that is there.
+    once: Vec<AtomicU64>,
+    /// One bit for each that is there again.
+    again: Vec<AtomicU64>,
+}
+
+impl Repeated {
+    fn of(parts: &[(usize, Arc<Links>)]) -> Self {
+        let count = |(_, links): &(usize, Arc<Links>)| {
+            let roles = links.by_role().into_iter();
+            roles.map(|(_, links)| links.len()).sum::<usize>()
+        };
+        let count: usize = parts.par_iter().map(count).sum();
+        // About one in sixteen links has the bit of another one.
+        let words = (count / 4).next_power_of_two();
+        let bits = || (0..words).map(|_| AtomicU64::new(0)).collect();
+        let (once, again) = (bits(), bits());
+        let repeated = Self { once, again };
+        parts
+            .par_iter()
+            .flat_map_iter(held)
+            .for_each(|held| repeated.note(held.link));
+        repeated
+    }
+
+    /// The word and the bit of a link.
+    const fn place(&self, link: Link) -> (usize, u64) {
+        let word = (link >> 6) as usize & (self.once.len() - 1);
+        (word, 1 << (link & 63))
+    }
+
+    fn note(&self, link: Link) {
+        let (word, bit) = self.place(link);
+        let before = self.once[word].fetch_or(bit, Ordering::Relaxed);
+        if before & bit != 0 {
+            self.again[word].fetch_or(bit, Ordering::Relaxed);
+        }
+    }
+
+    fn has(&self, link: Link) -> bool {
+        let (word, bit) = self.place(link);
+        self.again[word].load(Ordering::Relaxed) & bit != 0
     }
 }
 
