@@ -68,11 +68,11 @@ enum Met {
 }
 
 impl Suppressions {
-    /// Reads the suppressions of a file. JSON has no comments.
-    pub(super) fn read(&mut self, path: &Arc<str>, text: &[u8]) {
+    /// Reads the suppressions of a file, and returns whether it may have any. JSON has no comments.
+    pub(super) fn read(&mut self, path: &Arc<str>, text: &[u8]) -> bool {
         let has_mark = || text.windows(MARK.len()).any(|part| part == MARK.as_bytes());
         if path.ends_with(".json") || !has_mark() {
-            return;
+            return false;
         }
         let comments = yaml::comments(path, text);
         let meant = lines_meant(&comments);
@@ -81,6 +81,7 @@ impl Suppressions {
                 self.add(comment, directive, line);
             }
         }
+        true
     }
 
     fn add(&mut self, comment: &Comment, directive: &str, line: u32) {

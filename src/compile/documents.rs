@@ -8,14 +8,18 @@ use std::sync::Arc;
 
 use super::allow::Suppressions;
 use super::compiled::Checked;
+use super::limits::{self, File, Read};
 use super::lost::{self, Lost};
 use super::once::DocumentIndex;
+use super::outlines::{Outline, Outlines};
 use super::wrong::{no_document, no_items, not_allowed_in_a_fleet, not_an_object};
-use super::{fields, foreign, limits, mark, misspelt};
+use super::{fields, foreign, mark, misspelt};
 use crate::api::cluster_definition;
 use crate::api::kinds::{self, CAPSTAN};
 use crate::api::overlay::{self, Overlay, Patterns};
-use crate::model::{Budget, Finding, Limit, Node, Object, Origin, Severity, Span, Tree, Value};
+use crate::model::{
+    Budget, Cost, Finding, Limit, Node, Object, Origin, Severity, Span, Tree, Value,
+};
 use crate::schema::strategic::ListKeys;
 use crate::yaml;
 
@@ -32,6 +36,10 @@ pub(super) struct Documents {
     empty: Vec<Finding>,
     pub(super) lost: Lost,
     pub(super) budget: Arc<Budget>,
+    /// The files of which only the outlines were taken.
+    pub(super) outlined: Outlines,
+    /// The outlines of other files, if they are to be remembered.
+    pub(super) outlines: Option<Outlines>,
     patterns: Patterns,
     /// The finding for the limit that the tree exceeds. What follows is not read.
     pub(super) over: Option<Finding>,
@@ -43,21 +51,37 @@ impl Documents {
     }
 
     pub(super) fn within(budget: Budget, tree: &Tree, overlays: &[Tree]) -> Self {
+        Self::new(budget).read_all(tree, overlays, &Outlines::default())
+    }
+
+    /// The same, but takes the outlines of files that are in `known`. Keeps those of the others, too, if `remembers`.
+    pub(super) fn again(known: &Outlines, remembers: bool, tree: &Tree, overlays: &[Tree]) -> Self {
+        let documents = Self {
+            outlines: remembers.then(Outlines::default),
+            ..Self::new(Budget::default())
+        };
+        documents.read_all(tree, overlays, known)
+    }
+
+    fn new(budget: Budget) -> Self {
         let budget = Arc::new(budget);
-        let mut documents = Self {
+        Self {
             patterns: Patterns::within(Arc::clone(&budget)),
             budget,
             ..Self::default()
-        };
-        documents.read_fleet(tree);
-        for overlay in overlays {
-            documents.read_overlays(overlay, tree);
         }
-        documents
     }
 
-    fn read_fleet(&mut self, tree: &Tree) {
-        let files = self.read(tree, |_, _| true);
+    fn read_all(mut self, tree: &Tree, overlays: &[Tree], known: &Outlines) -> Self {
+        self.read_fleet(tree, known);
+        for overlay in overlays {
+            self.read_overlays(overlay, tree);
+        }
+        self
+    }
+
+    fn read_fleet(&mut self, tree: &Tree, known: &Outlines) {
+        let files = self.read(tree, known, |_, _| true);
         let is_empty = files == 0 && tree.problems.is_empty();
         if is_empty && self.lost.documents.is_empty() {
             let finding = Finding::warning(
@@ -75,7 +99,9 @@ impl Documents {
     /// Reads an overlay directory, which may hold only overlays. Files that are also in the fleet are skipped.
     fn read_overlays(&mut self, tree: &Tree, fleet: &Tree) {
         let (definitions, raw) = (self.definitions.len(), self.raw.len());
-        self.read(tree, |path, text| fleet.files.get(path) != Some(text));
+        self.read(tree, &Outlines::default(), |path, text| {
+            fleet.files.get(path) != Some(text)
+        });
         self.findings.append(&mut self.empty);
         let strangers = self
             .definitions
@@ -96,7 +122,12 @@ impl Documents {
     }
 
     /// Reads every document of the new files, and returns their number.
-    fn read(&mut self, tree: &Tree, is_new: impl Fn(&str, &Arc<[u8]>) -> bool) -> usize {
+    fn read(
+        &mut self,
+        tree: &Tree,
+        known: &Outlines,
+        is_new: impl Fn(&str, &Arc<[u8]>) -> bool,
+    ) -> usize {
         if !self.allows(Limit::Patterns, 0) || self.over.is_some() {
             return 0;
         }
@@ -117,30 +148,62 @@ impl Documents {
             .iter()
             .filter(|(path, _)| !foreign.files.contains(*path));
         let files: Vec<_> = ours.copied().collect();
-        let read = limits::read(&files, &self.budget);
+        let read = limits::read(&files, known, &self.budget);
         let Some(read) = read.filter(|_| self.budget.exceeded().is_none()) else {
             let finding = limits::too_many_values(&all, used, &self.budget);
             self.over.get_or_insert(finding);
             return count;
         };
-        for ((path, text), file) in files.into_iter().zip(read) {
-            self.suppressions.read(path, text);
-            if !self.allows(Limit::Documents, file.documents.len() + file.broken.len()) {
-                break;
-            }
-            let found = file.documents.len() + file.findings.len();
-            if found == 0 {
-                self.empty(path, text);
-            }
+        for (file, read) in files.into_iter().zip(read) {
+            let found = match read {
+                Read::Outline(outline) => self.take_outline(file.0, outline),
+                Read::Whole { file: whole, cost } => self.take_file(file, whole, cost),
+            };
+            let Some(found) = found else { break };
             count += found;
-            self.lost.values(&file.findings);
-            self.findings.extend(file.findings);
-            file.broken.into_iter().for_each(|node| self.broken(node));
-            file.documents
-                .into_iter()
-                .for_each(|document| self.sort(document));
         }
         count
+    }
+
+    /// Takes the definitions of a file that was read before, and returns their number; `None` if there may not be so many.
+    fn take_outline(&mut self, path: &Arc<str>, outline: &Arc<Outline>) -> Option<usize> {
+        let definitions = &outline.definitions;
+        if !self.allows(Limit::Documents, definitions.len()) {
+            return None;
+        }
+        for definition in definitions {
+            self.documents.note(definition.span(), false);
+            self.definition(definition.clone());
+        }
+        self.outlined.insert(path, Arc::clone(outline));
+        Some(definitions.len())
+    }
+
+    /// Takes the documents and findings of a file, and returns their number; `None` if there may not be so many documents.
+    fn take_file(&mut self, (path, text): File<'_>, file: yaml::File, cost: Cost) -> Option<usize> {
+        let before = self.findings.len();
+        let has_suppressions = self.suppressions.read(path, text);
+        if !self.allows(Limit::Documents, file.documents.len() + file.broken.len()) {
+            return None;
+        }
+        let found = file.documents.len() + file.findings.len();
+        if found == 0 {
+            self.empty(path, text);
+        }
+        let is_remembered = self.outlines.is_some() && !has_suppressions;
+        let outline = is_remembered.then(|| Outline::of(text, &file, cost));
+        self.lost.values(&file.findings);
+        self.findings.extend(file.findings);
+        file.broken.into_iter().for_each(|node| self.broken(node));
+        file.documents
+            .into_iter()
+            .for_each(|document| self.sort(document));
+        // With a finding, a field or a kind may have been corrected.
+        let outline = outline.flatten().filter(|_| self.findings.len() == before);
+        if let Some((outlines, outline)) = self.outlines.as_mut().zip(outline) {
+            outlines.insert(path, outline.into());
+        }
+        Some(found)
     }
 
     /// Counts what the tree has, and returns whether it may.
@@ -213,11 +276,7 @@ impl Documents {
         let is_overlay = (group, kind) == (CAPSTAN, "Overlay");
         self.documents.note(document.span(), is_overlay);
         match (group, kind) {
-            (CAPSTAN, "ClusterDefinition") => {
-                self.lost
-                    .note(&cluster_definition::id(&document), &document);
-                self.definitions.push(document);
-            }
+            (CAPSTAN, "ClusterDefinition") => self.definition(document),
             (CAPSTAN, "Overlay") => {
                 let (mut overlay, findings) = overlay::read_within(&document, &mut self.patterns);
                 let unread = self.lost.fields_of(&document);
@@ -232,6 +291,12 @@ impl Documents {
             _ if is_list(&document) => self.flatten(document),
             _ => self.raw_object(document),
         }
+    }
+
+    fn definition(&mut self, document: Node) {
+        self.lost
+            .note(&cluster_definition::id(&document), &document);
+        self.definitions.push(document);
     }
 
     fn flatten(&mut self, mut list: Node) {

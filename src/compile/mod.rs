@@ -28,6 +28,7 @@ mod misspelt;
 mod once;
 mod order;
 mod outliers;
+mod outlines;
 mod part;
 mod part_checker;
 mod parts;
@@ -195,7 +196,13 @@ fn in_parts<K: Send + Sync, T: Clone + Send + Sync>(
     keep: Option<Keep<'_, T>>,
     reuse: Option<&Reuse<'_, K, T>>,
 ) -> Option<(Digest<T>, Option<Memory<T>>)> {
-    let mut documents = Documents::of(tree, overlays);
+    let mut documents = match reuse {
+        Some(reuse) => {
+            let known = reuse.memory.outlines();
+            Documents::again(&known, reuse.remembers, tree, overlays)
+        }
+        None => Documents::of(tree, overlays),
+    };
     documents.findings.extend(tenancy::files(policy, tree));
     parts::digest(documents, policy, tree, keep, reuse)
 }

@@ -98,7 +98,7 @@ fn digested<K: Send + Sync, T: Clone + Send + Sync>(
     }
     drop(checker);
     let ground = ground.filter(|_| reuse.is_some_and(|reuse| reuse.remembers));
-    let memory = ground.map(|ground| remember(ground, &sources, &compiled, &checked));
+    let memory = ground.map(|ground| remember(ground, &mut sources, &compiled, &checked));
     drop(compiled);
     let pieces = graphs(&checked.groups);
     let mut kept = Vec::new();
@@ -172,7 +172,7 @@ impl<K, T> Reuse<'_, K, T> {
 /// Remembers a fleet that was compiled on this ground.
 fn remember<T>(
     ground: Ground,
-    sources: &Sources,
+    sources: &mut Sources,
     compiled: &[CompiledPart<T>],
     checked: &CheckedGroups,
 ) -> Memory<T> {

@@ -23,6 +23,7 @@ use crate::rules::{self, tenancy};
 /// What was read of a fleet.
 pub(super) struct Sources {
     pub(super) documents: Documents,
+    /// Those in files of which only the outlines were taken have no spec.
     pub(super) definitions: Vec<Node>,
     pub(super) raw: Vec<Object>,
     pub(super) overlays: Overlays,
@@ -92,7 +93,8 @@ impl Sources {
     /// A definition, merged and with its objects patched.
     pub(super) fn patched(&self, node: &Node, budget: &Budget) -> (Made, Effects) {
         let (overlays, lost) = (&self.overlays, &self.documents.lost);
-        let (_, mut made) = Made::of(node.clone(), overlays, &self.enforced, lost, budget);
+        let whole = self.documents.outlined.whole(node);
+        let (_, mut made) = Made::of(whole, overlays, &self.enforced, lost, budget);
         let mut effects = overlays.apply(&mut made.objects, budget);
         // A patch may add resources.
         let misspelt = misspelt::correct_kinds(&mut made.objects);

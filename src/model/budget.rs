@@ -129,11 +129,16 @@ impl Budget {
     /// The first limit that is exceeded.
     #[must_use]
     pub fn exceeded(&self) -> Option<Limit> {
-        if let Some(whole) = &self.whole {
-            return whole.exceeded();
+        Limit::ALL.into_iter().find(|limit| self.exceeds(*limit))
+    }
+
+    /// Returns true if the limit is exceeded.
+    #[must_use]
+    pub fn exceeds(&self, limit: Limit) -> bool {
+        match &self.whole {
+            Some(whole) => whole.exceeds(limit),
+            None => self.used(limit) > self.most(limit),
         }
-        let over = |limit: &Limit| self.used(*limit) > self.most(*limit);
-        Limit::ALL.into_iter().find(over)
     }
 
     /// Takes a count back to an earlier one, to count the same again.

@@ -82,7 +82,7 @@ impl<'b> Builder<'b> {
 
     /// Whether the tree has too many values.
     pub(super) fn is_over(&self) -> bool {
-        self.budget.used(Limit::Values) > self.budget.most(Limit::Values)
+        self.budget.exceeds(Limit::Values)
     }
 
     pub(super) fn report(&mut self, finding: Finding) {

@@ -6,22 +6,48 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::outlines::{Outline, Outlines};
 use super::wrong;
-use crate::model::{Budget, Finding, Limit, Message, Span, message};
+use crate::model::{Budget, Cost, Finding, Limit, Message, Span, message};
 use crate::yaml;
 
 /// The id of the finding.
 pub(super) const ID: &str = "Y24";
 
 /// A file and its text.
-type File<'t> = (&'t Arc<str>, &'t Arc<[u8]>);
+pub(super) type File<'t> = (&'t Arc<str>, &'t Arc<[u8]>);
 
-/// Reads files at once, on all processors; `None` if they have too many values together.
-pub(super) fn read(files: &[File<'_>], budget: &Budget) -> Option<Vec<yaml::File>> {
-    files
-        .par_iter()
-        .map(|(path, text)| wrong::read(path, text, budget))
-        .collect()
+/// What was read of a file.
+pub(super) enum Read<'k> {
+    /// It was read before.
+    Outline(&'k Arc<Outline>),
+    /// All of it.
+    Whole {
+        file: yaml::File,
+        /// The share of the limits that it took.
+        cost: Cost,
+    },
+}
+
+/// Reads the files that are not `known`, at once, on all processors; `None` if all have too many values together.
+pub(super) fn read<'k>(
+    files: &[File<'_>],
+    known: &'k Outlines,
+    budget: &Arc<Budget>,
+) -> Option<Vec<Read<'k>>> {
+    let read = files.par_iter().map(|(path, text)| {
+        if let Some(outline) = known.find(path, text) {
+            budget.spend(outline.cost);
+            return Some(Read::Outline(outline));
+        }
+        let own = Budget::of_part(budget);
+        let file = wrong::read(path, text, &own)?;
+        Some(Read::Whole {
+            file,
+            cost: own.cost(),
+        })
+    });
+    read.collect()
 }
 
 /// The finding for files with too many values, at the file that has the most of those that still count. They are

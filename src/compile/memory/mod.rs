@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::environment::Environment;
+use super::outlines::Outlines;
 use super::part::{CheckedGroup, CompiledPart, Member, Part};
 use super::sources::Sources;
 use crate::api::fleet::FleetPolicy;
@@ -33,6 +34,7 @@ pub(super) struct Revision<T> {
     parts: HashMap<Span, CompiledPart<T>>,
     /// Those of several parts.
     groups: HashMap<Vec<Member>, CheckedGroup>,
+    outlines: Outlines,
 }
 
 /// The input of parts, beside their own files.
@@ -104,6 +106,12 @@ impl<T> Memory<T> {
         self.checked
     }
 
+    /// Those of the files of the last fleet.
+    pub(super) fn outlines(&self) -> Outlines {
+        let last = self.last.as_ref();
+        last.map(|last| last.outlines.clone()).unwrap_or_default()
+    }
+
     /// Compares it with a fleet; `None` if any part may have become another one.
     pub(super) fn compare<'m>(
         &'m self,
@@ -121,7 +129,7 @@ impl<T> Memory<T> {
 
 impl<T> Revision<T> {
     /// Remembers the parts of a fleet. The caller adds its groups.
-    pub(super) fn of(ground: Ground, sources: &Sources, compiled: &[CompiledPart<T>]) -> Self {
+    pub(super) fn of(ground: Ground, sources: &mut Sources, compiled: &[CompiledPart<T>]) -> Self {
         let mut parts: HashMap<Span, CompiledPart<T>> = HashMap::with_capacity(compiled.len());
         let mut twice = Vec::new();
         for (definition, compiled) in sources.definitions.iter().zip(compiled) {
@@ -131,12 +139,15 @@ impl<T> Revision<T> {
                 twice.extend(other.map(|_| span));
             }
         }
+        let mut outlines = sources.documents.outlines.take().unwrap_or_default();
+        outlines.extend(sources.documents.outlined.clone());
         // The place of an alias may be that of its anchor, and does not tell what is there.
         twice.into_iter().for_each(|span| drop(parts.remove(span)));
         Self {
             ground,
             parts,
             groups: HashMap::new(),
+            outlines,
         }
     }
 

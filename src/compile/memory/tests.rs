@@ -23,7 +23,7 @@ struct Fleet {
 const DEFINITIONS: [&str; 4] = ["a.yaml", "b.yaml", "c/c.yaml", "c/d.yaml"];
 
 /// What a definition may be: each text has the name of its file where it says NAME.
-const DEFINED: [&str; 10] = [
+const DEFINED: [&str; 13] = [
     "metadata: {name: NAME, namespace: clusters, labels: {env: dev}}\nspec: &s {SPEC}",
     "metadata: {name: NAME, namespace: clusters, labels: {env: prod}}\nspec: {SPEC}",
     "metadata: {name: NAME, namespace: others}\nspec: {SPEC}",
@@ -38,6 +38,12 @@ const DEFINED: [&str; 10] = [
     "metadata: {name: NAME, namespace: clusters, labels: {env: dev}}\nspec: {SPEC, etcd: {encryption: {vault: {name: kv-shared, resourceGroup: rg-shared}}}}",
     "metadata: {name: NAME, namespace: clusters, labels: {env: dev}}\nspec: {SPEC}\n---\n\
      {apiVersion: v1, kind: ConfigMap, metadata: {name: NAME, namespace: clusters}}",
+    // Two in one file, one in a list, and one with a comment that allows a warning.
+    "metadata: {name: NAME, namespace: clusters, labels: {env: dev}}\nspec: {SPEC}\n---\n\
+     apiVersion: capstan.dev/v1alpha1\nkind: ClusterDefinition\n\
+     metadata: {name: NAME-2, namespace: others, labels: {env: prod}}\nspec: {SPEC}",
+    "items:\n- {apiVersion: capstan.dev/v1alpha1, kind: ClusterDefinition, metadata: {name: NAME, namespace: clusters}, spec: {SPEC}}",
+    "metadata: {name: NAME, namespace: clusters, labels: {env: dev}} # capstan:allow F07 reason\nspec: {SPEC}",
 ];
 
 const SPEC: &str = "location: uksouth, subscriptionID: 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10, \
@@ -116,6 +122,9 @@ fn definition(path: &str, text: &str) -> String {
         path.trim_end_matches(".yaml").replace('/', "-")
     );
     let text = text.replace("NAME", &name).replace("SPEC", SPEC);
+    if text.starts_with("items") {
+        return format!("apiVersion: v1\nkind: List\n{text}\n");
+    }
     format!("apiVersion: capstan.dev/v1alpha1\nkind: ClusterDefinition\n{text}\n")
 }
 
@@ -373,6 +382,35 @@ fn a_fleet_over_a_limit_is_not_remembered() {
         let digest = parts::digest(documents, &fleet.policy, &tree, keep, Some(&reuse));
         let (_, now) = digest.expect("the parts exceed no limit");
         assert_eq!(now.is_some(), is_remembered, "{most}");
+    }
+}
+
+#[test]
+fn files_with_definitions_alone_are_read_once() {
+    let paths = |fleet: &Fleet, memory: &Memory<Object>| {
+        let documents = Documents::again(&memory.outlines(), false, &fleet.tree(), &[]);
+        documents.outlined.paths().join(" ")
+    };
+    let mut fleet = Fleet::of(DEFINITIONS);
+    fleet.define("b.yaml", DEFINED[10]);
+    fleet.set("plain.yaml", OTHERS[5].1[1]);
+    fleet.set("overlays/a.yaml", OTHERS[0].1[1]);
+    let mut memory = Memory::default();
+    assert_eq!(paths(&fleet, &memory), "");
+    for _ in 0..2 {
+        fleet.warm(&mut memory);
+        assert_eq!(paths(&fleet, &memory), DEFINITIONS.join(" "));
+    }
+    let misspelt = DEFINED[0].replace("labels", "lables");
+    // With mistakes, with other documents, in a list, and with a comment that allows something.
+    let others = [6, 7, 9, 11, 12].map(|number| DEFINED[number]);
+    for text in others.into_iter().chain([&*misspelt]) {
+        fleet.define("b.yaml", text);
+        for _ in 0..2 {
+            let paths = paths(&fleet, &memory);
+            assert_eq!(paths, "a.yaml c/c.yaml c/d.yaml", "{text}");
+            fleet.warm(&mut memory);
+        }
     }
 }
 
