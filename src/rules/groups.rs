@@ -46,20 +46,19 @@ impl Groups {
         let repeated = Repeated::of(&self.links);
         let held = self.links.par_iter().flat_map_iter(held);
         // Most of the hundreds of links of a part are in no other part.
-        let mut held: Vec<Held> = held.filter(|one| repeated.has(one.link)).collect();
+        let mut held: Vec<Held> = held.filter(|one| repeated.has(one)).collect();
         held.par_sort_unstable();
         let mut sets = Sets {
             parents: (0..self.count).collect(),
         };
         let links = held.chunk_by(|one, other| one.link == other.link);
-        links
-            .filter(|held| held.len() > 1)
-            .for_each(|held| sets.join(held));
+        links.for_each(|held| sets.join(held));
         sets.groups()
     }
 }
 
-/// Which links are there several times. It may have a few others, too: a link is known by some of its bits.
+/// Which links join parts: those that several parts have for the same purpose. It may have a few others, too: a link is known by
+/// some of its bits.
 struct Repeated {
     /// One bit for each link that is there.
     once: Vec<AtomicU64>,
@@ -82,26 +81,32 @@ impl Repeated {
         parts
             .par_iter()
             .flat_map_iter(held)
-            .for_each(|held| repeated.note(held.link));
+            .for_each(|held| repeated.note(&held));
         repeated
     }
 
-    /// The word and the bit of a link.
-    const fn place(&self, link: Link) -> (usize, u64) {
-        let word = (link >> 6) as usize & (self.once.len() - 1);
-        (word, 1 << (link & 63))
+    /// The word and the bit of a link. A part has a link once for each purpose.
+    const fn place(&self, held: &Held) -> (usize, u64) {
+        let purpose = match held.role {
+            Role::Offered | Role::Wanted | Role::Own => 0,
+            Role::Shared => 0x5555_5555_5555_5555,
+            Role::Counted => 0x3333_3333_3333_3333,
+        };
+        let bits = held.link ^ purpose;
+        let word = (bits >> 6) as usize & (self.once.len() - 1);
+        (word, 1 << (bits & 63))
     }
 
-    fn note(&self, link: Link) {
-        let (word, bit) = self.place(link);
+    fn note(&self, held: &Held) {
+        let (word, bit) = self.place(held);
         let before = self.once[word].fetch_or(bit, Ordering::Relaxed);
         if before & bit != 0 {
             self.again[word].fetch_or(bit, Ordering::Relaxed);
         }
     }
 
-    fn has(&self, link: Link) -> bool {
-        let (word, bit) = self.place(link);
+    fn has(&self, held: &Held) -> bool {
+        let (word, bit) = self.place(held);
         self.again[word].load(Ordering::Relaxed) & bit != 0
     }
 }
