@@ -3,12 +3,13 @@
 //! In: a path. Out: a [`Tree`] without a revision, its paths counted from the root of the enclosing
 //! git repository, else from the directory itself. It does not know what is committed.
 
+use std::cell::RefCell;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Error;
+use super::contents::{self, Contents, unreadable};
 use super::walk::{Entry, Kind, Source, Taken, Target, collect};
 use crate::model::{Problem, Tree};
 
@@ -55,12 +56,17 @@ pub fn read_in_place_of(path: &Path, other: &Path) -> Result<Tree, Error> {
     place.read(&below(other.root(), &other.at))
 }
 
-/// Reads the files in the directory `at`, whose paths count from `root`; both are real paths.
-pub(super) fn read_below(root: &Path, at: &Path) -> Result<Tree, Error> {
-    let directory = Directory {
-        root: at.to_owned(),
+/// Reads the files in the directory `at`, whose paths count from `root`; both are real paths. Files that are in `known` are read
+/// again only if they changed.
+pub(super) fn read_below(root: &Path, at: &Path, known: &mut Contents) -> Result<Tree, Error> {
+    let directory = Known {
+        directory: Directory {
+            root: at.to_owned(),
+        },
+        root,
+        contents: known.into(),
     };
-    collect(&directory, &directory.root, &below(root, at), "")
+    collect(&directory, &directory.directory.root, &below(root, at), "")
 }
 
 /// A file or directory that is there.
@@ -101,7 +107,7 @@ impl Place {
             return collect(&Directory { root }, &self.at, name, "");
         }
         let mut tree = Tree::default();
-        match contents(&self.at) {
+        match bytes(&self.at) {
             Ok(bytes) => drop(tree.files.insert(name.into(), bytes)),
             Err(problem) => drop(tree.problems.insert(name.into(), problem)),
         }
@@ -139,20 +145,10 @@ pub(super) fn below(root: &Path, path: &Path) -> String {
 }
 
 /// The bytes of a file, which may change while it is read.
-fn contents(file: &Path) -> Result<Arc<[u8]>, Problem> {
-    let unreadable = |cause: std::io::Error| Problem::Unreadable(cause.to_string());
-    let opened = fs::File::open(file).map_err(unreadable)?;
-    let size = opened.metadata().map_err(unreadable)?.len();
-    let mut bytes = Vec::new();
-    let limit = Tree::MAX_DEFINITIONS_BYTES + 1;
-    opened
-        .take(limit)
-        .read_to_end(&mut bytes)
-        .map_err(unreadable)?;
-    if bytes.len() as u64 == limit {
-        return Err(Problem::TooLarge(size.max(limit)));
-    }
-    Ok(bytes.into())
+fn bytes(file: &Path) -> Result<Arc<[u8]>, Problem> {
+    let opened = fs::File::open(file).map_err(|cause| unreadable(&cause))?;
+    let size = opened.metadata().map_err(|cause| unreadable(&cause))?;
+    contents::bytes(opened, size.len())
 }
 
 /// The real path of the directory that is read; links may not leave it.
@@ -186,7 +182,7 @@ impl Source for Directory {
     }
 
     fn read(&self, file: &PathBuf) -> Taken<Arc<[u8]>> {
-        Ok(contents(file))
+        Ok(bytes(file))
     }
 
     /// As git sees it: a link to an absolute path leaves the tree wherever it leads.
@@ -206,6 +202,30 @@ impl Source for Directory {
             _ => Target::OutsideFile,
         };
         Ok(Ok(target))
+    }
+}
+
+/// A directory that was read before.
+struct Known<'k> {
+    directory: Directory,
+    /// What the paths of `contents` count from.
+    root: &'k Path,
+    contents: RefCell<&'k mut Contents>,
+}
+
+impl Source for Known<'_> {
+    type Handle = PathBuf;
+
+    fn list(&self, directory: &PathBuf, most: usize) -> Taken<Vec<Entry<PathBuf>>> {
+        self.directory.list(directory, most)
+    }
+
+    fn read(&self, file: &PathBuf) -> Taken<Arc<[u8]>> {
+        Ok(self.contents.borrow_mut().read(self.root, file))
+    }
+
+    fn follow(&self, path: &str, link: &PathBuf) -> Taken<Target<PathBuf>> {
+        self.directory.follow(path, link)
     }
 }
 

@@ -12,6 +12,7 @@ mod author;
 mod branch;
 mod checkout;
 mod commit_object;
+mod contents;
 mod credential;
 mod directories;
 pub mod directory;

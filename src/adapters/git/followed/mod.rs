@@ -28,6 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use super::contents::Contents;
 use super::mirror::lock;
 use super::{Commit, Error, RetainedRef, directory};
 use crate::model::cut;
@@ -57,6 +58,7 @@ pub struct FollowedDirectory {
     seen: Mutex<VecDeque<Seen>>,
     has_commits: AtomicBool,
     store: Store,
+    contents: Mutex<Contents>,
     noticing: Mutex<Option<Noticing>>,
     is_watched: AtomicBool,
     /// Why it is not watched.
@@ -115,6 +117,7 @@ impl FollowedDirectory {
             seen: Mutex::default(),
             has_commits: AtomicBool::default(),
             store: Store::new(store),
+            contents: Mutex::default(),
             noticing: Mutex::default(),
             is_watched: AtomicBool::default(),
             unwatched: Mutex::default(),
@@ -370,10 +373,13 @@ impl FollowedDirectory {
     /// What is at a place, and whether that is certainly a whole commit.
     fn below(&self, place: &Place) -> Result<(Snapshot, bool), Error> {
         let parts = self.found(place)?;
+        let mut contents = self.contents.lock();
+        contents.begin();
         let trees = parts
             .iter()
-            .map(|part| directory::read_below(&place.root, part));
+            .map(|part| directory::read_below(&place.root, part, &mut contents));
         let trees: Vec<Tree> = trees.collect::<Result<_, _>>()?;
+        drop(contents);
         self.refuse_empty(place, &trees)?;
         let names: Vec<String> = parts
             .iter()

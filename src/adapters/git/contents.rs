@@ -1,0 +1,238 @@
+//! The bytes of the files of a directory, as they were read last.
+//!
+//! In: paths of files. Out: their bytes. A file is read again only if its size, its inode or one of its times is another one. The
+//! clocks of file systems advance in steps, so one that changed a moment before it was read is always read again: it may have
+//! changed once more within the same step. It does not know which files a fleet has.
+
+use std::collections::HashMap;
+use std::fs::{self, Metadata};
+use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use crate::model::{Problem, Tree};
+
+/// How old the last change of a file must be when it is read, for its times to tell of the next one. The longest step of a file
+/// system's clock is that of FAT, two seconds.
+const CERTAIN: Duration = Duration::from_secs(3);
+
+/// Files that were read.
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    before: HashMap<PathBuf, Content>,
+    now: HashMap<PathBuf, Content>,
+    #[cfg(test)]
+    pub(super) reads: usize,
+}
+
+#[derive(Debug)]
+struct Content {
+    /// `None` if the file may have changed without another stamp.
+    stamp: Option<Stamp>,
+    bytes: Arc<[u8]>,
+}
+
+/// What tells that a file changed.
+#[derive(Debug, PartialEq, Eq)]
+struct Stamp {
+    size: u64,
+    device: u64,
+    inode: u64,
+    /// When the bytes changed, and when anything of the file did: seconds and nanoseconds.
+    times: [(i64, i64); 2],
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            size: metadata.size(),
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            times: [
+                (metadata.mtime(), metadata.mtime_nsec()),
+                (metadata.ctime(), metadata.ctime_nsec()),
+            ],
+        }
+    }
+
+    /// Returns true if a later change of the file has another stamp.
+    fn is_certain(&self, now: SystemTime) -> bool {
+        let certain = now.checked_sub(CERTAIN);
+        let since_epoch = certain.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
+        let seconds = since_epoch.and_then(|since| i64::try_from(since.as_secs()).ok());
+        seconds.is_some_and(|seconds| self.times.iter().all(|(time, _)| *time < seconds))
+    }
+}
+
+impl Contents {
+    /// Begins to read all files once more. Those that were not read the last time are forgotten.
+    pub(super) fn begin(&mut self) {
+        self.before = std::mem::take(&mut self.now);
+    }
+
+    /// The bytes of the file at `path` in `root`. They are those of before if they did not change, so that copies share them.
+    pub(super) fn read(&mut self, root: &Path, path: &Path) -> Result<Arc<[u8]>, Problem> {
+        let name = path.strip_prefix(root).unwrap_or(path);
+        // With links, a file is read several times.
+        let before = self.before.remove(name);
+        let before = before.or_else(|| self.now.remove(name));
+        let stamp = fs::metadata(path).map(|metadata| Stamp::of(&metadata));
+        let stamp = stamp.map_err(|cause| unreadable(&cause))?;
+        let is_same = |before: &Content| before.stamp.as_ref() == Some(&stamp);
+        let content = match before {
+            Some(before) if is_same(&before) => before,
+            before => {
+                #[cfg(test)]
+                {
+                    self.reads += 1;
+                }
+                let (bytes, stamp) = read(path)?;
+                let same = before.filter(|before| before.bytes == bytes);
+                Content {
+                    stamp,
+                    bytes: same.map_or(bytes, |before| before.bytes),
+                }
+            }
+        };
+        let bytes = Arc::clone(&content.bytes);
+        self.now.insert(name.to_owned(), content);
+        Ok(bytes)
+    }
+}
+
+/// The bytes of a file, which may change while it is read; and its stamp, if that is certain.
+fn read(path: &Path) -> Result<(Arc<[u8]>, Option<Stamp>), Problem> {
+    let now = SystemTime::now();
+    let opened = fs::File::open(path).map_err(|cause| unreadable(&cause))?;
+    let stamp = Stamp::of(&opened.metadata().map_err(|cause| unreadable(&cause))?);
+    let bytes = bytes(opened, stamp.size)?;
+    Ok((bytes, Some(stamp).filter(|stamp| stamp.is_certain(now))))
+}
+
+/// The bytes of a file of this size.
+pub(super) fn bytes(opened: fs::File, size: u64) -> Result<Arc<[u8]>, Problem> {
+    let limit = Tree::MAX_DEFINITIONS_BYTES + 1;
+    let mut bytes = Vec::new();
+    opened
+        .take(limit)
+        .read_to_end(&mut bytes)
+        .map_err(|cause| unreadable(&cause))?;
+    if bytes.len() as u64 == limit {
+        return Err(Problem::TooLarge(size.max(limit)));
+    }
+    Ok(bytes.into())
+}
+
+pub(super) fn unreadable(cause: &io::Error) -> Problem {
+    Problem::Unreadable(cause.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn set_time(path: &Path, ago: u64) {
+        let file = fs::File::options().write(true).open(path).unwrap();
+        let time = SystemTime::now() - Duration::from_secs(ago);
+        file.set_modified(time).unwrap();
+    }
+
+    fn is_certain_after(seconds: u64, [bytes, all]: [u64; 2]) -> bool {
+        let at = |time: u64| (i64::try_from(time).unwrap(), 0);
+        let stamp = Stamp {
+            size: 1,
+            device: 1,
+            inode: 1,
+            times: [at(bytes), at(all)],
+        };
+        stamp.is_certain(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
+    }
+
+    #[test]
+    fn a_stamp_is_certain_once_both_times_are_old_enough() {
+        assert!(is_certain_after(104, [100, 100]));
+        assert!(!is_certain_after(103, [100, 100]));
+        assert!(!is_certain_after(104, [100, 101]));
+        assert!(!is_certain_after(104, [101, 100]));
+        // The clock of the file system is ahead of this machine's, or this machine has no time yet.
+        assert!(!is_certain_after(50, [100, 100]));
+        assert!(!is_certain_after(1, [0, 0]));
+    }
+
+    #[test]
+    fn what_changed_lately_is_read_again() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("a.yaml");
+        let mut contents = Contents::default();
+        for text in ["one", "two", "two", "six"] {
+            // As if within one step of the clock.
+            fs::write(&path, text).unwrap();
+            set_time(&path, 60);
+            contents.begin();
+            let bytes = contents.read(place.path(), &path).unwrap();
+            assert_eq!(&*bytes, text.as_bytes());
+        }
+        assert_eq!(contents.reads, 4);
+    }
+
+    #[test]
+    fn what_is_known_is_read_again_once_anything_of_it_changed() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("a.yaml");
+        let mut contents = Contents::default();
+        let read = |contents: &mut Contents, path: &Path| {
+            contents.begin();
+            let bytes = contents.read(place.path(), path).unwrap();
+            (String::from_utf8(bytes.to_vec()).unwrap(), contents.reads)
+        };
+        fs::write(&path, "one").unwrap();
+        assert_eq!(read(&mut contents, &path), ("one".to_owned(), 1));
+        certify(&mut contents, &path);
+        assert_eq!(read(&mut contents, &path), ("one".to_owned(), 1));
+        // The same size, and the same time as before.
+        let time = fs::metadata(&path).unwrap().modified().unwrap();
+        fs::write(&path, "two").unwrap();
+        let file = fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(time).unwrap();
+        assert_eq!(read(&mut contents, &path), ("two".to_owned(), 2));
+        certify(&mut contents, &path);
+        let new = place.path().join("new");
+        fs::write(&new, "six").unwrap();
+        fs::rename(&new, &path).unwrap();
+        assert_eq!(read(&mut contents, &path), ("six".to_owned(), 3));
+    }
+
+    /// Makes the stamp of a file certain, as if it had been there for long.
+    fn certify(contents: &mut Contents, path: &Path) {
+        let stamp = Stamp::of(&fs::metadata(path).unwrap());
+        let known = contents.now.get_mut(Path::new("a.yaml")).unwrap();
+        assert_eq!(known.stamp, None, "it was written a moment ago");
+        known.stamp = Some(stamp);
+    }
+
+    #[test]
+    fn the_same_text_in_another_place_is_shared_and_what_is_gone_is_forgotten() {
+        let place = tempfile::tempdir().unwrap();
+        let mut contents = Contents::default();
+        let mut last = None;
+        for worktree in ["one", "two"] {
+            let root = place.path().join(worktree);
+            fs::create_dir(&root).unwrap();
+            fs::write(root.join("a.yaml"), "text").unwrap();
+            contents.begin();
+            let bytes = contents.read(&root, &root.join("a.yaml")).unwrap();
+            let before = last.replace(Arc::clone(&bytes));
+            assert!(before.is_none_or(|before| Arc::ptr_eq(&before, &bytes)));
+        }
+        assert_eq!(contents.reads, 2);
+        contents.begin();
+        contents.begin();
+        assert!(contents.before.is_empty() && contents.now.is_empty());
+        let gone = contents.read(place.path(), &place.path().join("gone"));
+        assert!(matches!(gone, Err(Problem::Unreadable(_))));
+    }
+}
