@@ -108,6 +108,21 @@ impl Fleet {
         Ok((fleet, kept))
     }
 
+    /// The graph and the findings, also of a fleet with errors. No object is kept if there are none.
+    ///
+    /// # Errors
+    /// As [`Self::selected`].
+    pub(super) fn drawn(args: &FleetArgs, selector: &SelectorArgs) -> anyhow::Result<Self> {
+        if selector.selector.is_some() {
+            return Self::selected(args, selector, Extent::WithNeeds);
+        }
+        let (mut fleet, _) = Self::digested(args, selector, |_| ())?;
+        if fleet.compiled.has_errors() {
+            fleet.compiled = compile_by(&fleet.policy, &fleet.tree, &fleet.overlays);
+        }
+        Ok(fleet)
+    }
+
     /// The fleet as it is, and as it would be with one more file, whose path counts from where those of the fleet do.
     ///
     /// # Errors

@@ -6,7 +6,6 @@ use super::exit::Exit;
 use super::fleet::{Fleet, FleetArgs, SelectorArgs};
 use super::ui::{Ui, plain_lines};
 use crate::api::timeline;
-use crate::compile::select::Extent;
 use crate::graph::{Pace, Schedule, dot, text};
 
 #[derive(Debug, Args)]
@@ -31,7 +30,7 @@ pub(super) enum GraphFormat {
 
 /// Draws the graph even when the fleet has errors: a cycle is best seen in it.
 pub(super) fn run(args: &GraphArgs, ui: &Ui) -> anyhow::Result<Exit> {
-    let fleet = Fleet::selected(&args.fleet, &args.selector, Extent::WithNeeds)?;
+    let fleet = Fleet::drawn(&args.fleet, &args.selector)?;
     let refused = fleet.is_refused(ui);
     let graph = &fleet.compiled.graph;
     let schedule = Schedule::new(
