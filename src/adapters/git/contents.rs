@@ -1,6 +1,6 @@
 //! The bytes of the files of a directory, as they were read last.
 //!
-//! In: paths of files. Out: their bytes. A file is read again only if its size, its inode or one of its times is another one. The
+//! In: paths of files. Out: their bytes. A file is read again only if its size, its inode, its device or one of its times differs. The
 //! clocks of file systems advance in steps, so one that changed a moment before it was read is always read again: it may have
 //! changed once more within the same step. It does not know which files a fleet has.
 
@@ -21,6 +21,7 @@ const CERTAIN: Duration = Duration::from_secs(3);
 /// Files that were read.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
+    /// What was read the last time that all files were read.
     before: HashMap<PathBuf, Content>,
     now: HashMap<PathBuf, Content>,
     #[cfg(test)]
@@ -67,18 +68,21 @@ impl Stamp {
 }
 
 impl Contents {
-    /// Begins to read all files once more. Those that were not read the last time are forgotten.
-    pub(super) fn begin(&mut self) {
+    /// Notes that all files were read. Others are forgotten.
+    pub(super) fn end(&mut self) {
         self.before = std::mem::take(&mut self.now);
     }
 
     /// The bytes of the file at `path` in `root`. They are those of before if they did not change, so that copies share them.
     pub(super) fn read(&mut self, root: &Path, path: &Path) -> Result<Arc<[u8]>, Problem> {
         let name = path.strip_prefix(root).unwrap_or(path);
-        // With links, a file is read several times.
+        // Several links may lead to one file.
         let before = self.before.remove(name);
         let before = before.or_else(|| self.now.remove(name));
-        let stamp = fs::metadata(path).map(|metadata| Stamp::of(&metadata));
+        let now = SystemTime::now();
+        // Network file systems ask the server when a file is opened, and may not do so for its metadata alone.
+        let opened = fs::File::open(path).map_err(|cause| unreadable(&cause))?;
+        let stamp = opened.metadata().map(|metadata| Stamp::of(&metadata));
         let stamp = stamp.map_err(|cause| unreadable(&cause))?;
         let is_same = |before: &Content| before.stamp.as_ref() == Some(&stamp);
         let content = match before {
@@ -88,30 +92,24 @@ impl Contents {
                 {
                     self.reads += 1;
                 }
-                let (bytes, stamp) = read(path)?;
+                let bytes = bytes(opened, stamp.size)?;
                 let same = before.filter(|before| before.bytes == bytes);
                 Content {
-                    stamp,
+                    stamp: Some(stamp).filter(|stamp| stamp.is_certain(now)),
                     bytes: same.map_or(bytes, |before| before.bytes),
                 }
             }
         };
         let bytes = Arc::clone(&content.bytes);
-        self.now.insert(name.to_owned(), content);
+        // Most larger files are refused.
+        if bytes.len() as u64 <= Tree::MAX_FILE_BYTES {
+            self.now.insert(name.to_owned(), content);
+        }
         Ok(bytes)
     }
 }
 
-/// The bytes of a file, which may change while it is read; and its stamp, if that is certain.
-fn read(path: &Path) -> Result<(Arc<[u8]>, Option<Stamp>), Problem> {
-    let now = SystemTime::now();
-    let opened = fs::File::open(path).map_err(|cause| unreadable(&cause))?;
-    let stamp = Stamp::of(&opened.metadata().map_err(|cause| unreadable(&cause))?);
-    let bytes = bytes(opened, stamp.size)?;
-    Ok((bytes, Some(stamp).filter(|stamp| stamp.is_certain(now))))
-}
-
-/// The bytes of a file of this size.
+/// The bytes of a file of this size, which may change while it is read.
 pub(super) fn bytes(opened: fs::File, size: u64) -> Result<Arc<[u8]>, Problem> {
     let limit = Tree::MAX_DEFINITIONS_BYTES + 1;
     let mut bytes = Vec::new();
@@ -172,8 +170,8 @@ mod tests {
             // As if within one step of the clock.
             fs::write(&path, text).unwrap();
             set_time(&path, 60);
-            contents.begin();
             let bytes = contents.read(place.path(), &path).unwrap();
+            contents.end();
             assert_eq!(&*bytes, text.as_bytes());
         }
         assert_eq!(contents.reads, 4);
@@ -185,8 +183,8 @@ mod tests {
         let path = place.path().join("a.yaml");
         let mut contents = Contents::default();
         let read = |contents: &mut Contents, path: &Path| {
-            contents.begin();
             let bytes = contents.read(place.path(), path).unwrap();
+            contents.end();
             (String::from_utf8(bytes.to_vec()).unwrap(), contents.reads)
         };
         fs::write(&path, "one").unwrap();
@@ -209,7 +207,7 @@ mod tests {
     /// Makes the stamp of a file certain, as if it had been there for long.
     fn certify(contents: &mut Contents, path: &Path) {
         let stamp = Stamp::of(&fs::metadata(path).unwrap());
-        let known = contents.now.get_mut(Path::new("a.yaml")).unwrap();
+        let known = contents.before.get_mut(Path::new("a.yaml")).unwrap();
         assert_eq!(known.stamp, None, "it was written a moment ago");
         known.stamp = Some(stamp);
     }
@@ -223,15 +221,18 @@ mod tests {
             let root = place.path().join(worktree);
             fs::create_dir(&root).unwrap();
             fs::write(root.join("a.yaml"), "text").unwrap();
-            contents.begin();
             let bytes = contents.read(&root, &root.join("a.yaml")).unwrap();
+            contents.end();
             let before = last.replace(Arc::clone(&bytes));
             assert!(before.is_none_or(|before| Arc::ptr_eq(&before, &bytes)));
         }
         assert_eq!(contents.reads, 2);
-        contents.begin();
-        contents.begin();
+        contents.end();
         assert!(contents.before.is_empty() && contents.now.is_empty());
+        let large = "x".repeat(Tree::MAX_FILE_BYTES as usize + 1);
+        fs::write(place.path().join("large.yaml"), large).unwrap();
+        let read = contents.read(place.path(), &place.path().join("large.yaml"));
+        assert!(read.is_ok() && contents.now.is_empty());
         let gone = contents.read(place.path(), &place.path().join("gone"));
         assert!(matches!(gone, Err(Problem::Unreadable(_))));
     }

@@ -59,14 +59,15 @@ pub fn read_in_place_of(path: &Path, other: &Path) -> Result<Tree, Error> {
 /// Reads the files in the directory `at`, whose paths count from `root`; both are real paths. Files that are in `known` are read
 /// again only if they changed.
 pub(super) fn read_below(root: &Path, at: &Path, known: &mut Contents) -> Result<Tree, Error> {
-    let directory = Known {
-        directory: Directory {
-            root: at.to_owned(),
-        },
+    let inner = Directory {
+        root: at.to_owned(),
+    };
+    let directory = KnownDirectory {
+        inner,
         root,
         contents: known.into(),
     };
-    collect(&directory, &directory.directory.root, &below(root, at), "")
+    collect(&directory, &directory.inner.root, &below(root, at), "")
 }
 
 /// A file or directory that is there.
@@ -206,18 +207,18 @@ impl Source for Directory {
 }
 
 /// A directory that was read before.
-struct Known<'k> {
-    directory: Directory,
+struct KnownDirectory<'k> {
+    inner: Directory,
     /// What the paths of `contents` count from.
     root: &'k Path,
     contents: RefCell<&'k mut Contents>,
 }
 
-impl Source for Known<'_> {
+impl Source for KnownDirectory<'_> {
     type Handle = PathBuf;
 
     fn list(&self, directory: &PathBuf, most: usize) -> Taken<Vec<Entry<PathBuf>>> {
-        self.directory.list(directory, most)
+        self.inner.list(directory, most)
     }
 
     fn read(&self, file: &PathBuf) -> Taken<Arc<[u8]>> {
@@ -225,7 +226,7 @@ impl Source for Known<'_> {
     }
 
     fn follow(&self, path: &str, link: &PathBuf) -> Taken<Target<PathBuf>> {
-        self.directory.follow(path, link)
+        self.inner.follow(path, link)
     }
 }
 

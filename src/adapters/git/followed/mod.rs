@@ -374,12 +374,13 @@ impl FollowedDirectory {
     fn below(&self, place: &Place) -> Result<(Snapshot, bool), Error> {
         let parts = self.found(place)?;
         let mut contents = self.contents.lock();
-        contents.begin();
         let trees = parts
             .iter()
             .map(|part| directory::read_below(&place.root, part, &mut contents));
-        let trees: Vec<Tree> = trees.collect::<Result<_, _>>()?;
+        let trees: Result<Vec<Tree>, Error> = trees.collect();
+        contents.end();
         drop(contents);
+        let trees = trees?;
         self.refuse_empty(place, &trees)?;
         let names: Vec<String> = parts
             .iter()
