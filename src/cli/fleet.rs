@@ -108,7 +108,7 @@ impl Fleet {
         Ok((fleet, kept))
     }
 
-    /// The graph and the findings, also of a fleet with errors. No object is kept if there are none.
+    /// The graph and the findings. Only the objects of a selection, or of a fleet with errors, are kept.
     ///
     /// # Errors
     /// As [`Self::selected`].

@@ -32,7 +32,9 @@ pub fn join(pieces: Vec<Piece>, left_alone: &[&ObjectId]) -> Graph {
     let (mut places, count) = place_objects(&pieces);
     let outside = place_outside(&pieces, left_alone, &mut places, count);
     let moved = pieces.into_par_iter().zip(&places);
-    let moved: Vec<Graph> = moved.map(|(piece, places)| piece.at(places)).collect();
+    let moved: Vec<Graph> = moved
+        .map(|(piece, places)| piece.moved_to(places))
+        .collect();
     let edges = moved.iter().map(|graph| graph.edges.len());
     let mut joined = Graph {
         edges: Vec::with_capacity(edges.sum()),
@@ -57,8 +59,8 @@ pub fn join(pieces: Vec<Piece>, left_alone: &[&ObjectId]) -> Graph {
 }
 
 impl Piece {
-    /// Its graph, in which each index is that of the joined graph. The vertices are still in their order.
-    fn at(self, places: &Places) -> Graph {
+    /// Its graph with the indices of the joined graph. The vertices stay in their order.
+    fn moved_to(self, places: &Places) -> Graph {
         let mut graph = Arc::unwrap_or_clone(self.graph);
         for vertex in &mut graph.vertices {
             vertex.place = match vertex.place {

@@ -57,8 +57,7 @@ impl Groups {
     }
 }
 
-/// Which links join parts: those that several parts have for the same purpose. It may have a few others, too: a link is known by
-/// some of its bits.
+/// The links that several parts have for the same purpose, and a few false positives: a link is known by some of its bits.
 struct Repeated {
     /// One bit for each link that is there.
     once: Vec<AtomicU64>,
@@ -85,7 +84,7 @@ impl Repeated {
         repeated
     }
 
-    /// The word and the bit of a link. A part has a link once for each purpose.
+    /// The word and the bit of a link. A part has a link once for each purpose, and its group has it again.
     const fn place(&self, held: &Held) -> (usize, u64) {
         let purpose = match held.role {
             Role::Offered | Role::Wanted | Role::Own => 0,
