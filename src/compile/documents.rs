@@ -36,10 +36,10 @@ pub(super) struct Documents {
     empty: Vec<Finding>,
     pub(super) lost: Lost,
     pub(super) budget: Arc<Budget>,
-    /// The files of which only the outlines were taken.
-    pub(super) outlined: Outlines,
-    /// The outlines of other files, if they are to be remembered.
-    pub(super) outlines: Option<Outlines>,
+    /// The outlines that were taken instead of files.
+    pub(super) taken_outlines: Outlines,
+    /// Those of files that were read, if they are to be remembered.
+    pub(super) new_outlines: Option<Outlines>,
     patterns: Patterns,
     /// The finding for the limit that the tree exceeds. What follows is not read.
     pub(super) over: Option<Finding>,
@@ -54,11 +54,16 @@ impl Documents {
         Self::new(budget).read_all(tree, overlays, &Outlines::default())
     }
 
-    /// The same, but takes the outlines of files that are in `known`. Keeps those of the others, too, if `remembers`.
-    pub(super) fn again(known: &Outlines, remembers: bool, tree: &Tree, overlays: &[Tree]) -> Self {
+    /// The same, but takes the outlines of files that are in `known`. Makes outlines of the files that it reads, if `remembers`.
+    pub(super) fn again(
+        budget: Budget,
+        (known, remembers): (&Outlines, bool),
+        tree: &Tree,
+        overlays: &[Tree],
+    ) -> Self {
         let documents = Self {
-            outlines: remembers.then(Outlines::default),
-            ..Self::new(Budget::default())
+            new_outlines: remembers.then(Outlines::default),
+            ..Self::new(budget)
         };
         documents.read_all(tree, overlays, known)
     }
@@ -156,7 +161,7 @@ impl Documents {
         };
         for (file, read) in files.into_iter().zip(read) {
             let found = match read {
-                Read::Outline(outline) => self.take_outline(file.0, outline),
+                Read::Outline(outline) => self.take_outline(file, outline),
                 Read::Whole { file: whole, cost } => self.take_file(file, whole, cost),
             };
             let Some(found) = found else { break };
@@ -165,18 +170,18 @@ impl Documents {
         count
     }
 
-    /// Takes the definitions of a file that was read before, and returns their number; `None` if there may not be so many.
-    fn take_outline(&mut self, path: &Arc<str>, outline: &Arc<Outline>) -> Option<usize> {
-        let definitions = &outline.definitions;
-        if !self.allows(Limit::Documents, definitions.len()) {
+    /// Takes the definition of a file that was read before, and returns 1; `None` if there may be no more documents.
+    fn take_outline(&mut self, file: File<'_>, outline: &Arc<Outline>) -> Option<usize> {
+        if !self.allows(Limit::Documents, 1) {
             return None;
         }
-        for definition in definitions {
+        if self.allows(Limit::Patterns, 0) {
+            let definition = &outline.definition;
             self.documents.note(definition.span(), false);
             self.definition(definition.clone());
+            self.taken_outlines.insert(file, Arc::clone(outline));
         }
-        self.outlined.insert(path, Arc::clone(outline));
-        Some(definitions.len())
+        Some(1)
     }
 
     /// Takes the documents and findings of a file, and returns their number; `None` if there may not be so many documents.
@@ -190,8 +195,8 @@ impl Documents {
         if found == 0 {
             self.empty(path, text);
         }
-        let is_remembered = self.outlines.is_some() && !has_suppressions;
-        let outline = is_remembered.then(|| Outline::of(text, &file, cost));
+        let is_remembered = self.new_outlines.is_some() && !has_suppressions;
+        let outline = is_remembered.then(|| Outline::of(&file, cost));
         self.lost.values(&file.findings);
         self.findings.extend(file.findings);
         file.broken.into_iter().for_each(|node| self.broken(node));
@@ -200,8 +205,8 @@ impl Documents {
             .for_each(|document| self.sort(document));
         // With a finding, a field or a kind may have been corrected.
         let outline = outline.flatten().filter(|_| self.findings.len() == before);
-        if let Some((outlines, outline)) = self.outlines.as_mut().zip(outline) {
-            outlines.insert(path, outline.into());
+        if let Some((outlines, outline)) = self.new_outlines.as_mut().zip(outline) {
+            outlines.insert((path, text), outline.into());
         }
         Some(found)
     }

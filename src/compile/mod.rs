@@ -199,7 +199,8 @@ fn in_parts<K: Send + Sync, T: Clone + Send + Sync>(
     let mut documents = match reuse {
         Some(reuse) => {
             let known = reuse.memory.outlines();
-            Documents::again(&known, reuse.remembers, tree, overlays)
+            let remembers = reuse.remembers;
+            Documents::again(Budget::default(), (&known, remembers), tree, overlays)
         }
         None => Documents::of(tree, overlays),
     };

@@ -1,11 +1,12 @@
-//! Files that contain only definitions, without the specs of these.
+//! Files that contain a definition and nothing else, without its spec.
 //!
-//! In: files as they were read. Out: of those without any mistake, what has to be known of each definition before it is compiled:
-//! its metadata and its place. The rest is read again when the definition is compiled. It does not know what definitions say.
+//! In: files as they were read. Out: of those without any mistake, what has to be known of the definition before it is compiled: its
+//! metadata and its place. The rest is read again when the definition is compiled. It does not know what definitions say.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::limits::File;
 use crate::api::kinds::CAPSTAN;
 use crate::model::{Cost, Node, Value};
 use crate::yaml;
@@ -13,29 +14,29 @@ use crate::yaml;
 /// The fields of a definition that are kept.
 const KEPT: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// Outlines of files, by their paths.
+/// The texts and outlines of files, by their paths.
 #[derive(Clone, Default)]
-pub(super) struct Outlines(HashMap<Arc<str>, Arc<Outline>>);
+pub(super) struct Outlines(HashMap<Arc<str>, (Arc<[u8]>, Arc<Outline>)>);
 
-/// A file that contains only definitions.
+/// A file that contains only a definition. With several, each of them would be a reason to read all again.
 pub(super) struct Outline {
-    text: Arc<[u8]>,
-    /// Its definitions, with the fields [`KEPT`] alone.
-    pub(super) definitions: Vec<Node>,
+    /// The definition, with the fields [`KEPT`] alone.
+    pub(super) definition: Node,
     /// The share of the limits that it took to read the file.
     pub(super) cost: Cost,
 }
 
 impl Outline {
-    /// Of a file, if it contains only definitions.
-    pub(super) fn of(text: &Arc<[u8]>, file: &yaml::File, cost: Cost) -> Option<Self> {
+    /// Of a file, if it contains only a definition.
+    pub(super) fn of(file: &yaml::File, cost: Cost) -> Option<Self> {
         let is_clean = file.findings.is_empty() && file.broken.is_empty();
-        let has_only_definitions = file.documents.iter().all(is_definition);
-        (is_clean && has_only_definitions && !file.documents.is_empty()).then(|| Self {
-            text: Arc::clone(text),
-            definitions: file.documents.iter().map(outline).collect(),
-            cost,
-        })
+        match &*file.documents {
+            [document] if is_clean && is_definition(document) => Some(Self {
+                definition: outline(document),
+                cost,
+            }),
+            _ => None,
+        }
     }
 }
 
@@ -58,12 +59,13 @@ fn outline(document: &Node) -> Node {
 
 impl Outlines {
     /// The outline of a file, if the file has the same text as then.
-    pub(super) fn find(&self, path: &str, text: &Arc<[u8]>) -> Option<&Arc<Outline>> {
-        self.0.get(path).filter(|one| one.text == *text)
+    pub(super) fn find(&self, (path, text): File<'_>) -> Option<&Arc<Outline>> {
+        let known = self.0.get(path).filter(|(known, _)| known == text);
+        known.map(|(_, outline)| outline)
     }
 
-    pub(super) fn insert(&mut self, path: &Arc<str>, outline: Arc<Outline>) {
-        self.0.insert(Arc::clone(path), outline);
+    pub(super) fn insert(&mut self, (path, text): File<'_>, outline: Arc<Outline>) {
+        self.0.insert(Arc::clone(path), (Arc::clone(text), outline));
     }
 
     /// Adds those of other files.
@@ -81,10 +83,11 @@ impl Outlines {
     /// The whole document of a definition, which may be from an outline.
     pub(super) fn whole(&self, definition: &Node) -> Node {
         let path = &definition.span().path;
-        let read_again = self.0.get(path).and_then(|outline| {
-            let mut documents = yaml::read_file(path, &outline.text).documents.into_iter();
-            documents.find(|document| document.span() == definition.span())
-        });
-        read_again.unwrap_or_else(|| definition.clone())
+        let Some((text, _)) = self.0.get(path) else {
+            return definition.clone();
+        };
+        let document = yaml::read_file(path, text).documents.pop();
+        debug_assert!(document.is_some(), "{path} had a document before");
+        document.unwrap_or_else(|| definition.clone())
     }
 }

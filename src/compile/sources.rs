@@ -23,7 +23,7 @@ use crate::rules::{self, tenancy};
 /// What was read of a fleet.
 pub(super) struct Sources {
     pub(super) documents: Documents,
-    /// Those in files of which only the outlines were taken have no spec.
+    /// One from an outline has no `spec`: use [`Self::patched`].
     pub(super) definitions: Vec<Node>,
     pub(super) raw: Vec<Object>,
     pub(super) overlays: Overlays,
@@ -93,7 +93,7 @@ impl Sources {
     /// A definition, merged and with its objects patched.
     pub(super) fn patched(&self, node: &Node, budget: &Budget) -> (Made, Effects) {
         let (overlays, lost) = (&self.overlays, &self.documents.lost);
-        let whole = self.documents.outlined.whole(node);
+        let whole = self.documents.taken_outlines.whole(node);
         let (_, mut made) = Made::of(whole, overlays, &self.enforced, lost, budget);
         let mut effects = overlays.apply(&mut made.objects, budget);
         // A patch may add resources.

@@ -35,13 +35,13 @@ pub(super) fn read<'k>(
     known: &'k Outlines,
     budget: &Arc<Budget>,
 ) -> Option<Vec<Read<'k>>> {
-    let read = files.par_iter().map(|(path, text)| {
-        if let Some(outline) = known.find(path, text) {
+    let read = files.par_iter().map(|file| {
+        if let Some(outline) = known.find(*file) {
             budget.spend(outline.cost);
             return Some(Read::Outline(outline));
         }
         let own = Budget::of_part(budget);
-        let file = wrong::read(path, text, &own)?;
+        let file = wrong::read(file.0, file.1, &own)?;
         Some(Read::Whole {
             file,
             cost: own.cost(),

@@ -106,7 +106,7 @@ impl<T> Memory<T> {
         self.checked
     }
 
-    /// Those of the files of the last fleet.
+    /// The outlines of the files of the last fleet.
     pub(super) fn outlines(&self) -> Outlines {
         let last = self.last.as_ref();
         last.map(|last| last.outlines.clone()).unwrap_or_default()
@@ -139,8 +139,8 @@ impl<T> Revision<T> {
                 twice.extend(other.map(|_| span));
             }
         }
-        let mut outlines = sources.documents.outlines.take().unwrap_or_default();
-        outlines.extend(sources.documents.outlined.clone());
+        let mut outlines = sources.documents.new_outlines.take().unwrap_or_default();
+        outlines.extend(sources.documents.taken_outlines.clone());
         // The place of an alias may be that of its anchor, and does not tell what is there.
         twice.into_iter().for_each(|span| drop(parts.remove(span)));
         Self {

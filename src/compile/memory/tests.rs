@@ -9,6 +9,7 @@ use proptest::sample::Index;
 
 use crate::api::fleet::{FleetPolicy, OutsideObject};
 use crate::compile::documents::Documents;
+use crate::compile::outlines::Outlines;
 use crate::compile::parts::{self, Reuse};
 use crate::compile::{Digest, Keep, Memory, digest_again, digest_beside, digest_by};
 use crate::model::{Budget, Limit, Object, Tree};
@@ -386,13 +387,13 @@ fn a_fleet_over_a_limit_is_not_remembered() {
 }
 
 #[test]
-fn files_with_definitions_alone_are_read_once() {
+fn files_with_a_definition_alone_are_read_once() {
     let paths = |fleet: &Fleet, memory: &Memory<Object>| {
-        let documents = Documents::again(&memory.outlines(), false, &fleet.tree(), &[]);
-        documents.outlined.paths().join(" ")
+        let known = memory.outlines();
+        let documents = Documents::again(Budget::default(), (&known, false), &fleet.tree(), &[]);
+        documents.taken_outlines.paths().join(" ")
     };
     let mut fleet = Fleet::of(DEFINITIONS);
-    fleet.define("b.yaml", DEFINED[10]);
     fleet.set("plain.yaml", OTHERS[5].1[1]);
     fleet.set("overlays/a.yaml", OTHERS[0].1[1]);
     let mut memory = Memory::default();
@@ -403,7 +404,7 @@ fn files_with_definitions_alone_are_read_once() {
     }
     let misspelt = DEFINED[0].replace("labels", "lables");
     // With mistakes, with other documents, in a list, and with a comment that allows something.
-    let others = [6, 7, 9, 11, 12].map(|number| DEFINED[number]);
+    let others = [6, 7, 9, 10, 11, 12].map(|number| DEFINED[number]);
     for text in others.into_iter().chain([&*misspelt]) {
         fleet.define("b.yaml", text);
         for _ in 0..2 {
@@ -411,6 +412,31 @@ fn files_with_definitions_alone_are_read_once() {
             assert_eq!(paths, "a.yaml c/c.yaml c/d.yaml", "{text}");
             fleet.warm(&mut memory);
         }
+    }
+}
+
+/// Which limit is reported depends on the order in which files are read.
+#[test]
+fn the_same_limit_is_exceeded_with_a_memory() {
+    let mut fleet = Fleet::of(DEFINITIONS);
+    let mut memory = Memory::default();
+    fleet.warm(&mut memory);
+    let patch = "metadata: {name: b}\nspec: {selector: {}, patches: [{target: {kind: 'A.*C'}, patch: {metadata: {labels: {x: z}}}}]}";
+    let text = other("overlays/b.yaml", patch);
+    fleet.files.insert("0.yaml", text);
+    let tree = fleet.tree();
+    let known = memory.outlines();
+    for (documents, patterns) in [(3, 0), (3, 1), (5, 0), (1, 1)] {
+        let budget = || {
+            let budget = Budget::default().with(Limit::Documents, documents);
+            budget.with(Limit::Patterns, patterns)
+        };
+        let over = [&known, &Outlines::default()].map(|known| {
+            let documents = Documents::again(budget(), (known, true), &tree, &[]);
+            documents.over.map(|finding| finding.message.to_string())
+        });
+        assert!(over[0].is_some());
+        assert_eq!(over[0], over[1], "{documents} {patterns}");
     }
 }
 
@@ -443,7 +469,8 @@ fn what_is_known_takes_as_much_of_a_limit() {
     let tree = fleet.tree();
     let mut memory = Memory::default();
     let mut cost = || {
-        let documents = Documents::of(&tree, &[]);
+        let known = memory.outlines();
+        let documents = Documents::again(Budget::default(), (&known, true), &tree, &[]);
         let budget = Arc::clone(&documents.budget);
         let keep = Some::<Keep<'_, Object>>(&Object::clone);
         let reuse = Reuse::all(&memory);
