@@ -14,9 +14,16 @@ use crate::yaml;
 /// The fields of a definition that are kept.
 const KEPT: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// The texts and outlines of files, by their paths.
+/// Outlines of files, by their paths.
 #[derive(Clone, Default)]
-pub(super) struct Outlines(HashMap<Arc<str>, (Arc<[u8]>, Arc<Outline>)>);
+pub(super) struct Outlines(HashMap<Arc<str>, Known>);
+
+/// A file and its outline.
+#[derive(Clone)]
+struct Known {
+    text: Arc<[u8]>,
+    outline: Arc<Outline>,
+}
 
 /// A file that contains only a definition. With several, each of them would be a reason to read all again.
 pub(super) struct Outline {
@@ -60,12 +67,13 @@ fn outline(document: &Node) -> Node {
 impl Outlines {
     /// The outline of a file, if the file has the same text as then.
     pub(super) fn find(&self, (path, text): File<'_>) -> Option<&Arc<Outline>> {
-        let known = self.0.get(path).filter(|(known, _)| known == text);
-        known.map(|(_, outline)| outline)
+        let known = self.0.get(path).filter(|known| known.text == *text);
+        known.map(|known| &known.outline)
     }
 
     pub(super) fn insert(&mut self, (path, text): File<'_>, outline: Arc<Outline>) {
-        self.0.insert(Arc::clone(path), (Arc::clone(text), outline));
+        let text = Arc::clone(text);
+        self.0.insert(Arc::clone(path), Known { text, outline });
     }
 
     /// Adds those of other files.
@@ -83,10 +91,10 @@ impl Outlines {
     /// The whole document of a definition, which may be from an outline.
     pub(super) fn whole(&self, definition: &Node) -> Node {
         let path = &definition.span().path;
-        let Some((text, _)) = self.0.get(path) else {
+        let Some(known) = self.0.get(path) else {
             return definition.clone();
         };
-        let document = yaml::read_file(path, text).documents.pop();
+        let document = yaml::read_file(path, &known.text).documents.pop();
         debug_assert!(document.is_some(), "{path} had a document before");
         document.unwrap_or_else(|| definition.clone())
     }
