@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use super::allow::Suppressions;
 use super::compiled::Checked;
-use super::limits::{self, File, Read};
+use super::limits::{self, Read};
 use super::lost::{self, Lost};
 use super::once::DocumentIndex;
-use super::outlines::{Outline, Outlines};
+use super::outlines::{File, Outline, Outlines};
 use super::wrong::{no_document, no_items, not_allowed_in_a_fleet, not_an_object};
 use super::{fields, foreign, mark, misspelt};
 use crate::api::cluster_definition;

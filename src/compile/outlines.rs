@@ -6,10 +6,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::limits::File;
 use crate::api::kinds::CAPSTAN;
 use crate::model::{Cost, Node, Value};
 use crate::yaml;
+
+/// A file and its text.
+pub(super) type File<'t> = (&'t Arc<str>, &'t Arc<[u8]>);
 
 /// The fields of a definition that are kept.
 const KEPT: [&str; 3] = ["apiVersion", "kind", "metadata"];

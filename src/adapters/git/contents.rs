@@ -10,7 +10,9 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
+
+use jiff::Timestamp;
 
 use crate::model::{Problem, Tree};
 
@@ -24,6 +26,8 @@ pub(super) struct Contents {
     /// What was read the last time that all files were read.
     before: HashMap<PathBuf, Content>,
     now: HashMap<PathBuf, Content>,
+    /// When they began to be read.
+    begun: Timestamp,
     #[cfg(test)]
     pub(super) reads: usize,
 }
@@ -59,15 +63,18 @@ impl Stamp {
     }
 
     /// Returns true if a later change of the file has another stamp.
-    fn is_certain(&self, now: SystemTime) -> bool {
-        let certain = now.checked_sub(CERTAIN);
-        let since_epoch = certain.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
-        let seconds = since_epoch.and_then(|since| i64::try_from(since.as_secs()).ok());
-        seconds.is_some_and(|seconds| self.times.iter().all(|(time, _)| *time < seconds))
+    fn is_certain(&self, now: Timestamp) -> bool {
+        let certain = now.as_second() - CERTAIN.as_secs().cast_signed();
+        self.times.iter().all(|(seconds, _)| *seconds < certain)
     }
 }
 
 impl Contents {
+    /// Begins to read all files.
+    pub(super) fn begin(&mut self, now: Timestamp) {
+        self.begun = now;
+    }
+
     /// Notes that all files were read. Others are forgotten.
     pub(super) fn end(&mut self) {
         self.before = std::mem::take(&mut self.now);
@@ -79,7 +86,6 @@ impl Contents {
         // Several links may lead to one file.
         let before = self.before.remove(name);
         let before = before.or_else(|| self.now.remove(name));
-        let now = SystemTime::now();
         // Network file systems ask the server when a file is opened, and may not do so for its metadata alone.
         let opened = fs::File::open(path).map_err(|cause| unreadable(&cause))?;
         let stamp = opened.metadata().map(|metadata| Stamp::of(&metadata));
@@ -95,7 +101,7 @@ impl Contents {
                 let bytes = bytes(opened, stamp.size)?;
                 let same = before.filter(|before| before.bytes == bytes);
                 Content {
-                    stamp: Some(stamp).filter(|stamp| stamp.is_certain(now)),
+                    stamp: Some(stamp).filter(|stamp| stamp.is_certain(self.begun)),
                     bytes: same.map_or(bytes, |before| before.bytes),
                 }
             }
@@ -135,19 +141,25 @@ mod tests {
 
     fn set_time(path: &Path, ago: u64) {
         let file = fs::File::options().write(true).open(path).unwrap();
-        let time = SystemTime::now() - Duration::from_secs(ago);
-        file.set_modified(time).unwrap();
+        let time = Timestamp::now() - Duration::from_secs(ago);
+        file.set_modified(time.into()).unwrap();
     }
 
-    fn is_certain_after(seconds: u64, [bytes, all]: [u64; 2]) -> bool {
-        let at = |time: u64| (i64::try_from(time).unwrap(), 0);
+    fn begun() -> Contents {
+        Contents {
+            begun: Timestamp::now(),
+            ..Contents::default()
+        }
+    }
+
+    fn is_certain_after(seconds: i64, [bytes, all]: [i64; 2]) -> bool {
         let stamp = Stamp {
             size: 1,
             device: 1,
             inode: 1,
-            times: [at(bytes), at(all)],
+            times: [(bytes, 0), (all, 0)],
         };
-        stamp.is_certain(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
+        stamp.is_certain(Timestamp::from_second(seconds).unwrap())
     }
 
     #[test]
@@ -165,7 +177,7 @@ mod tests {
     fn what_changed_lately_is_read_again() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("a.yaml");
-        let mut contents = Contents::default();
+        let mut contents = begun();
         for text in ["one", "two", "two", "six"] {
             // As if within one step of the clock.
             fs::write(&path, text).unwrap();
@@ -181,7 +193,7 @@ mod tests {
     fn what_is_known_is_read_again_once_anything_of_it_changed() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("a.yaml");
-        let mut contents = Contents::default();
+        let mut contents = begun();
         let read = |contents: &mut Contents, path: &Path| {
             let bytes = contents.read(place.path(), path).unwrap();
             contents.end();
@@ -215,7 +227,7 @@ mod tests {
     #[test]
     fn the_same_text_in_another_place_is_shared_and_what_is_gone_is_forgotten() {
         let place = tempfile::tempdir().unwrap();
-        let mut contents = Contents::default();
+        let mut contents = begun();
         let mut last = None;
         for worktree in ["one", "two"] {
             let root = place.path().join(worktree);

@@ -6,16 +6,13 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::outlines::{Outline, Outlines};
+use super::outlines::{File, Outline, Outlines};
 use super::wrong;
 use crate::model::{Budget, Cost, Finding, Limit, Message, Span, message};
 use crate::yaml;
 
 /// The id of the finding.
 pub(super) const ID: &str = "Y24";
-
-/// A file and its text.
-pub(super) type File<'t> = (&'t Arc<str>, &'t Arc<[u8]>);
 
 /// What was read of a file.
 pub(super) enum Read<'k> {

@@ -8,6 +8,7 @@ use super::commit_approvals::Commits;
 use crate::adapters::git::{
     Access, Commit, Error, Fetched, FollowedDirectory, Mirror, Ref, RetainedRef,
 };
+use crate::daemon::wall_time;
 use crate::model::Tree;
 use crate::settings::SyncConfig;
 
@@ -34,7 +35,7 @@ impl Origin {
         };
         let parts = std::iter::once(&config.path).chain(&config.overlays);
         let parts: Vec<String> = parts.cloned().collect();
-        let directory = FollowedDirectory::open(directory, &parts, &config.mirror)?;
+        let directory = FollowedDirectory::open(directory, &parts, &config.mirror, wall_time)?;
         Ok(Self::Directory(Arc::new(directory)))
     }
 

@@ -34,6 +34,7 @@ use super::{Commit, Error, RetainedRef, directory};
 use crate::model::cut;
 use crate::model::{Problem, Tree};
 use head::Head;
+use jiff::Timestamp;
 use noticing::Noticing;
 use parking_lot::Mutex;
 use place::{Place, Update};
@@ -59,6 +60,7 @@ pub struct FollowedDirectory {
     has_commits: AtomicBool,
     store: Store,
     contents: Mutex<Contents>,
+    time: fn() -> Timestamp,
     noticing: Mutex<Option<Noticing>>,
     is_watched: AtomicBool,
     /// Why it is not watched.
@@ -93,19 +95,24 @@ impl Seen {
 
 impl FollowedDirectory {
     /// The directory at `path`; of it, `parts` are read, the first of which is the fleet. What was read is kept in
-    /// `store`.
+    /// `store`. `time` tells the time now.
     ///
     /// # Errors
     /// When `store` cannot be used.
-    pub fn open(path: &Path, parts: &[String], store: &Path) -> Result<Self, Error> {
-        Self::settling(path, parts, store, SETTLE)
+    pub fn open(
+        path: &Path,
+        parts: &[String],
+        store: &Path,
+        time: fn() -> Timestamp,
+    ) -> Result<Self, Error> {
+        Self::settling(path, parts, store, (SETTLE, time))
     }
 
     fn settling(
         path: &Path,
         parts: &[String],
         store: &Path,
-        settle: Duration,
+        (settle, time): (Duration, fn() -> Timestamp),
     ) -> Result<Self, Error> {
         std::fs::create_dir_all(store).map_err(|cause| Error::disk(store, &cause))?;
         let absolute = std::path::absolute(path).map_err(|cause| Error::disk(path, &cause))?;
@@ -118,6 +125,7 @@ impl FollowedDirectory {
             has_commits: AtomicBool::default(),
             store: Store::new(store),
             contents: Mutex::default(),
+            time,
             noticing: Mutex::default(),
             is_watched: AtomicBool::default(),
             unwatched: Mutex::default(),
@@ -374,6 +382,7 @@ impl FollowedDirectory {
     fn below(&self, place: &Place) -> Result<(Snapshot, bool), Error> {
         let parts = self.found(place)?;
         let mut contents = self.contents.lock();
+        contents.begin((self.time)());
         let trees = parts
             .iter()
             .map(|part| directory::read_below(&place.root, part, &mut contents));

@@ -62,7 +62,8 @@ impl Volume {
     fn followed(&self, path: &Path, parts: &[&str]) -> FollowedDirectory {
         let parts: Vec<String> = parts.iter().map(|part| (*part).to_owned()).collect();
         let store = self.path("store");
-        FollowedDirectory::settling(path, &parts, &store, Duration::from_millis(100)).unwrap()
+        let settle = (Duration::from_millis(100), Timestamp::now as fn() -> _);
+        FollowedDirectory::settling(path, &parts, &store, settle).unwrap()
     }
 }
 
@@ -346,7 +347,7 @@ fn what_is_retained_outlives_a_restart() {
         volume.publish(number);
         followed.look().unwrap();
     }
-    let busy = FollowedDirectory::open(&volume.link(), &[], &volume.path("store"));
+    let busy = FollowedDirectory::open(&volume.link(), &[], &volume.path("store"), Timestamp::now);
     assert!(matches!(busy, Err(Error::Busy { .. })));
     drop(followed);
     fs::remove_file(volume.link()).unwrap();
