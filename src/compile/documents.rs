@@ -38,7 +38,7 @@ pub(super) struct Documents {
     pub(super) budget: Arc<Budget>,
     /// The outlines that were taken instead of files.
     pub(super) taken_outlines: Outlines,
-    /// Those of files that were read, if they are to be remembered.
+    /// The outlines of files that were read, if the fleet is to be remembered.
     pub(super) new_outlines: Option<Outlines>,
     patterns: Patterns,
     /// The finding for the limit that the tree exceeds. What follows is not read.
@@ -54,7 +54,7 @@ impl Documents {
         Self::new(budget).read_all(tree, overlays, &Outlines::default())
     }
 
-    /// The same, but takes the outlines of files that are in `known`. Makes outlines of the files that it reads, if `remembers`.
+    /// The same, but does not read files whose outlines are `known`. If `remembers`, it makes outlines of the files that it reads.
     pub(super) fn again(
         budget: Budget,
         (known, remembers): (&Outlines, bool),
@@ -196,7 +196,7 @@ impl Documents {
             self.empty(path, text);
         }
         let is_remembered = self.new_outlines.is_some() && !has_suppressions;
-        let outline = is_remembered.then(|| Outline::of(&file, cost));
+        let outline = is_remembered.then(|| Outline::new(&file, cost));
         self.lost.values(&file.findings);
         self.findings.extend(file.findings);
         file.broken.into_iter().for_each(|node| self.broken(node));

@@ -1,7 +1,7 @@
-//! Files that contain a definition and nothing else, without its spec.
+//! Outlines of files that contain one definition and nothing else.
 //!
-//! In: files as they were read. Out: of those without any mistake, what has to be known of the definition before it is compiled: its
-//! metadata and its place. The rest is read again when the definition is compiled. It does not know what definitions say.
+//! In: files as they were read. Out: for each without mistakes, the metadata and the place of its definition: enough until the
+//! definition is compiled, which reads the file again. It does not know what definitions say.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,7 +27,8 @@ struct Known {
     outline: Arc<Outline>,
 }
 
-/// A file that contains only a definition. With several, each of them would be a reason to read all again.
+/// The outline of a file that contains only a definition. A file with several has none: to compile each of them would read the
+/// whole file.
 pub(super) struct Outline {
     /// The definition, with the fields [`KEPT`] alone.
     pub(super) definition: Node,
@@ -36,8 +37,8 @@ pub(super) struct Outline {
 }
 
 impl Outline {
-    /// Of a file, if it contains only a definition.
-    pub(super) fn of(file: &yaml::File, cost: Cost) -> Option<Self> {
+    /// The outline of a file; `None` if it contains anything but one definition, or a mistake.
+    pub(super) fn new(file: &yaml::File, cost: Cost) -> Option<Self> {
         let is_clean = file.findings.is_empty() && file.broken.is_empty();
         match &*file.documents {
             [document] if is_clean && is_definition(document) => Some(Self {
@@ -58,10 +59,12 @@ fn is_definition(document: &Node) -> bool {
 /// The document with the fields [`KEPT`] alone.
 fn outline(document: &Node) -> Node {
     let fields = document.as_map().into_iter().flat_map(|map| map.iter());
-    let kept = fields.filter(|(key, _)| KEPT.contains(&&*key.name));
-    let kept = kept.map(|(key, node)| (key.clone(), node.clone()));
+    let kept = fields
+        .filter(|(key, _)| KEPT.contains(&&*key.name))
+        .map(|(key, node)| (key.clone(), node.clone()))
+        .collect();
     Node {
-        value: Value::Map(kept.collect()),
+        value: Value::Map(kept),
         origin: document.origin.clone(),
     }
 }

@@ -43,7 +43,7 @@ impl Groups {
 
     /// The groups, each in order.
     pub(crate) fn joined(&self) -> BTreeSet<Vec<usize>> {
-        let repeated = Repeated::of(&self.links);
+        let repeated = Repeated::new(&self.links);
         let held = self.links.par_iter().flat_map_iter(held);
         // Most of the hundreds of links of a part are in no other part.
         let mut held: Vec<Held> = held.filter(|one| repeated.has(one)).collect();
@@ -66,17 +66,14 @@ struct Repeated {
 }
 
 impl Repeated {
-    fn of(parts: &[(usize, Arc<Links>)]) -> Self {
-        let count = |(_, links): &(usize, Arc<Links>)| {
-            let roles = links.by_role().into_iter();
-            roles.map(|(_, links)| links.len()).sum::<usize>()
-        };
-        let count: usize = parts.par_iter().map(count).sum();
+    fn new(parts: &[(usize, Arc<Links>)]) -> Self {
+        let count = parts.par_iter().flat_map_iter(held).count();
         // About one in sixteen links has the bit of another one.
         let words = (count / 4).next_power_of_two();
-        let bits = || (0..words).map(|_| AtomicU64::new(0)).collect();
-        let (once, again) = (bits(), bits());
-        let repeated = Self { once, again };
+        let repeated = Self {
+            once: zeros(words),
+            again: zeros(words),
+        };
         parts
             .par_iter()
             .flat_map_iter(held)
@@ -108,6 +105,10 @@ impl Repeated {
         let (word, bit) = self.place(held);
         self.again[word].load(Ordering::Relaxed) & bit != 0
     }
+}
+
+fn zeros(count: usize) -> Vec<AtomicU64> {
+    (0..count).map(|_| AtomicU64::default()).collect()
 }
 
 /// A link of a part, and what the part has it for.

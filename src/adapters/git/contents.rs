@@ -1,8 +1,8 @@
 //! The bytes of the files of a directory, as they were read last.
 //!
-//! In: paths of files. Out: their bytes. A file is read again only if its size, its inode, its device or one of its times differs. The
-//! clocks of file systems advance in steps, so one that changed a moment before it was read is always read again: it may have
-//! changed once more within the same step. It does not know which files a fleet has.
+//! In: paths of files. Out: their bytes. A file is read again only if its size, device, inode or one of its times changed. The clocks
+//! of file systems advance in steps: a file that changed just before it was read may change again without another time, so it is
+//! always read again. It does not know which files a fleet has.
 
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
@@ -16,17 +16,18 @@ use jiff::Timestamp;
 
 use crate::model::{Problem, Tree};
 
-/// How old the last change of a file must be when it is read, for its times to tell of the next one. The longest step of a file
-/// system's clock is that of FAT, two seconds.
+/// The age of a file's last change from which its times tell of the next one. The longest step of a file system's clock is that
+/// of FAT, two seconds.
 const CERTAIN: Duration = Duration::from_secs(3);
 
 /// Files that were read.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
-    /// What was read the last time that all files were read.
+    /// The files of the previous look.
     before: HashMap<PathBuf, Content>,
+    /// Those of this look.
     now: HashMap<PathBuf, Content>,
-    /// When they began to be read.
+    /// The time at which this look began.
     begun: Timestamp,
     #[cfg(test)]
     pub(super) reads: usize,
@@ -39,18 +40,18 @@ struct Content {
     bytes: Arc<[u8]>,
 }
 
-/// What tells that a file changed.
+/// The metadata of a file that changes with its bytes.
 #[derive(Debug, PartialEq, Eq)]
 struct Stamp {
     size: u64,
     device: u64,
     inode: u64,
-    /// When the bytes changed, and when anything of the file did: seconds and nanoseconds.
+    /// The times of the last change of its bytes, and of its metadata: seconds and nanoseconds.
     times: [(i64, i64); 2],
 }
 
 impl Stamp {
-    fn of(metadata: &Metadata) -> Self {
+    fn new(metadata: &Metadata) -> Self {
         Self {
             size: metadata.size(),
             device: metadata.dev(),
@@ -70,17 +71,17 @@ impl Stamp {
 }
 
 impl Contents {
-    /// Begins to read all files.
+    /// Begins a look: all files are read once.
     pub(super) fn begin(&mut self, now: Timestamp) {
         self.begun = now;
     }
 
-    /// Notes that all files were read. Others are forgotten.
+    /// Ends a look, and forgets the files that were not read in it.
     pub(super) fn end(&mut self) {
         self.before = std::mem::take(&mut self.now);
     }
 
-    /// The bytes of the file at `path` in `root`. They are those of before if they did not change, so that copies share them.
+    /// The bytes of the file at `path` in `root`. Bytes that did not change are shared with the previous look.
     pub(super) fn read(&mut self, root: &Path, path: &Path) -> Result<Arc<[u8]>, Problem> {
         let name = path.strip_prefix(root).unwrap_or(path);
         // Several links may lead to one file.
@@ -88,8 +89,8 @@ impl Contents {
         let before = before.or_else(|| self.now.remove(name));
         // Network file systems ask the server when a file is opened, and may not do so for its metadata alone.
         let opened = fs::File::open(path).map_err(|cause| unreadable(&cause))?;
-        let stamp = opened.metadata().map(|metadata| Stamp::of(&metadata));
-        let stamp = stamp.map_err(|cause| unreadable(&cause))?;
+        let metadata = opened.metadata().map_err(|cause| unreadable(&cause))?;
+        let stamp = Stamp::new(&metadata);
         let is_same = |before: &Content| before.stamp.as_ref() == Some(&stamp);
         let content = match before {
             Some(before) if is_same(&before) => before,
@@ -218,7 +219,7 @@ mod tests {
 
     /// Makes the stamp of a file certain, as if it had been there for long.
     fn certify(contents: &mut Contents, path: &Path) {
-        let stamp = Stamp::of(&fs::metadata(path).unwrap());
+        let stamp = Stamp::new(&fs::metadata(path).unwrap());
         let known = contents.before.get_mut(Path::new("a.yaml")).unwrap();
         assert_eq!(known.stamp, None, "it was written a moment ago");
         known.stamp = Some(stamp);

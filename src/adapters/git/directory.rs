@@ -209,7 +209,7 @@ impl Source for Directory {
 /// A directory that was read before.
 struct KnownDirectory<'k> {
     inner: Directory,
-    /// What the paths of `contents` count from.
+    /// The directory from which the paths of `contents` count.
     root: &'k Path,
     contents: RefCell<&'k mut Contents>,
 }

@@ -14,7 +14,7 @@ use crate::yaml;
 /// The id of the finding.
 pub(super) const ID: &str = "Y24";
 
-/// What was read of a file.
+/// The result of reading a file.
 pub(super) enum Read<'k> {
     /// It was read before.
     Outline(&'k Arc<Outline>),
