@@ -33,7 +33,7 @@ pub(super) fn capstan(fixture: &Fixture, arguments: &[&str]) -> Ended {
 pub(super) fn install(fixture: &Fixture, more: &[&str]) -> Ended {
     capstan(
         fixture,
-        &[&["install", "--apply", "--timeout", "2s"], more].concat(),
+        &[&["install", "--apply", "--timeout", "5s"], more].concat(),
     )
 }
 
@@ -154,7 +154,11 @@ fn definitions_go_when_nothing_uses_them_unless_others_brought_them() {
         }
         let crds = capstan::api::crds::crds();
         fixture.put(crds.last().expect("five"));
-        install(fixture, &[]);
+        // Busy machines do not serve all kinds before the timeout.
+        fixture.until("the Deployment is there", || {
+            install(fixture, &[]);
+            fixture.has(&deployment(fixture))
+        });
         let member = json!({"metadata": {"labels": {"applyset.kubernetes.io/part-of": "set"}}});
         fixture.must("PATCH", &deployment(fixture), &member);
         let ended = capstan(fixture, &["uninstall", "--crds"]);
