@@ -17,7 +17,7 @@ use super::fleet::{Fleet, FleetArgs};
 use super::live::Live;
 use super::outcomes::{Line, Outcomes};
 use super::plan::{Limits, dry_run};
-use super::private_link::SimulatedPrivateLinks;
+use super::private_link::{SimulatedPrivateLinks, is_private};
 use super::rights;
 use super::second_owners::is_second_owner;
 use super::signals::asked_to_stop;
@@ -106,8 +106,9 @@ async fn apply(
 ) -> anyhow::Result<Exit> {
     let cluster = Cluster::open(&args.cluster, timeline::SETTLE, links).await?;
     cluster.check().await?;
+    let has_private_cluster = compiled.objects.iter().any(is_private);
     if let Some(note) = links
-        .note(&compiled.objects)
+        .note(has_private_cluster)
         .filter(|_| args.cluster.embedded)
     {
         ui.message(note);

@@ -87,10 +87,11 @@ impl Fleet {
     pub(super) fn digested<T: Clone + Send + Sync>(
         args: &FleetArgs,
         selector: &SelectorArgs,
+        extent: Extent,
         keep: impl Fn(&Object) -> T + Sync + Send,
     ) -> anyhow::Result<(Self, Vec<T>)> {
         if selector.selector.is_some() {
-            let mut fleet = Self::selected(args, selector, Extent::Exact)?;
+            let mut fleet = Self::selected(args, selector, extent)?;
             let objects = std::mem::take(&mut fleet.compiled.objects);
             let kept = objects.par_iter().map(keep);
             return Ok((fleet, kept.collect()));
@@ -116,7 +117,7 @@ impl Fleet {
         if selector.selector.is_some() {
             return Self::selected(args, selector, Extent::WithNeeds);
         }
-        let (mut fleet, _) = Self::digested(args, selector, |_| ())?;
+        let (mut fleet, _) = Self::digested(args, selector, Extent::WithNeeds, |_| ())?;
         if fleet.compiled.has_errors() {
             fleet.compiled = compile_by(&fleet.policy, &fleet.tree, &fleet.overlays);
         }

@@ -202,8 +202,10 @@ impl<'a> Split<'a> {
             let members = graph.clusters[root].iter().filter_map(moved);
             Some((moved(root)?, members.collect()))
         };
+        let ids = kept.iter().map(|at| &*graph.vertices[*at].id);
+        let unlisted = ids.filter(|id| graph.is_unlisted(id)).cloned();
         Graph {
-            unlisted: self.graph.unlisted.clone(),
+            unlisted: unlisted.collect(),
             vertices: kept.iter().map(vertex).collect(),
             edges: edges.collect(),
             clusters: clusters.into_iter().filter_map(members).collect(),

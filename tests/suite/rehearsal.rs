@@ -112,7 +112,7 @@ fn rehearse(compiled: &Compiled, options: &Options, front: impl FnOnce(Router) -
     assert!(!compiled.has_errors(), "{:#?}", compiled.findings);
     let set = ApplySet::new("local", "capstan-system");
     let rehearsal = Rehearsal::hold(compiled, &set, options, front).expect("it can be held");
-    [rehearsal.text(compiled), rehearsal.json()]
+    [rehearsal.text(&compiled.graph), rehearsal.json()]
 }
 
 /// The same with everything shuffled that has no order by itself; and the writes as they came.

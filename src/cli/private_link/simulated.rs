@@ -136,10 +136,10 @@ impl SimulatedPrivateLinks {
         }
     }
 
-    /// The reason why the private ones among `objects` are not connected, or who would connect them.
-    pub(in crate::cli) fn note(&self, objects: &[Object]) -> Option<&str> {
-        let note = self.note.as_deref()?;
-        objects.iter().any(is_private).then_some(note)
+    /// The reason why private clusters are not connected, or who would connect them, if there are any.
+    pub(in crate::cli) fn note(&self, has_private_cluster: bool) -> Option<&str> {
+        let note = self.note.as_deref();
+        note.filter(|_| has_private_cluster)
     }
 }
 

@@ -4,10 +4,14 @@
 
 mod events;
 mod fights;
+mod names;
 mod output;
 mod parts;
 mod prerequisites;
 mod rehearsal;
+mod script;
+
+use std::sync::Arc;
 
 use clap::Args;
 
@@ -17,11 +21,12 @@ use super::fleet::{Fleet, FleetArgs, SelectorArgs};
 use super::ui::{Ui, plain_lines};
 use crate::adapters::azure_sim::{Failure, Options, can_fail};
 use crate::api::kinds::{KINDS, is_aso};
-use crate::compile::Compiled;
 use crate::compile::select::Extent;
-use crate::model::ObjectId;
+use crate::graph::Graph;
+use crate::model::{Object, ObjectId};
 use crate::plan::ApplySet;
 use crate::settings::Environment;
+use script::{Role, Script};
 
 pub use rehearsal::Rehearsal;
 
@@ -41,16 +46,21 @@ pub(super) struct RehearseArgs {
 
 /// Exit 0 when everything became ready.
 pub(super) fn run(args: &RehearseArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
-    let fleet = Fleet::selected(&args.fleet, &args.selector, Extent::WithNeeds)?;
+    let set = ApplySet::new(LOCAL, environment.namespace.as_str());
+    let role = |object: &Object| Role::of(object, &set);
+    let (fleet, roles) = Fleet::digested(&args.fleet, &args.selector, Extent::WithNeeds, role)?;
     if fleet.is_refused(ui) {
         return Ok(Exit::Failed);
     }
-    if fleet.compiled.objects.is_empty() && matches!(args.format, DataFormat::Text) {
+    if roles.is_empty() && matches!(args.format, DataFormat::Text) {
         let path = args.fleet.path.display();
         ui.message(&format!("nothing to rehearse: no object in {path}"));
         return Ok(Exit::Fine);
     }
-    let set = ApplySet::new(LOCAL, environment.namespace.as_str());
+    let script = Script {
+        roles,
+        graph: Arc::clone(&fleet.compiled.graph),
+    };
     if let Some(failure) = args.fail.iter().find(|failure| !is_played(failure)) {
         anyhow::bail!(
             "--fail {}/{}: only Azure resources, HostedClusters and NodePools can be made to fail",
@@ -61,7 +71,7 @@ pub(super) fn run(args: &RehearseArgs, ui: &Ui, environment: &Environment) -> an
     if let Some(stranger) = args
         .fail
         .iter()
-        .find(|failure| !names_an_object(&fleet.compiled, failure))
+        .find(|failure| !names_an_object(&script.graph, failure))
     {
         anyhow::bail!(
             "--fail {}/{}: the fleet has no such object",
@@ -75,12 +85,12 @@ pub(super) fn run(args: &RehearseArgs, ui: &Ui, environment: &Environment) -> an
         azure: links.azure(),
         ..Options::default()
     };
-    let rehearsal = Rehearsal::hold_in_parts(&fleet.compiled, &set, &links, options)?;
+    let rehearsal = Rehearsal::hold_in_parts(&script, &set, &links, options)?;
     ui.data(&match args.format {
-        DataFormat::Text => plain_lines(&rehearsal.text(&fleet.compiled)),
+        DataFormat::Text => plain_lines(&rehearsal.text(&script.graph)),
         DataFormat::Json => rehearsal.json(),
     })?;
-    if let Some(note) = links.note(&fleet.compiled.objects) {
+    if let Some(note) = links.note(script.has_private_cluster()) {
         ui.message(note);
     }
     Ok(Exit::failed_if(!rehearsal.is_ready()))
@@ -91,12 +101,9 @@ fn is_played(failure: &Failure) -> bool {
     azures.any(|kind| kind.kind == failure.kind) || can_fail(&failure.kind)
 }
 
-fn names_an_object(compiled: &Compiled, failure: &Failure) -> bool {
-    compiled
-        .graph
-        .vertices
-        .iter()
-        .any(|vertex| matches_failure(&vertex.id, failure))
+fn names_an_object(graph: &Graph, failure: &Failure) -> bool {
+    let mut vertices = graph.vertices.iter();
+    vertices.any(|vertex| matches_failure(&vertex.id, failure))
 }
 
 fn matches_failure(id: &ObjectId, failure: &Failure) -> bool {
@@ -109,9 +116,7 @@ fn matches_failure(id: &ObjectId, failure: &Failure) -> bool {
 
 /// The fleet that the tests of this module rehearse: the documents of one file, with the failures.
 #[cfg(test)]
-fn fleet(text: &str, failures: &[&str]) -> (Compiled, ApplySet, Options) {
-    use std::sync::Arc;
-
+fn fleet(text: &str, failures: &[&str]) -> (crate::compile::Compiled, ApplySet, Options) {
     let tree = crate::model::Tree {
         files: [(Arc::from("a.yaml"), Arc::from(text.as_bytes()))].into(),
         ..crate::model::Tree::default()

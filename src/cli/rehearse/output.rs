@@ -10,8 +10,7 @@ use super::events::{Event, end};
 use super::rehearsal::Rehearsal;
 use crate::api::kinds::is_aso;
 use crate::apply::State;
-use crate::compile::Compiled;
-use crate::graph::{self, minutes};
+use crate::graph::{self, Graph, minutes};
 use crate::model::ObjectId;
 use crate::model::words::json_document;
 
@@ -34,9 +33,9 @@ impl Rehearsal {
         json_document(&report)
     }
 
-    /// What became ready or failed and when, the critical path of `compiled`, and how it ended.
+    /// What became ready or failed and when, the critical path of the fleet with this graph, and how it ended.
     #[must_use]
-    pub fn text(&self, compiled: &Compiled) -> String {
+    pub fn text(&self, graph: &Graph) -> String {
         let mut out = String::new();
         for id in self.supplied() {
             let who = match is_aso(&id.group) {
@@ -63,15 +62,15 @@ impl Rehearsal {
                 event.object
             );
         }
-        out.push_str(&critical_path(compiled, &changes, self.settle));
+        out.push_str(&critical_path(graph, &changes, self.settle));
         let end = clock(end(&changes));
-        let total = compiled.objects.len() + compiled.embedded().len();
+        let total = graph.vertices.len() - graph.outside().count();
         let _ = match self.ready {
             true => writeln!(out, "\nready after {end} (virtual): {total} objects"),
             false => writeln!(
                 out,
                 "\nnot ready: nothing more happened after {end} (virtual)\n{}",
-                unready(compiled, self)
+                unready(graph, self)
             ),
         };
         out
@@ -92,13 +91,12 @@ fn clock(seconds: u64) -> String {
 }
 
 /// The critical path of what happened, and the time for which the cluster waited for its role assignments.
-fn critical_path(compiled: &Compiled, changes: &[Event], settle: Duration) -> String {
+fn critical_path(graph: &Graph, changes: &[Event], settle: Duration) -> String {
     let ready: HashMap<&str, u64> = changes
         .iter()
         .filter(|event| event.state == State::Ready)
         .map(|event| (event.object.as_str(), event.at))
         .collect();
-    let graph = &compiled.graph;
     let when = |vertex: usize| {
         let id = graph.vertices[vertex].id.to_string();
         ready.get(id.as_str()).copied().map(Duration::from_secs)
@@ -119,8 +117,8 @@ fn critical_path(compiled: &Compiled, changes: &[Event], settle: Duration) -> St
 }
 
 /// The last word on each object that is not ready: what failed, then what waits for it.
-fn unready(compiled: &Compiled, rehearsal: &Rehearsal) -> String {
-    let ids = compiled.graph.vertices.iter();
+fn unready(graph: &Graph, rehearsal: &Rehearsal) -> String {
+    let ids = graph.vertices.iter();
     let ids: BTreeSet<String> = ids.map(|vertex| vertex.id.to_string()).collect();
     let last = ids.iter().filter_map(|id| rehearsal.events.last(id));
     let unready = last.filter(|event| event.state != State::Ready);
@@ -147,7 +145,7 @@ mod tests {
     fn text(objects: &[&str], failures: &[&str]) -> String {
         let (compiled, set, options) = fleet(&objects.join("\n---\n"), failures);
         let rehearsal = Rehearsal::hold(&compiled, &set, &options, |server| server);
-        rehearsal.unwrap().text(&compiled)
+        rehearsal.unwrap().text(&compiled.graph)
     }
 
     const A: &str = "{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: a, namespace: default}, spec: {location: uksouth}}";

@@ -1,26 +1,20 @@
 //! What a person must create outside the fleet and the cluster, and a rehearsal takes as created.
 //!
-//! In: a compiled fleet. Out: the Azure resources that the fleet only reads, and the Secrets of console clients. It does not
+//! In: an object of the fleet. Out: the Azure resources that it only reads, and the Secrets of console clients. It does not
 //! know how simulated Azure has them.
 
 use crate::api::embedded;
 use crate::api::kinds::is_aso;
 use crate::api::labels::RECONCILE_POLICY;
-use crate::compile::Compiled;
 use crate::model::{Node, Object, ObjectId};
 
-/// All of them, sorted.
-pub(super) fn prerequisites(compiled: &Compiled) -> Vec<ObjectId> {
-    let mut all = Vec::new();
-    for object in &compiled.objects {
-        all.extend(only_read(object));
-        for (_, resource) in embedded::resources(object) {
-            all.extend(only_read(&resource));
-            all.extend(secrets(&resource, &object.id.name));
-        }
+/// Those of an object and of the resources in it.
+pub(super) fn prerequisites(object: &Object) -> Vec<ObjectId> {
+    let mut all: Vec<ObjectId> = only_read(object).into_iter().collect();
+    for (_, resource) in embedded::resources(object) {
+        all.extend(only_read(&resource));
+        all.extend(secrets(&resource, &object.id.name));
     }
-    all.sort();
-    all.dedup();
     all
 }
 
@@ -83,10 +77,8 @@ metadata: {name: rg, namespace: clusters, annotations: {serviceoperator.azure.co
 spec: {location: uksouth}
 ";
         let (compiled, _, _) = fleet(text, &[]);
-        let names: Vec<String> = prerequisites(&compiled)
-            .iter()
-            .map(ToString::to_string)
-            .collect();
+        let all = compiled.objects.iter().flat_map(prerequisites);
+        let names: Vec<String> = all.map(|id| id.to_string()).collect();
         let expected = [
             "Secret/clusters/c-ea-console-openshift-console",
             "ResourceGroup/clusters/rg",

@@ -1,6 +1,6 @@
 //! One rehearsal.
 //!
-//! In: a compiled fleet, what should fail, and the faults in front of the simulated API server. Out:
+//! In: the objects of a fleet, what should fail, and the faults in front of the simulated API server. Out:
 //! what happened and when, the same each time, in whatever order the tasks ran and on however many processors. It
 //! does not know how that is shown.
 
@@ -18,11 +18,11 @@ use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::Instant;
 
 use super::super::embedded::{Embedded, server, supply};
-use super::super::private_link::{SimulatedPrivateLinks, is_private};
+use super::super::private_link::SimulatedPrivateLinks;
 use super::events::{Event, Events};
 use super::fights;
 use super::parts::{self, Part, SMALL, parts};
-use super::prerequisites::prerequisites;
+use super::script::Script;
 use crate::adapters::azure_sim as actors;
 use crate::adapters::kubernetes;
 use crate::api::timeline;
@@ -30,7 +30,7 @@ use crate::apply::{Assignment, Progress, Report, State, Tracker};
 use crate::compile::Compiled;
 use crate::graph::Split;
 use crate::model::ObjectId;
-use crate::plan::{self, ApplySet, Plan};
+use crate::plan::{ApplySet, Plan};
 use kube_sim::{Server, SimClock};
 
 /// The time on the virtual clock after which nothing more will happen, if nothing has.
@@ -67,7 +67,8 @@ impl Rehearsal {
             options,
             links: &links,
         };
-        runtime()?.block_on(rehearse(&bare()?, compiled, set, played, front))
+        let script = Script::of(compiled, set);
+        runtime()?.block_on(rehearse(&bare()?, &script, set, played, front))
     }
 
     /// As [`Self::hold`], but on all processors: each rehearses one part of the fleet at a time. A rehearsal changes what
@@ -76,18 +77,18 @@ impl Rehearsal {
     ///
     /// # Errors
     /// As [`Self::hold`].
-    pub(in crate::cli) fn hold_in_parts(
-        compiled: &Compiled,
+    pub(super) fn hold_in_parts(
+        script: &Script,
         set: &ApplySet,
         links: &SimulatedPrivateLinks,
         options: impl Fn() -> actors::Options + Sync,
     ) -> anyhow::Result<Self> {
-        let parts = parts(compiled, SMALL, links.named_identity());
-        Self::hold_all(compiled, &parts, set, links, options)
+        let parts = parts(script, SMALL, links.named_identity());
+        Self::hold_all(script, &parts, set, links, options)
     }
 
     fn hold_all(
-        whole: &Compiled,
+        whole: &Script,
         parts: &[Part],
         set: &ApplySet,
         links: &SimulatedPrivateLinks,
@@ -96,7 +97,7 @@ impl Rehearsal {
         let (next, bare) = (AtomicUsize::new(0), bare()?);
         let split = Split::of(&whole.graph);
         let hold = |part: &Part| {
-            let (part, options) = (parts::compiled(whole, &split, part), options());
+            let (part, options) = (parts::script(whole, &split, part), options());
             let played = Played {
                 options: &options,
                 links,
@@ -179,7 +180,7 @@ struct Played<'a> {
 
 async fn rehearse(
     bare: &Server,
-    compiled: &Compiled,
+    script: &Script,
     set: &ApplySet,
     Played { options, links }: Played<'_>,
     front: impl FnOnce(Router) -> Router,
@@ -188,15 +189,16 @@ async fn rehearse(
     let (router, mut fights) = fights::watched(bare.copy(Arc::new(clock)).router());
     let embedded = Embedded::behind(front(router), clock, options, settle, links);
     let target = embedded.target.clone();
-    let expected = if compiled.objects.iter().any(is_private) {
-        embedded.expected.as_slice()
-    } else {
-        &[]
+    let expected = match script.has_private_cluster() {
+        true => embedded.expected.as_slice(),
+        false => &[],
     };
-    let supplied = supply(&target.client, &compiled.graph, expected).await?;
-    let supplied = supplied.into_iter().chain(prerequisites(compiled));
+    let supplied = supply(&target.client, &script.graph, expected).await?;
+    let prerequisites = script.roles.iter().flat_map(|role| &role.prerequisites);
+    let supplied = supplied.into_iter().chain(prerequisites.cloned());
     let supplied = supplied.collect();
-    let plan = Arc::new(plan::against_none(&compiled.objects, &compiled.graph, set));
+    let (plan, resources) = script.plan();
+    let plan = Arc::new(plan);
     let (sender, mut progress) = unbounded_channel();
     let options = kubernetes::Options {
         concurrency: 32,
@@ -204,8 +206,8 @@ async fn rehearse(
     };
     let target_clock = Arc::clone(&target.clock);
     let start = target_clock.now();
-    let mut tracker = Tracker::new(&compiled.graph, settle, start);
-    let assignment = Assignment::new(Arc::clone(&plan), compiled.embedded());
+    let mut tracker = Tracker::new(&script.graph, settle, start);
+    let assignment = Assignment::new(Arc::clone(&plan), resources);
     let runner = kubernetes::run_once(target, options, assignment, Vec::new(), sender);
     let runner = tokio::spawn(runner);
     let mut events = Events::default();
@@ -304,7 +306,8 @@ mod tests {
             options: &options,
             links: &SimulatedPrivateLinks::default(),
         };
-        let rehearsal = rehearse(&bare, &compiled, &set, played, |server| server).await;
+        let script = Script::of(&compiled, &set);
+        let rehearsal = rehearse(&bare, &script, &set, played, |server| server).await;
         let rehearsal = rehearsal.unwrap();
         let time = start.elapsed().as_millis() as u64 / 1000 * 1000;
         (
@@ -348,10 +351,12 @@ sops: {{mac: {TEXT}, version: 3.9.0}}
         let set = ApplySet::new("test", "default");
         let whole = Rehearsal::hold(compiled, &set, &options(), |server| server);
         let links = SimulatedPrivateLinks::default();
-        let parts = parts(compiled, 0, None);
-        let in_parts = Rehearsal::hold_all(compiled, &parts, &set, &links, options);
+        let script = Script::of(compiled, &set);
+        let parts = parts(&script, 0, None);
+        let in_parts = Rehearsal::hold_all(&script, &parts, &set, &links, options);
         let (whole, in_parts) = (whole.unwrap(), in_parts.unwrap());
-        assert_eq!(in_parts.text(compiled), whole.text(compiled));
+        let graph = &compiled.graph;
+        assert_eq!(in_parts.text(graph), whole.text(graph));
         assert_eq!(in_parts.json(), whole.json());
         parts.len()
     }
@@ -391,8 +396,9 @@ sops: {{mac: {TEXT}, version: 3.9.0}}
     fn what_the_controllers_make_is_in_the_part_of_its_cluster() {
         let quickstart = std::fs::read_to_string("examples/quickstart/cluster.yaml").unwrap();
         let taken = "{apiVersion: v1, kind: Secret, metadata: {name: quickstart-aso-secret, namespace: clusters}}\n";
-        let (compiled, _, _) = fleet(&format!("{quickstart}---\n{taken}"), &[]);
-        assert_eq!(parts(&compiled, 0, None).len(), 1);
+        let (compiled, set, _) = fleet(&format!("{quickstart}---\n{taken}"), &[]);
+        let script = Script::of(&compiled, &set);
+        assert_eq!(parts(&script, 0, None).len(), 1);
     }
 
     #[test]

@@ -17,6 +17,7 @@ use super::fleet::{Fleet, FleetArgs, SelectorArgs};
 use super::report;
 use super::ui::Ui;
 use crate::api::labels;
+use crate::compile::select::Extent;
 use crate::graph::{Graph, Place};
 use crate::model::words::json_document;
 use crate::model::{Object, Packed, Severity};
@@ -66,7 +67,7 @@ pub(super) enum Output {
 
 /// With any error finding nothing goes to stdout, so that no engine prunes by a partial render.
 pub(super) fn run(args: &RenderArgs, ui: &Ui) -> anyhow::Result<Exit> {
-    let (fleet, kept) = Fleet::digested(&args.fleet, &args.selector, |object| {
+    let (fleet, kept) = Fleet::digested(&args.fleet, &args.selector, Extent::Exact, |object| {
         is_wanted(args, object).then(|| Packed::new(&object.node.to_json()))
     })?;
     if fleet.compiled.has_errors() {

@@ -58,5 +58,5 @@ fn a_cluster_of_the_previous_contract_rehearses_to_ready() {
     let set = ApplySet::new("test", "default");
     let held = Rehearsal::hold(&compiled, &set, &Options::default(), |server| server);
     let rehearsal = held.expect("it runs");
-    assert!(rehearsal.is_ready(), "{}", rehearsal.text(&compiled));
+    assert!(rehearsal.is_ready(), "{}", rehearsal.text(&compiled.graph));
 }
