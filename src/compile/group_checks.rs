@@ -28,6 +28,8 @@ pub(super) struct CheckedGroups {
     pub(super) remembered: Vec<(Vec<Member>, CheckedGroup)>,
     /// The number of those that were not remembered before.
     pub(super) checked: usize,
+    /// What joined them.
+    pub(super) joined: Groups,
 }
 
 /// Checks groups of parts. Parts are numbered: the definitions, then the plain objects.
@@ -72,16 +74,18 @@ impl GroupChecks<'_> {
         let budget = &self.sources.documents.budget;
         let mut checked: BTreeMap<Vec<usize>, Checked> = BTreeMap::new();
         loop {
-            let mut joined = groups.joined();
-            joined.retain(|group| group.len() > 1 || group[0] >= count);
+            let joined = groups.joined(known.map(Known::groups));
             checked.retain(|group, _| joined.contains(group));
-            joined.retain(|group| !checked.contains_key(group));
+            let is_unchecked = |group: &&Vec<usize>| {
+                (group.len() > 1 || group[0] >= count) && !checked.contains_key(*group)
+            };
+            let joined: Vec<&Vec<usize>> = joined.iter().filter(is_unchecked).collect();
             if joined.is_empty() || budget.exceeded().is_some() {
                 break;
             }
             let newly_checked: Vec<_> = joined
                 .into_par_iter()
-                .map(|group| (self.check(&group, parts, known), group))
+                .map(|group| (self.check(group, parts, known), group.clone()))
                 .collect();
             for (one, group) in newly_checked {
                 groups.add(group[0], Arc::clone(&one.group.links));
@@ -100,6 +104,7 @@ impl GroupChecks<'_> {
             groups: alone.collect(),
             remembered: Vec::new(),
             checked: 0,
+            joined: groups,
         };
         for (parts, one) in checked {
             all.groups.push(Group {

@@ -27,7 +27,7 @@ use super::sources::{Found, Sources};
 use super::wrong::duplicate;
 use super::{lost, misspelt};
 use crate::api::fleet::FleetPolicy;
-use crate::graph::{self, Elsewhere, Graph, Piece};
+use crate::graph::{Elsewhere, Joined, Piece};
 use crate::model::{Budget, Finding, Node, Object, ObjectId, Span, Tree};
 use crate::overlay::Effects;
 use crate::rules;
@@ -92,13 +92,13 @@ fn digested<K: Send + Sync, T: Clone + Send + Sync>(
         is_new: &is_new,
         has_memory: reuse.is_some(),
     };
-    let checked = checks.all(&parts, known.as_ref());
+    let mut checked = checks.all(&parts, known.as_ref());
     if sources.documents.budget.exceeded().is_some() {
         return None;
     }
     drop(checker);
     let ground = ground.filter(|_| reuse.is_some_and(|reuse| reuse.remembers));
-    let memory = ground.map(|ground| remember(ground, &mut sources, &compiled, &checked));
+    let memory = ground.map(|ground| remember(ground, &mut sources, &compiled, &mut checked));
     drop(compiled);
     let pieces = graphs(&checked.groups);
     let mut kept = Vec::new();
@@ -124,14 +124,17 @@ fn digested<K: Send + Sync, T: Clone + Send + Sync>(
     drop((parts, checked));
     let checked = sources.settle(policy, tree, found);
     // The graph of a fleet with errors would lack what they hide.
+    let last = reuse.and_then(|reuse| reuse.memory.graph());
     let graph = match checked.has_errors() {
-        true => Graph::default(),
-        false => join(pieces, &starts, &raw),
+        true => None,
+        false => Some(join(pieces, &starts, &raw, last)),
     };
+    let memory = memory.map(|memory| memory.with_graph(graph.as_ref().or(last)));
+    let graph = graph.map(|joined| Arc::clone(joined.graph()));
     let digest = Digest {
         checked,
         kept,
-        graph: graph.into(),
+        graph: graph.unwrap_or_default(),
     };
     Some((digest, memory))
 }
@@ -174,12 +177,11 @@ fn remember<T>(
     ground: Ground,
     sources: &mut Sources,
     compiled: &[CompiledPart<T>],
-    checked: &CheckedGroups,
+    checked: &mut CheckedGroups,
 ) -> Memory<T> {
-    let mut revision = Revision::of(ground, sources, compiled);
-    for (members, group) in &checked.remembered {
-        revision.add_group(members.clone(), group.clone());
-    }
+    let groups = std::mem::take(&mut checked.remembered);
+    let joined = std::mem::take(&mut checked.joined);
+    let revision = Revision::of(ground, sources, compiled).with_groups(groups, joined);
     let new = compiled.iter().filter(|one| one.is_new).count();
     Memory::of(revision, new, checked.checked)
 }
@@ -208,15 +210,18 @@ fn graphs(groups: &[Group]) -> Vec<PartGraph> {
     graphs.collect()
 }
 
-/// The graph of the fleet, in which the objects of each part start at the index in `starts`.
-fn join(graphs: Vec<PartGraph>, starts: &[usize], raw: &[Object]) -> Graph {
+/// The graph of the fleet, in which the objects of each part start at the index in `starts`. The `last` one may be like it.
+fn join(graphs: Vec<PartGraph>, starts: &[usize], raw: &[Object], last: Option<&Joined>) -> Joined {
     let encrypted = raw.iter().filter(|object| rules::is_encrypted(object));
     let left_alone: Vec<&ObjectId> = encrypted.map(|object| &object.id).collect();
     let pieces = graphs.into_iter().map(|PartGraph { graph, parts }| Piece {
         graph,
         objects: indices(&parts, starts),
     });
-    graph::join(pieces.collect(), &left_alone)
+    match last {
+        Some(last) => last.again(pieces.collect(), &left_alone),
+        None => Joined::of(pieces.collect(), &left_alone),
+    }
 }
 
 /// Compiles the definitions that are not known; `None` if a limit is exceeded.

@@ -1,6 +1,7 @@
 //! Which vertices make up one cluster, and in which order sync applies the fleet.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use super::{Executor, Graph, Place, Vertex, references};
 use crate::api::platform::{Platform, Role, is_root};
@@ -52,27 +53,27 @@ impl Graph {
     /// the order of the fleet. Those in a cycle are left out.
     #[must_use]
     pub fn apply_order(&self) -> Vec<usize> {
-        let mut open = vec![0_usize; self.vertices.len()];
-        let mut users: Vec<Vec<usize>> = vec![Vec::new(); self.vertices.len()];
         let top = |at: usize| matches!(self.vertices[at].place, Place::TopLevel(_));
-        for edge in self
-            .edges
-            .iter()
-            .filter(|edge| edge.executor == Executor::Sync && top(edge.to))
-        {
-            open[edge.from] += 1;
-            users[edge.to].push(edge.from);
-        }
-        let mut free: BTreeSet<usize> = (0..open.len())
-            .filter(|at| top(*at) && open[*at] == 0)
-            .collect();
+        let edges = self.edges.iter();
+        let waits = edges.filter(|edge| edge.executor == Executor::Sync && top(edge.to));
+        // The users of each vertex follow each other.
+        let mut users: Vec<(usize, usize)> = waits.map(|edge| (edge.to, edge.from)).collect();
+        users.sort_unstable();
+        let mut open = vec![0_usize; self.vertices.len()];
+        users.iter().for_each(|(_, user)| open[*user] += 1);
+        let free = (0..open.len()).filter(|at| top(*at) && open[*at] == 0);
+        let mut free: BinaryHeap<Reverse<usize>> = free.map(Reverse).collect();
         let mut order = Vec::new();
-        while let Some(at) = free.pop_first() {
+        while let Some(Reverse(at)) = free.pop() {
             order.push(at);
-            for &user in &users[at] {
-                open[user] -= 1;
-                if open[user] == 0 {
-                    free.insert(user);
+            let first = users.partition_point(|(vertex, _)| *vertex < at);
+            let its = users[first..]
+                .iter()
+                .take_while(|(vertex, _)| *vertex == at);
+            for (_, user) in its {
+                open[*user] -= 1;
+                if open[*user] == 0 {
+                    free.push(Reverse(*user));
                 }
             }
         }

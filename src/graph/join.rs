@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::{Graph, Place, Vertex};
-use crate::model::{ObjectId, QuickMap};
+use crate::model::{ObjectId, Origin, QuickMap};
 
 /// The graph of a part of a fleet.
 #[derive(Debug, Default)]
@@ -26,12 +26,120 @@ type Places = Vec<Option<usize>>;
 /// The order among the vertices outside of all parts: objects that are left alone come first.
 type Rank = (u8, usize, usize);
 
-/// Joins the graphs of all parts of a fleet that does not apply the objects `left_alone`.
-#[must_use]
-pub fn join(pieces: Vec<Piece>, left_alone: &[&ObjectId]) -> Graph {
-    let (mut places, count) = place_objects(&pieces);
-    let outside = place_outside(&pieces, left_alone, &mut places, count);
-    let moved = pieces.into_par_iter().zip(&places);
+/// The graph of a fleet, and what it was joined from. Copies share both.
+#[derive(Clone, Debug)]
+pub struct Joined {
+    graph: Arc<Graph>,
+    pieces: Arc<[Piece]>,
+    left_alone: Arc<[ObjectId]>,
+    /// By piece.
+    places: Arc<[Places]>,
+    /// For each vertex outside of all pieces, the number of the piece that it is from.
+    suppliers: Arc<[usize]>,
+}
+
+impl Joined {
+    /// Joins the graphs of all parts of a fleet that does not apply the objects `left_alone`.
+    #[must_use]
+    pub fn of(pieces: Vec<Piece>, left_alone: &[&ObjectId]) -> Self {
+        let (mut places, count) = place_objects(&pieces);
+        let outside = place_outside(&pieces, left_alone, &mut places, count);
+        let (suppliers, outside): (Vec<usize>, Vec<Vertex>) = outside.into_iter().unzip();
+        Self {
+            graph: join(&pieces, &places, count, outside).into(),
+            pieces: pieces.into(),
+            left_alone: left_alone.iter().map(|id| ObjectId::clone(id)).collect(),
+            places: places.into(),
+            suppliers: suppliers.into(),
+        }
+    }
+
+    /// The same as [`Self::of`], but the graph is joined anew only if the pieces differ from those of this one in more than places
+    /// in files.
+    #[must_use]
+    pub fn again(&self, pieces: Vec<Piece>, left_alone: &[&ObjectId]) -> Self {
+        match self.with_pieces(&pieces, left_alone) {
+            Some(graph) => Self {
+                graph,
+                pieces: pieces.into(),
+                ..self.clone()
+            },
+            None => Self::of(pieces, left_alone),
+        }
+    }
+
+    /// The graph of the fleet.
+    #[must_use]
+    pub const fn graph(&self) -> &Arc<Graph> {
+        &self.graph
+    }
+
+    /// The graph with the places in files of these pieces; `None` if they differ in anything else.
+    fn with_pieces(&self, pieces: &[Piece], left_alone: &[&ObjectId]) -> Option<Arc<Graph>> {
+        let has_same_objects = |(before, now): (&Piece, &Piece)| before.objects == now.objects;
+        let are_same = self.pieces.len() == pieces.len()
+            && left_alone.iter().copied().eq(&*self.left_alone)
+            && self.pieces.iter().zip(pieces).all(has_same_objects);
+        if !are_same {
+            return None;
+        }
+        let mut moved = Vec::new();
+        for (number, (before, now)) in self.pieces.iter().zip(pieces).enumerate() {
+            if !Arc::ptr_eq(&before.graph, &now.graph) {
+                moved.extend(self.moved(number, &before.graph, &now.graph)?);
+            }
+        }
+        if moved.is_empty() {
+            return Some(Arc::clone(&self.graph));
+        }
+        let mut graph = Graph::clone(&self.graph);
+        for (at, origin) in moved {
+            graph.vertices[at].origin = origin.clone();
+        }
+        Some(graph.into())
+    }
+
+    /// The vertices of the joined graph that are at other places in files once a piece has another graph; `None` if the graphs differ
+    /// in anything else.
+    fn moved<'g>(
+        &self,
+        number: usize,
+        before: &Graph,
+        now: &'g Graph,
+    ) -> Option<Vec<(usize, &'g Origin)>> {
+        if !now.is_like(before) {
+            return None;
+        }
+        let inside = self.graph.vertices.len() - self.suppliers.len();
+        let has_it = |vertex: &Vertex, at: usize| match vertex.place {
+            Place::TopLevel(_) | Place::Embedded(_) => true,
+            Place::Outside => at >= inside && self.suppliers[at - inside] == number,
+        };
+        let vertices = before.vertices.iter().zip(&now.vertices);
+        let moved = vertices.zip(&self.places[number]);
+        let moved = moved.filter(|((before, now), _)| before.origin != now.origin);
+        let moved = moved.filter_map(|((_, vertex), at)| Some(((*at)?, vertex)));
+        let moved = moved.filter(|(at, vertex)| has_it(vertex, *at));
+        Some(moved.map(|(at, vertex)| (at, &vertex.origin)).collect())
+    }
+}
+
+impl Graph {
+    /// Returns true if it differs from another one in places in files alone.
+    fn is_like(&self, other: &Self) -> bool {
+        let is_same =
+            |(one, other): (&Vertex, &Vertex)| one.place == other.place && one.id == other.id;
+        self.vertices.len() == other.vertices.len()
+            && self.vertices.iter().zip(&other.vertices).all(is_same)
+            && self.edges == other.edges
+            && self.clusters == other.clusters
+            && self.unlisted == other.unlisted
+    }
+}
+
+/// The graph of all pieces, whose objects are `count` vertices, with the vertices `outside` of them.
+fn join(pieces: &[Piece], places: &[Places], count: usize, outside: Vec<Vertex>) -> Graph {
+    let moved = pieces.par_iter().zip(places);
     let moved: Vec<Graph> = moved
         .map(|(piece, places)| piece.moved_to(places))
         .collect();
@@ -60,8 +168,8 @@ pub fn join(pieces: Vec<Piece>, left_alone: &[&ObjectId]) -> Graph {
 
 impl Piece {
     /// Its graph with the indices of the joined graph. The vertices stay in their order.
-    fn moved_to(self, places: &Places) -> Graph {
-        let mut graph = Arc::unwrap_or_clone(self.graph);
+    fn moved_to(&self, places: &Places) -> Graph {
+        let mut graph = Graph::clone(&self.graph);
         for vertex in &mut graph.vertices {
             vertex.place = match vertex.place {
                 Place::TopLevel(object) => Place::TopLevel(self.objects[object]),
@@ -132,13 +240,14 @@ fn place_objects(pieces: &[Piece]) -> (Vec<Places>, usize) {
 }
 
 /// Places the vertices that are outside of their parts: with those of the same objects in another part, or after all `count`
-/// vertices of the fleet. Returns the latter: objects that are left alone, then others in the order in which they are needed.
+/// vertices of the fleet. Returns the latter, each with the number of the piece that it is from: objects that are left alone, then
+/// others in the order in which they are needed.
 fn place_outside(
     pieces: &[Piece],
     left_alone: &[&ObjectId],
     places: &mut [Places],
     count: usize,
-) -> Vec<Vertex> {
+) -> Vec<(usize, Vertex)> {
     let ranks = left_alone.iter().enumerate();
     let ranks: QuickMap<&ObjectId, usize> = ranks.map(|(rank, id)| (*id, rank)).collect();
     let outside: Vec<Vec<(Rank, &Vertex)>> = pieces
@@ -147,11 +256,14 @@ fn place_outside(
         .map(|(piece, places)| piece.outside(places, &ranks))
         .collect();
     // The first need of each, and the vertex that has it.
-    let mut first: QuickMap<&ObjectId, (Rank, &Vertex)> = QuickMap::default();
-    for (rank, vertex) in outside.into_iter().flatten() {
-        let known = first.entry(&*vertex.id).or_insert((rank, vertex));
+    let mut first: QuickMap<&ObjectId, (Rank, usize, &Vertex)> = QuickMap::default();
+    let outside = outside.into_iter().enumerate();
+    for (number, (rank, vertex)) in
+        outside.flat_map(|(number, all)| all.into_iter().map(move |one| (number, one)))
+    {
+        let known = first.entry(&*vertex.id).or_insert((rank, number, vertex));
         if rank < known.0 {
-            *known = (rank, vertex);
+            *known = (rank, number, vertex);
         }
     }
     let inside: Vec<(&ObjectId, usize)> = pieces
@@ -171,8 +283,8 @@ fn place_outside(
         }
     }
     let mut outside: Vec<_> = first.into_values().collect();
-    outside.sort_unstable_by_key(|(order, _)| *order);
-    for (number, (_, vertex)) in outside.iter().enumerate() {
+    outside.sort_unstable_by_key(|(order, ..)| *order);
+    for (number, (.., vertex)) in outside.iter().enumerate() {
         found.insert(&*vertex.id, count + number);
     }
     pieces.par_iter().zip(places).for_each(|(piece, places)| {
@@ -184,6 +296,85 @@ fn place_outside(
     });
     outside
         .into_iter()
-        .map(|(_, vertex)| vertex.clone())
+        .map(|(_, number, vertex)| (number, vertex.clone()))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::build;
+    use crate::model::Object;
+
+    /// A cluster with an identity that the fleet does not have, this far down in its file.
+    fn cluster(name: &str, identity: &str, lines: usize) -> Arc<Graph> {
+        let text = format!(
+            "{}{{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AROCluster, metadata: {{name: {name}}}, spec: {{identityRef: {{name: {identity}}}, resources: [{{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {{name: {name}}}}}]}}}}",
+            "\n".repeat(lines)
+        );
+        let (documents, _) = crate::yaml::read(&Arc::from(name), text.as_bytes());
+        let objects = documents.into_iter();
+        let objects = objects.filter_map(|node| Object::from_node(node, "n"));
+        build(&objects.collect::<Vec<_>>()).0.into()
+    }
+
+    fn pieces(graphs: &[(usize, Arc<Graph>)]) -> Vec<Piece> {
+        let piece = |(object, graph): &(usize, Arc<Graph>)| Piece {
+            graph: Arc::clone(graph),
+            objects: vec![*object],
+        };
+        graphs.iter().map(piece).collect()
+    }
+
+    #[test]
+    fn a_graph_is_joined_again_as_if_it_was_the_first_time() {
+        let (one, two) = (cluster("one", "i", 0), cluster("two", "i", 0));
+        let both = [(0, Arc::clone(&one)), (1, Arc::clone(&two))];
+        let last = Joined::of(pieces(&both), &[]);
+        let outside = last.graph().outside().map(|vertex| &*vertex.id.name);
+        assert_eq!(outside.collect::<Vec<_>>(), ["i", "n"]);
+        let moved = |lines| cluster("one", "i", lines);
+        for (what, graphs, is_shared) in [
+            ("the same", both.to_vec(), true),
+            ("equal", vec![(0, moved(0)), (1, Arc::clone(&two))], true),
+            ("moved", vec![(0, moved(3)), (1, Arc::clone(&two))], false),
+            (
+                "the other moved",
+                vec![(0, Arc::clone(&one)), (1, cluster("two", "i", 1))],
+                false,
+            ),
+            (
+                "another need",
+                vec![(0, cluster("one", "j", 0)), (1, Arc::clone(&two))],
+                false,
+            ),
+            (
+                "another order",
+                vec![(1, Arc::clone(&one)), (0, Arc::clone(&two))],
+                false,
+            ),
+            ("one less", vec![(0, Arc::clone(&one))], false),
+        ] {
+            let again = last.again(pieces(&graphs), &[]);
+            let expected = Joined::of(pieces(&graphs), &[]);
+            assert_eq!(again.graph(), expected.graph(), "{what}");
+            assert_eq!(
+                Arc::ptr_eq(again.graph(), last.graph()),
+                is_shared,
+                "{what}"
+            );
+            // The next change is compared with this one.
+            let back = again.again(pieces(&both), &[]);
+            assert_eq!(back.graph(), last.graph(), "{what}");
+        }
+        let identity = ObjectId::new(
+            "infrastructure.cluster.x-k8s.io",
+            "AzureClusterIdentity",
+            "n",
+            "i",
+        );
+        let left_alone = last.again(pieces(&both), &[&identity]);
+        let expected = Joined::of(pieces(&both), &[&identity]);
+        assert_eq!(left_alone.graph(), expected.graph());
+    }
 }

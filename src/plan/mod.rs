@@ -17,7 +17,7 @@ mod second_owners;
 mod secret_data;
 mod text;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -89,13 +89,11 @@ pub fn into_plan(objects: Vec<Object>, graph: &Graph, set: &ApplySet) -> Plan {
 /// The plan of the objects' actions, in the order of the objects.
 fn with_actions(actions: &[Arc<Action>], graph: &Graph) -> Plan {
     let order = graph.apply_order();
-    let step_of: HashMap<usize, usize> = order
-        .iter()
-        .enumerate()
-        .map(|(step, vertex)| (*vertex, step))
-        .collect();
+    let mut step_of = vec![None; graph.vertices.len()];
+    let steps = order.iter().enumerate();
+    steps.for_each(|(step, vertex)| step_of[*vertex] = Some(step));
     let steps: Vec<Step> = order
-        .iter()
+        .par_iter()
         .filter_map(|vertex| match graph.vertices[*vertex].place {
             Place::TopLevel(index) => Some((*vertex, index)),
             _ => None,
@@ -128,14 +126,14 @@ fn with_actions(actions: &[Arc<Action>], graph: &Graph) -> Plan {
     }
 }
 
-fn predecessors(graph: &Graph, vertex: usize, step_of: &HashMap<usize, usize>) -> Vec<Predecessor> {
+fn predecessors(graph: &Graph, vertex: usize, step_of: &[Option<usize>]) -> Vec<Predecessor> {
     let sync = graph
         .needs(vertex)
         .filter(|edge| edge.executor == Executor::Sync);
     let mut after: Vec<Predecessor> = sync
         .filter_map(|edge| {
             Some(Predecessor {
-                step: *step_of.get(&edge.to)?,
+                step: step_of[edge.to]?,
                 until: edge.until,
             })
         })

@@ -12,16 +12,24 @@ use super::links::{CROWD, Link, Links, Role, suggesting};
 use crate::model::Finding;
 
 /// Parts, which are numbered, and their links.
+#[derive(Default)]
 pub(crate) struct Groups {
     count: usize,
     links: Vec<(usize, Arc<Links>)>,
+    /// The groups by the number of links that there were.
+    known: Vec<(usize, Arc<Joined>)>,
 }
+
+/// Groups of parts, each in order.
+pub(crate) type Joined = BTreeSet<Vec<usize>>;
 
 impl Groups {
     /// Of parts that nothing joins yet.
-    pub(crate) const fn of(count: usize) -> Self {
-        let links = Vec::new();
-        Self { count, links }
+    pub(crate) fn of(count: usize) -> Self {
+        Self {
+            count,
+            ..Self::default()
+        }
     }
 
     /// Adds links of a part, or of one for its group.
@@ -41,8 +49,23 @@ impl Groups {
         }
     }
 
-    /// The groups, each in order.
-    pub(crate) fn joined(&self) -> BTreeSet<Vec<usize>> {
+    /// The groups. Those `before` had the same if it had the same links.
+    pub(crate) fn joined(&mut self, before: Option<&Self>) -> Arc<Joined> {
+        let known = before.and_then(|before| before.find(self));
+        let joined = known.unwrap_or_else(|| self.join().into());
+        self.known.push((self.links.len(), Arc::clone(&joined)));
+        joined
+    }
+
+    /// The groups of the same parts with these links, if they are known.
+    fn find(&self, other: &Self) -> Option<Arc<Joined>> {
+        let count = other.links.len();
+        let (_, joined) = self.known.iter().find(|(known, _)| *known == count)?;
+        let is_same = self.count == other.count && self.links[..count] == other.links;
+        is_same.then(|| Arc::clone(joined))
+    }
+
+    fn join(&self) -> Joined {
         let repeated = Repeated::new(&self.links);
         let held = self.links.par_iter().flat_map_iter(held);
         // Most of the hundreds of links of a part are in no other part.
@@ -174,7 +197,7 @@ impl Sets {
         part
     }
 
-    fn groups(mut self) -> BTreeSet<Vec<usize>> {
+    fn groups(mut self) -> Joined {
         let mut groups: HashMap<usize, Vec<usize>> = HashMap::new();
         for part in 0..self.parents.len() {
             let root = self.root(part);
@@ -205,13 +228,34 @@ mod tests {
         groups.add(2, links(&[2], &[]));
         groups.add(3, links(&[2], &[]));
         let alone = [vec![0], vec![1], vec![2], vec![3], vec![4]];
-        assert_eq!(groups.joined(), BTreeSet::from(alone));
+        assert_eq!(*groups.joined(None), BTreeSet::from(alone));
         groups.add(4, links(&[1], &[]));
         let joined = [vec![0, 1, 4], vec![2], vec![3]];
-        assert_eq!(groups.joined(), BTreeSet::from(joined));
+        assert_eq!(*groups.joined(None), BTreeSet::from(joined));
         groups.add(3, links(&[1], &[]));
         let joined = [vec![0, 1, 3, 4], vec![2]];
-        assert_eq!(groups.joined(), BTreeSet::from(joined));
+        assert_eq!(*groups.joined(None), BTreeSet::from(joined));
+    }
+
+    #[test]
+    fn groups_are_the_same_as_before_only_with_the_same_links() {
+        let groups = |third: &[Link]| {
+            let mut groups = Groups::of(3);
+            groups.add(0, links(&[], &[1]));
+            groups.add(1, links(&[1], &[]));
+            groups.add(2, links(&[], third));
+            groups
+        };
+        let mut before = groups(&[2]);
+        let joined = before.joined(None);
+        assert_eq!(*joined, BTreeSet::from([vec![0, 1], vec![2]]));
+        let mut same = groups(&[2]);
+        assert!(Arc::ptr_eq(&same.joined(Some(&before)), &joined));
+        same.add(2, links(&[1], &[]));
+        let expected = BTreeSet::from([vec![0, 1, 2]]);
+        assert_eq!(*same.joined(Some(&before)), expected, "more links");
+        let mut other = groups(&[1]);
+        assert_eq!(*other.joined(Some(&before)), expected, "another link");
     }
 
     #[test]
@@ -225,9 +269,9 @@ mod tests {
         for other in [own(), links(&[1], &[]), links(&[], &[1])] {
             let mut groups = Groups::of(2);
             groups.add(0, own());
-            assert_eq!(groups.joined().len(), 2);
+            assert_eq!(groups.joined(None).len(), 2);
             groups.add(1, other);
-            assert_eq!(groups.joined(), BTreeSet::from([vec![0, 1]]));
+            assert_eq!(*groups.joined(None), BTreeSet::from([vec![0, 1]]));
         }
     }
 
@@ -241,10 +285,10 @@ mod tests {
         for part in 0..CROWD - 1 {
             groups.add(part, Arc::clone(&counted));
         }
-        assert_eq!(groups.joined().len(), CROWD + 1);
+        assert_eq!(groups.joined(None).len(), CROWD + 1);
         groups.add(CROWD - 1, Arc::clone(&counted));
-        assert_eq!(groups.joined().len(), 2);
+        assert_eq!(groups.joined(None).len(), 2);
         groups.add(CROWD, counted);
-        assert_eq!(groups.joined().len(), 1);
+        assert_eq!(groups.joined(None).len(), 1);
     }
 }

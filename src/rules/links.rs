@@ -30,7 +30,7 @@ use crate::model::{Finding, Node, Object, ObjectId, QuickSet, Value, rule_id};
 pub(crate) type Link = u64;
 
 /// What a part of a fleet has in common with other parts.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Links {
     /// All parts with one of these concern each other: what only one may have, such as an id.
     pub(crate) shared: Box<[Link]>,

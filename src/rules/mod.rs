@@ -329,9 +329,9 @@ fn found_in(objects: &[Object], check: impl Fn(&[Object]) -> Vec<Finding>) -> Ve
     let environment: Vec<&Object> = objects.iter().filter(|one| is_environment(one)).collect();
     let mut all = std::collections::BTreeSet::new();
     let parts = loop {
-        let joined = groups.joined();
+        let joined = groups.joined(None);
         let mut parts = Vec::new();
-        for group in &joined {
+        for group in &*joined {
             let own: Vec<&Object> = group.iter().map(|at| &objects[*at]).collect();
             groups.add(group[0], links(&own, &FleetPolicy::default()).into());
             let is_own = |object: &Object| own.iter().any(|one| std::ptr::eq(*one, object));

@@ -15,14 +15,16 @@ use super::sources::Sources;
 use crate::api::fleet::FleetPolicy;
 use crate::api::kinds::INFRASTRUCTURE;
 use crate::api::overlay::Overlay;
+use crate::graph::Joined;
 use crate::model::{Node, Object, ObjectId, Span, Tree};
 use crate::overlay::{self, Overlays};
-use crate::rules::Links;
+use crate::rules::{Groups, Links};
 use crate::schema::strategic::ListKeys;
 
 /// The parts of the fleet that was compiled last, with a value for each object. Copies share it.
 pub struct Memory<T> {
     last: Option<Arc<Revision<T>>>,
+    graph: Option<Joined>,
     compiled: usize,
     checked: usize,
 }
@@ -34,6 +36,8 @@ pub(super) struct Revision<T> {
     parts: HashMap<Span, CompiledPart<T>>,
     /// Those of several parts.
     groups: HashMap<Vec<Member>, CheckedGroup>,
+    /// What joined the groups.
+    joined: Groups,
     outlines: Outlines,
 }
 
@@ -69,6 +73,7 @@ impl<T> Default for Memory<T> {
     fn default() -> Self {
         Self {
             last: None,
+            graph: None,
             compiled: 0,
             checked: 0,
         }
@@ -79,6 +84,7 @@ impl<T> Clone for Memory<T> {
     fn clone(&self) -> Self {
         Self {
             last: self.last.clone(),
+            graph: self.graph.clone(),
             ..*self
         }
     }
@@ -89,6 +95,7 @@ impl<T> Memory<T> {
     pub(super) fn of(revision: Revision<T>, compiled: usize, checked: usize) -> Self {
         Self {
             last: Some(Arc::new(revision)),
+            graph: None,
             compiled,
             checked,
         }
@@ -104,6 +111,17 @@ impl<T> Memory<T> {
     #[must_use]
     pub const fn checked(&self) -> usize {
         self.checked
+    }
+
+    /// Remembers a graph, too: that of the fleet, or of the last one that had no errors.
+    pub(super) fn with_graph(self, graph: Option<&Joined>) -> Self {
+        let graph = graph.cloned();
+        Self { graph, ..self }
+    }
+
+    /// The graph of the last fleet that had no errors.
+    pub(super) const fn graph(&self) -> Option<&Joined> {
+        self.graph.as_ref()
     }
 
     /// The outlines of the files of the last fleet.
@@ -147,12 +165,22 @@ impl<T> Revision<T> {
             ground,
             parts,
             groups: HashMap::new(),
+            joined: Groups::default(),
             outlines,
         }
     }
 
-    pub(super) fn add_group(&mut self, members: Vec<Member>, group: CheckedGroup) {
-        self.groups.insert(members, group);
+    /// The same with the groups that were checked, and what joined them.
+    pub(super) fn with_groups(
+        self,
+        groups: Vec<(Vec<Member>, CheckedGroup)>,
+        joined: Groups,
+    ) -> Self {
+        Self {
+            groups: groups.into_iter().collect(),
+            joined,
+            ..self
+        }
     }
 }
 
@@ -239,6 +267,11 @@ impl<T> Known<'_, T> {
             && sources.documents.lost.is_whole(definition)
             && !self.changes.concern(definition, &known.part);
         is_same.then_some(known)
+    }
+
+    /// The groups of all parts.
+    pub(super) const fn groups(&self) -> &Groups {
+        &self.before.joined
     }
 
     /// The findings for a group in `namespaces`, none of whose definitions was compiled again. The caller counts its cost.
