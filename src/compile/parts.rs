@@ -10,7 +10,7 @@
 //! object. Most definitions concern no other part, and are compiled once; those that a link joins are compiled again,
 //! together. It does not know what the rules compare: [`rules::links`] does.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -28,7 +28,7 @@ use super::wrong::duplicate;
 use super::{lost, misspelt};
 use crate::api::fleet::FleetPolicy;
 use crate::graph::{Elsewhere, Joined, Piece};
-use crate::model::{Budget, Finding, Node, Object, ObjectId, Span, Tree};
+use crate::model::{Budget, Finding, Node, Object, ObjectId, QuickMap, Span, Tree};
 use crate::overlay::Effects;
 use crate::rules;
 
@@ -309,21 +309,23 @@ fn settle(sources: &mut Sources, number: usize, part: &Part) {
 
 /// Reports the definitions that have the id of another one, and takes what was found in their objects.
 fn mark_twice(parts: &mut [Arc<Part>]) -> Vec<Finding> {
-    let mut first: HashMap<ObjectId, Span> = HashMap::new();
-    let mut findings = Vec::new();
-    for part in parts {
-        let Some((id, here)) = part.made.name.clone() else {
+    let mut first: QuickMap<&ObjectId, &Span> = QuickMap::default();
+    let mut twice = Vec::new();
+    for (number, part) in parts.iter().enumerate() {
+        let Some((id, here)) = &part.made.name else {
             continue;
         };
-        match first.get(&id) {
+        match first.get(id) {
             None => drop(first.insert(id, here)),
-            Some(first) => {
-                findings.push(duplicate(&id, &here, first));
-                *part = part.twice().into();
-            }
+            Some(first) => twice.push((number, duplicate(id, here, first))),
         }
     }
-    findings
+    let mark = |(number, finding)| {
+        let part: &mut Arc<Part> = &mut parts[number];
+        *part = part.twice().into();
+        finding
+    };
+    twice.into_iter().map(mark).collect()
 }
 
 /// Puts together what was found in all groups.

@@ -85,14 +85,21 @@ impl From<LinkSets> for Links {
             offered, wanted, ..
         } = &sets;
         Self {
-            offered: offered.difference(wanted).copied().collect(),
-            wanted: wanted.difference(offered).copied().collect(),
-            own: offered.intersection(wanted).copied().collect(),
-            shared: sets.shared.into_iter().collect(),
-            needed: sets.needed.into_iter().collect(),
-            counted: sets.counted.into_iter().collect(),
+            offered: sorted(offered.difference(wanted).copied()),
+            wanted: sorted(wanted.difference(offered).copied()),
+            own: sorted(offered.intersection(wanted).copied()),
+            shared: sorted(sets.shared),
+            needed: sorted(sets.needed),
+            counted: sorted(sets.counted),
         }
     }
+}
+
+/// Sets have a random order. Sorted, the links of a part are equal each time.
+fn sorted<T: Ord>(all: impl IntoIterator<Item = T>) -> Box<[T]> {
+    let mut all: Vec<T> = all.into_iter().collect();
+    all.sort_unstable();
+    all.into()
 }
 
 /// How many parts must have a [counted](Links::counted) link in common.
@@ -476,4 +483,26 @@ impl LinkSets {
 fn cluster_of(object: &Object) -> (&str, &str) {
     let name = object.label(labels::CLUSTER_NAME);
     (&object.id.namespace, name.unwrap_or(&object.id.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_of_the_same_objects_are_equal() {
+        let cluster = |name: &str| {
+            let text = format!(
+                "{{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AROCluster, metadata: {{name: {name}, namespace: n}}, spec: {{identityRef: {{kind: AzureClusterIdentity, name: {name}}}}}}}"
+            );
+            let (documents, _) = crate::yaml::read(&"a.yaml".into(), text.as_bytes());
+            Object::from_node(documents[0].clone(), "n").expect("an object")
+        };
+        let objects = [cluster("a"), cluster("b"), cluster("c")];
+        let links = || links(&objects.each_ref(), &FleetPolicy::default());
+        let first = links();
+        assert!(first.needed.len() > 2 && first.wanted.len() > 2);
+        // Each time the sets behind them have another order.
+        assert!((0..10).all(|_| links() == first));
+    }
 }

@@ -372,6 +372,30 @@ fn only_groups_of_what_changed_are_checked_again() {
 }
 
 #[test]
+fn a_graph_is_shared_until_it_differs() {
+    let mut fleet = Fleet::of(DEFINITIONS);
+    let mut memory = Memory::default();
+    fleet.define("b.yaml", DEFINED[3]);
+    let first = fleet.warm(&mut memory);
+    let changed = DEFINED[3].replace("a: b", "a: c");
+    fleet.define("b.yaml", &changed);
+    let second = fleet.warm(&mut memory);
+    assert_ne!(second.kept, first.kept);
+    assert!(Arc::ptr_eq(&second.graph, &first.graph), "another tag");
+    let moved = changed.replace("metadata", "\nmetadata");
+    fleet.define("b.yaml", &moved);
+    let third = fleet.warm(&mut memory);
+    assert_ne!(third.graph, second.graph, "another line");
+    assert_eq!(third.graph, fleet.cold().graph);
+    // With an error there is no graph, and the last one is remembered.
+    fleet.define("b.yaml", DEFINED[5]);
+    assert!(fleet.warm(&mut memory).checked.has_errors());
+    fleet.define("b.yaml", &moved);
+    let fourth = fleet.warm(&mut memory);
+    assert_eq!(fourth.graph, third.graph);
+}
+
+#[test]
 fn a_fleet_over_a_limit_is_not_remembered() {
     let fleet = Fleet::of(DEFINITIONS);
     let (tree, memory) = (fleet.tree(), Memory::default());
