@@ -16,8 +16,10 @@ const RUNS: usize = 5;
 
 /// Compiles fleets of `sizes` definitions, or of the usual sizes: from cold, and after each kind of change.
 pub(super) fn looks(sizes: &[usize]) {
-    println!("| definitions | change | compiled | groups checked | time | from cold | memory |");
-    println!("|---|---|---|---|---|---|---|");
+    println!(
+        "| definitions | change | compiled | groups checked | time | steps | from cold | memory |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
     for &size in if sizes.is_empty() { &SIZES } else { sizes } {
         Look::of(size.to_string(), fleet(size)).measure();
         let neighbours = neighbours(size);
@@ -100,23 +102,39 @@ impl Look {
             }
             assert!(!last.checked.has_errors());
             let counts = [self.memory.compiled(), self.memory.checked()];
-            self.print(what, &counts.map(|count| count.to_string()), times, cold);
+            let steps = Some(steps(&last));
+            self.print(
+                what,
+                &counts.map(|count| count.to_string()),
+                times,
+                steps,
+                cold,
+            );
             if runs == 100 {
                 let times = self.candidate(&policy, &last);
                 let unknown = ["-".to_owned(), "-".to_owned()];
-                self.print("a definition, of a candidate", &unknown, times, cold);
+                self.print("a definition, of a candidate", &unknown, times, None, cold);
             }
         }
     }
 
-    fn print(&self, what: &str, counts: &[String; 2], mut times: Vec<Duration>, cold: Duration) {
+    fn print(
+        &self,
+        what: &str,
+        counts: &[String; 2],
+        mut times: Vec<Duration>,
+        steps: Option<Duration>,
+        cold: Duration,
+    ) {
         times.sort();
+        let steps = steps.map(|time| format!("{:.3} s", time.as_secs_f64()));
         println!(
-            "| {} | {what} | {} | {} | {:.3} s | {:.3} s | {} |",
+            "| {} | {what} | {} | {} | {:.3} s | {} | {:.3} s | {} |",
             self.name,
             counts[0],
             counts[1],
             times[times.len() / 2].as_secs_f64(),
+            steps.unwrap_or_else(|| "-".to_owned()),
             cold.as_secs_f64(),
             resident().map_or_else(|| "-".to_owned(), |bytes| format!("{} MiB", bytes >> 20)),
         );
@@ -173,6 +191,21 @@ impl Look {
             .files
             .insert(Arc::from(path), text.into_bytes().into());
     }
+}
+
+/// The time to make the steps of a revision.
+fn steps(digest: &Digest<Kept>) -> Duration {
+    let mut times: Vec<Duration> = (0..RUNS)
+        .map(|_| {
+            let started = Instant::now();
+            let (plan, _) = of_kept(&digest.kept, &digest.graph);
+            let time = started.elapsed();
+            assert!(!plan.steps.is_empty());
+            time
+        })
+        .collect();
+    times.sort();
+    times[RUNS / 2]
 }
 
 /// The memory of this process; none where nothing tells.

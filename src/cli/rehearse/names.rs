@@ -23,7 +23,8 @@ pub(super) struct Names {
 #[derive(Clone, Debug)]
 pub(super) struct InAzure {
     pub(super) name: AzureName,
-    /// Resource groups have none. What has none and is embedded is completed by its controller.
+    /// In the cluster; empty for a resource group. A resource that names none gets one from the controller of the object that it is in:
+    /// then that object.
     pub(super) owner: String,
     /// True if its owner is named by an ARM ID.
     pub(super) is_owned_by_arm_id: bool,
@@ -37,11 +38,8 @@ impl Names {
             names.known.extend(made.iter().map(ToString::to_string));
             names.known.extend(secrets(&one));
             names.known.push(one.id.to_string());
-            let is_owned_by_arm_id = one.node.at(&OWNER_ID).is_some();
             if is_aso(&one.id.group) {
                 names.known.extend(key(&one.node));
-            }
-            if is_aso(&one.id.group) || is_owned_by_arm_id {
                 names.in_azure.push(InAzure::of(&one, object));
             }
         }
